@@ -6,8 +6,8 @@
 
 #include "agent/cli/observe_local.h"
 #include "agent/cli/watching.h"
+#include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
-#include "agent/cluster/observe_nrt.h"
 #include "agent/report/show.h"
 #include "agent/report/show_svg.h"
 #include "agent/report/show_text.h"

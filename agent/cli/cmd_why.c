@@ -70,7 +70,7 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 	if (a->only && strcmp(a->only, node->state.node_name) != 0)
 		return 0;
 	a->found = true;
-	if (node->odd)
+	if (node->unreadable_state)
 		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
 	why_report_add_node(&a->report, node);
 	return 0;

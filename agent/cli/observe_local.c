@@ -39,7 +39,7 @@ int check_nrt_conflicts(const struct options *options, struct err *err)
 
 void observe_local_warn(const struct cluster_node *node, size_t *n)
 {
-	if (node->odd && ++*n <= ODD_NAMED)
+	if (node->unreadable_state && ++*n <= ODD_NAMED)
 		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
 }
 

@@ -7,7 +7,6 @@
 #include "agent/base/timestamp.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
-#include "agent/cluster/zone_state.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
@@ -23,19 +22,17 @@ void cluster_node_release(struct cluster_node *n)
 	n->exporter = NULL;
 }
 
-/* ---- who wrote the object, and when */
+/* ---- the exporter, and the times of its writes */
 
-/* The entry of metadata.managedFields that was written last; *ret_s is when, 0 where there is none. The order of the
- * entries is not that of the writes. */
+/* The manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s is the time of the write,
+ * 0 = no entry. */
 static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
 {
 	const struct doc *list = doc_get(metadata, "managedFields");
 	const char *manager = NULL;
 
 	*ret_s = 0;
-	if (!list || list->kind != DOC_LIST)
-		return NULL;
-	DOC_FOREACH (entry, list) {
+	DOC_FOREACH_ITEM (entry, list) {
 		const char *time = doc_string(doc_get(entry, "time"));
 		int64_t at;
 
@@ -52,9 +49,7 @@ int64_t cluster_zones_written_s(const struct doc *object)
 	const struct doc *list = doc_get(doc_get(object, "metadata"), "managedFields");
 	int64_t last = 0, at;
 
-	if (!list || list->kind != DOC_LIST)
-		return 0;
-	DOC_FOREACH (entry, list) {
+	DOC_FOREACH_ITEM (entry, list) {
 		const char *time = doc_string(doc_get(entry, "time"));
 
 		if (doc_get(doc_get(entry, "fieldsV1"), "f:zones") && time &&
@@ -64,7 +59,7 @@ int64_t cluster_zones_written_s(const struct doc *object)
 	return last;
 }
 
-/* nrtd by its attribute, others by their annotations and by the name under which they write. */
+/* nrtd is known by its attribute, other exporters by their annotations or their field manager. */
 static const char *find_exporter(const struct doc *object, const struct doc *metadata, const char *manager)
 {
 	const struct doc *annotations = doc_get(metadata, "annotations");
@@ -89,9 +84,9 @@ static void read_origin(const struct doc *object, struct cluster_node *n)
 	text_set(&n->exporter, find_exporter(object, metadata, manager));
 }
 
-/* ---- what its kubelet would say */
+/* ---- the node state */
 
-/* The object's own node state. */
+/* From the text of the attribute nrtd.dev/node-state. */
 static int read_exact(const char *text, struct node_state *ret, struct err *err)
 {
 	static const struct derive_config config = {.reserved_named = false};
@@ -123,7 +118,7 @@ static int read_estimate(const struct doc *object, const char *name, struct inve
 	return zone_state_make(name, &facts, ret, err);
 }
 
-/* The state; its inventory is that of the zones in any case. */
+/* `inventory` moves to n->state. */
 static void read_state(
 	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
 {
@@ -141,7 +136,7 @@ static void read_state(
 		return;
 	}
 	if (text) {
-		n->odd = true;
+		n->unreadable_state = true;
 		err_set(&n->why, r, "%s: %.200s",
 			r == -ENOTSUP ? "its node state is of a newer version of nrtd" : "damaged node state",
 			why.text);
@@ -180,7 +175,7 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	return 0;
 }
 
-void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
+void cluster_node_without(struct cluster_node *n, struct excluded_pods *excluded)
 {
 	CLEANUP(inventory_release) struct inventory inventory;
 	struct node_state *state = &n->state;
@@ -188,7 +183,7 @@ void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 
 	inventory_init(&inventory);
 	if (n->basis == CLUSTER_EXACT)
-		excluded_pods_take(gone, &state->allocations);
+		excluded_pods_take(excluded, &state->allocations);
 	if (state->allocations.n_items == before)
 		return;
 	node_derive_inventory(state, &inventory, NULL);
@@ -197,21 +192,21 @@ void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone)
 	inventory_init(&inventory);
 }
 
-/* ---- all of them */
+/* ---- all nodes */
 
-#define SKIPPED_NAMED 3u /* of the objects that cannot be read, so many have a line of their own */
+#define SKIPPED_NAMED 3u /* skipped objects with a warning of their own */
 
-struct reading {
+struct node_reader {
 	cluster_node_fn *fn;
 	void *data;
 	size_t n_read, n_skipped;
 	struct err skipped[SKIPPED_NAMED]; /* why */
 };
 
-static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int read_node(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	CLEANUP(cluster_node_release) struct cluster_node node = {.basis = CLUSTER_UNKNOWN};
-	struct reading *reading = data;
+	struct node_reader *reader = data;
 	struct err why = {""};
 	int r;
 
@@ -219,31 +214,31 @@ static int take_object(enum object_kind kind, struct doc *object, void *data, st
 	node_state_init(&node.state);
 	r = cluster_node_read(object, &node, &why);
 	if (r == -EINVAL || r == -ERANGE) {
-		if (reading->n_skipped < SKIPPED_NAMED)
-			reading->skipped[reading->n_skipped] = why;
-		reading->n_skipped++;
+		if (reader->n_skipped < SKIPPED_NAMED)
+			reader->skipped[reader->n_skipped] = why;
+		reader->n_skipped++;
 		return 0;
 	}
 	if (r < 0)
 		return err_set(err, r, "%s", why.text);
-	reading->n_read++;
-	return reading->fn(&node, reading->data, err);
+	reader->n_read++;
+	return reader->fn(&node, reader->data, err);
 }
 
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err)
 {
-	struct reading reading = {.fn = fn, .data = data};
-	int r = object_input_read(path, 1u << OBJECT_NRT, take_object, &reading, err);
+	struct node_reader reader = {.fn = fn, .data = data};
+	int r = object_input_read(path, 1u << OBJECT_NRT, read_node, &reader, err);
 
 	if (r < 0)
 		return r;
-	if (reading.n_read == 0 && reading.n_skipped > 0)
+	if (reader.n_read == 0 && reader.n_skipped > 0)
 		return err_set(err, -EINVAL, "%s: %s", strcmp(path, "-") ? path : "standard input",
-			reading.skipped[0].text);
-	for (size_t i = 0; i < reading.n_skipped && i < SKIPPED_NAMED; i++)
-		log_warning("skipped: %s", reading.skipped[i].text);
-	if (reading.n_skipped > SKIPPED_NAMED)
+			reader.skipped[0].text);
+	for (size_t i = 0; i < reader.n_skipped && i < SKIPPED_NAMED; i++)
+		log_warning("skipped: %s", reader.skipped[i].text);
+	if (reader.n_skipped > SKIPPED_NAMED)
 		log_warning(
-			"skipped: %zu other objects that cannot be read", reading.n_skipped - SKIPPED_NAMED);
+			"skipped: %zu other objects that cannot be read", reader.n_skipped - SKIPPED_NAMED);
 	return 0;
 }

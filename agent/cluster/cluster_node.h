@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * One node of a cluster, as its NodeResourceTopology object shows it: what schedulers and its kubelet are asked with.
+ * Reads NodeResourceTopology objects into node states, each with the basis of the verdicts on it.
  */
 #include <stdint.h>
 
@@ -10,9 +10,9 @@
 #include "common/err.h"
 #include "common/node_state.h"
 
-/* What the kubelet's answers rest on. */
+/* The basis of the verdicts on a node. */
 enum cluster_basis {
-	CLUSTER_UNKNOWN,   /* nothing: it has no answer */
+	CLUSTER_UNKNOWN,   /* nothing: verdicts are unknown */
 	CLUSTER_ESTIMATED, /* the zones */
 	CLUSTER_EXACT,     /* the node's own state, nrtd.dev/node-state */
 	CLUSTER_BASIS_COUNT
@@ -21,41 +21,69 @@ enum cluster_basis {
 extern const char *const cluster_basis_names[CLUSTER_BASIS_COUNT]; /* "unknown", "estimated", "exact" */
 
 struct cluster_node {
-	/* The node's name; its inventory is that of the zones in the object's order, as the scheduler plugins read
-	 * it, also where the rest is exact. */
+	/* With the node's name. The inventory, of every basis, is that of the object's zones, in their order, as the scheduler
+	 * plugins read it. */
 	struct node_state state;
 	enum cluster_basis basis;
-	struct err why; /* of a basis that is not exact; else "" */
-	bool odd;       /* the object has a node state that cannot be read: worth a warning */
-	/* The attribute cpuManagerPolicy, unknown where the exporter does not publish it. */
-	enum cpu_manager_policy cpu_manager;
-	char *exporter;    /* "" = not known */
-	int64_t written_s; /* when the object was last written, in seconds since the epoch; 0 = not known */
-	int64_t zones_written_s; /* when the owner of its zones last wrote it: cluster_zones_written_s() */
+	struct err why;        /* why the basis is not exact; "" if it is exact */
+	bool unreadable_state; /* the object has a node state that cannot be read, which deserves a warning */
+	enum cpu_manager_policy
+		cpu_manager;     /* attribute cpuManagerPolicy, unknown if the exporter does not publish it */
+	char *exporter;          /* "" = not known */
+	int64_t written_s;       /* the object's last write, in seconds since the epoch; 0 = not known */
+	int64_t zones_written_s; /* cluster_zones_written_s() */
 };
 
 void cluster_node_release(struct cluster_node *n);
 
 /*
- * Of an object of any exporter, v1alpha1 or v1alpha2. 0; -EINVAL with one line that names the node (no name, what
- * nrt_inventory() refuses); -ERANGE. `ret` is untouched on failure, else to be released.
+ * Reads an object of any exporter, v1alpha1 or v1alpha2. 0; -EINVAL with one line that names the node: no name, or an object that
+ * nrt_inventory() rejects; -ERANGE. `ret` is untouched on failure, else to be released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
 
-/* When the field manager that owns the object's zones last wrote them, by metadata.managedFields: seconds since the epoch, by
- * the API server's clock; 0 = not known. A label that somebody else sets does not count. */
+/* When the field manager that owns the object's zones last wrote them, according to metadata.managedFields: seconds since the
+ * epoch, by the API server's clock; 0 = not known. Other managers' writes, such as labels, do not count. */
 int64_t cluster_zones_written_s(const struct doc *object);
 
-/*
- * Take pods out as if they had ended, and count the zones again. Only an exact node is known to hold something of a pod;
- * others stay as they are.
- */
-void cluster_node_without(struct cluster_node *n, struct excluded_pods *gone);
+/* Removes pods as if they had ended, and rebuilds the zones' amounts. Only an exact node's pods are known; other nodes do not
+ * change. */
+void cluster_node_without(struct cluster_node *n, struct excluded_pods *excluded);
 
-/* Called with one node, which it may take parts away from. 0, or -errno that ends the reading. */
+/* Called with one node, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);
 
-/* Call `fn` for each object of the file, directory or standard input ("-"), one at a time, in their order. Objects
- * that cannot be read are skipped, with a warning for each of the first few and one for the rest. Returns -EINVAL when every
- * object was skipped, else as object_input_read(). */
+/* Calls `fn` for each object of the file, directory or standard input ("-"), in order. Skips unreadable objects, with a warning for
+ * each of the first three and one warning for all others. -EINVAL if every object was skipped; else as object_input_read(). */
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err);
+
+/* ---- estimated states (zone_state.c) */
+
+/* What an object without a node state contains. */
+struct zone_facts {
+	struct inventory *inventory;         /* the Node zones and the effective Topology Manager settings */
+	enum cpu_manager_policy cpu_manager; /* or unknown */
+	bool full_pcpus_only;
+	enum memory_manager_policy memory_manager; /* or unknown */
+};
+
+#define ZONE_STATE_MAX_DEVICES 65536 /* in all zones */
+
+/*
+ * Makes a node state that would produce these zones, for objects without nrtd.dev/node-state. Verdicts on such a state are
+ * estimates.
+ *
+ * Each CPU is a core (two CPUs under full-pcpus-only), each NUMA node a socket. A zone's devices have affinity to that NUMA node
+ * only. As many CPUs, bytes and devices are free as the zones have available, with invented ids; one container without a name
+ * holds the rest of what is allocatable. Zones without resources are omitted, because they only fill gaps in the ids. The kubelet
+ * is of the newest release and reserves what is not allocatable.
+ *
+ * An unknown CPU manager policy becomes static if the Topology Manager aligns or full-pcpus-only is set, else none. An unknown
+ * memory manager policy becomes Static if a zone has memory or hugepages that are not available: Static requires a reservation,
+ * and no other policy subtracts memory from a zone.
+ *
+ * The inventory moves to `ret`. 0; -EINVAL (a NUMA node appears twice) or -ERANGE (more than MACHINE_MAX_CPUS CPUs or
+ * ZONE_STATE_MAX_DEVICES devices), with one line. `ret` and the inventory are untouched on failure.
+ */
+int zone_state_make(
+	const char *node_name, const struct zone_facts *facts, struct node_state *ret, struct err *err);

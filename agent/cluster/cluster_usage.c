@@ -47,7 +47,6 @@ const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, cons
 	return name_table_find(&u->by_name, name);
 }
 
-/* The node of that name, added if the name is new. */
 static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name)
 {
 	struct cluster_use *found = name_table_find(&u->by_name, name);
@@ -100,10 +99,9 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 static void list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *namespace = doc_string(doc_get(metadata, "namespace"));
 	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
 
-	p->namespace = xstrdup(namespace ? namespace : "");
+	p->namespace = xstrdup(doc_text(metadata, "namespace"));
 	p->name = xstrdup(doc_string(doc_get(metadata, "name")));
 	p->uid = xstrdup(pod_names_kubelets_uid(metadata));
 	p->priority_known = pod_priority_read(object, &p->priority);
@@ -112,39 +110,32 @@ static void list_pod(struct cluster_use *use, const struct doc *object, struct r
 	p->names = pod_names_of_object(metadata);
 }
 
-/* The pod is taken to be gone; where one node is asked for, of that. */
-static void find_gone(const struct cluster_usage *u, const struct doc *metadata, const char *node, bool *ret)
+static bool is_excluded(const struct cluster_usage *u, const struct doc *metadata, const char *node)
 {
-	const char *namespace = doc_string(doc_get(metadata, "namespace"));
-	const char *uid = doc_string(doc_get(metadata, "uid"));
-
-	*ret = false;
-	if (!u->gone || (u->only && strcmp(u->only, node) != 0))
-		return;
-	*ret = excluded_pods_find(
-		u->gone, namespace ? namespace : "", doc_string(doc_get(metadata, "name")), uid ? uid : "");
+	return u->gone && (!u->only || !strcmp(u->only, node)) &&
+	       excluded_pods_find(u->gone, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
+		       doc_text(metadata, "uid"));
 }
 
 static int add_pod(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	const char *node = doc_string(doc_get(doc_get(object, "spec"), "nodeName"));
-	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
 	struct cluster_use *use;
-	bool gone;
 	int r;
 
-	if (!node || !*node || pod_has_ended(object))
+	if (!*node || pod_has_ended(object))
 		return 0;
 	r = pod_template_from_pod(object, &template, err);
 	if (r < 0)
-		return err_wrap(err, r, "Pod '%.60s/%.60s'", namespace ? namespace : "", name);
+		return err_wrap(err, r, "Pod '%.60s/%.60s'", doc_text(metadata, "namespace"), name);
 	use = find_or_add(u, node);
-	find_gone(u, doc_get(object, "metadata"), node, &gone);
-	use->has_gone |= gone;
-	if (gone)
+	if (is_excluded(u, metadata, node)) {
+		use->has_gone = true;
 		return 0;
+	}
 	request_of_node(&template.pod, &wanted);
 	resource_list_add(&use->requested, &wanted, 1);
 	use->n_pods++;
@@ -165,7 +156,7 @@ int cluster_usage_add(
 	return add_pod(u, object, name, err);
 }
 
-/* ---- whose it is */
+/* ---- answers */
 
 const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item)
 {
@@ -180,8 +171,6 @@ const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const s
 	}
 	return mirror;
 }
-
-/* ---- what is left */
 
 void cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
 {

@@ -10,7 +10,7 @@
 #include "common/vec.h"
 #include "scoring/nrt_rules.h"
 
-/* ---- which zones and resources there are */
+/* ---- zones and resources */
 
 int nrt_zone_node(const struct doc *zone)
 {
@@ -30,12 +30,12 @@ static void names_release(struct names *n)
 	free(n->items);
 }
 
-static int names_cmp(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Every resource name of the Node zones, sorted, each once; and the number of those zones. */
+/* The resource names of the Node zones, sorted and unique, and the number of these zones. */
 static int collect_names(const struct doc *zones, struct names *names, size_t *ret_nodes, struct err *err)
 {
 	size_t kept = 0;
@@ -47,9 +47,7 @@ static int collect_names(const struct doc *zones, struct names *names, size_t *r
 		if (nrt_zone_node(zone) < 0)
 			continue;
 		(*ret_nodes)++;
-		if (!resources || resources->kind != DOC_LIST)
-			continue;
-		DOC_FOREACH (item, resources) {
+		DOC_FOREACH_ITEM (item, resources) {
 			const char *name = doc_string(doc_get(item, "name")), **slot;
 
 			if (!name)
@@ -60,7 +58,7 @@ static int collect_names(const struct doc *zones, struct names *names, size_t *r
 		}
 	}
 	if (names->n_items > 0)
-		qsort(names->items, names->n_items, sizeof(*names->items), names_cmp);
+		qsort(names->items, names->n_items, sizeof(*names->items), by_text);
 	for (size_t i = 0; i < names->n_items; i++)
 		if (i == 0 || strcmp(names->items[i], names->items[kept - 1]) != 0)
 			names->items[kept++] = names->items[i];
@@ -89,9 +87,7 @@ static int read_resources(const struct doc *zone, struct inventory *inv, size_t 
 {
 	const struct doc *resources = doc_get(zone, "resources");
 
-	if (!resources || resources->kind != DOC_LIST)
-		return 0;
-	DOC_FOREACH (item, resources) {
+	DOC_FOREACH_ITEM (item, resources) {
 		const char *name = doc_string(doc_get(item, "name"));
 		int resource = inventory_resource(inv, name);
 		struct inventory_amount *amount = inventory_amount(inv, at, (size_t)resource);
@@ -109,14 +105,12 @@ static int read_resources(const struct doc *zone, struct inventory *inv, size_t 
 	return 0;
 }
 
-/* The costs by name; a name that does not name a zone of the object is passed over. */
+/* Reads the costs by name. Names of other zones than the object's are ignored. */
 static void read_costs(const struct doc *zone, struct inventory *inv, size_t at)
 {
 	const struct doc *costs = doc_get(zone, "costs");
 
-	if (!costs || costs->kind != DOC_LIST)
-		return;
-	DOC_FOREACH (item, costs) {
+	DOC_FOREACH_ITEM (item, costs) {
 		const char *name = doc_string(doc_get(item, "name"));
 		int id = name ? nrt_zone_id(name) : -1;
 		uint64_t value;
@@ -170,9 +164,7 @@ size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_
 	const struct doc *list = doc_get(owner, "attributes");
 	size_t n = 0;
 
-	if (!list || list->kind != DOC_LIST)
-		return 0;
-	DOC_FOREACH (item, list) {
+	DOC_FOREACH_ITEM (item, list) {
 		const char *name = doc_string(doc_get(item, "name"));
 		const char *value = doc_string(doc_get(item, "value"));
 

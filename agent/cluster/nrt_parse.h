@@ -1,38 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * From NodeResourceTopology objects, of any exporter and of v1alpha1 or v1alpha2, to inventories.
+ * Parses NodeResourceTopology objects of any exporter, v1alpha1 or v1alpha2.
  */
 #include "agent/base/doc.h"
+#include "common/err.h"
 #include "common/inventory.h"
+#include "common/node_state.h"
+#include "common/notes.h"
 #include "scoring/nrt_rules.h"
 
-#define NRT_MAX_RESOURCES 1024 /* names in an object: a matrix of NUMA nodes by them is made */
+#define NRT_MAX_RESOURCES 1024 /* names per object: the inventory is a matrix of NUMA nodes and names */
 
 /*
- * The Node zones in the object's order, and its effective Topology Manager settings. Zones that are not of type
- * "Node" or not named node-<id> are passed over, as every reader does. 0; -EINVAL with one line (no zones, more than
- * MACHINE_MAX_NODES zones or NRT_MAX_RESOURCES resources, a bad quantity); -ERANGE (one too large). `ret`
- * is untouched on failure.
+ * The inventory of the Node zones, in the object's order, with the effective Topology Manager settings. Ignores zones that are not
+ * of type "Node" or not named node-<id>, as every reader does. 0; -EINVAL with one line: no zones, more than MACHINE_MAX_NODES
+ * zones or NRT_MAX_RESOURCES resources, an invalid quantity; -ERANGE: a quantity that is too large. `ret` is untouched on
+ * failure.
  */
 int nrt_inventory(const struct doc *object, struct inventory *ret, struct err *err);
 
-/* ---- parts of an object, for who wants more of it than the schedulers do */
+/*
+ * The object as an observation of its node, for pictures of a remote machine (observe_nrt.c). Takes `object` apart.
+ *
+ * The machine has the NUMA nodes of the Node zones, without zones that only fill gaps in the ids; CPUs if a zone has the attribute
+ * "cpus"; sockets from the Socket zones and the zones' parents; the costs as distances. Cores, caches and offline CPUs are unknown:
+ * no core is counted. The inventory has the zones' amounts by ascending NUMA node id. The settings are those of attributes and
+ * topologyPolicies; all others are unknown. The notes list what the object does not contain. No container holds anything.
+ *
+ * 0; -EINVAL with one line: no zones, a zone that appears twice, an invalid CPU list, an invalid or negative quantity, or an object
+ * that nrt_inventory() rejects; -ERANGE: a quantity that is too large, or a CPU id of MACHINE_MAX_CPUS or above. `ret` is untouched
+ * on failure.
+ */
+int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err);
 
-/* The NUMA node id of a zone that readers keep, or -1. */
+/* ---- parts of an object that schedulers do not read */
+
+/* The NUMA node id of a Node zone, or -1 for a zone that nrt_inventory() ignores. */
 int nrt_zone_node(const struct doc *zone);
 
-/* The attributes of an object or a zone that have name and value, in order; texts are borrowed. Returns how
- * many there are. */
+/* The attributes of an object or a zone that have a name and a value, in order. Borrows the texts. Returns their number. */
 #define NRT_MAX_ATTRIBUTES 256
 size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_ATTRIBUTES]);
 
-/* The value of an attribute of the object, of several the last; NULL = it has none. Valid as long as the object. */
+/* The value of an attribute of the object, the last value if there are several; NULL = none. Valid as long as the object. */
 const char *nrt_attribute(const struct doc *object, const char *name);
 
-/* The attributes cpuManagerPolicy and memoryManagerPolicy; unknown where there is none, or another value. */
+/* The attributes cpuManagerPolicy and memoryManagerPolicy; unknown if omitted, or if the value is not known. */
 enum cpu_manager_policy nrt_cpu_manager(const struct doc *object);
 enum memory_manager_policy nrt_memory_manager(const struct doc *object);
 
-/* Change `config` to what the object says of the Topology Manager; what it does not say stays. */
+/* Sets the members of `config` that the object contains. */
 void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config);

@@ -16,7 +16,7 @@
 
 static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event"};
 
-/* What is done with each object. */
+/* Where the objects go. */
 struct sink {
 	unsigned kinds;
 	object_fn *fn;
@@ -26,7 +26,7 @@ struct sink {
 
 /* ---- kinds */
 
-/* "NodeResourceTopology", "Node or Pod": what may be there. */
+/* "NodeResourceTopology", "Node or Pod": the accepted kinds. */
 static void print_kinds(unsigned kinds, char text[64])
 {
 	size_t len = 0;
@@ -37,7 +37,7 @@ static void print_kinds(unsigned kinds, char text[64])
 				text + len, 64 - len, "%s%s", len > 0 ? " or " : "", kind_names[i]);
 }
 
-/* The kind of that name among those that may be there, or -1; `len` bytes of the name count. */
+/* The accepted kind whose name is the first `len` bytes of `name`, or -1. */
 static int find_kind(const struct sink *sink, const char *name, size_t len)
 {
 	for (int i = 0; i < OBJECT_KIND_COUNT; i++)
@@ -47,7 +47,7 @@ static int find_kind(const struct sink *sink, const char *name, size_t len)
 	return -1;
 }
 
-/* A List of anything, or one of the objects that may be there: NodeResourceTopologyList. */
+/* "List", or a list of an accepted kind such as NodeResourceTopologyList. */
 static bool is_list(const struct sink *sink, const char *kind)
 {
 	size_t len = strlen(kind);
@@ -56,41 +56,41 @@ static bool is_list(const struct sink *sink, const char *kind)
 	       (len > 4 && !strcmp(kind + len - 4, "List") && find_kind(sink, kind, len - 4) >= 0);
 }
 
-static int refuse(const struct sink *sink, const char *kind, struct err *err)
+static int reject_kind(const struct sink *sink, const char *kind, struct err *err)
 {
 	char kinds[64];
 
 	print_kinds(sink->kinds, kinds);
 	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",
-		kinds, kind ? "a '" : "something without a kind", kind ? kind : "", kind ? "'" : "");
+		kinds, kind ? "a '" : "an object without a kind", kind ? kind : "", kind ? "'" : "");
 }
 
-static int take(struct sink *sink, int kind, struct doc *object, struct err *err)
+static int pass_object(struct sink *sink, int kind, struct doc *object, struct err *err)
 {
 	if (++sink->n_objects > OBJECT_INPUT_MAX)
 		return err_set(err, -EINVAL, "more than %d objects", OBJECT_INPUT_MAX);
 	return sink->fn((enum object_kind)kind, object, sink->data, err);
 }
 
-/* An item of a List. Those of a typed list may leave their kind out. */
-static int take_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
+/* An item of a List. Items of a typed list may omit their kind. */
+static int read_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
 {
 	const char *kind = doc_string(doc_get(item, "kind"));
 	size_t len = list_kind ? strlen(list_kind) : 0;
 	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
 
 	if (kind && found < 0)
-		return err_set(err, -EINVAL, "the List holds a '%.60s'", kind);
+		return err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
 	if (!kind && len > 4)
 		found = find_kind(sink, list_kind, len - 4);
 	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
 		found = __builtin_ctz(sink->kinds);
 	if (found < 0)
-		return err_set(err, -EINVAL, "the List holds something without a kind");
-	return take(sink, found, item, err);
+		return err_set(err, -EINVAL, "the List contains an item without a kind");
+	return pass_object(sink, found, item, err);
 }
 
-/* The list in a List; of a member that appears twice the last counts, as doc_get() has it. */
+/* The items of a List. If the member appears twice, the last counts, as for doc_get(). */
 static struct doc *list_items(struct doc *object)
 {
 	struct doc *items = NULL;
@@ -101,47 +101,46 @@ static struct doc *list_items(struct doc *object)
 	return items;
 }
 
-/* A document as a whole. */
-static int take_document(struct sink *sink, struct doc *object, struct err *err)
+static int read_document(struct sink *sink, struct doc *object, struct err *err)
 {
 	const char *kind = doc_string(doc_get(object, "kind"));
 	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1, r = 0;
 	struct doc *items;
 
 	if (found >= 0)
-		return take(sink, found, object, err);
+		return pass_object(sink, found, object, err);
 	if (!kind || !is_list(sink, kind))
-		return refuse(sink, kind, err);
+		return reject_kind(sink, kind, err);
 	items = list_items(object);
 	if (!items)
 		return err_set(err, -EINVAL, "a List without items");
 	for (size_t i = 0; i < items->n_items && r == 0; i++)
-		r = take_item(sink, kind, &items->items[i], err);
+		r = read_item(sink, kind, &items->items[i], err);
 	return r;
 }
 
 /* ---- texts */
 
-static int take_part(
+static int read_part(
 	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
 {
 	struct sink *sink = data;
 	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
 
 	if (what == JSON_STREAM_ITEM)
-		return kind && !is_list(sink, kind) ? refuse(sink, kind, err)
-						    : take_item(sink, kind, part, err);
+		return kind && !is_list(sink, kind) ? reject_kind(sink, kind, err)
+						    : read_item(sink, kind, part, err);
 	if (what == JSON_STREAM_LIST && (!kind || !is_list(sink, kind)))
-		return refuse(sink, kind, err);
-	return what == JSON_STREAM_LIST ? 0 : take_document(sink, part, err);
+		return reject_kind(sink, kind, err);
+	return what == JSON_STREAM_LIST ? 0 : read_document(sink, part, err);
 }
 
-static int take_yaml(struct doc *document, void *data, struct err *err)
+static int read_yaml_document(struct doc *document, void *data, struct err *err)
 {
-	return document->kind == DOC_NULL ? 0 : take_document(data, document, err);
+	return document->kind == DOC_NULL ? 0 : read_document(data, document, err);
 }
 
-/* Up to `size` bytes; 0 at the end. */
+/* Reads up to `size` bytes; 0 at the end of the file. */
 static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
 {
 	ssize_t n;
@@ -152,13 +151,13 @@ static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
 	return n < 0 ? err_set(err, -errno, "cannot read: %s", strerror(errno)) : n;
 }
 
-/* The rest of a JSON text; its first `n` bytes are in the chunk. */
+/* Reads a JSON text whose first `n` bytes are in `chunk`. */
 static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
 {
 	CLEANUP(json_stream_release) struct json_stream stream;
 	int r = 0;
 
-	json_stream_init(&stream, take_part, sink);
+	json_stream_init(&stream, read_part, sink);
 	while (n > 0 && r == 0) {
 		r = json_stream_feed(&stream, chunk, (size_t)n, err);
 		if (r == 0)
@@ -169,7 +168,7 @@ static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 	return r < 0 ? r : json_stream_end(&stream, err);
 }
 
-/* YAML is read as a whole, and parsed a document at a time. */
+/* As read_json(). Reads the whole text into memory and parses one document at a time. */
 static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(YAML_TEXT_MAX);
@@ -179,10 +178,10 @@ static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 		if (strbuf_error(&text) == -EFBIG)
 			return err_set(err, -EFBIG, "larger than allowed");
 	}
-	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, take_yaml, sink, err);
+	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, read_yaml_document, sink, err);
 }
 
-/* What the text begins with says what it is: an object of JSON begins with a brace. */
+/* A text that begins with a brace is JSON. */
 static int read_text(int fd, struct sink *sink, struct err *err)
 {
 	char chunk[CHUNK_BYTES];
@@ -199,7 +198,7 @@ static int read_text(int fd, struct sink *sink, struct err *err)
 					    : read_yaml(fd, chunk, n, sink, err);
 }
 
-static int add_file(const char *path, struct sink *sink, struct err *err)
+static int read_file(const char *path, struct sink *sink, struct err *err)
 {
 	CLEANUP(closep) int fd = fs_open_argument(path, err);
 	size_t before = sink->n_objects;
@@ -228,7 +227,7 @@ static int is_object_file(const struct dirent *entry)
 	       (has_suffix(name, ".yaml") || has_suffix(name, ".yml") || has_suffix(name, ".json"));
 }
 
-static int add_directory(const char *path, struct sink *sink, struct err *err)
+static int read_directory(const char *path, struct sink *sink, struct err *err)
 {
 	struct dirent **entries = NULL;
 	int n = scandir(path, &entries, is_object_file, alphasort), r = 0;
@@ -236,7 +235,7 @@ static int add_directory(const char *path, struct sink *sink, struct err *err)
 	if (n < 0)
 		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
 	if (n == 0)
-		r = err_set(err, -EINVAL, "'%s' holds no .yaml, .yml or .json file", path);
+		r = err_set(err, -EINVAL, "'%s' contains no .yaml, .yml or .json file", path);
 	for (int i = 0; i < n; i++) {
 		char file[PATH_MAX];
 
@@ -244,7 +243,7 @@ static int add_directory(const char *path, struct sink *sink, struct err *err)
 			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) >= (int)sizeof(file))
 			r = err_set(err, -ENAMETOOLONG, "path too long below '%s'", path);
 		if (r == 0)
-			r = add_file(file, sink, err);
+			r = read_file(file, sink, err);
 		free(entries[i]);
 	}
 	free(entries);
@@ -257,18 +256,18 @@ int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *dat
 	struct stat st;
 	bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 
-	return directory ? add_directory(path, &sink, err) : add_file(path, &sink, err);
+	return directory ? read_directory(path, &sink, err) : read_file(path, &sink, err);
 }
 
-/* ---- one object of several */
+/* ---- the object of one node */
 
-#define NAMES_MAX 300 /* bytes of names in an error's text */
+#define NAMES_MAX 300 /* bytes of names in an error message */
 
 struct choice {
-	const char *name; /* NULL: whichever there is */
+	const char *name; /* NULL = any */
 	struct doc object;
 	size_t n_found;
-	struct strbuf names; /* of all, as far as they fit */
+	struct strbuf names; /* of all nodes, up to NAMES_MAX */
 	size_t n_names;
 };
 
@@ -278,7 +277,7 @@ static void choice_release(struct choice *c)
 	strbuf_release(&c->names);
 }
 
-static int choose(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int choose_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct choice *c = data;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
@@ -299,7 +298,7 @@ static int choose(enum object_kind kind, struct doc *object, void *data, struct 
 int object_input_choose(const char *path, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(choice_release) struct choice c = {.name = name, .names = STRBUF_INIT(NAMES_MAX)};
-	int r = object_input_read(path, 1u << OBJECT_NRT, choose, &c, err);
+	int r = object_input_read(path, 1u << OBJECT_NRT, choose_object, &c, err);
 	const char *source = strcmp(path, "-") != 0 ? path : "standard input", *more;
 
 	if (r < 0)
@@ -311,8 +310,8 @@ int object_input_choose(const char *path, const char *name, struct doc *ret, str
 		return err_set(err, -EINVAL, "%.100s: %zu objects, choose one with --node-name: %s%s", source,
 			c.n_found, c.names.text, more);
 	if (c.n_found == 0)
-		return err_set(err, -EINVAL, "%.100s: no object of node '%.60s', but of %s%s", source, name,
-			c.names.text, more);
+		return err_set(err, -EINVAL, "%.100s: no object of node '%.60s'; nodes with an object: %s%s",
+			source, name, c.names.text, more);
 	*ret = c.object;
 	c.object = (struct doc)DOC_INIT;
 	return 0;

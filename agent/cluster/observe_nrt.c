@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/observe_nrt.h"
+/*
+ * Observes a remote machine through its NodeResourceTopology object.
+ */
+#include "agent/cluster/nrt_parse.h"
 
 #include <errno.h>
 #include <limits.h>
 
-#include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"
@@ -13,18 +15,18 @@
 #define SOCKET_PREFIX "socket-"
 #define SOCKET_MAX    65535
 
-struct seen {
+struct observation {
 	struct node_state node;
 	struct notes notes;
 };
 
-static void seen_init(struct seen *o)
+static void observation_init(struct observation *o)
 {
 	node_state_init(&o->node);
 	o->notes = (struct notes){0};
 }
 
-static void seen_release(struct seen *o)
+static void observation_release(struct observation *o)
 {
 	node_state_release(&o->node);
 	notes_release(&o->notes);
@@ -49,16 +51,14 @@ static bool is_type(const struct doc *zone, const char *want)
 	return type && !strcmp(type, want);
 }
 
-/* Exporters list every id up to the highest, because readers index the list by id; such a zone has a name
- * only.
- */
+/* Exporters list every id up to the highest, because readers index the list by id. A zone that fills a gap has only a name. */
 static bool is_filler(const struct doc *zone)
 {
 	return nrt_zone_node(zone) >= 0 && !doc_get(zone, "resources") && !doc_get(zone, "attributes") &&
 	       !doc_get(zone, "costs");
 }
 
-/* NUMA nodes by id, then what is none. */
+/* NUMA nodes by id, then all other zones. */
 static int by_node(const void *va, const void *vb)
 {
 	int a = nrt_zone_node(va), b = nrt_zone_node(vb);
@@ -68,7 +68,7 @@ static int by_node(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-/* Without fillers, in order; each NUMA node once. */
+/* Removes fillers and sorts the zones. */
 static int arrange_zones(struct doc *zones, struct err *err)
 {
 	size_t kept = 0;
@@ -91,8 +91,8 @@ static int arrange_zones(struct doc *zones, struct err *err)
 	return 0;
 }
 
-/* The attribute "cpus" of a zone; an empty set, and *ret_told false, where it has none. */
-static int zone_cpus(const struct doc *zone, bool *ret_told, hwloc_bitmap_t *ret, struct err *err)
+/* The attribute "cpus" of a zone; an empty set if the zone has no such attribute. */
+static int read_cpus(const struct doc *zone, hwloc_bitmap_t *ret, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];
@@ -100,13 +100,9 @@ static int zone_cpus(const struct doc *zone, bool *ret_told, hwloc_bitmap_t *ret
 	const char *list = "";
 	int r;
 
-	*ret_told = false;
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(attributes[i].name, "cpus") != 0)
-			continue;
-		list = attributes[i].value;
-		*ret_told = true;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(attributes[i].name, "cpus"))
+			list = attributes[i].value;
 	r = cpuset_parse(list, &cpus, err);
 	if (r == 0 && hwloc_bitmap_last(cpus) >= MACHINE_MAX_CPUS)
 		r = err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
@@ -119,7 +115,7 @@ static int zone_cpus(const struct doc *zone, bool *ret_told, hwloc_bitmap_t *ret
 
 /* ---- sockets */
 
-/* The id in the name of a Socket zone, "socket-1"; of one named otherwise its position; else MACHINE_NONE. */
+/* The id in the name of a Socket zone such as "socket-1", else the index among the Socket zones; MACHINE_NONE = no such zone. */
 static int socket_id(const struct doc *zones, const char *name)
 {
 	int at = 0;
@@ -143,7 +139,7 @@ static int socket_id(const struct doc *zones, const char *name)
 	return MACHINE_NONE;
 }
 
-/* The socket with this id has these CPUs too. */
+/* Adds CPUs to the socket with this id. */
 static void add_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
 {
 	struct socket_info *s = NULL;
@@ -169,25 +165,24 @@ static int socket_of_cpu(const struct machine *m, unsigned id)
 
 /* ---- the machine */
 
-/* One zone's part: a NUMA node, a socket, and their CPUs added to `all`. */
-static int add_zone(
-	struct seen *o, const struct doc *zones, const struct doc *zone, hwloc_bitmap_t all, struct err *err)
+/* Adds a zone's NUMA node and socket, and their CPUs to `all`. */
+static int add_zone(struct observation *o, const struct doc *zones, const struct doc *zone,
+	hwloc_bitmap_t all, struct err *err)
 {
 	const char *name = doc_string(doc_get(zone, "name")), *parent = doc_string(doc_get(zone, "parent"));
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	struct machine *m = &o->node.machine;
 	int node = nrt_zone_node(zone), socket, r;
 	struct numa_node *slot;
-	bool told;
 
 	if (node < 0 && !is_type(zone, "Socket")) {
 		if (is_type(zone, "Node"))
 			notes_add(&o->notes,
-				"zone '%s' is left out: schedulers know the names node-0 to node-63 only",
+				"zone '%s' is omitted: schedulers know only the names node-0 to node-63",
 				name ? name : "");
 		return 0;
 	}
-	r = zone_cpus(zone, &told, &cpus, err);
+	r = read_cpus(zone, &cpus, err);
 	if (r < 0)
 		return r;
 	socket = socket_id(zones, node >= 0 ? parent : name);
@@ -202,8 +197,8 @@ static int add_zone(
 	return 0;
 }
 
-/* What no derivation can know: the socket of a NUMA node whose CPUs are unknown, its memory. */
-static void finish_nodes(struct seen *o, const struct doc *zones)
+/* Sets what machine_derive() cannot know: memory, and the socket of a NUMA node whose CPUs are unknown. */
+static void finish_nodes(struct observation *o, const struct doc *zones)
 {
 	int memory = inventory_resource(&o->node.inventory, "memory");
 
@@ -219,22 +214,22 @@ static void finish_nodes(struct seen *o, const struct doc *zones)
 	}
 }
 
-/* The costs, unless only those of a NUMA node to itself are known. */
+/* Copies the costs, unless only the costs of NUMA nodes to themselves are known. */
 static void copy_distances(const struct inventory *inv, struct machine *m)
 {
 	size_t n = inv->n_nodes;
-	bool told = false;
+	bool known = false;
 
 	for (size_t i = 0; i < n * n; i++)
-		told = told || (i / n != i % n && inv->costs[i] != INVENTORY_COST_UNKNOWN);
-	if (!told)
+		known = known || (i / n != i % n && inv->costs[i] != INVENTORY_COST_UNKNOWN);
+	if (!known)
 		return;
 	m->distances = xcalloc(n * n, sizeof(*m->distances));
 	memcpy(m->distances, inv->costs, n * n * sizeof(*m->distances));
 }
 
-/* The inventory is there already; its nodes are the first zones. */
-static int make_machine(const struct doc *zones, struct seen *o, struct err *err)
+/* The nodes of the inventory, which is set already, are the first zones. */
+static int make_machine(const struct doc *zones, struct observation *o, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = cpuset_new();
 	struct machine *m = &o->node.machine;
@@ -299,25 +294,25 @@ static void read_settings(const struct doc *object, struct settings *s)
 	}
 }
 
-static void note_unknowns(struct seen *o)
+static void note_unknowns(struct observation *o)
 {
-	size_t silent = 0;
+	size_t without_cpus = 0;
 
 	for (size_t i = 0; i < o->node.machine.n_nodes; i++) {
 		int cpu = inventory_resource(&o->node.inventory, "cpu");
 
-		silent += hwloc_bitmap_iszero(o->node.machine.nodes[i].cpus) && cpu >= 0 &&
-			  inventory_amount(&o->node.inventory, i, (size_t)cpu)->capacity > 0;
+		without_cpus += hwloc_bitmap_iszero(o->node.machine.nodes[i].cpus) && cpu >= 0 &&
+				inventory_amount(&o->node.inventory, i, (size_t)cpu)->capacity > 0;
 	}
-	notes_add(&o->notes, "drawn from a NodeResourceTopology object: it does not say who holds what");
-	if (silent > 0)
-		notes_add(&o->notes, "zones without the attribute 'cpus': their CPUs are counted, not drawn");
+	notes_add(&o->notes,
+		"drawn from a NodeResourceTopology object, which does not name the holders of resources");
+	if (without_cpus > 0)
+		notes_add(&o->notes, "CPUs of zones without the attribute 'cpus' are counted and not drawn");
 }
 
-/* ---- all of it */
+/* ---- the observation */
 
-/* The name and the amounts, by the reader that `nrtd score` has. */
-static int read_inventory(const struct doc *object, const char *name, struct seen *o, struct err *err)
+static int read_inventory(const struct doc *object, const char *name, struct observation *o, struct err *err)
 {
 	int r;
 
@@ -330,32 +325,30 @@ static int read_inventory(const struct doc *object, const char *name, struct see
 	return 0;
 }
 
-/* With a name and with zones, as read_inventory() has seen to. */
-static int read_rest(const struct doc *object, const struct doc *zones, struct seen *o, struct err *err)
+static int read_rest(
+	const struct doc *object, const struct doc *zones, struct observation *o, struct err *err)
 {
 	int r = check_amounts(&o->node.inventory, err);
 
 	if (r == 0)
 		r = make_machine(zones, o, err);
-	if (r == 0)
-		read_settings(object, &o->node.settings);
-	if (r == 0 && o->node.settings.cpu_manager == CPU_MANAGER_NONE) {
-		/* Then no CPU is kept from anybody. */
-		o->node.reserved.cpus = cpuset_new();
-	}
-	if (r == 0)
-		note_unknowns(o);
-	return r;
+	if (r < 0)
+		return r;
+	read_settings(object, &o->node.settings);
+	if (o->node.settings.cpu_manager == CPU_MANAGER_NONE)
+		o->node.reserved.cpus = cpuset_new(); /* no CPU is reserved */
+	note_unknowns(o);
+	return 0;
 }
 
 int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err)
 {
-	CLEANUP(seen_release) struct seen o;
+	CLEANUP(observation_release) struct observation o;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct doc *zones = zones_of(object);
 	int r;
 
-	seen_init(&o);
+	observation_init(&o);
 	if (!zones)
 		return err_set(err, -EINVAL, "NodeResourceTopology '%s': no zones in it", name ? name : "");
 	r = arrange_zones(zones, err);
@@ -369,6 +362,6 @@ int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_no
 		return err_wrap(err, r, "NodeResourceTopology '%s'", o.node.node_name);
 	*ret = o.node;
 	*ret_notes = o.notes;
-	seen_init(&o);
+	observation_init(&o);
 	return 0;
 }

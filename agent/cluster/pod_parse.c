@@ -29,7 +29,7 @@ void pod_templates_release(struct pod_templates *t)
 
 /* ---- resource lists */
 
-/* cpu, memory, ephemeral-storage, hugepages-*, or a name with a domain: what the API server lets pass. */
+/* The names that the API server accepts: cpu, memory, ephemeral-storage, hugepages-*, and names with a domain. */
 static bool is_container_resource(const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
@@ -77,7 +77,7 @@ static int read_list(const struct doc *map, struct resource_list *ret, struct er
 	return 0;
 }
 
-/* `resources` of a container or of a pod. */
+/* The member `resources` of a container or a pod. */
 static int read_resources(const struct doc *resources, struct resource_list *requests,
 	struct resource_list *limits, struct err *err)
 {
@@ -165,7 +165,7 @@ static int read_spec(const struct doc *spec, struct pod_request *pod, struct err
 	return read_resources(doc_get(spec, "resources"), &pod->pod_requests, &pod->pod_limits, err);
 }
 
-/* ---- the object around */
+/* ---- the object */
 
 static enum topology_manager_policy volcano_policy(const struct doc *metadata, const struct doc *task)
 {
@@ -189,7 +189,7 @@ static enum qos_class read_qos(const struct doc *pod)
 	return QOS_UNKNOWN;
 }
 
-/* One pod or template (`owner` holds metadata and spec), named `name`. */
+/* Adds a pod or template with this name; `owner` has metadata and spec. */
 static int add_template(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
 	struct pod_templates *ret, struct err *err)
 {
@@ -210,7 +210,7 @@ static int add_template(const struct doc *owner, const char *name, uint64_t repl
 	return 0;
 }
 
-/* How many copies: an integer where it is given and not negative, else 1. */
+/* The number of copies: a non-negative integer, else 1. */
 static uint64_t read_replicas(const struct doc *spec, const char *key)
 {
 	uint64_t n;
@@ -218,7 +218,7 @@ static uint64_t read_replicas(const struct doc *spec, const char *key)
 	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : 1;
 }
 
-/* A Job never has more pods than completions are missing. */
+/* A Job never runs more pods than it has completions. */
 static uint64_t read_parallelism(const struct doc *spec)
 {
 	uint64_t n = read_replicas(spec, "parallelism"), completions;
@@ -284,7 +284,6 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
 }
 
-/* A Pod is one pod, a DaemonSet has one a node, a PodTemplate none. */
 static bool is_counted(const char *kind)
 {
 	return strcmp(kind, "Pod") != 0 && strcmp(kind, "DaemonSet") != 0 && strcmp(kind, "PodTemplate") != 0;
@@ -306,7 +305,7 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 	return 0;
 }
 
-/* ---- what a container has while its resize waits */
+/* ---- the resources of containers with a pending resize */
 
 struct container_status {
 	const char *name;
@@ -324,15 +323,10 @@ static bool is_resize_pending(const struct doc *status)
 {
 	const struct doc *conditions = doc_get(status, "conditions");
 
-	if (!conditions || conditions->kind != DOC_LIST)
-		return false;
-	DOC_FOREACH (condition, conditions) {
-		const char *type = doc_string(doc_get(condition, "type"));
-		const char *value = doc_string(doc_get(condition, "status"));
-
-		if (type && value && !strcmp(type, "PodResizePending") && !strcmp(value, "True"))
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "PodResizePending") &&
+			!strcmp(doc_text(condition, "status"), "True"))
 			return true;
-	}
 	return false;
 }
 
@@ -345,17 +339,16 @@ static size_t add_statuses(const struct doc *list, struct container_status *stat
 {
 	size_t n = 0;
 
-	if (count_statuses(list) > 0)
-		DOC_FOREACH (item, list) {
-			const char *name = doc_string(doc_get(item, "name"));
+	DOC_FOREACH_ITEM (item, list) {
+		const char *name = doc_string(doc_get(item, "name"));
 
-			if (name)
-				statuses[n++] = (struct container_status){name, item};
-		}
+		if (name)
+			statuses[n++] = (struct container_status){name, item};
+	}
 	return n;
 }
 
-/* Replace a list where the status has one. */
+/* Replaces the list if `map` is not empty. */
 static int replace_list(struct resource_list *list, const struct doc *map, struct err *err)
 {
 	CLEANUP(resource_list_release) struct resource_list read = {0};
@@ -369,7 +362,7 @@ static int replace_list(struct resource_list *list, const struct doc *map, struc
 	return 0;
 }
 
-static int use_allocated(struct container_request *c, const struct doc *status, struct err *err)
+static int apply_allocated(struct container_request *c, const struct doc *status, struct err *err)
 {
 	const struct doc *resources = doc_get(status, "resources");
 	const struct doc *allocated = doc_get(status, "allocatedResources");
@@ -380,8 +373,8 @@ static int use_allocated(struct container_request *c, const struct doc *status, 
 	return r < 0 ? err_wrap(err, r, "status of container '%.60s'", c->name) : 0;
 }
 
-/* The kubelet calls a resize deferred or infeasible: until it allocates it, containers have what they had. */
-static int hold_resize_back(struct pod_request *pod, const struct doc *status, struct err *err)
+/* While the kubelet defers a resize or reports it as infeasible, containers keep the resources of their status. */
+static int apply_pending_resize(struct pod_request *pod, const struct doc *status, struct err *err)
 {
 	const struct doc *apps = doc_get(status, "containerStatuses"),
 			 *inits = doc_get(status, "initContainerStatuses");
@@ -400,7 +393,7 @@ static int hold_resize_back(struct pod_request *pod, const struct doc *status, s
 
 		found = bsearch(&key, statuses, n, sizeof(*statuses), by_container);
 		if (found)
-			r = use_allocated(&pod->containers[i], found->status, err);
+			r = apply_allocated(&pod->containers[i], found->status, err);
 	}
 	return r;
 }
@@ -411,7 +404,7 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 	int r = add_template(pod, doc_string(doc_get(doc_get(pod, "metadata"), "name")), 1, NULL, &t, err);
 
 	if (r == 0)
-		r = hold_resize_back(&t.items[0].pod, doc_get(pod, "status"), err);
+		r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r < 0)
 		return r;
 	*ret = t.items[0];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * From a Kubernetes object to the requests in it: a Pod, or anything with a pod template (Deployment,
- * ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate, Volcano's Job with
- * its tasks).
+ * Parses the resource requests of pods and pod templates.
+ *
+ * Objects are Pods, and all kinds with a pod template: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job,
+ * CronJob, PodTemplate, and Volcano's Job with its tasks.
  */
 #include "agent/base/doc.h"
 #include "common/request.h"
@@ -11,17 +12,16 @@
 
 struct pod_template {
 	struct pod_request pod;
-	uint64_t replicas; /* copies the object asks for; 1 where it does not say */
-	bool is_counted; /* the object is of a kind that asks for a number of copies: no Pod, no DaemonSet */
-	const struct doc
-		*owner;        /* what has the pod's metadata and spec, NULL = nothing; part of the object */
-	const char *namespace; /* of the object, or NULL; part of it */
-	enum topology_manager_policy
-		volcano_policy; /* volcano.sh/numa-topology-policy, or the task's topologyPolicy */
+	uint64_t replicas; /* that the object asks for; 1 if omitted */
+	bool is_counted;   /* the object's kind has replicas: all kinds but Pod, DaemonSet and PodTemplate */
+	const struct doc *owner; /* has the pod's metadata and spec; NULL = none; part of the object */
+	const char *namespace;   /* of the object; NULL = none; part of the object */
+	/* Annotation volcano.sh/numa-topology-policy, or topologyPolicy of the task. */
+	enum topology_manager_policy volcano_policy;
 };
 
 struct pod_templates {
-	struct doc documents; /* what the templates point into, where that is theirs */
+	struct doc documents; /* the objects into which the templates point, if the templates own them */
 	struct pod_template *items;
 	size_t n_items;
 	size_t items_size;
@@ -31,31 +31,32 @@ void pod_template_release(struct pod_template *t);
 void pod_templates_release(struct pod_templates *t);
 
 /*
- * Read every pod template of an object, in its order. Requests that a container leaves out become its limits,
- * as the API server does. The templates point into the object, which is to outlive them. 0; -ENOENT (an object of a kind that
- * has no pod template); -EINVAL with one line
- * that names the member: no Kubernetes object, no containers, a quantity that is none or negative, a resource
- * name the API would refuse. `ret` (zeroed) is untouched on failure.
+ * Parses the pod templates of an object, in order. Omitted requests of a container default to its limits, as in the API server. The
+ * templates point into the object, which must outlive them. 0; -ENOENT: the object's kind has no pod template; -EINVAL with one
+ * line that names the member: no Kubernetes object, no containers, an invalid or negative quantity, or a resource name that the API
+ * server would reject. `ret` (zeroed) is untouched on failure.
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
 
-/* The one of a Pod, whose kind is not looked at: items of lists and what schedulers send have none. While the kubelet defers a
- * resize or calls it infeasible (condition PodResizePending), its containers' resources are those that their status reports as
- * allocated. Returns as above but -ENOENT; pod_template_release() releases it. */
+/*
+ * Parses a Pod, whatever its kind: items of lists and pods of scheduler requests have no kind. While the kubelet defers a resize or
+ * reports it as infeasible (condition PodResizePending), the resources of the containers are those that their status reports as
+ * allocated. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by pod_template_release().
+ */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
 
 /*
- * spec.priority of a Pod, 0 where the Pod has neither a priority nor a class. False, and 0, where the priority is not known:
- * the Pod names a class alone, whose value the API server would fill in, or spec.priority is not an int32.
+ * spec.priority of a Pod, 0 if the Pod has neither a priority nor a priority class. False, and 0, if the priority is not known: the
+ * Pod has only a class, whose value the API server would look up, or spec.priority is not an int32.
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 
-/* metadata.resourceVersion of an object or a list as a number: of two versions of one kind the larger one is newer
- * (KEP-5504). 0 = NULL, or not a number. */
+/* metadata.resourceVersion of an object or a list as a number; of two versions of a kind the larger number is newer (KEP-5504).
+ * 0 = NULL, or not a number. */
 uint64_t resource_version_parse(const char *text);
 
 /*
- * The amount of one resource of a container, checked as the API server does. 0; -EINVAL: a resource name it
- * would refuse, no quantity, a negative one, a fraction of what comes in whole numbers; -ERANGE.
+ * Parses the amount of one resource of a container, with the checks of the API server. 0; -EINVAL: a resource name that the API
+ * server would reject, no quantity, a negative quantity, a fraction of an integral resource; -ERANGE.
  */
 int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err);

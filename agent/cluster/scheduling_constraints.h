@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Evaluates the constraints of kube-scheduler on one pod, from Node and Pod objects, and places copies of the pod.
+ * Evaluates the constraints of kube-scheduler on one pod, and places copies of the pod.
  *
  * Constraints are all reasons against a node other than amounts and NUMA nodes: cordon, taints, readiness, node selector, node
  * affinity, pod affinity and anti-affinity, topology spread, host ports. kube-scheduler 1.35 is the model.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/zone_state.h"
+/*
+ * Estimates a node's state from its zones.
+ */
+#include "agent/cluster/cluster_node.h"
 
 #include <errno.h>
 
@@ -9,18 +12,18 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* Whole units of one resource in one zone; available <= allocatable <= capacity. */
+/* Integral amounts of one resource in one zone; available <= allocatable <= capacity. */
 struct units {
 	uint64_t capacity, allocatable, available;
 };
 
-/* Not more than what MACHINE_MAX_NODES of them add up to in 63 bits. */
-static uint64_t whole(qty_t amount)
+/* Limited so that the sum over MACHINE_MAX_NODES zones fits in 63 bits. */
+static uint64_t integral(qty_t amount)
 {
-	const qty_t most = INT64_MAX / MACHINE_MAX_NODES;
+	const qty_t max = INT64_MAX / MACHINE_MAX_NODES;
 	qty_t units = amount / QTY_UNIT;
 
-	return units <= 0 ? 0 : (uint64_t)(units > most ? most : units);
+	return units <= 0 ? 0 : (uint64_t)(units > max ? max : units);
 }
 
 static struct units units_of(const struct inventory *inv, size_t at, int resource)
@@ -33,7 +36,7 @@ static struct units units_of(const struct inventory *inv, size_t at, int resourc
 	a = inventory_amount(inv, at, (size_t)resource);
 	if (!a->present)
 		return u;
-	u = (struct units){whole(a->capacity), whole(a->allocatable), whole(a->available)};
+	u = (struct units){integral(a->capacity), integral(a->allocatable), integral(a->available)};
 	if (u.allocatable < u.available)
 		u.allocatable = u.available;
 	if (u.capacity < u.allocatable)
@@ -41,11 +44,11 @@ static struct units units_of(const struct inventory *inv, size_t at, int resourc
 	return u;
 }
 
-/* The zones that are NUMA nodes; a zone without any resource fills a gap in the ids. */
+/* The zones that are NUMA nodes. A zone without resources only fills a gap in the ids. */
 struct zones {
 	const struct zone_facts *facts;
 	const struct inventory *inv;
-	size_t *order; /* positions in the inventory, by ascending id */
+	size_t *order; /* indexes in the inventory, by ascending id */
 	size_t n;
 	int cpu; /* the resource, or -1 */
 };
@@ -109,7 +112,7 @@ static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned n
 	cpuset_set(m->nodes[m->n_nodes - 1].cpus, id);
 }
 
-/* One NUMA node: its first CPUs are reserved, its last ones available. */
+/* Adds a NUMA node. The first CPUs are reserved, the last CPUs are available, all others are `held`. */
 static void add_node(
 	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
@@ -164,8 +167,8 @@ static bool is_memory(const char *resource)
 	return !strcmp(resource, "memory") || resource_name_is_hugepages(resource);
 }
 
-/* Some memory or hugepages are not available; what is set aside as hugepages is not memory. */
-static bool looks_static(const struct zones *z)
+/* Whether memory or hugepages are not available in some zone. The memory of hugepages does not count as memory. */
+static bool reserves_memory(const struct zones *z)
 {
 	for (size_t i = 0; i < z->n; i++) {
 		uint64_t capacity = 0, pages = 0, available = 0;
@@ -212,7 +215,7 @@ static void add_block(struct allocation *holder, const char *type, uint64_t byte
 	cpuset_set(b->nodes, node);
 }
 
-/* The memory manager's tables: a NUMA node whose memory is held is one that is used by itself. */
+/* The memory manager's tables. A NUMA node whose memory is held is a group of its own. */
 static void make_memory(const struct zones *z, struct node_state *s, struct allocation *holder)
 {
 	struct memory_state *m = &s->allocations.memory;
@@ -280,7 +283,7 @@ static int make_devices(
 
 /* ---- settings */
 
-static bool distances_known(const struct machine *m)
+static bool are_distances_known(const struct machine *m)
 {
 	for (size_t i = 0; i < m->n_nodes * m->n_nodes; i++)
 		if (m->distances[i] == INVENTORY_COST_UNKNOWN)
@@ -288,7 +291,7 @@ static bool distances_known(const struct machine *m)
 	return true;
 }
 
-/* The kubelet runs, so it is set up in a way in which it can. */
+/* The kubelet runs, so its settings must be valid: unknown settings become what the kubelet requires. */
 static void make_settings(const struct zones *z, struct node_state *s)
 {
 	const struct zone_facts *f = z->facts;
@@ -300,22 +303,23 @@ static void make_settings(const struct zones *z, struct node_state *s)
 	if (to->topology.max_numa_nodes < z->n)
 		to->topology.max_numa_nodes = (unsigned)z->n;
 	to->topology.prefer_closest_numa_nodes =
-		to->topology.prefer_closest_numa_nodes && distances_known(&s->machine);
+		to->topology.prefer_closest_numa_nodes && are_distances_known(&s->machine);
 	to->cpu_options.full_pcpus_only = f->full_pcpus_only;
 	to->cpu_manager = f->cpu_manager ? f->cpu_manager : exclusive ? CPU_MANAGER_STATIC : CPU_MANAGER_NONE;
-	to->memory_manager = f->memory_manager ? f->memory_manager
-			     : looks_static(z) ? MEMORY_MANAGER_STATIC
-					       : MEMORY_MANAGER_NONE;
+	to->memory_manager = f->memory_manager    ? f->memory_manager
+			     : reserves_memory(z) ? MEMORY_MANAGER_STATIC
+						  : MEMORY_MANAGER_NONE;
 	for (size_t i = 0; i < z->n; i++) {
 		struct units u = units_of(z->inv, z->order[i], memory);
-		bool counted = to->memory_manager == MEMORY_MANAGER_STATIC; /* what is held, by its blocks */
+		bool has_blocks =
+			to->memory_manager == MEMORY_MANAGER_STATIC; /* which account for held memory */
 
 		to->system_reserved_memory +=
-			(qty_t)(u.capacity - (counted ? u.allocatable : u.available)) * QTY_UNIT;
+			(qty_t)(u.capacity - (has_blocks ? u.allocatable : u.available)) * QTY_UNIT;
 	}
 }
 
-static int make(const struct zones *z, struct node_state *s, struct err *err)
+static int make_state(const struct zones *z, struct node_state *s, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = cpuset_new();
 	struct allocation *holder = allocations_add(&s->allocations);
@@ -343,7 +347,7 @@ int zone_state_make(
 	if (r < 0)
 		return r;
 	s.node_name = xstrdup(node_name);
-	r = make(&zones, &s, err);
+	r = make_state(&zones, &s, err);
 	if (r < 0)
 		return r;
 	s.inventory = *facts->inventory;

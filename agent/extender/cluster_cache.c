@@ -502,7 +502,7 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 		return r;
 	reported_index_init(&reported, &read.state.allocations);
 	known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]);
-	if (read.odd)
+	if (read.unreadable_state)
 		log_warning("node '%s': %s", node->name, read.why.text);
 	node->object_ms = node->has_object ? now_ms : 0;
 	if (node->has_object)

@@ -7,8 +7,8 @@
 
 #include "agent/base/json.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
-#include "agent/cluster/observe_nrt.h"
 #include "agent/node/observe/observe.h"
 #include "agent/report/score_text.h"
 #include "agent/report/show.h"

@@ -125,7 +125,7 @@ refuse "empty list" "no NodeResourceTopology in it" --nrt "$dir/empty.yaml" -f $
 sed 's/available: "[28]"/available: "two"/' $nodes >"$dir/quantity.yaml"
 refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml" -f $pod
 mkdir "$dir/nothing"
-refuse "empty directory" "holds no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
+refuse "empty directory" "contains no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
 yes 'a: 1' | head -n 10000 >"$dir/long.yaml"
 refuse "10 000 lines of something else" "long.yaml" --nrt "$dir/long.yaml" -f $pod
 refuse "10 000 lines of something else as pod" "'$dir/long.yaml': not a Kubernetes object: it has no kind" --nrt $nodes -f "$dir/long.yaml"

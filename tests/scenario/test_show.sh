@@ -139,7 +139,7 @@ bad() { # TEXT: a file with it
 head='kind: NodeResourceTopology\nmetadata: {name: n1}\n'
 refuse "two nodes" "$nodes: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt $nodes
 refuse "two nodes on standard input" "standard input: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt -
-refuse "no such node" "$nodes: no object of node 'n3', but of 'node-1', 'node-2'" --nrt $nodes --node-name n3
+refuse "no such node" "$nodes: no object of node 'n3'; nodes with an object: 'node-1', 'node-2'" --nrt $nodes --node-name n3
 refuse "no such file" "cannot open '$dir/none': No such file or directory" --nrt "$dir/none"
 refuse "standard input watched" "--watch: standard input can be read only once, give --nrt a file" --nrt - --watch
 refuse "two machines" "--nrt and --sysroot exclude each other" --nrt $nodes --sysroot /
@@ -162,7 +162,7 @@ refuse "a bad list of CPUs" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'nod
 	--nrt "$dir/bad.yaml"
 yes 'a: 1' | head -n 10000 >"$dir/bad.yaml"
 refuse "10 000 lines of something else" \
-	"$dir/bad.yaml: not a NodeResourceTopology or a List of them, but something without a kind" --nrt "$dir/bad.yaml"
+	"$dir/bad.yaml: not a NodeResourceTopology or a List of them, but an object without a kind" --nrt "$dir/bad.yaml"
 
 # --- wrong usage and broken sources
 usage() { # WANT ARGS...

@@ -136,7 +136,7 @@ bad() { # NAME LINE FLAG...
 bad "no pod" "--filename FILE (the Pod) is needed" --nrt "$dir/nrt.yaml"
 bad "no nodes" "--nrt FILE (the nodes) is needed" -f "$dir/pod.json"
 bad "one standard input" "--filename and --nrt cannot both be standard input" -f - --nrt -
-bad "nodes are no pod" "nodes.json: the List holds a 'Node'" -f "$dir/nodes.json" --nrt "$dir/nrt.yaml"
+bad "nodes are no pod" "nodes.json: the List contains a 'Node'" -f "$dir/nodes.json" --nrt "$dir/nrt.yaml"
 bad "a file that is not there" "cannot open '$dir/absent'" -f "$dir/absent" --nrt "$dir/nrt.yaml"
 printf '{"kind":"List","items":[%s,%s]}' "$(cat "$dir/pod.json")" "$(cat "$dir/pod.json")" >"$dir/two.json"
 bad "two pods" "two.json: several Pods, one is expected" -f "$dir/two.json" --nrt "$dir/nrt.yaml"

@@ -79,7 +79,7 @@ static void a_node_is_judged_by_what_there_is(void **state)
 {
 	static const struct {
 		const char *attributes, *why;
-		bool odd;
+		bool unreadable;
 	} cases[] = {
 		{"", "the object has no node state", false},
 		{", {name: nrtd.dev/node-state, value: '999 x'}",
@@ -93,7 +93,7 @@ static void a_node_is_judged_by_what_there_is(void **state)
 
 		read_one("", cases[i].attributes, &node);
 		assert_int_equal(node.basis, CLUSTER_ESTIMATED);
-		assert_int_equal(node.odd, cases[i].odd);
+		assert_int_equal(node.unreadable_state, cases[i].unreadable);
 		if (strncmp(node.why.text, cases[i].why, strlen(cases[i].why)) != 0)
 			fail_msg("'%s' does not begin with '%s'", node.why.text, cases[i].why);
 	}

@@ -156,7 +156,7 @@ static void a_folder_is_read_by_its_files_names(void **state)
 
 	test_write_file(other, "e.txt", "{");
 	assert_int_equal(object_input_read(other, 1u << OBJECT_NRT, add_name, &names, &err), -EINVAL);
-	strbuf_addf(&want, "'%s' holds no .yaml, .yml or .json file", other);
+	strbuf_addf(&want, "'%s' contains no .yaml, .yml or .json file", other);
 	test_assert_text("none", err.text, want.text);
 	/* One broken file ends it, with its name. */
 	test_write_file(dir, "b.yaml", "kind: [");
@@ -187,7 +187,7 @@ static void the_object_of_a_node_is_chosen(void **state)
 	test_assert_text("several", err.text, want.text);
 	assert_int_equal(object_input_choose(dir, "three", &object, &err), -EINVAL);
 	strbuf_reset(&want);
-	strbuf_addf(&want, "%s: no object of node 'three', but of 'one', 'two'", dir);
+	strbuf_addf(&want, "%s: no object of node 'three'; nodes with an object: 'one', 'two'", dir);
 	test_assert_text("none", err.text, want.text);
 	write_object(dir, "c.json", "two");
 	assert_int_equal(object_input_choose(dir, "two", &object, &err), -EINVAL);

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/cluster/observe_nrt.h"
+#include "agent/cluster/nrt_parse.h"
 #include "agent/node/render/render.h"
 #include "agent/report/show.h"
 #include "agent/report/show_svg.h"
@@ -62,7 +62,7 @@ static void an_object_tells_what_was_published(void **state)
 	assert_int_equal(again.node.settings.topology.scope, o.node.settings.topology.scope);
 	assert_int_equal(again.notes.lines.n_items, 1);
 	test_assert_text("note", again.notes.lines.items[0],
-		"drawn from a NodeResourceTopology object: it does not say who holds what");
+		"drawn from a NodeResourceTopology object, which does not name the holders of resources");
 }
 
 static void an_object_without_cpus_says_so(void **state)
@@ -79,7 +79,7 @@ static void an_object_without_cpus_says_so(void **state)
 	assert_int_equal(observe_nrt(&object, &o.node, &o.notes, NULL), 0);
 	assert_int_equal(o.notes.lines.n_items, 2);
 	test_assert_text("note", o.notes.lines.items[1],
-		"zones without the attribute 'cpus': their CPUs are counted, not drawn");
+		"CPUs of zones without the attribute 'cpus' are counted and not drawn");
 }
 
 /* ---- objects that somebody has broken */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/cluster/zone_state.h"
+#include "agent/cluster/cluster_node.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_rules.h"
