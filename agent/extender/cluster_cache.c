@@ -42,12 +42,6 @@ static void pod_free(void *item)
 	free(pod);
 }
 
-static void pod_freep(struct pod_info **pod)
-{
-	if (*pod)
-		pod_free(*pod);
-}
-
 static void node_free(void *item)
 {
 	struct node_info *node = item;
@@ -66,12 +60,6 @@ static void node_free(void *item)
 	free(node);
 }
 
-static void node_freep(struct node_info **node)
-{
-	if (*node)
-		node_free(*node);
-}
-
 static void namespace_free(void *item)
 {
 	struct namespace_info *namespace = item;
@@ -88,14 +76,10 @@ void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 void cache_release(struct cluster_cache *cache)
 {
 	name_table_release_values(&cache->pods_by_uid, pod_free);
-	for (size_t i = 0; i < cache->n_nodes; i++)
-		node_freep(&cache->nodes[i]);
-	name_table_release(&cache->nodes_by_name);
+	name_table_release_values(&cache->nodes_by_name, node_free);
 	name_table_release_values(&cache->namespaces, namespace_free);
 	pending_pods_release(&cache->pending);
 	free(cache->nodes);
-	projected_nodes_release(&cache->projected);
-	distances_kept_release(&cache->distances);
 	pod_classes_release(&cache->classes);
 	*cache = (struct cluster_cache){0};
 }
@@ -139,32 +123,28 @@ struct node_info *cache_find_node(const struct cluster_cache *cache, const char 
 	return name_table_find(&cache->nodes_by_name, name);
 }
 
-static void find_slot(struct cluster_cache *cache, size_t *ret)
+static size_t find_free_slot(struct cluster_cache *cache)
 {
 	for (size_t i = 0; i < cache->n_nodes; i++)
-		if (!cache->nodes[i]) {
-			*ret = i;
-			return;
-		}
-	*ret = cache->n_nodes;
+		if (!cache->nodes[i])
+			return i;
 	vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes));
+	return cache->n_nodes - 1;
 }
 
-/* */
 static struct node_info *find_or_add(struct cluster_cache *cache, const char *name)
 {
-	CLEANUP(node_freep) struct node_info *node = NULL;
-	struct node_info *found = cache_find_node(cache, name);
+	struct node_info *node = cache_find_node(cache, name);
 
-	if (found)
-		return found;
+	if (node)
+		return node;
 	node = xcalloc(1, sizeof(*node));
 	text_set(&node->name, name);
-	find_slot(cache, &node->slot);
+	node->slot = find_free_slot(cache);
 	name_table_add(&cache->nodes_by_name, node->name, node);
 	cache->nodes[node->slot] = node;
 	bump_version(cache, node);
-	return TAKE(node);
+	return node;
 }
 
 static void drop_rejections(struct cluster_cache *cache, struct node_info *node)
@@ -241,22 +221,16 @@ static const char *namespace_of(const struct pod_info *pod, char buffer[NAMESPAC
 	return buffer;
 }
 
-static struct namespace_info *add_namespace(struct cluster_cache *cache, const char *name)
-{
-	CLEANUP(freep) struct namespace_info *ns = xcalloc(1, sizeof(*ns));
-
-	ns->name = xstrdup(name);
-	name_table_add(&cache->namespaces, ns->name, ns);
-	return TAKE(ns);
-}
-
 static void count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
 {
 	char name[NAMESPACE_SIZE];
 	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
 
-	if (!ns)
-		ns = add_namespace(cache, name);
+	if (!ns) {
+		ns = xcalloc(1, sizeof(*ns));
+		ns->name = xstrdup(name);
+		name_table_add(&cache->namespaces, ns->name, ns);
+	}
 	ns->n_assumed++;
 	cache->n_assumed++;
 }
@@ -298,7 +272,6 @@ static void add_to_node(struct cluster_cache *cache, struct pod_info *pod, struc
 	pod->admitted_version = pod->admitted ? cache->version : 0;
 }
 
-/* Does not allocate, so it cannot fail. */
 static void remove_from_node(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
@@ -338,28 +311,19 @@ static void end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t 
 	remove_pod(cache, pod);
 }
 
-/* A new string. */
-static char *full_name_of(const char *namespace, const char *name)
+/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
+static struct pod_info *add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+	const char *name, const struct pod_info *init, struct node_info *node)
 {
-	char *text = NULL;
-
-	text = xasprintf("%s/%s", namespace, name);
-	return text;
-}
-
-/* Adds a copy of `init` with these names; init->class moves to the copy on success. */
-static void add_pod(struct cluster_cache *cache, const char *uid, const char *full_name,
-	const struct pod_info *init, struct node_info *node)
-{
-	CLEANUP(pod_freep) struct pod_info *pod = xcalloc(1, sizeof(*pod));
+	struct pod_info *pod = xcalloc(1, sizeof(*pod));
 
 	*pod = *init;
 	pod->uid = xstrdup(uid);
-	pod->full_name = xstrdup(full_name);
+	pod->full_name = xasprintf("%s/%s", namespace, name);
 	name_table_add(&cache->pods_by_uid, pod->uid, pod);
 	add_to_node(cache, pod, node);
 	cache->n_pods++;
-	TAKE(pod);
+	return pod;
 }
 
 /* ---- assumed pods */
@@ -375,8 +339,8 @@ static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume
 void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
 {
-	CLEANUP(freep) char *full_name = NULL;
 	struct pod_info init = {.class = request->class,
+		.names = pod_names_of(request->uid, request->namespace, request->name),
 		.expires_ms = now_ms + assume_ms(cache, request),
 		.resource_version = request->resource_version,
 		.priority = request->priority};
@@ -387,11 +351,8 @@ void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *
 							     request->resource_version)))
 		return;
 	cache_forget_pod(cache, request->uid);
-	full_name = full_name_of(request->namespace, request->name);
-	init.names = pod_names_of(request->uid, request->namespace, request->name);
-	add_pod(cache, request->uid, full_name, &init, node);
 	request->class->users++;
-	*ret = find_pod(cache, request->uid);
+	*ret = add_pod(cache, request->uid, request->namespace, request->name, &init, node);
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
@@ -451,24 +412,23 @@ static int hash_content(const struct doc *object, char ret[HASH_TEXT_SIZE])
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
 	static const char *const members[] = {"attributes", "topologyPolicies", "zones"};
 	const char *hash = nrt_content_hash(object);
-	int r = 0;
 
 	if (hash) {
 		snprintf(ret, HASH_TEXT_SIZE, "%s", hash);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(members) && r == 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		const struct doc *member = doc_get(object, members[i]);
+		int r = member ? json_print_compact(member, &text) : 0;
 
-		if (member)
-			r = json_print_compact(member, &text);
+		if (r < 0)
+			return r;
 		strbuf_addch(&text, '\n');
 	}
-	if (r == 0)
-		r = strbuf_error(&text);
-	if (r == 0)
-		hash_text(text.text, text.len, ret);
-	return r;
+	if (strbuf_error(&text) < 0)
+		return strbuf_error(&text);
+	hash_text(text.text, text.len, ret);
+	return 0;
 }
 
 /* The object's content has not changed. If another exporter, whose objects name no pods, has written the zones again, the zones
@@ -486,7 +446,6 @@ static void update_written_time(struct cluster_cache *cache, struct node_info *n
 static int update_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object,
 	uint64_t now_ms, struct err *err)
 {
-	CLEANUP(reported_index_release) struct reported_index reported = {0};
 	char hash[HASH_TEXT_SIZE];
 	struct cluster_node read;
 	int r = hash_content(object, hash);
@@ -500,7 +459,6 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	reported_index_init(&reported, &read.state.allocations);
 	known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]);
 	if (read.unreadable_state)
 		log_warning("node '%s': %s", node->name, read.why.text);
@@ -510,8 +468,7 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	reported_index_release(&node->reported);
 	node->object = read;
 	node->has_object = true;
-	node->reported = reported;
-	reported = (struct reported_index){0};
+	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	forget_ended(node, now_ms);
 	drop_rejections(cache, node);
@@ -552,6 +509,18 @@ static const char *find_manager_reason(const char *reason)
 	return NULL;
 }
 
+const char *const cache_reasons[CACHE_REASONS] = {
+	"TopologyAffinityError", "UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "OutOfpods", "other"};
+
+static void count_broken(struct cluster_cache *cache, const char *reason)
+{
+	size_t i = 0;
+
+	while (i < CACHE_REASONS - 1 && strcmp(reason, cache_reasons[i]) != 0)
+		i++;
+	cache->n_broken[i]++;
+}
+
 /* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */
 static void note_rejection(
 	struct cluster_cache *cache, struct pod_info *pod, const char *reason, uint64_t now_ms)
@@ -564,7 +533,7 @@ static void note_rejection(
 	log_warning("the kubelet of node '%s' rejected pod '%s': %s", node->name, pod->full_name, reason);
 	if (!pod->assumed)
 		return;
-	broken_assumptions_count(&cache->broken_assumptions, reason);
+	count_broken(cache, reason);
 	if (!known)
 		return;
 	rejection =
@@ -630,7 +599,6 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
-	CLEANUP(freep) char *full_name = NULL;
 	struct pod_info *cached = find_pod(cache, status->uid);
 	bool keeps_node = cached && !strcmp(cached->node->name, status->node);
 	struct pod_info init = {.names = status->names,
@@ -638,7 +606,6 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
 		.list_number = cache->list_number[CACHE_POD]};
-	struct node_info *node;
 	int r = pod_template_from_pod(object, &template, err);
 
 	if (r < 0)
@@ -650,10 +617,8 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		pod_priority_read(object, &init.priority);
 		if (cached)
 			remove_pod(cache, cached);
-		node = find_or_add(cache, status->node);
-		full_name = full_name_of(status->namespace, status->name);
-		add_pod(cache, status->uid, full_name, &init, node);
-		cached = find_pod(cache, status->uid);
+		cached = add_pod(cache, status->uid, status->namespace, status->name, &init,
+			find_or_add(cache, status->node));
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (started_at(object) > 0 || status->stage == POD_RUNS)

@@ -16,12 +16,8 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/extender/pending_pods.h"
 #include "agent/extender/pod_class.h"
-#include "agent/extender/projected_nodes.h"
 #include "agent/extender/reported_pods.h"
-#include "agent/extender/stats.h"
-#include "agent/extender/work_limit.h"
 #include "common/err.h"
-#include "scoring/combinations.h"
 
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
 
@@ -34,10 +30,12 @@ struct pod_info {
 	struct pod_names names;
 	struct pod_class *class;
 	struct node_info *node;
-	struct allocation *held; /* what the node's kubelet is expected to assign; NULL = not computed */
+	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c of the extender, because
+	 * it depends on the pods that the node had when the pod was assumed. The cache discards it when the pod is resized. */
+	struct allocation *held;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	/* When the node's kubelet was found to reject the pod behind the pods before it, and as the only in-flight pod. Valid
-	 * until something on the node becomes free: node_info.freed_version. 0 = not found. */
+	/* Also of project_node.c: when the node's kubelet was found to reject the pod behind the pods before it, and as the only
+	 * in-flight pod. Valid until something on the node becomes free: node_info.freed_version. 0 = not found. */
 	uint64_t rejected_version, rejected_alone_version;
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
@@ -114,6 +112,10 @@ struct namespace_info {
 	size_t n_assumed;
 };
 
+/* Reasons of rejections, as in status.reason of a pod. The last, "other", stands for all other reasons. */
+#define CACHE_REASONS 6
+extern const char *const cache_reasons[CACHE_REASONS];
+
 struct cluster_cache {
 	struct cache_config config;
 	struct pod_classes classes;
@@ -124,15 +126,12 @@ struct cluster_cache {
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
-	struct projected_nodes projected; /* owned by project_node.c */
-	struct distances_kept distances;  /* of the machine judged last */
-	struct work_limit work;           /* of the current request */
-	uint64_t version;                 /* the last version given to a node; every version is unique */
+	uint64_t version; /* the last version given to a node; every version is unique */
 	uint64_t list_number[CACHE_KIND_COUNT];
 	uint64_t list_version;    /* the cache's version when the current list of pods began */
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;
-	struct broken_assumptions broken_assumptions;
+	uint64_t n_broken[CACHE_REASONS]; /* pods rejected on the node on which they were assumed */
 };
 
 void cache_init(struct cluster_cache *cache, const struct cache_config *config);

@@ -5,15 +5,17 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/base/thread.h"
 #include "agent/cluster/pod_parse.h"
-#include "agent/http/exposition.h"
 #include "agent/kube/lease.h"
 #include "agent/kube/reflector.h"
 #include "common/cleanup.h"
@@ -21,19 +23,19 @@
 #include "common/log.h"
 #include "common/text.h"
 
-#define TICK_MS        1000u
-#define CANCEL_POLL_MS 50u                /* how often the lease thread checks for cancellation */
-#define RENEW_MS       10000u             /* interval of checking the TLS files for changes */
-#define TRIM_MS        60000u             /* interval of returning free memory to the kernel */
-#define IDLE_SECONDS   120u               /* longer than the 90 s of Go's HTTP clients */
-#define BODY_MAX       ((size_t)64 << 20) /* 5000 whole Node objects */
-#define WORK_MS        50u                /* CPU time per request for 500 nodes */
+#define TICK_MS      1000u
+#define RENEW_MS     10000u             /* interval of checking the TLS files for changes */
+#define TRIM_MS      60000u             /* interval of returning free memory to the kernel */
+#define IDLE_SECONDS 120u               /* longer than the 90 s of Go's HTTP clients */
+#define BODY_MAX     ((size_t)64 << 20) /* 5000 whole Node objects */
+#define WORK_MS      50u                /* CPU time per request for WORK_NODES nodes */
 
 /* API paths by kind. */
 static const char *const paths[CACHE_KIND_COUNT] = {
 	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
 
 struct feed {
+	struct extender *extender;
 	struct server *server;
 	enum cache_kind kind;
 	struct reflector *reflector;
@@ -46,15 +48,24 @@ struct extender {
 	struct lease *lease;
 	pthread_t lease_thread; /* slow requests about the Lease must not delay signals */
 	bool has_lease_thread;
-	bool lease_failed; /* the last step failed, and the failure is logged */
-	char *holder;      /* as last logged */
+	int wake_fd, timer_fd; /* end the lease thread's wait: an eventfd, and a timer of CLOCK_BOOTTIME */
+	bool lease_failed;     /* the last step failed, and the failure is logged */
+	char *holder;          /* as last logged */
 	struct http_server *http;
 	_Atomic int64_t certificate_until_s; /* notAfter of the serving certificate; 0 = no TLS */
 	atomic_bool *cancel;
 };
 
+static void wake_lease_thread(struct extender *x)
+{
+	if (x->wake_fd >= 0)
+		(void)eventfd_write(x->wake_fd, 1);
+}
+
+/* *x->cancel must be set. */
 static void stop_lease_thread(struct extender *x)
 {
+	wake_lease_thread(x);
 	if (x->has_lease_thread)
 		thread_join(x->lease_thread);
 	x->has_lease_thread = false;
@@ -70,6 +81,8 @@ static void extender_release(struct extender *x)
 		reflector_free(x->feeds[k].reflector);
 	lease_free(x->lease);
 	server_free(x->server);
+	closep(&x->wake_fd);
+	closep(&x->timer_fd);
 	free(x->holder);
 }
 
@@ -111,6 +124,7 @@ static int on_end(void *ctx, const char *version)
 	struct feed *feed = ctx;
 
 	server_list_end(feed->server, feed->kind, resource_version_parse(version));
+	wake_lease_thread(feed->extender);
 	return 0;
 }
 
@@ -137,7 +151,7 @@ static int watch_all(struct extender *x, struct err *err)
 	for (size_t k = 0; k < CACHE_KIND_COUNT && r == 0; k++) {
 		const struct reflector_options options = {.path = paths[k]};
 
-		x->feeds[k] = (struct feed){.server = x->server, .kind = (enum cache_kind)k};
+		x->feeds[k] = (struct feed){.extender = x, .server = x->server, .kind = (enum cache_kind)k};
 		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], x->cancel,
 			&x->feeds[k].reflector, err);
 	}
@@ -176,6 +190,10 @@ static int open_lease(struct extender *x, struct err *err)
 	if (gethostname(host, sizeof(host) - 1) < 0 ||
 		getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return err_set(err, -errno, "cannot make an identity for the lease: %s", strerror(errno));
+	x->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	x->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+	if (x->wake_fd < 0 || x->timer_fd < 0)
+		return err_set(err, -errno, "cannot wait for the lease: %s", strerror(errno));
 	snprintf(identity, sizeof(identity), "%s_%016" PRIx64, host, number);
 	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
 }
@@ -203,18 +221,41 @@ static int64_t step_lease(struct extender *x)
 	return state.call_again_ms;
 }
 
+/* Waits until wake_lease_thread() is called, or until `at_ms` of CLOCK_BOOTTIME; 0 = no time. */
+static void wait_for_lease(const struct extender *x, int64_t at_ms)
+{
+	const struct itimerspec at = {
+		.it_value = {.tv_sec = at_ms / 1000, .tv_nsec = (long)(at_ms % 1000) * 1000000}};
+	struct pollfd fds[] = {{.fd = x->wake_fd, .events = POLLIN}, {.fd = x->timer_fd, .events = POLLIN}};
+	eventfd_t ignored;
+
+	timerfd_settime(x->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+	(void)poll(fds, ARRAY_SIZE(fds), -1);
+	(void)eventfd_read(x->wake_fd, &ignored);
+}
+
+/* The first step waits for complete lists: a replica without lists must not hold the lease. */
 static void *run_lease(void *arg)
 {
 	struct extender *x = arg;
 	int64_t next = 0;
 
 	while (!atomic_load(x->cancel)) {
-		if (clock_ms(CLOCK_BOOTTIME) >= next && server_has_lists(x->server))
+		bool has_lists = server_has_lists(x->server);
+
+		if (has_lists && clock_ms(CLOCK_BOOTTIME) >= next)
 			next = step_lease(x);
-		else
-			usleep(CANCEL_POLL_MS * 1000);
+		wait_for_lease(x, has_lists ? next : 0);
 	}
 	return NULL;
+}
+
+static int start_lease_thread(struct extender *x, struct err *err)
+{
+	int r = thread_start(&x->lease_thread, run_lease, x);
+
+	x->has_lease_thread = r == 0;
+	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 /* ---- the server's callbacks */
@@ -234,42 +275,17 @@ static bool is_ready(void *ctx, struct strbuf *line)
 	return server_ready(x->server, line);
 }
 
-static void print_watches(const struct extender *x, struct strbuf *text)
-{
-	strbuf_addstr(text,
-		"# HELP nrtd_extender_watch_total Lists, watches, objects, events and errors, by kind.\n"
-		"# TYPE nrtd_extender_watch_total counter\n");
-	for (size_t k = 0; k < CACHE_KIND_COUNT; k++) {
-		struct reflector_counts c;
-
-		reflector_counts(x->feeds[k].reflector, &c);
-		const struct {
-			const char *what;
-			uint64_t n;
-		} counts[] = {{"list", c.lists}, {"watch", c.watches}, {"object", c.objects},
-			{"event", c.events}, {"bookmark", c.bookmarks}, {"expired", c.expired},
-			{"error", c.errors}};
-
-		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-			strbuf_addf(text, "nrtd_extender_watch_total{kind=\"%s\",what=\"%s\"} %" PRIu64 "\n",
-				strrchr(paths[k], '/') + 1, counts[i].what, counts[i].n);
-	}
-}
-
 static int print_metrics(void *ctx, struct strbuf *text)
 {
 	struct extender *x = ctx;
-	int r = server_metrics(x->server, text);
+	struct reflector_counts watches[CACHE_KIND_COUNT];
+	struct metrics_source from = {.certificate_until_s = atomic_load(&x->certificate_until_s)};
 
-	exposition_certificate(text, "server", atomic_load(&x->certificate_until_s));
-	if (r == 0 && !x->config->nrt)
-		print_watches(x, text);
-	if (r == 0 && x->lease)
-		strbuf_addf(text,
-			"# HELP nrtd_extender_lease_held Whether this replica holds the lease.\n"
-			"# TYPE nrtd_extender_lease_held gauge\nnrtd_extender_lease_held %d\n",
-			lease_held(x->lease));
-	return r < 0 ? r : strbuf_error(text);
+	for (size_t k = 0; k < CACHE_KIND_COUNT && !x->config->nrt; k++)
+		reflector_counts(x->feeds[k].reflector, &watches[k]);
+	if (!x->config->nrt)
+		from.watches = watches;
+	return server_metrics(x->server, &from, text);
 }
 
 static int on_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
@@ -310,11 +326,7 @@ static int start(struct extender *x, struct err *err)
 		r = watch_all(x, err);
 	if (r == 0)
 		r = serve(x, err);
-	if (r < 0 || !x->lease)
-		return r;
-	r = thread_start(&x->lease_thread, run_lease, x);
-	x->has_lease_thread = r == 0;
-	return r < 0 ? err_set(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
+	return r < 0 || !x->lease ? r : start_lease_thread(x, err);
 }
 
 /* ---- main loop */
@@ -369,7 +381,8 @@ static void run(struct extender *x)
 
 int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err)
 {
-	CLEANUP(extender_release) struct extender x = {.config = config, .cancel = cancel};
+	CLEANUP(extender_release)
+	struct extender x = {.config = config, .cancel = cancel, .wake_fd = -1, .timer_fd = -1};
 	struct err ignored = {""};
 	int r = start(&x, err);
 

@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers /filter: passes the best node and assumes the pod there, or passes all admitting nodes. */
+/*
+ * Answers /filter and /prioritize: judges the requested nodes, and finds and assumes the best node.
+ */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "agent/extender/candidates.h"
-#include "agent/extender/project_node.h"
-#include "agent/extender/unresolvable.h"
+#include "agent/extender/verbs.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
-#define NOT_BEST "the extender chose another node"
+#define NO_NODE      "the extender knows no Node or NodeResourceTopology object of this name"
+#define OTHER_POLICY "the node's policy is not that of the pod's annotation volcano.sh/numa-topology-policy"
+#define NOT_BEST     "the extender chose another node"
 #define NAMESPACE_FULL \
 	"the pod's namespace has reached the limit of pods that have a node and are not bound yet"
+
+/* A requested node. */
+struct candidate {
+	struct node_info *node; /* NULL = not in the cache */
+	const struct verdict
+		*verdict; /* NULL if `node` is NULL, or if the pod's Volcano policy excludes the node */
+	size_t index;     /* in the request */
+};
+
+/* The requested nodes, judged. */
+struct candidates {
+	bool *unknown;         /* per requested node: the verdict is unknown */
+	struct candidate best; /* best.node is NULL if no node admits the pod */
+};
 
 void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
 {
@@ -19,6 +38,141 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
 	pod_classes_drop(&cache->classes, a->class);
 	*a = (struct verb_answer){0};
 }
+
+static void candidates_release(struct candidates *c)
+{
+	free(c->unknown);
+	*c = (struct candidates){0};
+}
+
+/* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. */
+static void candidates_init(struct candidates *c, struct verdicts *verdicts, struct extender_args *args,
+	struct verb_answer *answer)
+{
+	*c = (struct candidates){.unknown = xcalloc(args->n_names + 1, sizeof(*c->unknown))};
+	answer->verdicts = xcalloc(args->n_names + 1, sizeof(*answer->verdicts));
+	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
+	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
+	answer->counts.n_nodes = args->n_names;
+	pod_classes_take(&verdicts->cache->classes, &args->pod.template.pod, &answer->class);
+}
+
+static enum strategy strategy_of(const struct verb_config *config)
+{
+	return config->strategy == VERB_STRATEGY_VOLCANO ? STRATEGY_LEAST_NUMA_NODES
+							 : (enum strategy)config->strategy;
+}
+
+/* Volcano places a pod that names a policy only on nodes of that policy. */
+static bool volcano_excludes(
+	const struct verb_config *config, const struct extender_pod *pod, const struct node_info *node)
+{
+	enum topology_manager_policy policy = pod->template.volcano_policy;
+
+	return config->strategy == VERB_STRATEGY_VOLCANO && policy != TOPOLOGY_MANAGER_UNKNOWN &&
+	       policy != TOPOLOGY_MANAGER_NONE && node->has_object &&
+	       node->object.state.inventory.topology.policy != policy;
+}
+
+/* ret->reason is NULL if the node admits the pod. */
+static int judge_node(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_pod *pod, struct pod_class *class, struct candidate *c,
+	struct extender_verdict *ret)
+{
+	int r;
+
+	*ret = (struct extender_verdict){NULL, false};
+	if (!c->node) {
+		ret->reason = NO_NODE;
+		return 0;
+	}
+	if (volcano_excludes(config, pod, c->node)) {
+		*ret = (struct extender_verdict){OTHER_POLICY, true};
+		return 0;
+	}
+	r = verdict_of(verdicts, class, c->node, strategy_of(config), &c->verdict);
+	if (r == 0 && c->verdict->answer != KUBELET_ADMITS)
+		ret->reason = c->verdict->reason;
+	return r;
+}
+
+static bool is_unreached(const struct candidate *c)
+{
+	return c->verdict && c->verdict->unreached;
+}
+
+/* A node not judged before the work limit is not unknown: --unknown=pass does not let the node pass. */
+static bool is_unknown(const struct candidate *c)
+{
+	if (is_unreached(c))
+		return false;
+	return !c->node || (c->verdict && c->verdict->answer == KUBELET_UNKNOWN);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	const struct verdict *x = a->verdict, *y = b->verdict;
+
+	if (x->score != y->score)
+		return x->score > y->score;
+	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
+		return x->free_on_numa_nodes < y->free_on_numa_nodes;
+	if (x->free_on_node != y->free_on_node)
+		return x->free_on_node < y->free_on_node;
+	return strverscmp(a->node->name, b->node->name) < 0;
+}
+
+/* `candidate` admits the pod unless verdict_confirm() finds otherwise. */
+static int compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
+	struct candidate *candidate, struct verb_answer *answer)
+{
+	bool is_best = !c->best.node || is_better(candidate, &c->best);
+	int r = is_best || confirm_all
+			? verdict_confirm(verdicts, answer->class, candidate->node, &candidate->verdict)
+			: 0;
+
+	if (r < 0)
+		return r;
+	if (candidate->verdict->answer != KUBELET_ADMITS) {
+		answer->verdicts[candidate->index].reason = candidate->verdict->reason;
+		return 0;
+	}
+	answer->counts.n_admitting++;
+	answer->counts.n_aligning += candidate->verdict->numa_nodes > 0;
+	answer->scores[candidate->index] = candidate->verdict->score * EXTENDER_SCORE_MAX / 100;
+	if (is_best)
+		c->best = *candidate;
+	return 0;
+}
+
+/*
+ * Writes the verdict and the score of each node to `answer`. Calls verdict_confirm() for each admitting node if config->all
+ * is set, else only for nodes that are better than all nodes before them.
+ */
+static int judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_args *args, struct verb_answer *answer)
+{
+	for (size_t i = 0; i < args->n_names; i++) {
+		struct candidate candidate = {
+			.node = cache_find_node(verdicts->cache, args->names[i]), .index = i};
+		int r = judge_node(
+			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
+
+		if (r < 0)
+			return r;
+		answer->nodes[i] = candidate.node;
+		c->unknown[i] = is_unknown(&candidate);
+		answer->counts.n_unknown += c->unknown[i];
+		if (!answer->verdicts[i].reason)
+			r = compare_with_best(c, verdicts, config->all, &candidate, answer);
+		if (r < 0)
+			return r;
+		answer->counts.n_unreached += is_unreached(&candidate);
+	}
+	return 0;
+}
+
+/* ---- /filter */
 
 static void pass_unknown(const struct verb_config *config, const bool *unknown, struct verb_answer *answer)
 {
@@ -56,7 +210,7 @@ static void pass_best(struct verb_answer *answer, const struct candidate *best)
 	answer->counts.assumed_node = best->node->name;
 }
 
-static int assume_pod(struct cluster_cache *cache, const struct extender_pod *pod, struct pod_class *class,
+static int assume_pod(struct verdicts *verdicts, const struct extender_pod *pod, struct pod_class *class,
 	struct node_info *node, uint64_t now_ms)
 {
 	const struct assume_request request = {.uid = pod->uid,
@@ -67,37 +221,48 @@ static int assume_pod(struct cluster_cache *cache, const struct extender_pod *po
 		.resource_version = pod->version,
 		.has_volumes = pod->has_volumes};
 
-	return project_assume_pod(cache, &request, node, now_ms);
+	return project_assume_pod(&verdicts->projections, &request, node, now_ms);
 }
 
-int extender_filter(struct cluster_cache *cache, const struct verb_config *config, struct extender_args *args,
+int extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret)
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
 	int r;
 
-	candidates_init(&c, cache, args, ret);
+	candidates_init(&c, verdicts, args, ret);
 	if (!ret->class->aligned) {
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
 		return 0;
 	}
-	cache_forget_pod(cache, args->pod.uid);
-	r = candidates_judge(&c, cache, config, args, ret);
+	cache_forget_pod(verdicts->cache, args->pod.uid);
+	r = judge_nodes(&c, verdicts, config, args, ret);
 	if (r < 0)
 		return r;
 	pass_unknown(config, c.unknown, ret);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0) {
-		unresolvable_mark(cache, ret->nodes, args->n_names, ret->class, ret->verdicts);
+		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
 		return 0;
 	}
 	if (config->all || !passes_only_best(ret, &c.best))
 		return 0;
-	if (cache_namespace_is_full(cache, args->pod.namespace, args->pod.uid)) {
+	if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
 		reject_all(ret, NAMESPACE_FULL);
 		return 0;
 	}
 	pass_best(ret, &c.best);
-	return assume_pod(cache, &args->pod, ret->class, c.best.node, now_ms);
+	return assume_pod(verdicts, &args->pod, ret->class, c.best.node, now_ms);
+}
+
+/* ---- /prioritize */
+
+int extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
+	struct extender_args *args, struct verb_answer *ret)
+{
+	CLEANUP(candidates_release) struct candidates c = {0};
+
+	candidates_init(&c, verdicts, args, ret);
+	return ret->class->aligned ? judge_nodes(&c, verdicts, config, args, ret) : 0;
 }

@@ -14,30 +14,113 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-static void clear_verdicts(struct pod_class *class)
+/* ---- known resources */
+
+struct known_resource {
+	size_t n_objects; /* with this resource */
+	char name[];
+};
+
+void known_resources_release(struct known_resources *k)
 {
-	for (size_t i = 0; i < class->verdicts_size; i++) {
-		free(class->verdicts[i].reason);
-		class->verdicts[i] = (struct verdict){0};
-	}
+	for (size_t i = 0; i < k->by_name.size; i++)
+		free(k->by_name.entries[i].value);
+	name_table_release(&k->by_name);
 }
 
-static void forget_verdicts(struct pod_class *class)
+bool known_resources_has(const struct known_resources *k, const char *name)
 {
-	clear_verdicts(class);
-	free(class->verdicts);
-	class->verdicts = NULL;
-	class->verdicts_size = 0;
+	return name_table_find(&k->by_name, name) != NULL;
 }
+
+static void sort_unique(struct strv *v)
+{
+	size_t kept = 0;
+
+	strv_sort(v);
+	for (size_t i = 0; i < v->n_items; i++)
+		if (kept > 0 && !strcmp(v->items[i], v->items[kept - 1]))
+			free(v->items[i]);
+		else
+			v->items[kept++] = v->items[i];
+	v->n_items = kept;
+}
+
+static void count_name(struct known_resources *k, const char *name)
+{
+	struct known_resource *known = name_table_find(&k->by_name, name);
+	size_t len = strlen(name);
+
+	if (known) {
+		known->n_objects++;
+		return;
+	}
+	known = xmalloc(sizeof(*known) + len + 1);
+	known->n_objects = 1;
+	memcpy(known->name, name, len + 1);
+	name_table_add(&k->by_name, known->name, known);
+	k->version++;
+}
+
+static void uncount_name(struct known_resources *k, const char *name)
+{
+	struct known_resource *known = name_table_find(&k->by_name, name);
+
+	if (--known->n_objects > 0)
+		return;
+	name_table_remove(&k->by_name, known->name);
+	free(known);
+	k->version++;
+}
+
+void known_resources_forget(struct known_resources *k, struct strv *counted)
+{
+	for (size_t i = 0; i < counted->n_items; i++)
+		uncount_name(k, counted->items[i]);
+	strv_release(counted);
+}
+
+/* `names` move to `counted` on success. */
+static void replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
+{
+	for (size_t i = 0; i < names->n_items; i++)
+		count_name(k, names->items[i]);
+	known_resources_forget(k, counted);
+	*counted = *names;
+	*names = (struct strv){0};
+}
+
+void known_resources_of_node(
+	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+
+	for (size_t i = 0; i < allocatable->n_items; i++)
+		strv_push(&names, allocatable->items[i].name);
+	replace_names(k, &names, counted);
+}
+
+void known_resources_of_state(struct known_resources *k, const struct node_state *state, struct strv *counted)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+	const struct allocations *a = &state->allocations;
+
+	for (size_t i = 0; i < state->inventory.n_resources; i++)
+		strv_push(&names, state->inventory.resources[i]);
+	for (size_t i = 0; i < a->n_registered; i++)
+		strv_push(&names, a->registered[i].resource);
+	sort_unique(&names);
+	replace_names(k, &names, counted);
+}
+
+/* ---- memory */
 
 static void pod_class_free(void *item)
 {
 	struct pod_class *class = item;
 
-	forget_verdicts(class);
 	pod_request_release(&class->pod);
 	resource_list_release(&class->wanted);
-	free(class->known);
 	free(class);
 }
 
@@ -288,7 +371,6 @@ static void fill_class(struct pod_class *class, struct pod_request *pod)
 	for (size_t i = 0; i < wanted->n_items; i++)
 		if (wanted->items[i].quantity.nano > WANTED_MAX)
 			wanted->items[i].quantity.nano = WANTED_MAX;
-	class->known = xcalloc(wanted->n_items + 1, sizeof(*class->known));
 	class->bytes = sizeof(*class) + bytes_of_list(wanted) + bytes_of_pod(&class->pod);
 }
 
@@ -322,6 +404,7 @@ void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod
 		if (!tsearch(class, &s->by_content, by_content))
 			xalloc_failed();
 		s->n++;
+		class->number = ++s->last_number;
 		found = TAKE(class);
 	}
 	*ret = found;
@@ -349,9 +432,6 @@ static void discard(struct pod_classes *s, struct pod_class *class)
 		return;
 	tdelete(class, &s->by_content, by_content);
 	s->n--;
-	for (size_t i = 0; i < CLASSES_JUDGED; i++)
-		if (s->judged[i] == class)
-			s->judged[i] = NULL;
 	pod_class_free(class);
 }
 
@@ -384,50 +464,4 @@ void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
 	s->idle_bytes += class->bytes;
 	s->next = (s->next + 1) % CLASSES_IDLE;
 	class->idle = true;
-}
-
-/* ---- verdicts */
-
-/* verdict_lacks() depends on the resources of other nodes. */
-static void update_known(struct pod_classes *s, struct pod_class *class)
-{
-	bool changed = false;
-
-	if (class->known_version == s->known.version)
-		return;
-	for (size_t i = 0; i < class->wanted.n_items; i++) {
-		bool known = known_resources_has(&s->known, class->wanted.items[i].name);
-
-		changed = changed || known != class->known[i];
-		class->known[i] = known;
-	}
-	if (changed)
-		clear_verdicts(class);
-	class->known_version = s->known.version;
-}
-
-/* A free entry of `judged`, or the entry of the least recently requested class. */
-static struct pod_class **find_judged_entry(struct pod_classes *s)
-{
-	struct pod_class **found = &s->judged[0];
-
-	for (size_t i = 1; i < CLASSES_JUDGED && *found; i++)
-		if (!s->judged[i] || s->judged[i]->last_request < (*found)->last_request)
-			found = &s->judged[i];
-	return found;
-}
-
-void pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes)
-{
-	struct pod_class **entry;
-
-	class->last_request = ++s->n_requests;
-	update_known(s, class);
-	if (class->verdicts_size == 0) {
-		entry = find_judged_entry(s);
-		if (*entry)
-			forget_verdicts(*entry);
-		*entry = class;
-	}
-	vec_grow(&class->verdicts, &class->verdicts_size, n_nodes, sizeof(*class->verdicts));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Groups pods with equal requests into pod classes, which share their verdicts.
+ * Groups pods with equal requests into pod classes, for which verdicts are equal.
  *
  * All pods of a Deployment are usually of one pod class.
  */
@@ -9,27 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/cluster/cluster_node.h"
-#include "agent/extender/known_resources.h"
+#include "agent/base/name_table.h"
+#include "common/node_state.h"
 #include "common/request.h"
+#include "common/strv.h"
 #include "scoring/kubelet.h"
 
-/* The verdict of one node's kubelet on a pod class (agent/extender/verdicts.h). */
-struct verdict {
-	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
-	bool by_amounts; /* the answer rests on node-level amounts; the managers alone would answer otherwise */
-	enum kubelet_answer answer;
-	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
-	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
-	unsigned numa_nodes;       /* that the kubelet would assign; 0 = none */
-	int score;                 /* 0 to 100, by the strategy */
-	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
-	size_t free_on_node;       /* CPUs that remain free on the node */
-	bool unreached;            /* not judged before the work limit */
-	bool confirmed;            /* by verdict_confirm() */
-	bool unresolvable_known;   /* unresolvable_rejects() was called; its result: */
-	bool unresolvable;
+/* Counts the resource names of the cluster's nodes. Pods may request thousands of other names, which are not stored. A zeroed
+ * struct is empty. */
+struct known_resources {
+	struct name_table by_name;
+	uint64_t version; /* changes whenever a name is added or removed */
 };
+
+void known_resources_release(struct known_resources *k);
+
+bool known_resources_has(const struct known_resources *k, const char *name);
+
+/* Replaces `counted`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a
+ * NodeResourceTopology's zones and registered devices. */
+void known_resources_of_node(
+	struct known_resources *k, const struct resource_list *allocatable, struct strv *counted);
+void known_resources_of_state(
+	struct known_resources *k, const struct node_state *state, struct strv *counted);
+
+/* Removes the names of a deleted object; `counted` is empty afterwards. */
+void known_resources_forget(struct known_resources *k, struct strv *counted);
 
 struct pod_class {
 	struct pod_request pod; /* without a name, reduced by pod_classes_take() */
@@ -39,17 +44,12 @@ struct pod_class {
 	/* A kubelet may have to align the pod: the pod is Guaranteed or requests devices. The kubelet's managers assign
 	 * nothing to other pods. */
 	bool aligned;
-	bool too_large;         /* `pod` has only the node-level request; verdicts are unknown */
-	uint64_t hash;          /* of the request; before the reduction if too_large */
-	size_t bytes;           /* of memory, without `verdicts` */
-	size_t users;           /* references */
-	bool idle;              /* in pod_classes.idle: kept without references */
-	bool limit_logged;      /* the log says that a request reached the work limit */
-	uint64_t last_request;  /* pod_classes.n_requests at the last request */
-	bool *known;            /* per item of `wanted`: some node has the resource, as of `known_version` */
-	uint64_t known_version; /* of struct known_resources */
-	struct verdict *verdicts; /* by node slot; owned by verdicts.c */
-	size_t verdicts_size;
+	bool too_large;  /* `pod` has only the node-level request; verdicts are unknown */
+	uint64_t hash;   /* of the request; before the reduction if too_large */
+	size_t bytes;    /* of memory */
+	size_t users;    /* references */
+	bool idle;       /* in pod_classes.idle: kept without references */
+	uint64_t number; /* unique, from 1 on: another class may get the memory of a freed class */
 };
 
 /* A pod whose request needs more memory is too large. About a thousand containers fit. */
@@ -57,7 +57,6 @@ struct pod_class {
 
 #define CLASSES_IDLE       64u /* classes kept without references: schedulers retry pending pods */
 #define CLASSES_IDLE_BYTES ((size_t)8 << 20) /* total of the idle classes */
-#define CLASSES_JUDGED     64u /* classes with verdicts: up to 1 MB each for 5000 nodes with reasons */
 
 /* Names kept per pod class that no node has: this many extended resources and this many other resources. */
 #define CLASSES_UNKNOWN_MAX 16u
@@ -66,8 +65,7 @@ struct pod_classes {
 	struct known_resources known;
 	void *by_content; /* of tsearch(3), struct pod_class */
 	size_t n;
-	struct pod_class *judged[CLASSES_JUDGED]; /* classes with verdicts; NULL = free */
-	uint64_t n_requests;
+	uint64_t last_number;
 	/* A ring buffer: `next` is discarded next, unless the class has references again. */
 	struct pod_class *idle[CLASSES_IDLE];
 	size_t next;
@@ -90,7 +88,3 @@ void pod_class_subtract(const struct pod_class *class, struct resource_list *req
 
 /* Drops a reference. A class without references is freed now or later. Accepts NULL. */
 void pod_classes_drop(struct pod_classes *s, struct pod_class *class);
-
-/* Makes room for verdicts on n_nodes nodes and discards verdicts made before known_resources changed. If CLASSES_JUDGED classes
- * have verdicts already, the least recently requested class loses its verdicts. */
-void pod_classes_make_room(struct pod_classes *s, struct pod_class *class, size_t n_nodes);

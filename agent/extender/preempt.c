@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "agent/extender/verbs.h"
-#include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
@@ -62,7 +61,7 @@ static void add_victim(struct extender_victims *v, const char *uid)
 }
 
 /* Removes each added victim whose eviction is not necessary, last added first. */
-static int reprieve(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
+static int reprieve(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	struct eviction *e)
 {
 	for (size_t i = e->n_added; i > 0; i--) {
@@ -71,7 +70,7 @@ static int reprieve(struct cluster_cache *cache, const struct node_info *node, c
 		int r;
 
 		*evicted = false;
-		r = verdict_without(cache, class, node, e->evicted, &answer);
+		r = verdict_without(verdicts, class, node, e->evicted, &answer);
 		if (r < 0)
 			return r;
 		*evicted = answer != KUBELET_ADMITS;
@@ -80,11 +79,11 @@ static int reprieve(struct cluster_cache *cache, const struct node_info *node, c
 }
 
 /* Adds victims until the kubelet admits the pod, its answer is unknown, or no pod of lower priority is left. */
-static int add_until_admitted(struct cluster_cache *cache, const struct node_info *node,
+static int add_until_admitted(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, int32_t priority, struct eviction *e, enum kubelet_answer *ret)
 {
 	for (;;) {
-		int r = verdict_without(cache, class, node, e->evicted, ret);
+		int r = verdict_without(verdicts, class, node, e->evicted, ret);
 		size_t lowest;
 
 		if (r < 0 || *ret != KUBELET_REJECTS)
@@ -98,31 +97,32 @@ static int add_until_admitted(struct cluster_cache *cache, const struct node_inf
 }
 
 /* *ret is the kubelet's answer after the eviction of the victims. Adds to `victims` if necessary. */
-static int try_node(struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class,
+static int try_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	int32_t priority, struct extender_victims *victims, enum kubelet_answer *ret)
 {
 	CLEANUP(eviction_release) struct eviction e = {0};
 	int r;
 
 	eviction_init(&e, node, victims);
-	if (verdict_lacks(class, node)) {
+	if (verdict_lacks(verdicts->cache, class, node)) {
 		*ret = KUBELET_REJECTS;
 		return 0;
 	}
-	r = add_until_admitted(cache, node, class, priority, &e, ret);
+	r = add_until_admitted(verdicts, node, class, priority, &e, ret);
 	if (r < 0 || *ret == KUBELET_REJECTS)
 		return r;
 	if (*ret == KUBELET_ADMITS)
-		r = reprieve(cache, node, class, &e);
+		r = reprieve(verdicts, node, class, &e);
 	for (size_t i = 0; i < e.n_added && r == 0; i++)
 		if (e.evicted[e.added[i]])
 			add_victim(victims, node->pods[e.added[i]]->uid);
 	return r;
 }
 
-int extender_preempt(struct cluster_cache *cache, const struct verb_config *config,
+int extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret)
 {
+	struct cluster_cache *cache = verdicts->cache;
 	size_t n_passing = 0;
 
 	cache_forget_pod(cache, args->pod.uid);
@@ -130,9 +130,9 @@ int extender_preempt(struct cluster_cache *cache, const struct verb_config *conf
 		struct extender_victims item = args->items[i];
 		struct node_info *node = cache_find_node(cache, item.node);
 		enum kubelet_answer answer = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
-		int r = node && class->aligned
-				? try_node(cache, node, class, args->pod.priority, &args->items[i], &answer)
-				: 0;
+		int r = node && class->aligned ? try_node(verdicts, node, class, args->pod.priority,
+							 &args->items[i], &answer)
+					       : 0;
 
 		ret->n_unreached += r == -ETIME;
 		if (r < 0 && r != -ETIME)

@@ -16,6 +16,61 @@
 /* An nrtd object whose content changed this long after the pod's admission was reported is complete for the pod. */
 #define SETTLED_MS 2000u
 
+/* ---- cached projections */
+
+void projected_node_release(struct projected_node *o)
+{
+	in_flight_release(&o->in_flight);
+	node_admission_release(&o->admission);
+	projected_state_release(&o->node);
+}
+
+static void discard(struct projected_node **o)
+{
+	if (*o)
+		projected_node_release(*o);
+	free(*o);
+	*o = NULL;
+}
+
+void projections_release(struct projections *p)
+{
+	for (size_t i = 0; i < PROJECTIONS_KEPT; i++)
+		discard(&p->kept[i]);
+	discard(&p->last);
+}
+
+static bool is_current(const struct projected_node *o, const struct node_info *node)
+{
+	return o && o->version == node->version && o->amounts_version == node->amounts_version;
+}
+
+/* NULL = not cached. Versions are unique among nodes. */
+static struct projected_node *find_cached(const struct projections *p, const struct node_info *node)
+{
+	struct projected_node *kept = p->kept[node->slot % PROJECTIONS_KEPT];
+
+	if (is_current(kept, node))
+		return kept;
+	return is_current(p->last, node) ? p->last : NULL;
+}
+
+/* `o` moves to the cache. */
+static void keep(struct projections *p, size_t slot, struct projected_node *o)
+{
+	bool in_kept = o->in_flight.n > 0 || slot < PROJECTIONS_KEPT;
+	struct projected_node **entry = in_kept ? &p->kept[slot % PROJECTIONS_KEPT] : &p->last;
+
+	discard(entry);
+	*entry = o;
+}
+
+void projections_forget(struct projections *p, size_t slot)
+{
+	discard(&p->kept[slot % PROJECTIONS_KEPT]);
+	discard(&p->last);
+}
+
 /* ---- what the object reports */
 
 /* The items of the object that belong to the pod. */
@@ -224,23 +279,22 @@ static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 }
 
 /* Adds the pod behind the pods in `o`. pod->held is computed once, and again if another pod holds the same resources by now. */
-static int add_placed_pod(struct cluster_cache *cache, struct projected_state *o,
-	const struct node_info *node, struct pod_info *pod, const struct pod_plan *pod_plan,
-	const struct node_plan *plan)
+static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
+	struct pod_info *pod, const struct pod_plan *pod_plan, const struct node_plan *plan)
 {
 	bool can_cache = plan->removes_none && !(pod_plan->is_partial && plan->adds_rest);
 
 	if (pod->held && !projected_state_has_free(o, pod->held))
 		pod_info_forget_held(pod);
 	if (!pod->held && !(can_cache && is_known_rejected(node, pod->rejected_version))) {
-		bool has_time = work_limit_goes_on(&cache->work);
+		bool has_time = work_limit_goes_on(&p->work);
 
-		cache->work.advanced = true;
+		p->work.advanced = true;
 		if (!has_time)
 			return -ETIME;
 		place_pod(o, node, pod, pod_plan, plan->adds_rest);
 		if (!pod->held && can_cache)
-			pod->rejected_version = cache->version;
+			pod->rejected_version = p->cache->version;
 	}
 	if (pod->held)
 		projected_state_add(o, pod->held);
@@ -318,8 +372,8 @@ static void limit_to_node(struct projected_node *o, const struct node_info *node
 }
 
 /* Adds the pods of the plan. *ret_matches: the placement of every partially reported pod contains its reported part. */
-static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o,
-	const struct node_info *node, const struct node_plan *plan, bool *ret_matches)
+static int add_placed_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
+	const struct node_plan *plan, bool *ret_matches)
 {
 	int r = 0;
 
@@ -330,7 +384,7 @@ static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o
 
 		if (!c->added)
 			continue;
-		r = add_placed_pod(cache, &o->node, node, node->pods[i], c, plan);
+		r = add_placed_pod(p, &o->node, node, node->pods[i], c, plan);
 		if (r == 0 && c->is_partial && !plan->adds_rest)
 			*ret_matches = *ret_matches && has_items(node, node->pods[i], &c->own);
 	}
@@ -343,19 +397,19 @@ static int add_placed_pods(struct cluster_cache *cache, struct projected_node *o
  * part, the reported part counts as held and only the rest is placed. 0 or -ETIME; `o` and `plan` are to be released in
  * either case.
  */
-static int build_projection(struct cluster_cache *cache, struct projected_node *o,
-	const struct node_info *node, const bool *without, struct node_plan *plan)
+static int build_projection(struct projections *p, struct projected_node *o, const struct node_info *node,
+	const bool *without, struct node_plan *plan)
 {
 	bool matches;
 	int r;
 
 	plan_node(node, without, false, plan);
-	r = add_placed_pods(cache, o, node, plan, &matches);
+	r = add_placed_pods(p, o, node, plan, &matches);
 	if (r == 0 && !matches) {
 		projected_state_release(&o->node);
 		node_plan_release(plan);
 		plan_node(node, without, true, plan);
-		r = add_placed_pods(cache, o, node, plan, &matches);
+		r = add_placed_pods(p, o, node, plan, &matches);
 	}
 	if (r == 0)
 		projected_state_finish(&o->node);
@@ -407,8 +461,8 @@ static bool is_start_unknown(const struct node_info *node, const struct node_pla
 
 /* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node by binding
  * a pod larger than the node. 0 or -ETIME. */
-static int leave_out_rejected(struct cluster_cache *cache, struct projected_node *o,
-	const struct node_info *node, struct node_plan *plan)
+static int leave_out_rejected(
+	struct projections *p, struct projected_node *o, const struct node_info *node, struct node_plan *plan)
 {
 	int r = 0;
 
@@ -419,9 +473,9 @@ static int leave_out_rejected(struct cluster_cache *cache, struct projected_node
 		if (pod->held || !is_in_flight(node, plan, i))
 			continue;
 		if (!is_known_rejected(node, pod->rejected_alone_version)) {
-			r = in_flight_admit_alone(&o->in_flight, pod->class, &cache->work, &admits);
-			cache->work.advanced = true;
-			pod->rejected_alone_version = r == 0 && !admits ? cache->version : 0;
+			r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
+			p->work.advanced = true;
+			pod->rejected_alone_version = r == 0 && !admits ? p->cache->version : 0;
 		}
 		plan->pods[i].added = admits;
 	}
@@ -429,13 +483,13 @@ static int leave_out_rejected(struct cluster_cache *cache, struct projected_node
 }
 
 /* Adds the in-flight pods, admitted pods first. 0 or -ETIME. */
-static int collect_in_flight(struct cluster_cache *cache, struct projected_node *o,
-	const struct node_info *node, struct node_plan *plan)
+static int collect_in_flight(
+	struct projections *p, struct projected_node *o, const struct node_info *node, struct node_plan *plan)
 {
 	int r;
 
 	in_flight_init(&o->in_flight, &node->object.state, plan->excluded, plan->n_added);
-	r = leave_out_rejected(cache, o, node, plan);
+	r = leave_out_rejected(p, o, node, plan);
 	o->in_flight.unknown_start = is_start_unknown(node, plan);
 	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
@@ -459,53 +513,53 @@ static void projected_node_freep(struct projected_node **o)
 	free(*o);
 }
 
-int project_node(struct cluster_cache *cache, const struct node_info *node, struct projected_node **ret)
+int project_node(struct projections *p, const struct node_info *node, struct projected_node **ret)
 {
 	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
 	CLEANUP(node_plan_release) struct node_plan plan = {0};
 	int r;
 
-	*ret = projected_nodes_find(&cache->projected, node->slot, node->version, node->amounts_version);
+	*ret = find_cached(p, node);
 	if (*ret)
 		return 0;
 	o = xcalloc(1, sizeof(*o));
-	r = build_projection(cache, o, node, NULL, &plan);
+	r = build_projection(p, o, node, NULL, &plan);
 	if (r == 0)
-		r = collect_in_flight(cache, o, node, &plan);
+		r = collect_in_flight(p, o, node, &plan);
 	if (r < 0)
 		return r;
 	o->version = node->version;
 	o->amounts_version = node->amounts_version;
 	*ret = o;
-	projected_nodes_keep(&cache->projected, node->slot, TAKE(o));
+	keep(p, node->slot, TAKE(o));
 	return 0;
 }
 
-int project_node_without(struct cluster_cache *cache, const struct node_info *node, const bool *excluded,
-	struct projected_node *ret)
+int project_node_without(
+	struct projections *p, const struct node_info *node, const bool *excluded, struct projected_node *ret)
 {
 	CLEANUP(node_plan_release) struct node_plan plan = {0};
 
 	*ret = (struct projected_node){0};
 	/* The cached projection borrows pod->held, which may be computed again. */
-	projected_nodes_forget(&cache->projected, node->slot);
-	return build_projection(cache, ret, node, excluded, &plan);
+	projections_forget(p, node->slot);
+	return build_projection(p, ret, node, excluded, &plan);
 }
 
-int project_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
-	struct node_info *node, uint64_t now_ms)
+int project_assume_pod(
+	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms)
 {
 	struct allocation *held = NULL;
 	struct pod_info *pod = NULL;
 	struct projected_node *o;
 	int r;
 
-	cache->work = (struct work_limit){0};
-	r = project_node_possible(node) ? project_node(cache, node, &o) : 0;
+	p->work = (struct work_limit){0};
+	r = project_node_possible(node) ? project_node(p, node, &o) : 0;
 	if (r == 0 && project_node_possible(node) && !request->class->too_large)
 		admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
 	if (r == 0)
-		cache_assume_pod(cache, request, node, now_ms, &pod);
+		cache_assume_pod(p->cache, request, node, now_ms, &pod);
 	if (r == 0 && held && pod) {
 		set_held(pod, held);
 		return 0;

@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "agent/cluster/object_input.h"
-#include "agent/extender/skipped_objects.h"
-#include "agent/extender/stats.h"
 #include "agent/extender/work_limit.h"
-#include "agent/http/exposition.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -19,19 +16,22 @@
 #include "common/xalloc.h"
 
 static const char *const kind_names[CACHE_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
-static const char *const kind_labels[CACHE_KIND_COUNT] = {"noderesourcetopologies", "nodes", "pods"};
+
+#define SKIP_LOG_INTERVAL_MS 60000u
 
 struct server {
 	struct server_config config;
 	pthread_mutex_t lock; /* of the members up to `state_lock`; held while a request is answered */
 	struct cluster_cache cache;
-	struct stats stats;
-	struct work_namespaces namespaces;
-	uint64_t next_limit_log_ms; /* no line about the work limit is logged before */
+	struct verdicts verdicts;
+	struct request_counts requests;
+	struct work_history work;
 	/* Of all members below; never held for long. Lock order: `lock` before `state_lock`. */
 	pthread_mutex_t state_lock;
 	struct process_stats process;
-	struct skipped_objects skipped[CACHE_KIND_COUNT];
+	uint64_t skipped[CACHE_KIND_COUNT];        /* unreadable objects */
+	uint64_t skipped_logged[CACHE_KIND_COUNT]; /* of these, covered by log lines */
+	uint64_t next_skip_log_ms[CACHE_KIND_COUNT];
 	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
 	uint64_t alive_ms[CACHE_KIND_COUNT];
 	const struct lease *lease;
@@ -58,6 +58,7 @@ void server_new(const struct server_config *config, const struct lease *lease, s
 	text_set(&s->holder, "");
 	text_set(&s->url, "");
 	cache_init(&s->cache, &config->cache);
+	verdicts_init(&s->verdicts, &s->cache);
 	*ret = TAKE(s);
 }
 
@@ -65,6 +66,7 @@ void server_free(struct server *s)
 {
 	if (!s)
 		return;
+	verdicts_release(&s->verdicts);
 	cache_release(&s->cache);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->state_lock);
@@ -93,10 +95,23 @@ void server_list_begin(struct server *s, enum cache_kind kind)
 	cache_list_begin(&s->cache, kind);
 }
 
+/* Logs at most one line a minute: users can create any number of unreadable objects. */
 static void note_skipped(struct server *s, enum cache_kind kind, const struct err *why)
 {
+	uint64_t now = now_ms(), n;
 	STATE_LOCKED(s);
-	skipped_objects_note(&s->skipped[kind], kind_names[kind], why, now_ms());
+
+	s->skipped[kind]++;
+	if (now < s->next_skip_log_ms[kind])
+		return;
+	n = s->skipped[kind] - s->skipped_logged[kind];
+	if (n == 1)
+		log_warning("%s: skipped an object: %s", kind_names[kind], why->text);
+	else
+		log_warning("%s: skipped %" PRIu64 " objects, the last one because: %s", kind_names[kind], n,
+			why->text);
+	s->skipped_logged[kind] = s->skipped[kind];
+	s->next_skip_log_ms[kind] = now + SKIP_LOG_INTERVAL_MS;
 }
 
 void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
@@ -275,63 +290,27 @@ void server_tick(struct server *s)
 
 /* ---- requests */
 
-struct request {
-	const struct extender_pod *pod;
-	size_t n_nodes;
-	uint64_t begun_ns; /* the thread's CPU time before the request was parsed */
-};
-
-/* Parsing counts as work, but leaves at least half of the limit for the nodes. */
-static void begin_work(struct server *s, const struct request *request)
+static void begin_work(struct server *s, const struct work_request *request)
 {
-	uint64_t limit = s->config.work_ms * 1000000, now = work_limit_now_ns();
-
-	s->cache.work = (struct work_limit){0};
-	if (limit == 0)
-		return;
-	if (request->n_nodes > SERVER_WORK_NODES)
-		limit = limit * request->n_nodes / SERVER_WORK_NODES;
-	s->cache.work.until_ns =
-		request->begun_ns + limit > now + limit / 2 ? request->begun_ns + limit : now + limit / 2;
-	s->cache.work.cached_only = !work_namespaces_may(&s->namespaces, request->pod->namespace, now_ms());
+	s->verdicts.projections.work = work_begin(&s->work, request, s->config.work_ms, now_ms());
 }
 
-#define LIMIT_LOG_INTERVAL_MS 10000u
-
-static void end_work(struct server *s, const struct request *request, const struct work_limit *work,
-	struct pod_class *class, size_t unreached)
+static void end_work(
+	struct server *s, const struct work_request *request, const struct pod_class *class, size_t unreached)
 {
-	uint64_t now = now_ms();
-
-	s->stats.unreached_nodes += unreached;
-	if (!work->reached)
-		return;
-	if (!work->cached_only)
-		work_namespaces_note(&s->namespaces, request->pod->namespace, now,
-			(work_limit_now_ns() - request->begun_ns) / 1000000 + 1);
-	if (class->limit_logged || now < s->next_limit_log_ms)
-		return;
-	class->limit_logged = true;
-	s->next_limit_log_ms = now + LIMIT_LOG_INTERVAL_MS;
-	log_warning(
-		"pod '%s/%s': reached the CPU time limit per request: %zu of %zu nodes are not judged yet",
-		request->pod->namespace, request->pod->name, unreached, request->n_nodes);
+	s->requests.unreached_nodes += unreached;
+	work_end(&s->work, request, &s->verdicts.projections.work, class->number, unreached, now_ms());
 }
 
 /* The lock is held in the answer_*() functions. */
-static enum result answer_filter(struct server *s, struct extender_args *args, const struct request *request,
-	struct verb_answer *answer)
+static enum result answer_filter(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct verb_answer *answer)
 {
-	struct work_limit work;
-	int r;
-
 	begin_work(s, request);
-	r = extender_filter(&s->cache, &s->config.verbs, args, now_ms(), answer);
-	work = s->cache.work;
-	if (r < 0)
+	if (extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer) < 0)
 		return RESULT_FAILED;
-	end_work(s, request, &work, answer->class, answer->counts.n_unreached);
-	s->stats.unknown_nodes += answer->counts.n_unknown;
+	end_work(s, request, answer->class, answer->counts.n_unreached);
+	s->requests.unknown_nodes += answer->counts.n_unknown;
 	if (s->config.log_answers)
 		log_info("pod '%s/%s': %zu of %zu nodes admit the pod%s%s", args->pod.namespace,
 			args->pod.name, answer->counts.n_admitting, answer->counts.n_nodes,
@@ -342,8 +321,8 @@ static enum result answer_filter(struct server *s, struct extender_args *args, c
 					      : RESULT_UNSCHEDULABLE;
 }
 
-static enum result reply_filter(
-	struct server *s, struct extender_args *args, const struct request *request, struct strbuf *reply)
+static enum result reply_filter(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct strbuf *reply)
 {
 	struct verb_answer answer = {0};
 	enum result result;
@@ -361,17 +340,17 @@ static enum result reply_filter(
 }
 
 static enum result answer_prioritize(struct server *s, struct extender_args *args,
-	const struct request *request, struct verb_answer *answer)
+	const struct work_request *request, struct verb_answer *answer)
 {
 	begin_work(s, request);
-	if (extender_prioritize(&s->cache, &s->config.verbs, args, answer) < 0)
+	if (extender_prioritize(&s->verdicts, &s->config.verbs, args, answer) < 0)
 		return RESULT_FAILED;
-	end_work(s, request, &s->cache.work, answer->class, answer->counts.n_unreached);
+	end_work(s, request, answer->class, answer->counts.n_unreached);
 	return RESULT_PASSED;
 }
 
-static enum result reply_prioritize(
-	struct server *s, struct extender_args *args, const struct request *request, struct strbuf *reply)
+static enum result reply_prioritize(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct strbuf *reply)
 {
 	struct verb_answer answer = {0};
 	enum result result;
@@ -389,8 +368,8 @@ static enum result reply_prioritize(
 	return result;
 }
 
-static enum result answer_preempt(
-	struct server *s, struct extender_preemption *args, const struct request *request, size_t *ret_kept)
+static enum result answer_preempt(struct server *s, struct extender_preemption *args,
+	const struct work_request *request, size_t *ret_kept)
 {
 	struct verb_counts counts = {0};
 	struct pod_class *class;
@@ -398,16 +377,16 @@ static enum result answer_preempt(
 
 	pod_classes_take(&s->cache.classes, &args->pod.template.pod, &class);
 	begin_work(s, request);
-	r = extender_preempt(&s->cache, &s->config.verbs, args, class, &counts);
+	r = extender_preempt(&s->verdicts, &s->config.verbs, args, class, &counts);
 	if (r == 0)
-		end_work(s, request, &s->cache.work, class, counts.n_unreached);
+		end_work(s, request, class, counts.n_unreached);
 	pod_classes_drop(&s->cache.classes, class);
 	*ret_kept = counts.n_passing;
 	return r < 0 ? RESULT_FAILED : counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
 }
 
 static enum result reply_preempt(struct server *s, struct extender_preemption *args,
-	const struct request *request, struct strbuf *reply)
+	const struct work_request *request, struct strbuf *reply)
 {
 	size_t n_passing = args->n_items;
 	enum result result = RESULT_STALE; /* the scheduler's victims, unchanged */
@@ -425,7 +404,10 @@ static enum result handle_preempt(struct server *s, const char *body, size_t len
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
 	int r = extender_preemption_parse(body, len, &args, err);
-	const struct request request = {.pod = &args.pod, .n_nodes = args.n_items, .begun_ns = begun_ns};
+	const struct work_request request = {.namespace = args.pod.namespace,
+		.name = args.pod.name,
+		.n_nodes = args.n_items,
+		.begun_ns = begun_ns};
 
 	if (r < 0)
 		return RESULT_BAD;
@@ -436,7 +418,7 @@ static enum result handle_verb(
 	struct server *s, enum verb verb, const char *body, size_t len, struct strbuf *reply, struct err *err)
 {
 	CLEANUP(extender_args_release) struct extender_args args = {0};
-	struct request request = {.pod = &args.pod, .begun_ns = work_limit_now_ns()};
+	struct work_request request = {.begun_ns = work_now_ns()};
 	int r;
 
 	if (verb == VERB_PREEMPT)
@@ -444,6 +426,8 @@ static enum result handle_verb(
 	r = extender_args_parse(body, len, &args, err);
 	if (r < 0)
 		return RESULT_BAD;
+	request.namespace = args.pod.namespace;
+	request.name = args.pod.name;
 	request.n_nodes = args.n_names;
 	return verb == VERB_FILTER ? reply_filter(s, &args, &request, reply)
 				   : reply_prioritize(s, &args, &request, reply);
@@ -499,7 +483,7 @@ int server_post(void *ctx, const char *path, const char *body, size_t len, struc
 			extender_error_print(err.text, reply);
 	}
 	LOCKED(s);
-	stats_count(&s->stats, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
+	request_counts_add(&s->requests, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
 	if (text.len > 0)
 		return STATUS_UNAVAILABLE;
 	if (result == RESULT_FORWARDED)
@@ -509,67 +493,20 @@ int server_post(void *ctx, const char *path, const char *body, size_t len, struc
 
 /* ---- metrics */
 
-/* A Node without a NodeResourceTopology object counts as unknown. */
-static void print_nodes(const struct cluster_cache *cache, struct strbuf *text)
+int server_metrics(struct server *s, struct metrics_source *from, struct strbuf *text)
 {
-	size_t n[CLUSTER_BASIS_COUNT] = {0};
-
-	for (size_t i = 0; i < cache->n_nodes; i++) {
-		const struct node_info *node = cache->nodes[i];
-
-		if (node && (node->has_object || node->has_node))
-			n[node->has_object ? node->object.basis : CLUSTER_UNKNOWN]++;
-	}
-	exposition_head(text, "nrtd_extender_nodes",
-		"Nodes, by basis of their verdicts: exact, estimated or unknown.", GAUGE);
-	for (size_t i = 0; i < CLUSTER_BASIS_COUNT; i++)
-		strbuf_addf(text, "nrtd_extender_nodes{state=\"%s\"} %zu\n", cluster_basis_names[i], n[i]);
-}
-
-static void print_skipped(const struct server *s, struct strbuf *text)
-{
-	static const char name[] = "nrtd_extender_skipped_objects_total";
-
-	exposition_head(text, name, "Unreadable objects that were skipped, by kind.", COUNTER);
-	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
-		strbuf_addf(text, "%s{kind=\"%s\"} %" PRIu64 "\n", name, kind_labels[k], s->skipped[k].n);
-}
-
-int server_metrics(void *ctx, struct strbuf *text)
-{
-	struct server *s = ctx;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 	bool ready = server_ready(s, &line);
 	LOCKED(s);
 	STATE_LOCKED(s);
-	const struct cluster_cache *cache = &s->cache;
-	const struct {
-		const char *name, *help;
-		enum exposition_kind kind;
-		double value;
-	} families[] = {
-		{"nrtd_extender_ready", "Whether /readyz returns 200 (1) or not (0).", GAUGE, ready},
-		{"nrtd_extender_pods", "Pods bound to a node or assumed on a node.", GAUGE,
-			(double)cache->n_pods},
-		{"nrtd_extender_assumed_pods", "Pods assumed on a node and not bound yet.", GAUGE,
-			(double)cache->n_assumed},
-		{"nrtd_extender_assumed_pods_expired_total",
-			"Assumed pods forgotten because they were not bound within --assume-timeout.",
-			COUNTER, (double)cache->n_expired},
-		{"nrtd_extender_rejected_pods_total",
-			"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER,
-			(double)cache->n_rejected},
-		{"nrtd_extender_silence_seconds",
-			"Seconds since the API server last sent anything; the maximum over the watched kinds.",
-			GAUGE, (double)silence_ms(s) / 1000},
-	};
 
-	process_stats_print(&s->process, text);
-	stats_print(&s->stats, text);
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
-		exposition_one(text, families[i].name, families[i].help, families[i].kind, families[i].value);
-	print_nodes(cache, text);
-	print_skipped(s, text);
-	broken_assumptions_print(&cache->broken_assumptions, text);
+	from->process = &s->process;
+	from->requests = &s->requests;
+	from->cache = &s->cache;
+	from->skipped = s->skipped;
+	from->ready = ready;
+	from->silence_s = (double)silence_ms(s) / 1000;
+	from->lease = s->lease;
+	metrics_print(from, text);
 	return strbuf_error(text);
 }

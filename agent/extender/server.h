@@ -9,7 +9,9 @@
 
 #include "agent/base/doc.h"
 #include "agent/extender/cluster_cache.h"
+#include "agent/extender/metrics.h"
 #include "agent/extender/verbs.h"
+#include "agent/extender/work_limit.h"
 #include "agent/kube/lease.h"
 #include "common/err.h"
 #include "common/strbuf.h"
@@ -20,11 +22,9 @@ struct server_config {
 	uint64_t max_stale_ms; /* the cache is stale if the API server has sent nothing for this time */
 	bool stale_open;       /* with a stale cache every node passes; false = every request gets an error */
 	bool log_answers;      /* log each answer of /filter */
-	/* CPU time limit per request for up to SERVER_WORK_NODES nodes, in proportion for more nodes; 0 = no limit. */
+	/* CPU time limit per request for up to WORK_NODES nodes, in proportion for more nodes; 0 = no limit. */
 	uint64_t work_ms;
 };
-
-#define SERVER_WORK_NODES 500u
 
 struct server;
 
@@ -74,5 +74,7 @@ void server_healthy(void *ctx, struct strbuf *line);
 /* Ready: a list of each kind was complete, this replica holds the lease or can forward requests, and the cache is not stale unless
  * stale_open is set. */
 bool server_ready(void *ctx, struct strbuf *line);
-int server_metrics(void *ctx, struct strbuf *text);
 int server_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
+
+/* Prints the metrics. The caller sets the members of `from` about watches and the certificate. 0; -EFBIG of `text`. */
+int server_metrics(struct server *s, struct metrics_source *from, struct strbuf *text);

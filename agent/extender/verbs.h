@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/extender/cluster_cache.h"
 #include "agent/extender/extender_api.h"
-#include "scoring/strategies.h"
+#include "agent/extender/verdicts.h"
 
 #define VERB_STRATEGY_VOLCANO STRATEGY_COUNT
 
@@ -49,11 +48,11 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  * Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
  * node, then by name. This order preserves the largest aligned capacity. `ret` is to be released.
  */
-int extender_filter(struct cluster_cache *cache, const struct verb_config *config, struct extender_args *args,
+int extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
 
 /* Answers /prioritize with scores. The pod is not assumed. Returns as extender_filter(). */
-int extender_prioritize(struct cluster_cache *cache, const struct verb_config *config,
+int extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, struct verb_answer *ret);
 
 /*
@@ -62,5 +61,5 @@ int extender_prioritize(struct cluster_cache *cache, const struct verb_config *c
  * limit. If the scheduler's victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose
  * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation.
  */
-int extender_preempt(struct cluster_cache *cache, const struct verb_config *config,
+int extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);

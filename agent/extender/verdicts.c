@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/extender/project_node.h"
+#include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/resource_name.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
@@ -78,7 +79,7 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	return r == -E2BIG ? 0 : r;
 }
 
-static int score_verdict(struct cluster_cache *cache, struct projected_node *o, const struct pod_class *class,
+static int score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
 	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
 	const struct kubelet *k = &o->admission.kubelet;
@@ -88,7 +89,7 @@ static int score_verdict(struct cluster_cache *cache, struct projected_node *o, 
 	const struct inventory *inv = &o->node.inventory;
 	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
 	bool closest;
-	int r = is_closest(&cache->distances, inv, nodes, &closest);
+	int r = is_closest(&verdicts->distances, inv, nodes, &closest);
 
 	if (r < 0)
 		return r;
@@ -100,7 +101,7 @@ static int score_verdict(struct cluster_cache *cache, struct projected_node *o, 
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
-		return score_zones(&cache->distances, inv, class, strategy, &v->score);
+		return score_zones(&verdicts->distances, inv, class, strategy, &v->score);
 	v->score = strategy_normalize(v->numa_nodes, closest,
 		max_numa_nodes > 0 ? max_numa_nodes : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	return 0;
@@ -136,26 +137,28 @@ static const struct node_rejection *find_rejection(
 	return NULL;
 }
 
-const char *verdict_lacks(const struct pod_class *class, const struct node_info *node)
+const char *verdict_lacks(
+	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node)
 {
 	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
 
-		if (class->known[i] && wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
+		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
 			!resource_list_find(&node->allocatable, wanted->name) &&
-			!strv_contains(&node->resources[CACHE_NRT], wanted->name))
+			!strv_contains(&node->resources[CACHE_NRT], wanted->name) &&
+			known_resources_has(&cache->classes.known, wanted->name))
 			return wanted->name;
 	}
 	return NULL;
 }
 
 /* Requires project_node_possible(). */
-static int judge_state(struct cluster_cache *cache, const struct node_info *node,
-	const struct pod_class *class, enum strategy strategy, struct verdict *v)
+static int judge_state(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
+	enum strategy strategy, struct verdict *v)
 {
 	struct projected_node *o;
 	struct admission a;
-	int r = project_node(cache, node, &o);
+	int r = project_node(&verdicts->projections, node, &o);
 
 	if (r == 0)
 		node_admission_judge(&o->admission, &class->pod, &a);
@@ -167,14 +170,14 @@ static int judge_state(struct cluster_cache *cache, const struct node_info *node
 		explain(&a, class, &v->reason);
 		return 0;
 	}
-	return score_verdict(cache, o, class, &a.managers, strategy, v);
+	return score_verdict(verdicts, o, class, &a.managers, strategy, v);
 }
 
-static int judge(struct cluster_cache *cache, const struct node_info *node, struct pod_class *class,
+static int judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	enum strategy strategy, struct verdict *v)
 {
 	const struct node_rejection *rejection = find_rejection(node, class);
-	const char *lacks = verdict_lacks(class, node);
+	const char *lacks = verdict_lacks(verdicts->cache, class, node);
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
 	if (rejection) {
@@ -194,7 +197,7 @@ static int judge(struct cluster_cache *cache, const struct node_info *node, stru
 		return 0;
 	}
 	if (project_node_possible(node))
-		return judge_state(cache, node, class, strategy, v);
+		return judge_state(verdicts, node, class, strategy, v);
 	v->answer = KUBELET_UNKNOWN;
 	v->reason = xstrdup(
 		node->has_object ? node->object.why.text : "the node has no NodeResourceTopology object");
@@ -202,6 +205,94 @@ static int judge(struct cluster_cache *cache, const struct node_info *node, stru
 }
 
 /* ---- cached verdicts */
+
+void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache)
+{
+	*verdicts = (struct verdicts){.cache = cache, .projections = {.cache = cache}};
+}
+
+static void clear_verdicts(struct class_verdicts *c)
+{
+	for (size_t i = 0; i < c->items_size; i++) {
+		free(c->items[i].reason);
+		c->items[i] = (struct verdict){0};
+	}
+}
+
+static void class_verdicts_release(struct class_verdicts *c)
+{
+	clear_verdicts(c);
+	free(c->items);
+	free(c->known);
+	*c = (struct class_verdicts){0};
+}
+
+void verdicts_release(struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		class_verdicts_release(&verdicts->classes[i]);
+	projections_release(&verdicts->projections);
+	distances_kept_release(&verdicts->distances);
+	*verdicts = (struct verdicts){0};
+}
+
+static struct class_verdicts *find_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	if (verdicts->last && verdicts->last->class_number == class->number)
+		return verdicts->last;
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		if (verdicts->classes[i].class_number == class->number)
+			return &verdicts->classes[i];
+	return NULL;
+}
+
+/* An entry without a class, else the entry of the least recently requested class, which loses its verdicts. */
+static struct class_verdicts *add_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	struct class_verdicts *found = &verdicts->classes[0];
+
+	for (size_t i = 1; i < VERDICTS_CLASSES; i++)
+		if (verdicts->classes[i].last_request < found->last_request)
+			found = &verdicts->classes[i];
+	class_verdicts_release(found);
+	found->class_number = class->number;
+	found->known = xcalloc(class->wanted.n_items + 1, sizeof(*found->known));
+	return found;
+}
+
+/* verdict_lacks() depends on the resources of other nodes. */
+static void update_known(
+	const struct known_resources *known, const struct pod_class *class, struct class_verdicts *c)
+{
+	bool changed = false;
+
+	if (c->known_version == known->version)
+		return;
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		bool has = known_resources_has(known, class->wanted.items[i].name);
+
+		changed = changed || has != c->known[i];
+		c->known[i] = has;
+	}
+	if (changed)
+		clear_verdicts(c);
+	c->known_version = known->version;
+}
+
+/* The verdicts on the class, with room for every node. */
+static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	const struct cluster_cache *cache = verdicts->cache;
+	struct class_verdicts *c = find_class(verdicts, class);
+
+	if (!c)
+		c = add_class(verdicts, class);
+	c->last_request = ++verdicts->n_requests;
+	update_known(&cache->classes.known, class, c);
+	vec_grow(&c->items, &c->items_size, cache->n_nodes, sizeof(*c->items));
+	verdicts->last = c;
+	return c;
+}
 
 /* Whether allocatable minus requested of the Node satisfies the pod class. */
 static bool has_amounts(const struct node_info *node, const struct pod_class *class)
@@ -241,16 +332,16 @@ static const struct verdict *unreached(void)
 	return &v;
 }
 
-int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node_info *node,
+int verdict_of(struct verdicts *verdicts, const struct pod_class *class, struct node_info *node,
 	enum strategy strategy, const struct verdict **ret)
 {
-	struct verdict *slot, fresh = {.version = node->version};
+	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
+	struct verdict fresh = {.version = node->version};
+	struct work_limit *work = &verdicts->projections.work;
 	int r;
 
-	pod_classes_make_room(&cache->classes, class, cache->n_nodes);
-	slot = &class->verdicts[node->slot];
 	if (!is_valid(slot, node, class)) {
-		r = work_limit_goes_on(&cache->work) ? judge(cache, node, class, strategy, &fresh) : -ETIME;
+		r = work_limit_goes_on(work) ? judge_node(verdicts, node, class, strategy, &fresh) : -ETIME;
 		if (r < 0) {
 			free(fresh.reason);
 			*ret = unreached();
@@ -258,17 +349,18 @@ int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node
 		}
 		free(slot->reason);
 		*slot = fresh;
-		cache->work.advanced = true;
+		work->advanced = true;
 	}
 	slot->amounts_version = node->amounts_version;
 	*ret = slot;
 	return 0;
 }
 
-int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const struct node_info *node,
+int verdict_confirm(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
 	const struct verdict **ret)
 {
-	struct verdict *v = &class->verdicts[node->slot];
+	struct verdict *v = &verdicts->last->items[node->slot];
+	struct work_limit *work = &verdicts->projections.work;
 	struct projected_node *o;
 	bool in_every_order = true;
 	int r;
@@ -276,9 +368,9 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 	*ret = v;
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return 0;
-	r = project_node(cache, node, &o);
+	r = project_node(&verdicts->projections, node, &o);
 	if (r == 0)
-		r = in_flight_admit(&o->in_flight, class, &cache->work, &in_every_order);
+		r = in_flight_admit(&o->in_flight, class, work, &in_every_order);
 	if (r == -ETIME)
 		*ret = unreached();
 	if (r < 0)
@@ -291,10 +383,11 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
 	return 0;
 }
 
-int verdict_without(struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node,
+int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
 	const bool *excluded, enum kubelet_answer *ret)
 {
 	CLEANUP(projected_node_release) struct projected_node o = {0};
+	struct work_limit *work = &verdicts->projections.work;
 	struct admission a;
 	int r;
 
@@ -302,11 +395,64 @@ int verdict_without(struct cluster_cache *cache, const struct pod_class *class, 
 		*ret = KUBELET_UNKNOWN;
 		return 0;
 	}
-	r = work_limit_goes_on(&cache->work) ? project_node_without(cache, node, excluded, &o) : -ETIME;
-	cache->work.advanced = true; /* one answer per request, although it is not cached */
-	if (r == 0)
-		node_admission_judge(&o.admission, &class->pod, &a);
-	if (r == 0)
-		*ret = a.answer;
-	return r;
+	r = work_limit_goes_on(work) ? project_node_without(&verdicts->projections, node, excluded, &o)
+				     : -ETIME;
+	work->advanced = true; /* one answer per request, although it is not cached */
+	if (r < 0)
+		return r;
+	node_admission_judge(&o.admission, &class->pod, &a);
+	*ret = a.answer;
+	return 0;
+}
+
+/* ---- nodes on which preemption cannot help */
+
+static void project_without_pods(const struct node_state *state, struct projected_state *ret)
+{
+	CLEANUP(freep) bool *excluded = xmalloc(state->allocations.n_items + 1);
+
+	memset(excluded, true, state->allocations.n_items + 1);
+	projected_state_init(ret, state, excluded);
+	projected_state_finish(ret);
+}
+
+bool verdict_rejects_always(
+	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class)
+{
+	CLEANUP(projected_state_release) struct projected_state projected = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	struct admission a;
+
+	if (verdict_lacks(cache, class, node))
+		return true;
+	if (!node->has_object || node->object.basis != CLUSTER_EXACT)
+		return false;
+	project_without_pods(&node->object.state, &projected);
+	node_admission_init(&admission, &projected.state);
+	if (node->has_node)
+		node_admission_limit(&admission, &node->allocatable);
+	node_admission_judge(&admission, &class->pod, &a);
+	/* For the first container, and for the whole pod, free resources never turn an admission into a rejection. */
+	return a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
+}
+
+void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
+	const struct pod_class *class, struct extender_verdict *answers)
+{
+	const struct class_verdicts *c = find_class(verdicts, class);
+	struct work_limit *work = &verdicts->projections.work;
+	unsigned n_judged = 0;
+
+	for (size_t i = 0; c && i < n; i++) {
+		const struct node_info *node = nodes[i];
+		struct verdict *v = node && node->slot < c->items_size ? &c->items[node->slot] : NULL;
+
+		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
+			continue;
+		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
+			v->unresolvable = verdict_rejects_always(verdicts->cache, node, class);
+			v->unresolvable_known = work->advanced = true;
+		}
+		answers[i].unresolvable = answers[i].unresolvable || v->unresolvable;
+	}
 }

@@ -6,24 +6,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/extender/cluster_cache.h"
+#include "agent/extender/extender_api.h"
+#include "agent/extender/project_node.h"
+#include "scoring/combinations.h"
 #include "scoring/strategies.h"
+
+/* The verdict of one node's kubelet on a pod class. */
+struct verdict {
+	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
+	bool by_amounts; /* the answer rests on node-level amounts; the managers alone would answer otherwise */
+	enum kubelet_answer answer;
+	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
+	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
+	unsigned numa_nodes;       /* that the kubelet would assign; 0 = none */
+	int score;                 /* 0 to 100, by the strategy */
+	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
+	size_t free_on_node;       /* CPUs that remain free on the node */
+	bool unreached;            /* not judged before the work limit */
+	bool confirmed;            /* by verdict_confirm() */
+	bool unresolvable_known;   /* verdict_rejects_always() was called; its result: */
+	bool unresolvable;
+};
+
+/* The verdicts on one pod class. */
+struct class_verdicts {
+	uint64_t class_number; /* pod_class.number; 0 = no class */
+	uint64_t last_request; /* verdicts.n_requests at the last request */
+	struct verdict *items; /* by node slot */
+	size_t items_size;
+	bool *known; /* per item of pod_class.wanted: some node has the resource, as of `known_version` */
+	uint64_t known_version; /* of struct known_resources */
+};
+
+#define VERDICTS_CLASSES 64u /* pod classes with verdicts: up to 1 MB each for 5000 nodes with reasons */
+
+struct verdicts {
+	struct cluster_cache *cache; /* borrowed */
+	struct projections projections;
+	struct distances_kept distances; /* of the machine judged last */
+	struct class_verdicts classes[VERDICTS_CLASSES];
+	struct class_verdicts *last; /* of the last request; NULL = none */
+	uint64_t n_requests;
+};
+
+/* Borrows the cluster cache. */
+void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache);
+void verdicts_release(struct verdicts *verdicts);
 
 /*
  * The verdict of the node's kubelet on the pod class, with the node's state as of project_node(). Call verdict_confirm() for
- * an admitting verdict before a pod is assumed on the node.
+ * an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the least recently
+ * requested class loses its verdicts.
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
  * `unreached` set, and is not cached: the next request continues there. *ret is valid until the next call for the pod class.
  */
-int verdict_of(struct cluster_cache *cache, struct pod_class *class, struct node_info *node,
+int verdict_of(struct verdicts *verdicts, const struct pod_class *class, struct node_info *node,
 	enum strategy strategy, const struct verdict **ret);
 
 /*
  * Turns an admitting verdict, just returned by verdict_of(), into a rejection if the kubelet admits the pod class only in some
  * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. *ret is as from verdict_of().
  */
-int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const struct node_info *node,
+int verdict_confirm(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
 	const struct verdict **ret);
 
 /*
@@ -31,11 +76,32 @@ int verdict_confirm(struct cluster_cache *cache, struct pod_class *class, const 
  * such resource, or no Node object. A kubelet ignores an extended resource that its Node does not have: the pod would run
  * without the resource. For a resource that no node has, the kubelet's answer counts, because a DRA driver may serve it.
  */
-const char *verdict_lacks(const struct pod_class *class, const struct node_info *node);
+const char *verdict_lacks(
+	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node);
 
 /*
  * The kubelet's answer to the pod class after the eviction of some of the node's pods: excluded[i] belongs to node->pods[i],
  * and `excluded` may be NULL. 0; -ETIME when the work limit is reached first.
  */
-int verdict_without(struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node,
+int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
 	const bool *excluded, enum kubelet_answer *ret);
+
+/* ---- nodes on which preemption cannot help: their kubelets reject the pod even without other pods */
+
+/*
+ * Whether the node's kubelet rejects the pod class whatever is evicted: the pod is larger than the node, no combination of
+ * NUMA nodes satisfies the request, or the node does not have a resource. False if that is not certain: the verdict is
+ * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
+ */
+bool verdict_rejects_always(
+	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class);
+
+/* Nodes tested per request; fewer if the work limit is reached. Later requests test the remaining nodes. */
+#define UNRESOLVABLE_MAX 256u
+
+/*
+ * Sets answers[i].unresolvable for each of the n nodes on which preemption cannot help; none of the nodes passes. nodes[i] is
+ * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts.
+ */
+void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
+	const struct pod_class *class, struct extender_verdict *answers);

@@ -5,15 +5,17 @@
 #include <time.h>
 
 #include "agent/base/hash.h"
+#include "common/log.h"
 
 #define SHARE     20u /* a namespace gets 1/SHARE of a CPU */
 #define SHARE_ALL 4u  /* all namespaces together get 1/SHARE_ALL */
 #define BURST     8u  /* requests before the shares apply: even ordinary first requests may reach the limit */
 #define BURST_ALL 32u
 
-#define REMEMBERED_MS 60000u
+#define REMEMBERED_MS   60000u
+#define LOG_INTERVAL_MS 10000u
 
-uint64_t work_limit_now_ns(void)
+uint64_t work_now_ns(void)
 {
 	struct timespec t;
 
@@ -23,7 +25,7 @@ uint64_t work_limit_now_ns(void)
 
 bool work_limit_has_time(struct work_limit *w)
 {
-	bool has_time = w->until_ns == 0 || (!w->cached_only && work_limit_now_ns() < w->until_ns);
+	bool has_time = w->until_ns == 0 || (!w->cached_only && work_now_ns() < w->until_ns);
 
 	w->reached = w->reached || !has_time;
 	return has_time;
@@ -74,4 +76,46 @@ void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t 
 	n->all.burst = BURST_ALL;
 	n->all.interval_ms = SHARE_ALL * cpu_ms;
 	budget_take(&n->all, now_ms);
+}
+
+/* ---- all requests */
+
+struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
+	uint64_t limit_ms, uint64_t now_ms)
+{
+	uint64_t limit = limit_ms * 1000000, now = work_now_ns();
+
+	if (limit == 0)
+		return (struct work_limit){0};
+	if (request->n_nodes > WORK_NODES)
+		limit = limit * request->n_nodes / WORK_NODES;
+	return (struct work_limit){.until_ns = request->begun_ns + limit > now + limit / 2
+						       ? request->begun_ns + limit
+						       : now + limit / 2,
+		.cached_only = !work_namespaces_may(&history->namespaces, request->namespace, now_ms)};
+}
+
+static bool is_logged(const struct work_history *history, uint64_t class_number)
+{
+	for (size_t i = 0; i < WORK_LOGGED_CLASSES; i++)
+		if (history->logged_classes[i] == class_number)
+			return true;
+	return false;
+}
+
+void work_end(struct work_history *history, const struct work_request *request,
+	const struct work_limit *limit, uint64_t class_number, size_t unreached, uint64_t now_ms)
+{
+	if (!limit->reached)
+		return;
+	if (!limit->cached_only)
+		work_namespaces_note(&history->namespaces, request->namespace, now_ms,
+			(work_now_ns() - request->begun_ns) / 1000000 + 1);
+	if (now_ms < history->next_log_ms || is_logged(history, class_number))
+		return;
+	history->logged_classes[history->n_logged++ % WORK_LOGGED_CLASSES] = class_number;
+	history->next_log_ms = now_ms + LOG_INTERVAL_MS;
+	log_warning(
+		"pod '%s/%s': reached the CPU time limit per request: %zu of %zu nodes are not judged yet",
+		request->namespace, request->name, unreached, request->n_nodes);
 }

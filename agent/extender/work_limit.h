@@ -9,7 +9,7 @@
 
 #include "agent/base/budget.h"
 
-/* A zeroed struct limits nothing. */
+/* The limit of one request. A zeroed struct limits nothing. */
 struct work_limit {
 	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
 	bool cached_only;  /* compute nothing, answer from cached results */
@@ -17,15 +17,14 @@ struct work_limit {
 	bool reached;      /* a result was not computed */
 };
 
-/* CPU time of the calling thread. */
-uint64_t work_limit_now_ns(void);
-
 /* Whether to compute another result that will be cached. True for the first result of each request, whatever the time, so that
  * repeated requests make progress. To be called by the thread that answers the request. */
 bool work_limit_goes_on(struct work_limit *w);
 
 /* Whether there is time to compute a result that will not be cached. */
 bool work_limit_has_time(struct work_limit *w);
+
+/* ---- per namespace */
 
 #define WORK_NAMESPACES 64u
 
@@ -45,3 +44,36 @@ bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint
 /* Notes that a request of the namespace reached its limit after cpu_ms of CPU time. In the long run such requests get 1/20 of
  * a CPU per namespace, and 1/4 of a CPU for all namespaces together. */
 void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t now_ms, uint64_t cpu_ms);
+
+/* ---- all requests */
+
+#define WORK_NODES \
+	500u /* the limit of a request applies to this many nodes, and grows in proportion to more nodes */
+#define WORK_LOGGED_CLASSES 64u
+
+/* A zeroed struct has seen no request. */
+struct work_history {
+	struct work_namespaces namespaces;
+	uint64_t logged_classes
+		[WORK_LOGGED_CLASSES]; /* numbers of the pod classes last logged; a ring buffer */
+	size_t n_logged;
+	uint64_t next_log_ms; /* nothing is logged before */
+};
+
+struct work_request {
+	const char *namespace, *name; /* of the pod */
+	size_t n_nodes;
+	uint64_t begun_ns; /* work_now_ns() before the request was parsed */
+};
+
+/* CPU time of the calling thread. */
+uint64_t work_now_ns(void);
+
+/* The limit of a request; `limit_ms` 0 = no limit. Parsing counts as work, but leaves at least half of the limit for the nodes. */
+struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
+	uint64_t limit_ms, uint64_t now_ms);
+
+/* To be called after the request if its limit was reached: charges the namespace, and logs once per pod class that `unreached`
+ * nodes are not judged yet, at most every 10 s. */
+void work_end(struct work_history *history, const struct work_request *request,
+	const struct work_limit *limit, uint64_t class_number, size_t unreached, uint64_t now_ms);

@@ -27,6 +27,7 @@ static const struct cache_config cache_config = {
 struct run {
 	struct objects_input in;
 	struct cluster_cache cache;
+	struct verdicts verdicts;
 	uint64_t now_ms;
 	bool deleted[OBJECTS_UIDS]; /* the UID's last event was a deletion */
 };
@@ -129,7 +130,7 @@ static void ask_filter(struct run *run, const struct verb_config *config, struct
 	struct verb_answer a = {0};
 	size_t passing = 0;
 
-	fuzz_require(extender_filter(&run->cache, config, args, run->now_ms, &a) == 0);
+	fuzz_require(extender_filter(&run->verdicts, config, args, run->now_ms, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
 		passing += !a.verdicts[i].reason;
 	fuzz_require(passing == a.counts.n_passing && a.counts.n_nodes == args->n_names);
@@ -145,7 +146,7 @@ static void ask_prioritize(struct run *run, const struct verb_config *config, st
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	struct verb_answer a = {0};
 
-	fuzz_require(extender_prioritize(&run->cache, config, args, &a) == 0);
+	fuzz_require(extender_prioritize(&run->verdicts, config, args, &a) == 0);
 	for (size_t i = 0; i < args->n_names; i++)
 		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
 	fuzz_require(extender_priorities_print(args, a.scores, &reply) == 0 &&
@@ -185,7 +186,7 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
 	pod_classes_take(&run->cache.classes, &args.pod.template.pod, &class);
-	fuzz_require(extender_preempt(&run->cache, config, &args, class, &counts) == 0);
+	fuzz_require(extender_preempt(&run->verdicts, config, &args, class, &counts) == 0);
 	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++)
@@ -337,6 +338,7 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
 		names[i] = (char *)(uintptr_t)objects_node_name((uint8_t)i);
 	cache_init(&run.cache, &cache_config);
+	verdicts_init(&run.verdicts, &run.cache);
 	cache_list_begin(&run.cache, CACHE_POD);
 	cache_list_end(&run.cache, CACHE_POD, LISTED, 0);
 	for (unsigned i = 0; i < OPERATIONS_MAX && run.in.at < run.in.end; i++) {
@@ -344,5 +346,6 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(&run);
 	}
 	check_end(&run);
+	verdicts_release(&run.verdicts);
 	cache_release(&run.cache);
 }

@@ -33,6 +33,7 @@ void extender_cluster_init(
 {
 	*c = (struct extender_cluster){.seed = seed};
 	cache_init(&c->cache, &cache_config);
+	verdicts_init(&c->verdicts, &c->cache);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_init(&c->sims[i], &setups[i]);
 		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
@@ -54,6 +55,7 @@ void extender_cluster_init_alike(struct extender_cluster *c, const struct node_s
 
 void extender_cluster_release(struct extender_cluster *c)
 {
+	verdicts_release(&c->verdicts);
 	cache_release(&c->cache);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		node_sim_release(&c->sims[i]);
@@ -149,7 +151,8 @@ static void pod_object(
 	status = doc_add_map(ret, "status");
 	assert_non_null(doc_add_string(status, "phase", phase ? phase : "Pending"));
 	if (phase && !strcmp(phase, "Failed"))
-		assert_non_null(doc_add_string(status, "reason", "TopologyAffinityError"));
+		assert_non_null(doc_add_string(
+			status, "reason", pod->reason ? pod->reason : "TopologyAffinityError"));
 }
 
 void extender_cluster_report(
@@ -230,7 +233,7 @@ unsigned extender_cluster_ask(struct extender_cluster *c, const struct verb_conf
 	unsigned passing = 0;
 
 	extender_cluster_args(c, pod, &args);
-	assert_int_equal(extender_filter(&c->cache, how, &args, now_ms, &a), 0);
+	assert_int_equal(extender_filter(&c->verdicts, how, &args, now_ms, &a), 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		passing |= a.verdicts[i].reason ? 0 : 1u << i;
 	verb_answer_release(&a, &c->cache);

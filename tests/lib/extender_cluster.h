@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Simulates a few nodes and fills an extender's cluster cache from them.
+ * Simulates a few nodes, and fills an extender's cluster cache from them.
  *
  * The cache gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
  */
@@ -18,13 +18,15 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	uint64_t version; /* resourceVersion in the scheduler's request; 0 = none */
+	const char *reason; /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
+	uint64_t version;   /* resourceVersion in the scheduler's request; 0 = none */
 	bool begun, reported, runs,
 		ended; /* begun on the simulated node; reported to the cache, also as running; ended */
 };
 
 struct extender_cluster {
 	struct cluster_cache cache;
+	struct verdicts verdicts;
 	struct node_sim sims[CLUSTER_NODES];
 	char names[CLUSTER_NODES][16];  /* "node-0" */
 	char *requested[CLUSTER_NODES]; /* NodeNames of the requests */

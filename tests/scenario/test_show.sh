@@ -121,7 +121,7 @@ END
 check "devices held by nobody knows whom" grep -q '^| nic ===\. *1 of 4 ' "$dir/out"
 check "a socket of another name" grep -q -- '- socket 0 -' "$dir/out"
 check "a part of a CPU" grep -q '3500m of 4 free' "$dir/out"
-check "a zone that no reader knows" grep -q "zone 'weird' is left out" "$dir/out"
+check "a zone that no reader knows" grep -q "zone 'weird' is omitted" "$dir/out"
 
 # refuse NAME LINE ARG...: status 2, nothing printed, this one line
 refuse() {

@@ -8,7 +8,6 @@
 #include <pthread.h>
 
 #include "agent/extender/server.h"
-#include "agent/extender/skipped_objects.h"
 #include "agent/extender/work_limit.h"
 #include "agent/node/render/render.h"
 #include "common/cleanup.h"
@@ -29,7 +28,7 @@ static const struct node_sim_setup plain = {
 /* A limit that is reached immediately: one result is computed. */
 static void limit(struct extender_cluster *c)
 {
-	c->cache.work = (struct work_limit){.until_ns = 1};
+	c->verdicts.projections.work = (struct work_limit){.until_ns = 1};
 }
 
 /* ---- one request */
@@ -48,7 +47,7 @@ static void each_request_continues_where_the_last_one_ended(void **state)
 		limit(&c);
 		passing = extender_cluster_ask(&c, &config, pod, 0);
 		assert_int_equal(__builtin_popcount(passing), n);
-		assert_int_equal(c.cache.work.reached, n < CLUSTER_NODES);
+		assert_int_equal(c.verdicts.projections.work.reached, n < CLUSTER_NODES);
 	}
 	assert_int_equal(passing, ALL_NODES);
 }
@@ -63,8 +62,8 @@ static void unjudged_nodes_do_not_pass(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
-	c.cache.work = (struct work_limit){.until_ns = 1, .cached_only = true};
-	assert_int_equal(extender_filter(&c.cache, &answer_best, &args, 0, &answer), 0);
+	c.verdicts.projections.work = (struct work_limit){.until_ns = 1, .cached_only = true};
+	assert_int_equal(extender_filter(&c.verdicts, &answer_best, &args, 0, &answer), 0);
 	assert_int_equal(answer.counts.n_unreached, CLUSTER_NODES);
 	assert_int_equal(answer.counts.n_unknown, 0);
 	assert_int_equal(answer.counts.n_passing, 0);
@@ -99,8 +98,8 @@ static void orders_of_in_flight_pods_count_as_work(void **state)
 		passing = extender_cluster_ask(&c, &config, pod, 0);
 	}
 	assert_int_equal(passing, ALL_NODES & ~1u);
-	assert_true(c.cache.work.reached);
-	c.cache.work = (struct work_limit){0};
+	assert_true(c.verdicts.projections.work.reached);
+	c.verdicts.projections.work = (struct work_limit){0};
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 }
 
@@ -125,7 +124,7 @@ static void victims_count_as_work(void **state)
 	}
 	pod_classes_take(&c.cache.classes, &p.pod.template.pod, &class);
 	limit(&c);
-	assert_int_equal(extender_preempt(&c.cache, &answer_best, &p, class, &counts), 0);
+	assert_int_equal(extender_preempt(&c.verdicts, &answer_best, &p, class, &counts), 0);
 	assert_int_equal(counts.n_passing, 1);
 	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
 	pod_classes_drop(&c.cache.classes, class);
@@ -193,26 +192,6 @@ static void on_line(enum log_level level, const char *line, void *data)
 	snprintf(lines->last, sizeof(lines->last), "%s", line);
 }
 
-static void bad_objects_do_not_flood_the_log(void **state)
-{
-	struct lines lines = {0};
-	struct skipped_objects s = {0};
-	struct err why = {"bad quantity"};
-
-	(void)state;
-	log_set_sink(on_line, &lines);
-	for (uint64_t ms = 0; ms < 60000; ms += 10)
-		skipped_objects_note(&s, "Pods", &why, ms);
-	assert_int_equal(lines.n, 1);
-	test_assert_text("line", lines.last, "Pods: skipped an object: bad quantity");
-	skipped_objects_note(&s, "Pods", &why, 60000);
-	log_set_sink(NULL, NULL);
-	assert_int_equal(lines.n, 2);
-	test_assert_text(
-		"line", lines.last, "Pods: skipped 6000 objects, the last one because: bad quantity");
-	assert_int_equal(s.n, 6001);
-}
-
 /* ---- the server */
 
 #define SERVER_NODES 200u
@@ -275,9 +254,10 @@ static bool ask(struct server *s, const struct strbuf *body, const char *want)
 static double metric(struct server *s, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1 << 20);
+	struct metrics_source from = {.lease = NULL};
 	const char *at;
 
-	assert_int_equal(server_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &from, &out), 0);
 	at = strstr(out.text, name);
 	assert_non_null(at);
 	return strtod(at + strlen(name), NULL);
@@ -345,7 +325,6 @@ int main(void)
 		cmocka_unit_test(victims_count_as_work),
 		cmocka_unit_test(a_namespace_gets_a_twentieth_of_a_cpu),
 		cmocka_unit_test(all_namespaces_get_a_quarter_of_a_cpu),
-		cmocka_unit_test(bad_objects_do_not_flood_the_log),
 		cmocka_unit_test(expensive_pods_leave_time_for_others),
 		cmocka_unit_test(a_large_limit_is_not_reached),
 	};

@@ -5,7 +5,6 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/extender/unresolvable.h"
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
@@ -49,7 +48,7 @@ static void judge(struct extender_cluster *c, const char *text, size_t node, enu
 
 	extender_cluster_args(c, extender_cluster_pod(c, text), &args);
 	pod_classes_take(&c->cache.classes, &args.pod.template.pod, &class);
-	assert_int_equal(verdict_of(&c->cache, class, cache_find_node(&c->cache, c->names[node]),
+	assert_int_equal(verdict_of(&c->verdicts, class, cache_find_node(&c->cache, c->names[node]),
 				 STRATEGY_LEAST_NUMA_NODES, &v),
 		0);
 	assert_int_equal(v->answer, want);
@@ -72,7 +71,7 @@ static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
 	judge(&c, text, CLUSTER_NODES - 1, KUBELET_ADMITS, ""); /* the Node may list it */
 	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
 	pod_classes_take(&c.cache.classes, &args.pod.template.pod, &class);
-	unresolvable_rejects(cache_find_node(&c.cache, c.names[1]), class, &refuses);
+	refuses = verdict_rejects_always(&c.cache, cache_find_node(&c.cache, c.names[1]), class);
 	assert_true(refuses);
 	pod_classes_drop(&c.cache.classes, class);
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "agent/base/json.h"
-#include "agent/extender/stats.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 
@@ -93,15 +92,20 @@ static size_t count_of(const char *text, const char *what)
 static void requests_are_counted_by_duration(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
-	struct stats s = {.unknown_nodes = 7};
+	static const struct process_stats process;
+	static const struct cluster_cache cache;
+	static const uint64_t skipped[CACHE_KIND_COUNT];
+	struct request_counts counts = {.unknown_nodes = 7};
+	const struct metrics_source from = {
+		.process = &process, .requests = &counts, .cache = &cache, .skipped = skipped};
 
 	(void)state;
-	stats_count(&s, VERB_PRIORITIZE, RESULT_PASSED, 0.0001);
-	stats_count(&s, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 0.004);
-	stats_count(&s, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 3);
-	stats_print(&s, &out);
+	request_counts_add(&counts, VERB_PRIORITIZE, RESULT_PASSED, 0.0001);
+	request_counts_add(&counts, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 0.004);
+	request_counts_add(&counts, VERB_PRIORITIZE, RESULT_UNSCHEDULABLE, 3);
+	metrics_print(&from, &out);
 	assert_int_equal(strbuf_error(&out), 0);
-	assert_int_equal(count_of(out.text, "_bucket{"), (STATS_BUCKETS + 1) * VERB_COUNT);
+	assert_int_equal(count_of(out.text, "_bucket{"), (REQUEST_BUCKETS + 1) * VERB_COUNT);
 	assert_int_equal(count_of(out.text, "nrtd_extender_requests_total{"), RESULT_COUNT * VERB_COUNT);
 	for (size_t i = 0; i < 6; i++) {
 		static const char *const lines[] = {
@@ -127,6 +131,7 @@ static void nodes_are_counted_by_basis(void **state)
 		"nrtd_extender_assumed_pods_rejected_total{reason=\"TopologyAffinityError\"} 0\n",
 		"nrtd_extender_unreached_nodes_total 0\n",
 		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 0\n"};
+	struct metrics_source from = {.lease = NULL};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -140,7 +145,7 @@ static void nodes_are_counted_by_basis(void **state)
 	snprintf(path, sizeof(path), "%s/nodes.json", dir);
 	server_new(&config, NULL, &s);
 	assert_int_equal(server_load(s, path, NULL), 0);
-	assert_int_equal(server_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &from, &out), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (!strstr(out.text, lines[i]))
 			fail_msg("no '%s' in %s", lines[i], out.text);
@@ -175,6 +180,7 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536), large = STRBUF_INIT(4 << 20);
 	CLEANUP(doc_release) struct doc pod = DOC_INIT;
 	const struct err why = {"it cannot be parsed"};
+	struct metrics_source from = {.lease = NULL};
 
 	(void)state;
 	server_new(&config, NULL, &s);
@@ -205,7 +211,7 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 		server_list_end(s, kind, 0);
 	}
 	assert_ready(s, true, "ok");
-	assert_int_equal(server_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &from, &out), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (!strstr(out.text, lines[i]))
 			fail_msg("no '%s' in %s", lines[i], out.text);

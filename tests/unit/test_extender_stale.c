@@ -99,13 +99,14 @@ static void stale_closed_returns_an_error(void **state)
 
 static void assert_count(struct server *s, const char *verb, const char *result, const char *want)
 {
+	struct metrics_source from = {.lease = NULL};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	char head[100];
 	const char *at;
 
 	snprintf(head, sizeof(head), "\nnrtd_extender_requests_total{verb=\"%s\",result=\"%s\"} ", verb,
 		result);
-	assert_int_equal(server_metrics(s, &out), 0);
+	assert_int_equal(server_metrics(s, &from, &out), 0);
 	at = strstr(out.text, head);
 	assert_non_null(at);
 	at += strlen(head);

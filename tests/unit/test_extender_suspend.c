@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests that the extender's clock includes suspend, during which CLOCK_BOOTTIME advances and CLOCK_MONOTONIC does not. This file's
- * clock_gettime() replaces the C library's and simulates the suspend.
+ * Tests that the extender's clock includes suspend, during which CLOCK_BOOTTIME advances and CLOCK_MONOTONIC does not; and intervals
+ * by the same clock. This file's clock_gettime() replaces the C library's and simulates the suspend.
  */
 #include "tests/lib/test.h"
 
@@ -12,6 +12,7 @@
 #include "agent/base/json.h"
 #include "agent/extender/server.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "tests/lib/api_server.h"
 
 static time_t suspended_s;
@@ -49,6 +50,48 @@ static void the_cache_is_stale_after_suspend(void **state)
 	assert_false(server_ready(s, &line));
 }
 
+struct lines {
+	unsigned n;
+	char last[300];
+};
+
+static void on_line(enum log_level level, const char *line, void *data)
+{
+	struct lines *lines = data;
+
+	(void)level;
+	lines->n++;
+	snprintf(lines->last, sizeof(lines->last), "%s", line);
+}
+
+static void bad_objects_do_not_flood_the_log(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 0};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
+	const struct err why = {"bad quantity"};
+	struct metrics_source from = {.lease = NULL};
+	struct lines lines = {0};
+
+	(void)state;
+	server_new(&config, NULL, &s);
+	log_set_sink(on_line, &lines);
+	for (unsigned i = 0; i < 6000; i++) {
+		suspended_s = i / 102; /* up to 58 s */
+		server_skip(s, CACHE_POD, &why);
+	}
+	assert_int_equal(lines.n, 1);
+	test_assert_text("line", lines.last, "Pods: skipped an object: bad quantity");
+	suspended_s = 60;
+	server_skip(s, CACHE_POD, &why);
+	log_set_sink(NULL, NULL);
+	assert_int_equal(lines.n, 2);
+	test_assert_text(
+		"line", lines.last, "Pods: skipped 6000 objects, the last one because: bad quantity");
+	assert_int_equal(server_metrics(s, &from, &out), 0);
+	assert_non_null(strstr(out.text, "nrtd_extender_skipped_objects_total{kind=\"pods\"} 6001\n"));
+}
+
 /* The API server has no Lease and accepts this replica's new Lease. */
 static void a_lease_is_lost_during_suspend(void **state)
 {
@@ -84,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(the_cache_is_stale_after_suspend, wake),
+		cmocka_unit_test_teardown(bad_objects_do_not_flood_the_log, wake),
 		cmocka_unit_test_teardown(a_lease_is_lost_during_suspend, wake),
 	};
 

@@ -47,8 +47,8 @@ static void judge(struct extender_cluster *c, struct pod_class *class, const cha
 	struct node_info *node = cache_find_node(&c->cache, name);
 	const struct verdict *v;
 
-	assert_int_equal(verdict_of(&c->cache, class, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
-	assert_int_equal(verdict_confirm(&c->cache, class, node, &v), 0);
+	assert_int_equal(verdict_of(&c->verdicts, class, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
+	assert_int_equal(verdict_confirm(&c->verdicts, class, node, &v), 0);
 	memset(ret, 0, sizeof(*ret));
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;
@@ -76,11 +76,11 @@ static void compare(struct extender_cluster *c, struct pod_class *const *classes
 	struct copy cached[N_TEXTS * CLUSTER_NODES], computed[N_TEXTS * CLUSTER_NODES];
 
 	judge_all(c, classes, cached);
-	for (size_t i = 0; i < N_TEXTS; i++)
-		for (size_t k = 0; k < classes[i]->verdicts_size; k++)
-			classes[i]->verdicts[k].version = 0;
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		for (size_t k = 0; k < c->verdicts.classes[i].items_size; k++)
+			c->verdicts.classes[i].items[k].version = 0;
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		projected_nodes_forget(&c->cache.projected, i);
+		projections_forget(&c->verdicts.projections, i);
 	judge_all(c, classes, computed);
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++)
 		if (cached[i].answer != computed[i].answer ||
@@ -145,13 +145,21 @@ static void cached_verdicts_equal_new_verdicts(void **state)
 	}
 }
 
-/* With more pod classes than CLASSES_JUDGED, the most recently requested classes keep their verdicts. */
+static bool has_verdicts(const struct extender_cluster *c, const struct pod_class *class)
+{
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		if (c->verdicts.classes[i].class_number == class->number)
+			return c->verdicts.classes[i].items_size > 0;
+	return false;
+}
+
+/* With more pod classes than VERDICTS_CLASSES, the most recently requested classes keep their verdicts. */
 static void only_recent_pod_classes_keep_verdicts(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {setup, setup, setup, setup};
-	struct pod_class *classes[2 * CLASSES_JUDGED];
-	struct copy copies[2 * CLASSES_JUDGED];
+	struct pod_class *classes[2 * VERDICTS_CLASSES];
+	struct copy copies[2 * VERDICTS_CLASSES];
 
 	(void)state;
 	extender_cluster_init(&c, setups, 1);
@@ -175,10 +183,10 @@ static void only_recent_pod_classes_keep_verdicts(void **state)
 			copies[i] = copy;
 		}
 		for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-			n_judged += classes[i]->verdicts_size > 0;
-		assert_int_equal(n_judged, CLASSES_JUDGED);
-		assert_true(classes[0]->verdicts_size > 0);
-		assert_true(classes[ARRAY_SIZE(classes) - CLASSES_JUDGED + 1]->verdicts_size > 0);
+			n_judged += has_verdicts(&c, classes[i]);
+		assert_int_equal(n_judged, VERDICTS_CLASSES);
+		assert_true(has_verdicts(&c, classes[0]));
+		assert_true(has_verdicts(&c, classes[ARRAY_SIZE(classes) - VERDICTS_CLASSES + 1]));
 	}
 }
 
