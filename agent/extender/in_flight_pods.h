@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/extender/pod_class.h"
+#include "agent/cluster/pod_class.h"
 #include "agent/extender/work_limit.h"
 #include "agent/state/projected_state.h"
 

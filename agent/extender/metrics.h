@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/extender/cluster_cache.h"
+#include "agent/cluster/cluster_cache.h"
 #include "agent/http/exposition.h"
 #include "agent/kube/lease.h"
 #include "agent/kube/reflector.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/extender/cluster_cache.h"
+#include "agent/cluster/cluster_cache.h"
 #include "agent/extender/in_flight_pods.h"
 #include "agent/extender/work_limit.h"
 #include "agent/state/node_admission.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
-#include "agent/extender/cluster_cache.h"
+#include "agent/cluster/cluster_cache.h"
 #include "agent/extender/metrics.h"
 #include "agent/extender/verbs.h"
 #include "agent/extender/work_limit.h"

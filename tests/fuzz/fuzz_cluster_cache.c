@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes one cluster cache (agent/extender/cluster_cache.h) with a sequence of objects and scheduler requests.
+ * Fuzzes one cluster cache (agent/cluster/cluster_cache.h) with a sequence of objects and scheduler requests.
  *
  * The input is a sequence of operations: a byte selects the operation, and the following bytes select names, amounts, phases and
  * annotations (tests/fuzz/objects.h). An operation can also contain an object as JSON, or a node state as text.

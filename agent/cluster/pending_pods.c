@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/pending_pods.h"
+#include "agent/cluster/pending_pods.h"
 
 #include <errno.h>
 #include <stdlib.h>

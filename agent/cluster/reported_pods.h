@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "agent/cluster/cluster_node.h"
-#include "agent/extender/pod_class.h"
+#include "agent/cluster/pod_class.h"
 #include "agent/state/pod_names.h"
 
 struct reported_key {

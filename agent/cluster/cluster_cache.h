@@ -14,9 +14,9 @@
 #include "agent/base/hash.h"
 #include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/extender/pending_pods.h"
-#include "agent/extender/pod_class.h"
-#include "agent/extender/reported_pods.h"
+#include "agent/cluster/pending_pods.h"
+#include "agent/cluster/pod_class.h"
+#include "agent/cluster/reported_pods.h"
 #include "common/err.h"
 
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/pod_class.h"
+#include "agent/cluster/pod_class.h"
 
 #include <errno.h>
 #include <search.h>

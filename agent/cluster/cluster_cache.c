@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/cluster_cache.h"
+#include "agent/cluster/cluster_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
