@@ -336,8 +336,8 @@ static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume
 	return request->has_volumes && ms < ASSUME_VOLUMES_MS ? ASSUME_VOLUMES_MS : ms;
 }
 
-void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
-	struct node_info *node, uint64_t now_ms, struct pod_info **ret)
+struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+	struct node_info *node, uint64_t now_ms)
 {
 	struct pod_info init = {.class = request->class,
 		.names = pod_names_of(request->uid, request->namespace, request->name),
@@ -346,13 +346,12 @@ void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *
 		.priority = request->priority};
 	const struct pod_info *cached = find_pod(cache, request->uid);
 
-	*ret = NULL;
 	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
 							     request->resource_version)))
-		return;
+		return NULL;
 	cache_forget_pod(cache, request->uid);
 	request->class->users++;
-	*ret = add_pod(cache, request->uid, request->namespace, request->name, &init, node);
+	return add_pod(cache, request->uid, request->namespace, request->name, &init, node);
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
@@ -610,7 +609,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
-	pod_classes_take(&cache->classes, &template.pod, &init.class);
+	init.class = pod_classes_take(&cache->classes, &template.pod);
 	if (keeps_node)
 		update_pod(cache, cached, init.class, now_ms);
 	else {

@@ -172,10 +172,10 @@ struct assume_request {
 /* Whether the namespace has reached config.namespace_assumed_max, not counting the pod `uid`. */
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
 
-/* Assumes the pod on the node, in place of an earlier assumption. *ret is NULL for a bound pod, which keeps its node, and for
- * a pod that is known to be deleted. */
-void cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
-	struct node_info *node, uint64_t now_ms, struct pod_info **ret);
+/* Assumes the pod on the node, in place of an earlier assumption. NULL for a bound pod, which keeps its node, and for a pod that
+ * is known to be deleted. */
+struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+	struct node_info *node, uint64_t now_ms);
 
 /* Forgets the pod if it is assumed. */
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);

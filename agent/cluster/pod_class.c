@@ -275,7 +275,6 @@ static bool is_among(const struct first_names *first, const char *name)
 /* `u` borrows names of this list; those names stay. */
 static void drop_unknown(struct resource_list *list, struct unknown *u)
 {
-	struct resource_quantity *smaller;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n_items; i++)
@@ -287,10 +286,8 @@ static void drop_unknown(struct resource_list *list, struct unknown *u)
 	list->n_items = kept;
 	if (kept == 0)
 		resource_list_release(list);
-	smaller = kept > 0 && kept < list->items_size ? xreallocarray(list->items, kept, sizeof(*smaller))
-						      : NULL;
-	if (smaller) {
-		list->items = smaller;
+	if (kept > 0 && kept < list->items_size) {
+		list->items = xreallocarray(list->items, kept, sizeof(*list->items));
 		list->items_size = kept;
 	}
 }
@@ -386,7 +383,7 @@ static struct pod_class *find_class(
 	return found ? *found : NULL;
 }
 
-void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret)
+struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *pod)
 {
 	CLEANUP(pod_class_freep) struct pod_class *class = xcalloc(1, sizeof(*class));
 	struct pod_class *found;
@@ -407,11 +404,11 @@ void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod
 		class->number = ++s->last_number;
 		found = TAKE(class);
 	}
-	*ret = found;
 	found->users++;
+	return found;
 }
 
-/* Does not allocate: the names are in the list already. Names with an amount of 0 are removed, or they would accumulate. */
+/* Removes names with an amount of 0, which would accumulate. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested)
 {
 	size_t kept = 0;

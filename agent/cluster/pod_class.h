@@ -81,7 +81,7 @@ void pod_classes_release(struct pod_classes *s);
  * does not have, and rejects the pod for the first other such resource. The class therefore keeps only the first
  * CLASSES_UNKNOWN_MAX names of either kind, in case a node gets them while the pod is in flight.
  */
-void pod_classes_take(struct pod_classes *s, struct pod_request *pod, struct pod_class **ret);
+struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *pod);
 
 /* Subtracts the node-level request of one pod of the class from a sum that includes the pod. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested);

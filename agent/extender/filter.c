@@ -54,7 +54,7 @@ static void candidates_init(struct candidates *c, struct verdicts *verdicts, str
 	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
 	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
 	answer->counts.n_nodes = args->n_names;
-	pod_classes_take(&verdicts->cache->classes, &args->pod.template.pod, &answer->class);
+	answer->class = pod_classes_take(&verdicts->cache->classes, &args->pod.template.pod);
 }
 
 static enum strategy strategy_of(const struct verb_config *config)
@@ -74,26 +74,21 @@ static bool volcano_excludes(
 	       node->object.state.inventory.topology.policy != policy;
 }
 
-/* ret->reason is NULL if the node admits the pod. */
-static int judge_node(struct verdicts *verdicts, const struct verb_config *config,
-	const struct extender_pod *pod, struct pod_class *class, struct candidate *c,
+/* Sets candidate->verdict. ret->reason is NULL if the node admits the pod. */
+static void judge_candidate(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_pod *pod, const struct pod_class *class, struct candidate *candidate,
 	struct extender_verdict *ret)
 {
-	int r;
-
 	*ret = (struct extender_verdict){NULL, false};
-	if (!c->node) {
+	if (!candidate->node) {
 		ret->reason = NO_NODE;
-		return 0;
-	}
-	if (volcano_excludes(config, pod, c->node)) {
+	} else if (volcano_excludes(config, pod, candidate->node)) {
 		*ret = (struct extender_verdict){OTHER_POLICY, true};
-		return 0;
+	} else {
+		candidate->verdict = verdict_of(verdicts, class, candidate->node, strategy_of(config));
+		if (candidate->verdict->answer != KUBELET_ADMITS)
+			ret->reason = candidate->verdict->reason;
 	}
-	r = verdict_of(verdicts, class, c->node, strategy_of(config), &c->verdict);
-	if (r == 0 && c->verdict->answer != KUBELET_ADMITS)
-		ret->reason = c->verdict->reason;
-	return r;
 }
 
 static bool is_unreached(const struct candidate *c)
@@ -123,53 +118,44 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 }
 
 /* `candidate` admits the pod unless verdict_confirm() finds otherwise. */
-static int compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
+static void compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
 	struct candidate *candidate, struct verb_answer *answer)
 {
 	bool is_best = !c->best.node || is_better(candidate, &c->best);
-	int r = is_best || confirm_all
-			? verdict_confirm(verdicts, answer->class, candidate->node, &candidate->verdict)
-			: 0;
 
-	if (r < 0)
-		return r;
+	if (is_best || confirm_all)
+		candidate->verdict = verdict_confirm(verdicts, answer->class, candidate->node);
 	if (candidate->verdict->answer != KUBELET_ADMITS) {
 		answer->verdicts[candidate->index].reason = candidate->verdict->reason;
-		return 0;
+		return;
 	}
 	answer->counts.n_admitting++;
 	answer->counts.n_aligning += candidate->verdict->numa_nodes > 0;
 	answer->scores[candidate->index] = candidate->verdict->score * EXTENDER_SCORE_MAX / 100;
 	if (is_best)
 		c->best = *candidate;
-	return 0;
 }
 
 /*
  * Writes the verdict and the score of each node to `answer`. Calls verdict_confirm() for each admitting node if config->all
  * is set, else only for nodes that are better than all nodes before them.
  */
-static int judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
 	const struct extender_args *args, struct verb_answer *answer)
 {
 	for (size_t i = 0; i < args->n_names; i++) {
 		struct candidate candidate = {
 			.node = cache_find_node(verdicts->cache, args->names[i]), .index = i};
-		int r = judge_node(
-			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
 
-		if (r < 0)
-			return r;
+		judge_candidate(
+			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
 		answer->nodes[i] = candidate.node;
 		c->unknown[i] = is_unknown(&candidate);
 		answer->counts.n_unknown += c->unknown[i];
 		if (!answer->verdicts[i].reason)
-			r = compare_with_best(c, verdicts, config->all, &candidate, answer);
-		if (r < 0)
-			return r;
+			compare_with_best(c, verdicts, config->all, &candidate, answer);
 		answer->counts.n_unreached += is_unreached(&candidate);
 	}
-	return 0;
 }
 
 /* ---- /filter */
@@ -210,7 +196,7 @@ static void pass_best(struct verb_answer *answer, const struct candidate *best)
 	answer->counts.assumed_node = best->node->name;
 }
 
-static int assume_pod(struct verdicts *verdicts, const struct extender_pod *pod, struct pod_class *class,
+static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod, struct pod_class *class,
 	struct node_info *node, uint64_t now_ms)
 {
 	const struct assume_request request = {.uid = pod->uid,
@@ -221,48 +207,44 @@ static int assume_pod(struct verdicts *verdicts, const struct extender_pod *pod,
 		.resource_version = pod->version,
 		.has_volumes = pod->has_volumes};
 
-	return project_assume_pod(&verdicts->projections, &request, node, now_ms);
+	project_assume_pod(&verdicts->projections, &request, node, now_ms);
 }
 
-int extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
+void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret)
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
-	int r;
 
 	candidates_init(&c, verdicts, args, ret);
 	if (!ret->class->aligned) {
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
-		return 0;
+		return;
 	}
 	cache_forget_pod(verdicts->cache, args->pod.uid);
-	r = judge_nodes(&c, verdicts, config, args, ret);
-	if (r < 0)
-		return r;
+	judge_nodes(&c, verdicts, config, args, ret);
 	pass_unknown(config, c.unknown, ret);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0) {
 		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
-		return 0;
-	}
-	if (config->all || !passes_only_best(ret, &c.best))
-		return 0;
-	if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
+	} else if (config->all || !passes_only_best(ret, &c.best)) {
+		return;
+	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
 		reject_all(ret, NAMESPACE_FULL);
-		return 0;
+	} else {
+		pass_best(ret, &c.best);
+		assume_pod(verdicts, &args->pod, ret->class, c.best.node, now_ms);
 	}
-	pass_best(ret, &c.best);
-	return assume_pod(verdicts, &args->pod, ret->class, c.best.node, now_ms);
 }
 
 /* ---- /prioritize */
 
-int extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
+void extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, struct verb_answer *ret)
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
 
 	candidates_init(&c, verdicts, args, ret);
-	return ret->class->aligned ? judge_nodes(&c, verdicts, config, args, ret) : 0;
+	if (ret->class->aligned)
+		judge_nodes(&c, verdicts, config, args, ret);
 }

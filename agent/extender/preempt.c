@@ -96,7 +96,7 @@ static int add_until_admitted(struct verdicts *verdicts, const struct node_info 
 	}
 }
 
-/* *ret is the kubelet's answer after the eviction of the victims. Adds to `victims` if necessary. */
+/* *ret is the kubelet's answer after the eviction of the victims. Adds to `victims` if necessary. 0 or -ETIME. */
 static int try_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	int32_t priority, struct extender_victims *victims, enum kubelet_answer *ret)
 {
@@ -119,7 +119,7 @@ static int try_node(struct verdicts *verdicts, const struct node_info *node, con
 	return r;
 }
 
-int extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
+void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret)
 {
 	struct cluster_cache *cache = verdicts->cache;
@@ -130,20 +130,17 @@ int extender_preempt(struct verdicts *verdicts, const struct verb_config *config
 		struct extender_victims item = args->items[i];
 		struct node_info *node = cache_find_node(cache, item.node);
 		enum kubelet_answer answer = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
-		int r = node && class->aligned ? try_node(verdicts, node, class, args->pod.priority,
-							 &args->items[i], &answer)
-					       : 0;
 
-		ret->n_unreached += r == -ETIME;
-		if (r < 0 && r != -ETIME)
-			return r;
-		if (r == -ETIME || answer == KUBELET_REJECTS ||
-			(answer == KUBELET_UNKNOWN && !config->pass_unknown))
+		if (node && class->aligned &&
+			try_node(verdicts, node, class, args->pod.priority, &args->items[i], &answer) < 0) {
+			ret->n_unreached++;
+			continue;
+		}
+		if (answer == KUBELET_REJECTS || (answer == KUBELET_UNKNOWN && !config->pass_unknown))
 			continue;
 		item = args->items[n_passing];
 		args->items[n_passing++] = args->items[i];
 		args->items[i] = item;
 	}
 	ret->n_passing = n_passing;
-	return 0;
 }

@@ -129,19 +129,19 @@ static void count_own(const struct node_info *node, const struct own_items *own,
 }
 
 /* How much of the pod the object reports. */
-static void find_reported(const struct node_info *node, const struct pod_info *pod,
-	const struct own_items *own, enum reported *ret)
+static enum reported find_reported(
+	const struct node_info *node, const struct pod_info *pod, const struct own_items *own)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
+	enum reported reported;
 
-	if (node->object.basis == CLUSTER_ESTIMATED) {
-		*ret = zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
-		return;
-	}
+	if (node->object.basis == CLUSTER_ESTIMATED)
+		return zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
 	count_own(node, own, &amounts);
-	*ret = reported_compare(&node->reported, &node->object.state, pod->class, &amounts);
-	if (*ret == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
-		*ret = REPORTED_ALL;
+	reported = reported_compare(&node->reported, &node->object.state, pod->class, &amounts);
+	if (reported == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
+		return REPORTED_ALL;
+	return reported;
 }
 
 /* The kubelet's managers assign nothing to the pod, so no object will report the pod. */
@@ -182,11 +182,9 @@ static void plan_pod(const struct node_info *node, struct pod_info *pod, bool is
 	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
 		return;
 	ret->own = find_own(node, &pod->names, plan->claimed);
-	find_reported(node, pod, &ret->own, &reported);
+	reported = find_reported(node, pod, &ret->own);
 	ret->is_partial = reported == REPORTED_PART;
-	if (pod->held_is_rest && !(ret->is_partial && plan->adds_rest))
-		pod_info_forget_held(pod);
-	if (pod->held && !pod->held_is_rest && ret->is_partial && plan->adds_rest)
+	if (pod->held && pod->held_is_rest != (ret->is_partial && plan->adds_rest))
 		pod_info_forget_held(pod);
 	ret->added = !is_removed && reported != REPORTED_ALL && !holds_nothing(pod);
 	plan->n_added += ret->added;
@@ -218,21 +216,21 @@ static void plan_node(
 /* ---- what the kubelet will assign to pods that the object does not report */
 
 /* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. */
-static void admit_request(struct node_admission *admission, const struct pod_request *pod, enum qos_class qos,
-	struct allocation **ret)
+static struct allocation *admit_request(
+	struct node_admission *admission, const struct pod_request *pod, enum qos_class qos)
 {
-	CLEANUP(freep) struct allocation *held = xcalloc(1, sizeof(*held));
+	struct allocation *held;
 	struct kubelet_verdict v;
 
 	kubelet_judge(&admission->kubelet, admission->ws, pod, qos, &v);
-	*ret = NULL;
 	if (v.answer != KUBELET_ADMITS)
-		return;
+		return NULL;
+	held = xcalloc(1, sizeof(*held));
 	projected_state_item(admission, pod, &v, held);
-	*ret = TAKE(held);
+	return held;
 }
 
-/* `held` moves to the pod, also on failure. */
+/* `held` moves to the pod. */
 static void set_held(struct pod_info *pod, struct allocation *held)
 {
 	pod_info_forget_held(pod);
@@ -241,8 +239,8 @@ static void set_held(struct pod_info *pod, struct allocation *held)
 	text_set(&held->pod, pod->names.pod);
 }
 
-static void admit_rest(struct node_admission *admission, const struct node_info *node,
-	const struct pod_info *pod, const struct own_items *own, struct allocation **ret)
+static struct allocation *admit_rest(struct node_admission *admission, const struct node_info *node,
+	const struct pod_info *pod, const struct own_items *own)
 {
 	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 	CLEANUP(pod_request_release) struct pod_request rest;
@@ -250,7 +248,7 @@ static void admit_rest(struct node_admission *admission, const struct node_info 
 	count_own(node, own, &amounts);
 	pod_request_init(&rest);
 	reported_rest(&node->reported, &node->object.state, pod->class, &amounts, &rest);
-	admit_request(admission, &rest, rest.qos, ret);
+	return admit_request(admission, &rest, rest.qos);
 }
 
 /* Sets pod->held to what the kubelet assigns after the pods in `before`; nothing if the kubelet rejects the pod. */
@@ -258,14 +256,12 @@ static void place_pod(const struct projected_state *before, const struct node_in
 	struct pod_info *pod, const struct pod_plan *pod_plan, bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	struct allocation *held = NULL;
+	struct allocation *held;
 	bool is_rest = pod_plan->is_partial && adds_rest;
 
 	node_admission_init(&admission, &before->state);
-	if (is_rest)
-		admit_rest(&admission, node, pod, &pod_plan->own, &held);
-	else
-		admit_request(&admission, &pod->class->pod, pod->class->qos, &held);
+	held = is_rest ? admit_rest(&admission, node, pod, &pod_plan->own)
+		       : admit_request(&admission, &pod->class->pod, pod->class->qos);
 	if (!held)
 		return;
 	set_held(pod, held);
@@ -411,12 +407,10 @@ static int build_projection(struct projections *p, struct projected_node *o, con
 		plan_node(node, without, true, plan);
 		r = add_placed_pods(p, o, node, plan, &matches);
 	}
-	if (r == 0)
-		projected_state_finish(&o->node);
-	if (r == 0)
-		node_admission_init(&o->admission, &o->node.state);
 	if (r < 0)
 		return r;
+	projected_state_finish(&o->node);
+	node_admission_init(&o->admission, &o->node.state);
 	limit_to_node(o, node, without);
 	return 0;
 }
@@ -513,26 +507,22 @@ static void projected_node_freep(struct projected_node **o)
 	free(*o);
 }
 
-int project_node(struct projections *p, const struct node_info *node, struct projected_node **ret)
+struct projected_node *project_node(struct projections *p, const struct node_info *node)
 {
 	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
 	CLEANUP(node_plan_release) struct node_plan plan = {0};
-	int r;
+	struct projected_node *found = find_cached(p, node);
 
-	*ret = find_cached(p, node);
-	if (*ret)
-		return 0;
+	if (found)
+		return found;
 	o = xcalloc(1, sizeof(*o));
-	r = build_projection(p, o, node, NULL, &plan);
-	if (r == 0)
-		r = collect_in_flight(p, o, node, &plan);
-	if (r < 0)
-		return r;
+	if (build_projection(p, o, node, NULL, &plan) < 0 || collect_in_flight(p, o, node, &plan) < 0)
+		return NULL;
 	o->version = node->version;
 	o->amounts_version = node->amounts_version;
-	*ret = o;
+	found = o;
 	keep(p, node->slot, TAKE(o));
-	return 0;
+	return found;
 }
 
 int project_node_without(
@@ -546,26 +536,23 @@ int project_node_without(
 	return build_projection(p, ret, node, excluded, &plan);
 }
 
-int project_assume_pod(
+void project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms)
 {
-	struct allocation *held = NULL;
-	struct pod_info *pod = NULL;
 	struct projected_node *o;
-	int r;
+	struct allocation *held = NULL;
+	struct pod_info *pod;
 
 	p->work = (struct work_limit){0};
-	r = project_node_possible(node) ? project_node(p, node, &o) : 0;
-	if (r == 0 && project_node_possible(node) && !request->class->too_large)
-		admit_request(&o->admission, &request->class->pod, request->class->qos, &held);
-	if (r == 0)
-		cache_assume_pod(p->cache, request, node, now_ms, &pod);
-	if (r == 0 && held && pod) {
+	o = project_node_possible(node) && !request->class->too_large ? project_node(p, node) : NULL;
+	if (o)
+		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
+	pod = cache_assume_pod(p->cache, request, node, now_ms);
+	if (held && pod) {
 		set_held(pod, held);
-		return 0;
+		return;
 	}
 	if (held)
 		allocation_release(held);
 	free(held);
-	return r;
 }

@@ -46,10 +46,10 @@ bool project_node_possible(const struct node_info *node);
 
 /*
  * The node with all pods that are bound to it or assumed on it, and without ended pods. A pod that the object reports in part
- * is placed again from its requests. `p` owns *ret; it is valid until the cluster cache changes or another node is projected.
- * 0; -ETIME when the work limit is reached first.
+ * is placed again from its requests. `p` owns the result, which is valid until the cluster cache changes or another node is
+ * projected. NULL when the work limit is reached first.
  */
-int project_node(struct projections *p, const struct node_info *node, struct projected_node **ret);
+struct projected_node *project_node(struct projections *p, const struct node_info *node);
 
 /* As project_node(), without some pods and without the data about in-flight pods. excluded[i] belongs to node->pods[i], and
  * `excluded` may be NULL. 0 or -ETIME; to be released in either case. */
@@ -58,5 +58,5 @@ int project_node_without(struct projections *p, const struct node_info *node, co
 
 /* cache_assume_pod() for any node. Computes what the kubelet will assign to the pod now, regardless of the work limit, because
  * pods that end later change the result. */
-int project_assume_pod(
+void project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms);

@@ -307,8 +307,7 @@ static enum result answer_filter(struct server *s, struct extender_args *args,
 	const struct work_request *request, struct verb_answer *answer)
 {
 	begin_work(s, request);
-	if (extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer) < 0)
-		return RESULT_FAILED;
+	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer);
 	end_work(s, request, answer->class, answer->counts.n_unreached);
 	s->requests.unknown_nodes += answer->counts.n_unknown;
 	if (s->config.log_answers)
@@ -333,36 +332,29 @@ static enum result reply_filter(struct server *s, struct extender_args *args,
 		result = RESULT_STALE;
 	} else
 		result = answer_filter(s, args, request, &answer);
-	if (result != RESULT_FAILED && extender_filter_print(args, answer.verdicts, reply) < 0)
+	if (extender_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
 	verb_answer_release(&answer, &s->cache);
 	return result;
-}
-
-static enum result answer_prioritize(struct server *s, struct extender_args *args,
-	const struct work_request *request, struct verb_answer *answer)
-{
-	begin_work(s, request);
-	if (extender_prioritize(&s->verdicts, &s->config.verbs, args, answer) < 0)
-		return RESULT_FAILED;
-	end_work(s, request, answer->class, answer->counts.n_unreached);
-	return RESULT_PASSED;
 }
 
 static enum result reply_prioritize(struct server *s, struct extender_args *args,
 	const struct work_request *request, struct strbuf *reply)
 {
 	struct verb_answer answer = {0};
-	enum result result;
+	enum result result = RESULT_STALE;
 	LOCKED(s);
 
 	if (passes_stale(s)) {
 		/* the same score for each node */
 		answer.scores = xcalloc(args->n_names + 1, sizeof(*answer.scores));
-		result = RESULT_STALE;
-	} else
-		result = answer_prioritize(s, args, request, &answer);
-	if (result != RESULT_FAILED && extender_priorities_print(args, answer.scores, reply) < 0)
+	} else {
+		begin_work(s, request);
+		extender_prioritize(&s->verdicts, &s->config.verbs, args, &answer);
+		end_work(s, request, answer.class, answer.counts.n_unreached);
+		result = RESULT_PASSED;
+	}
+	if (extender_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
 	verb_answer_release(&answer, &s->cache);
 	return result;
@@ -373,16 +365,14 @@ static enum result answer_preempt(struct server *s, struct extender_preemption *
 {
 	struct verb_counts counts = {0};
 	struct pod_class *class;
-	int r;
 
-	pod_classes_take(&s->cache.classes, &args->pod.template.pod, &class);
+	class = pod_classes_take(&s->cache.classes, &args->pod.template.pod);
 	begin_work(s, request);
-	r = extender_preempt(&s->verdicts, &s->config.verbs, args, class, &counts);
-	if (r == 0)
-		end_work(s, request, class, counts.n_unreached);
+	extender_preempt(&s->verdicts, &s->config.verbs, args, class, &counts);
+	end_work(s, request, class, counts.n_unreached);
 	pod_classes_drop(&s->cache.classes, class);
 	*ret_kept = counts.n_passing;
-	return r < 0 ? RESULT_FAILED : counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
+	return counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
 }
 
 static enum result reply_preempt(struct server *s, struct extender_preemption *args,
@@ -394,7 +384,7 @@ static enum result reply_preempt(struct server *s, struct extender_preemption *a
 
 	if (!passes_stale(s))
 		result = answer_preempt(s, args, request, &n_passing);
-	if (result != RESULT_FAILED && extender_preemption_print(args->items, n_passing, reply) < 0)
+	if (extender_preemption_print(args->items, n_passing, reply) < 0)
 		result = RESULT_FAILED;
 	return result;
 }

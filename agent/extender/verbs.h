@@ -48,11 +48,11 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  * Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
  * node, then by name. This order preserves the largest aligned capacity. `ret` is to be released.
  */
-int extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
+void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
 
-/* Answers /prioritize with scores. The pod is not assumed. Returns as extender_filter(). */
-int extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
+/* Answers /prioritize with scores. The pod is not assumed. `ret` is to be released. */
+void extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, struct verb_answer *ret);
 
 /*
@@ -61,5 +61,5 @@ int extender_prioritize(struct verdicts *verdicts, const struct verb_config *con
  * limit. If the scheduler's victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose
  * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation.
  */
-int extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
+void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);

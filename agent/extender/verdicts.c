@@ -35,51 +35,48 @@ static uint64_t assigned_numa_nodes(
 	return nodes || !request_has_non_native(&class->pod) ? nodes : hinted;
 }
 
-/* Whether no set of equally many NUMA nodes has a smaller sum of distances. */
-static int is_closest(struct distances_kept *kept, const struct inventory *inv, uint64_t nodes, bool *ret)
+/* distances_keep(), which cannot fail for the nodes of an inventory: MACHINE_MAX_NODES. */
+static struct distances *distances_of(struct distances_kept *kept, const struct inventory *inv)
 {
-	struct distances *d;
-	unsigned size = node_mask_count(nodes);
-	uint64_t positions = 0;
-	int r;
+	struct distances *d = NULL;
 
-	*ret = true;
-	if (size <= 1)
-		return 0;
-	r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
-	if (r < 0)
-		return r == -E2BIG ? 0 : r;
+	(void)distances_keep(kept, inv->costs, inv->n_nodes, &d);
+	return d;
+}
+
+/* Whether no set of equally many NUMA nodes has a smaller sum of distances. */
+static bool is_closest(struct distances_kept *kept, const struct inventory *inv, uint64_t nodes)
+{
+	struct distances *d = node_mask_count(nodes) > 1 ? distances_of(kept, inv) : NULL;
+	uint64_t positions = 0;
+
+	if (!d)
+		return true;
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (nodes & node_mask_of(inv->nodes[i].id))
 			positions |= UINT64_C(1) << i;
-	size = node_mask_count(positions);
 	distances_search(d);
-	*ret = distances_sum(d, positions) <= d->low[size];
-	return 0;
+	return distances_sum(d, positions) <= d->low[node_mask_count(positions)];
 }
 
 /* The scheduler plugin's score on the projected zones. The plugin scores only nodes of policy single-numa-node; this function
  * applies the same formula to all policies. */
 static int score_zones(struct distances_kept *kept, const struct inventory *inv,
-	const struct pod_class *class, enum strategy strategy, int *ret)
+	const struct pod_class *class, enum strategy strategy)
 {
 	CLEANUP(request_plan_release) struct request_plan plan = {0};
-	struct distances *d;
 	CLEANUP(fit_space_release) struct fit_space space = {0};
 	struct topology_manager_config topology = inv->topology;
-	int r;
+	struct distances *d = distances_of(kept, inv);
 
 	request_plan_init(&plan, &class->pod);
 	topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	r = distances_keep(kept, inv->costs, inv->n_nodes, &d);
-	if (r == 0)
-		r = fit_space_init(&space, inv, d);
-	if (r == 0)
-		*ret = strategy_score(&space, &plan, &topology, strategy, NULL);
-	return r == -E2BIG ? 0 : r;
+	if (!d || fit_space_init(&space, inv, d) < 0)
+		return 0;
+	return strategy_score(&space, &plan, &topology, strategy, NULL);
 }
 
-static int score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
+static void score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
 	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
 	const struct kubelet *k = &o->admission.kubelet;
@@ -88,11 +85,7 @@ static int score_verdict(struct verdicts *verdicts, struct projected_node *o, co
 	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
 	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
-	bool closest;
-	int r = is_closest(&verdicts->distances, inv, nodes, &closest);
 
-	if (r < 0)
-		return r;
 	kubelet_free_cpus(k, o->admission.ws, free_cpus);
 	for (size_t i = 0; i < numa->n; i++) {
 		v->free_on_node += free_cpus[i];
@@ -101,16 +94,16 @@ static int score_verdict(struct verdicts *verdicts, struct projected_node *o, co
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
-		return score_zones(&verdicts->distances, inv, class, strategy, &v->score);
-	v->score = strategy_normalize(v->numa_nodes, closest,
-		max_numa_nodes > 0 ? max_numa_nodes : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
-	return 0;
+		v->score = score_zones(&verdicts->distances, inv, class, strategy);
+	else
+		v->score = strategy_normalize(v->numa_nodes, is_closest(&verdicts->distances, inv, nodes),
+			max_numa_nodes > 0 ? max_numa_nodes : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 }
 
 /* ---- the verdict */
 
 /* The kubelet's sentence if the managers reject the pod, else the insufficient resource. */
-static void explain(const struct admission *a, const struct pod_class *class, char **ret)
+static char *explain(const struct admission *a, const struct pod_class *class)
 {
 	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
 					? class->pod.containers[a->managers.container].name
@@ -119,13 +112,12 @@ static void explain(const struct admission *a, const struct pod_class *class, ch
 	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
 
 	if (a->managers.reason.text[0])
-		*ret = xasprintf(
+		return xasprintf(
 			"%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
-	else if (resource)
-		*ret = xasprintf(
+	if (resource)
+		return xasprintf(
 			"%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource, claims);
-	else
-		*ret = xasprintf("unknown%s", claims);
+	return xasprintf("unknown%s", claims);
 }
 
 static const struct node_rejection *find_rejection(
@@ -152,56 +144,47 @@ const char *verdict_lacks(
 	return NULL;
 }
 
-/* Requires project_node_possible(). */
-static int judge_state(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
-	enum strategy strategy, struct verdict *v)
+/* Requires project_node_possible(). False when the work limit is reached first. */
+static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, enum strategy strategy, struct verdict *v)
 {
-	struct projected_node *o;
+	struct projected_node *o = project_node(&verdicts->projections, node);
 	struct admission a;
-	int r = project_node(&verdicts->projections, node, &o);
 
-	if (r == 0)
-		node_admission_judge(&o->admission, &class->pod, &a);
-	if (r < 0)
-		return r;
+	if (!o)
+		return false;
+	node_admission_judge(&o->admission, &class->pod, &a);
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;
-	if (a.answer != KUBELET_ADMITS) {
-		explain(&a, class, &v->reason);
-		return 0;
-	}
-	return score_verdict(verdicts, o, class, &a.managers, strategy, v);
+	if (a.answer == KUBELET_ADMITS)
+		score_verdict(verdicts, o, class, &a.managers, strategy, v);
+	else
+		v->reason = explain(&a, class);
+	return true;
 }
 
-static int judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
+/* False when the work limit is reached first. */
+static bool judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	enum strategy strategy, struct verdict *v)
 {
 	const struct node_rejection *rejection = find_rejection(node, class);
 	const char *lacks = verdict_lacks(verdicts->cache, class, node);
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
-	if (rejection) {
-		v->answer = KUBELET_REJECTS;
+	v->answer = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
+	if (rejection)
 		v->reason = xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
 			rejection->reason);
-		return 0;
-	}
-	if (lacks) {
-		v->answer = KUBELET_REJECTS;
+	else if (lacks)
 		v->reason = xasprintf("insufficient %s", lacks);
-		return 0;
-	}
-	if (class->too_large) {
-		v->answer = KUBELET_UNKNOWN;
+	else if (class->too_large)
 		v->reason = xstrdup("the pod has too many containers and resources to be judged");
-		return 0;
-	}
-	if (project_node_possible(node))
+	else if (project_node_possible(node))
 		return judge_state(verdicts, node, class, strategy, v);
-	v->answer = KUBELET_UNKNOWN;
-	v->reason = xstrdup(
-		node->has_object ? node->object.why.text : "the node has no NodeResourceTopology object");
-	return 0;
+	else
+		v->reason = xstrdup(node->has_object ? node->object.why.text
+						     : "the node has no NodeResourceTopology object");
+	return true;
 }
 
 /* ---- cached verdicts */
@@ -332,55 +315,42 @@ static const struct verdict *unreached(void)
 	return &v;
 }
 
-int verdict_of(struct verdicts *verdicts, const struct pod_class *class, struct node_info *node,
-	enum strategy strategy, const struct verdict **ret)
+const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy)
 {
 	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
 	struct verdict fresh = {.version = node->version};
 	struct work_limit *work = &verdicts->projections.work;
-	int r;
 
 	if (!is_valid(slot, node, class)) {
-		r = work_limit_goes_on(work) ? judge_node(verdicts, node, class, strategy, &fresh) : -ETIME;
-		if (r < 0) {
-			free(fresh.reason);
-			*ret = unreached();
-			return r == -ETIME ? 0 : r;
-		}
+		if (!work_limit_goes_on(work) || !judge_node(verdicts, node, class, strategy, &fresh))
+			return unreached();
 		free(slot->reason);
 		*slot = fresh;
 		work->advanced = true;
 	}
 	slot->amounts_version = node->amounts_version;
-	*ret = slot;
-	return 0;
+	return slot;
 }
 
-int verdict_confirm(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
-	const struct verdict **ret)
+const struct verdict *verdict_confirm(
+	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node)
 {
 	struct verdict *v = &verdicts->last->items[node->slot];
-	struct work_limit *work = &verdicts->projections.work;
 	struct projected_node *o;
 	bool in_every_order = true;
-	int r;
 
-	*ret = v;
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
-		return 0;
-	r = project_node(&verdicts->projections, node, &o);
-	if (r == 0)
-		r = in_flight_admit(&o->in_flight, class, work, &in_every_order);
-	if (r == -ETIME)
-		*ret = unreached();
-	if (r < 0)
-		return r == -ETIME ? 0 : r;
+		return v;
+	o = project_node(&verdicts->projections, node);
+	if (!o || in_flight_admit(&o->in_flight, class, &verdicts->projections.work, &in_every_order) < 0)
+		return unreached();
 	if (!in_every_order) {
 		v->reason = xstrdup("depends on the start order of pods already assigned to the node");
 		v->answer = KUBELET_REJECTS;
 	}
 	v->confirmed = true;
-	return 0;
+	return v;
 }
 
 int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,

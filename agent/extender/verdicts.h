@@ -59,17 +59,19 @@ void verdicts_release(struct verdicts *verdicts);
  * requested class loses its verdicts.
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
- * `unreached` set, and is not cached: the next request continues there. *ret is valid until the next call for the pod class.
+ * `unreached` set, and is not cached: the next request continues there. The result is valid until the next
+ * call for the pod class.
  */
-int verdict_of(struct verdicts *verdicts, const struct pod_class *class, struct node_info *node,
-	enum strategy strategy, const struct verdict **ret);
+const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy);
 
 /*
  * Turns an admitting verdict, just returned by verdict_of(), into a rejection if the kubelet admits the pod class only in some
- * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. *ret is as from verdict_of().
+ * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. The result is as
+ * from verdict_of().
  */
-int verdict_confirm(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
-	const struct verdict **ret);
+const struct verdict *verdict_confirm(
+	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);
 
 /*
  * The first extended resource that the pod class requests, that another node has and that this node does not have. NULL = no

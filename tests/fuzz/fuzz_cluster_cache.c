@@ -130,7 +130,7 @@ static void ask_filter(struct run *run, const struct verb_config *config, struct
 	struct verb_answer a = {0};
 	size_t passing = 0;
 
-	fuzz_require(extender_filter(&run->verdicts, config, args, run->now_ms, &a) == 0);
+	extender_filter(&run->verdicts, config, args, run->now_ms, &a);
 	for (size_t i = 0; i < args->n_names; i++)
 		passing += !a.verdicts[i].reason;
 	fuzz_require(passing == a.counts.n_passing && a.counts.n_nodes == args->n_names);
@@ -146,7 +146,7 @@ static void ask_prioritize(struct run *run, const struct verb_config *config, st
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	struct verb_answer a = {0};
 
-	fuzz_require(extender_prioritize(&run->verdicts, config, args, &a) == 0);
+	extender_prioritize(&run->verdicts, config, args, &a);
 	for (size_t i = 0; i < args->n_names; i++)
 		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
 	fuzz_require(extender_priorities_print(args, a.scores, &reply) == 0 &&
@@ -185,8 +185,8 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 	strbuf_addstr(&text, "}}");
 	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
-	pod_classes_take(&run->cache.classes, &args.pod.template.pod, &class);
-	fuzz_require(extender_preempt(&run->verdicts, config, &args, class, &counts) == 0);
+	class = pod_classes_take(&run->cache.classes, &args.pod.template.pod);
+	extender_preempt(&run->verdicts, config, &args, class, &counts);
 	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++)

@@ -47,10 +47,9 @@ static void judge(struct extender_cluster *c, const char *text, size_t node, enu
 	struct pod_class *class;
 
 	extender_cluster_args(c, extender_cluster_pod(c, text), &args);
-	pod_classes_take(&c->cache.classes, &args.pod.template.pod, &class);
-	assert_int_equal(verdict_of(&c->verdicts, class, cache_find_node(&c->cache, c->names[node]),
-				 STRATEGY_LEAST_NUMA_NODES, &v),
-		0);
+	class = pod_classes_take(&c->cache.classes, &args.pod.template.pod);
+	v = verdict_of(
+		&c->verdicts, class, cache_find_node(&c->cache, c->names[node]), STRATEGY_LEAST_NUMA_NODES);
 	assert_int_equal(v->answer, want);
 	test_assert_text("reason", v->reason ? v->reason : "", reason);
 	pod_classes_drop(&c->cache.classes, class);
@@ -70,7 +69,7 @@ static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/nic");
 	judge(&c, text, CLUSTER_NODES - 1, KUBELET_ADMITS, ""); /* the Node may list it */
 	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
-	pod_classes_take(&c.cache.classes, &args.pod.template.pod, &class);
+	class = pod_classes_take(&c.cache.classes, &args.pod.template.pod);
 	refuses = verdict_rejects_always(&c.cache, cache_find_node(&c.cache, c.names[1]), class);
 	assert_true(refuses);
 	pod_classes_drop(&c.cache.classes, class);

@@ -14,7 +14,7 @@ static struct pod_class *take(struct pod_classes *s, const char *text, const cha
 	pod_request_init(&pod);
 	pod_from_text(&pod, text);
 	text_set(&pod.name, name);
-	pod_classes_take(s, &pod, &class);
+	class = pod_classes_take(s, &pod);
 	return class;
 }
 
@@ -84,7 +84,7 @@ static void every_member_of_a_request_counts(void **state)
 			resource_list_set(lists[i - 4], "cpu", (struct quantity){.nano = QTY_UNIT});
 		if (i == 7)
 			resource_list_release(&pod.containers[0].limits);
-		pod_classes_take(&s, &pod, &class);
+		class = pod_classes_take(&s, &pod);
 		assert_int_equal(class->users, 1);
 		assert_int_equal(s.n, i + 1);
 	}
@@ -150,7 +150,7 @@ static void a_pod_of_any_size_has_a_class(void **state)
 		CLEANUP(pod_request_release) struct pod_request pod;
 
 		hostile_pod(&pod, 44, 500);
-		pod_classes_take(&s, &pod, &classes[i]);
+		classes[i] = pod_classes_take(&s, &pod);
 	}
 	assert_ptr_equal(classes[0], classes[1]);
 	assert_true(classes[0]->aligned);
@@ -179,12 +179,12 @@ static void resources_of_nodes_are_kept(void **state)
 	(void)state;
 	hostile_pod(&pod, 1, 100);
 	resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2));
-	pod_classes_take(&s, &pod, &before);
+	before = pod_classes_take(&s, &pod);
 	assert_null(resource_list_find(&before->wanted, "vendor.com/nic"));
 	know(&s, &have, "vendor.com/nic");
 	hostile_pod(&pod, 1, 100);
 	resource_list_set(&pod.containers[0].requests, "vendor.com/nic", quantity_from_units(2));
-	pod_classes_take(&s, &pod, &after);
+	after = pod_classes_take(&s, &pod);
 	assert_ptr_not_equal(before, after);
 	assert_true(resource_list_amount(&after->wanted, "vendor.com/nic") == 2 * QTY_UNIT);
 	know(&s, &have, NULL);
@@ -204,7 +204,7 @@ static void page_sizes_are_kept_beside_extended_resources(void **state)
 		snprintf(name, sizeof(name), "hugepages-%uKi", 4 * i);
 		resource_list_set(&pod.containers[0].requests, name, quantity_from_units(4096));
 	}
-	pod_classes_take(&s, &pod, &class);
+	class = pod_classes_take(&s, &pod);
 	assert_int_equal(class->wanted.n_items, 1 + 2 * CLASSES_UNKNOWN_MAX);
 	assert_non_null(resource_list_find(&class->wanted, "hugepages-1000Ki"));
 	assert_null(resource_list_find(&class->wanted, "hugepages-996Ki"));
@@ -235,7 +235,7 @@ static void a_too_large_pod_keeps_its_node_level_request(void **state)
 		CLEANUP(pod_request_release) struct pod_request pod;
 
 		hostile_pod(&pod, i < 2 ? 5000 : 5001, 1);
-		pod_classes_take(&s, &pod, &classes[i]);
+		classes[i] = pod_classes_take(&s, &pod);
 		assert_true(classes[i]->too_large && classes[i]->aligned);
 		assert_true(classes[i]->bytes < 4096);
 	}
@@ -256,7 +256,7 @@ static void idle_classes_have_a_total_size(void **state)
 		struct pod_class *class;
 
 		hostile_pod(&pod, 900 + i, 2);
-		pod_classes_take(&s, &pod, &class);
+		class = pod_classes_take(&s, &pod);
 		assert_true(class->bytes > CLASSES_IDLE_BYTES / CLASSES_IDLE);
 		pod_classes_drop(&s, class);
 		assert_true(s.idle_bytes <= CLASSES_IDLE_BYTES);

@@ -47,8 +47,8 @@ static void judge(struct extender_cluster *c, struct pod_class *class, const cha
 	struct node_info *node = cache_find_node(&c->cache, name);
 	const struct verdict *v;
 
-	assert_int_equal(verdict_of(&c->verdicts, class, node, STRATEGY_LEAST_NUMA_NODES, &v), 0);
-	assert_int_equal(verdict_confirm(&c->verdicts, class, node, &v), 0);
+	verdict_of(&c->verdicts, class, node, STRATEGY_LEAST_NUMA_NODES);
+	v = verdict_confirm(&c->verdicts, class, node);
 	memset(ret, 0, sizeof(*ret));
 	ret->answer = v->answer;
 	ret->numa_nodes = v->numa_nodes;
@@ -131,7 +131,7 @@ static void cached_verdicts_equal_new_verdicts(void **state)
 			struct pod_request pod;
 
 			pod_from_text(&pod, texts[i]);
-			pod_classes_take(&c.cache.classes, &pod, &classes[i]);
+			classes[i] = pod_classes_take(&c.cache.classes, &pod);
 			pod_request_release(&pod);
 		}
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
@@ -174,7 +174,7 @@ static void only_recent_pod_classes_keep_verdicts(void **state)
 
 			snprintf(text, sizeof(text), "app cpu=%zu memory=%zuMi", i % 8 + 1, i + 1);
 			pod_from_text(&pod, text);
-			pod_classes_take(&c.cache.classes, &pod, &classes[i]);
+			classes[i] = pod_classes_take(&c.cache.classes, &pod);
 			pod_request_release(&pod);
 			judge(&c, classes[0], c.names[0], &copy);
 			judge(&c, classes[i], c.names[0], &copy);
