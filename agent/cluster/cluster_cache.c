@@ -169,11 +169,9 @@ static void drop_if_empty(struct cluster_cache *cache, struct node_info *node)
 
 static bool is_reported(const struct node_info *node, const struct pod_names *names)
 {
-	size_t by_uid, by_name;
+	struct reported_items items = reported_find(&node->reported, names);
 
-	reported_by_uid(&node->reported, names, &by_uid);
-	reported_by_name(&node->reported, names, &by_name);
-	return by_uid + by_name > 0;
+	return items.n_by_uid + items.n_by_name > 0;
 }
 
 /* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does not, or no

@@ -42,24 +42,20 @@ static void collect_plugins(struct reported_index *index, const struct allocatio
 
 void reported_index_init(struct reported_index *ret, const struct allocations *a)
 {
-	CLEANUP(reported_index_release)
-	struct reported_index index = {.by_uid = xcalloc(a->n_items + 1, sizeof(*index.by_uid)),
-		.by_name = xcalloc(a->n_items + 1, sizeof(*index.by_name)),
-		.plugins = xcalloc(a->n_registered + 1, sizeof(*index.plugins))};
-
+	*ret = (struct reported_index){.by_uid = xcalloc(a->n_items + 1, sizeof(*ret->by_uid)),
+		.by_name = xcalloc(a->n_items + 1, sizeof(*ret->by_name)),
+		.plugins = xcalloc(a->n_registered + 1, sizeof(*ret->plugins))};
 	for (size_t i = 0; i < a->n_items; i++) {
 		const struct allocation *item = &a->items[i];
 
 		if (*item->pod_uid)
-			index.by_uid[index.n_by_uid++] = (struct reported_key){item->pod_uid, i};
+			ret->by_uid[ret->n_by_uid++] = (struct reported_key){item->pod_uid, i};
 		else if (*item->pod)
-			index.by_name[index.n_by_name++] = (struct reported_key){item->pod, i};
+			ret->by_name[ret->n_by_name++] = (struct reported_key){item->pod, i};
 	}
-	qsort(index.by_uid, index.n_by_uid, sizeof(*index.by_uid), by_key);
-	qsort(index.by_name, index.n_by_name, sizeof(*index.by_name), by_key);
-	collect_plugins(&index, a);
-	*ret = index;
-	index = (struct reported_index){0};
+	qsort(ret->by_uid, ret->n_by_uid, sizeof(*ret->by_uid), by_key);
+	qsort(ret->by_name, ret->n_by_name, sizeof(*ret->by_name), by_key);
+	collect_plugins(ret, a);
 }
 
 void reported_index_release(struct reported_index *index)
@@ -89,20 +85,31 @@ static const struct reported_key *find_keys(
 	return n > 0 ? keys + lo : NULL;
 }
 
-const struct reported_key *reported_by_uid(
-	const struct reported_index *index, const struct pod_names *names, size_t *ret_n)
+struct reported_items reported_find(const struct reported_index *index, const struct pod_names *names)
 {
-	return find_keys(
-		index->by_uid, *names->uid && !names->mirror ? index->n_by_uid : 0, names->uid, ret_n);
-}
+	struct reported_items items = {NULL};
 
-const struct reported_key *reported_by_name(
-	const struct reported_index *index, const struct pod_names *names, size_t *ret_n)
-{
-	return find_keys(index->by_name, names->mirror ? 0 : index->n_by_name, names->pod, ret_n);
+	if (names->mirror)
+		return items;
+	items.by_uid =
+		find_keys(index->by_uid, *names->uid ? index->n_by_uid : 0, names->uid, &items.n_by_uid);
+	items.by_name = find_keys(index->by_name, index->n_by_name, names->pod, &items.n_by_name);
+	return items;
 }
 
 /* ---- amounts */
+
+/* The sums over a pod's items. */
+struct amounts {
+	size_t cpus;
+	bool memory;
+	size_t *devices; /* per plugin of the index */
+};
+
+static void amounts_release(struct amounts *amounts)
+{
+	free(amounts->devices);
+}
 
 static void count_devices(
 	const struct reported_index *index, const struct device_block *block, size_t *devices)
@@ -115,7 +122,7 @@ static void count_devices(
 }
 
 static void count_items(const struct reported_index *index, const struct allocations *a,
-	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct reported_amounts *ret)
+	const struct reported_key *keys, size_t n, hwloc_bitmap_t cpus, struct amounts *ret)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct allocation *item = &a->items[keys[i].item];
@@ -125,29 +132,19 @@ static void count_items(const struct reported_index *index, const struct allocat
 		for (size_t k = 0; k < item->n_devices; k++)
 			count_devices(index, &item->devices[k], ret->devices);
 	}
-	ret->n_items += n;
 }
 
-void reported_amounts_count(const struct reported_index *index, const struct allocations *a,
-	const struct reported_key *keys, size_t n, const struct reported_key *more, size_t m,
-	struct reported_amounts *ret)
+/* CPUs in several items count once. To be released. */
+static struct amounts amounts_of(
+	const struct reported_index *index, const struct allocations *a, const struct reported_items *items)
 {
-	CLEANUP(reported_amounts_release)
-	struct reported_amounts amounts = {
-		.devices = xcalloc(index->n_plugins + 1, sizeof(*amounts.devices))};
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
+	struct amounts amounts = {.devices = xcalloc(index->n_plugins + 1, sizeof(*amounts.devices))};
 
-	count_items(index, a, keys, n, cpus, &amounts);
-	count_items(index, a, more, m, cpus, &amounts);
+	count_items(index, a, items->by_uid, items->n_by_uid, cpus, &amounts);
+	count_items(index, a, items->by_name, items->n_by_name, cpus, &amounts);
 	amounts.cpus = cpuset_size(cpus);
-	*ret = amounts;
-	amounts = (struct reported_amounts){0};
-}
-
-void reported_amounts_release(struct reported_amounts *amounts)
-{
-	free(amounts->devices);
-	*amounts = (struct reported_amounts){0};
+	return amounts;
 }
 
 /* ---- comparison with the request */
@@ -160,29 +157,32 @@ static size_t devices_wanted(const struct pod_class *class, const char *resource
 }
 
 static bool lacks_cpus(
-	const struct node_state *state, const struct pod_class *class, const struct reported_amounts *amounts)
+	const struct node_state *state, const struct pod_class *class, const struct amounts *amounts)
 {
 	return state->settings.cpu_manager == CPU_MANAGER_STATIC && amounts->cpus < class->cpus;
 }
 
 static bool lacks_memory(
-	const struct node_state *state, const struct pod_class *class, const struct reported_amounts *amounts)
+	const struct node_state *state, const struct pod_class *class, const struct amounts *amounts)
 {
 	return state->settings.memory_manager == MEMORY_MANAGER_STATIC && class->qos == QOS_GUARANTEED &&
 	       !amounts->memory;
 }
 
 enum reported reported_compare(const struct reported_index *index, const struct node_state *state,
-	const struct pod_class *class, const struct reported_amounts *amounts)
+	const struct pod_class *class, const struct reported_items *items)
 {
-	if (amounts->n_items == 0)
+	CLEANUP(amounts_release) struct amounts amounts = {0};
+
+	if (items->n_by_uid + items->n_by_name == 0)
 		return REPORTED_NOTHING;
 	if (class->pod.has_pod_resources)
 		return REPORTED_ALL;
-	if (lacks_cpus(state, class, amounts) || lacks_memory(state, class, amounts))
+	amounts = amounts_of(index, &state->allocations, items);
+	if (lacks_cpus(state, class, &amounts) || lacks_memory(state, class, &amounts))
 		return REPORTED_PART;
 	for (size_t i = 0; i < index->n_plugins; i++)
-		if (amounts->devices[i] < devices_wanted(class, index->plugins[i]))
+		if (amounts.devices[i] < devices_wanted(class, index->plugins[i]))
 			return REPORTED_PART;
 	return REPORTED_ALL;
 }
@@ -199,28 +199,28 @@ static void add_amount(struct container_request *c, const char *name, qty_t nano
 }
 
 void reported_rest(const struct reported_index *index, const struct node_state *state,
-	const struct pod_class *class, const struct reported_amounts *amounts, struct pod_request *ret)
+	const struct pod_class *class, const struct reported_items *items, struct pod_request *ret)
 {
-	CLEANUP(pod_request_release) struct pod_request pod = {.qos = class->qos};
-	struct container_request *c = pod_request_add(&pod, CONTAINER_APP, "rest");
+	CLEANUP(amounts_release) struct amounts amounts = amounts_of(index, &state->allocations, items);
+	struct container_request *c;
 
-	pod.name = xstrdup("");
-	if (lacks_cpus(state, class, amounts))
-		add_amount(c, "cpu", (qty_t)(class->cpus - amounts->cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
-	if (lacks_memory(state, class, amounts))
-		for (size_t i = 0; i < class->wanted.n_items; i++) {
-			const struct resource_quantity *q = &class->wanted.items[i];
+	pod_request_init(ret);
+	ret->qos = class->qos;
+	ret->name = xstrdup("");
+	c = pod_request_add(ret, CONTAINER_APP, "rest");
+	if (lacks_cpus(state, class, &amounts))
+		add_amount(c, "cpu", (qty_t)(class->cpus - amounts.cpus) * QTY_UNIT, QUANTITY_DECIMAL_SI);
+	for (size_t i = 0; lacks_memory(state, class, &amounts) && i < class->wanted.n_items; i++) {
+		const struct resource_quantity *q = &class->wanted.items[i];
 
-			if (!strcmp(q->name, "memory") || resource_name_is_hugepages(q->name))
-				add_amount(c, q->name, q->quantity.nano, q->quantity.format);
-		}
+		if (!strcmp(q->name, "memory") || resource_name_is_hugepages(q->name))
+			add_amount(c, q->name, q->quantity.nano, q->quantity.format);
+	}
 	for (size_t i = 0; i < index->n_plugins; i++) {
 		size_t wanted = devices_wanted(class, index->plugins[i]);
 
-		if (wanted > amounts->devices[i])
-			add_amount(c, index->plugins[i], (qty_t)(wanted - amounts->devices[i]) * QTY_UNIT,
+		if (wanted > amounts.devices[i])
+			add_amount(c, index->plugins[i], (qty_t)(wanted - amounts.devices[i]) * QTY_UNIT,
 				QUANTITY_DECIMAL_SI);
 	}
-	*ret = pod;
-	pod_request_init(&pod);
 }

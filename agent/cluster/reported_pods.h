@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pod_class.h"
 #include "agent/state/pod_names.h"
+#include "common/node_state.h"
 
 struct reported_key {
 	const char *name; /* the item's pod UID or pod name */
@@ -26,44 +26,32 @@ struct reported_index {
 void reported_index_init(struct reported_index *ret, const struct allocations *a);
 void reported_index_release(struct reported_index *index);
 
-/* The *ret_n items with the pod's UID; none for a mirror pod. */
-const struct reported_key *reported_by_uid(
-	const struct reported_index *index, const struct pod_names *names, size_t *ret_n);
+/* The items of one pod, as parts of the index. */
+struct reported_items {
+	const struct reported_key *by_uid, *by_name;
+	size_t n_by_uid, n_by_name;
+};
 
-/* The *ret_n items without a UID that have the hash of the pod's name. Users choose names and can produce equal hashes: the caller
- * decides which pod the items belong to. */
-const struct reported_key *reported_by_name(
-	const struct reported_index *index, const struct pod_names *names, size_t *ret_n);
+/*
+ * The items with the pod's UID, and the items without a UID that have the hash of the pod's name; none for a mirror pod. Users
+ * choose names and can produce equal hashes: the caller decides which pod items without a UID belong to.
+ */
+struct reported_items reported_find(const struct reported_index *index, const struct pod_names *names);
 
 enum reported { REPORTED_NOTHING, REPORTED_PART, REPORTED_ALL };
 
-/* The amounts in a pod's items. */
-struct reported_amounts {
-	size_t n_items;
-	size_t cpus;
-	bool memory;
-	size_t *devices; /* per plugin of the index */
-};
-
-/* Sums the n items at `keys` and the m items at `more`; CPUs in both count once. to be released by
- * reported_amounts_release(). */
-void reported_amounts_count(const struct reported_index *index, const struct allocations *a,
-	const struct reported_key *keys, size_t n, const struct reported_key *more, size_t m,
-	struct reported_amounts *ret);
-void reported_amounts_release(struct reported_amounts *amounts);
-
 /*
- * Compares the reported amounts with the pod class's request. During an admission the kubelet writes its checkpoint files one
- * after another, so an object may report a part of the pod. A pod is complete with all its exclusive CPUs, all devices of
- * resources with a device plugin, and memory if the kubelet's Memory Manager is static. Resources without a device plugin are not
- * expected in the object. A pod with pod-level resources counts as complete with any item.
+ * Compares the items with the pod class's request. During an admission the kubelet writes its checkpoint files one after another, so
+ * an object may report a part of the pod. A pod is complete with all its exclusive CPUs, all devices of resources with a device
+ * plugin, and memory if the kubelet's Memory Manager is static. Resources without a device plugin are not expected in the object. A
+ * pod with pod-level resources counts as complete with any item.
  */
 enum reported reported_compare(const struct reported_index *index, const struct node_state *state,
-	const struct pod_class *class, const struct reported_amounts *amounts);
+	const struct pod_class *class, const struct reported_items *items);
 
 /*
- * The part of the pod class's request that the amounts do not cover, as a pod of one container: exclusive CPUs, devices, and the
- * whole memory if none is reported. `ret` is to be released by pod_request_release().
+ * The part of the pod class's request that the items do not cover, as a pod of one container: exclusive CPUs, devices, and the whole
+ * memory if none is reported. `ret` is to be released by pod_request_release().
  */
 void reported_rest(const struct reported_index *index, const struct node_state *state,
-	const struct pod_class *class, const struct reported_amounts *amounts, struct pod_request *ret);
+	const struct pod_class *class, const struct reported_items *items, struct pod_request *ret);

@@ -20,20 +20,11 @@ static void pod_release(struct extender_pod *p)
 	*p = (struct extender_pod){0};
 }
 
-static char *copy_text(const struct doc *d)
-{
-	const char *text = doc_string(d);
-
-	return xstrdup(text ? text : "");
-}
-
 static bool has_volumes(const struct doc *spec)
 {
 	const struct doc *volumes = doc_get(spec, "volumes");
 
-	if (!volumes || volumes->kind != DOC_LIST)
-		return false;
-	DOC_FOREACH (volume, volumes)
+	DOC_FOREACH_ITEM (volume, volumes)
 		if (doc_get(volume, "persistentVolumeClaim") || doc_get(volume, "ephemeral"))
 			return true;
 	return false;
@@ -47,9 +38,9 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 
 	if (pod->kind != DOC_MAP)
 		return err_set(err, -EINVAL, "Pod: a map is expected, not %s", doc_kind_name(pod));
-	p.uid = copy_text(doc_get(metadata, "uid"));
-	p.namespace = copy_text(doc_get(metadata, "namespace"));
-	p.name = copy_text(doc_get(metadata, "name"));
+	p.uid = xstrdup(doc_text(metadata, "uid"));
+	p.namespace = xstrdup(doc_text(metadata, "namespace"));
+	p.name = xstrdup(doc_text(metadata, "name"));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));

@@ -73,22 +73,15 @@ void projections_forget(struct projections *p, size_t slot)
 
 /* ---- what the object reports */
 
-/* The items of the object that belong to the pod. */
-struct own_items {
-	const struct reported_key *by_uid, *by_name;
-	size_t n_by_uid, n_by_name;
-};
-
 /*
  * Items without a UID belong to the first pod that matches their hash of the name. Users choose names and can produce equal
  * hashes: a later pod of the same hash must neither count as the holder of the items nor free them.
  */
-static struct own_items find_own(const struct node_info *node, const struct pod_names *names, bool *claimed)
+static struct reported_items find_own(
+	const struct node_info *node, const struct pod_names *names, bool *claimed)
 {
-	struct own_items own;
+	struct reported_items own = reported_find(&node->reported, names);
 
-	own.by_uid = reported_by_uid(&node->reported, names, &own.n_by_uid);
-	own.by_name = reported_by_name(&node->reported, names, &own.n_by_name);
 	if (own.n_by_name > 0 && claimed[own.by_name[0].item])
 		own.n_by_name = 0;
 	for (size_t i = 0; i < own.n_by_name; i++)
@@ -96,7 +89,7 @@ static struct own_items find_own(const struct node_info *node, const struct pod_
 	return own;
 }
 
-static void mark_excluded(const struct own_items *own, bool *excluded)
+static void mark_excluded(const struct reported_items *own, bool *excluded)
 {
 	for (size_t i = 0; i < own->n_by_uid; i++)
 		excluded[own->by_uid[i].item] = true;
@@ -122,23 +115,15 @@ static bool zones_include(const struct node_info *node, const struct pod_info *p
 	return node->object_ms > 0 && pod->bound_ms > 0 && node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS;
 }
 
-static void count_own(const struct node_info *node, const struct own_items *own, struct reported_amounts *ret)
-{
-	reported_amounts_count(&node->reported, &node->object.state.allocations, own->by_uid, own->n_by_uid,
-		own->by_name, own->n_by_name, ret);
-}
-
 /* How much of the pod the object reports. */
 static enum reported find_reported(
-	const struct node_info *node, const struct pod_info *pod, const struct own_items *own)
+	const struct node_info *node, const struct pod_info *pod, const struct reported_items *own)
 {
-	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 	enum reported reported;
 
 	if (node->object.basis == CLUSTER_ESTIMATED)
 		return zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
-	count_own(node, own, &amounts);
-	reported = reported_compare(&node->reported, &node->object.state, pod->class, &amounts);
+	reported = reported_compare(&node->reported, &node->object.state, pod->class, own);
 	if (reported == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
 		return REPORTED_ALL;
 	return reported;
@@ -152,7 +137,7 @@ static bool holds_nothing(const struct pod_info *pod)
 }
 
 struct pod_plan {
-	struct own_items own;
+	struct reported_items own;
 	bool added;      /* to the reported state */
 	bool is_partial; /* the object reports a part of what the pod holds */
 };
@@ -207,7 +192,7 @@ static void plan_node(
 		plan_pod(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
 	/* After the node's pods, so that an ended pod does not claim the items of a remaining pod. */
 	for (size_t i = 0; i < node->n_ended; i++) {
-		struct own_items own = find_own(node, &node->ended[i].names, ret->claimed);
+		struct reported_items own = find_own(node, &node->ended[i].names, ret->claimed);
 
 		mark_excluded(&own, ret->excluded);
 	}
@@ -240,14 +225,11 @@ static void set_held(struct pod_info *pod, struct allocation *held)
 }
 
 static struct allocation *admit_rest(struct node_admission *admission, const struct node_info *node,
-	const struct pod_info *pod, const struct own_items *own)
+	const struct pod_info *pod, const struct reported_items *own)
 {
-	CLEANUP(reported_amounts_release) struct reported_amounts amounts = {0};
 	CLEANUP(pod_request_release) struct pod_request rest;
 
-	count_own(node, own, &amounts);
-	pod_request_init(&rest);
-	reported_rest(&node->reported, &node->object.state, pod->class, &amounts, &rest);
+	reported_rest(&node->reported, &node->object.state, pod->class, own, &rest);
 	return admit_request(admission, &rest, rest.qos);
 }
 
@@ -333,7 +315,8 @@ static bool has_item(const struct allocation *held, const struct allocation *ite
 	return true;
 }
 
-static bool has_items(const struct node_info *node, const struct pod_info *pod, const struct own_items *own)
+static bool has_items(
+	const struct node_info *node, const struct pod_info *pod, const struct reported_items *own)
 {
 	const struct allocation *items = node->object.state.allocations.items;
 	bool has = pod->held != NULL;
