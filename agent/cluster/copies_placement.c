@@ -4,7 +4,6 @@
  */
 #include "agent/cluster/scheduling_constraints.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

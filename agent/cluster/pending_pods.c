@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cluster/pending_pods.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/xalloc.h"
 
 struct pending_pod {
@@ -13,24 +11,17 @@ struct pending_pod {
 	uint64_t list_number; /* the last list that contained the pod */
 };
 
-static void pending_pod_free(struct pending_pod *pod)
+static void pending_pod_free(void *item)
 {
+	struct pending_pod *pod = item;
+
 	free(pod->uid);
 	free(pod);
 }
 
-static void pending_pod_freep(struct pending_pod **pod)
-{
-	if (*pod)
-		pending_pod_free(*pod);
-}
-
 void pending_pods_release(struct pending_pods *p)
 {
-	for (size_t i = 0; i < p->by_uid.size; i++)
-		if (p->by_uid.entries[i].name)
-			pending_pod_free(p->by_uid.entries[i].value);
-	name_table_release(&p->by_uid);
+	name_table_release_values(&p->by_uid, pending_pod_free);
 	*p = (struct pending_pods){0};
 }
 
@@ -68,21 +59,15 @@ void pending_pods_skip(struct pending_pods *p)
 	p->skipped = true;
 }
 
-static struct pending_pod *add_pending(struct pending_pods *p, const char *uid)
-{
-	CLEANUP(pending_pod_freep) struct pending_pod *pod = xcalloc(1, sizeof(*pod));
-
-	pod->uid = xstrdup(uid);
-	name_table_add(&p->by_uid, pod->uid, pod);
-	return TAKE(pod);
-}
-
 void pending_pods_add(struct pending_pods *p, const char *uid)
 {
 	struct pending_pod *pod = name_table_find(&p->by_uid, uid);
 
-	if (!pod)
-		pod = add_pending(p, uid);
+	if (!pod) {
+		pod = xcalloc(1, sizeof(*pod));
+		pod->uid = xstrdup(uid);
+		name_table_add(&p->by_uid, pod->uid, pod);
+	}
 	pod->list_number = p->list_number;
 }
 

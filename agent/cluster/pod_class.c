@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cluster/pod_class.h"
 
-#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "common/cleanup.h"
 #include "common/resource_name.h"
 #include "common/text.h"
-#include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"
 

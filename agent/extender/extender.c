@@ -262,9 +262,8 @@ static int start_lease_thread(struct extender *x, struct err *err)
 
 static bool is_healthy(void *ctx, struct strbuf *line)
 {
-	const struct extender *x = ctx;
-
-	server_healthy(x->server, line);
+	(void)ctx;
+	strbuf_addstr(line, "ok");
 	return true;
 }
 

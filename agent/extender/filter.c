@@ -2,7 +2,6 @@
 /*
  * Answers /filter and /prioritize: judges the requested nodes, and finds and assumes the best node.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

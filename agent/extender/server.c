@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/extender/server.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -242,15 +241,8 @@ bool server_has_lists(struct server *s)
 	return s->from_file || (s->listed[CACHE_NRT] && s->listed[CACHE_NODE] && s->listed[CACHE_POD]);
 }
 
-void server_healthy(void *ctx, struct strbuf *line)
+bool server_ready(struct server *s, struct strbuf *line)
 {
-	(void)ctx;
-	strbuf_addf(line, "ok");
-}
-
-bool server_ready(void *ctx, struct strbuf *line)
-{
-	struct server *s = ctx;
 	size_t before = line->len;
 	STATE_LOCKED(s);
 
@@ -446,9 +438,8 @@ static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text
 #define STATUS_FAILED      500
 #define STATUS_UNAVAILABLE 503
 
-int server_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply)
+int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
-	struct server *s = ctx;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
 	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
 	double begun = clock_s(CLOCK_MONOTONIC);

@@ -67,14 +67,14 @@ void server_set_leader(struct server *s, const char *holder, const char *url);
 /* Expires assumed pods and logs changes of readiness. To be called about once a second. */
 void server_tick(struct server *s);
 
-/* ---- callbacks of struct http_callbacks. server_healthy() and server_ready() never wait for a request under way. */
+/* ---- HTTP */
 
-void server_healthy(void *ctx, struct strbuf *line);
-
-/* Ready: a list of each kind was complete, this replica holds the lease or can forward requests, and the cache is not stale unless
+/* Writes the line of /readyz, never waiting for a request under way. Ready: a list of each kind was complete, this replica holds the lease or can forward requests, and the cache is not stale unless
  * stale_open is set. */
-bool server_ready(void *ctx, struct strbuf *line);
-int server_post(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
+bool server_ready(struct server *s, struct strbuf *line);
+
+/* Answers a POST of a verb; returns the HTTP status. */
+int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply);
 
 /* Prints the metrics. The caller sets the members of `from` about watches and the certificate. 0; -EFBIG of `text`. */
 int server_metrics(struct server *s, struct metrics_source *from, struct strbuf *text);
