@@ -79,12 +79,12 @@ static int answer(struct asked *a)
 	CLEANUP(fit_report_release) struct fit_report report = {0};
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	struct node_state *node = &a->o.node;
-	const struct cluster_use *use = cluster_usage_find(&a->usage, node->node_name);
+	const struct node_usage *use = cluster_usage_find(&a->usage, node->node_name);
 	bool known = use && use->known;
 	int r;
 
 	if (known)
-		cluster_use_free(use, &free);
+		node_usage_requestable(use, &free);
 	r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
 	if (r == 0)
 		suggest_empty(a, &report);
@@ -142,7 +142,7 @@ static int check_flags(const struct options *options, struct err *err)
 static int read_usage(struct asked *a, struct err *err)
 {
 	const struct options *options = a->options;
-	const struct cluster_use *use;
+	const struct node_usage *use;
 	int r;
 
 	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))

@@ -58,19 +58,19 @@ static void apply_constraints(struct asked *a)
 		fit_report_keep_away(&a->report, bar);
 		return;
 	}
-	if (a->report.copies.n > 0 && copies_placement_one_each(&a->constraints, name))
+	if (a->report.copies.n > 0 && copies_placement_one_per_node(&a->constraints, name))
 		a->report.copies = (struct admission_copies){.n = 1};
 }
 
 static int ask_one(struct asked *a, struct cluster_node *node)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	const struct cluster_use *use = cluster_usage_find(&a->usage, node->state.node_name);
+	const struct node_usage *use = cluster_usage_find(&a->usage, node->state.node_name);
 	bool known = use && use->known;
 	int r;
 
 	if (known)
-		cluster_use_free(use, &free);
+		node_usage_requestable(use, &free);
 	a->found = true;
 	a->node = *node;
 	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
@@ -87,7 +87,7 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 /* The Pods say that one which is taken to be gone is here, and what it holds is not known. */
 static void warn_held(const struct asked *a, const struct cluster_node *node)
 {
-	const struct cluster_use *use = cluster_usage_find(&a->usage, node->state.node_name);
+	const struct node_usage *use = cluster_usage_find(&a->usage, node->state.node_name);
 
 	if (use && use->has_gone && node->basis != CLUSTER_EXACT)
 		log_warning("node '%s': its object does not say who holds what; that counts as held",
@@ -106,7 +106,7 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 	if (r < 0)
 		return r;
 	warn_held(a, node);
-	cluster_node_without(node, &a->gone);
+	cluster_node_exclude(node, &a->gone);
 	if (a->only)
 		ask_one(a, node);
 	else

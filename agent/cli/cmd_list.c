@@ -53,11 +53,11 @@ static int64_t age(const struct rows *rows, const struct cluster_node *node)
 static void limit(const struct rows *rows, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	const struct cluster_use *use = cluster_usage_find(&rows->usage, admission->state->node_name);
+	const struct node_usage *use = cluster_usage_find(&rows->usage, admission->state->node_name);
 	const struct resource_quantity *room;
 
 	if (use && use->known)
-		cluster_use_free(use, &free);
+		node_usage_requestable(use, &free);
 	room = resource_list_find(&free, "pods");
 	if (room && room->quantity.nano == 0)
 		resource_list_set(&free, "cpu", (struct quantity){0});

@@ -43,11 +43,11 @@ static void holders_init(struct holders *h, size_t n)
 }
 
 /* The holders get their pods' names, and what the pods ask for is what comes free with them. */
-static void find_pods(const struct cluster_use *use, struct allocations *held, struct holders *h)
+static void find_pods(const struct node_usage *use, struct allocations *held, struct holders *h)
 {
 	for (size_t i = 0; use && i < held->n_items; i++) {
 		struct allocation *item = &held->items[i];
-		const struct cluster_pod *pod = cluster_use_pod(use, item);
+		const struct cluster_pod *pod = node_usage_find_pod(use, item);
 
 		if (!pod)
 			continue;
@@ -74,7 +74,7 @@ static void hold_back(const struct allocations *held, struct holders *h, struct 
 	}
 }
 
-void fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
+void fit_pods_add_frees(const struct options *options, const struct node_usage *use,
 	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
 	struct fit_report *report)
 {

@@ -15,6 +15,6 @@ void fit_pods_gone(const struct options *options, struct excluded_pods *ret);
  * = nothing is known) gives the holders in `state` their names, what they ask for of the shared pool, and their
  * priorities. `most` as for fit_report_make().
  */
-void fit_pods_add_frees(const struct options *options, const struct cluster_use *use,
+void fit_pods_add_frees(const struct options *options, const struct node_usage *use,
 	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
 	struct fit_report *report);

@@ -103,7 +103,8 @@ static void bump_freed_version(struct cluster_cache *cache, struct node_info *no
 	node->freed_version = cache->version;
 }
 
-/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. A static pod's are only read from the object. */
+/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. A static pod's are only read from the
+ * object. */
 static bool is_managed(const struct pod_info *pod)
 {
 	return pod->class->aligned && !pod->mirror;
@@ -174,8 +175,8 @@ static bool is_reported(const struct node_info *node, const struct pod_names *na
 	return items.n_by_uid + items.n_by_name > 0;
 }
 
-/* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does not, or no
- * object has reported the pod for ENDED_MS. */
+/* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does
+ * not, or no object has reported the pod for ENDED_MS. */
 static void forget_ended(struct node_info *node, uint64_t now_ms)
 {
 	size_t kept = 0;

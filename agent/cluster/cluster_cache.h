@@ -30,12 +30,14 @@ struct pod_info {
 	struct pod_names names;
 	struct pod_class *class;
 	struct node_info *node;
-	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c of the extender, because
-	 * it depends on the pods that the node had when the pod was assumed. The cache discards it when the pod is resized. */
+	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c of the extender,
+	 * because it depends on the pods that the node had when the pod was assumed. The cache discards it when the pod
+	 * is resized. */
 	struct allocation *held;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	/* Also of project_node.c: when the node's kubelet was found to reject the pod behind the pods before it, and as the only
-	 * in-flight pod. Valid until something on the node becomes free: node_info.freed_version. 0 = not found. */
+	/* Also of project_node.c: when the node's kubelet was found to reject the pod behind the pods before it, and as
+	 * the only in-flight pod. Valid until something on the node becomes free: node_info.freed_version. 0 = not
+	 * found. */
 	uint64_t rejected_version, rejected_alone_version;
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
@@ -172,8 +174,8 @@ struct assume_request {
 /* Whether the namespace has reached config.namespace_assumed_max, not counting the pod `uid`. */
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
 
-/* Assumes the pod on the node, in place of an earlier assumption. NULL for a bound pod, which keeps its node, and for a pod that
- * is known to be deleted. */
+/* Assumes the pod on the node, in place of an earlier assumption. NULL for a bound pod, which keeps its node, and for a
+ * pod that is known to be deleted. */
 struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms);
 

@@ -24,8 +24,8 @@ void cluster_node_release(struct cluster_node *n)
 
 /* ---- the exporter, and the times of its writes */
 
-/* The manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s is the time of the write,
- * 0 = no entry. */
+/* The manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s is the time of
+ * the write, 0 = no entry. */
 static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
 {
 	const struct doc *list = doc_get(metadata, "managedFields");
@@ -175,7 +175,7 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	return 0;
 }
 
-void cluster_node_without(struct cluster_node *n, struct excluded_pods *excluded)
+void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded)
 {
 	CLEANUP(inventory_release) struct inventory inventory;
 	struct node_state *state = &n->state;

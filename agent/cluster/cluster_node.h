@@ -37,8 +37,8 @@ struct cluster_node {
 void cluster_node_release(struct cluster_node *n);
 
 /*
- * Reads an object of any exporter, v1alpha1 or v1alpha2. 0; -EINVAL with one line that names the node: no name, or an object that
- * nrt_inventory() rejects; -ERANGE. `ret` is untouched on failure, else to be released.
+ * Reads an object of any exporter, v1alpha1 or v1alpha2. 0; -EINVAL with one line that names the node: no name, or an
+ * object that nrt_inventory() rejects; -ERANGE. `ret` is untouched on failure, else to be released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
 
@@ -48,13 +48,14 @@ int64_t cluster_zones_written_s(const struct doc *object);
 
 /* Removes pods as if they had ended, and rebuilds the zones' amounts. Only an exact node's pods are known; other nodes do not
  * change. */
-void cluster_node_without(struct cluster_node *n, struct excluded_pods *excluded);
+void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded);
 
 /* Called with one node, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);
 
-/* Calls `fn` for each object of the file, directory or standard input ("-"), in order. Skips unreadable objects, with a warning for
- * each of the first three and one warning for all others. -EINVAL if every object was skipped; else as object_input_read(). */
+/* Calls `fn` for each object of the file, directory or standard input ("-"), in order. Skips unreadable objects, with a
+ * warning for each of the first three and one warning for all others. -EINVAL if every object was skipped; else as
+ * object_input_read(). */
 int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err);
 
 /* ---- estimated states (zone_state.c) */
@@ -70,17 +71,17 @@ struct zone_facts {
 #define ZONE_STATE_MAX_DEVICES 65536 /* in all zones */
 
 /*
- * Makes a node state that would produce these zones, for objects without nrtd.dev/node-state. Verdicts on such a state are
- * estimates.
+ * Makes a node state that would produce these zones, for objects without nrtd.dev/node-state. Verdicts on such a state
+ * are estimates.
  *
- * Each CPU is a core (two CPUs under full-pcpus-only), each NUMA node a socket. A zone's devices have affinity to that NUMA node
- * only. As many CPUs, bytes and devices are free as the zones have available, with invented ids; one container without a name
- * holds the rest of what is allocatable. Zones without resources are omitted, because they only fill gaps in the ids. The kubelet
- * is of the newest release and reserves what is not allocatable.
+ * Each CPU is a core (two CPUs under full-pcpus-only), each NUMA node a socket. A zone's devices have affinity to that
+ * NUMA node only. As many CPUs, bytes and devices are free as the zones have available, with invented ids; one container
+ * without a name holds the rest of what is allocatable. Zones without resources are omitted, because they only fill gaps
+ * in the ids. The kubelet is of the newest release and reserves what is not allocatable.
  *
- * An unknown CPU manager policy becomes static if the Topology Manager aligns or full-pcpus-only is set, else none. An unknown
- * memory manager policy becomes Static if a zone has memory or hugepages that are not available: Static requires a reservation,
- * and no other policy subtracts memory from a zone.
+ * An unknown CPU manager policy becomes static if the Topology Manager aligns or full-pcpus-only is set, else none. An
+ * unknown memory manager policy becomes Static if a zone has memory or hugepages that are not available: Static requires
+ * a reservation, and no other policy subtracts memory from a zone.
  *
  * The inventory moves to `ret`. 0; -EINVAL (a NUMA node appears twice) or -ERANGE (more than MACHINE_MAX_CPUS CPUs or
  * ZONE_STATE_MAX_DEVICES devices), with one line. `ret` and the inventory are untouched on failure.

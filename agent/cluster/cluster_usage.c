@@ -15,7 +15,7 @@
 
 static void use_free(void *item)
 {
-	struct cluster_use *use = item;
+	struct node_usage *use = item;
 
 	free(use->name);
 	resource_list_release(&use->allocatable);
@@ -30,7 +30,7 @@ static void use_free(void *item)
 	free(use);
 }
 
-static void use_freep(struct cluster_use **use)
+static void use_freep(struct node_usage **use)
 {
 	if (*use)
 		use_free(*use);
@@ -42,15 +42,15 @@ void cluster_usage_release(struct cluster_usage *u)
 	*u = (struct cluster_usage){0};
 }
 
-const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name)
+const struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name)
 {
 	return name_table_find(&u->by_name, name);
 }
 
-static struct cluster_use *find_or_add(struct cluster_usage *u, const char *name)
+static struct node_usage *find_or_add(struct cluster_usage *u, const char *name)
 {
-	struct cluster_use *found = name_table_find(&u->by_name, name);
-	CLEANUP(use_freep) struct cluster_use *use = NULL;
+	struct node_usage *found = name_table_find(&u->by_name, name);
+	CLEANUP(use_freep) struct node_usage *use = NULL;
 
 	if (found)
 		return found;
@@ -85,7 +85,7 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
-	struct cluster_use *use = find_or_add(u, name);
+	struct node_usage *use = find_or_add(u, name);
 	int r;
 
 	u->n_nodes += !use->known;
@@ -96,7 +96,7 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 
 /* ---- Pods */
 
-static void list_pod(struct cluster_use *use, const struct doc *object, struct resource_list *requests)
+static void list_pod(struct node_usage *use, const struct doc *object, struct resource_list *requests)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	struct cluster_pod *p = vec_push(&use->pods, &use->n_listed, &use->pods_size, sizeof(*p));
@@ -123,7 +123,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
-	struct cluster_use *use;
+	struct node_usage *use;
 	int r;
 
 	if (!*node || pod_has_ended(object))
@@ -158,7 +158,7 @@ int cluster_usage_add(
 
 /* ---- answers */
 
-const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item)
+const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, const struct allocation *item)
 {
 	const struct cluster_pod *mirror = NULL;
 
@@ -172,7 +172,7 @@ const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const s
 	return mirror;
 }
 
-void cluster_use_free(const struct cluster_use *use, struct resource_list *ret)
+void node_usage_requestable(const struct node_usage *use, struct resource_list *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 

@@ -21,7 +21,7 @@ struct cluster_pod {
 	struct resource_list requests; /* node-level request */
 };
 
-struct cluster_use {
+struct node_usage {
 	char *name;
 	bool known;    /* the node has a Node object; else only pods name the node */
 	bool has_gone; /* one of the node's pods is excluded */
@@ -36,16 +36,16 @@ struct cluster_use {
 struct cluster_usage {
 	const char *only;           /* the node in question, whose pods are listed; NULL = none; borrowed */
 	struct excluded_pods *gone; /* pods that do not count; NULL = none; borrowed */
-	struct name_table by_name;  /* struct cluster_use */
+	struct name_table by_name;  /* struct node_usage */
 	size_t n_nodes;             /* Node objects */
 };
 
 void cluster_usage_release(struct cluster_usage *u);
 
 /*
- * Adds a Node or a Pod. Of a Node only its name and status.allocatable are read; of a Pod its requests, spec.nodeName, spec.priority
- * and status.phase. Ignores pods without a node and ended pods. 0; -EINVAL with one line for an object without a name, and with the
- * object's name for an invalid quantity or pod. After a failure `u` can only be released.
+ * Adds a Node or a Pod. Of a Node only its name and status.allocatable are read; of a Pod its requests, spec.nodeName,
+ * spec.priority and status.phase. Ignores pods without a node and ended pods. 0; -EINVAL with one line for an object
+ * without a name, and with the object's name for an invalid quantity or pod. After a failure `u` can only be released.
  */
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);
@@ -54,11 +54,11 @@ int cluster_usage_add(
 int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);
 
 /* NULL = no such node. */
-const struct cluster_use *cluster_usage_find(const struct cluster_usage *u, const char *name);
+const struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name);
 
 /* The listed pod that holds the item, by name and UID, or by the hashes of both that an object contains. NULL = none. */
-const struct cluster_pod *cluster_use_pod(const struct cluster_use *use, const struct allocation *item);
+const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, const struct allocation *item);
 
-/* What pods can still request of a known node: allocatable minus requested, at least 0. The resource "pods" counts pods. *ret is to
- * be released. */
-void cluster_use_free(const struct cluster_use *use, struct resource_list *ret);
+/* What pods can still request of a known node: allocatable minus requested, at least 0. The resource "pods" counts pods.
+ * *ret is to be released. */
+void node_usage_requestable(const struct node_usage *use, struct resource_list *ret);

@@ -16,7 +16,7 @@ struct placement {
 	struct domain_rules *rules;
 	struct copies_node *nodes;
 	const size_t **domains; /* per node */
-	size_t *own;            /* memory for the domains of nodes without a Node object */
+	size_t *single;         /* memory for the domains of nodes without a Node object */
 	size_t n, wanted, placed;
 	size_t work;
 };
@@ -24,7 +24,7 @@ struct placement {
 static void placement_release(struct placement *p)
 {
 	free(p->domains);
-	free(p->own);
+	free(p->single);
 }
 
 /* Without Node objects each node is a domain of its own, for the rules that remain. */
@@ -33,15 +33,15 @@ static void find_domains(struct placement *p, const struct scheduling_constraint
 	size_t n_rules = sc->rules.n_items;
 
 	p->domains = xcalloc(p->n + 1, sizeof(*p->domains));
-	p->own = xcalloc(p->n + 1, (n_rules + 1) * sizeof(*p->own));
+	p->single = xcalloc(p->n + 1, (n_rules + 1) * sizeof(*p->single));
 	for (size_t i = 0; i < p->n; i++) {
 		const struct constrained_node *node = scheduling_constraints_node(sc, p->nodes[i].name);
 
 		for (size_t at = 0; at < n_rules; at++)
-			p->own[i * n_rules + at] = i;
-		p->domains[i] = node ? node->domains : p->own + i * n_rules;
+			p->single[i * n_rules + at] = i;
+		p->domains[i] = node ? node->domains : p->single + i * n_rules;
 		if (!node && sc->nodes_known)
-			p->nodes[i].room = 0;
+			p->nodes[i].admitted = 0;
 	}
 	for (size_t at = 0; at < n_rules && !sc->nodes_known; at++)
 		domain_rule_domains(&p->rules->items[at], p->n);
@@ -52,7 +52,7 @@ static void fill_node(struct placement *p, size_t i)
 {
 	struct copies_node *node = &p->nodes[i];
 
-	while (node->placed < node->room && p->work < WORK_MAX) {
+	while (node->placed < node->admitted && p->work < WORK_MAX) {
 		p->work += p->rules->n_items;
 		if (domain_rules_check(p->rules, p->domains[i]) >= 0)
 			return;
@@ -63,19 +63,19 @@ static void fill_node(struct placement *p, size_t i)
 }
 
 /* The first copy of pods with affinity to each other decides the domain of all copies. */
-static void place_first(struct placement *p, const struct domain_rule *rule, size_t at, bool one_each)
+static void place_first(struct placement *p, const struct domain_rule *rule, size_t at, bool one_per_node)
 {
-	CLEANUP(freep) size_t *room = xcalloc(rule->n_domains + 1, sizeof(*room));
+	CLEANUP(freep) size_t *per_domain = xcalloc(rule->n_domains + 1, sizeof(*per_domain));
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < p->n; i++) {
 		size_t domain = p->domains[i][at];
 
-		if (p->nodes[i].room == 0 || domain == DOMAIN_NONE ||
+		if (p->nodes[i].admitted == 0 || domain == DOMAIN_NONE ||
 			domain_rules_check(p->rules, p->domains[i]) >= 0)
 			continue;
-		room[domain] += one_each ? 1 : p->nodes[i].room;
-		if (best == SIZE_MAX || room[domain] > room[p->domains[best][at]])
+		per_domain[domain] += one_per_node ? 1 : p->nodes[i].admitted;
+		if (best == SIZE_MAX || per_domain[domain] > per_domain[p->domains[best][at]])
 			best = i;
 	}
 	for (size_t i = 0; i < p->n && best != SIZE_MAX; i++)
@@ -106,18 +106,18 @@ static void place_freely(struct placement *p)
 		struct copies_node *node = &p->nodes[i];
 		size_t left = p->placed < p->wanted ? p->wanted - p->placed : 0;
 
-		node->placed = node->room;
-		node->replicas = node->room < left ? node->room : left;
-		p->placed += node->room;
+		node->placed = node->admitted;
+		node->replicas = node->admitted < left ? node->admitted : left;
+		p->placed += node->admitted;
 	}
 }
 
 static bool keeps_apart(const struct domain_rule *rule)
 {
-	return rule->own && (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS);
+	return rule->matches_itself && (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS);
 }
 
-bool copies_placement_one_each(const struct scheduling_constraints *sc, const char *node)
+bool copies_placement_one_per_node(const struct scheduling_constraints *sc, const char *node)
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
@@ -130,16 +130,16 @@ bool copies_placement_one_each(const struct scheduling_constraints *sc, const ch
 
 static void place_together(struct placement *p)
 {
-	bool one_each = false;
+	bool one_per_node = false;
 	size_t at = 0;
 
 	for (size_t i = 0; i < p->rules->n_items; i++)
-		one_each |= keeps_apart(&p->rules->items[i]);
+		one_per_node |= keeps_apart(&p->rules->items[i]);
 	while (at < p->rules->n_items && p->rules->items[at].kind != DOMAIN_TOGETHER)
 		at++;
-	if (at == p->rules->n_items || p->rules->items[at].total > 0)
+	if (at == p->rules->n_items || p->rules->items[at].n_matching > 0)
 		return;
-	place_first(p, &p->rules->items[at], at, one_each);
+	place_first(p, &p->rules->items[at], at, one_per_node);
 }
 
 void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,

@@ -116,7 +116,8 @@ static bool names_namespace(const struct doc *term, const char *own, const char 
 	return !doc_list_items(names) && !strcmp(own, namespace);
 }
 
-/* Whether the labels have the same value as the term's pod `owner` per key (matchLabelKeys), or another value (mismatchLabelKeys). */
+/* Whether the labels have the same value as the term's pod `owner` per key (matchLabelKeys), or another value
+ * (mismatchLabelKeys). */
 static bool keys_match(const struct doc *keys, const struct doc *owner, const struct doc *labels, bool same)
 {
 	DOC_FOREACH_ITEM (key, keys) {
@@ -249,7 +250,7 @@ static void add_terms(struct domain_rules *rules, enum domain_kind kind, const s
 			add_rule(rules, kind, term, not_looked_at);
 }
 
-/* Sets `own` and `counts_own`. */
+/* Sets `matches_itself` and `copies_count`. */
 static void find_own(struct domain_rules *rules)
 {
 	uint64_t mask = match_rules(rules, rules->pod, rules->namespace);
@@ -257,9 +258,9 @@ static void find_own(struct domain_rules *rules)
 	for (size_t i = 0; i < rules->n_items; i++) {
 		struct domain_rule *rule = &rules->items[i];
 
-		rule->own = rule->counts_own = mask >> rule->bit & 1;
+		rule->matches_itself = rule->copies_count = mask >> rule->bit & 1;
 		if (rule->kind == DOMAIN_SPREAD)
-			rule->own = label_selector_matches(
+			rule->matches_itself = label_selector_matches(
 				doc_get(rule->term, "labelSelector"), labels_of(rules->pod));
 	}
 }
@@ -319,37 +320,37 @@ void domain_rule_count(struct domain_rule *rule, size_t domain)
 	if (domain == DOMAIN_NONE)
 		return;
 	rule->pods[domain]++;
-	rule->total++;
+	rule->n_matching++;
 }
 
-static void find_least(struct domain_rule *rule)
+static void find_min_pods(struct domain_rule *rule)
 {
-	rule->least = SIZE_MAX;
-	rule->at_least = rule->n_eligible = 0;
+	rule->min_pods = SIZE_MAX;
+	rule->n_at_min = rule->n_eligible = 0;
 	for (size_t i = 0; i < rule->n_domains; i++) {
 		if (!rule->eligible[i])
 			continue;
 		rule->n_eligible++;
-		if (rule->pods[i] < rule->least) {
-			rule->least = rule->pods[i];
-			rule->at_least = 0;
+		if (rule->pods[i] < rule->min_pods) {
+			rule->min_pods = rule->pods[i];
+			rule->n_at_min = 0;
 		}
-		rule->at_least += rule->pods[i] == rule->least;
+		rule->n_at_min += rule->pods[i] == rule->min_pods;
 	}
 }
 
 void domain_rules_finish(struct domain_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_items; i++)
-		find_least(&rules->items[i]);
+		find_min_pods(&rules->items[i]);
 }
 
 static bool spread_allows(const struct domain_rule *rule, size_t domain)
 {
-	size_t least = rule->n_eligible < rule->min_domains || rule->n_eligible == 0 ? 0 : rule->least;
-	size_t pods = rule->pods[domain] + rule->own;
+	size_t min_pods = rule->n_eligible < rule->min_domains || rule->n_eligible == 0 ? 0 : rule->min_pods;
+	size_t pods = rule->pods[domain] + rule->matches_itself;
 
-	return pods <= least || pods - least <= rule->max_skew;
+	return pods <= min_pods || pods - min_pods <= rule->max_skew;
 }
 
 /* Whether the next copy is the first of pods with affinity to each other, which may go anywhere. */
@@ -357,7 +358,7 @@ static bool is_first(const struct domain_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_items; i++)
 		if (rules->items[i].kind == DOMAIN_TOGETHER &&
-			(rules->items[i].total > 0 || !rules->items[i].own))
+			(rules->items[i].n_matching > 0 || !rules->items[i].matches_itself))
 			return false;
 	return true;
 }
@@ -386,13 +387,13 @@ void domain_rules_place(struct domain_rules *rules, const size_t *domains)
 	for (size_t i = 0; i < rules->n_items; i++) {
 		struct domain_rule *rule = &rules->items[i];
 
-		if (!rule->counts_own || domains[i] == DOMAIN_NONE)
+		if (!rule->copies_count || domains[i] == DOMAIN_NONE)
 			continue;
 		domain_rule_count(rule, domains[i]);
 		if (rule->kind != DOMAIN_SPREAD || !rule->eligible[domains[i]] ||
-			rule->pods[domains[i]] != rule->least + 1)
+			rule->pods[domains[i]] != rule->min_pods + 1)
 			continue;
-		if (--rule->at_least == 0)
-			find_least(rule);
+		if (--rule->n_at_min == 0)
+			find_min_pods(rule);
 	}
 }

@@ -26,16 +26,16 @@ struct domain_rule {
 	const char *
 		key; /* the node label whose value is the domain; NULL = each node is a domain (host ports) */
 	const struct doc *term; /* PodAffinityTerm or TopologySpreadConstraint; borrowed, also `key` */
-	bool own;               /* the pod itself matches the rule */
-	bool counts_own;        /* each copy counts for the next copy */
+	bool matches_itself;    /* the pod itself matches the rule */
+	bool copies_count;      /* each copy counts for the next copy */
 	uint64_t max_skew, min_domains;
 	bool honors_affinity, honors_taints; /* nodeAffinityPolicy, nodeTaintsPolicy */
 	size_t *pods;                        /* per domain: matching pods */
-	bool *eligible;                      /* per domain: counts for `least` */
+	bool *eligible;                      /* per domain: counts for `min_pods` */
 	size_t n_domains, n_eligible;
-	size_t total; /* matching pods in all domains */
-	size_t least,
-		at_least; /* the minimum of `pods` over the eligible domains, and the number of domains with the minimum */
+	size_t n_matching; /* matching pods in all domains */
+	size_t min_pods;   /* minimum of `pods` over the eligible domains */
+	size_t n_at_min;   /* eligible domains with the minimum */
 };
 
 struct domain_rules {
@@ -46,8 +46,9 @@ struct domain_rules {
 };
 
 /*
- * Reads the rules of a Pod or pod template (NULL = no rules). Borrows the pod and `namespace`. Adds to `not_looked_at` what is not
- * evaluated: terms that select namespaces by labels, and rules beyond DOMAIN_RULES_MAX. `ret` is to be released.
+ * Reads the rules of a Pod or pod template (NULL = no rules). Borrows the pod and `namespace`. Adds to `not_looked_at`
+ * what is not evaluated: terms that select namespaces by labels, and rules beyond DOMAIN_RULES_MAX. `ret` is to be
+ * released.
  */
 void domain_rules_init(
 	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at);
@@ -60,8 +61,8 @@ void domain_rules_remove(struct domain_rules *rules, size_t at);
 uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod);
 
 /*
- * Whether a term of required anti-affinity of the pod `owner` selects the pod of the rules. *ret_unknown is set if that depends on
- * labels of namespaces.
+ * Whether a term of required anti-affinity of the pod `owner` selects the pod of the rules. *ret_unknown is set if that
+ * depends on labels of namespaces.
  */
 bool domain_rules_selected(
 	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *ret_unknown);
@@ -76,8 +77,8 @@ void domain_rule_count(struct domain_rule *rule, size_t domain);
 void domain_rules_finish(struct domain_rules *rules);
 
 /*
- * Whether a copy may go to the node with these domains, one per rule. -1 if it may, else the index of the first rule that does not
- * allow it.
+ * Whether a copy may go to the node with these domains, one per rule. -1 if it may, else the index of the first rule
+ * that does not allow it.
  */
 int domain_rules_check(const struct domain_rules *rules, const size_t *domains);
 

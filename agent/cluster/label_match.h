@@ -16,8 +16,8 @@ bool label_requirement_matches(const struct doc *requirement, const struct doc *
 /* Whether the text is one of `values`, a list of strings. */
 bool label_in(const struct doc *values, const char *text);
 
-/* The operators Gt and Lt: whether the integer `have` is greater (less) than the integer `bound`. False if either text is not an
- * integer; both may be NULL. */
+/* The operators Gt and Lt: whether the integer `have` is greater (less) than the integer `bound`. False if either text
+ * is not an integer; both may be NULL. */
 bool label_compares(const char *have, const char *op, const char *bound);
 
 /* The first item of `equal`, a map of labels such as matchLabels, that is not among `labels`. NULL = none is missing. */

@@ -15,10 +15,10 @@ typedef int object_fn(enum object_kind kind, struct doc *object, void *data, str
 #define OBJECT_INPUT_MAX 200000 /* objects; Kubernetes supports 5000 nodes and 150 000 pods */
 
 /*
- * Calls `fn` for each object. `kinds` has bit 1 << kind for each accepted kind; if NodeResourceTopology is accepted, each file
- * must contain at least one. JSON is parsed in pieces: only one object is in memory. 0; -EINVAL with one line: an object of another
- * kind, or invalid text, with file and reason; -errno of open(2) and read(2); the error of `fn`, its text prefixed with the file
- * name.
+ * Calls `fn` for each object. `kinds` has bit 1 << kind for each accepted kind; if NodeResourceTopology is accepted,
+ * each file must contain at least one. JSON is parsed in pieces: only one object is in memory. 0; -EINVAL with one line:
+ * an object of another kind, or invalid text, with file and reason; -errno of open(2) and read(2); the error of `fn`,
+ * its text prefixed with the file name.
  */
 int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err);
 

@@ -115,7 +115,8 @@ static int read_cpus(const struct doc *zone, hwloc_bitmap_t *ret, struct err *er
 
 /* ---- sockets */
 
-/* The id in the name of a Socket zone such as "socket-1", else the index among the Socket zones; MACHINE_NONE = no such zone. */
+/* The id in the name of a Socket zone such as "socket-1", else the index among the Socket zones; MACHINE_NONE = no such
+ * zone. */
 static int socket_id(const struct doc *zones, const char *name)
 {
 	int at = 0;

@@ -3,8 +3,8 @@
 /*
  * Parses the resource requests of pods and pod templates.
  *
- * Objects are Pods, and all kinds with a pod template: Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job,
- * CronJob, PodTemplate, and Volcano's Job with its tasks.
+ * Objects are Pods, and all kinds with a pod template: Deployment, ReplicaSet, StatefulSet, DaemonSet,
+ * ReplicationController, Job, CronJob, PodTemplate, and Volcano's Job with its tasks.
  */
 #include "agent/base/doc.h"
 #include "common/request.h"
@@ -31,23 +31,24 @@ void pod_template_release(struct pod_template *t);
 void pod_templates_release(struct pod_templates *t);
 
 /*
- * Parses the pod templates of an object, in order. Omitted requests of a container default to its limits, as in the API server. The
- * templates point into the object, which must outlive them. 0; -ENOENT: the object's kind has no pod template; -EINVAL with one
- * line that names the member: no Kubernetes object, no containers, an invalid or negative quantity, or a resource name that the API
- * server would reject. `ret` (zeroed) is untouched on failure.
+ * Parses the pod templates of an object, in order. Omitted requests of a container default to its limits, as in the API
+ * server. The templates point into the object, which must outlive them. 0; -ENOENT: the object's kind has no pod
+ * template; -EINVAL with one line that names the member: no Kubernetes object, no containers, an invalid or negative
+ * quantity, or a resource name that the API server would reject. `ret` (zeroed) is untouched on failure.
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
 
 /*
- * Parses a Pod, whatever its kind: items of lists and pods of scheduler requests have no kind. While the kubelet defers a resize or
- * reports it as infeasible (condition PodResizePending), the resources of the containers are those that their status reports as
- * allocated. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by pod_template_release().
+ * Parses a Pod, whatever its kind: items of lists and pods of scheduler requests have no kind. While the kubelet defers
+ * a resize or reports it as infeasible (condition PodResizePending), the resources of the containers are those that
+ * their status reports as allocated. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by
+ * pod_template_release().
  */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
 
 /*
- * spec.priority of a Pod, 0 if the Pod has neither a priority nor a priority class. False, and 0, if the priority is not known: the
- * Pod has only a class, whose value the API server would look up, or spec.priority is not an int32.
+ * spec.priority of a Pod, 0 if the Pod has neither a priority nor a priority class. False, and 0, if the priority is not
+ * known: the Pod has only a class, whose value the API server would look up, or spec.priority is not an int32.
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 

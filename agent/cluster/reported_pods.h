@@ -41,17 +41,17 @@ struct reported_items reported_find(const struct reported_index *index, const st
 enum reported { REPORTED_NOTHING, REPORTED_PART, REPORTED_ALL };
 
 /*
- * Compares the items with the pod class's request. During an admission the kubelet writes its checkpoint files one after another, so
- * an object may report a part of the pod. A pod is complete with all its exclusive CPUs, all devices of resources with a device
- * plugin, and memory if the kubelet's Memory Manager is static. Resources without a device plugin are not expected in the object. A
- * pod with pod-level resources counts as complete with any item.
+ * Compares the items with the pod class's request. During an admission the kubelet writes its checkpoint files one after
+ * another, so an object may report a part of the pod. A pod is complete with all its exclusive CPUs, all devices of
+ * resources with a device plugin, and memory if the kubelet's Memory Manager is static. Resources without a device
+ * plugin are not expected in the object. A pod with pod-level resources counts as complete with any item.
  */
 enum reported reported_compare(const struct reported_index *index, const struct node_state *state,
 	const struct pod_class *class, const struct reported_items *items);
 
 /*
- * The part of the pod class's request that the items do not cover, as a pod of one container: exclusive CPUs, devices, and the whole
- * memory if none is reported. `ret` is to be released by pod_request_release().
+ * The part of the pod class's request that the items do not cover, as a pod of one container: exclusive CPUs, devices,
+ * and the whole memory if none is reported. `ret` is to be released by pod_request_release().
  */
 void reported_rest(const struct reported_index *index, const struct node_state *state,
 	const struct pod_class *class, const struct reported_items *items, struct pod_request *ret);

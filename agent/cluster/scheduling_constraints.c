@@ -541,7 +541,7 @@ const char *scheduling_constraints_violated(const struct scheduling_constraints 
 	return sc->nodes_known ? "there is no such Node" : "";
 }
 
-bool scheduling_constraints_lets(const struct scheduling_constraints *sc, const char *node)
+bool scheduling_constraints_allow(const struct scheduling_constraints *sc, const char *node)
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 

@@ -55,8 +55,8 @@ struct scheduling_constraints {
 };
 
 /*
- * The constraints of a Pod or pod template in the namespace (NULL or "" = default). `bound`: the user has set spec.nodeName, not a
- * scheduler. `ret` is to be released, and must not be moved.
+ * The constraints of a Pod or pod template in the namespace (NULL or "" = default). `bound`: the user has set
+ * spec.nodeName, not a scheduler. `ret` is to be released, and must not be moved.
  */
 void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound);
@@ -70,23 +70,24 @@ void scheduling_constraints_add(
 void scheduling_constraints_finish(struct scheduling_constraints *sc);
 
 /*
- * Why the first copy cannot go to the node: as scheduling_constraints_of_node(), "pod anti-affinity: a matching pod in KEY=VALUE",
- * or "there is no such Node" if other nodes have Node objects. "" = no known reason. Valid as long as the constraints.
+ * Why the first copy cannot go to the node: as scheduling_constraints_of_node(), "pod anti-affinity: a matching pod in
+ * KEY=VALUE", or "there is no such Node" if other nodes have Node objects. "" = no known reason. Valid as long as the
+ * constraints.
  */
 const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node);
 
 /* Whether some copy may go to the node: the first copy, or a later copy if only topology spread excludes the first copy. */
-bool scheduling_constraints_lets(const struct scheduling_constraints *sc, const char *node);
+bool scheduling_constraints_allow(const struct scheduling_constraints *sc, const char *node);
 
 /* NULL = the node has no Node object. */
 const struct constrained_node *scheduling_constraints_node(
 	const struct scheduling_constraints *sc, const char *name);
 
 /*
- * Why the Node excludes the pod (a Pod or pod template; NULL = a pod without constraints), whatever other pods there are. The first
- * of: "cordoned", "taint KEY=VALUE:EFFECT is not tolerated", "not ready", "nodeSelector KEY=VALUE does not match", "node affinity
- * does not match"; "" = none. `bound`: no scheduler is involved, and the node's kubelet checks only labels and taints with the
- * effect NoExecute. The caller frees the text.
+ * Why the Node excludes the pod (a Pod or pod template; NULL = a pod without constraints), whatever other pods there
+ * are. The first of: "cordoned", "taint KEY=VALUE:EFFECT is not tolerated", "not ready", "nodeSelector KEY=VALUE does
+ * not match", "node affinity does not match"; "" = none. `bound`: no scheduler is involved, and the node's kubelet
+ * checks only labels and taints with the effect NoExecute. The caller frees the text.
  */
 char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *node, bool bound);
 
@@ -94,18 +95,19 @@ char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *no
 
 struct copies_node {
 	const char *name;
-	size_t room;     /* copies that the node's kubelet admits */
+	size_t admitted; /* copies that the node's kubelet admits */
 	size_t placed;   /* of all copies */
 	size_t replicas; /* of the first `wanted` copies */
 };
 
 /*
- * Places copies one after another until no node has room for another copy. Each copy goes to the first node of `nodes` that has
- * room and that the constraints allow. The first of pods with affinity to each other goes to the domain with the most room.
- * *ret_complete is false if the search ended at its work limit. Changes the constraints' counts: to be called once.
+ * Places copies one after another until no node can take another copy. Each copy goes to the first node of `nodes` whose
+ * kubelet admits the copy and that the constraints allow. The first of pods with affinity to each other goes to the
+ * domain whose kubelets admit the most copies. *ret_complete is false if the search ended at its work limit. Changes the
+ * constraints' counts: to be called once.
  */
 void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
 	size_t wanted, bool *ret_complete);
 
 /* Whether host ports, or anti-affinity of the copies to each other, exclude a second copy from the node. */
-bool copies_placement_one_each(const struct scheduling_constraints *sc, const char *node);
+bool copies_placement_one_per_node(const struct scheduling_constraints *sc, const char *node);

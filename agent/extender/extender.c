@@ -160,8 +160,8 @@ static int watch_all(struct extender *x, struct err *err)
 
 /* ---- the lease */
 
-/* The URL at which other hosts reach this replica. False if it is unknown: the replica listens on all addresses or on loopback, and
- * --advertise is not set. */
+/* The URL at which other hosts reach this replica. False if it is unknown: the replica listens on all addresses or on
+ * loopback, and --advertise is not set. */
 static bool find_url(const struct extender_config *c, char *ret, size_t size)
 {
 	const char *address = c->advertise ? c->advertise : c->http.address;

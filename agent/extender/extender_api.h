@@ -30,8 +30,8 @@ struct extender_args {
 	struct extender_pod pod;
 	char **names; /* NodeNames, or the names of Nodes.items */
 	size_t n_names;
-	/* Nodes.items, in the order of `names`: pieces of the parsed text, which must outlive them. NULL if the request has NodeNames
-	 * (nodeCacheCapable: true). */
+	/* Nodes.items, in the order of `names`: pieces of the parsed text, which must outlive them. NULL if the request
+	 * has NodeNames (nodeCacheCapable: true). */
 	struct json_piece *nodes;
 	char *texts; /* memory of `names` */
 };

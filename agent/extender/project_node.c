@@ -148,7 +148,8 @@ struct node_plan {
 	struct pod_plan *pods;    /* per pod of the node */
 	size_t n_added;
 	bool removes_none; /* no pod is removed from the node, so results may be cached */
-	bool adds_rest; /* the reported part of a pod counts, and the rest is added; if false, the pod is placed again from its requests */
+	/* The reported part of a pod counts, and the rest is added; if false, the pod is placed again from its requests. */
+	bool adds_rest;
 };
 
 static void node_plan_release(struct node_plan *plan)
@@ -419,9 +420,9 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 }
 
 /*
- * Whether the kubelet's state when the in-flight pods reached the kubelet is unknown. A verdict covers two cases: the kubelet
- * admitted all in-flight pods before another pod's end (pod->held), or after the end (in_flight_admit()). With several in-flight
- * pods or several ended pods, cases between these two are possible, which a verdict does not cover.
+ * Whether the kubelet's state when the in-flight pods reached the kubelet is unknown. A verdict covers two cases: the
+ * kubelet admitted all in-flight pods before another pod's end (pod->held), or after the end (in_flight_admit()). With
+ * several in-flight pods or several ended pods, cases between these two are possible, which a verdict does not cover.
  */
 static bool is_start_unknown(const struct node_info *node, const struct node_plan *plan)
 {
@@ -436,8 +437,8 @@ static bool is_start_unknown(const struct node_info *node, const struct node_pla
 	return pods * ends > 1;
 }
 
-/* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node by binding
- * a pod larger than the node. 0 or -ETIME. */
+/* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node
+ * by binding a pod larger than the node. 0 or -ETIME. */
 static int leave_out_rejected(
 	struct projections *p, struct projected_node *o, const struct node_info *node, struct node_plan *plan)
 {

@@ -26,8 +26,9 @@ void projected_node_release(struct projected_node *o);
 #define PROJECTIONS_KEPT 512u /* entries; up to 80 kB each for a node of 64 CPUs and 8 NUMA nodes */
 
 /*
- * Caches recently projected nodes. Nodes whose slots differ by a multiple of PROJECTIONS_KEPT share an entry of `kept`. Nodes of
- * higher slots use `kept` only if they have in-flight pods, because these nodes cost the most to project; else they use `last`.
+ * Caches recently projected nodes. Nodes whose slots differ by a multiple of PROJECTIONS_KEPT share an entry of `kept`.
+ * Nodes of higher slots use `kept` only if they have in-flight pods, because these nodes cost the most to project; else
+ * they use `last`.
  */
 struct projections {
 	struct cluster_cache *cache; /* borrowed */

@@ -60,8 +60,8 @@ void server_api_alive(struct server *s, enum cache_kind kind);
 /* Whether a list of each kind was complete at least once. */
 bool server_has_lists(struct server *s);
 
-/* Sets the identity of the lease's holder ("" = none), and the holder's URL if the holder is another replica (NULL = not known).
- * From any thread. */
+/* Sets the identity of the lease's holder ("" = none), and the holder's URL if the holder is another replica (NULL = not
+ * known). From any thread. */
 void server_set_leader(struct server *s, const char *holder, const char *url);
 
 /* Expires assumed pods and logs changes of readiness. To be called about once a second. */
@@ -69,8 +69,8 @@ void server_tick(struct server *s);
 
 /* ---- HTTP */
 
-/* Writes the line of /readyz, never waiting for a request under way. Ready: a list of each kind was complete, this replica holds the lease or can forward requests, and the cache is not stale unless
- * stale_open is set. */
+/* Writes the line of /readyz, never waiting for a request under way. Ready: a list of each kind was complete, this
+ * replica holds the lease or can forward requests, and the cache is not stale unless stale_open is set. */
 bool server_ready(struct server *s, struct strbuf *line);
 
 /* Answers a POST of a verb; returns the HTTP status. */

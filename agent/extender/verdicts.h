@@ -54,13 +54,13 @@ void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache);
 void verdicts_release(struct verdicts *verdicts);
 
 /*
- * The verdict of the node's kubelet on the pod class, with the node's state as of project_node(). Call verdict_confirm() for
- * an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the least recently
- * requested class loses its verdicts.
+ * The verdict of the node's kubelet on the pod class, with the node's state as of project_node(). Call verdict_confirm()
+ * for an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the
+ * least recently requested class loses its verdicts.
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
- * `unreached` set, and is not cached: the next request continues there. The result is valid until the next
- * call for the pod class.
+ * `unreached` set, and is not cached: the next request continues there. The result is valid until the next call for the
+ * pod class.
  */
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
 	struct node_info *node, enum strategy strategy);

@@ -69,7 +69,8 @@ struct work_request {
 /* CPU time of the calling thread. */
 uint64_t work_now_ns(void);
 
-/* The limit of a request; `limit_ms` 0 = no limit. Parsing counts as work, but leaves at least half of the limit for the nodes. */
+/* The limit of a request; `limit_ms` 0 = no limit. Parsing counts as work, but leaves at least half of the limit for the
+ * nodes. */
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms);
 

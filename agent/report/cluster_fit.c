@@ -65,9 +65,9 @@ static void apply_constraints(const struct cluster_fit *fit, struct cluster_fit_
 	const struct scheduling_constraints *sc = fit->constraints;
 	const char *bar = sc ? scheduling_constraints_violated(sc, row->name) : "";
 
-	if (sc && row->copies.n > 0 && copies_placement_one_each(sc, row->name))
+	if (sc && row->copies.n > 0 && copies_placement_one_per_node(sc, row->name))
 		row->copies = (struct admission_copies){.n = 1};
-	if (!sc || scheduling_constraints_lets(sc, row->name))
+	if (!sc || scheduling_constraints_allow(sc, row->name))
 		row->room = row->copies.n;
 	if (*bar && row->answer != KUBELET_REJECTS)
 		reject(row, FIT_UNSCHEDULABLE, bar);
@@ -98,13 +98,13 @@ static int ask(const struct cluster_fit *fit, const struct cluster_node *node, s
 {
 	CLEANUP(fit_report_release) struct fit_report report = {0};
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	const struct cluster_use *use =
+	const struct node_usage *use =
 		fit->usage ? cluster_usage_find(fit->usage, node->state.node_name) : NULL;
 	bool known = use && use->known;
 	int r;
 
 	if (known)
-		cluster_use_free(use, &free);
+		node_usage_requestable(use, &free);
 	r = fit_report_make(&node->state, fit->pod, FIT_PLACEMENTS | FIT_COPIES | FIT_NEAREST,
 		known ? &free : NULL, &report);
 	if (r == 0)
@@ -173,7 +173,7 @@ static void place(struct cluster_fit *fit, struct copies_node *nodes, size_t rep
 	bool complete;
 
 	for (size_t i = 0; i < fit->n_rows; i++)
-		nodes[i] = (struct copies_node){.name = fit->rows[i].name, .room = fit->rows[i].room};
+		nodes[i] = (struct copies_node){.name = fit->rows[i].name, .admitted = fit->rows[i].room};
 	copies_placement_find(
 		fit->constraints ? fit->constraints : &none, nodes, fit->n_rows, replicas, &complete);
 	fit->at_least = fit->at_least || !complete;

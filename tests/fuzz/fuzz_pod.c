@@ -45,7 +45,7 @@ static void check_pod(const struct pod_template *t)
 static void check_constraints(const struct pod_template *t)
 {
 	CLEANUP(scheduling_constraints_release) struct scheduling_constraints sc = {0};
-	struct copies_node nodes[2] = {{.name = "n", .room = 50}, {.name = "", .room = 50}};
+	struct copies_node nodes[2] = {{.name = "n", .admitted = 50}, {.name = "", .admitted = 50}};
 	bool complete;
 
 	scheduling_constraints_init(&sc, t->owner, t->namespace, true);

@@ -162,7 +162,7 @@ static int take_node_without(struct cluster_node *node, void *data, struct err *
 {
 	struct without *w = data;
 
-	cluster_node_without(node, &w->gone);
+	cluster_node_exclude(node, &w->gone);
 	return take_node(node, &w->fit, err);
 }
 

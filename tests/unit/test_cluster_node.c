@@ -161,7 +161,7 @@ static void a_node_without_nobody_is_the_same(void **state)
 	n_nodes = node.state.inventory.n_nodes;
 	for (int basis = 0; basis < CLUSTER_BASIS_COUNT; basis++) {
 		node.basis = (enum cluster_basis)basis;
-		cluster_node_without(&node, &gone);
+		cluster_node_exclude(&node, &gone);
 		assert_int_equal(node.state.inventory.n_nodes, n_nodes);
 	}
 	assert_true(n_nodes > 0);

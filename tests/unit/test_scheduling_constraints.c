@@ -456,8 +456,8 @@ static void copies_limit_each_other(void **state)
 
 		make(&c, cases[i].spec, cases[i].objects);
 		for (size_t n = 0; n < 4; n++)
-			nodes[n].room =
-				scheduling_constraints_lets(&c.sc, nodes[n].name) ? cases[i].room[n] : 0;
+			nodes[n].admitted =
+				scheduling_constraints_allow(&c.sc, nodes[n].name) ? cases[i].room[n] : 0;
 		copies_placement_find(&c.sc, nodes, 4, cases[i].wanted, &complete);
 		assert_true(complete);
 		for (size_t n = 0; n < 4; n++) {
@@ -498,7 +498,7 @@ static void the_search_ends(void **state)
 		labels = doc_add_map(metadata, "labels");
 		doc_add_string(labels, "kubernetes.io/hostname", names[i]);
 		assert_non_null(doc_add_string(labels, "zone", i < 10 ? "a" : "b"));
-		nodes[i] = (struct copies_node){.name = names[i], .room = 1000};
+		nodes[i] = (struct copies_node){.name = names[i], .admitted = 1000};
 	}
 	try_cluster(&c, NULL);
 	copies_placement_find(&c.sc, nodes, N, 10, &complete);
