@@ -212,7 +212,7 @@ int command_fit(const struct options *options)
 	int r;
 
 	observation_init(&a.o);
-	a.usage.gone = &a.gone;
+	a.usage.excluded = &a.gone;
 	fit_pods_gone(options, &a.gone);
 	r = read_request(&a, &err);
 	if (r < 0) {

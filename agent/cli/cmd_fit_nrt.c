@@ -89,7 +89,7 @@ static void warn_held(const struct asked *a, const struct cluster_node *node)
 {
 	const struct node_usage *use = cluster_usage_find(&a->usage, node->state.node_name);
 
-	if (use && use->has_gone && node->basis != CLUSTER_EXACT)
+	if (use && use->has_excluded && node->basis != CLUSTER_EXACT)
 		log_warning("node '%s': its object does not say who holds what; that counts as held",
 			node->state.node_name);
 }
@@ -247,12 +247,12 @@ int fit_nrt(const struct options *options, const struct pod_template *pod)
 
 	node_state_init(&a.node.state);
 	a.usage.only = a.only;
-	a.usage.gone = &a.gone;
+	a.usage.excluded = &a.gone;
 	fit_pods_gone(options, &a.gone);
 	a.fit = (struct cluster_fit){.pod = &pod->pod, .usage = &a.usage, .constraints = &a.constraints};
 	scheduling_constraints_init(&a.constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
 	a.constraints.only = a.only;
-	a.constraints.gone = &a.gone;
+	a.constraints.excluded = &a.gone;
 	r = ask(&a, &err);
 	if (r == 0 && !a.only)
 		cluster_fit_finish(&a.fit, wanted(options, pod));

@@ -112,8 +112,8 @@ static void list_pod(struct node_usage *use, const struct doc *object, struct re
 
 static bool is_excluded(const struct cluster_usage *u, const struct doc *metadata, const char *node)
 {
-	return u->gone && (!u->only || !strcmp(u->only, node)) &&
-	       excluded_pods_find(u->gone, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
+	return u->excluded && (!u->only || !strcmp(u->only, node)) &&
+	       excluded_pods_find(u->excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
 		       doc_text(metadata, "uid"));
 }
 
@@ -133,7 +133,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", doc_text(metadata, "namespace"), name);
 	use = find_or_add(u, node);
 	if (is_excluded(u, metadata, node)) {
-		use->has_gone = true;
+		use->has_excluded = true;
 		return 0;
 	}
 	request_of_node(&template.pod, &wanted);

@@ -23,8 +23,8 @@ struct cluster_pod {
 
 struct node_usage {
 	char *name;
-	bool known;    /* the node has a Node object; else only pods name the node */
-	bool has_gone; /* one of the node's pods is excluded */
+	bool known;        /* the node has a Node object; else only pods name the node */
+	bool has_excluded; /* one of the node's pods is excluded */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over the pods that have not ended */
 	size_t n_pods;
@@ -34,10 +34,10 @@ struct node_usage {
 };
 
 struct cluster_usage {
-	const char *only;           /* the node in question, whose pods are listed; NULL = none; borrowed */
-	struct excluded_pods *gone; /* pods that do not count; NULL = none; borrowed */
-	struct name_table by_name;  /* struct node_usage */
-	size_t n_nodes;             /* Node objects */
+	const char *only; /* the node in question, whose pods are listed; NULL = none; borrowed */
+	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
+	struct name_table by_name;      /* struct node_usage */
+	size_t n_nodes;                 /* Node objects */
 };
 
 void cluster_usage_release(struct cluster_usage *u);

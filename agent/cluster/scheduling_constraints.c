@@ -292,16 +292,16 @@ static void add_pod(struct scheduling_constraints *sc, const struct doc *object,
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
 	struct constrained_match *slot;
-	bool gone = false;
+	bool excluded = false;
 	uint64_t mask;
 
 	sc->pods_known = true;
 	if (!*node || pod_has_ended(object))
 		return;
-	if (sc->gone)
-		gone = excluded_pods_find(
-			sc->gone, doc_text(metadata, "namespace"), name, doc_text(metadata, "uid"));
-	if (gone)
+	if (sc->excluded)
+		excluded = excluded_pods_find(
+			sc->excluded, doc_text(metadata, "namespace"), name, doc_text(metadata, "uid"));
+	if (excluded)
 		return;
 	note_pod_node(sc, node);
 	add_terms(sc, object, node);

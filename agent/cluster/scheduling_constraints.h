@@ -33,10 +33,10 @@ struct constrained_term {
 };
 
 struct scheduling_constraints {
-	const struct doc *pod;      /* a Pod or pod template; NULL = a pod without constraints; borrowed */
-	const char *bound;          /* spec.nodeName; NULL = not set */
-	const char *only;           /* the node in question; NULL = all nodes; borrowed */
-	struct excluded_pods *gone; /* pods that do not count; NULL = none; borrowed */
+	const struct doc *pod; /* a Pod or pod template; NULL = a pod without constraints; borrowed */
+	const char *bound;     /* spec.nodeName; NULL = not set */
+	const char *only;      /* the node in question; NULL = all nodes; borrowed */
+	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct strv
 		not_looked_at; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
 	bool nodes_known;           /* there are Node objects */
