@@ -21,6 +21,12 @@
 #define ENDED_MS       120000u /* the maximum delay of an object that reports a pod */
 #define CONTENT_MAX    ((size_t)8 << 20)
 
+/* A namespace with assumed pods. */
+struct namespace_info {
+	char *name;
+	size_t n_assumed;
+};
+
 /* ---- memory */
 
 void pod_info_forget_held(struct pod_info *pod)

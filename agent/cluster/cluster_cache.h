@@ -109,11 +109,6 @@ struct cache_config {
 /* kube-scheduler waits up to 600 s for a pod's volumes (bindTimeoutSeconds); one minute more than that. */
 #define ASSUME_VOLUMES_MS 660000u
 
-struct namespace_info {
-	char *name;
-	size_t n_assumed;
-};
-
 /* Reasons of rejections, as in status.reason of a pod. The last, "other", stands for all other reasons. */
 #define CACHE_REASONS 6
 extern const char *const cache_reasons[CACHE_REASONS];
