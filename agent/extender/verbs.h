@@ -29,11 +29,12 @@ struct verb_counts {
 };
 
 struct verb_answer {
-	struct extender_verdict *verdicts; /* per requested node; valid while the cache is locked */
-	int *scores;                       /* per requested node, 0 to EXTENDER_SCORE_MAX */
+	struct extender_verdict
+		*verdicts;        /* per requested node; reasons are valid while the cache is locked */
+	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
 	struct node_info **nodes; /* per requested node, owned by the cache; NULL = not in the cache */
 	struct verb_counts counts;
-	struct pod_class *class; /* a reference; the verdicts' reasons belong to the pod class */
+	struct pod_class *class; /* a reference */
 };
 
 void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
