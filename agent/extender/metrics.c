@@ -104,13 +104,13 @@ static void print_watches(const struct metrics_source *from, const char *name, s
 
 /* ---- all metrics */
 
+/* One sample `value` without labels, or the samples that `print` prints. */
 struct family {
 	const char *name, *help;
 	enum exposition_kind kind;
-	double value; /* of the only sample, which has no labels */
-	void (*print)(const struct metrics_source *from, const char *name,
-		struct strbuf *out); /* instead of `value` */
 	bool omitted;
+	double value;
+	void (*print)(const struct metrics_source *from, const char *name, struct strbuf *out);
 };
 
 void metrics_print(const struct metrics_source *from, struct strbuf *out)
