@@ -15,18 +15,18 @@
 #define SOCKET_PREFIX "socket-"
 #define SOCKET_MAX    65535
 
-struct observation {
+struct nrt_observation {
 	struct node_state node;
 	struct notes notes;
 };
 
-static void observation_init(struct observation *o)
+static void nrt_observation_init(struct nrt_observation *o)
 {
 	node_state_init(&o->node);
 	o->notes = (struct notes){0};
 }
 
-static void observation_release(struct observation *o)
+static void nrt_observation_release(struct nrt_observation *o)
 {
 	node_state_release(&o->node);
 	notes_release(&o->notes);
@@ -167,7 +167,7 @@ static int socket_of_cpu(const struct machine *m, unsigned id)
 /* ---- the machine */
 
 /* Adds a zone's NUMA node and socket, and their CPUs to `all`. */
-static int add_zone(struct observation *o, const struct doc *zones, const struct doc *zone,
+static int add_zone(struct nrt_observation *o, const struct doc *zones, const struct doc *zone,
 	hwloc_bitmap_t all, struct err *err)
 {
 	const char *name = doc_string(doc_get(zone, "name")), *parent = doc_string(doc_get(zone, "parent"));
@@ -199,7 +199,7 @@ static int add_zone(struct observation *o, const struct doc *zones, const struct
 }
 
 /* Sets what machine_derive() cannot know: memory, and the socket of a NUMA node whose CPUs are unknown. */
-static void finish_nodes(struct observation *o, const struct doc *zones)
+static void finish_nodes(struct nrt_observation *o, const struct doc *zones)
 {
 	int memory = inventory_resource(&o->node.inventory, "memory");
 
@@ -230,7 +230,7 @@ static void copy_distances(const struct inventory *inv, struct machine *m)
 }
 
 /* The nodes of the inventory, which is set already, are the first zones. */
-static int make_machine(const struct doc *zones, struct observation *o, struct err *err)
+static int make_machine(const struct doc *zones, struct nrt_observation *o, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = cpuset_new();
 	struct machine *m = &o->node.machine;
@@ -295,7 +295,7 @@ static void read_settings(const struct doc *object, struct settings *s)
 	}
 }
 
-static void note_unknowns(struct observation *o)
+static void note_unknowns(struct nrt_observation *o)
 {
 	size_t without_cpus = 0;
 
@@ -313,7 +313,8 @@ static void note_unknowns(struct observation *o)
 
 /* ---- the observation */
 
-static int read_inventory(const struct doc *object, const char *name, struct observation *o, struct err *err)
+static int read_inventory(
+	const struct doc *object, const char *name, struct nrt_observation *o, struct err *err)
 {
 	int r;
 
@@ -327,7 +328,7 @@ static int read_inventory(const struct doc *object, const char *name, struct obs
 }
 
 static int read_rest(
-	const struct doc *object, const struct doc *zones, struct observation *o, struct err *err)
+	const struct doc *object, const struct doc *zones, struct nrt_observation *o, struct err *err)
 {
 	int r = check_amounts(&o->node.inventory, err);
 
@@ -344,12 +345,12 @@ static int read_rest(
 
 int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err)
 {
-	CLEANUP(observation_release) struct observation o;
+	CLEANUP(nrt_observation_release) struct nrt_observation o;
 	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
 	struct doc *zones = zones_of(object);
 	int r;
 
-	observation_init(&o);
+	nrt_observation_init(&o);
 	if (!zones)
 		return err_set(err, -EINVAL, "NodeResourceTopology '%s': no zones in it", name ? name : "");
 	r = arrange_zones(zones, err);
@@ -363,6 +364,6 @@ int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_no
 		return err_wrap(err, r, "NodeResourceTopology '%s'", o.node.node_name);
 	*ret = o.node;
 	*ret_notes = o.notes;
-	observation_init(&o);
+	nrt_observation_init(&o);
 	return 0;
 }
