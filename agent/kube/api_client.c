@@ -450,6 +450,8 @@ static void add_headers(struct api_client *c, const struct api_request *request,
 		add_header(c, list, "Content-Type: ", request->content_type);
 	if (c->host_header[0])
 		add_header(c, list, c->host_header, "");
+	if (c->options.impersonate)
+		add_header(c, list, "Impersonate-User: ", c->options.impersonate);
 }
 
 static void set_request(
@@ -591,4 +593,15 @@ int64_t api_client_certificate_until(const struct api_client *c)
 const char *api_client_server(const struct api_client *c)
 {
 	return c->server.text;
+}
+
+void api_path_escape(struct strbuf *path, const char *value)
+{
+	for (; *value; value++) {
+		unsigned char ch = (unsigned char)*value;
+		bool plain = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') ||
+			     (ch >= 'a' && ch <= 'z') || strchr("-._~", ch);
+
+		strbuf_addf(path, plain ? "%c" : "%%%02X", ch);
+	}
 }

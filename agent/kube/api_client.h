@@ -24,6 +24,7 @@ struct api_client_options {
 	unsigned connect_ms;       /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
 	unsigned total_ms;         /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
 	size_t reply_max;          /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
+	const char *impersonate;   /* user name to act as (Impersonate-User); NULL = oneself; borrowed */
 	const atomic_bool *cancel; /* the current request ends soon after it becomes true; NULL = never */
 };
 
@@ -112,3 +113,6 @@ int64_t api_client_certificate_until(const struct api_client *c);
 
 /* The last used URL of the server, "" before the first request. Valid until the next request. */
 const char *api_client_server(const struct api_client *c);
+
+/* Appends a value of a query parameter, or a name in a path, percent-encoded. */
+void api_path_escape(struct strbuf *path, const char *value);

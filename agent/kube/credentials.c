@@ -31,12 +31,12 @@ struct content {
 };
 
 struct credentials {
-	char *api_server; /* --api-server */
-	char *path;       /* kubeconfig file; NULL = none */
-	char *context;
+	char *api_server;  /* --api-server */
+	struct strv paths; /* kubeconfig files; the first file's entries count */
+	char *context, *cluster, *user;
 	bool in_cluster;
-	bool rejected;       /* by the API server, since the last credentials_access() */
-	struct content file; /* the kubeconfig */
+	bool rejected; /* by the API server, since the last credentials_access() */
+	struct content files[KUBECONFIG_FILES_MAX]; /* the kubeconfig files */
 	struct credentials_config config;
 	struct content ca, certificate, key, token;
 	struct exec_credential plugin;
@@ -66,10 +66,13 @@ void credentials_free(struct credentials *c)
 	if (!c)
 		return;
 	forget_config(c);
-	content_release(&c->file);
+	for (size_t i = 0; i < c->paths.n_items; i++)
+		content_release(&c->files[i]);
 	free(c->api_server);
-	free(c->path);
+	strv_release(&c->paths);
 	free(c->context);
+	free(c->cluster);
+	free(c->user);
 	free(c);
 }
 
@@ -125,25 +128,43 @@ static char *directory_of(const char *path)
 
 /* ---- configuration */
 
+static int parse_files(struct credentials *c, struct credentials_config *ret, struct err *err)
+{
+	const struct kubeconfig_choice choice = {
+		.context = c->context, .cluster = c->cluster, .user = c->user};
+	struct kubeconfig_file files[KUBECONFIG_FILES_MAX];
+	char *dirs[KUBECONFIG_FILES_MAX];
+	size_t n = c->paths.n_items;
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		dirs[i] = directory_of(c->paths.items[i]);
+		files[i] = (struct kubeconfig_file){
+			.text = c->files[i].text, .len = strlen(c->files[i].text), .dir = dirs[i]};
+	}
+	r = kubeconfig_parse(files, n, &choice, ret, err);
+	for (size_t i = 0; i < n; i++)
+		free(dirs[i]);
+	return r;
+}
+
 static int read_config(struct credentials *c, struct credentials_config *ret, struct err *err)
 {
-	CLEANUP(freep) char *dir = NULL;
 	int r;
 
 	if (c->in_cluster)
 		return service_account_config(
 			"", getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"), ret, err);
 	*ret = (struct credentials_config){0};
-	if (!c->path)
+	if (c->paths.n_items == 0)
 		return 0;
-	dir = directory_of(c->path);
-	r = kubeconfig_parse(c->file.text, strlen(c->file.text), dir, c->context, ret, err);
+	r = parse_files(c, ret, err);
 	if (r == 0 && ret->token) {
 		r = credentials_trim_token(ret->token, err);
 		if (r < 0)
 			credentials_config_release(ret);
 	}
-	return r < 0 ? err_wrap(err, r, "'%.200s'", c->path) : 0;
+	return r < 0 ? err_wrap(err, r, "'%.200s'", c->paths.items[0]) : 0;
 }
 
 /* Reads the configuration. On failure the previous configuration stays, and the next call tries again. */
@@ -166,25 +187,40 @@ static int load_config(struct credentials *c, struct err *err)
 	return 0;
 }
 
-/* The first existing file of a list such as $KUBECONFIG; if none exists, the first name, so that the error
- * names it. */
-static char *first_existing(const char *list)
+/* The existing files of a list such as $KUBECONFIG; if none exists, the first name, so that the error names it. */
+static int add_existing(const char *list, struct strv *ret, struct err *err)
 {
-	char *first = NULL;
+	CLEANUP(freep) char *first = NULL;
 
 	for (const char *at = list; *at;) {
 		size_t len = strcspn(at, ":");
 		CLEANUP(freep) char *path = xstrndup(at, len);
 
-		if (len > 0 && fs_exists("", path)) {
-			free(first);
-			return TAKE(path);
-		}
-		if (len > 0 && !first)
-			first = TAKE(path);
 		at += len + (at[len] == ':');
+		if (len == 0)
+			continue;
+		if (fs_exists("", path))
+			strv_push(ret, path);
+		if (!first)
+			first = TAKE(path);
 	}
-	return first;
+	if (ret->n_items == 0 && first)
+		strv_push(ret, first);
+	return ret->n_items <= KUBECONFIG_FILES_MAX
+		       ? 0
+		       : err_set(err, -EINVAL, "KUBECONFIG: more than %d files", KUBECONFIG_FILES_MAX);
+}
+
+/* ~/.kube/config if it exists. */
+static bool add_home(struct strv *ret)
+{
+	const char *home = getenv("HOME");
+	CLEANUP(freep) char *path = home ? xasprintf("%s/.kube/config", home) : NULL;
+
+	if (!path || !fs_exists("", path))
+		return false;
+	strv_push(ret, path);
+	return true;
 }
 
 static int find_config(const struct credentials_options *options, struct credentials *c, struct err *err)
@@ -195,15 +231,35 @@ static int find_config(const struct credentials_options *options, struct credent
 		text_set(&c->api_server, options->api_server);
 	if (options->context)
 		text_set(&c->context, options->context);
+	if (options->cluster)
+		text_set(&c->cluster, options->cluster);
+	if (options->user)
+		text_set(&c->user, options->user);
 	if (options->kubeconfig)
-		text_set(&c->path, options->kubeconfig);
+		strv_push(&c->paths, options->kubeconfig);
 	else if (list && list[strspn(list, ":")])
-		c->path = first_existing(list);
+		return add_existing(list, &c->paths, err);
+	else if (options->home && add_home(&c->paths))
+		return 0;
 	else if (host && *host)
 		c->in_cluster = true;
 	else if (!c->api_server)
 		return err_set(err, -ENOKEY,
-			"no credentials for the API server: give --kubeconfig FILE or KUBECONFIG, or run in a pod with a service account (KUBERNETES_SERVICE_HOST is not set)");
+			options->home
+				? "no credentials for the API server: give --kubeconfig FILE or KUBECONFIG, or create ~/.kube/config"
+				: "no credentials for the API server: give --kubeconfig FILE or KUBECONFIG, or run in a pod with a service account (KUBERNETES_SERVICE_HOST is not set)");
+	return 0;
+}
+
+/* Reads the changed kubeconfig files. On failure the next call reads the failed file again. */
+static int read_files(struct credentials *c, bool anyway, bool *changed, struct err *err)
+{
+	for (size_t i = 0; i < c->paths.n_items; i++) {
+		int r = read_if_changed(&c->files[i], c->paths.items[i], FS_FILE_MAX, anyway, changed, err);
+
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
@@ -215,8 +271,8 @@ int credentials_new(const struct credentials_options *options, struct credential
 
 	c->plugin.expires_s = INT64_MAX;
 	r = find_config(options, c, err);
-	if (r == 0 && c->path)
-		r = read_if_changed(&c->file, c->path, FS_FILE_MAX, false, &changed, err);
+	if (r == 0)
+		r = read_files(c, false, &changed, err);
 	if (r == 0)
 		r = load_config(c, err);
 	if (r < 0)
@@ -480,16 +536,15 @@ static int update_all(struct credentials *c, const atomic_bool *cancel, bool *ch
 	bool anyway = c->rejected, config_changed = false;
 	int r;
 
-	if (c->path) {
-		r = read_if_changed(&c->file, c->path, FS_FILE_MAX, anyway, &config_changed, err);
-		if (r == 0 && config_changed)
-			r = load_config(c, err);
-		if (r < 0) {
-			content_release(&c->file);
-			return r;
-		}
-		*changed |= config_changed;
+	r = read_files(c, anyway, &config_changed, err);
+	if (r == 0 && config_changed)
+		r = load_config(c, err);
+	if (r < 0) {
+		for (size_t i = 0; i < c->paths.n_items; i++)
+			content_release(&c->files[i]);
+		return r;
 	}
+	*changed |= config_changed;
 	r = update_files(c, anyway, changed, err);
 	if (r == 0 && c->config.exec.command)
 		r = update_plugin(c, anyway, cancel, changed, err);
@@ -524,9 +579,14 @@ int credentials_access(
 	return 0;
 }
 
+const char *credentials_namespace(const struct credentials *c)
+{
+	return c->config.namespace;
+}
+
 void credentials_origin(const struct credentials *c, struct credentials_origin *ret)
 {
-	*ret = (struct credentials_origin){.kubeconfig = c->path,
+	*ret = (struct credentials_origin){.kubeconfig = c->paths.n_items > 0 ? c->paths.items[0] : NULL,
 		.context = c->config.context,
 		.certificate_file = c->config.certificate_file,
 		.token_file = c->config.token_file,

@@ -29,15 +29,19 @@ struct api_access {
 struct credentials_options {
 	const char *api_server; /* --api-server: URL that replaces the configured URL; NULL = as configured */
 	const char *kubeconfig; /* --kubeconfig: file; NULL = see credentials_new() */
-	const char *context;    /* --context; NULL = the file's current-context */
+	const char *context;    /* --context; NULL = the first current-context of the files */
+	const char *cluster;    /* --cluster: instead of the context's cluster; NULL = the context's */
+	const char *user;       /* --user: instead of the context's user; NULL = the context's */
+	bool home;              /* for a person's command: also read ~/.kube/config */
 };
 
 struct credentials;
 
 /*
- * Finds the credentials: the file `kubeconfig`; otherwise the first existing file of the list $KUBECONFIG
- * (files of a list are not merged); otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set.
- * Does not read ~/.kube/config: a daemon uses a person's rights only on request.
+ * Finds the credentials: the file `kubeconfig`; otherwise the existing files of the list $KUBECONFIG, merged as
+ * kubectl merges them: the first file that has an entry of a name counts; otherwise with `home` ~/.kube/config, if
+ * it exists; otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set. Without `home` it does not read
+ * ~/.kube/config: a daemon uses a person's rights only on request.
  *
  * The caller owns *ret and frees it with credentials_free(). 0; -ENOKEY without credentials; -EINVAL for a
  * file that is malformed or uses an unsupported feature; the errors of fs_read().
@@ -60,13 +64,17 @@ static inline void credentials_freep(struct credentials **c)
 int credentials_access(
 	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err);
 
+/* The namespace of the kubeconfig's context, NULL = none. Valid until the next credentials_access(). */
+const char *credentials_namespace(const struct credentials *c);
+
 /* Where the credentials come from, to be printed; names only, owned by the struct credentials. NULL = not
  * used. */
 struct credentials_origin {
-	const char *kubeconfig, *context; /* NULL: a pod's service account, or only an --api-server */
-	const char *certificate_file;     /* renewed by others */
-	const char *token_file;           /* renewed by others */
-	const char *plugin;               /* command of the credential plugin */
+	const char *kubeconfig,
+		*context; /* the first file; NULL: a pod's service account, or only an --api-server */
+	const char *certificate_file; /* renewed by others */
+	const char *token_file;       /* renewed by others */
+	const char *plugin;           /* command of the credential plugin */
 };
 
 /* Valid until the next credentials_access(). */
@@ -91,8 +99,9 @@ struct exec_config {
  * = not given. Paths are absolute, or relative to nrtd's working directory if the path of the kubeconfig
  * is. */
 struct credentials_config {
-	char *context; /* of the kubeconfig; or NULL */
-	char *server;  /* URL without a trailing slash */
+	char *context;   /* of the kubeconfig; or NULL */
+	char *namespace; /* of the context; or NULL */
+	char *server;    /* URL without a trailing slash */
 	char *tls_server_name, *proxy;
 	char *ca, *ca_file;
 	char *certificate, *certificate_file;
@@ -103,15 +112,29 @@ struct credentials_config {
 
 void credentials_config_release(struct credentials_config *c);
 
+/* A kubeconfig file's content. Its paths are relative to its directory `dir`. */
+struct kubeconfig_file {
+	const char *text;
+	size_t len;
+	const char *dir;
+};
+
+/* Which entries of the files count; NULL = current-context, and the cluster and the user of the context. */
+struct kubeconfig_choice {
+	const char *context, *cluster, *user;
+};
+
+#define KUBECONFIG_FILES_MAX 16
+
 /*
- * Parses the cluster and the user of a context of a kubeconfig file. `dir` is the file's directory, to which
- * its paths are relative; context NULL = current-context. Rejected, each with its reason:
+ * Parses a cluster and a user of at most KUBECONFIG_FILES_MAX files. Of entries with the same name the first file's
+ * counts. Rejected, each with its reason:
  * insecure-skip-tls-verify (any server could read the token), auth-provider (removed in Kubernetes 1.26: use
  * exec), user names with passwords (removed in 1.19), impersonation, plugins that require a terminal or
  * provideClusterInfo, http:// to another host. Ignores unknown members, as kubectl does. 0; -EINVAL with one
  * line. *ret is zeroed on failure.
  */
-int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
+int kubeconfig_parse(const struct kubeconfig_file *files, size_t n, const struct kubeconfig_choice *choice,
 	struct credentials_config *ret, struct err *err);
 
 /*

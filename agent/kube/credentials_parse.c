@@ -22,7 +22,7 @@
 
 void credentials_config_release(struct credentials_config *c)
 {
-	char *texts[] = {c->context, c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file,
+	char *texts[] = {c->context, c->namespace, c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file,
 		c->certificate, c->certificate_file, c->key, c->key_file, c->token, c->token_file,
 		c->exec.command, c->exec.api_version, c->exec.install_hint};
 
@@ -106,27 +106,54 @@ static bool is_set(const struct doc *map, const char *key)
 	       !(d->kind == DOC_STRING && !*d->text);
 }
 
-/* The member `kind` of the entry with this name in the list kind + "s". */
-static int find_named(
-	const struct doc *file, const char *kind, const char *name, const struct doc **ret, struct err *err)
+/* Parsed files, and the directory of each. */
+struct parsed_files {
+	struct doc docs[KUBECONFIG_FILES_MAX];
+	const char *dirs[KUBECONFIG_FILES_MAX];
+	size_t n;
+};
+
+static void parsed_files_release(struct parsed_files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		doc_release(&files->docs[i]);
+}
+
+/* The entry with this name in the file's list kind + "s"; NULL = there is none. */
+static const struct doc *find_entry(const struct doc *file, const char *kind, const char *name)
 {
 	const struct doc *list;
 	char plural[16];
 
 	snprintf(plural, sizeof(plural), "%ss", kind);
 	list = doc_get(file, plural);
-	if (list && list->kind == DOC_LIST)
-		DOC_FOREACH (item, list) {
-			const char *found = doc_string(doc_get(item, "name"));
-			const struct doc *value = doc_get(item, kind);
+	if (!list || list->kind != DOC_LIST)
+		return NULL;
+	DOC_FOREACH (item, list) {
+		const char *found = doc_string(doc_get(item, "name"));
 
-			if (!found || strcmp(found, name) != 0)
-				continue;
-			if (!value || value->kind != DOC_MAP)
-				return err_set(err, -EINVAL, "%s '%.100s' is empty", kind, name);
-			*ret = value;
-			return 0;
-		}
+		if (found && !strcmp(found, name))
+			return item;
+	}
+	return NULL;
+}
+
+/* The member `kind` of the first entry with this name, and the directory of its file. */
+static int find_named(const struct parsed_files *files, const char *kind, const char *name,
+	const struct doc **ret, const char **ret_dir, struct err *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct doc *entry = find_entry(&files->docs[i], kind, name);
+		const struct doc *value = doc_get(entry, kind);
+
+		if (!entry)
+			continue;
+		if (!value || value->kind != DOC_MAP)
+			return err_set(err, -EINVAL, "%s '%.100s' is empty", kind, name);
+		*ret = value;
+		*ret_dir = files->dirs[i];
+		return 0;
+	}
 	return err_set(err, -EINVAL, "there is no %s named '%.100s'", kind, name);
 }
 
@@ -303,45 +330,77 @@ static int parse_user(
 	return parse_exec(exec, dir, &ret->exec, err) < 0 ? err_wrap(err, -EINVAL, "exec") : 0;
 }
 
-static int parse_context(const struct doc *file, const char *name, const char *dir,
-	struct credentials_config *ret, struct err *err)
+static int parse_named_user(
+	const struct parsed_files *files, const char *name, struct credentials_config *ret, struct err *err)
 {
-	const struct doc *context, *cluster, *user;
-	const char *cluster_name, *user_name;
-
-	if (find_named(file, "context", name, &context, err) < 0)
-		return -EINVAL;
-	cluster_name = doc_string(doc_get(context, "cluster"));
-	user_name = doc_string(doc_get(context, "user"));
-	if (!cluster_name || !*cluster_name)
-		return err_set(err, -EINVAL, "context '%.100s' names no cluster", name);
-	if (user_name && *user_name) {
-		if (find_named(file, "user", user_name, &user, err) < 0)
-			return -EINVAL;
-		if (parse_user(user, dir, ret, err) < 0)
-			return err_wrap(err, -EINVAL, "user '%.100s'", user_name);
-	}
-	if (find_named(file, "cluster", cluster_name, &cluster, err) < 0)
-		return -EINVAL;
-	if (parse_cluster(cluster, dir, ret, err) < 0)
-		return err_wrap(err, -EINVAL, "cluster '%.100s'", cluster_name);
-	return 0;
-}
-
-int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
-	struct credentials_config *ret, struct err *err)
-{
-	CLEANUP(doc_release) struct doc file = DOC_INIT;
-	int r = yaml_parse(text, len, &file, err);
+	const struct doc *user;
+	const char *dir;
+	int r = find_named(files, "user", name, &user, &dir, err);
 
 	if (r < 0)
 		return r;
+	r = parse_user(user, dir, ret, err);
+	return r < 0 ? err_wrap(err, r, "user '%.100s'", name) : 0;
+}
+
+static int parse_context(const struct parsed_files *files, const char *name,
+	const struct kubeconfig_choice *choice, struct credentials_config *ret, struct err *err)
+{
+	const struct doc *context, *cluster;
+	const char *cluster_name = choice->cluster, *user_name = choice->user, *dir;
+	int r = find_named(files, "context", name, &context, &dir, err);
+
+	if (r < 0)
+		return r;
+	if (!cluster_name)
+		cluster_name = doc_string(doc_get(context, "cluster"));
+	if (!user_name)
+		user_name = doc_string(doc_get(context, "user"));
+	if (!cluster_name || !*cluster_name)
+		return err_set(err, -EINVAL, "context '%.100s' names no cluster", name);
+	r = get_string(context, "namespace", &ret->namespace, err);
+	if (r == 0 && user_name && *user_name)
+		r = parse_named_user(files, user_name, ret, err);
+	if (r == 0)
+		r = find_named(files, "cluster", cluster_name, &cluster, &dir, err);
+	if (r < 0)
+		return r;
+	r = parse_cluster(cluster, dir, ret, err);
+	return r < 0 ? err_wrap(err, r, "cluster '%.100s'", cluster_name) : 0;
+}
+
+/* The first current-context of the files; NULL = there is none. */
+static const char *current_context(const struct parsed_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const char *name = doc_string(doc_get(&files->docs[i], "current-context"));
+
+		if (name && *name)
+			return name;
+	}
+	return NULL;
+}
+
+int kubeconfig_parse(const struct kubeconfig_file *files, size_t n, const struct kubeconfig_choice *choice,
+	struct credentials_config *ret, struct err *err)
+{
+	CLEANUP(parsed_files_release) struct parsed_files parsed = {.n = 0};
+	const char *context = choice->context;
+	int r;
+
+	for (; parsed.n < n; parsed.n++) {
+		parsed.docs[parsed.n] = (struct doc)DOC_INIT;
+		parsed.dirs[parsed.n] = files[parsed.n].dir;
+		r = yaml_parse(files[parsed.n].text, files[parsed.n].len, &parsed.docs[parsed.n], err);
+		if (r < 0)
+			return r;
+	}
 	*ret = (struct credentials_config){0};
 	if (!context)
-		context = doc_string(doc_get(&file, "current-context"));
+		context = current_context(&parsed);
 	if (!context || !*context)
 		return err_set(err, -EINVAL, "no kubeconfig: there is no current-context");
-	r = parse_context(&file, context, dir, ret, err);
+	r = parse_context(&parsed, context, choice, ret, err);
 	if (r < 0)
 		credentials_config_release(ret);
 	else

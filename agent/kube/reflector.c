@@ -266,17 +266,10 @@ static enum outcome stream_request(struct reflector *r, const char *path, json_s
 	return json_stream_end(&stream, err) < 0 ? OUTCOME_AWAY : OUTCOME_DONE;
 }
 
-/* Adds a query parameter. */
-static void add_escaped(struct strbuf *path, const char *name, const char *value)
+static void add_parameter(struct strbuf *path, const char *name, const char *value)
 {
 	strbuf_addf(path, "&%s=", name);
-	for (; *value; value++) {
-		unsigned char ch = (unsigned char)*value;
-		bool plain = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') ||
-			     (ch >= 'a' && ch <= 'z') || strchr("-._~", ch);
-
-		strbuf_addf(path, plain ? "%c" : "%%%02X", ch);
-	}
+	api_path_escape(path, value);
 }
 
 static enum outcome send_get(struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
@@ -298,7 +291,7 @@ static enum outcome list_page(struct reflector *r, struct err *err)
 	begin_attempt(r, false);
 	strbuf_addf(&path, "%s?limit=%u", r->path, r->options.page);
 	if (r->next)
-		add_escaped(&path, "continue", r->next);
+		add_parameter(&path, "continue", r->next);
 	outcome = send_get(r, &path, on_list_part, err);
 	if (outcome != OUTCOME_DONE || r->page_ended)
 		return outcome;
@@ -339,7 +332,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 	begin_attempt(r, true);
 	strbuf_addf(&path, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", r->path,
 		r->options.watch_s);
-	add_escaped(&path, "resourceVersion", r->version);
+	add_parameter(&path, "resourceVersion", r->version);
 	outcome = send_get(r, &path, on_event, err);
 	if (r->error_code)
 		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;

@@ -27,6 +27,8 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(credentials_config_release) struct credentials_config config = {0};
 	CLEANUP(freep) char *context = NULL;
 	const char *text = (const char *)data, *at = memmem(data, size, marker, strlen(marker));
+	struct kubeconfig_choice choice = {.context = NULL};
+	struct kubeconfig_file file = {.dir = "/etc/kubernetes"};
 	struct err err = {""};
 
 	if (at) {
@@ -35,7 +37,10 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= (size_t)(at - text);
 		text = at;
 	}
-	if (kubeconfig_parse(text, size, "/etc/kubernetes", context, &config, &err) < 0)
+	choice.context = context;
+	file.text = text;
+	file.len = size;
+	if (kubeconfig_parse(&file, 1, &choice, &config, &err) < 0)
 		fuzz_check_line(err.text);
 	else
 		check(&config);

@@ -30,6 +30,16 @@ static char *kubeconfig(const char *cluster, const char *user)
 	return text;
 }
 
+/* Parse one file with this directory. */
+static int parse(const char *text, const char *dir, const char *context, struct credentials_config *ret,
+	struct err *err)
+{
+	const struct kubeconfig_file file = {.text = text, .len = strlen(text), .dir = dir};
+	const struct kubeconfig_choice choice = {.context = context};
+
+	return kubeconfig_parse(&file, 1, &choice, ret, err);
+}
+
 static void config_freep(struct credentials_config *c)
 {
 	credentials_config_release(c);
@@ -66,7 +76,7 @@ static void kubeconfigs_are_read(void **state)
 		struct err err = {""};
 		char got[256];
 
-		if (kubeconfig_parse(text, strlen(text), "dir", NULL, &c, &err) < 0)
+		if (parse(text, "dir", NULL, &c, &err) < 0)
 			fail_msg("case %zu: %s", i, err.text);
 		snprintf(got, sizeof(got), "%s %s %s %s %s %s %s", c.server, or_none(c.ca),
 			or_none(c.ca_file), or_none(c.certificate_file), or_none(c.key_file),
@@ -129,7 +139,7 @@ static void what_is_wrong_or_unsupported_is_said(void **state)
 		CLEANUP(freep) char *text = kubeconfig(cases[i].cluster, cases[i].user);
 		CLEANUP(config_freep) struct credentials_config c = {0};
 		struct err err = {""};
-		int r = kubeconfig_parse(text, strlen(text), "dir", cases[i].context, &c, &err);
+		int r = parse(text, "dir", cases[i].context, &c, &err);
 
 		assert_int_equal(r, -EINVAL);
 		test_assert_text(cases[i].cluster, err.text, cases[i].want);
@@ -327,7 +337,7 @@ static void a_plugin_that_is_not_there_is_named_with_its_hint(void **state)
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(kubeconfig_parse(text, strlen(text), dir, NULL, &config, &err), 0);
+	assert_int_equal(parse(text, dir, NULL, &config, &err), 0);
 	assert_true(exec_credential_run(&config.exec, 30000, NULL, &c, &err) < 0);
 	/* Under valgrind and QEMU the program is started by fork(2), and that it is not there is an exit status. */
 	if (!test_runner())
@@ -439,10 +449,99 @@ static void a_plugin_is_asked_again_when_its_answer_is_old_or_refused(void **sta
 	assert_string_equal(a.token, "3");
 }
 
+#define CONTEXTS                                                                                         \
+	"current-context: a\ncontexts: [{name: a, context: {cluster: one, user: u1, namespace: team}}, " \
+	"{name: b, context: {cluster: two, user: u2}}]\n"
+#define CLUSTERS                                                                                    \
+	"clusters: [{name: one, cluster: {server: 'https://one', certificate-authority: ca.crt}}, " \
+	"{name: two, cluster: {server: 'https://two'}}]\n"
+#define USERS "current-context: b\nusers: [{name: u1, user: {token: t1}}, {name: u2, user: {token: t2}}]\n"
+#define LATER "clusters: [{name: one, cluster: {server: 'https://later'}}]\n"
+
+/* Files of a list are merged: the first file that has an entry of a name counts. */
+static void kubeconfigs_are_merged(void **state)
+{
+	static const struct kubeconfig_file files[] = {
+		{CONTEXTS, sizeof(CONTEXTS) - 1, "first"},
+		{CLUSTERS, sizeof(CLUSTERS) - 1, "second"},
+		{USERS LATER, sizeof(USERS LATER) - 1, "third"},
+	};
+	static const struct {
+		struct kubeconfig_choice choice;
+		const char *want; /* context namespace server ca_file token */
+	} cases[] = {
+		{{NULL, NULL, NULL}, "a team https://one second/ca.crt t1"},
+		{{"b", NULL, NULL}, "b - https://two - t2"},
+		{{NULL, "two", NULL}, "a team https://two - t1"},
+		{{NULL, NULL, "u2"}, "a team https://one second/ca.crt t2"},
+		{{"b", "one", "u1"}, "b - https://one second/ca.crt t1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(config_freep) struct credentials_config c = {0};
+		struct err err = {""};
+		char got[256];
+
+		if (kubeconfig_parse(files, ARRAY_SIZE(files), &cases[i].choice, &c, &err) < 0)
+			fail_msg("case %zu: %s", i, err.text);
+		snprintf(got, sizeof(got), "%s %s %s %s %s", c.context, or_none(c.namespace), c.server,
+			or_none(c.ca_file), or_none(c.token));
+		test_assert_text(cases[i].want, got, cases[i].want);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		static const struct kubeconfig_choice missing[] = {
+			{.context = "c"}, {.cluster = "c"}, {.user = "c"}};
+		CLEANUP(config_freep) struct credentials_config c = {0};
+
+		assert_int_equal(kubeconfig_parse(files, ARRAY_SIZE(files), &missing[i], &c, NULL), -EINVAL);
+		assert_null(c.server);
+	}
+}
+
+/* ~/.kube/config is read for a person only, and not beside KUBECONFIG. */
+static void the_home_directory_is_a_persons(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	CLEANUP(freep) char *list = NULL;
+	struct credentials_options options = {.home = true};
+	struct credentials_origin origin;
+	struct api_access access;
+
+	(void)state;
+	unsetenv("KUBECONFIG");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	setenv("HOME", dir, 1);
+	assert_int_equal(credentials_new(&options, &c, NULL), -ENOKEY);
+	test_write_file(dir, ".kube/config", CONTEXTS CLUSTERS "users: [{name: u1, user: {token: t1}}]\n");
+	assert_int_equal(credentials_new(&options, &c, NULL), 0);
+	test_assert_text("namespace", credentials_namespace(c), "team");
+	credentials_free(TAKE(c));
+	options.home = false;
+	assert_int_equal(credentials_new(&options, &c, NULL), -ENOKEY);
+	options.home = true;
+	test_write_file(dir, "a", CONTEXTS);
+	test_write_file(dir, "ca.crt", "PEM");
+	test_write_file(dir, "b", CLUSTERS USERS);
+	assert_true(asprintf(&list, "%s/none:%s/a::%s/b", dir, dir, dir) > 0);
+	setenv("KUBECONFIG", list, 1);
+	assert_int_equal(credentials_new(&options, &c, NULL), 0);
+	credentials_origin(c, &origin);
+	assert_string_equal(origin.kubeconfig + strlen(dir), "/a");
+	/* A changed file of the list is read again. */
+	test_write_file(dir, "b", CLUSTERS "users: [{name: u1, user: {token: fresh}}]\n");
+	assert_int_equal(credentials_access(c, NULL, &access, NULL), 0);
+	test_assert_text("token", access.token, "fresh");
+	unsetenv("KUBECONFIG");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kubeconfigs_are_read),
+		cmocka_unit_test(kubeconfigs_are_merged),
+		cmocka_unit_test(the_home_directory_is_a_persons),
 		cmocka_unit_test(what_is_wrong_or_unsupported_is_said),
 		cmocka_unit_test(a_service_account_has_its_places),
 		cmocka_unit_test(files_that_change_are_read_again),
