@@ -82,7 +82,7 @@ SERVER := $(B)/tests/scenario/pod_resources
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
 	$(B)/tests/upstream/extender_api
-PRODUCT := $(B)/nrtd $(B)/nrtd-extender
+PRODUCT := $(B)/nrtd $(B)/nrtd-extender $(B)/kubectl-numa
 PROGRAMS := $(PRODUCT) $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 
 Q := $(if $(V),,@)
@@ -167,6 +167,7 @@ $(B)/libnrtd.a: $(OBJ)
 
 $(B)/nrtd: $(B)/agent/cli/main_nrtd.o
 $(B)/nrtd-extender: $(B)/agent/cli/main_extender.o
+$(B)/kubectl-numa: $(B)/agent/cli/main_numa.o
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)

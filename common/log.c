@@ -10,10 +10,16 @@
 static enum log_level max_level = LOG_LEVEL_WARNING;
 static void (*log_sink)(enum log_level level, const char *line, void *data);
 static void *log_sink_data;
+static const char *program_name = "nrtd";
 
 void log_set_level(enum log_level level)
 {
 	max_level = level;
+}
+
+void log_set_program(const char *name)
+{
+	program_name = name;
 }
 
 void log_set_sink(void (*sink)(enum log_level level, const char *line, void *data), void *data)
@@ -38,7 +44,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	else if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else
-		fprintf(stderr, "nrtd: %s%s\n",
+		fprintf(stderr, "%s: %s%s\n", program_name,
 			level <= LOG_LEVEL_ERROR     ? ""
 			: level == LOG_LEVEL_WARNING ? "warning: "
 						     : "",

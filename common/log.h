@@ -12,6 +12,9 @@ enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 
 /* Show this level and the graver ones (default: LOG_LEVEL_WARNING). */
 void log_set_level(enum log_level level);
 
+/* The name before each line that does not go to journald (default: "nrtd"). Borrowed. */
+void log_set_program(const char *name);
+
 /* Send lines elsewhere (tests); NULL restores stderr. */
 void log_set_sink(void (*sink)(enum log_level level, const char *line, void *data), void *data);
 

@@ -17,7 +17,7 @@ static int print(const struct options *options, const struct check_report *repor
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	int r = 0;
 
-	if (!strcmp(options->value[OPT_CHECK_OUTPUT], "json")) {
+	if (!strcmp(options->value[OPT_OUTPUT], "json")) {
 		check_report_doc(report, &doc);
 		r = json_print(&doc, &text);
 	} else

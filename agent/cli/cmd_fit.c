@@ -8,7 +8,6 @@
 #include "agent/base/node_name.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/cmd_fit_nrt.h"
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/observe_local.h"
@@ -28,7 +27,7 @@ static int print(const struct options *options, const struct fit_report *report,
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = options->value[OPT_FIT_OUTPUT];
+	const char *output = options->value[OPT_OUTPUT];
 	int r = 0;
 
 	if (!strcmp(output, "text"))
@@ -106,7 +105,7 @@ static int answer(struct asked *a)
 static int check_empty(const struct options *options, struct err *err)
 {
 	static const enum option_id others[] = {
-		OPT_NRT, OPT_NODES, OPT_PODS, OPT_WITHOUT_POD, OPT_WHAT_FREES, OPT_BELOW_PRIORITY};
+		OPT_NODES, OPT_PODS, OPT_WITHOUT_POD, OPT_WHAT_FREES, OPT_BELOW_PRIORITY};
 
 	for (size_t i = 0; i < ARRAY_SIZE(others) && option_set(options, OPT_ASSUME_EMPTY); i++)
 		if (option_set(options, others[i]))
@@ -115,12 +114,9 @@ static int check_empty(const struct options *options, struct err *err)
 	return 0;
 }
 
-/* What goes together, and what is for many nodes only. */
+/* Flags that go together. */
 static int check_flags(const struct options *options, struct err *err)
 {
-	static const enum option_id files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS};
-	static const enum option_id many[] = {OPT_REPLICAS, OPT_NO_HEADERS};
-	const char *output = options->value[OPT_FIT_OUTPUT];
 	int r = check_empty(options, err);
 
 	if (r < 0)
@@ -128,20 +124,19 @@ static int check_flags(const struct options *options, struct err *err)
 	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
 		return err_set(
 			err, -EINVAL, "%s goes with --what-frees", options->origin[OPT_BELOW_PRIORITY]);
-	if (option_set(options, OPT_NRT))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
-		if (option_set(options, many[i]))
-			return err_set(err, -EINVAL, "%s goes with --nrt", options->origin[many[i]]);
-	if (!strcmp(output, "wide") || !strcmp(output, "name"))
-		return err_set(err, -EINVAL, "--output %s goes with --nrt", output);
-	return options_stdin_once(options, files, ARRAY_SIZE(files), err);
+	return options_stdin_once(options, err);
+}
+
+static int add_usage(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	return cluster_usage_add(data, kind, object, err);
 }
 
 /* What Nodes and Pods say of this node. */
 static int read_usage(struct asked *a, struct err *err)
 {
 	const struct options *options = a->options;
+	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
 	const struct node_usage *use;
 	int r;
 
@@ -151,7 +146,14 @@ static int read_usage(struct asked *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->usage.only = a->node_name;
-	r = observe_local_usage(options, &a->usage, NULL, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
+		if (option_set(options, files[i]))
+			r = object_input_read(options->value[files[i]], 1u << OBJECT_NODE | 1u << OBJECT_POD,
+				add_usage, &a->usage, err);
+	if (r == 0 && option_set(options, OPT_PODS) && a->usage.n_nodes == 0 &&
+		!option_set(options, OPT_WHAT_FREES))
+		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
+			options->origin[OPT_PODS]);
 	use = cluster_usage_find(&a->usage, a->node_name);
 	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
@@ -175,7 +177,7 @@ static int read_request(struct asked *a, struct err *err)
 		r = pod_input_pick(a->options, &a->templates, &a->picked, err);
 	if (r < 0)
 		return r;
-	return option_set(a->options, OPT_NRT) ? 0 : read_usage(a, err);
+	return read_usage(a, err);
 }
 
 /* The pods of --without-pod end. */
@@ -219,8 +221,6 @@ int command_fit(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (option_set(options, OPT_NRT))
-		return fit_nrt(options, a.picked);
 	r = look_at_node(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);

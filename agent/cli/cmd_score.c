@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd score: what each scheduler would say of a pod on each of many nodes. */
+/* kubectl numa score: what each scheduler would decide about a pod on each node. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
+#include "agent/cli/source.h"
 #include "agent/report/score_report.h"
 #include "agent/report/score_text.h"
 #include "common/cleanup.h"
@@ -79,7 +79,7 @@ static struct score_options how(const struct options *options, const struct weig
 	};
 
 	for (enum score_sort s = 0; s < SCORE_SORT_COUNT; s++)
-		if (!strcmp(sorts[s], options->value[OPT_SCORE_SORT]))
+		if (!strcmp(sorts[s], options->value[OPT_SORT_BY]))
 			ret.sort = s;
 	return ret;
 }
@@ -90,7 +90,7 @@ static int print(const struct options *options, const struct score_report *repor
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = options->value[OPT_SCORE_OUTPUT];
+	const char *output = options->value[OPT_OUTPUT];
 	int r = 0;
 
 	if (!strcmp(output, "json") || !strcmp(output, "yaml")) {
@@ -103,45 +103,32 @@ static int print(const struct options *options, const struct score_report *repor
 	return r < 0 ? r : output_text(&text);
 }
 
-struct adding {
-	struct score_report *report;
-	size_t n_odd; /* nodes whose node state cannot be read */
-};
-
 static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	struct adding *adding = data;
-
-	observe_local_warn(node, &adding->n_odd);
-	return score_report_add(adding->report, node, err);
+	return score_report_add(data, node, err);
 }
 
-/* What is wrong with the inputs is usage. */
 static int make(const struct options *options, struct pod_templates *pods, struct weights *weights,
 	struct score_report *report, struct err *err)
 {
+	CLEANUP(source_closep) struct source *source = NULL;
 	const struct pod_template *pod = NULL;
 	struct score_options options_of;
-	struct adding adding = {0};
-	int r;
+	int r = options_stdin_once(options, err);
 
-	if (!option_set(options, OPT_NRT))
-		return err_set(err, -EINVAL, "--nrt FILE (the nodes) is needed");
-	if (option_set(options, OPT_FILENAME) && !strcmp(options->value[OPT_NRT], "-") &&
-		!strcmp(options->value[OPT_FILENAME], "-"))
-		return err_set(err, -EINVAL, "--nrt and -f cannot both be standard input");
-	r = read_weights(options, weights, err);
 	if (r == 0)
-		r = pod_input_read(options, pods, err);
+		r = read_weights(options, weights, err);
+	if (r == 0 && pod_input_read(options, pods, err) < 0)
+		r = -EINVAL; /* also for a file that is not there */
 	if (r == 0)
 		r = pod_input_pick(options, pods, &pod, err);
+	if (r == 0)
+		r = source_open(options, 0, &source, err);
 	if (r < 0)
 		return r;
 	options_of = how(options, weights);
 	score_report_init(report, pod, &options_of);
-	adding.report = report;
-	r = cluster_nodes_each(options->value[OPT_NRT], add_node, &adding, err);
-	observe_local_warn_rest(adding.n_odd);
+	r = source_each_node(source, add_node, report, err);
 	if (r == 0)
 		score_report_rank(report);
 	return r;
@@ -174,7 +161,7 @@ int command_score(const struct options *options)
 
 	if (r < 0) {
 		log_error("%s", err.text);
-		return EXIT_USAGE;
+		return source_exit_status(options, r);
 	}
 	r = print(options, &report);
 	if (r < 0) {

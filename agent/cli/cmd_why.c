@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd why: what became of a pod, and which nodes' kubelets would take it. */
+/* kubectl numa why: why a pod is pending or was rejected, and which nodes' kubelets would admit it. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
+#include "agent/cli/source.h"
 #include "agent/report/why_text.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -17,109 +18,73 @@
 
 struct asked {
 	const struct options *options;
-	const char *only; /* the one node that is asked for, or NULL */
-	bool found;
+	struct source *source;
 	struct doc pod;
-	size_t n_pods;
 	struct why_report report;
 };
 
 static void asked_release(struct asked *a)
 {
+	source_close(a->source);
 	doc_release(&a->pod);
 	why_report_release(&a->report);
 }
 
 /* ---- the objects */
 
-static int take_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	struct asked *a = data;
-
-	(void)kind;
-	if (a->n_pods++ > 0)
-		return err_set(err, -EINVAL, "several Pods, one is expected");
-	a->pod = *object;
-	*object = (struct doc)DOC_INIT;
-	return 0;
-}
-
-static int read_pod(struct asked *a, struct err *err)
-{
-	const char *path = a->options->value[OPT_FILENAME];
-	int r = object_input_read(path, 1u << OBJECT_POD, take_pod, a, err);
-
-	if (r < 0)
-		return r;
-	r = a->n_pods > 0 ? why_report_init(&a->report, &a->pod, err) : err_set(err, -EINVAL, "no Pod in it");
-	return r < 0 ? err_wrap(err, r, "%.100s", strcmp(path, "-") ? path : "standard input") : 0;
-}
-
-static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct asked *a = data;
 
 	return why_report_add_object(&a->report, kind, object, err);
 }
 
-static int take_node(struct cluster_node *node, void *data, struct err *err)
+static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct asked *a = data;
 
 	(void)err;
-	if (a->only && strcmp(a->only, node->state.node_name) != 0)
-		return 0;
-	a->found = true;
-	if (node->unreadable_state)
-		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
 	why_report_add_node(&a->report, node);
 	return 0;
 }
 
-static int read_objects(struct asked *a, struct err *err)
+/* Without the right to list Events they are left out, with a warning. */
+static int read_events(struct asked *a, struct err *err)
 {
-	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
-	const struct options *options = a->options;
-	int r = 0;
+	const struct object_reader reader =
+		source_events(a->source, a->report.status.namespace, a->report.status.name);
+	struct err why = {""};
+	int r = pod_events_read(&reader, &a->report.status, &a->report.events, &why);
 
-	for (size_t i = 0; i < ARRAY_SIZE(files) && r == 0; i++)
-		if (option_set(options, files[i]))
-			r = object_input_read(options->value[files[i]], 1u << OBJECT_NODE | 1u << OBJECT_POD,
-				take_object, a, err);
-	if (r == 0 && option_set(options, OPT_PODS) && a->report.usage.n_nodes == 0)
-		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
-			options->origin[OPT_PODS]);
-	if (r == 0 && option_set(options, OPT_EVENTS)) {
-		a->report.events_known = true;
-		r = pod_events_read(options->value[OPT_EVENTS], &a->report.status, &a->report.events, err);
-	}
-	if (r == 0)
-		why_report_end_objects(&a->report);
-	if (r == 0)
-		r = cluster_nodes_each(options->value[OPT_NRT], take_node, a, err);
-	if (r == 0 && a->only && !a->found)
-		r = err_set(
-			err, -EINVAL, "%.100s: no object of node '%.60s'", options->value[OPT_NRT], a->only);
-	return r;
+	a->report.events_known =
+		r == 0 && (!option_set(a->options, OPT_FROM) || a->report.events.n_items > 0);
+	if (r != -EREMOTEIO)
+		return r < 0 ? err_set(err, r, "%s", why.text) : 0;
+	log_warning("the answer omits events: %s", why.text);
+	return 0;
 }
-
-/* ---- the command */
 
 static int ask(struct asked *a, struct err *err)
 {
-	static const enum option_id needed[] = {OPT_FILENAME, OPT_NRT};
-	static const enum option_id files[] = {OPT_FILENAME, OPT_NRT, OPT_NODES, OPT_PODS, OPT_EVENTS};
 	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
-		if (!option_set(a->options, needed[i]))
-			return err_set(err, -EINVAL, "%s FILE (%s) is needed",
-				options_def(a->options, needed[i])->flag, i == 0 ? "the Pod" : "the nodes");
-	r = options_stdin_once(a->options, files, ARRAY_SIZE(files), err);
+	if (a->options->n_words == 0)
+		return err_set(err, -EINVAL, "name the pod: kubectl numa why POD [NODE] [FLAG...]");
+	r = options_stdin_once(a->options, err);
 	if (r == 0)
-		r = read_pod(a, err);
+		r = source_open(a->options, 1, &a->source, err);
 	if (r == 0)
-		r = read_objects(a, err);
+		r = source_pod(a->source, a->options->words[0], &a->pod, err);
+	if (r == 0)
+		r = why_report_init(&a->report, &a->pod, err);
+	if (r == 0)
+		r = read_events(a, err);
+	if (r == 0)
+		r = source_read_nodes_and_pods(a->source, add_object, a, err);
+	if (r == 0) {
+		why_report_end_objects(&a->report);
+		r = source_each_node(a->source, add_node, a, err);
+	}
 	if (r < 0)
 		return r;
 	a->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;
@@ -127,11 +92,13 @@ static int ask(struct asked *a, struct err *err)
 	return 0;
 }
 
+/* ---- the command */
+
 static int print(const struct asked *a)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WHY_OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = a->options->value[OPT_WHY_OUTPUT];
+	const char *output = a->options->value[OPT_OUTPUT];
 	int r;
 
 	if (!strcmp(output, "text"))
@@ -145,13 +112,13 @@ static int print(const struct asked *a)
 
 int command_why(const struct options *options)
 {
-	CLEANUP(asked_release) struct asked a = {.options = options, .only = options->value[OPT_NODE_NAME]};
+	CLEANUP(asked_release) struct asked a = {.options = options};
 	struct err err = {""};
 	int r = ask(&a, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
-		return EXIT_USAGE;
+		return source_exit_status(options, r);
 	}
 	r = print(&a);
 	if (r < 0) {

@@ -14,9 +14,11 @@ int command_dump(const struct options *options);
 int command_check(const struct options *options);
 int command_fit(const struct options *options); /* 3: does not fit */
 int command_show(const struct options *options);
+int command_numa_fit(const struct options *options); /* 3: no node admits the pod */
+int command_numa_show(const struct options *options);
 int command_score(const struct options *options);
 int command_why(const struct options *options); /* 3: no node takes the pod */
-int command_list(const struct options *options);
+int command_top(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */
 int command_extender(const struct options *options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What both ways of `nrtd fit` take from Pod objects: who may go, and who is gone.
+ * What `nrtd fit` and `kubectl numa fit` take from Pod objects: who may go, and who is gone.
  */
 #include "agent/cli/opts.h"
 #include "agent/cluster/cluster_usage.h"

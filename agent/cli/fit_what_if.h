@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What both ways of `nrtd fit` share: the settings as asked for, and the exit status of an answer.
+ * What `nrtd fit` and `kubectl numa fit` share: the settings as asked for, and the exit status of an answer.
  */
 #include "agent/cli/opts.h"
 #include "agent/report/fit_report.h"

@@ -214,7 +214,7 @@ static int unknown_command(const struct program *program, const char *word, stru
 	guess_name(word, "version", &best);
 	if (best.name)
 		return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, best.name);
-	return err_set(err, -EINVAL, "unknown command '%s'; try '%s --help'", word, program->name);
+	return err_set(err, -EINVAL, "unknown command '%s'; try '%s --help'", word, program->call);
 }
 
 /* ---- flags */
@@ -232,9 +232,13 @@ static int flag_error(const struct options *o, int argc, char **argv, int c, str
 	return unknown_flag(o, word, err);
 }
 
-/* The value of the first flag that may be given as a word and has no value yet. */
+/* One of the command's words, or the value of the first flag that may be given as a word and has no value yet. */
 static int set_word(struct options *o, const char *word, struct err *err)
 {
+	if (o->command && o->n_words < o->command->max_words) {
+		o->words[o->n_words++] = word;
+		return 0;
+	}
 	if (o->command)
 		FOREACH_OPTION (def, o->program, o->command)
 			if (def->word && !o->origin[def->id])
@@ -322,7 +326,7 @@ int options_parse(const struct program *program, int argc, char **argv, struct o
 	}
 	o.command = find_command(program, argc, argv);
 	if (!o.command && argc < 2)
-		return err_set(err, -EINVAL, "no command; try '%s --help'", program->name);
+		return err_set(err, -EINVAL, "no command; try '%s --help'", program->call);
 	if (!o.command && argv[1][0] != '-')
 		return unknown_command(program, argv[1], err);
 	if (o.command) {
@@ -340,7 +344,7 @@ int options_parse(const struct program *program, int argc, char **argv, struct o
 		return r;
 	if (!o.command && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
 		return err_set(err, -EINVAL, "a command must come before '%s'; try '%s --help'", argv[1],
-			program->name);
+			program->call);
 	*ret = o;
 	return 0;
 }
@@ -373,8 +377,14 @@ static void help_option(const struct command_def *command, const struct option_d
 
 static void help_command(const struct program *program, const struct command_def *command, struct strbuf *out)
 {
-	strbuf_addf(out, "%s%s%s: %s\n\nflags%s:\n", program->name, *command->name ? " " : "", command->name,
-		command->help, command->daemon ? ", with the environment variable of each in braces" : "");
+	const char *space = *command->name ? " " : "";
+
+	strbuf_addf(out, "%s%s%s: %s\n\nusage: %s%s%s %s\n\n", program->call, space, command->name,
+		command->help, program->call, space, command->name, command->usage);
+	if (command->examples)
+		strbuf_addf(out, "examples:\n%s\n", command->examples);
+	strbuf_addf(out, "flags%s:\n",
+		command->daemon ? ", with the environment variable of each in braces" : "");
 	FOREACH_OPTION (def, program, command)
 		help_option(command, def, out);
 }
@@ -387,29 +397,53 @@ void options_help(const struct program *program, const struct command_def *comma
 		help_command(program, command, out);
 		return;
 	}
-	strbuf_addf(out, "%s: %s\n\nusage: %s %s\n\ncommands:\n", program->name, program->summary,
-		program->name, program->usage);
+	strbuf_addf(out, "%s: %s\n\nusage: %s %s\n\ncommands:\n", program->call, program->summary,
+		program->call, program->usage);
 	FOREACH_COMMAND (c, program)
 		strbuf_addf(out, "  %-12s%s\n", c->name, c->help);
 	strbuf_addf(out, "  %-12s%s\n", "help", "print this, or the flags of a command");
 	strbuf_addf(out, "  %-12s%s\n", "version", "print the version");
 	strbuf_addf(
-		out, "\n'%s COMMAND --help' lists its flags. Manual: %s.\n", program->name, program->manual);
+		out, "\n'%s COMMAND --help' lists its flags. Manual: %s.\n", program->call, program->manual);
 }
 
-int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err)
-{
-	const char *first = NULL;
+/* The flags whose value is a file that may be standard input. */
+static const enum option_id input_files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS, OPT_FROM, OPT_NRT};
 
-	for (size_t i = 0; i < n_ids; i++) {
-		if (!option_set(o, ids[i]) || strcmp(o->value[ids[i]], "-") != 0)
-			continue;
-		if (first)
-			return err_set(err, -EINVAL, "%s and %s cannot both be standard input", first,
-				o->origin[ids[i]]);
-		first = o->origin[ids[i]];
+/* How many files are standard input; the flag of each is *ret_origin in turn, by the order above. */
+static size_t count_stdin(const struct options *o, const char *origins[2])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(input_files); i++) {
+		const char *value = o->value[input_files[i]];
+		size_t pos = 0;
+
+		if (input_files[i] == OPT_FROM)
+			value = options_next(o, OPT_FROM, &pos);
+		while (value) {
+			if (!strcmp(value, "-") && n++ < 2)
+				origins[n - 1] = o->origin[input_files[i]];
+			value = input_files[i] == OPT_FROM ? options_next(o, OPT_FROM, &pos) : NULL;
+		}
 	}
-	return 0;
+	return n;
+}
+
+bool options_use_stdin(const struct options *o)
+{
+	const char *origins[2];
+
+	return count_stdin(o, origins) > 0;
+}
+
+int options_stdin_once(const struct options *o, struct err *err)
+{
+	const char *origins[2];
+
+	return count_stdin(o, origins) < 2 ? 0
+					   : err_set(err, -EINVAL, "%s and %s cannot both be standard input",
+						     origins[0], origins[1]);
 }
 
 static int print_help(const struct options *options)
@@ -432,6 +466,7 @@ int program_main(const struct program *program, int argc, char **argv)
 	struct options options;
 	struct err err = {""};
 
+	log_set_program(program->name);
 	if (options_parse(program, argc, argv, &options, &err) < 0) {
 		log_error("%s", err.text);
 		return 2;

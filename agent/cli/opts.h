@@ -15,9 +15,11 @@ enum command {
 	COMMAND_DUMP,
 	COMMAND_CHECK,
 	COMMAND_FIT,
+	COMMAND_NUMA_FIT,
+	COMMAND_NUMA_SHOW,
 	COMMAND_SCORE,
 	COMMAND_WHY,
-	COMMAND_LIST,
+	COMMAND_TOP,
 	COMMAND_SHOW,
 	COMMAND_RUN,
 	COMMAND_DIFF,
@@ -56,6 +58,9 @@ enum option_id {
 	OPT_COEXIST,
 	OPT_KUBECONFIG,
 	OPT_CONTEXT,
+	OPT_CLUSTER,
+	OPT_USER,
+	OPT_AS,
 	OPT_API_SERVER,
 	OPT_DRY_RUN,
 	OPT_CLEANUP,
@@ -85,20 +90,18 @@ enum option_id {
 	OPT_BELOW_PRIORITY,
 	OPT_WITHOUT_POD,
 	OPT_ASSUME_EMPTY,
-	OPT_FIT_OUTPUT,
 	OPT_NRT,
+	OPT_FROM,
+	OPT_SELECTOR,
+	OPT_REQUEST_TIMEOUT,
+	OPT_OBJECTS_ONLY,
 	OPT_NODES,
 	OPT_PODS,
-	OPT_EVENTS,
 	OPT_REPLICAS,
 	OPT_STRATEGY,
 	OPT_WEIGHT,
 	OPT_VOLCANO_WEIGHT,
-	OPT_SCORE_OUTPUT,
-	OPT_SCORE_SORT,
-	OPT_WHY_OUTPUT,
-	OPT_LIST_OUTPUT,
-	OPT_LIST_SORT,
+	OPT_SORT_BY,
 	OPT_TLS_CERT,
 	OPT_TLS_KEY,
 	OPT_TLS_CLIENT_CA,
@@ -110,8 +113,6 @@ enum option_id {
 	OPT_LEASE,
 	OPT_ADVERTISE,
 	OPT_NO_HEADERS,
-	OPT_SHOW_OUTPUT,
-	OPT_CHECK_OUTPUT,
 	OPT_WATCH,
 	OPT_COLOR,
 	OPT_WIDTH,
@@ -142,15 +143,19 @@ struct options;
 
 struct command_def {
 	enum command id;
-	const char *name; /* "fit"; "" = what the program does without a command */
+	const char *name;  /* "fit"; "" = what the program does without a command */
+	const char *usage; /* what follows the name, "[NODE...] -f FILE [FLAG...]" */
 	const char *help;
+	const char *examples;                      /* lines, each with a newline; NULL = none */
+	size_t max_words;                          /* words that the command takes beside its flags */
 	bool daemon;                               /* reads the environment */
 	int (*run)(const struct options *options); /* returns the exit status */
 };
 
 /* One program: its commands and its flags. */
 struct program {
-	const char *name;                   /* "nrtd" */
+	const char *name;                   /* "kubectl-numa" */
+	const char *call;                   /* how a person calls it, "kubectl numa" */
 	const char *summary;                /* one line without full stop */
 	const char *usage;                  /* behind the name */
 	const char *manual;                 /* "nrtd(8)" */
@@ -158,9 +163,10 @@ struct program {
 	const struct option_def *options;   /* until flag is NULL */
 };
 
-extern const struct program program_nrtd, program_extender;
+extern const struct program program_nrtd, program_extender, program_numa;
 
 #define OPTIONS_MAX_REPEATED 64
+#define OPTIONS_MAX_WORDS    256
 
 struct option_value {
 	enum option_id id;
@@ -175,6 +181,8 @@ struct options {
 	struct option_value
 		repeated[OPTIONS_MAX_REPEATED]; /* every value of the flags that repeat, in order */
 	size_t n_repeated;
+	const char *words[OPTIONS_MAX_WORDS]; /* beside the flags, in order */
+	size_t n_words;
 };
 
 /*
@@ -195,8 +203,11 @@ static inline bool option_set(const struct options *o, enum option_id id)
 /* The values of a flag that repeats, one a call: *pos starts at 0. NULL after the last. */
 const char *options_next(const struct options *o, enum option_id id, size_t *pos);
 
-/* At most one of these may name standard input ("-"), which is read once. 0; -EINVAL with one line. */
-int options_stdin_once(const struct options *o, const enum option_id *ids, size_t n_ids, struct err *err);
+/* A file of a flag is standard input ("-"). */
+bool options_use_stdin(const struct options *o);
+
+/* At most one file may be standard input, which is read once. 0; -EINVAL with one line. */
+int options_stdin_once(const struct options *o, struct err *err);
 
 /* The command's flag with this id; NULL = it has none. */
 const struct option_def *options_def(const struct options *o, enum option_id id);

@@ -143,11 +143,15 @@ static const struct option_def options[] = {
 static const struct command_def commands[] = {
 	{.id = COMMAND_EXTENDER,
 		.name = "",
+		.usage = "[FLAG...]",
 		.help = "tell a stock kube-scheduler which nodes' kubelets would admit a pod",
+		.examples = "  nrtd-extender --kubeconfig admin.conf --http 0.0.0.0:8096\n"
+			    "  nrtd-extender --nrt nodes.json\n",
 		.daemon = true,
 		.run = command_extender},
 	{.id = COMMAND_COMPLETION,
 		.name = "completion",
+		.usage = "[bash|zsh|fish]",
 		.help = "print a completion script for a shell",
 		.run = command_completion},
 	{.run = NULL},
@@ -155,6 +159,7 @@ static const struct command_def commands[] = {
 
 const struct program program_extender = {
 	.name = "nrtd-extender",
+	.call = "nrtd-extender",
 	.summary = "tells a stock kube-scheduler which nodes' kubelets would admit a pod",
 	.usage = "[FLAG...]",
 	.manual = "nrtd-extender(1)",

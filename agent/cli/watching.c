@@ -9,10 +9,14 @@
 
 #include "agent/base/output.h"
 #include "agent/cli/commands.h"
+#include "agent/report/show.h"
+#include "agent/report/show_svg.h"
+#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
-#define WATCHING_MAX (256u << 20) /* bytes of a picture */
+#define SVG_PER_COLUMN 8            /* pixels */
+#define WATCHING_MAX   (256u << 20) /* bytes of a picture */
 
 static void find_terminal(const struct options *options, struct terminal *ret)
 {
@@ -31,7 +35,7 @@ static int picture(const struct options *options, watching_fn *draw, bool redraw
 	r = draw(options, &terminal, &text, &err);
 	if (r < 0) {
 		strbuf_reset(&text);
-		strbuf_addf(&text, "nrtd: error: %s\n", err.text);
+		strbuf_addf(&text, "%s: error: %s\n", options->program->name, err.text);
 	}
 	if (!redraw) {
 		strbuf_addch(&text, '\n');
@@ -71,7 +75,7 @@ static int watch_loop(const struct options *options, watching_fn *draw, const si
 	}
 }
 
-static int draw_once(const struct options *options, watching_fn *draw)
+static int draw_once(const struct options *options, watching_fn *draw, int failed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
 	struct terminal terminal;
@@ -82,7 +86,7 @@ static int draw_once(const struct options *options, watching_fn *draw)
 	r = draw(options, &terminal, &text, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
-		return option_set(options, OPT_NRT) ? EXIT_USAGE : EXIT_FAILURE;
+		return failed;
 	}
 	r = output_write(text.text, text.len);
 	if (r < 0)
@@ -119,7 +123,36 @@ static int draw_again(const struct options *options, watching_fn *draw)
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int watching(const struct options *options, watching_fn *draw)
+int watching(const struct options *options, watching_fn *draw, int failed)
 {
-	return option_set(options, OPT_WATCH) ? draw_again(options, draw) : draw_once(options, draw);
+	return option_set(options, OPT_WATCH) ? draw_again(options, draw) : draw_once(options, draw, failed);
+}
+
+int watching_check(const struct options *options, struct err *err)
+{
+	if (!option_set(options, OPT_WATCH))
+		return options_stdin_once(options, err);
+	if (strcmp(options->value[OPT_OUTPUT], "text") != 0)
+		return err_set(err, -EINVAL, "%s: only text can be watched", options->origin[OPT_WATCH]);
+	if (options_use_stdin(options))
+		return err_set(err, -EINVAL, "%s: standard input can be read only once, give it a file",
+			options->origin[OPT_WATCH]);
+	return 0;
+}
+
+int watching_draw(const struct options *options, const struct node_state *state, const struct notes *notes,
+	const struct terminal *terminal, struct strbuf *out, struct err *err)
+{
+	CLEANUP(show_view_release) struct show_view view;
+	const char *columns = options->value[OPT_WIDTH];
+	size_t width = columns ? strtoul(columns, NULL, 10) * SVG_PER_COLUMN : SHOW_SVG_WIDTH;
+	int r;
+
+	show_view_init(&view);
+	show_view(state, notes, &view);
+	if (!strcmp(options->value[OPT_OUTPUT], "svg"))
+		r = show_svg(&view, width, out);
+	else
+		r = show_text(&view, terminal->width, terminal->colour, terminal->utf8, out);
+	return r < 0 ? err_set(err, r, "cannot draw: %s", strerror(-r)) : 0;
 }

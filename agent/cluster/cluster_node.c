@@ -6,7 +6,6 @@
 
 #include "agent/base/timestamp.h"
 #include "agent/cluster/nrt_parse.h"
-#include "agent/cluster/object_input.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
@@ -225,20 +224,19 @@ static int read_node(enum object_kind kind, struct doc *object, void *data, stru
 	return reader->fn(&node, reader->data, err);
 }
 
-int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err)
+int cluster_nodes_each(const struct object_reader *reader, cluster_node_fn *fn, void *data, struct err *err)
 {
-	struct node_reader reader = {.fn = fn, .data = data};
-	int r = object_input_read(path, 1u << OBJECT_NRT, read_node, &reader, err);
+	struct node_reader nodes = {.fn = fn, .data = data};
+	int r = reader->read(reader->source, 1u << OBJECT_NRT, read_node, &nodes, err);
 
 	if (r < 0)
 		return r;
-	if (reader.n_read == 0 && reader.n_skipped > 0)
-		return err_set(err, -EINVAL, "%s: %s", strcmp(path, "-") ? path : "standard input",
-			reader.skipped[0].text);
-	for (size_t i = 0; i < reader.n_skipped && i < SKIPPED_NAMED; i++)
-		log_warning("skipped: %s", reader.skipped[i].text);
-	if (reader.n_skipped > SKIPPED_NAMED)
+	if (nodes.n_read == 0 && nodes.n_skipped > 0)
+		return err_set(err, -EINVAL, "%s: %s", reader->name, nodes.skipped[0].text);
+	for (size_t i = 0; i < nodes.n_skipped && i < SKIPPED_NAMED; i++)
+		log_warning("skipped: %s", nodes.skipped[i].text);
+	if (nodes.n_skipped > SKIPPED_NAMED)
 		log_warning(
-			"skipped: %zu other objects that cannot be read", reader.n_skipped - SKIPPED_NAMED);
+			"skipped: %zu other objects that cannot be read", nodes.n_skipped - SKIPPED_NAMED);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"
 #include "common/err.h"
 #include "common/node_state.h"
@@ -53,10 +54,9 @@ void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded
 /* Called with one node, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);
 
-/* Calls `fn` for each object of the file, directory or standard input ("-"), in order. Skips unreadable objects, with a
- * warning for each of the first three and one warning for all others. -EINVAL if every object was skipped; else as
- * object_input_read(). */
-int cluster_nodes_each(const char *path, cluster_node_fn *fn, void *data, struct err *err);
+/* Calls `fn` for each NodeResourceTopology object of the source, in order. Skips unreadable objects, with a warning for each of
+ * the first three and one warning for all others. -EINVAL if every object was skipped; else as the source. */
+int cluster_nodes_each(const struct object_reader *reader, cluster_node_fn *fn, void *data, struct err *err);
 
 /* ---- estimated states (zone_state.c) */
 

@@ -47,13 +47,20 @@ static int find_kind(const struct sink *sink, const char *name, size_t len)
 	return -1;
 }
 
+/* An object of a kind that the caller does not want. */
+static bool is_skipped(const struct sink *sink, const char *kind)
+{
+	return sink->kinds & OBJECT_SKIP_OTHERS && kind;
+}
+
 /* "List", or a list of an accepted kind such as NodeResourceTopologyList. */
 static bool is_list(const struct sink *sink, const char *kind)
 {
 	size_t len = strlen(kind);
 
 	return !strcmp(kind, "List") ||
-	       (len > 4 && !strcmp(kind + len - 4, "List") && find_kind(sink, kind, len - 4) >= 0);
+	       (len > 4 && !strcmp(kind + len - 4, "List") &&
+		       (find_kind(sink, kind, len - 4) >= 0 || is_skipped(sink, kind)));
 }
 
 static int reject_kind(const struct sink *sink, const char *kind, struct err *err)
@@ -80,9 +87,12 @@ static int read_item(struct sink *sink, const char *list_kind, struct doc *item,
 	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
 
 	if (kind && found < 0)
-		return err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
+		return is_skipped(sink, kind) ? 0
+					      : err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
 	if (!kind && len > 4)
 		found = find_kind(sink, list_kind, len - 4);
+	if (found < 0 && is_skipped(sink, len > 4 ? list_kind : NULL))
+		return 0;
 	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
 		found = __builtin_ctz(sink->kinds);
 	if (found < 0)
@@ -110,7 +120,7 @@ static int read_document(struct sink *sink, struct doc *object, struct err *err)
 	if (found >= 0)
 		return pass_object(sink, found, object, err);
 	if (!kind || !is_list(sink, kind))
-		return reject_kind(sink, kind, err);
+		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
 	items = list_items(object);
 	if (!items)
 		return err_set(err, -EINVAL, "a List without items");
@@ -128,10 +138,11 @@ static int read_part(
 	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
 
 	if (what == JSON_STREAM_ITEM)
-		return kind && !is_list(sink, kind) ? reject_kind(sink, kind, err)
-						    : read_item(sink, kind, part, err);
+		return kind && !is_list(sink, kind)
+			       ? (is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err))
+			       : read_item(sink, kind, part, err);
 	if (what == JSON_STREAM_LIST && (!kind || !is_list(sink, kind)))
-		return reject_kind(sink, kind, err);
+		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
 	return what == JSON_STREAM_LIST ? 0 : read_document(sink, part, err);
 }
 
@@ -198,18 +209,22 @@ static int read_text(int fd, struct sink *sink, struct err *err)
 					    : read_yaml(fd, chunk, n, sink, err);
 }
 
+static int read_fd(int fd, const char *path, struct sink *sink, struct err *err)
+{
+	size_t before = sink->n_objects;
+	int r = read_text(fd, sink, err);
+
+	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT &&
+		!(sink->kinds & OBJECT_SKIP_OTHERS))
+		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
+	return r < 0 ? err_wrap(err, r, "%s", strcmp(path, "-") ? path : "standard input") : 0;
+}
+
 static int read_file(const char *path, struct sink *sink, struct err *err)
 {
 	CLEANUP(closep) int fd = fs_open_argument(path, err);
-	size_t before = sink->n_objects;
-	int r;
 
-	if (fd < 0)
-		return fd;
-	r = read_text(fd, sink, err);
-	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT)
-		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
-	return r < 0 ? err_wrap(err, r, "%s", strcmp(path, "-") ? path : "standard input") : 0;
+	return fd < 0 ? fd : read_fd(fd, path, sink, err);
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -259,60 +274,9 @@ int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *dat
 	return directory ? read_directory(path, &sink, err) : read_file(path, &sink, err);
 }
 
-/* ---- the object of one node */
-
-#define NAMES_MAX 300 /* bytes of names in an error message */
-
-struct choice {
-	const char *name; /* NULL = any */
-	struct doc object;
-	size_t n_found;
-	struct strbuf names; /* of all nodes, up to NAMES_MAX */
-	size_t n_names;
-};
-
-static void choice_release(struct choice *c)
+int object_input_read_fd(int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
-	doc_release(&c->object);
-	strbuf_release(&c->names);
-}
+	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
 
-static int choose_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	struct choice *c = data;
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
-
-	(void)kind;
-	if (!name)
-		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
-	strbuf_addf(&c->names, "%s'%.60s'", c->n_names++ > 0 ? ", " : "", name);
-	if (c->name && strcmp(c->name, name) != 0)
-		return 0;
-	if (c->n_found++ == 0) {
-		c->object = *object;
-		*object = (struct doc)DOC_INIT;
-	}
-	return 0;
-}
-
-int object_input_choose(const char *path, const char *name, struct doc *ret, struct err *err)
-{
-	CLEANUP(choice_release) struct choice c = {.name = name, .names = STRBUF_INIT(NAMES_MAX)};
-	int r = object_input_read(path, 1u << OBJECT_NRT, choose_object, &c, err);
-	const char *source = strcmp(path, "-") != 0 ? path : "standard input", *more;
-
-	if (r < 0)
-		return r;
-	more = strbuf_error(&c.names) < 0 ? ", ..." : "";
-	if (c.n_found > 1 && name)
-		return err_set(err, -EINVAL, "%.100s: %zu objects of node '%.60s'", source, c.n_found, name);
-	if (c.n_found > 1)
-		return err_set(err, -EINVAL, "%.100s: %zu objects, choose one with --node-name: %s%s", source,
-			c.n_found, c.names.text, more);
-	if (c.n_found == 0)
-		return err_set(err, -EINVAL, "%.100s: no object of node '%.60s'; nodes with an object: %s%s",
-			source, name, c.names.text, more);
-	*ret = c.object;
-	c.object = (struct doc)DOC_INIT;
-	return 0;
+	return read_fd(fd, name, &sink, err);
 }

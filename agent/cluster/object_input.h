@@ -12,6 +12,17 @@ enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_KIN
 /* Called with one object, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int object_fn(enum object_kind kind, struct doc *object, void *data, struct err *err);
 
+/* A source of objects. */
+struct object_reader {
+	/* Calls `fn` for every object of the kinds (bit 1 << kind). 0; -errno with one line; what `fn` returned. */
+	int (*read)(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err);
+	void *source;
+	const char *name; /* for messages */
+};
+
+/* In `kinds`: skip objects of other kinds instead of rejecting them. */
+#define OBJECT_SKIP_OTHERS (1u << OBJECT_KIND_COUNT)
+
 #define OBJECT_INPUT_MAX 200000 /* objects; Kubernetes supports 5000 nodes and 150 000 pods */
 
 /*
@@ -22,8 +33,6 @@ typedef int object_fn(enum object_kind kind, struct doc *object, void *data, str
  */
 int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err);
 
-/*
- * The NodeResourceTopology of the node `name`, or the only one if `name` is NULL. 0; -EINVAL if there is none or more than one:
- * the text names the nodes; else as object_input_read(). `ret` is untouched on failure.
- */
-int object_input_choose(const char *path, const char *name, struct doc *ret, struct err *err);
+/* The same for an open file with this name, from its current position. */
+int object_input_read_fd(
+	int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err);

@@ -267,19 +267,20 @@ static void merge_events(struct pod_events *events)
 	events->n_items = n;
 }
 
-int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err)
+int pod_events_read(const struct object_reader *reader, const struct pod_status *pod, struct pod_events *ret,
+	struct err *err)
 {
-	struct event_reader reader = {.pod = pod};
-	int r = object_input_read(path, 1u << OBJECT_EVENT, add_event, &reader, err);
+	struct event_reader events = {.pod = pod};
+	int r = reader->read(reader->source, 1u << OBJECT_EVENT, add_event, &events, err);
 
 	if (r < 0) {
-		pod_events_release(&reader.events);
+		pod_events_release(&events.events);
 		return r;
 	}
-	sort_events(&reader.events, by_text);
-	merge_events(&reader.events);
-	sort_events(&reader.events, newest_first);
-	*ret = reader.events;
+	sort_events(&events.events, by_text);
+	merge_events(&events.events);
+	sort_events(&events.events, newest_first);
+	*ret = events.events;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"
 #include "common/err.h"
 #include "common/node_state.h"
@@ -63,10 +64,11 @@ struct pod_events {
 void pod_events_release(struct pod_events *e);
 
 /*
- * Reads the pod's events from a file, a directory or standard input ("-"). An event belongs to the pod if namespace and name
- * match, and the UIDs if both have one. Returns as object_input_read(). `ret` (zeroed) is untouched on failure.
+ * Reads the pod's events from the source. An event belongs to the pod if namespace and name
+ * match, and the UIDs if both have one. Returns as the source. `ret` (zeroed) is untouched on failure.
  */
-int pod_events_read(const char *path, const struct pod_status *pod, struct pod_events *ret, struct err *err);
+int pod_events_read(const struct object_reader *reader, const struct pod_status *pod, struct pod_events *ret,
+	struct err *err);
 
 /* ---- resources */
 

@@ -365,9 +365,9 @@ static void limit_rules(struct scheduling_constraints *sc)
 	sc->nodes_known = sc->n_nodes > 0;
 	sc->pods_known = sc->pods_known && sc->nodes_known;
 	if (!sc->nodes_known)
-		strv_push(&sc->not_looked_at, "labels, taints and cordons of the nodes (--nodes)");
+		strv_push(&sc->not_looked_at, "labels, taints and cordons of the nodes (no Node objects)");
 	else if (!sc->pods_known && !sc->bound)
-		strv_push(&sc->not_looked_at, "anti-affinity of other pods (--pods)");
+		strv_push(&sc->not_looked_at, "anti-affinity of other pods (no Pod objects)");
 	else if (!sc->bound && (!complete || sc->selects_by_namespaces))
 		strv_push(&sc->not_looked_at, "anti-affinity of some other pods");
 	for (size_t i = sc->rules.n_items; i-- > 0;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * cluster_fit: what `nrtd fit` says of one pod and many nodes. No I/O.
+ * cluster_fit: what `kubectl numa fit` reports about one pod and many nodes. No I/O.
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * fit_report: everything `nrtd fit` says about one pod and one node, as plain data. No I/O.
+ * fit_report: everything that `fit` reports about one pod and one node, as plain data. No I/O.
  */
 #include "agent/state/victims.h"
 #include "common/err.h"

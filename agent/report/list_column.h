@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The columns of `nrtd list`: their names and the order that each gives the rows.
+ * The columns of `kubectl numa top`: their names and the order that each gives the rows.
  */
 #include "agent/report/list_row.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The rows of `nrtd list` as a document, for programs.
+ * The rows of `kubectl numa top` as a document, for programs.
  */
 #include "agent/base/doc.h"
 #include "agent/report/list_row.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What one node of a cluster has free, as a row of `nrtd list`: plain data, small, of thousands of nodes.
+ * What one node of a cluster has free, as a row of `kubectl numa top`: plain data, small, of thousands of nodes.
  */
 #include <stdint.h>
 

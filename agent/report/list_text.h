@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The rows of `nrtd list` as a table for people: for a terminal, or plain for a pipe.
+ * The rows of `kubectl numa top` as a table for people: for a terminal, or plain for a pipe.
  */
 #include "agent/report/canvas.h"
 #include "agent/report/list_column.h"

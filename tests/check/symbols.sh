@@ -25,7 +25,7 @@ while read -r source; do
 	nm -g "$B/${source%.c}.o" | awk -v module="${source%.c}" 'NF == 3 {print "has", module, $3} NF == 2 && $1 == "U" {print "wants", module, $2}'
 done <"$work/sources" >"$work/symbols"
 
-for program in nrtd nrtd-extender; do
+for program in nrtd nrtd-extender kubectl-numa; do
 	[ ! -e "$B/$program" ] || nm --defined-only "$B/$program"
 done | awk '{print $NF}' | sort -u >"$work/linked"
 awk '$1 == "has" {print $3, $2}' "$work/symbols" | sort | join -v 1 - "$work/linked" >"$work/dropped"

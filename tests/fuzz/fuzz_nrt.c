@@ -17,6 +17,7 @@
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "tests/lib/file_reader.h"
 
 #define OUTPUT_MAX ((size_t)256 << 20)
 
@@ -165,8 +166,9 @@ static size_t count_lines(const struct strbuf *text)
 }
 
 /* Every node has its row and line, those that the kubelet admits are first, and all texts can be made. */
-static void score(const char *path, const struct pod_template *pod, int strategy)
+static void score(char *path, const struct pod_template *pod, int strategy)
 {
+	const struct object_reader reader = file_reader(path);
 	CLEANUP(score_report_release) struct score_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf table = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(OUTPUT_MAX);
@@ -176,7 +178,7 @@ static void score(const char *path, const struct pod_template *pod, int strategy
 	int r;
 
 	score_report_init(&report, pod, &how);
-	r = cluster_nodes_each(path, add_node, &report, &err);
+	r = cluster_nodes_each(&reader, add_node, &report, &err);
 	if (r == 0)
 		score_report_rank(&report);
 	if (r < 0) {
@@ -199,6 +201,20 @@ static void score(const char *path, const struct pod_template *pod, int strategy
 
 /* ---- show */
 
+/* The first object. */
+static int take_first(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct doc *first = data;
+
+	(void)kind;
+	(void)err;
+	if (first->kind == DOC_NULL) {
+		*first = *object;
+		*object = (struct doc)DOC_INIT;
+	}
+	return 0;
+}
+
 static void show(const char *path, uint8_t how)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -206,7 +222,7 @@ static void show(const char *path, uint8_t how)
 	CLEANUP(show_view_release) struct show_view view;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(OUTPUT_MAX);
 	struct err err = {""};
-	int r = object_input_choose(path, NULL, &object, &err);
+	int r = object_input_read(path, 1u << OBJECT_NRT, take_first, &object, &err);
 
 	observation_init(&o);
 	show_view_init(&view);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* A few rows of `nrtd list`, for the tests of what is made of them. */
+/* A few rows of `kubectl numa top`, for the tests of what is made of them. */
 #include "agent/report/list_row.h"
 
 #define TEST_LIST_ROWS 5

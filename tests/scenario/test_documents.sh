@@ -6,6 +6,7 @@
 set -u
 export LC_ALL=C
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 . tests/lib/scenario.sh
 same() { # NAME GOT WANT
 	if diff -u "$3" "$2" >"$dir/diff" 2>&1; then ok "$1"; else not_ok "$1" "$dir/diff"; fi
@@ -48,6 +49,7 @@ for example in "$dir"/example.*; do
 	examples=$((examples + 1))
 	# shellcheck disable=SC2086 # words
 	case $command in
+	build/kubectl-numa\ *) "$numa" ${command#* } >"$dir/all" 2>"$dir/err" ;;
 	build/nrtd\ *) "$nrtd" ${command#* } >"$dir/all" 2>"$dir/err" ;;
 	*) "$nrtd" ${command#* } --sysroot "$node" >"$dir/all" 2>"$dir/err" ;;
 	esac

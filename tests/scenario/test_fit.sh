@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nrtd fit` as a user runs it: the manual's examples on the machine they speak of, settings from the kubelet's files
-# and from flags, bad input with one line and exit status 2. B names the build folder.
+# `nrtd fit`: the manual's examples on their machine, settings from the kubelet's files and from flags, bad input with one line and exit
+# status 2; and `kubectl numa fit --from` on the object of the same machine. B names the build folder.
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
 
@@ -125,7 +126,7 @@ if grep -q 'name: \(hugepages\|memory$\)' "$dir/w11.yaml"; then not_ok "they are
 for pages in 4 9; do
 	[ $pages -eq 4 ] && status=0 || status=3
 	fit "hugepages that the zones leave out, $pages" "$status" "${pages}Gi hugepages-1Gi" --hugepages-1Gi $pages --exclude-resources 'hugepages-*'
-	"$nrtd" fit --nrt "$dir/w11.yaml" --node-name w11 --hugepages-1Gi $pages >"$dir/out" 2>"$dir/err"
+	"$numa" fit w11 --from "$dir/w11.yaml" --hugepages-1Gi $pages >"$dir/out" 2>"$dir/err"
 	if [ $? -eq "$status" ]; then ok "the same of the object"; else not_ok "the same of the object" "$dir/out"; fi
 done
 fit "memory that the zones leave out" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none --exclude-resources memory
@@ -142,9 +143,9 @@ cat >"$dir/claims.yaml" <<'EOF'
   {name: b, resources: {limits: {cpu: 1}}}]}}
 EOF
 fit "claims" 0 "not looked at: its resourceClaims; the answer is without what they ask for" -f "$dir/claims.yaml"
-"$nrtd" fit --nrt "$dir/w11.yaml" -f "$dir/claims.yaml" >"$dir/out" 2>"$dir/err"
+"$numa" fit --from "$dir/w11.yaml" -f "$dir/claims.yaml" >"$dir/out" 2>"$dir/err"
 check "claims, of a cluster" grep -q "^not looked at: its resourceClaims" "$dir/out"
-"$nrtd" fit --nrt "$dir/w11.yaml" -f "$dir/claims.yaml" -o json >"$dir/out" 2>"$dir/err"
+"$numa" fit --from "$dir/w11.yaml" -f "$dir/claims.yaml" -o json >"$dir/out" 2>"$dir/err"
 check "and in the document" grep -q '"unchecked": \["resourceClaims"\]' "$dir/out"
 fit "which container is not Guaranteed" 0 "not Guaranteed, because container 'b' has no equal request and limit of memory" \
 	-f "$dir/claims.yaml"
@@ -229,7 +230,6 @@ bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
 bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
 bad "which of several" "--filename: 2 pod templates, choose one with --pod: 'web', 'worker'" -f "$dir/pods.yaml"
 bad "empty, and pods" "--assume-empty and --pods exclude each other" --cpus 2 --assume-empty --pods "$dir/class.yaml"
-bad "empty, and a cluster" "--assume-empty and --nrt exclude each other" --cpus 2 --assume-empty --nrt "$dir/pods.yaml"
 bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2
 bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
 bad "half a page" "--hugepages-1Gi: '512Mi' is not a whole number of pages" --hugepages-1Gi 512Mi
@@ -246,7 +246,7 @@ cluster() { # NAME STATUS WANT FLAG...
 	status=$2
 	want=$3
 	shift 3
-	"$nrtd" fit "$@" >"$dir/out" 2>"$dir/err" <"$dir/w10.yaml"
+	"$numa" fit "$@" >"$dir/out" 2>"$dir/err" <"$dir/w10.yaml"
 	got=$?
 	cat "$dir/out" "$dir/err" >"$dir/all"
 	if [ "$got" -eq "$status" ] && grep -qF -- "$want" "$dir/all"; then
@@ -256,65 +256,57 @@ cluster() { # NAME STATUS WANT FLAG...
 		not_ok "cluster: $name" "$dir/all"
 	fi
 }
-cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --nrt "$dir/w10.yaml" --cpus 6
-cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --nrt - --cpus 6
-cluster "it does not" 3 "TopologyAffinityError  0" --nrt "$dir/w10.yaml" --cpus 8
-cluster "who would have to go" 3 "    UID #" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 --what-frees
-cluster "by name" 3 "    default/a, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --nodes "$dir/held.yaml" --cpus 11 \
-	--what-frees
+cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --cpus 6
+cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --from - --cpus 6
+cluster "it does not" 3 "TopologyAffinityError  0" --from "$dir/w10.yaml" --cpus 8
+cluster "who would have to go" 3 "    UID #" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees
+cluster "by name" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees
 # 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
-cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" --nrt "$dir/w10.yaml" \
-	--node-name w10 --nodes "$dir/held.yaml" --cpus 19 --policy none --what-frees
-cluster "pods of the shared pool are not to move" 3 \
-	"no pods to move: without all 2 that hold some of it the node is too small" --nrt "$dir/w10.yaml" \
-	--node-name w10 --nodes "$dir/held.yaml" --cpus 29 --policy none --what-frees
-cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --nodes "$dir/held.yaml" \
-	--cpus 11 --what-frees --below-priority 100
-cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" --nrt "$dir/w10.yaml" --node-name w10 --pods "$dir/pods-only.yaml" \
-	--cpus 11 --what-frees --below-priority 100
-cluster "an object has no priorities" 3 "  2 pods stay: of unknown priority" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 \
-	--what-frees --below-priority 100
+cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --what-frees
+cluster "pods of the shared pool are not to move" 3 "no pods to move: without all 2 that hold some of it the node is too small" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
+cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees --below-priority 100
+cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 11 --what-frees --below-priority 100
+cluster "an object has no priorities" 3 "  2 pods stay: of unknown priority" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
 # as if somebody were gone
-cluster "without one pod" 0 "fits 1 of 1 node, 1 copy" --nrt "$dir/w10.yaml" --cpus 11 --without-pod $a
-cluster "by the hash that it is listed by" 0 "request    0 preferred         1-11" --nrt "$dir/w10.yaml" --node-name w10 --cpus 11 \
-	--without-pod "$("$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus 25 --without-pod $a --what-frees | sed -n 's/^ *UID \(#[^,]*\),.*/\1/p')"
-cluster "by a name that the Pods know" 0 "request    0 preferred         1-11" --nrt "$dir/w10.yaml" --node-name w10 \
-	--nodes "$dir/held.yaml" --cpus 11 --without-pod default/b
-cluster "and what it asks of the shared pool" 0 "fits 1 of 1 node" --nrt "$dir/w10.yaml" --nodes "$dir/held.yaml" --cpus 19 \
-	--policy none --without-pod default/a
-cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --nrt "$dir/w10.yaml" --nodes "$dir/held.yaml" --cpus 10 \
-	--policy none --without-pod default/shared
-cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --nrt "$dir/w10.yaml" \
-	--cpus 11 --without-pod default/web
-cluster "what would" 3 "7 CPUs instead of 8" --nrt "$dir/w10.yaml" --cpus 8
-cluster "what if" 0 "admit" --nrt "$dir/w10.yaml" --cpus 8 --policy best-effort
-cluster "enough" 0 "2 replicas: enough" --nrt "$dir/w10.yaml" --cpus 6 --replicas 2
-cluster "not enough" 3 "3 replicas: not enough, there is room for 2" --nrt "$dir/w10.yaml" --cpus 6 --replicas 3
-cluster "names" 0 "node/w10" --nrt "$dir/w10.yaml" --cpus 6 -o name
-cluster "wide" 0 "restricted  container" --nrt "$dir/w10.yaml" --cpus 6 -o wide
+cluster "without one pod" 0 "fits 1 of 1 node, 1 copy" --from "$dir/w10.yaml" --cpus 11 --without-pod $a
+cluster "by the hash that it is listed by" 0 "request    0 preferred         1-11" w10 --from "$dir/w10.yaml" --cpus 11 --without-pod "$("$numa" fit w10 --from "$dir/w10.yaml" --cpus 25 --without-pod $a --what-frees | sed -n 's/^ *UID \(#[^,]*\),.*/\1/p')"
+cluster "by a name that the Pods know" 0 "request    0 preferred         1-11" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --without-pod default/b
+cluster "and what it asks of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --without-pod default/a
+cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 10 --policy none --without-pod default/shared
+cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --from "$dir/w10.yaml" --cpus 11 --without-pod default/web
+cluster "what would" 3 "7 CPUs instead of 8" --from "$dir/w10.yaml" --cpus 8
+cluster "what if" 0 "admit" --from "$dir/w10.yaml" --cpus 8 --policy best-effort
+cluster "enough" 0 "2 replicas: enough" --from "$dir/w10.yaml" --cpus 6 --replicas 2
+cluster "not enough" 3 "3 replicas: not enough, there is room for 2" --from "$dir/w10.yaml" --cpus 6 --replicas 3
+cluster "what frees is of one node" 2 "--what-frees is for one node: name it" --from "$dir/w10.yaml" --cpus 11 --what-frees
+cluster "a priority for nothing" 2 "--below-priority goes with --what-frees" w10 --from "$dir/w10.yaml" --cpus 6 --below-priority 5
+cluster "names" 0 "node/w10" --from "$dir/w10.yaml" --cpus 6 -o name
+cluster "wide" 0 "restricted  container" --from "$dir/w10.yaml" --cpus 6 -o wide
 "$nrtd" dump --sysroot "$bare" --node-name bare 2>/dev/null >"$dir/bare.yaml"
-cluster "an answer that is not known rests on nothing" 1 "unknown  unknown  unknown  nrtd" --nrt "$dir/bare.yaml" --cpus 6 -o wide
-cluster "of one node too" 1 "basis        unknown" --nrt "$dir/bare.yaml" --node-name bare --cpus 6
-cluster "JSON" 0 '"copies": 2,' --nrt "$dir/w10.yaml" --cpus 6 -o json
-cluster "YAML" 0 'fits: 1' --nrt "$dir/w10.yaml" --cpus 6 -o yaml
-cluster "no headings" 0 w10 --nrt "$dir/w10.yaml" --cpus 6 --no-headers
+cluster "an answer that is not known rests on nothing" 1 "unknown  unknown  unknown  nrtd" --from "$dir/bare.yaml" --cpus 6 -o wide
+cluster "of one node too" 1 "basis        unknown" bare --from "$dir/bare.yaml" --cpus 6
+cluster "JSON" 0 '"copies": 2,' --from "$dir/w10.yaml" --cpus 6 -o json
+cluster "YAML" 0 'fits: 1' --from "$dir/w10.yaml" --cpus 6 -o yaml
+cluster "no headings" 0 w10 --from "$dir/w10.yaml" --cpus 6 --no-headers
 [ "$(wc -l <"$dir/out")" -eq 1 ] || not_ok "and no totals" "$dir/out"
-cluster "another node" 2 "w10.yaml: no object of node 'w1'" --nrt "$dir/w10.yaml" --cpus 6 --node-name w1
-cluster "pods without nodes" 2 "what the nodes have is not known without --nodes" \
-	--nrt "$dir/w10.yaml" --cpus 6 --pods tests/fixtures/examples/kep-pod.yaml
-cluster "an object and a machine" 2 "--nrt and --sysroot exclude each other" --nrt "$dir/w10.yaml" --sysroot / --cpus 6
-cluster "one standard input" 2 "cannot both be standard input" --nrt - --nodes - --cpus 6
+cluster "another node" 2 "w10.yaml: no object of node 'w1'" w1 --from "$dir/w10.yaml" --cpus 6
+cluster "Pods without Nodes: what they request is not counted" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 6
+cluster "a machine" 2 "unknown flag '--sysroot'" --from "$dir/w10.yaml" --sysroot / --cpus 6
+cluster "an empty machine" 2 "unknown flag '--assume-empty'" --from "$dir/w10.yaml" --assume-empty --cpus 6
+cluster "one standard input" 2 "cannot both be standard input" --from - --from - --cpus 6
+cluster "one standard input for the pod too" 2 "cannot both be standard input" --from - -f -
 bad "a priority for nothing" "--below-priority goes with --what-frees" --cpus 6 --below-priority 5
 bad "no priority" "--below-priority: 'high' is not a whole number from -2147483648 to 2147483647" --cpus 6 --below-priority high
 bad "another node's Node" "--nodes: no Node 'w11', which is this machine's name (--node-name)" --cpus 6 --node-name w11 \
 	--nodes "$dir/held.yaml"
 bad "Pods for nothing" "--pods: what the nodes have is not known without --nodes" --cpus 6 --node-name w10 --pods "$dir/class.yaml"
-cluster "a flag for a cluster" 2 "--replicas goes with --nrt" --sysroot "$node" --cpus 6 --replicas 2
+bad "a cluster's table" "--output: 'wide' is not one of text|json|yaml" --cpus 6 -o wide
+for flag in --replicas --nrt; do bad "a cluster's $flag" "unknown flag '$flag'" --cpus 6 $flag 2; done
 cat >"$dir/pods.json" <<'EOF'
 {"kind":"List","items":[{"kind":"Node","metadata":{"name":"w10"},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}},
 {"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w10","containers":[{"name":"c","resources":{"requests":{"cpu":"26"}}}]}}]}
 EOF
-cluster "what other pods ask for" 3 "OutOfcpu" --nrt "$dir/w10.yaml" --nodes "$dir/pods.json" --cpus 6
+cluster "what other pods ask for" 3 "OutOfcpu" --from "$dir/w10.yaml" --from "$dir/pods.json" --cpus 6
 # --- what schedulers look at, and what the object in the file asks for
 "$nrtd" dump --sysroot "$node" --node-name w11 2>/dev/null >"$dir/w11.yaml"
 "$nrtd" dump --sysroot "$node" --node-name w12 2>/dev/null >"$dir/w12.yaml"
@@ -330,12 +322,12 @@ node_object() { # NAME LABELS SPEC
 { node_object w10 'zone: a, disk: ssd' ''; node_object w11 'zone: a, disk: ssd' ''; node_object w12 'zone: b, disk: hdd' ''; } >"$dir/nodes.yaml"
 printf -- '---\n{kind: Pod, metadata: {name: other}, spec: {nodeName: w12, containers: [{name: c}]}}' >"$dir/other.yaml"
 sed 's/name: other}/name: web, labels: {app: web}}/' "$dir/other.yaml" >"$dir/web.yaml"
+pods=$dir/other.yaml nodes=$dir/nodes.yaml
 many() { # NAME STATUS WANT REPLICAS SPEC FLAG...
 	name=$1 status=$2 want=$3
 	deployment "$4" "$5"
 	shift 5
-	cluster "$name" "$status" "$want" --nrt "$dir/three.yaml" -f "$dir/deployment.yaml" --pods "$dir/other.yaml" \
-		--nodes "$dir/nodes.yaml" "$@"
+	cluster "$name" "$status" "$want" --from "$dir/three.yaml" -f "$dir/deployment.yaml" --from "$pods" --from "$nodes" "$@"
 }
 many "the file's replicas" 0 "6 replicas: enough" 6 ""
 many "are too many" 3 "7 replicas: not enough, there is room for 6" 7 ""
@@ -348,7 +340,9 @@ many "one a node" 3 "4 replicas: not enough, there is room for 3" 4 "affinity: {
 many "one a zone" 3 "3 replicas: not enough, there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
 many "all in one zone" 3 "5 replicas: not enough, there is room for 4" 5 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
 many "spread" 3 "6 replicas: not enough, there is room for 5" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
-many "where a spread copy goes" 0 "node/w12" 4 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]," -o name --pods "$dir/web.yaml"
+pods=$dir/web.yaml
+many "where a spread copy goes" 0 "node/w12" 4 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]," -o name
+pods=$dir/other.yaml
 many "host ports" 3 "there is room for 3" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
 many "what is not looked at" 0 "not looked at, and schedulers do: volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
 many "the user's node" 3 "there is room for 2" 3 "nodeName: w11,"
@@ -360,27 +354,27 @@ many "taints, cordons, and no Node" 3 "fits 0 of 3 nodes, 0 copies" 1 ""
 for reason in "taint gpu:NoSchedule is not tolerated" "cordoned" "there is no such Node"; do
 	if grep -qF "$reason" "$dir/out"; then ok "it says $reason"; else not_ok "it says $reason" "$dir/out"; fi
 done
-many "one node, with its Node" 3 "  taint gpu:NoSchedule is not tolerated (Unschedulable)" 1 "" --node-name w10
-many "one node, as JSON" 3 '"rejection": "Unschedulable"' 1 "" --node-name w10 -o json
-many "replicas are of many" 2 "--replicas is for several nodes: leave out --node-name" 1 "" --node-name w10 --replicas 2
+many "one node, with its Node" 3 "  taint gpu:NoSchedule is not tolerated (Unschedulable)" 1 "" w10
+many "one node, as JSON" 3 '"rejection": "Unschedulable"' 1 "" w10 -o json
+many "two nodes by name" 3 "fits 0 of 2 nodes" 1 "" w10 node/w12
+many "replicas are of many" 2 "--replicas is for several nodes: name none, or more than one" 1 "" w10 --replicas 2
 many "a taint that is tolerated" 0 "fits 1 of 3 nodes, 2 copies" 2 "tolerations: [{key: gpu, operator: Exists}],"
-many "a node that is not ready" 3 "not ready" 1 "tolerations: [{key: gpu, operator: Exists}]," --nodes "$dir/not-ready.yaml"
+nodes=$dir/not-ready.yaml
+many "a node that is not ready" 3 "not ready" 1 "tolerations: [{key: gpu, operator: Exists}],"
 sed -e 's/nrtd.dev\/node-state/example.com\/other/' -e 's/^attributes:/&\n- {name: nrtd.dev\/node-state, value: "1 nonsense"}/' \
 	"$dir/w10.yaml" >"$dir/damaged.yaml"
-cluster "a damaged node state" 0 "node 'w10': damaged node state" --nrt "$dir/damaged.yaml" --cpus 6
-cluster "is an estimate" 0 "~admit" --nrt "$dir/damaged.yaml" --cpus 6
-cluster "and does not say who is who" 2 "--without-pod: the object of node 'w10' does not say who holds what" \
-	--nrt "$dir/damaged.yaml" --node-name w10 --cpus 6 --without-pod $a
-cluster "what it holds is held" 0 "node 'w10': its object does not say who holds what; that counts as held" \
-	--nrt "$dir/damaged.yaml" --nodes "$dir/held.yaml" --cpus 6 --without-pod $a
+cluster "a damaged node state" 0 "node 'w10': damaged node state" --from "$dir/damaged.yaml" --cpus 6
+cluster "is an estimate" 0 "~admit" --from "$dir/damaged.yaml" --cpus 6
+cluster "and does not say who is who" 2 "--without-pod: the object of node 'w10' does not say who holds what" w10 --from "$dir/damaged.yaml" --cpus 6 --without-pod $a
+cluster "what it holds is held" 0 "node 'w10': its object does not say who holds what; that counts as held" --from "$dir/damaged.yaml" --from "$dir/held.yaml" --cpus 6 --without-pod $a
 # The node itself, and its object.
 if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
 	for cpus in 1 6 7 8 13 500; do
 		"$nrtd" fit --sysroot "$node" --cpus $cpus >"$dir/want" 2>/dev/null
-		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
+		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: $cpus CPUs as on the node"; else not_ok "cluster: $cpus CPUs as on the node" "$dir/diff"; fi
 		"$nrtd" fit --sysroot "$node" --cpus $cpus --without-pod $b >"$dir/want" 2>/dev/null
-		"$nrtd" fit --nrt "$dir/w10.yaml" --node-name w10 --cpus $cpus --without-pod $b 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
+		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus --without-pod $b 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: without a pod too"; else not_ok "cluster: without a pod, $cpus CPUs" "$dir/diff"; fi
 	done
 fi

@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Names from outside that would steer a terminal, begin a line of their own or bring a script into a picture: through
-# NodeResourceTopology objects, pods, the kubelet's files and the command line, to every command and every output of it.
+# NodeResourceTopology objects, pods, the kubelet's files and the command line, to every command of nrtd and kubectl-numa and every output.
 # B names the build folder.
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 export LC_ALL=C
-unset COLUMNS NO_COLOR
+unset COLUMNS NO_COLOR KUBECONFIG
+export HOME="$dir"
 
-# As JSON and double-quoted YAML have it: a title and a colour of 7 bits, one of 8 bits, DEL, a line, a script.
+# As JSON and double-quoted YAML have it, and as bytes: a title and a colour of 7 bits, one of 8 bits, DEL, a line, a script.
 evil='e\u001b]0;owned\u0007\u001b[31m\u009b31m\u007f\r\nFORGED <script>alert(1)</script>&\"q\u00e9'
-# The same as bytes; and what is no UTF-8: a lone byte, an overlong ESC, half a surrogate, a cut sequence.
+evil_bytes=$(printf 'e\033]0;owned\007\033[31m\302\23331m\177\r\nFORGED <script>alert(1)</script>&"q\303\251')
+# Control characters as they are; and what is no UTF-8: a lone byte, an overlong ESC, half a surrogate, a cut sequence.
 raw=$(printf 'e\033]0;owned\007\033[31m\302\23331m\177<script>&q')
 broken=$(printf 'b\377\300\233\355\240\200\342\202')
 
@@ -21,11 +24,13 @@ broken=$(printf 'b\377\300\233\355\240\200\342\202')
 tame() {
 	! grep -qaP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|^\W*FORGED' "$1" && iconv -f UTF-8 -t UTF-8 "$1" >/dev/null
 }
-# run NAME ARGUMENT...: whatever the command answers, both outputs are tame; its status is in $status
-run() {
-	local name=$1
-	shift
-	timeout 20 "$nrtd" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+# run NAME ARGUMENT..., numa NAME ARGUMENT...: whatever nrtd or kubectl-numa answers, both outputs are tame; its status is in $status
+run() { try "$nrtd" "$@"; }
+numa() { try "$numa" "$@"; }
+try() {
+	local program=$1 name=$2
+	shift 2
+	timeout 20 "$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	status=$?
 	if [ $status -ge 124 ]; then
 		echo "not ok $name: status $status"
@@ -98,25 +103,35 @@ printf '{"apiVersion":"v1","kind":"List","items":[%s,%s]}' "$(pod "$evil")" "$(p
 for nrt in nrt quantity raw broken kind list; do
 	for pod in pod pod-raw pod-broken pod-quantity pod-kind pods; do
 		for output in text json; do
-			run "score of $nrt for $pod as $output" score --nrt "$dir/$nrt.json" -f "$dir/$pod.json" -o $output
+			numa "score of $nrt for $pod as $output" score --from "$dir/$nrt.json" -f "$dir/$pod.json" -o $output
 		done
 	done
+	for pod in pod pod-raw pod-broken pod-quantity pod-kind; do
+		for output in text wide json name; do
+			numa "fit of $nrt for $pod as $output" fit --from "$dir/$nrt.json" -f "$dir/$pod.json" -o $output
+		done
+		numa "fit of a node of $nrt for $pod" fit "$evil_bytes" --from "$dir/$nrt.json" -f "$dir/$pod.json"
+	done
 	for output in table wide json yaml; do
-		run "list of $nrt as $output" list --nrt "$dir/$nrt.json" -o $output
+		numa "top of $nrt as $output" top --from "$dir/$nrt.json" -o $output
 	done
 	for pod in pod pod-raw pod-broken pod-quantity; do
-		run "list of $nrt for $pod" list --nrt "$dir/$nrt.json" -f "$dir/$pod.json"
+		numa "top of $nrt for $pod" top --from "$dir/$nrt.json" -f "$dir/$pod.json"
 	done
 	for output in text svg; do
-		run "show of $nrt as $output" show --nrt "$dir/$nrt.json" -o $output
+		numa "show of $nrt as $output" show --from "$dir/$nrt.json" -o $output
 	done
-	run "show of a node of $nrt" show --nrt "$dir/$nrt.json" --node-name "$raw"
+	numa "show of a node of $nrt" show --from "$dir/$nrt.json" "$raw"
 done
-run "score, to see its names" score --nrt "$dir/nrt.json" -f "$dir/pod.json"
+numa "score, to see its names" score --from "$dir/nrt.json" -f "$dir/pod.json"
 said "score names the node" 'e?]0;owned?'
-run "list, to see its names" list --nrt "$dir/nrt.json"
-said "list names the node" 'e?]0;owned?'
-run "a picture" show --nrt "$dir/nrt.json" -o svg
+numa "fit, to see its names" fit --from "$dir/nrt.json" -f "$dir/pod.json"
+said "fit names the node" 'e?]0;owned?'
+numa "fit of the node, to see its names" fit "$evil_bytes" --from "$dir/nrt.json" -f "$dir/pod.json"
+said "fit names the device" 'e?]0;owned?'
+numa "top, to see its names" top --from "$dir/nrt.json"
+said "top names the node" 'e?]0;owned?'
+numa "a picture" show --from "$dir/nrt.json" -o svg
 picture "a picture has no script"
 said "the picture has its names" '&lt;script&gt;'
 
@@ -127,6 +142,8 @@ fate() { # fate NAME STATUS: a pod of everything that is printed
 }
 for kind in evil raw broken; do
 	name=${!kind}
+	word=$name
+	[ $kind != evil ] || word=$evil_bytes
 	printf '{"kind":"List","items":[{"kind":"Event","involvedObject":{"kind":"Pod","namespace":"%s","name":"%s"},"type":"%s","reason":"%s","message":"%s","source":{"component":"%s"},"lastTimestamp":"%s"}]}' \
 		"$name" "$name" "$name" "$name" "$name" "$name" "$name" >"$dir/events.json"
 	printf '{"kind":"Node","metadata":{"name":"%s","labels":{"a":"%s"}},"spec":{"taints":[{"key":"%s","value":"%s","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"1","%s/dev":"1"}}}' \
@@ -137,16 +154,16 @@ for kind in evil raw broken; do
 		fate "$name" "\"phase\":\"$phase\"" >"$dir/fate.json"
 		for nodes in tainted small nrt; do
 			for output in text json yaml; do
-				run "why of $kind that is $phase, nodes $nodes, as $output" why --nrt "$dir/nrt.json" -f "$dir/fate.json" \
-					--nodes "$dir/$nodes.json" --events "$dir/events.json" -o $output
+				numa "why of $kind that is $phase, nodes $nodes, as $output" why "$word" --from "$dir/nrt.json" --from "$dir/fate.json" \
+					--from "$dir/$nodes.json" --from "$dir/events.json" -o $output
 			done
 		done
-		[ "$phase" != Pending ] || [ $kind != evil ] || run "why, to see its names" why --nrt "$dir/nrt.json" -f "$dir/fate.json" \
-			--nodes "$dir/tainted.json" --events "$dir/events.json"
+		[ "$phase" != Pending ] || [ $kind != evil ] || numa "why, to see its names" why "$word" --from "$dir/nrt.json" \
+			--from "$dir/fate.json" --from "$dir/tainted.json" --from "$dir/events.json"
 		[ "$phase" != Pending ] || [ $kind != evil ] || said "why quotes the event" 'e?]0;owned?'
 	done
-	run "why of files that are not there" why --nrt "$name" -f "$name"
-	run "why of a List" why --nrt "$dir/list.json" -f "$dir/pods.json" --node-name "$name"
+	numa "why of files that are not there" why "$name" --from "$name"
+	numa "why of a List" why "$word" "$name" --from "$dir/list.json" --from "$dir/pods.json"
 done
 
 # --- the kubelet's files
@@ -194,18 +211,30 @@ printf 'apiVersion: v1\nkind: Config\ncurrent-context: "%s"\ncontexts:\n- name: 
 	"$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" "$evil" >"$dir/kubeconfig"
 for name in "$raw" "$broken"; do
 	run "an unknown command" "$name"
-	for command in run dump show fit score list why check diff completion; do
+	numa "an unknown command of kubectl-numa" "$name"
+	for command in run dump show fit check diff completion; do
 		run "$command with an unknown flag" $command "--$name"
 		run "$command with an argument" $command "$name"
 	done
+	for command in top fit score why show completion; do
+		numa "kubectl-numa $command with an unknown flag" $command "--$name"
+		numa "kubectl-numa $command with an argument" $command "$name"
+		[ $command != completion ] || continue
+		numa "kubectl-numa $command with a server" $command --server "$name" "$name"
+		numa "kubectl-numa $command with a path in the server's URL" $command --server "http://127.0.0.1:1/$name" "$name"
+		numa "kubectl-numa $command with a context" $command "$name" --kubeconfig "$dir/kubeconfig" --context "$name"
+		numa "kubectl-numa $command with credentials" $command "$name" --kubeconfig "$dir/kubeconfig"
+	done
+	numa "fit with a selector" fit --cpus 1 --server http://127.0.0.1:1 -l "$name"
+	numa "why with a namespace" why p --server http://127.0.0.1:1 -n "$name"
 	for flag in --sysroot --machine --kubelet-config --node-name --state-files; do
 		for command in dump check fit show; do
 			run "$command with $flag" $command "$flag" "$name"
 		done
 	done
-	run "score of a file that is not there" score --nrt "$name" -f "$name"
-	run "list of a file that is not there" list --nrt "$name"
-	run "list by an unknown column" list --nrt "$dir/nrt.json" --sort-by "$name"
+	numa "score of a file that is not there" score --from "$name" -f "$name"
+	numa "top of a file that is not there" top --from "$name"
+	numa "top by an unknown column" top --from "$dir/nrt.json" --sort-by "$name"
 	run "fit of a file that is not there" fit -f "$name"
 	run "fit with resources" fit --cpus 1 --device "$name/dev=1"
 	run "show of a width" show --width "$name"

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nrtd score` as a user runs it: the documents' examples with the documents' numbers, every way to give it nodes,
+# `kubectl numa score --from`: the documents' examples with the documents' numbers, every way to give it nodes,
 # bad input, and a cluster of 5000 nodes. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 examples=tests/fixtures/examples
 . tests/lib/scenario.sh
-score() { "$nrtd" score "$@" >"$dir/out" 2>"$dir/err"; }
+score() { "$numa" score "$@" >"$dir/out" 2>"$dir/err"; }
 
 # The table's column of a node: cell NODE COLUMN
 cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }
@@ -15,7 +16,7 @@ is() { [ "$(cell "$1" "$2")" = "$3" ]; }
 first_is() { [ "$(awk 'NR == 2 {print $1}' "$dir/out")" = "$1" ]; }
 
 # --- KEP 454: 94 to 82, and the node that wins comes first
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
 check "KEP example, node 1" is node-1 6 82
 check "KEP example, node 2" is node-2 6 94
 check "KEP example, the winner" first_is node-2
@@ -23,76 +24,80 @@ check "KEP example, the winner" first_is node-2
 # --- Volcano's table: 9 best-effort -> node 1; 11 restricted -> none; 17 restricted -> node 3; 17 single -> none
 admitted() { awk 'NR > 1 && $6 != "-" {print $1}' "$dir/out" | tr '\n' ' '; }
 only() { [ "$(admitted)" = "$1" ]; }
-score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-9-best-effort.yaml --strategy Volcano
+score --from $examples/volcano-nodes.yaml -f $examples/volcano-9-best-effort.yaml --strategy Volcano
 check "Volcano, 9 CPUs best-effort" only "node-1 "
-score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-11-restricted.yaml --strategy Volcano
+score --from $examples/volcano-nodes.yaml -f $examples/volcano-11-restricted.yaml --strategy Volcano
 check "Volcano, 11 CPUs restricted" only ""
-score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-17-restricted.yaml --strategy Volcano
+score --from $examples/volcano-nodes.yaml -f $examples/volcano-17-restricted.yaml --strategy Volcano
 check "Volcano, 17 CPUs restricted" only "node-3 "
-score --nrt $examples/volcano-nodes.yaml -f $examples/volcano-17-single-numa-node.yaml --strategy Volcano
+score --from $examples/volcano-nodes.yaml -f $examples/volcano-17-single-numa-node.yaml --strategy Volcano
 check "Volcano, 17 CPUs single-numa-node" only ""
-score --nrt $examples/volcano-abc-nodes.yaml -f $examples/volcano-abc-pod.yaml --strategy Volcano --volcano-weight 10
+score --from $examples/volcano-abc-nodes.yaml -f $examples/volcano-abc-pod.yaml --strategy Volcano --volcano-weight 10
 check "Volcano, node A" is node-a 6 750
 check "Volcano, node B" is node-b 6 500
 check "Volcano, node C" is node-c 6 0
 
 # --- JSON, and the same objects as a directory, on standard input, as a List
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json
 cp "$dir/out" "$dir/want"
 check "JSON has the score" grep -q '"LeastNUMANodes": 94,' "$dir/want"
 check "JSON has the NUMA nodes" grep -q '"numaNodes": \[0, 1\]' "$dir/want"
 mkdir "$dir/nodes"
 awk -v RS='---\n' -v dir="$dir/nodes" '{printf "%s", $0 > (dir "/node" NR ".yaml")}' $examples/kep-nodes.yaml
-score --nrt "$dir/nodes" -f $examples/kep-pod.yaml -o json
+score --from "$dir/nodes" -f $examples/kep-pod.yaml -o json
 check "a directory gives the same" cmp -s "$dir/out" "$dir/want"
-"$nrtd" score --nrt - -f $examples/kep-pod.yaml -o json <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
+"$numa" score --from - -f $examples/kep-pod.yaml -o json <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
 check "standard input gives the same" cmp -s "$dir/out" "$dir/want"
+score node-2 node/node-1 --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json
+check "every node by name gives the same" cmp -s "$dir/out" "$dir/want"
+score node-1 --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
+check "one node by name" test "$(cat "$dir/out")" = node/node-1
 {
 	echo 'apiVersion: v1'
 	echo 'kind: List'
 	echo 'items:'
 	sed -e '/^#/d' -e '/^---$/d' -e 's/^/  /' -e 's/^  apiVersion/- apiVersion/' $examples/kep-nodes.yaml
 } >"$dir/list.yaml"
-score --nrt "$dir/list.yaml" -f $examples/kep-pod.yaml -o json
+score --from "$dir/list.yaml" -f $examples/kep-pod.yaml -o json
 check "a List gives the same" cmp -s "$dir/out" "$dir/want"
 sed 's/v1alpha2/v1alpha1/; s/^attributes:/x:/; s/^- {name: topologyManagerPolicy.*/topologyPolicies: [SingleNUMANodePodLevel]/; /^- {name: topologyManagerScope/d; /^x:/d' \
 	$examples/kep-nodes.yaml >"$dir/v1alpha1.yaml"
-score --nrt "$dir/v1alpha1.yaml" -f $examples/kep-pod.yaml
+score --from "$dir/v1alpha1.yaml" -f $examples/kep-pod.yaml
 check "v1alpha1 with topologyPolicies: node 1 is filtered" is node-1 3 fail
 check "v1alpha1 with topologyPolicies: node 2 passes" is node-2 3 pass
 "$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 2>/dev/null >"$dir/self.yaml"
-score --nrt "$dir/self.yaml" -f $examples/kep-pod.yaml
+score --from "$dir/self.yaml" -f $examples/kep-pod.yaml
 [ $? -ne 2 ]
 check "our own object is read" test $? -eq 0
 # nothing there says how the kubelet is set up: it has no answer
-score --nrt "$dir/self.yaml" --cpus 2 -o name
+score --from "$dir/self.yaml" --cpus 2 -o name
 check "no verdict, no status of one" test $? -eq 1
 check "-o name: no node whose kubelet's answer is not known" test ! -s "$dir/out"
 check "which it says" grep -q "no verdict: the kubelet's answer is not known for 1 node that the scheduler lets the pod onto" "$dir/err"
-score --nrt "$dir/self.yaml" --cpus 2 -o json
+score --from "$dir/self.yaml" --cpus 2 -o json
 check "an answer that is not known rests on nothing" grep -q '"basis": "unknown"' "$dir/out"
 
 # --- what to print, and in which order
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
 check "-o name: the nodes that take the pod, the best first" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o yaml
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o yaml
 check "-o yaml" grep -q '^    LeastNUMANodes: 94$' "$dir/out"
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o wide
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o wide
 check "-o wide has every strategy" grep -q 'LeastNUMANodes  MostAllocated  LeastAllocated  BalancedAllocation  Volcano  REASON$' "$dir/out"
-score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml --no-headers --sort-by name
+score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml --no-headers --sort-by name
 check "--no-headers, --sort-by name" test "$(awk '{print $1}' "$dir/out" | tr '\n' ' ')" = "node-1 node-2 "
-score --nrt $examples/kep-nodes.yaml --cpus 5
+score --from $examples/kep-nodes.yaml --cpus 5
 check "a request without a file" is node-1 6 82
-score --nrt $examples/kep-nodes.yaml --cpus 500
+score --from $examples/kep-nodes.yaml --cpus 500
 check "no node takes the pod: status 3" test $? -eq 3
 check "the kubelet's reason" is node-1 2 '~UnexpectedAdmissionError'
 sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
-score --nrt "$dir/names.yaml" --cpus 1 --sort-by name
+score --from "$dir/names.yaml" --cpus 1 --sort-by name
 check "node-9 is before node-10" first_is node-9
 
 # --- an object that cannot be read keeps no other from being judged
 { cat $examples/kep-nodes.yaml && for i in 1 2 3 4 5; do printf -- '---\nkind: NodeResourceTopology\nmetadata: {name: bad-%s}\n' $i; done; } >"$dir/some.yaml"
-score --nrt "$dir/some.yaml" -f $examples/kep-pod.yaml -o name
+score --from "$dir/some.yaml" -f $examples/kep-pod.yaml -o name
 check "the others are ranked" test "$(cat "$dir/out")" = "$(printf 'node/node-2\nnode/node-1')"
 check "three of five are named" test "$(grep -c "skipped: NodeResourceTopology 'bad-[123]': no zones in it" "$dir/err")" -eq 3
 check "the others are counted" grep -q 'skipped: 2 other objects that cannot be read' "$dir/err"
@@ -108,38 +113,37 @@ refuse() { # NAME MESSAGE ARGS...
 }
 pod=$examples/kep-pod.yaml
 nodes=$examples/kep-nodes.yaml
-refuse "no nodes" "--nrt FILE" -f $pod
-refuse "no pod" "give its file with -f" --nrt $nodes
-refuse "file that is not there" "cannot open" --nrt "$dir/none" -f $pod
-refuse "a pod as node" "not a NodeResourceTopology" --nrt $pod -f $pod
-refuse "a node as pod" "kep-nodes.yaml" --nrt $nodes -f $nodes
-refuse "bad weight" "--weight: 'cpu'" --nrt $nodes -f $pod --weight cpu
+refuse "no pod" "give its file with -f" --from $nodes
+refuse "file that is not there" "cannot open" --from "$dir/none" -f $pod
+refuse "a pod as node" "$pod: no NodeResourceTopology in it" --from $pod -f $pod
+refuse "a node as pod" "kep-nodes.yaml" --from $nodes -f $nodes
+refuse "bad weight" "--weight: 'cpu'" --from $nodes -f $pod --weight cpu
 printf '{' >"$dir/broken.json"
-refuse "not JSON" "broken.json: not valid JSON at line 1" --nrt "$dir/broken.json" -f $pod
+refuse "not JSON" "broken.json: not valid JSON at line 1" --from "$dir/broken.json" -f $pod
 printf 'a: [\n' >"$dir/broken.yaml"
-refuse "not YAML" "broken.yaml: not valid YAML at line 2" --nrt "$dir/broken.yaml" -f $pod
+refuse "not YAML" "broken.yaml: not valid YAML at line 2" --from "$dir/broken.yaml" -f $pod
 printf 'kind: NodeResourceTopology\nmetadata: {name: n1}\n' >"$dir/zoneless.yaml"
-refuse "no zones" "NodeResourceTopology 'n1': no zones in it" --nrt "$dir/zoneless.yaml" -f $pod
+refuse "no zones" "NodeResourceTopology 'n1': no zones in it" --from "$dir/zoneless.yaml" -f $pod
 printf 'kind: List\nitems: []\n' >"$dir/empty.yaml"
-refuse "empty list" "no NodeResourceTopology in it" --nrt "$dir/empty.yaml" -f $pod
+refuse "empty list" "no NodeResourceTopology in it" --from "$dir/empty.yaml" -f $pod
 sed 's/available: "[28]"/available: "two"/' $nodes >"$dir/quantity.yaml"
-refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml" -f $pod
+refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --from "$dir/quantity.yaml" -f $pod
 mkdir "$dir/nothing"
-refuse "empty directory" "contains no .yaml, .yml or .json file" --nrt "$dir/nothing" -f $pod
+refuse "empty directory" "contains no .yaml, .yml or .json file" --from "$dir/nothing" -f $pod
 yes 'a: 1' | head -n 10000 >"$dir/long.yaml"
-refuse "10 000 lines of something else" "long.yaml" --nrt "$dir/long.yaml" -f $pod
-refuse "10 000 lines of something else as pod" "'$dir/long.yaml': not a Kubernetes object: it has no kind" --nrt $nodes -f "$dir/long.yaml"
-refuse "a pod that is not YAML" "'$dir/broken.yaml': not valid YAML at line 2" --nrt $nodes -f "$dir/broken.yaml"
+refuse "10 000 lines of something else" "long.yaml" --from "$dir/long.yaml" -f $pod
+refuse "10 000 lines of something else as pod" "'$dir/long.yaml': not a Kubernetes object: it has no kind" --from $nodes -f "$dir/long.yaml"
+refuse "a pod that is not YAML" "'$dir/broken.yaml': not valid YAML at line 2" --from $nodes -f "$dir/broken.yaml"
 printf '{kind: Pod, spec: {containers: []}}' >"$dir/pod.yaml"
-refuse "a pod without containers" "spec: no containers in it" --nrt $nodes -f "$dir/pod.yaml"
+refuse "a pod without containers" "spec: no containers in it" --from $nodes -f "$dir/pod.yaml"
 printf '{kind: Pod, spec: {containers: [{resources: {requests: {cpu: -2}}}]}}' >"$dir/pod.yaml"
-refuse "a pod that asks for less than nothing" "resources.requests: cpu: '-2' is negative" --nrt $nodes -f "$dir/pod.yaml"
+refuse "a pod that asks for less than nothing" "resources.requests: cpu: '-2' is negative" --from $nodes -f "$dir/pod.yaml"
 printf '{kind: Pod, spec: {containers: [{resources: {requests: {gpu: 2}}}]}}' >"$dir/pod.yaml"
-refuse "a pod with an unknown resource" "gpu: unknown resource 'gpu'" --nrt $nodes -f "$dir/pod.yaml"
-refuse "two standard inputs" "--nrt and -f cannot both be standard input" --nrt - -f -
+refuse "a pod with an unknown resource" "gpu: unknown resource 'gpu'" --from $nodes -f "$dir/pod.yaml"
+refuse "two standard inputs" "--filename and --from cannot both be standard input" --from - -f -
 printf '{"kind":"Pod","metadata":{"name":"p","annotations":{"a":"\\ud83d\\ude00"}},"spec":{"containers":[{"name":"c"}]}}' \
 	>"$dir/pod.json"
-score --nrt $nodes -f "$dir/pod.json"
+score --from $nodes -f "$dir/pod.json"
 check "a JSON pod with a surrogate pair is read" test $? -eq 0
 
 # --- 5000 nodes of eight NUMA nodes, answered within a generous bound (make bench has the real number)
@@ -158,7 +162,7 @@ awk 'BEGIN {
 	}
 	print "]}"
 }' >"$dir/cluster.json"
-score --nrt "$dir/cluster.json" -f $pod
+score --from "$dir/cluster.json" -f $pod
 check "5000 nodes: status" test $? -eq 0
 check "5000 nodes: every one ranked" test "$(wc -l <"$dir/out")" -eq 5001
 exit $failed

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nrtd show` as a user runs it: text and SVG of every fixture machine, what the environment changes, --watch on a
-# terminal and elsewhere, wrong usage. B names the build folder.
+# `nrtd show`, and `kubectl numa show --from` on objects: text and SVG of every fixture machine, what the environment changes, --watch on
+# a terminal and elsewhere, wrong usage. B names the build folder.
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
 export LC_ALL=C
@@ -71,9 +72,9 @@ check "--color always" grep -q "$(printf '\033\\[0;1m')" "$dir/out"
 objects=tests/fixtures/machines
 for object in "$objects"/*.nrt.yaml; do
 	machine=$(basename "$object" .nrt.yaml)
-	"$nrtd" show --nrt "$object" >"$dir/out" 2>"$dir/err" || not_ok "object of $machine" "$dir/err"
+	"$numa" show --from "$object" >"$dir/out" 2>"$dir/err" || not_ok "object of $machine" "$dir/err"
 	check "object of $machine fits 80 columns" test "$(widest "$dir/out")" -le 80
-	"$nrtd" show -o svg --nrt "$object" >"$dir/out.svg" 2>"$dir/err" || not_ok "picture of $machine's object" "$dir/err"
+	"$numa" show -o svg --from "$object" >"$dir/out.svg" 2>"$dir/err" || not_ok "picture of $machine's object" "$dir/err"
 	# shellcheck disable=SC2086 # a command with its arguments
 	check "picture of $machine's object is well-formed" $parser "$dir/out.svg"
 	# The same frames, heads, bars and distances; cores are not told, so the lines of CPUs are others. Objects
@@ -86,13 +87,13 @@ for object in "$objects"/*.nrt.yaml; do
 	check "object of $machine is drawn as the machine" diff -u "$dir/machine.parts" "$dir/out.parts"
 done
 nodes=tests/fixtures/examples/kep-nodes.yaml
-"$nrtd" show --nrt $nodes --node-name node-2 >"$dir/out" 2>"$dir/err"
-check "--node-name chooses" grep -q '^node  *node-2$' "$dir/out"
+"$numa" show node-2 --from $nodes >"$dir/out" 2>"$dir/err"
+check "a word chooses the node" grep -q '^node  *node-2$' "$dir/out"
 check "CPUs that are not listed are a bar" grep -q '^| cpu    \.* *8 of 8 ' "$dir/out"
 check "sockets are not made up" grep -q -- '- sockets not known -' "$dir/out"
 "$nrtd" dump --sysroot "$machines/2s-snc4" -o json --cpu-manager-policy static --reserved-cpus 0,48 --node-name n1 \
 	2>/dev/null >"$dir/object.json"
-"$nrtd" show --nrt - <"$dir/object.json" >"$dir/out" 2>"$dir/err"
+"$numa" show --from - <"$dir/object.json" >"$dir/out" 2>"$dir/err"
 check "what dump prints as JSON, from standard input" grep -q 'NUMA 0  0-5,48-53 *10 of 10 free' "$dir/out"
 check "its settings" grep -q '^kubelet  CPU manager static, memory manager unknown' "$dir/out"
 check "the state of its CPUs is not made up" grep -q '^| ???????????? ' "$dir/out"
@@ -100,11 +101,11 @@ check "the state of its CPUs is not made up" grep -q '^| ???????????? ' "$dir/ou
 	printf 'kind: List\nitems:\n'
 	sed 's/^/  /; s/^  apiVersion/- apiVersion/' "$objects/cxl.nrt.yaml"
 } >"$dir/list.yaml"
-"$nrtd" show --nrt "$dir/list.yaml" >"$dir/out"
-"$nrtd" show --nrt "$objects/cxl.nrt.yaml" >"$dir/want"
+"$numa" show --from "$dir/list.yaml" >"$dir/out"
+"$numa" show --from "$objects/cxl.nrt.yaml" >"$dir/want"
 check "a List of one" cmp -s "$dir/want" "$dir/out"
 sed 's/v1alpha2/v1alpha1/; s/^attributes:/topologyPolicies: [RestrictedPodLevel]\nx:/' $objects/2s-snc4.nrt.yaml >"$dir/v1alpha1.yaml"
-"$nrtd" show --nrt "$dir/v1alpha1.yaml" >"$dir/out"
+"$numa" show --from "$dir/v1alpha1.yaml" >"$dir/out"
 check "v1alpha1 with topologyPolicies" grep -q 'topology manager restricted' "$dir/out"
 # Zones in any order, devices of which nobody knows the holder, memory that no socket is told for.
 cat >"$dir/other.yaml" <<'END'
@@ -117,7 +118,7 @@ zones:
 - {name: weird, type: Node}
 - {name: node-0, type: Node, resources: [{name: cpu, capacity: 4, allocatable: "4", available: "3500m"}]}
 END
-"$nrtd" show --nrt "$dir/other.yaml" >"$dir/out" 2>"$dir/err"
+"$numa" show --from "$dir/other.yaml" >"$dir/out" 2>"$dir/err"
 check "devices held by nobody knows whom" grep -q '^| nic ===\. *1 of 4 ' "$dir/out"
 check "a socket of another name" grep -q -- '- socket 0 -' "$dir/out"
 check "a part of a CPU" grep -q '3500m of 4 free' "$dir/out"
@@ -126,9 +127,9 @@ check "a zone that no reader knows" grep -q "zone 'weird' is omitted" "$dir/out"
 # refuse NAME LINE ARG...: status 2, nothing printed, this one line
 refuse() {
 	refused=$1
-	printf 'nrtd: %s\n' "$2" >"$dir/want"
+	printf 'kubectl-numa: %s\n' "$2" >"$dir/want"
 	shift 2
-	"$nrtd" show "$@" >"$dir/out" 2>"$dir/err" <$nodes
+	"$numa" show "$@" >"$dir/out" 2>"$dir/err" <$nodes
 	status=$?
 	check "refused: $refused" test "$status" -eq 2 -a ! -s "$dir/out"
 	check "refused: $refused, its line" diff -u "$dir/want" "$dir/err"
@@ -137,32 +138,35 @@ bad() { # TEXT: a file with it
 	printf '%b' "$1" >"$dir/bad.yaml"
 }
 head='kind: NodeResourceTopology\nmetadata: {name: n1}\n'
-refuse "two nodes" "$nodes: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt $nodes
-refuse "two nodes on standard input" "standard input: 2 objects, choose one with --node-name: 'node-1', 'node-2'" --nrt -
-refuse "no such node" "$nodes: no object of node 'n3'; nodes with an object: 'node-1', 'node-2'" --nrt $nodes --node-name n3
-refuse "no such file" "cannot open '$dir/none': No such file or directory" --nrt "$dir/none"
-refuse "standard input watched" "--watch: standard input can be read only once, give --nrt a file" --nrt - --watch
-refuse "two machines" "--nrt and --sysroot exclude each other" --nrt $nodes --sysroot /
-refuse "two kubelets" "--nrt and --state-files exclude each other" --nrt $nodes --state-files none
+refuse "two nodes" "$nodes: 2 objects, name one node: 'node-1', 'node-2'" --from $nodes
+refuse "two nodes on standard input" "standard input: 2 objects, name one node: 'node-1', 'node-2'" --from -
+refuse "no such node" "$nodes: no object of node 'n3', but of 'node-1', 'node-2'" n3 --from $nodes
+refuse "no such file" "cannot open '$dir/none': No such file or directory" --from "$dir/none"
+refuse "standard input watched" "--watch: standard input can be read only once, give it a file" --from - --watch
+refuse "a machine" "unknown flag '--sysroot'" --from $nodes --sysroot /
+refuse "a kubelet" "unknown flag '--state-files'" --from $nodes --state-files none
+refuse "two words" "unexpected word 'node-2'" node-1 node-2 --from $nodes
+refuse "no node" "name the node: kubectl numa show NODE [FLAG...]"
+refuse "SVG watched" "--watch: only text can be watched" node-1 --from $nodes -o svg --watch
 bad 'a: [\n'
-refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --nrt "$dir/bad.yaml"
-refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: not a NodeResourceTopology or a List of them, but a 'Pod'" \
-	--nrt tests/fixtures/examples/kep-pod.yaml
+refuse "not YAML" "$dir/bad.yaml: not valid YAML at line 2, column 1: did not find expected node content" --from "$dir/bad.yaml"
+refuse "a pod" "tests/fixtures/examples/kep-pod.yaml: no NodeResourceTopology in it" \
+	--from tests/fixtures/examples/kep-pod.yaml
 bad "$head"
-refuse "no zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zones in it" --nrt "$dir/bad.yaml"
+refuse "no zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zones in it" --from "$dir/bad.yaml"
 bad "${head}zones: []\n"
-refuse "empty zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zone of type Node in it" --nrt "$dir/bad.yaml"
+refuse "empty zones" "$dir/bad.yaml: NodeResourceTopology 'n1': no zone of type Node in it" --from "$dir/bad.yaml"
 bad "${head}zones:\n- {name: node-0, type: Node, resources: [{name: cpu, capacity: 1, allocatable: 1, available: -1}]}\n"
 refuse "a negative quantity" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', resource 'cpu': available is negative" \
-	--nrt "$dir/bad.yaml"
+	--from "$dir/bad.yaml"
 bad "${head}zones:\n- {name: node-0, type: Node, costs: []}\n- {name: node-0, type: Node, costs: []}\n"
-refuse "a zone twice" "$dir/bad.yaml: NodeResourceTopology 'n1': NUMA node 0 appears twice" --nrt "$dir/bad.yaml"
+refuse "a zone twice" "$dir/bad.yaml: NodeResourceTopology 'n1': NUMA node 0 appears twice" --from "$dir/bad.yaml"
 bad "${head}zones:\n- {name: node-0, type: Node, attributes: [{name: cpus, value: 3-1}]}\n"
 refuse "a bad list of CPUs" "$dir/bad.yaml: NodeResourceTopology 'n1': zone 'node-0', attribute 'cpus': not a CPU list: '3-1'" \
-	--nrt "$dir/bad.yaml"
+	--from "$dir/bad.yaml"
 yes 'a: 1' | head -n 10000 >"$dir/bad.yaml"
 refuse "10 000 lines of something else" \
-	"$dir/bad.yaml: not a NodeResourceTopology or a List of them, but an object without a kind" --nrt "$dir/bad.yaml"
+	"$dir/bad.yaml: not a NodeResourceTopology or a List of them, but an object without a kind" --from "$dir/bad.yaml"
 
 # --- wrong usage and broken sources
 usage() { # WANT ARGS...
@@ -172,6 +176,7 @@ usage() { # WANT ARGS...
 	status=$?
 	check "show $* ends with $want and says why" test "$status" -eq "$want" -a ! -s "$dir/out" -a -s "$dir/err"
 }
+usage 2 --nrt $nodes
 usage 2 --width 39
 usage 2 --watch=0
 usage 2 --watch=1s
@@ -201,7 +206,7 @@ check "--watch ends well on SIGTERM" test "$status" -eq 0 -a ! -s "$dir/err"
 
 # --- --watch of an object reads the file again
 cp tests/fixtures/machines/2s-snc4.nrt.yaml "$dir/watched.yaml"
-"$nrtd" show --watch=1 --nrt "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
+"$numa" show --watch=1 --from "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
 pid=$!
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	[ "$(pictures)" -ge 1 ] && break
@@ -214,13 +219,13 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 rm "$dir/watched.yaml"
 for _ in 1 2 3 4 5 6 7 8 9 10; do
-	grep -q '^nrtd: error: ' "$dir/out" && break
+	grep -q '^kubectl-numa: error: ' "$dir/out" && break
 	sleep 0.5
 done
 kill -TERM "$pid"
 wait "$pid"
 check "--watch shows another object in the file" grep -q '^node  *cxl$' "$dir/out"
-check "--watch says that the file is gone" grep -q "^nrtd: error: cannot open '$dir/watched.yaml'" "$dir/out"
+check "--watch says that the file is gone" grep -q "^kubectl-numa: error: cannot open '$dir/watched.yaml'" "$dir/out"
 
 # --- --watch on a terminal: in place, and the screen is given back
 if script -qec true /dev/null >/dev/null 2>&1; then

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nrtd why` as a user runs it: a pod that waits, was refused, runs or has ended, before three nodes. Each node's answer is
-# what `nrtd fit` says on that node; the manual's example; bad input. B names the build folder.
+# `kubectl numa why --from`: a pod that is pending, was rejected, runs or has ended, and three nodes. The answer of each node is that of
+# `nrtd fit` on the node; the manual's example; bad input. B names the build folder.
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 . tests/lib/scenario.sh
 
 # --- three nodes of 32 CPUs on two NUMA nodes, CPU 0 reserved, two pods of nine CPUs; w1 has another policy
@@ -38,13 +39,13 @@ pod() { # CPUS SPEC STATUS
 waits='"phase":"Pending"'
 refused='"phase":"Failed","reason":"TopologyAffinityError","message":"Pod was rejected: Resources cannot be allocated with Topology locality"'
 
-# why NAME STATUS WANT FLAG...: exit status, and the line WANT (a fixed string) on standard output or error; -f is pod.json
+# why NAME STATUS WANT WORD... FLAG...: exit status, and the line WANT (a fixed string) on standard output or error
 why() {
 	name=$1
 	status=$2
 	want=$3
 	shift 3
-	"$nrtd" why "$@" >"$dir/out" 2>"$dir/err" <"$dir/nrt.yaml"
+	"$numa" why "$@" >"$dir/out" 2>"$dir/err" <"$dir/nrt.yaml"
 	got=$?
 	cat "$dir/out" "$dir/err" >"$dir/all"
 	if [ "$got" -eq "$status" ] && grep -qF -- "$want" "$dir/all"; then
@@ -73,8 +74,7 @@ for cpus in 1 6 7 8 13 14 40; do
 		echo "$name $(sed -n 's/.*(\([A-Za-z]*\))$/\1/p' "$dir/out" | grep -v Guaranteed)"
 	done >"$dir/want"
 	takes=$(grep -c admit "$dir/want")
-	why "$cpus CPUs" "$([ "$takes" -gt 0 ] && echo 0 || echo 3)" "$takes of 3 nodes would take it" \
-		-f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+	why "$cpus CPUs" "$([ "$takes" -gt 0 ] && echo 0 || echo 3)" "$takes of 3 nodes would take it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 	awk '/^NODE/ {on = 1; next} /^$/ {on = 0} on {print $1, $2}' "$dir/out" | sort >"$dir/got"
 	sort "$dir/want" >"$dir/sorted"
 	if diff "$dir/sorted" "$dir/got" >"$dir/diff"; then ok "$cpus CPUs: as nrtd fit on each node"; else not_ok "$cpus CPUs: as nrtd fit on each node" "$dir/diff"; fi
@@ -82,68 +82,72 @@ done
 
 # --- one that was refused, with all there is to read
 pod 8 '"nodeName":"w10","nodeSelector":{"disk":"ssd"},"volumes":[{"persistentVolumeClaim":{"claimName":"x"}}],' "$refused" >"$dir/pod.json"
-why "refused" 0 "was rejected by the kubelet of node 'w10': TopologyAffinityError" \
-	-f "$dir/pod.json" --nrt - --nodes "$dir/nodes.json" --events "$dir/events.json"
+why "refused" 0 "was rejected by the kubelet of node 'w10': TopologyAffinityError" ml-0 --from "$dir/pod.json" --from - --from "$dir/nodes.json" --from "$dir/events.json"
 order "its node first" "w10 w1 w2 "
 has "what it would take" "it would take 7 CPUs instead of 8"
 # The manual's example; three dots end what the manual leaves out.
-sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/nrtd-why.1 | sed -e '1d;$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
+sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/*-why.1 | sed -e '1d;$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
 [ -s "$dir/example" ] || not_ok "the manual has an example"
 while IFS= read -r line; do
 	grep -qF -- "$line" "$dir/out" || not_ok "the manual's line: $line" "$dir/all"
 done <"$dir/example"
-why "refused, as JSON" 0 '"stage": "rejected",' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/events.json" -o json
+why "refused, as JSON" 0 '"stage": "rejected",' ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/events.json" -o json
 has "an event counts once" '"count": 4,'
-why "refused, as YAML" 0 'stage: rejected' -f "$dir/pod.json" --nrt "$dir/nrt.yaml" -o yaml
+why "refused, as YAML" 0 'stage: rejected' ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" -o yaml
 has "events that were not read" 'events: null'
-why "one node" 3 "0 of 1 node would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --node-name w2
+why "one node" 3 "0 of 1 node would take such a pod now" ml-0 w2 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 6 '"nodeName":"w10",' "$refused" >"$dir/pod.json"
-why "it would be taken now" 0 "that kubelet would take such a pod now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "it would be taken now" 0 "that kubelet would take such a pod now" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 6 '"nodeName":"gone",' "$refused" >"$dir/pod.json"
-why "its node has no object" 0 "that kubelet is not among those asked now" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "its node has no object" 0 "that kubelet is not among those asked now" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 
 # --- the others
 pod 9 '"nodeName":"w10",' '"phase":"Running"' >"$dir/pod.json"
-why "runs" 0 "runs on node 'w10'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "runs" 0 "runs on node 'w10'" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 has "what it holds" "it holds CPUs 16-24"
 has "where it lies" "it lies on NUMA node 1"
 pod 9 '"nodeName":"w10",' "$waits" >"$dir/pod.json"
-why "bound" 0 "is bound to node 'w10', whose kubelet has not rejected it" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "bound" 0 "is bound to node 'w10', whose kubelet has not rejected it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 8 '"nodeName":"w10",' '"phase":"Succeeded"' >"$dir/pod.json"
-why "ended" 0 "has ended: Succeeded" -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "ended" 0 "has ended: Succeeded" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 8 '' "$waits,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":\"0/3 nodes\"}]" >"$dir/pod.json"
-why "waits" 0 'scheduler: "0/3 nodes"' -f "$dir/pod.json" --nrt "$dir/nrt.yaml"
+why "waits" 0 'scheduler: "0/3 nodes"' ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 sed 's/"cpu":"8",//' "$dir/pod.json" >"$dir/burstable.json"
-why "not Guaranteed" 0 "has no equal request and limit of cpu" -f "$dir/burstable.json" --nrt "$dir/nrt.yaml"
+why "not Guaranteed" 0 "has no equal request and limit of cpu" ml-0 --from "$dir/burstable.json" --from "$dir/nrt.yaml"
 has "nothing to align" "has nothing of it to align and does not reject it"
 cat >"$dir/pods.json" <<'END'
 {"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w1","containers":[{"name":"c","resources":{"requests":{"cpu":"24"}}}]}}]}
 END
-why "what other pods ask for" 3 "w1    OutOfcpu" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --nodes "$dir/nodes.json" --pods "$dir/pods.json"
+why "what other pods ask for" 3 "w1    OutOfcpu" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/nodes.json" --from "$dir/pods.json"
 sed "s,nrtd.dev/node-state,example.com/other," "$dir/nrt.yaml" >"$dir/zones.yaml"
-why "an estimate" 0 "(1 estimated, ~)" -f "$dir/pod.json" --nrt "$dir/zones.yaml"
+why "an estimate" 0 "(1 estimated, ~)" ml-0 --from "$dir/pod.json" --from "$dir/zones.yaml"
 sed 's/"memory":"2Gi"/"vendor.com\/nic":"1"/' "$dir/pod.json" >"$dir/nic.json"
-why "not known" 1 "0 of 3 nodes would take it; of 3 it is not known" -f "$dir/nic.json" --nrt "$dir/zones.yaml"
+why "not known" 1 "0 of 3 nodes would take it; of 3 it is not known" ml-0 --from "$dir/nic.json" --from "$dir/zones.yaml"
 
 # --- bad input: one line, status 2
-bad() { # NAME LINE FLAG...
+bad() { # NAME LINE WORD... FLAG...
 	name=$1
 	line=$2
 	shift 2
 	why "bad input: $name" 2 "$line" "$@"
 	if [ "$(wc -l <"$dir/err")" -ne 1 ] || [ -s "$dir/out" ]; then not_ok "bad input: $name: one line" "$dir/all"; fi
 }
-bad "no pod" "--filename FILE (the Pod) is needed" --nrt "$dir/nrt.yaml"
-bad "no nodes" "--nrt FILE (the nodes) is needed" -f "$dir/pod.json"
-bad "one standard input" "--filename and --nrt cannot both be standard input" -f - --nrt -
-bad "nodes are no pod" "nodes.json: the List contains a 'Node'" -f "$dir/nodes.json" --nrt "$dir/nrt.yaml"
-bad "a file that is not there" "cannot open '$dir/absent'" -f "$dir/absent" --nrt "$dir/nrt.yaml"
-printf '{"kind":"List","items":[%s,%s]}' "$(cat "$dir/pod.json")" "$(cat "$dir/pod.json")" >"$dir/two.json"
-bad "two pods" "two.json: several Pods, one is expected" -f "$dir/two.json" --nrt "$dir/nrt.yaml"
-echo '{"kind":"List","items":[]}' >"$dir/empty.json"
-bad "no pod in it" "empty.json: no Pod in it" -f "$dir/empty.json" --nrt "$dir/nrt.yaml"
-bad "another node" "nrt.yaml: no object of node 'w9'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --node-name w9
-bad "no events" "pod.json: not an Event or a List of them, but a 'Pod'" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/pod.json"
-bad "pods without nodes" "what the nodes have is not known without --nodes" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --pods "$dir/pods.json"
-why "no events at all" 0 "no events: Kubernetes keeps them for an hour" -f "$dir/pod.json" --nrt "$dir/nrt.yaml" --events "$dir/empty.json"
+bad "no pod" "name the pod: kubectl numa why POD [NODE] [FLAG...]" --from "$dir/nrt.yaml"
+bad "no nodes" "pod.json: no NodeResourceTopology in it" ml-0 --from "$dir/pod.json"
+bad "one standard input" "--from and --from cannot both be standard input" ml-0 --from - --from -
+bad "nodes are no pod" "no Pod 'w1'" w1 --from "$dir/nodes.json" --from "$dir/nrt.yaml"
+bad "a file that is not there" "cannot open '$dir/absent'" ml-0 --from "$dir/absent" --from "$dir/nrt.yaml"
+sed 's/"namespace":"ai"/"namespace":"ml"/' "$dir/pod.json" >"$dir/other.json"
+bad "two pods" "--from: 2 Pods are named 'ml-0': choose one with --namespace" ml-0 --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
+bad "no pod in it" "nrt.yaml: no Pod 'ml-0'" ml-0 --from "$dir/nrt.yaml"
+bad "no pod in the namespace" "--from: no Pod 'ml-0'" ml-0 -n default --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "another node" "--from: no object of node 'w9'" ml-0 w9 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "two nodes" "unexpected word 'w2'" ml-0 w1 w2 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+sed 's/"containers":/"containers_":/' "$dir/pod.json" >"$dir/broken.json"
+bad "a pod without containers" "containers" ml-0 --from "$dir/broken.json" --from "$dir/nrt.yaml"
+# --- which pod: by name, kind and namespace
+why "a pod of several" 0 "pod ml/ml-0 " pod/ml-0 -n ml --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
+why "the other one" 0 "pod ai/ml-0 " ml-0 --namespace ai --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
+why "a node by its kind" 0 "1 of 1 node would take it" ml-0 node/w1 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+why "Pods without Nodes: what they request is not counted" 0 "1 of 3 nodes would take it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/pods.json"
 exit $failed

@@ -14,6 +14,7 @@
 #include "agent/report/cluster_fit_text.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
+#include "tests/lib/file_reader.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"
 
@@ -112,8 +113,9 @@ static bool check_row(
 	return report.answer == KUBELET_ADMITS;
 }
 
-static void check_pod(const char *path, const struct node_sim *sims, const char *text)
+static void check_pod(char *path, const struct node_sim *sims, const char *text)
 {
+	const struct object_reader reader = file_reader(path);
 	CLEANUP(cluster_fit_release) struct cluster_fit fit = {0};
 	struct pod_request pod;
 	size_t admit = 0, copies = 0, placed = 0;
@@ -121,7 +123,7 @@ static void check_pod(const char *path, const struct node_sim *sims, const char 
 
 	pod_from_text(&pod, text);
 	fit.pod = &pod;
-	if (cluster_nodes_each(path, take_node, &fit, &err) < 0)
+	if (cluster_nodes_each(&reader, take_node, &fit, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(fit.n_rows, N_NODES);
 	for (size_t i = 0; i < N_NODES; i++)
@@ -167,8 +169,9 @@ static int take_node_without(struct cluster_node *node, void *data, struct err *
 }
 
 /* The objects without two pods of each node say what the nodes say once these have ended. */
-static void check_without(const char *path, struct node_sim *sims, const char *text)
+static void check_without(char *path, struct node_sim *sims, const char *text)
 {
+	const struct object_reader reader = file_reader(path);
 	struct without w = {.gone = {.names = {"default/p0", "default/p3"}, .n = 2}};
 	struct pod_request pod;
 	struct err err = {""};
@@ -176,7 +179,7 @@ static void check_without(const char *path, struct node_sim *sims, const char *t
 
 	pod_from_text(&pod, text);
 	w.fit.pod = &pod;
-	if (cluster_nodes_each(path, take_node_without, &w, &err) < 0)
+	if (cluster_nodes_each(&reader, take_node_without, &w, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(excluded_pods_check(&w.gone, NULL), 0);
 	for (size_t i = 0; i < N_NODES; i++) {

@@ -166,43 +166,12 @@ static void a_folder_is_read_by_its_files_names(void **state)
 	assert_non_null(strstr(err.text, "/b.yaml: "));
 }
 
-static void the_object_of_a_node_is_chosen(void **state)
-{
-	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(512);
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	struct err err = {""};
-
-	(void)state;
-	write_object(dir, "a.json", "one");
-	assert_int_equal(object_input_choose(dir, NULL, &object, &err), 0);
-	test_assert_text("the only one", doc_string(doc_get(doc_get(&object, "metadata"), "name")), "one");
-	doc_release(&object);
-	object = (struct doc)DOC_INIT;
-	write_object(dir, "b.json", "two");
-	assert_int_equal(object_input_choose(dir, "two", &object, &err), 0);
-	test_assert_text("by name", doc_string(doc_get(doc_get(&object, "metadata"), "name")), "two");
-	assert_int_equal(object_input_choose(dir, NULL, &object, &err), -EINVAL);
-	strbuf_addf(&want, "%s: 2 objects, choose one with --node-name: 'one', 'two'", dir);
-	test_assert_text("several", err.text, want.text);
-	assert_int_equal(object_input_choose(dir, "three", &object, &err), -EINVAL);
-	strbuf_reset(&want);
-	strbuf_addf(&want, "%s: no object of node 'three'; nodes with an object: 'one', 'two'", dir);
-	test_assert_text("none", err.text, want.text);
-	write_object(dir, "c.json", "two");
-	assert_int_equal(object_input_choose(dir, "two", &object, &err), -EINVAL);
-	strbuf_reset(&want);
-	strbuf_addf(&want, "%s: 2 objects of node 'two'", dir);
-	test_assert_text("twice", err.text, want.text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_has_a_size),
 		cmocka_unit_test(a_list_has_a_size),
 		cmocka_unit_test(a_folder_is_read_by_its_files_names),
-		cmocka_unit_test(the_object_of_a_node_is_chosen),
 	};
 
 	return cmocka_run_group_tests_name("object_input", tests, NULL, NULL);

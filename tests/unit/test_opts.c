@@ -10,7 +10,7 @@
 
 #define WORDS_MAX 8
 
-static const struct program *const programs[] = {&program_nrtd, &program_extender};
+static const struct program *const programs[] = {&program_nrtd, &program_extender, &program_numa};
 
 #define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
 
@@ -95,7 +95,7 @@ static void some_flags_repeat(void **state)
 	assert_null(options_next(&o, OPT_EXCLUDE_RESOURCES, &pos));
 	/* One flag, other values for another command. */
 	assert_int_equal(parse("fit -o text", &o, NULL), 0);
-	test_assert_text("output", o.value[OPT_FIT_OUTPUT], "text");
+	test_assert_text("output", o.value[OPT_OUTPUT], "text");
 	assert_int_equal(parse("dump -o text", &o, NULL), -EINVAL);
 }
 
@@ -170,10 +170,10 @@ static void a_value_may_be_implied(void **state)
 	(void)state;
 	assert_int_equal(parse("show", &o, NULL), 0);
 	assert_false(option_set(&o, OPT_WATCH));
-	test_assert_text("output", o.value[OPT_SHOW_OUTPUT], "text");
+	test_assert_text("output", o.value[OPT_OUTPUT], "text");
 	assert_int_equal(parse("show --watch -o svg", &o, NULL), 0);
 	test_assert_text("watch", o.value[OPT_WATCH], "2");
-	test_assert_text("output", o.value[OPT_SHOW_OUTPUT], "svg");
+	test_assert_text("output", o.value[OPT_OUTPUT], "svg");
 	assert_int_equal(parse("show --watch=5", &o, NULL), 0);
 	test_assert_text("watch", o.value[OPT_WATCH], "5");
 	assert_int_equal(parse("show --watch 5", &o, &err), -EINVAL);
@@ -249,7 +249,6 @@ static void bad_usage_is_named(void **state)
 		{"dump extra", "unexpected word 'extra'"},
 		{"check -f json", "unknown flag '-f'"},
 		{"-o json", "a command must come before '-o'; try 'nrtd --help'"},
-		{"score --volcano-weight 0", "--volcano-weight: '0' is not a whole number from 1 to 1000000"},
 		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
 		{"dump --node-name Upper",
 			"--node-name: 'Upper' cannot name a Node: it is not a lower-case DNS name"},

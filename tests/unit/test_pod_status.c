@@ -10,6 +10,7 @@
 #include "agent/base/yaml.h"
 #include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
+#include "tests/lib/file_reader.h"
 
 static void parse(const char *text, struct doc *ret)
 {
@@ -121,13 +122,15 @@ static void events_are_those_of_the_pod(void **state)
 	const struct pod_status pod = {.namespace = namespace, .name = name, .uid = uid};
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	CLEANUP(pod_events_release) struct pod_events events = {0};
+	struct object_reader reader;
 	struct err err = {""};
 	char path[256];
 
 	(void)state;
 	test_write_file(dir, "events.yaml", events_text);
 	snprintf(path, sizeof(path), "%s/events.yaml", dir);
-	if (pod_events_read(path, &pod, &events, &err) < 0)
+	reader = file_reader(path);
+	if (pod_events_read(&reader, &pod, &events, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(events.n_items, 3);
 	assert_string_equal(events.items[0].reason, "TopologyAffinityError");
@@ -148,13 +151,15 @@ static void what_holds_no_events_is_refused(void **state)
 	const struct pod_status pod = {.namespace = name, .name = name, .uid = empty};
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	CLEANUP(pod_events_release) struct pod_events events = {0};
+	struct object_reader reader;
 	struct err err = {""};
 	char path[256];
 
 	(void)state;
 	test_write_file(dir, "events.yaml", "kind: Pod\nmetadata: {name: p}\n");
 	snprintf(path, sizeof(path), "%s/events.yaml", dir);
-	assert_int_equal(pod_events_read(path, &pod, &events, &err), -EINVAL);
+	reader = file_reader(path);
+	assert_int_equal(pod_events_read(&reader, &pod, &events, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "events.yaml: not an Event or a List of them, but a 'Pod'"));
 	assert_int_equal(events.n_items, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `nrtd why` reports as data: the nodes' own answers, what keeps the pod away from them, its node first, and
+ * What `kubectl numa why` reports as data: the nodes' own answers, what keeps the pod away from them, its node first, and
  * where a pod that runs lies.
  */
 #include "tests/lib/test.h"

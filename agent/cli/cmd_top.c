@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd list: what each node of a cluster has free, once or again and again. */
+/* kubectl numa top: what each node of a cluster has free, once or again and again. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
+#include "agent/cli/source.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/report/list_doc.h"
@@ -29,8 +29,6 @@ struct rows {
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
 	struct cluster_usage usage;      /* what is requested of the nodes, where that is known */
 	int64_t now_s;
-	bool quiet;   /* log lines would corrupt a table that is redrawn */
-	size_t n_odd; /* nodes whose node state cannot be read */
 };
 
 static void rows_release(struct rows *rows)
@@ -71,8 +69,6 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	struct list_row *row;
 
 	(void)err;
-	if (!rows->quiet)
-		observe_local_warn(node, &rows->n_odd);
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
 	row->basis = node->basis;
 	row->age_s = age(rows, node);
@@ -88,11 +84,12 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return 0;
 }
 
-/* The rows in the order that is asked for, and their totals. What is wrong with the inputs is usage. */
+/* The rows in the order that is asked for, and their totals. */
 static int read_rows(
 	const struct options *options, struct rows *rows, struct list_totals *totals, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	CLEANUP(source_closep) struct source *source = NULL;
 	const struct pod_template *pod = NULL;
 	int r = 0;
 
@@ -101,19 +98,19 @@ static int read_rows(
 		if (r == 0)
 			r = pod_input_pick(options, &pods, &pod, err);
 	}
+	if (r == 0)
+		r = source_open(options, 0, &source, err);
 	if (r < 0)
 		return r;
 	rows->shape = pod ? &pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	rows->quiet = option_set(options, OPT_WATCH);
-	r = observe_local_usage(options, &rows->usage, NULL, err);
+	r = source_read_usage(source, &rows->usage, NULL, err);
 	if (r == 0)
-		r = cluster_nodes_each(options->value[OPT_NRT], add_node, rows, err);
-	observe_local_warn_rest(rows->n_odd);
+		r = source_each_node(source, add_node, rows, err);
 	rows->shape = NULL;
 	if (r < 0)
 		return r;
-	list_sort(rows->items, rows->n_items, list_column_find(options->value[OPT_LIST_SORT]));
+	list_sort(rows->items, rows->n_items, list_column_find(options->value[OPT_SORT_BY]));
 	list_totals(rows->items, rows->n_items, totals);
 	return 0;
 }
@@ -137,13 +134,13 @@ static int print_table(const struct options *options, const struct rows *rows,
 	const struct list_totals *totals, const struct terminal *terminal, struct strbuf *out)
 {
 	CLEANUP(canvas_release) struct canvas c = {0};
-	const struct list_look observe_local = {
-		.wide = !strcmp(options->value[OPT_LIST_OUTPUT], "wide"),
+	const struct list_look look = {
+		.wide = !strcmp(options->value[OPT_OUTPUT], "wide"),
 		.headers = !option_set(options, OPT_NO_HEADERS),
 		.bars = terminal->is_terminal,
 		.width = terminal->is_terminal ? terminal->width : 0,
 	};
-	int r = list_text_draw(rows->items, rows->n_items, totals, &observe_local, &c);
+	int r = list_text_draw(rows->items, rows->n_items, totals, &look, &c);
 
 	return r < 0 ? r : canvas_print(&c, terminal->colour, terminal->utf8, out);
 }
@@ -153,7 +150,7 @@ static int print_rows(
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(list_totals_release) struct list_totals totals = {0};
-	const char *output = options->value[OPT_LIST_OUTPUT];
+	const char *output = options->value[OPT_OUTPUT];
 	int r = read_rows(options, &rows, &totals, err);
 
 	if (r < 0)
@@ -168,31 +165,39 @@ static int print_rows(
 /* Flags that go together. */
 static int check_flags(const struct options *options, struct err *err)
 {
-	const char *output = options->value[OPT_LIST_OUTPUT], *watch = options->origin[OPT_WATCH];
-	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
+	const char *output = options->value[OPT_OUTPUT], *watch = options->origin[OPT_WATCH];
+	int r = options_stdin_once(options, err);
 
-	int r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
-
-	if (!option_set(options, OPT_NRT))
-		return err_set(err, -EINVAL, "--nrt FILE (the nodes) is needed");
 	if (r < 0 || !option_set(options, OPT_WATCH))
 		return r;
 	if (strcmp(output, "table") != 0 && strcmp(output, "wide") != 0)
 		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (option_set(options, files[i]) && !strcmp(options->value[files[i]], "-"))
-			return err_set(err, -EINVAL,
-				"%s: standard input can be read only once, give it a file", watch);
+	if (options_use_stdin(options))
+		return err_set(
+			err, -EINVAL, "%s: standard input can be read only once, give it a file", watch);
 	return 0;
 }
 
-int command_list(const struct options *options)
+/* A pod that cannot be read is wrong usage, whatever the nodes are read from. */
+static int check_pod(const struct options *options, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	const struct pod_template *pod;
+	int r;
+
+	if (!pod_input_given(options) || options_use_stdin(options))
+		return 0;
+	r = pod_input_read(options, &pods, err);
+	return r < 0 ? r : pod_input_pick(options, &pods, &pod, err);
+}
+
+int command_top(const struct options *options)
 {
 	struct err err = {""};
 
-	if (check_flags(options, &err) < 0) {
+	if (check_flags(options, &err) < 0 || check_pod(options, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return watching(options, print_rows);
+	return watching(options, print_rows, source_exit_status(options, 0));
 }

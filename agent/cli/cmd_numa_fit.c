@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd fit --nrt: would the kubelets of a cluster's nodes admit the pod, and how many of it? */
-#include "agent/cli/cmd_fit_nrt.h"
+/* kubectl numa fit: which nodes' kubelets would admit the pod, and how many copies. */
+#include "agent/cli/commands.h"
 
 #include <errno.h>
 
 #include "agent/base/json.h"
 #include "agent/base/output.h"
 #include "agent/base/yaml.h"
-#include "agent/cli/commands.h"
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_what_if.h"
-#include "agent/cli/observe_local.h"
+#include "agent/cli/pod_input.h"
+#include "agent/cli/source.h"
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/report/cluster_fit_text.h"
 #include "agent/report/fit_doc.h"
@@ -24,12 +24,13 @@
 
 struct asked {
 	const struct options *options;
-	const struct pod_request *pod;
+	struct source *source;
+	struct pod_templates templates;
+	const struct pod_template *picked;
 	struct excluded_pods gone;
 	struct cluster_usage usage;
 	struct scheduling_constraints constraints;
 	struct cluster_fit fit;
-	size_t n_odd;     /* nodes whose node state cannot be read */
 	const char *only; /* the one node that is asked for, or NULL */
 	bool found;
 	struct fit_report report; /* of that */
@@ -38,6 +39,8 @@ struct asked {
 
 static void asked_release(struct asked *a)
 {
+	source_close(a->source);
+	pod_templates_release(&a->templates);
 	fit_report_release(&a->report);
 	cluster_node_release(&a->node);
 	cluster_fit_release(&a->fit);
@@ -75,9 +78,10 @@ static int ask_one(struct asked *a, struct cluster_node *node)
 	a->node = *node;
 	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&node->state);
-	r = fit_report_make(&a->node.state, a->pod, FIT_ALL, known ? &free : NULL, &a->report);
+	r = fit_report_make(&a->node.state, &a->picked->pod, FIT_ALL, known ? &free : NULL, &a->report);
 	if (r == 0)
-		fit_pods_add_frees(a->options, use, known ? &free : NULL, &a->node.state, a->pod, &a->report);
+		fit_pods_add_frees(
+			a->options, use, known ? &free : NULL, &a->node.state, &a->picked->pod, &a->report);
 	if (r < 0)
 		return r;
 	apply_constraints(a);
@@ -99,9 +103,8 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 	struct asked *a = data;
 	int r;
 
-	if (a->only && (a->found || strcmp(a->only, node->state.node_name) != 0))
+	if (a->only && a->found)
 		return 0;
-	observe_local_warn(node, &a->n_odd);
 	r = fit_what_if(a->options, &node->state.settings, err);
 	if (r < 0)
 		return r;
@@ -118,13 +121,12 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 
 static int print_doc(const struct options *options, const struct doc *doc, struct strbuf *out)
 {
-	return !strcmp(options->value[OPT_FIT_OUTPUT], "json") ? json_print(doc, out) : yaml_print(doc, out);
+	return !strcmp(options->value[OPT_OUTPUT], "json") ? json_print(doc, out) : yaml_print(doc, out);
 }
 
 static bool wants_doc(const struct options *options)
 {
-	return !strcmp(options->value[OPT_FIT_OUTPUT], "json") ||
-	       !strcmp(options->value[OPT_FIT_OUTPUT], "yaml");
+	return !strcmp(options->value[OPT_OUTPUT], "json") || !strcmp(options->value[OPT_OUTPUT], "yaml");
 }
 
 static int print_one(const struct asked *a)
@@ -155,7 +157,7 @@ static int print_all(const struct asked *a)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = a->options->value[OPT_FIT_OUTPUT];
+	const char *output = a->options->value[OPT_OUTPUT];
 	int r = 0;
 
 	if (wants_doc(a->options)) {
@@ -181,19 +183,20 @@ static int status_of_all(const struct asked *a)
 
 /* ---- the command */
 
-/* Who is to go is asked of one node. */
-static int check_inputs(const struct options *options, struct err *err)
+/* --what-frees is for one node, --replicas for several. */
+static int check_flags(const struct asked *a, struct err *err)
 {
-	static const enum option_id files[] = {OPT_NRT, OPT_FILENAME, OPT_NODES, OPT_PODS};
-	int r;
+	const struct options *options = a->options;
 
-	if (option_set(options, OPT_WHAT_FREES) && !option_set(options, OPT_NODE_NAME))
+	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
+		return err_set(
+			err, -EINVAL, "%s goes with --what-frees", options->origin[OPT_BELOW_PRIORITY]);
+	if (option_set(options, OPT_WHAT_FREES) && !a->only)
 		return err_set(err, -EINVAL, "%s is for one node: name it", options->origin[OPT_WHAT_FREES]);
-	if (option_set(options, OPT_REPLICAS) && option_set(options, OPT_NODE_NAME))
-		return err_set(err, -EINVAL, "%s is for several nodes: leave out %s",
-			options->origin[OPT_REPLICAS], options->origin[OPT_NODE_NAME]);
-	r = options_stdin_once(options, files, ARRAY_SIZE(files), err);
-	return r < 0 ? r : check_nrt_conflicts(options, err);
+	if (option_set(options, OPT_REPLICAS) && a->only)
+		return err_set(err, -EINVAL, "%s is for several nodes: name none, or more than one",
+			options->origin[OPT_REPLICAS]);
+	return options_stdin_once(options, err);
 }
 
 /* Each pod that is to be gone is known to some object. */
@@ -203,24 +206,7 @@ static int check_gone(const struct asked *a, struct err *err)
 
 	if (r < 0 && a->only && a->node.basis != CLUSTER_EXACT)
 		r = err_set(err, r, "the object of node '%.60s' does not say who holds what", a->only);
-	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
-}
-
-static int ask(struct asked *a, struct err *err)
-{
-	int r = check_inputs(a->options, err);
-
-	if (r == 0)
-		r = observe_local_usage(a->options, &a->usage, &a->constraints, err);
-	if (r == 0)
-		scheduling_constraints_finish(&a->constraints);
-	if (r == 0)
-		r = cluster_nodes_each(a->options->value[OPT_NRT], take_node, a, err);
-	observe_local_warn_rest(a->n_odd);
-	if (r == 0 && a->only && !a->found)
-		r = err_set(err, -EINVAL, "%.100s: no object of node '%.60s'", a->options->value[OPT_NRT],
-			a->only);
-	return r < 0 ? r : check_gone(a, err);
+	return r < 0 ? err_wrap(err, -EINVAL, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
 /* A Pod that the API server has is on its node because a scheduler sent it there. */
@@ -238,27 +224,63 @@ static size_t wanted(const struct options *options, const struct pod_template *p
 	return !pod->is_counted ? 0 : pod->replicas < SIZE_MAX ? (size_t)pod->replicas : SIZE_MAX;
 }
 
-int fit_nrt(const struct options *options, const struct pod_template *pod)
+/* The pod, and what the constraints and the usage are asked for. */
+static int read_request(struct asked *a, struct err *err)
 {
-	CLEANUP(asked_release)
-	struct asked a = {.options = options, .pod = &pod->pod, .only = options->value[OPT_NODE_NAME]};
+	CLEANUP(settings_release) struct settings scratch;
+	int r;
+
+	settings_init(&scratch);
+	r = source_open(a->options, 0, &a->source, err);
+	if (r < 0)
+		return r;
+	a->only = source_node(a->source);
+	r = check_flags(a, err);
+	if (r == 0)
+		r = fit_what_if(a->options, &scratch, err); /* bad usage is said first */
+	if (r == 0 && pod_input_read(a->options, &a->templates, err) < 0)
+		r = -EINVAL; /* also for a file that is not there */
+	return r < 0 ? r : pod_input_pick(a->options, &a->templates, &a->picked, err);
+}
+
+static int ask(struct asked *a, struct err *err)
+{
+	const struct pod_template *pod;
+	int r = read_request(a, err);
+
+	if (r < 0)
+		return r;
+	pod = a->picked;
+	a->usage.only = a->only;
+	a->usage.excluded = &a->gone;
+	a->fit = (struct cluster_fit){.pod = &pod->pod, .usage = &a->usage, .constraints = &a->constraints};
+	scheduling_constraints_init(&a->constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
+	a->constraints.only = a->only;
+	a->constraints.excluded = &a->gone;
+	r = source_read_usage(a->source, &a->usage, &a->constraints, err);
+	if (r < 0)
+		return r;
+	scheduling_constraints_finish(&a->constraints);
+	r = source_each_node(a->source, take_node, a, err);
+	if (r == 0)
+		r = check_gone(a, err);
+	if (r == 0 && !a->only)
+		cluster_fit_finish(&a->fit, wanted(a->options, pod));
+	return r;
+}
+
+int command_numa_fit(const struct options *options)
+{
+	CLEANUP(asked_release) struct asked a = {.options = options};
 	struct err err = {""};
 	int r;
 
 	node_state_init(&a.node.state);
-	a.usage.only = a.only;
-	a.usage.excluded = &a.gone;
 	fit_pods_gone(options, &a.gone);
-	a.fit = (struct cluster_fit){.pod = &pod->pod, .usage = &a.usage, .constraints = &a.constraints};
-	scheduling_constraints_init(&a.constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
-	a.constraints.only = a.only;
-	a.constraints.excluded = &a.gone;
 	r = ask(&a, &err);
-	if (r == 0 && !a.only)
-		cluster_fit_finish(&a.fit, wanted(options, pod));
 	if (r < 0) {
 		log_error("%s", err.text);
-		return EXIT_USAGE;
+		return source_exit_status(options, r);
 	}
 	r = a.only ? print_one(&a) : print_all(&a);
 	if (r < 0) {

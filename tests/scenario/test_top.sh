@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `nrtd list` as a user runs it: what it says is what nrtd fit says of the same node, every way to give it nodes and a
-# shape, all outputs, bad input, --watch, and a cluster of 5000 nodes. B names the build folder.
+# `kubectl numa top --from`: its numbers are those of nrtd fit on the same node, every way to give it nodes and a pod, all outputs, bad
+# input, --watch, and a cluster of 5000 nodes. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u
 nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
 examples=tests/fixtures/examples
 . tests/lib/scenario.sh
 export LC_ALL=C
 unset COLUMNS NO_COLOR
-list() { "$nrtd" list "$@" >"$dir/out" 2>"$dir/err"; }
+top() { "$numa" top "$@" >"$dir/out" 2>"$dir/err"; }
 # The table's column of a node: is NODE COLUMN VALUE
 cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }
 is() { [ "$(cell "$1" "$2")" = "$3" ]; }
@@ -25,7 +26,7 @@ on_node() { # POLICY COMMAND [ARG...]
 }
 for policy in none best-effort restricted single-numa-node; do
 	on_node "$policy" dump -o json >"$dir/seed.json"
-	list --nrt "$dir/seed.json" --no-headers
+	top --from "$dir/seed.json" --no-headers
 	numbers=$(tr -d '~' <"$dir/out" | awk '{print $5, $6, $7, $8}')
 	free=${numbers%%/*}
 	# shellcheck disable=SC2086 # four numbers
@@ -40,40 +41,50 @@ for policy in none best-effort restricted single-numa-node; do
 	done
 	check "$policy: nothing is stranded" test "$4" -eq 0
 	copies=$(on_node "$policy" fit --cpus 3 --memory 1Mi -o json | sed -n 's/^ *"n": \([0-9]*\),*$/\1/p; s/^ *"copies": \([0-9]*\),*$/\1/p' | head -n 1)
-	list --nrt "$dir/seed.json" --no-headers --cpus 3 --memory 1Mi
+	top --from "$dir/seed.json" --no-headers --cpus 3 --memory 1Mi
 	check "$policy: pods of 3 CPUs strand what $copies copies leave" \
 		test "$(tr -d '~' <"$dir/out" | awk '{print $8}')" -eq $((free - 3 * copies))
 done
 
 # --- every way to give it nodes and a shape, every output
-list --nrt $examples/kep-nodes.yaml
+top --from $examples/kep-nodes.yaml
 cp "$dir/out" "$dir/want"
 check "free CPUs of each NUMA node" is node-1 4 2,4
 check "free of allocatable" is node-1 5 6/16
 check "zones alone are an estimate" is node-1 7 '~6'
 check "and that is said" grep -q '^~ estimated by the zones' "$dir/out"
 check "totals" grep -q '^2 nodes  *22/32  *8  *16  *~0$' "$dir/out"
-"$nrtd" list --nrt - <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
+"$numa" top --from - <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
 check "standard input gives the same" cmp -s "$dir/out" "$dir/want"
-list --nrt $examples/kep-nodes.yaml --no-headers --sort-by free
+mkfifo "$dir/pipe"
+cat $examples/kep-nodes.yaml >"$dir/pipe" &
+timeout 20 "$numa" top --from "$dir/pipe" >"$dir/out" 2>"$dir/err"
+check "a pipe gives the same" cmp -s "$dir/out" "$dir/want"
+cat $examples/kep-nodes.yaml | timeout 20 "$numa" top --from /dev/stdin >"$dir/out" 2>"$dir/err"
+check "/dev/stdin gives the same" cmp -s "$dir/out" "$dir/want"
+top node-2 node/node-1 --from $examples/kep-nodes.yaml
+check "every node by name gives the same" cmp -s "$dir/out" "$dir/want"
+top node/node-1 --from $examples/kep-nodes.yaml --no-headers
+check "one node by name" test "$(names)" = "node-1 "
+top --from $examples/kep-nodes.yaml --no-headers --sort-by free
 check "--no-headers, --sort-by free" test "$(names)" = "node-2 node-1 "
 sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
-list --nrt "$dir/names.yaml" --no-headers
+top --from "$dir/names.yaml" --no-headers
 check "node-9 is before node-10" test "$(names)" = "node-9 node-10 "
-list --nrt $examples/kep-nodes.yaml --cpus 3
+top --from $examples/kep-nodes.yaml --cpus 3
 check "a shape by flags" is node-2 8 '~1'
-list --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
+top --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
 check "a shape from a file" is node-2 8 '~4'
-list --nrt $examples/kep-nodes.yaml -o wide
+top --from $examples/kep-nodes.yaml -o wide
 check "-o wide" grep -q 'ALLOCATABLE  BASIS$' "$dir/out"
 "$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 --node-name bare 2>/dev/null >"$dir/bare.yaml"
-list --nrt "$dir/bare.yaml" -o wide
+top --from "$dir/bare.yaml" -o wide
 check "numbers that are not known rest on nothing" grep -q '^bare .* unknown$' "$dir/out"
-list --nrt $examples/kep-nodes.yaml -o json
+top --from $examples/kep-nodes.yaml -o json
 check "-o json" grep -q '"largestPods": \[4, 6\]' "$dir/out"
-list --nrt $examples/kep-nodes.yaml -o yaml
+top --from $examples/kep-nodes.yaml -o yaml
 check "-o yaml" grep -q '^    stranded: 0$' "$dir/out"
-list --nrt $examples/kep-nodes.yaml --color always
+top --from $examples/kep-nodes.yaml --color always
 check "--color always" grep -q "$(printf '\033')\[0;1m" "$dir/out"
 
 # --- what the nodes' pods ask for: node-2 has room for one more CPU, node-1 for no more pods
@@ -83,44 +94,58 @@ cat >"$dir/held.json" <<'EOF'
 {"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"node-1","containers":[{"name":"c"}]}},
 {"kind":"Pod","metadata":{"name":"q"},"spec":{"nodeName":"node-2","containers":[{"name":"c","resources":{"requests":{"cpu":"14500m"}}}]}}]}
 EOF
-list --nrt $examples/kep-nodes.yaml --nodes "$dir/held.json"
+top --from $examples/kep-nodes.yaml --from "$dir/held.json"
 check "the largest pod is what requests leave" is node-2 7 '~1'
 check "the rest is stranded" is node-2 8 '~15'
 check "the zones' free CPUs stay" is node-2 5 16/16
 check "no room for pods, no largest pod" is node-1 7 '~0'
 check "and all is stranded" is node-1 8 '~6'
 sed -n '/kind":"Pod/{s/,$//;s/\]}$//;p;q}' "$dir/held.json" >"$dir/pod.json"
-list --nrt $examples/kep-nodes.yaml --nodes "$dir/held.json" --cpus 1
+top --from $examples/kep-nodes.yaml --from "$dir/held.json" --cpus 1
 check "a shape too: one copy" is node-2 8 '~15'
+top --from $examples/kep-nodes.yaml --from "$dir/held.json" --objects-only
+check "--objects-only ignores what pods request" is node-2 7 '~16'
+top --from $examples/kep-nodes.yaml --from "$dir/pod.json"
+check "Pods without Nodes change nothing" cmp -s "$dir/out" "$dir/want"
+mkdir "$dir/mixed"
+cp $examples/kep-nodes.yaml "$dir/held.json" "$dir/mixed/"
+printf 'kind: ConfigMap\nmetadata: {name: node-3}\n' >"$dir/mixed/other.yaml"
+top --from "$dir/mixed"
+check "a directory of all kinds: node-1" is node-1 7 '~0'
+check "a directory of all kinds: node-2" is node-2 7 '~1'
 
 # --- bad input: status 2, one line, nothing printed
 refuse() { # NAME MESSAGE ARGS...
 	refuse_name=$1
 	message=$2
 	shift 2
-	list "$@"
+	top "$@"
 	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$message" "$dir/err"
 	check "$refuse_name" test $? -eq 0
 }
 nodes=$examples/kep-nodes.yaml
-refuse "no nodes" "--nrt FILE"
-refuse "file that is not there" "cannot open" --nrt "$dir/none"
-refuse "a pod as node" "not a NodeResourceTopology" --nrt $examples/kep-pod.yaml
-refuse "a node as shape" "kep-nodes.yaml" --nrt $nodes -f $nodes
-refuse "an unknown column" "--sort-by" --nrt $nodes --sort-by size
-refuse "two standard inputs" "cannot both be standard input" --nrt - -f -
-refuse "standard input watched" "--watch: standard input can be read only once" --nrt - --watch
-refuse "a shape on standard input watched" "--watch: standard input can be read only once" --nrt $nodes -f - --watch
-refuse "Pods without Nodes" "--pods: what the nodes have is not known without --nodes" --nrt $nodes --pods "$dir/pod.json"
-refuse "Nodes on standard input watched" "--watch: standard input can be read only once" --nrt $nodes --nodes - --watch
-refuse "a document watched" "--watch: only a table can be watched" --nrt $nodes -o json --watch
-refuse "SVG" "-o" --nrt $nodes -o svg
+printf 'kind: List\nitems: []\n' >"$dir/empty.yaml"
+refuse "no nodes" "$dir/empty.yaml: no NodeResourceTopology in it" --from "$dir/empty.yaml"
+refuse "file that is not there" "cannot open" --from "$dir/none"
+refuse "a pod as node" "$examples/kep-pod.yaml: no NodeResourceTopology in it" --from $examples/kep-pod.yaml
+refuse "a node as shape" "kep-nodes.yaml" --from $nodes -f $nodes
+refuse "an unknown column" "--sort-by" --from $nodes --sort-by size
+refuse "two standard inputs" "cannot both be standard input" --from - -f -
+refuse "standard input watched" "--watch: standard input can be read only once" --from - --watch
+refuse "a shape on standard input watched" "--watch: standard input can be read only once" --from $nodes -f - --watch
+refuse "Nodes on standard input watched" "--watch: standard input can be read only once" --from $nodes --from - --watch
+refuse "standard input twice" "cannot both be standard input" --from - --from -
+refuse "a selector without an API server" "--selector goes with an API server, not with --from" --from $nodes -l a=b
+refuse "an empty path" "--from" --from ""
+refuse "a node without object" "$nodes: no object of node 'node-3'" node-1 node-3 --from $nodes
+refuse "a document watched" "--watch: only a table can be watched" --from $nodes -o json --watch
+refuse "SVG" "-o" --from $nodes -o svg
 sed 's/available: "[28]"/available: "two"/' $nodes >"$dir/quantity.yaml"
-refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --nrt "$dir/quantity.yaml"
+refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --from "$dir/quantity.yaml"
 
 # --- --watch reads the file again
 cp $nodes "$dir/watched.yaml"
-"$nrtd" list --watch=1 --nrt "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
+"$numa" top --watch=1 --from "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
 pid=$!
 until_said() { # TEXT: within half a minute
 	for _ in $(seq 60); do
@@ -134,7 +159,7 @@ sed 's/^  name: node-1$/  name: node-3/' $nodes >"$dir/changed.yaml"
 mv "$dir/changed.yaml" "$dir/watched.yaml"
 check "--watch shows what has changed" until_said '^node-3 '
 rm "$dir/watched.yaml"
-check "--watch says that the file is gone" until_said "^nrtd: error: cannot open '$dir/watched.yaml'"
+check "--watch says that the file is gone" until_said "^kubectl-numa: error: cannot open '$dir/watched.yaml'"
 kill -TERM "$pid"
 wait "$pid"
 check "--watch ends well on SIGTERM" test $? -eq 0
@@ -156,7 +181,7 @@ awk 'BEGIN {
 	}
 	print "]}"
 }' >"$dir/cluster.json"
-list --nrt "$dir/cluster.json" --no-headers
+top --from "$dir/cluster.json" --no-headers
 check "5000 nodes: a line for each" test "$(wc -l <"$dir/out")" -eq 5000
 check "5000 nodes: the last" is n4999 4 1,2,3,4,5,6,7,8
 exit $failed

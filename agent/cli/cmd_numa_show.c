@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa show: a node drawn from its object, once or again and again. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+
+#include "agent/cli/source.h"
+#include "agent/cli/watching.h"
+#include "agent/cluster/nrt_parse.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+/* One picture of the node, for a terminal or as SVG. */
+static int picture(
+	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+{
+	CLEANUP(source_closep) struct source *source = NULL;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(node_state_release) struct node_state state;
+	CLEANUP(notes_release) struct notes notes;
+	int r = source_open(options, 0, &source, err);
+
+	node_state_init(&state);
+	notes_init(&notes);
+	if (r == 0)
+		r = source_nrt(source, &object, err);
+	if (r < 0)
+		return r;
+	r = observe_nrt(&object, &state, &notes, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", source_reader(source).name);
+	return watching_draw(options, &state, &notes, terminal, out, err);
+}
+
+int command_numa_show(const struct options *options)
+{
+	struct err err = {""};
+	int r = watching_check(options, &err);
+
+	if (r == 0 && options->n_words == 0 && !option_set(options, OPT_FROM))
+		r = err_set(&err, -EINVAL, "name the node: kubectl numa show NODE [FLAG...]");
+	if (r < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	return watching(options, picture, source_exit_status(options, 0));
+}

@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/name_table.h"
+#include "agent/cli/commands.h"
+#include "agent/kube/api_list.h"
+#include "common/cleanup.h"
+#include "common/duration.h"
+#include "common/log.h"
+#include "common/strv.h"
+#include "common/xalloc.h"
+
+#define PIPE_MAX   ((size_t)1 << 30)
+#define OBJECT_MAX ((size_t)64 << 20)
+#define PATH_BYTES 8000u
+#define CRD        "noderesourcetopologies.topology.node.k8s.io"
+#define NRT_PATH   "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+#define UNFINISHED "status.phase!=Succeeded,status.phase!=Failed"
+#define WARNINGS   5u /* nodes with an unreadable node state that have a line of their own */
+
+/* A node that the command names, or that --selector selects. */
+struct wanted_node {
+	const char *name;
+	bool found; /* it has an object */
+};
+
+struct source {
+	const struct options *options;
+	struct wanted_node *nodes; /* of the command line */
+	size_t n_nodes;
+	bool files;
+	FILE **copies; /* of --from, in order: what can be read only once; NULL = not read yet, or a file */
+	size_t n_copies;
+	struct credentials *credentials;
+	struct api_client *client;
+	unsigned idle_ms;           /* the longest pause within a list; 0 = the default */
+	struct name_table selected; /* names of Nodes that --selector selects */
+	struct strv selected_names;
+	bool selector_applied;
+	const char *events_namespace, *events_pod;
+	char name[256]; /* for messages */
+};
+
+/* ---- opening */
+
+static int connect_client(struct source *s, struct err *err)
+{
+	const struct options *o = s->options;
+	const struct credentials_options credentials = {
+		.api_server = o->value[OPT_API_SERVER],
+		.kubeconfig = o->value[OPT_KUBECONFIG],
+		.context = o->value[OPT_CONTEXT],
+		.cluster = o->value[OPT_CLUSTER],
+		.user = o->value[OPT_USER],
+		.home = true,
+	};
+	struct api_client_options client = {.reply_max = OBJECT_MAX, .impersonate = o->value[OPT_AS]};
+	int r;
+
+	if (option_set(o, OPT_REQUEST_TIMEOUT)) {
+		uint64_t ms = 0;
+
+		duration_parse(o->value[OPT_REQUEST_TIMEOUT], &ms, NULL); /* checked with the flags */
+		client.total_ms = (unsigned)(ms > UINT32_MAX ? UINT32_MAX : ms);
+	}
+	s->idle_ms = client.total_ms;
+	r = credentials_new(&credentials, &s->credentials, err);
+	return r < 0 ? r : api_client_new(s->credentials, &client, &s->client, err);
+}
+
+/* "node/NAME" and "NAME". */
+static const char *without_kind(const char *word, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return !strncmp(word, kind, len) && word[len] == '/' ? word + len + 1 : word;
+}
+
+int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err)
+{
+	CLEANUP(source_closep) struct source *s = xcalloc(1, sizeof(*s));
+	size_t n = 0;
+
+	s->options = options;
+	s->files = option_set(options, OPT_FROM);
+	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
+	for (size_t i = first_node; i < options->n_words; i++)
+		s->nodes[s->n_nodes++].name = without_kind(options->words[i], "node");
+	if (s->files) {
+		size_t pos = 0;
+		const char *path;
+
+		while ((path = options_next(options, OPT_FROM, &pos)))
+			if (n++ == 0)
+				snprintf(s->name, sizeof(s->name), "%s",
+					strcmp(path, "-") ? path : "standard input");
+		if (n > 1)
+			snprintf(s->name, sizeof(s->name), "--from");
+		s->copies = xcalloc(n, sizeof(*s->copies));
+		s->n_copies = n;
+		if (option_set(options, OPT_SELECTOR))
+			return err_set(err, -EINVAL, "%s goes with an API server, not with --from",
+				options->origin[OPT_SELECTOR]);
+	} else {
+		int r = connect_client(s, err);
+
+		if (r < 0)
+			return r == -EINVAL ? -ENOTCONN : r; /* not wrong usage */
+		snprintf(s->name, sizeof(s->name), "the API server");
+	}
+	*ret = TAKE(s);
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_copies; i++)
+		if (s->copies[i])
+			fclose(s->copies[i]);
+	free(s->copies);
+	api_client_free(s->client);
+	credentials_free(s->credentials);
+	name_table_release(&s->selected);
+	strv_release(&s->selected_names);
+	free(s->nodes);
+	free(s);
+}
+
+int source_exit_status(const struct options *options, int r)
+{
+	return r == -EINVAL || option_set(options, OPT_FROM) ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+const char *source_node(const struct source *s)
+{
+	return s->n_nodes == 1 ? s->nodes[0].name : NULL;
+}
+
+/* ---- files */
+
+/* Standard input and pipes can be read once, and a command may read its objects kind by kind. */
+static bool reads_once(const char *path)
+{
+	struct stat st;
+
+	return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+static const char *name_of(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
+{
+	char chunk[65536];
+	size_t n, total = 0;
+
+	while ((n = fread(chunk, 1, sizeof(chunk), in)) > 0) {
+		total += n;
+		if (total > PIPE_MAX)
+			return err_set(err, -EFBIG, "%s is larger than 1 GiB", name_of(path));
+		if (fwrite(chunk, 1, n, copy) != n)
+			return err_set(err, -EIO, "cannot write a temporary file");
+	}
+	if (ferror(in) || fflush(copy) != 0)
+		return err_set(err, -EIO, "cannot read %s", name_of(path));
+	return 0;
+}
+
+/* The copy of the input, from its beginning. */
+static int open_copy(const char *path, FILE **copy, struct err *err)
+{
+	CLEANUP(closep) int fd = -1;
+	FILE *in;
+	int r;
+
+	if (*copy) {
+		rewind(*copy);
+		return 0;
+	}
+	*copy = tmpfile();
+	if (!*copy)
+		return err_set(err, -errno, "cannot create a temporary file: %s", strerror(errno));
+	fd = fs_open_argument(path, err);
+	if (fd < 0)
+		return fd;
+	in = fdopen(fd, "r");
+	if (!in)
+		return err_set(err, -errno, "cannot read %s: %s", name_of(path), strerror(errno));
+	fd = -1;
+	r = copy_input(in, path, *copy, err);
+	fclose(in);
+	rewind(*copy);
+	return r;
+}
+
+static int read_files(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	const char *path;
+	size_t pos = 0, n = 0;
+
+	kinds |= OBJECT_SKIP_OTHERS;
+	while ((path = options_next(s->options, OPT_FROM, &pos))) {
+		FILE **copy = &s->copies[n++];
+		int r;
+
+		if (!reads_once(path)) {
+			r = object_input_read(path, kinds, fn, data, err);
+		} else {
+			r = open_copy(path, copy, err);
+			if (r == 0)
+				r = object_input_read_fd(fileno(*copy), path, kinds, fn, data, err);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- the API server */
+
+struct delivery {
+	enum object_kind kind;
+	object_fn *fn;
+	void *data;
+};
+
+static int deliver(struct doc *object, void *data, struct err *err)
+{
+	const struct delivery *d = data;
+
+	return d->fn(d->kind, object, d->data, err);
+}
+
+static void add_query(struct strbuf *path, const char *name, const char *value)
+{
+	strbuf_addf(path, "%c%s=", strchr(path->text, '?') ? '&' : '?', name);
+	api_path_escape(path, value);
+}
+
+static void add_pods_query(const struct source *s, struct strbuf *path)
+{
+	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
+
+	if (source_node(s))
+		strbuf_addf(&selector, "spec.nodeName=%s,", source_node(s));
+	strbuf_addstr(&selector, UNFINISHED);
+	add_query(path, "fieldSelector", selector.text);
+}
+
+static void add_events_query(const struct source *s, struct strbuf *path)
+{
+	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
+
+	strbuf_addf(&selector, "involvedObject.kind=Pod,involvedObject.name=%s", s->events_pod);
+	api_path_escape(path, s->events_namespace);
+	strbuf_addstr(path, "/events");
+	add_query(path, "fieldSelector", selector.text);
+}
+
+/* The path of a kind's list, or of the one object that is wanted of it: then true. */
+static bool make_path(const struct source *s, enum object_kind kind, struct strbuf *path)
+{
+	static const char *const paths[OBJECT_KIND_COUNT] = {
+		[OBJECT_NRT] = NRT_PATH,
+		[OBJECT_NODE] = "/api/v1/nodes",
+		[OBJECT_POD] = "/api/v1/pods",
+		[OBJECT_EVENT] = "/api/v1/namespaces/",
+	};
+	bool one = source_node(s) && (kind == OBJECT_NRT || kind == OBJECT_NODE);
+
+	strbuf_addstr(path, paths[kind]);
+	if (kind == OBJECT_EVENT)
+		add_events_query(s, path);
+	if (kind == OBJECT_POD)
+		add_pods_query(s, path);
+	if (one) {
+		strbuf_addch(path, '/');
+		api_path_escape(path, source_node(s));
+	}
+	return one;
+}
+
+/* Which Nodes --selector selects. */
+static int add_selected(struct doc *node, void *data, struct err *err)
+{
+	const char *name = doc_string(doc_get(doc_get(node, "metadata"), "name"));
+	struct source *s = data;
+
+	(void)err;
+	if (!name || name_table_find(&s->selected, name))
+		return 0;
+	strv_push(&s->selected_names, name);
+	name_table_add(&s->selected, s->selected_names.items[s->selected_names.n_items - 1], s);
+	return 0;
+}
+
+static int apply_selector(struct source *s, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	int status, r;
+
+	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
+		return 0;
+	strbuf_addstr(&path, "/api/v1/nodes");
+	add_query(&path, "labelSelector", s->options->value[OPT_SELECTOR]);
+	r = strbuf_error(&path);
+	if (r == 0)
+		r = api_list(s->client, path.text, s->idle_ms, add_selected, s, &status, err);
+	s->selector_applied = r == 0;
+	return r < 0 ? err_wrap(err, r, "%s", s->options->origin[OPT_SELECTOR]) : 0;
+}
+
+/* The status code of a GET; 0 without a response. */
+static int probe_path(struct source *s, const char *path)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	int status = 0;
+
+	api_get(s->client, path, &object, &status, NULL);
+	return status;
+}
+
+/* What a 404 means. Without the CRD the list is not found, either. */
+static int explain_absence(struct source *s, enum object_kind kind, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	const char *name = source_node(s);
+
+	if (kind == OBJECT_NRT && (!name || probe_path(s, NRT_PATH "?limit=1") == HTTP_NOT_FOUND))
+		return err_set(err, -ENOENT,
+			"the cluster has no NodeResourceTopology objects: the CRD " CRD " is not installed");
+	make_path(s, OBJECT_NODE, &path);
+	if (kind == OBJECT_NODE || probe_path(s, path.text) == HTTP_NOT_FOUND)
+		return err_set(err, -ENOENT, "no such node: '%s'", name);
+	return err_set(err, -ENOENT,
+		"node '%s' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?",
+		name);
+}
+
+static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct delivery delivery = {.kind = kind, .fn = fn, .data = data};
+	bool one = make_path(s, kind, &path);
+	int status = 0, r = strbuf_error(&path);
+
+	if (r < 0)
+		return err_set(err, r, "a name is too long");
+	if (one) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+		r = api_get(s->client, path.text, &object, &status, err);
+		if (r == 0)
+			r = deliver(&object, &delivery, err);
+	} else {
+		r = api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+	}
+	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND && (kind == OBJECT_NRT || one))
+		return explain_absence(s, kind, err);
+	return r == -EINVAL ? -EBADMSG : r; /* not wrong usage */
+}
+
+static int read_server(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	for (enum object_kind kind = 0; kind < OBJECT_KIND_COUNT; kind++) {
+		int r = kinds >> kind & 1 ? read_kind(s, kind, fn, data, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- reading */
+
+static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct source *s = source;
+
+	return s->files ? read_files(s, kinds, fn, data, err) : read_server(s, kinds, fn, data, err);
+}
+
+static int no_objects(const struct source *s, struct err *err)
+{
+	return s->files
+		       ? err_set(err, -EINVAL, "%s: no NodeResourceTopology in it", s->name)
+		       : err_set(err, -ENOENT,
+				 "the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?");
+}
+
+struct nrt_filter {
+	struct source *source;
+	object_fn *fn;
+	void *data;
+	size_t n; /* objects, wanted or not */
+};
+
+static bool is_wanted(struct source *s, const char *name)
+{
+	bool wanted = s->n_nodes == 0;
+
+	if (option_set(s->options, OPT_SELECTOR) && !name_table_find(&s->selected, name))
+		return false;
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (!strcmp(s->nodes[i].name, name))
+			wanted = s->nodes[i].found = true;
+	return wanted;
+}
+
+/* An object without a name goes on: its reader rejects it. */
+static int filter_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct nrt_filter *f = data;
+
+	if (kind == OBJECT_NRT)
+		f->n++;
+	if (kind == OBJECT_NRT && name && !is_wanted(f->source, name))
+		return 0;
+	return f->fn(kind, object, f->data, err);
+}
+
+/* The reader of source_reader(): of NodeResourceTopology objects only those of wanted nodes. */
+static int read_wanted(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct source *s = source;
+	struct nrt_filter filter = {.source = s, .fn = fn, .data = data};
+	int r = kinds >> OBJECT_NRT & 1 ? apply_selector(s, err) : 0;
+
+	if (r == 0)
+		r = source_read(s, kinds, filter_nrt, &filter, err);
+	return r < 0 || !(kinds >> OBJECT_NRT & 1) || filter.n > 0 ? r : no_objects(s, err);
+}
+
+struct object_reader source_reader(struct source *s)
+{
+	return (struct object_reader){.read = read_wanted, .source = s, .name = s->name};
+}
+
+/* ---- NodeResourceTopology objects */
+
+struct node_delivery {
+	cluster_node_fn *fn;
+	void *data;
+	bool quiet;
+	size_t n_unreadable;
+};
+
+static int deliver_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct node_delivery *d = data;
+
+	if (node->unreadable_state && !d->quiet && ++d->n_unreadable <= WARNINGS)
+		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+	return d->fn(node, d->data, err);
+}
+
+int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err)
+{
+	/* Log lines would corrupt a table that is redrawn. */
+	struct node_delivery delivery = {.fn = fn, .data = data, .quiet = option_set(s->options, OPT_WATCH)};
+	const struct object_reader reader = source_reader(s);
+	int r = cluster_nodes_each(&reader, deliver_node, &delivery, err);
+
+	if (delivery.n_unreadable > WARNINGS)
+		log_warning("and %zu other nodes whose node state cannot be read",
+			delivery.n_unreadable - WARNINGS);
+	for (size_t i = 0; r == 0 && i < s->n_nodes; i++)
+		if (!s->nodes[i].found)
+			r = err_set(err, -ENOENT, "%s: no object of node '%.60s'", s->name, s->nodes[i].name);
+	return r;
+}
+
+struct choice {
+	struct source *source;
+	struct doc object;
+	size_t n;            /* wanted objects */
+	struct strbuf names; /* of all objects, as far as they fit */
+};
+
+static void choice_release(struct choice *c)
+{
+	doc_release(&c->object);
+	strbuf_release(&c->names);
+}
+
+static int choose(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	struct choice *c = data;
+
+	(void)kind;
+	if (!name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	strbuf_addf(&c->names, "%s'%.60s'", c->names.len > 0 ? ", " : "", name);
+	if (!is_wanted(c->source, name) || c->n++ > 0)
+		return 0;
+	c->object = *object;
+	*object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+int source_nrt(struct source *s, struct doc *ret, struct err *err)
+{
+	CLEANUP(choice_release) struct choice c = {.source = s, .names = STRBUF_INIT(300)};
+	int r = apply_selector(s, err);
+	const char *more;
+
+	if (r == 0)
+		r = source_read(s, 1u << OBJECT_NRT, choose, &c, err);
+	if (r < 0)
+		return r;
+	if (c.names.len == 0)
+		return no_objects(s, err);
+	more = strbuf_error(&c.names) < 0 ? ", ..." : "";
+	if (c.n == 0)
+		return err_set(err, -ENOENT, "%s: no object of node '%.60s', but of %s%s", s->name,
+			source_node(s) ? source_node(s) : s->options->value[OPT_SELECTOR], c.names.text,
+			more);
+	if (c.n > 1 && source_node(s))
+		return err_set(err, -EINVAL, "%s: %zu objects of node '%.60s'", s->name, c.n, source_node(s));
+	if (c.n > 1)
+		return err_set(err, -EINVAL, "%s: %zu objects, name one node: %s%s", s->name, c.n,
+			c.names.text, more);
+	*ret = c.object;
+	c.object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* ---- Nodes and Pods */
+
+int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err)
+{
+	static const enum object_kind kinds[] = {OBJECT_NODE, OBJECT_POD};
+	static const char *const names[] = {"nodes", "pods"};
+
+	if (s->files)
+		return read_files(s, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct err why = {""};
+		int r = read_kind(s, kinds[i], fn, data, &why);
+
+		if (r != -EREMOTEIO && r < 0)
+			return err_set(err, r, "%s", why.text);
+		if (r == 0)
+			continue;
+		log_warning("the answer omits %s: %s", names[i], why.text);
+		return 0; /* without Nodes, what Pods request is of no use */
+	}
+	return 0;
+}
+
+struct usage_delivery {
+	struct cluster_usage *usage;
+	struct scheduling_constraints *constraints;
+};
+
+static int add_usage(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct usage_delivery *d = data;
+	int r = cluster_usage_add(d->usage, kind, object, err);
+
+	if (r == 0 && d->constraints)
+		scheduling_constraints_add(d->constraints, kind, object);
+	return r;
+}
+
+int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
+	struct err *err)
+{
+	struct usage_delivery delivery = {.usage = u, .constraints = constraints};
+
+	return option_set(s->options, OPT_OBJECTS_ONLY)
+		       ? 0
+		       : source_read_nodes_and_pods(s, add_usage, &delivery, err);
+}
+
+/* ---- one Pod and its Events */
+
+struct pod_choice {
+	const char *namespace, *name; /* namespace NULL = any */
+	struct doc object;
+	size_t n;
+};
+
+static int choose_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *name = doc_string(doc_get(metadata, "name"));
+	const char *namespace = doc_string(doc_get(metadata, "namespace"));
+	struct pod_choice *c = data;
+
+	(void)kind;
+	(void)err;
+	if (!name || strcmp(name, c->name) != 0 ||
+		(c->namespace && strcmp(namespace ? namespace : "default", c->namespace) != 0))
+		return 0;
+	if (c->n++ > 0)
+		return 0;
+	c->object = *object;
+	*object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	const char *namespace = s->options->value[OPT_NAMESPACE];
+	struct pod_choice c = {.namespace = namespace, .name = without_kind(name, "pod"), .object = DOC_INIT};
+	int status, r;
+
+	if (s->files) {
+		r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
+		if (r == 0 && c.n == 0)
+			r = err_set(err, -ENOENT, "%s: no Pod '%.100s'", s->name, c.name);
+		if (r == 0 && c.n > 1)
+			r = err_set(err, -EINVAL,
+				"%s: %zu Pods are named '%.100s': choose one with --namespace", s->name, c.n,
+				c.name);
+		if (r == 0)
+			*ret = c.object;
+		else
+			doc_release(&c.object);
+		return r;
+	}
+	strbuf_addstr(&path, "/api/v1/namespaces/");
+	if (!namespace)
+	namespace = credentials_namespace(s->credentials);
+	api_path_escape(&path, namespace ? namespace : "default");
+	strbuf_addstr(&path, "/pods/");
+	api_path_escape(&path, c.name);
+	return api_get(s->client, path.text, ret, &status, err);
+}
+
+struct object_reader source_events(struct source *s, const char *namespace, const char *pod)
+{
+	s->events_namespace = namespace;
+	s->events_pod = pod;
+	return (struct object_reader){.read = source_read, .source = s, .name = s->name};
+}

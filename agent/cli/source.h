@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Where kubectl-numa has a cluster's objects from: the API server, or the files of --from.
+ */
+#include "agent/cli/opts.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/object_input.h"
+#include "agent/cluster/scheduling_constraints.h"
+
+struct source;
+
+/*
+ * Opens what the command's flags name; its words from the one at `first_node` on are nodes, and the objects of other nodes
+ * are left out. Nothing is sent to the API server yet. *ret is the caller's, to be closed by source_close(). 0; -EINVAL with
+ * one line; what credentials_new() returns.
+ */
+int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err);
+void source_close(struct source *s);
+
+static inline void source_closep(struct source **s)
+{
+	source_close(*s);
+	*s = NULL;
+}
+
+/*
+ * The exit status of a command that failed with `r`: EXIT_USAGE for wrong usage (-EINVAL) and for files that cannot be read,
+ * EXIT_FAILURE when the API server cannot be reached or does not have what the command needs.
+ */
+int source_exit_status(const struct options *options, int r);
+
+/* The node, when the command names exactly one; else NULL. */
+const char *source_node(const struct source *s);
+
+/* The source as a reader. Valid as long as the source. */
+struct object_reader source_reader(struct source *s);
+
+/*
+ * Calls `fn` for each NodeResourceTopology object, as cluster_nodes_each(), and warns about each of the first few nodes whose
+ * node state cannot be read. -ENOENT with one line when a node that the command names has no object.
+ */
+int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err);
+
+/*
+ * Adds Nodes and Pods to the usage, and to the constraints (NULL = none). With --objects-only none are added; when the API
+ * server denies them, they are left out with a warning. 0; -EINVAL with one line for a broken object.
+ */
+int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
+	struct err *err);
+
+/* Nodes and Pods, one at a time; denied ones are left out with a warning. */
+int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);
+
+/* The Pod of this name; of several in files it must be the only one in its namespace. -ENOENT when there is none. */
+int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err);
+
+/* The NodeResourceTopology object of the named node, or of the only one. -ENOENT, -EINVAL with one line. */
+int source_nrt(struct source *s, struct doc *ret, struct err *err);
+
+/* The Events of the pod, in a reader that delivers no others from the API server. */
+struct object_reader source_events(struct source *s, const char *namespace, const char *pod);

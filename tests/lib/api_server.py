@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""api_server.py DIR: a stand-in for the API server on the loopback interface, for GET requests without TLS.
+
+It answers /a/b with the file DIR/a/b.json. DIR/a/b.error has another answer: its first line is a status code and the message of a
+Status object, or "hang". Without either file it answers 404 as the API server does: with a Status object if the list of the resource
+exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json. It writes its port to DIR/port,
+appends each request's path and query to DIR/requests, and ends with the process that started it.
+"""
+import http.server
+import json
+import os
+import sys
+import threading
+import time
+import urllib.parse
+
+root = sys.argv[1]
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def append(name, line):
+    with open(os.path.join(root, name), "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def status_object(code, message):
+    reason = {403: "Forbidden", 404: "NotFound"}.get(code, "InternalError")
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": reason, "code": code})
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, code, body, content_type="application/json"):
+        if isinstance(body, str):
+            body = body.encode()
+        self.send_response(code)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        append("requests", self.path)
+        url = urllib.parse.urlsplit(self.path)
+        name = urllib.parse.unquote(url.path).strip("/")
+        selector = urllib.parse.parse_qs(url.query).get("labelSelector")
+        file = os.path.join(root, name)
+        error = read(file + ".error")
+        if error == b"hang\n":
+            time.sleep(60)
+        if error:
+            code, message = error.decode().rstrip("\n").split(" ", 1)
+            self.answer(int(code), status_object(int(code), message))
+            return
+        body = read(file + (f"@{selector[0]}" if selector else "") + ".json")
+        if body is not None:
+            self.answer(200, body)
+        elif os.path.exists(os.path.dirname(file) + ".json"):
+            resource = ".".join([os.path.basename(os.path.dirname(file))] + (name.split("/")[1:2] if name.startswith("apis/") else []))
+            self.answer(404, status_object(404, f'{resource} "{os.path.basename(file)}" not found'))
+        else:
+            self.answer(404, "404 page not found\n", "text/plain")
+
+    def log_message(self, format, *arguments):
+        pass
+
+
+def end_with(parent):
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
+threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+with open(os.path.join(root, "port.new"), "w", encoding="utf-8") as port:
+    port.write(f"{server.server_address[1]}\n")
+os.rename(os.path.join(root, "port.new"), os.path.join(root, "port"))
+server.serve_forever()
