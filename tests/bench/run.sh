@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make bench: time and memory of `nrtd dump` and `nrtd list` as processes, then every bench_* program that measures
-# functions.
+# make bench: time and memory of `nrtd dump` and of kubectl-numa as processes, then every bench_* program that measures functions.
 set -eu
 B=${B:-build}
 fixtures=build/fixtures/machines
@@ -29,13 +28,13 @@ tests/bench/pods.sh "$work" sh -c '
 	pods "files"
 	pods "API" --pod-resources "$socket" --state-files none
 	pods "both" --pod-resources "$socket"' || [ $? -eq 77 ]
-# A cluster of nodes with eight NUMA nodes, as kubectl gets their objects.
+# A cluster of nodes with eight NUMA nodes, from a file.
 for n in 1000 5000; do "$B/tests/bench/bench_cluster" $n "$work/cluster-$n.json"; done
-dump "list, 1000 nodes of 8 NUMA" 500 48 "$B/nrtd" list --nrt "$work/cluster-1000.json"
-dump "list, 5000 nodes of 8 NUMA" 1000 128 "$B/nrtd" list --nrt "$work/cluster-5000.json"
+dump "top, 1000 nodes of 8 NUMA" 500 48 "$B/kubectl-numa" top --from "$work/cluster-1000.json"
+dump "top, 5000 nodes of 8 NUMA" 1000 128 "$B/kubectl-numa" top --from "$work/cluster-5000.json"
 for command in score fit; do
-	dump "$command, 1000 nodes of 8 NUMA" 500 48 "$B/nrtd" $command --nrt "$work/cluster-1000.json" --cpus 4 --memory 1Gi
-	dump "$command, 5000 nodes of 8 NUMA" 1000 128 "$B/nrtd" $command --nrt "$work/cluster-5000.json" --cpus 4 --memory 1Gi
+	dump "$command, 1000 nodes of 8 NUMA" 500 48 "$B/kubectl-numa" $command --from "$work/cluster-1000.json" --cpus 4 --memory 1Gi
+	dump "$command, 5000 nodes of 8 NUMA" 1000 128 "$B/kubectl-numa" $command --from "$work/cluster-5000.json" --cpus 4 --memory 1Gi
 done
 for b in "$B"/tests/bench/bench_*; do
 	case $b in *.o | *.d | */bench_dump) continue ;; esac

@@ -92,9 +92,11 @@ as_built() {
 	return $status
 }
 version() { as_built '["--version"]' | diff - <("$B/nrtd" --version); }
-score() {
-	as_built '["score", "--nrt", "/examples/kep-nodes.yaml", "-f", "/examples/kep-pod.yaml"]' |
-		diff - <("$B/nrtd" score --nrt tests/fixtures/examples/kep-nodes.yaml -f tests/fixtures/examples/kep-pod.yaml)
+fit() {
+	as_built '["fit", "-f", "/examples/kep-pod.yaml", "--assume-empty", "--cpu-manager-policy", "static", "--memory-manager-policy", "None",
+		"--topology-manager-policy", "restricted", "--topology-manager-scope", "container", "--reserved-cpus", "0"]' |
+		diff - <("$B/nrtd" fit -f tests/fixtures/examples/kep-pod.yaml --assume-empty --cpu-manager-policy static --memory-manager-policy None \
+			--topology-manager-policy restricted --topology-manager-scope container --reserved-cpus 0)
 }
 not_root() { [ "$(jq -r .User <<<"$image")" = 65532:65532 ]; }
 
@@ -112,7 +114,7 @@ image() {
 	check "nothing is setuid or writable for others" no_setuid
 	check "its own user is not root" not_root
 	check "it runs as that user" version
-	check "and ranks nodes" score
+	check "and judges a pod" fit
 	export NRTD_IMAGE_WORK=$work root image
 	# Host folders, network and processes of its own: the Pod's paths are taken literally, and all ends with it.
 	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod" | grep -vE "^[0-9]+ passed, "

@@ -60,9 +60,12 @@ dumps_machines() {
 		diff "$work/here" <("$B/nrtd" dump --sysroot "$work/machines/$name" --node-name n 2>&1 | sed "s#$work/machines#/machines#g") || return 1
 	done
 }
-scores() {
-	diff <(nrtd score --nrt /examples/kep-nodes.yaml -f /examples/kep-pod.yaml) \
-		<("$B/nrtd" score --nrt tests/fixtures/examples/kep-nodes.yaml -f tests/fixtures/examples/kep-pod.yaml)
+fits() {
+	local machine=${machines%% *}
+	set -- --assume-empty --cpu-manager-policy static --memory-manager-policy None --topology-manager-policy restricted \
+		--topology-manager-scope container --reserved-cpus 0
+	diff <(nrtd fit --sysroot "/machines/$machine" -f /examples/kep-pod.yaml "$@") \
+		<("$B/nrtd" fit --sysroot "$work/machines/$machine" -f tests/fixtures/examples/kep-pod.yaml "$@")
 }
 # The library of the API server's connection is opened while the program runs.
 connects() {
@@ -106,7 +109,7 @@ for arch in $archs; do
 		{ echo "skipped: $(tail -n 1 "$work/out")" && continue; }
 	check "says its version" says_its_version
 	check "dumps recorded machines as this build does" dumps_machines
-	check "scores as this build does" scores
+	check "judges a pod as this build does" fits
 	check "reports a server that cannot be reached" connects
 	check "names what it is made of" materials "$(packaging/arch.sh "$arch" | cut -d' ' -f2)"
 done

@@ -89,17 +89,16 @@ krew() { env KREW_OS=linux KREW_ARCH="$1" KREW_ROOT="$work/krew-$1" HOME="$work"
 krew_installs() {
 	local store=$work/krew-$1/store/numa/v$version
 	krew "$1" install --manifest="$release/numa.yaml" --archive="$release/nrtd-$version-linux-$1.tar.gz" &&
-		[ -x "$work/krew-$1/bin/kubectl-numa" ] && [ -s "$store/LICENSE" ] && cmp "$store/bin/nrtd" <(tar -xzOf \
-		"$release/nrtd-$version-linux-$1.tar.gz" "nrtd-$version/bin/nrtd")
+		[ -x "$work/krew-$1/bin/kubectl-numa" ] && [ -s "$store/LICENSE" ] && cmp "$store/bin/kubectl-numa" <(tar -xzOf \
+		"$release/nrtd-$version-linux-$1.tar.gz" "nrtd-$version/bin/kubectl-numa")
 }
 krew_refuses() {
 	cp "$release/nrtd-$version-linux-$here.tar.gz" "$work/other.tar.gz" && echo >>"$work/other.tar.gz"
 	! krew "$here" install --manifest="$release/numa.yaml" --archive="$work/other.tar.gz"
 }
 krew_runs() {
-	printf '#!/bin/sh\ncat %s\n' "$PWD/tests/fixtures/examples/kep-nodes.yaml" >"$work/kubectl"
-	chmod +x "$work/kubectl"
-	env -i PATH=/usr/bin:/bin KUBECTL="$work/kubectl" "$work/krew-$here/bin/kubectl-numa" score -f tests/fixtures/examples/kep-pod.yaml -o json >"$work/score" &&
+	env -i PATH=/usr/bin:/bin "$work/krew-$here/bin/kubectl-numa" score --from tests/fixtures/examples/kep-nodes.yaml \
+		-f tests/fixtures/examples/kep-pod.yaml -o json >"$work/score" &&
 		grep '"LeastNUMANodes": 94,' "$work/score"
 }
 

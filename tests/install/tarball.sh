@@ -118,15 +118,16 @@ dumps() {
 	echo "$n machines"
 	[ $n -gt 20 ]
 }
-# as_here ARGUMENTS...: the same output and status as of the program that has been built here
+# as_here PROGRAM ARGUMENTS...: the same output and status as of the program that has been built here
 as_here() {
-	local status=0 status_here=0
-	"$B/nrtd" "${@//\/mnt/$work}" >"$work/here" 2>&1 || status_here=$?
-	nrtd "$@" >"$work/there" 2>&1 || status=$?
+	local program=$1 status=0 status_here=0
+	shift
+	"$B/$program" "${@//\/mnt/$work}" >"$work/here" 2>&1 || status_here=$?
+	inside "/mnt/nrtd-$version/bin/$program" "$@" >"$work/there" 2>&1 || status=$?
 	diff <(sed "s#$work#/mnt#g" "$work/here") "$work/there" && [ $status -eq $status_here ]
 }
-score() { as_here score --nrt /mnt/examples/kep-nodes.yaml -f /mnt/examples/kep-pod.yaml; }
-fit() { as_here fit --sysroot /mnt/machines/seed-2s-32cpu --cpu-manager-policy static --topology-manager-policy single-numa-node \
+score() { as_here kubectl-numa score --from /mnt/examples/kep-nodes.yaml -f /mnt/examples/kep-pod.yaml; }
+fit() { as_here nrtd fit --sysroot /mnt/machines/seed-2s-32cpu --cpu-manager-policy static --topology-manager-policy single-numa-node \
 	cpu=4,memory=1Gi; }
 # asks KUBECONFIG TEXT: what nrtd diff says of that server
 asks() {
@@ -214,7 +215,7 @@ try() {
 	mkdir -p "$work/dump" "$work/installed"
 	check "nrtd --version" says_version
 	check "the recorded machines' objects" dumps
-	check "nrtd score ranks as here" score
+	check "kubectl-numa score ranks as here" score
 	check "nrtd fit answers as here" fit
 	check "a server of the named CA, and a certificate of our own" asks right "not valid JSON"
 	check "a server of another CA is refused" asks wrong "SSL certificate problem"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_pictures DIR: draw what doc/examples.md and the README show: DIR/show.txt and DIR/show.svg as `nrtd show` prints them,
- * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `nrtd list` as a dark terminal
+ * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `kubectl numa top` as a dark terminal
  * has it.
  */
 #include "agent/report/list_text.h"

@@ -21,7 +21,7 @@ prepare_world() {
 	case $? in 0) ;; 77) exit 0 ;; *) exit 1 ;; esac
 	tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu || exit 1
 	mkdir "$work/bin"
-	ln -s "$programs/helm" "$here/packaging/kubectl-numa" "$here/$B/nrtd" "$work/bin/"
+	ln -s "$programs/helm" "$here/$B/kubectl-numa" "$here/$B/nrtd" "$work/bin/"
 	cp tests/recipes/kubectl.sh "$work/bin/kubectl"
 	export PATH=$work/bin:$PATH HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
 	export PROGRAMS=$programs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # examples.sh [KUBECONFIG]: the examples of testdata/examples/nrt.yaml, each a test: NodeResourceTopologyMatch on objects that nrtd
-# makes and the API server holds, with what the document and `nrtd score` say. The control plane is one of its own unless
+# makes and the API server holds, with what the document and `kubectl numa score` say. The control plane is one of its own unless
 # KUBECONFIG names another. B names the build folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2

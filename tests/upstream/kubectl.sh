@@ -1,12 +1,13 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of the kubectl plugin share: the real kubectl with the plugin in its PATH, a cluster, checks. Sourced from
+# What the tests of the kubectl plugin share: the real kubectl with kubectl-numa in its PATH, a cluster, checks. Sourced from
 # the top of the tree with the caller's arguments; it ends the test, successfully, where there is no Go. Sets $work.
 # shellcheck disable=SC2034 # the tests use them
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 unset COLUMNS
-NRTD=$(pwd)/${B:-build}/nrtd
-export NRTD
+built=$(cd "${B:-build}" && pwd)
+NRTD=$built/nrtd
+NUMA=$built/kubectl-numa
 programs=build/upstream
 work=$(mktemp -d)
 trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
@@ -23,7 +24,7 @@ else
 	cp "$work/cluster/admin.kubeconfig" "$work/kubeconfig"
 fi
 mkdir "$work/bin"
-ln -s "$(pwd)/$programs/kubectl" "$(pwd)/packaging/kubectl-numa" "$(pwd)/packaging/kubectl_complete-numa" "$work/bin/"
+ln -s "$(pwd)/$programs/kubectl" "$NUMA" "$(pwd)/packaging/kubectl_complete-numa" "$work/bin/"
 PATH=$work/bin:$PATH
 export KUBECONFIG="$work/kubeconfig"
 passed=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kubectl_numa.sh [KUBECONFIG]: the kubectl plugin under the real kubectl against the real API server: what it draws and
-# ranks is what nrtd draws and ranks from the same objects, its --watch follows the object, every error has its line.
+# kubectl_numa.sh [KUBECONFIG]: kubectl-numa under the real kubectl against the real API server: it prints what it prints of
+# files with the same objects, its --watch follows the object, every error has its line.
 # Without KUBECONFIG it starts a server of its own. B names the build folder.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -38,14 +38,14 @@ tries=0
 until kubectl apply -f $examples/kep-nodes.yaml >"$work/out" 2>"$work/err" || [ $((tries += 1)) -gt 60 ]; do sleep 0.5; done
 numa score -f $examples/kep-pod.yaml
 check "score" test $? -eq 0
-"$NRTD" score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
+"$NUMA" score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
 check "the KEP's example is ranked as from its file" cmp -s "$work/want" "$work/out"
-kubectl numa score -f - -o json --context test -n default <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
-"$NRTD" score --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json >"$work/want"
-check "pod from standard input, JSON, flags of kubectl" cmp -s "$work/want" "$work/out"
+kubectl numa score -f - -o json --context test <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
+"$NUMA" score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json >"$work/want"
+check "pod from standard input, JSON, a context" cmp -s "$work/want" "$work/out"
 numa fit -f $examples/kep-pod.yaml --objects-only
 check "fit" test $? -eq 0
-"$NRTD" fit --nrt $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
+"$NUMA" fit --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
 check "the KEP's example fits as from its file" cmp -s "$work/want" "$work/out"
 # A Node begins with the taint not-ready, which no controller takes away here.
 for node in node-1 node-2; do
@@ -64,28 +64,28 @@ for object in "$machines"/*.nrt.yaml; do
 	kubectl apply -f "$object" >"$work/out" 2>"$work/err" || check "apply $name" false
 	numa show "$name" --width 100
 	check "show $name" test $? -eq 0
-	"$NRTD" show --nrt "$object" --width 100 >"$work/want"
+	"$NUMA" show --from "$object" --width 100 >"$work/want"
 	check "$name is drawn as from its file" cmp -s "$work/want" "$work/out"
 done
-numa show cxl -o svg --kubeconfig "$work/kubeconfig" --cluster test --user admin
-"$NRTD" show --nrt $machines/cxl.nrt.yaml -o svg >"$work/want"
-check "show as SVG, flags of kubectl" cmp -s "$work/want" "$work/out"
+numa show cxl -o svg --kubeconfig "$work/kubeconfig" --context test
+"$NUMA" show --from $machines/cxl.nrt.yaml -o svg >"$work/want"
+check "show as SVG, with a kubeconfig file" cmp -s "$work/want" "$work/out"
 
 # The cluster as a whole, and some of its nodes.
 kubectl get noderesourcetopologies.topology.node.k8s.io -o json --show-managed-fields >"$work/all.json"
 numa top -o yaml
 grep -v ageSeconds "$work/out" >"$work/top" # the age may change between the two commands
-"$NRTD" list --nrt "$work/all.json" -o yaml | grep -v ageSeconds >"$work/want"
-check "top prints what nrtd list prints of the objects" cmp -s "$work/want" "$work/top"
+"$NUMA" top --from "$work/all.json" -o yaml | grep -v ageSeconds >"$work/want"
+check "top prints what it prints of the objects in a file" cmp -s "$work/want" "$work/top"
 numa top --no-headers
 check "top has a line for each object" test "$(wc -l <"$work/out")" -eq "$(kubectl get noderesourcetopologies.topology.node.k8s.io -o name | wc -l)"
 check "top knows when each was written" test "$(awk '$9 == "-"' "$work/out" | wc -l)" -eq 0
 numa top cxl 2s-snc4 --no-headers --sort-by free
 check "top of two nodes" test "$(awk '{print $1}' "$work/out" | tr '\n' ' ')" = "2s-snc4 cxl "
 numa top cxl absent
-check "top of a node that is not there" grep -q '"absent" not found$' "$work/err"
+check "top of a node that is not there" grep -qx "kubectl-numa: the API server: no object of node 'absent'" "$work/err"
 
-# A picture that follows the object, and ends with it.
+# A picture that follows the object, and says that the object is gone.
 kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
 sleep 2
@@ -94,23 +94,27 @@ tries=0
 until grep -q '3 of 8 free' "$work/out" || [ $((tries += 1)) -gt 30 ]; do sleep 0.5; done
 check "--watch shows the change" grep -q '3 of 8 free' "$work/out"
 kubectl delete noderesourcetopologies.topology.node.k8s.io node-2 >/dev/null
+tries=0
+until grep -q 'error: ' "$work/out" || [ $((tries += 1)) -gt 30 ]; do sleep 0.5; done
+check "--watch says that the object is gone" grep -qx "kubectl-numa: error: no such node: 'node-2'" "$work/out"
+kill -TERM $pid
 wait $pid
-check "--watch ends when the object is gone" test $? -eq 1
-check "and says why" grep -qx "kubectl-numa: no such node: 'node-2'" "$work/err"
+check "--watch ends on SIGTERM" test $? -eq 0
 
 # What goes wrong.
 refuse "no such node" 1 "no such node: 'absent'" show absent
 kubectl delete noderesourcetopologies.topology.node.k8s.io node-a >/dev/null 2>&1
 refuse "a node without object" 1 \
 	"node 'node-a' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?" show node-a
-refuse "no such context" 1 "Error in configuration: context was not found for specified context: west" show cxl --context west
-refuse "no node named" 2 "name the node first: kubectl numa show NODE [FLAG...]" show
-refuse "unknown command" 2 "unknown command 'draw': the commands are 'top', 'show', 'fit', 'score' and 'why'" draw
+refuse "no such context" 1 "'$work/kubeconfig': there is no context named 'west'" show cxl --context west
+refuse "no node named" 2 "name the node: kubectl numa show NODE [FLAG...]" show
+refuse "unknown command" 2 "unknown command 'draw'; try 'kubectl numa --help'" draw
 refuse "a flag without value" 2 "flag '--context' needs a value" show cxl --context
 numa --help
-check "--help" grep -q '^usage: kubectl numa top' "$work/out"
-NRTD=nrtd-is-absent numa show cxl
-check "no nrtd" grep -qx "kubectl-numa: cannot find 'nrtd-is-absent': install nrtd on this machine, too" "$work/err"
+check "--help" grep -q '^usage: kubectl numa COMMAND' "$work/out"
+numa show cxl --server https://127.0.0.1:1
+check "nobody listens" test $? -eq 1
+check "nobody listens: its line" grep -q '^kubectl-numa: https://127.0.0.1:1: .*onnect' "$work/err"
 kubectl __complete numa show '' >"$work/out" 2>"$work/err"
 check "completion names the nodes" grep -qx cxl "$work/out"
 kubectl __complete numa top cxl '' >"$work/out" 2>"$work/err"

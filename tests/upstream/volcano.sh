@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # volcano.sh [OPTION...]: Volcano's plugin numaaware of three releases, on the Numatopology objects of `nrtd dump`, with what
-# `nrtd score --strategy Volcano` says of the same nodes: the examples of Volcano's documentation
+# `kubectl numa score --strategy Volcano` says of the same nodes: the examples of Volcano's documentation
 # (testdata/volcano/examples.yaml), and random ones. OPTIONs are those of cmd/volcano. B names the build folder, RELEASES
 # those of Volcano.
 set -u

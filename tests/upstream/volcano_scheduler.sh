@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # volcano_scheduler.sh [OPTION...]: the whole scheduler of Volcano 1.15 on a real API server, with the Numatopology objects of
-# nrtd: each pod of testdata/volcano/examples.yaml goes where the document and `nrtd score --strategy Volcano` say, and so do
+# nrtd: each pod of testdata/volcano/examples.yaml goes where the document and `kubectl numa score --strategy Volcano` say, and so do
 # pods that come one after the other on two nodes where `nrtd run --numatopology=on` follows the kubelet's files. OPTIONs are
 # those of cmd/volcanoscheduler. B names the build folder. When something fails the last lines of the scheduler's log are
 # printed.

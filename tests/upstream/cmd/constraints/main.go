@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // constraints has kube-scheduler's own plugins decide which nodes a pod may go to, in random clusters of nodes with labels, taints
-// and pods: `nrtd why` must keep the pod away from the same nodes. The replicas that `nrtd fit --nrt` places must be legal: the
+// and pods: `kubectl numa why` must keep the pod away from the same nodes. The replicas that `kubectl numa fit` places must be legal: the
 // plugins let them onto the nodes one after the other. Volumes and resources are not compared.
 package main
 
@@ -20,6 +20,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"nrtd.dev/tests/upstream/internal/programs"
 )
 
 func main() {
@@ -78,12 +79,12 @@ func write(dir, name string, object any) (string, error) {
 	return path, os.WriteFile(path, text, 0o644)
 }
 
-// ask runs nrtd and reads its JSON; status 0 and 3 are answers.
-func ask(nrtd string, ret any, args ...string) error {
-	out, err := exec.Command(nrtd, args...).Output()
+// ask runs a program and reads its JSON; status 0 and 3 are answers.
+func ask(program string, ret any, args ...string) error {
+	out, err := exec.Command(program, args...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() != 3 {
-		return fmt.Errorf("%s %v: %w: %s", nrtd, args, err, exit.Stderr)
+		return fmt.Errorf("%s %v: %w: %s", program, args, err, exit.Stderr)
 	} else if err != nil && exit == nil {
 		return err
 	}
@@ -113,9 +114,10 @@ func (c *cluster) compare(nrtd, dir string, totals *counts) error {
 		}
 		paths[name] = path
 	}
-	common := []string{"-f", paths["pod.json"], "--nrt", paths["nrt.json"], "--nodes", paths["nodes.json"], "--pods", paths["pods.json"], "-o", "json"}
+	numa := programs.KubectlNuma(nrtd)
+	common := []string{"--from", paths["nrt.json"], "--from", paths["nodes.json"], "--from", paths["pods.json"], "-o", "json"}
 	var why answer
-	if err := ask(nrtd, &why, append([]string{"why"}, common...)...); err != nil {
+	if err := ask(numa, &why, append([]string{"why", c.pod.Name, "-n", c.pod.Namespace, "--from", paths["pod.json"]}, common...)...); err != nil {
 		return err
 	}
 	if len(why.NotLookedAt) > 0 {
@@ -136,13 +138,13 @@ func (c *cluster) compare(nrtd, dir string, totals *counts) error {
 			totals.open++
 		}
 	}
-	return c.compareReplicas(nrtd, common, totals)
+	return c.compareReplicas(numa, append([]string{"-f", paths["pod.json"]}, common...), totals)
 }
 
 // compareReplicas puts the replicas where nrtd says, in any order that the plugins let through.
-func (c *cluster) compareReplicas(nrtd string, common []string, totals *counts) error {
+func (c *cluster) compareReplicas(numa string, common []string, totals *counts) error {
 	var placed fit
-	if err := ask(nrtd, &placed, append([]string{"fit", "--replicas", "7"}, common...)...); err != nil {
+	if err := ask(numa, &placed, append([]string{"fit", "--replicas", "7"}, common...)...); err != nil {
 		return err
 	}
 	left, total := map[string]int{}, 0

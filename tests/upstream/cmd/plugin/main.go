@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// plugin compares the real NodeResourceTopologyMatch plugin with `nrtd score` on random objects and pods.
+// plugin compares the real NodeResourceTopologyMatch plugin with `kubectl numa score` on random objects and pods.
 package main
 
 import (

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/cpuset"
 	"k8s.io/utils/ptr"
 	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/programs"
 )
 
 // The example of KEP 454: two nodes of two NUMA nodes; a pod whose two containers want 3 CPUs each. On node-1 one of
@@ -161,7 +162,7 @@ func (b *bench) lands(ctx context.Context, name, want string, pod *v1.Pod) {
 	b.check(made.Spec.NodeName == want, name, "the pod landed on %s, want %s", made.Spec.NodeName, want)
 }
 
-// scores compares what `nrtd score` makes of the published objects with the document.
+// scores compares what `kubectl numa score` makes of the published objects with the document.
 func (b *bench) scores(ctx context.Context, name string) {
 	got, err := b.ask(ctx)
 	if err != nil {
@@ -188,10 +189,10 @@ func (b *bench) ask(ctx context.Context) (map[string]int64, error) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, b.nrtd, "score", "--nrt", file, "-f", "tests/fixtures/examples/kep-pod.yaml", "-o", "json")
+	command := exec.CommandContext(ctx, programs.KubectlNuma(b.nrtd), "score", "--from", file, "-f", "tests/fixtures/examples/kep-pod.yaml", "-o", "json")
 	answer, err := command.CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("nrtd score: %w: %s", err, answer)
+		return nil, fmt.Errorf("kubectl-numa score: %w: %s", err, answer)
 	}
 	var output struct {
 		Nodes []struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // schedule gives random pods to the real scheduler of a control plane and checks that each lands on a node that
-// `nrtd score` ranks first among those that pass, or on none when none passes.
+// `kubectl numa score` ranks first among those that pass, or on none when none passes.
 package main
 
 import (

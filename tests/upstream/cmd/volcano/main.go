@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// volcano compares Volcano's plugin numaaware with `nrtd score --strategy Volcano`, on the examples of Volcano's
+// volcano compares Volcano's plugin numaaware with `kubectl numa score --strategy Volcano`, on the examples of Volcano's
 // documentation and on random nodes and pods. The plugin, in a program of its own (../volcano), reads the Numatopology
 // objects of `nrtd dump`, and nrtd its NodeResourceTopology objects of the same nodes.
 package main

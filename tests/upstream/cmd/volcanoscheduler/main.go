@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // volcanoscheduler gives the pods of Volcano's documentation to the whole Volcano scheduler, on nodes whose Numatopology
-// objects nrtd makes, and checks that each lands where the document and `nrtd score --strategy Volcano` say.
+// objects nrtd makes, and checks that each lands where the document and `kubectl numa score --strategy Volcano` say.
 package main
 
 import (
@@ -286,7 +286,7 @@ func (b *bench) example(ctx context.Context, i int, e *volcano.Example, table []
 	_, passes := e.Passes[node]
 	b.check(node == e.Chosen || e.Chosen == volcano.Any && passes, e.Name+": as the document says", "the pod is on %q, not %q; the scheduler says %q",
 		node, e.Chosen, said)
-	b.check(isBest(verdicts, landed), e.Name+": as nrtd score says", "the pod is on %q, nrtd says %+v", node, verdicts)
+	b.check(isBest(verdicts, landed), e.Name+": as kubectl numa score says", "the pod is on %q, nrtd says %+v", node, verdicts)
 	return nil
 }
 

@@ -115,7 +115,7 @@ func (b *bench) next(ctx context.Context, nodes []*live, i, cpus int) error {
 		return err
 	}
 	landed, said := b.landed(ctx, name, reasons)
-	b.check(isBest(verdicts, landed), fmt.Sprintf("sequence: pod %d, %d CPUs, goes where nrtd score says", i, cpus),
+	b.check(isBest(verdicts, landed), fmt.Sprintf("sequence: pod %d, %d CPUs, goes where kubectl numa score says", i, cpus),
 		"it is on %q, nrtd says %+v, the scheduler says %q", landed, verdicts, said)
 	for _, node := range nodes {
 		if node.Name != landed {

@@ -18,16 +18,17 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
+	"nrtd.dev/tests/upstream/internal/programs"
 	apiconfig "sigs.k8s.io/scheduler-plugins/apis/config"
 )
 
 // Nrtd is the program under test.
 type Nrtd struct {
-	Path string
+	Path string // of nrtd; kubectl-numa is in the same directory
 	Dir  string // for its input files
 }
 
-// ScoreOutput is what `nrtd score -o json` prints; a score it has no answer for is null.
+// ScoreOutput is what `kubectl numa score -o json` prints; a score it has no answer for is null.
 type ScoreOutput struct {
 	Nodes []struct {
 		Name   string
@@ -39,7 +40,7 @@ type ScoreOutput struct {
 	}
 }
 
-// Ask runs nrtd on a pod and the objects of some nodes.
+// Ask runs kubectl-numa on a pod and the objects of some nodes.
 func (n *Nrtd) Ask(ctx context.Context, weights map[string]int64, pod *v1.Pod, objects ...*topologyv1alpha2.NodeResourceTopology) (*ScoreOutput, error) {
 	list := map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}
 	objectFile, podFile := filepath.Join(n.Dir, "nrt.json"), filepath.Join(n.Dir, "pod.json")
@@ -52,22 +53,22 @@ func (n *Nrtd) Ask(ctx context.Context, weights map[string]int64, pod *v1.Pod, o
 			return nil, err
 		}
 	}
-	args := []string{"score", "--nrt", objectFile, "-f", podFile, "-o", "json"}
+	args := []string{"score", "--from", objectFile, "-f", podFile, "-o", "json"}
 	for name, weight := range weights {
 		args = append(args, "--weight", fmt.Sprintf("%s=%d", name, weight))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, n.Path, args...).Output()
+	text, err := exec.CommandContext(ctx, programs.KubectlNuma(n.Path), args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(text) == 0 {
-		return nil, fmt.Errorf("nrtd score: %w: %s", err, exit.Stderr)
+		return nil, fmt.Errorf("kubectl-numa score: %w: %s", err, exit.Stderr)
 	}
 	output := &ScoreOutput{}
 	if err := json.Unmarshal(text, output); err != nil {
-		return nil, fmt.Errorf("nrtd score printed %q: %w", text, err)
+		return nil, fmt.Errorf("kubectl-numa score printed %q: %w", text, err)
 	}
 	if len(output.Nodes) != len(objects) {
-		return nil, fmt.Errorf("nrtd score told of %d nodes, not %d", len(output.Nodes), len(objects))
+		return nil, fmt.Errorf("kubectl-numa score printed %d nodes, not %d", len(output.Nodes), len(objects))
 	}
 	return output, nil
 }

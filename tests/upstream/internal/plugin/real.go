@@ -176,7 +176,7 @@ func survive(f func()) (died string) {
 }
 
 // node is a node that has what a kubelet reports for every node, each resource the zones name, and each the pod
-// requests: `nrtd score` sees no Node object and leaves resources that are in no zone to the scheduler's other plugins.
+// requests: `kubectl numa score` sees no Node object and leaves resources that are in no zone to the scheduler's other plugins.
 func node(c Case) *v1.Node {
 	amounts := v1.ResourceList{
 		v1.ResourceCPU:              resource.MustParse("256"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volcano has pods for Volcano's plugin numaaware, and what `nrtd score --strategy Volcano` says of a pod on made nodes.
+// Package volcano has pods for Volcano's plugin numaaware, and what `kubectl numa score --strategy Volcano` says of a pod on made nodes.
 package volcano
 
 import (
@@ -16,12 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"nrtd.dev/tests/upstream/internal/made"
+	"nrtd.dev/tests/upstream/internal/programs"
 )
 
 // PolicyAnnotation says which policy a pod wants of its node.
 const PolicyAnnotation = "volcano.sh/numa-topology-policy"
 
-// noNode is the exit status of `nrtd score` where no node takes the pod.
+// noNode is the exit status of `kubectl numa score` where no node takes the pod.
 const noNode = 3
 
 // Pod is a pod as far as the plugin looks.
@@ -57,7 +58,7 @@ func (p *Pod) Object() *v1.Pod {
 	return pod
 }
 
-// Score is what nrtd says of each node.
+// Score is what kubectl-numa says of each node.
 func Score(ctx context.Context, m *made.Maker, nrts []json.RawMessage, pod *v1.Pod, weight int) (map[string]Verdict, error) {
 	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": nrts})
 	if err != nil {
@@ -71,13 +72,13 @@ func Score(ctx context.Context, m *made.Maker, nrts []json.RawMessage, pod *v1.P
 	if err := os.WriteFile(path, asked, 0o600); err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, m.Nrtd, "score", "--nrt", "-", "-f", path, "--strategy", "Volcano", "--volcano-weight", fmt.Sprint(weight), "-o", "json")
+	command := exec.CommandContext(ctx, programs.KubectlNuma(m.Nrtd), "score", "--from", "-", "-f", path, "--strategy", "Volcano", "--volcano-weight", fmt.Sprint(weight), "-o", "json")
 	command.Stdin = bytes.NewReader(list)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	text, err := command.Output()
 	if err != nil && command.ProcessState.ExitCode() != noNode {
-		return nil, fmt.Errorf("nrtd score: %w: %s", err, stderr.String())
+		return nil, fmt.Errorf("kubectl-numa score: %w: %s", err, stderr.String())
 	}
 	var answer struct {
 		Nodes []struct {
