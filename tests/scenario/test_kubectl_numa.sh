@@ -187,7 +187,7 @@ check "no credentials" test $? -eq 1 -a ! -s "$dir/out" -a "$(grep -c '^kubectl-
 check "the kubeconfig file in the home directory" test "$(first_words)" = "node-1 node-2 "
 sed 's/user: {}/user: {token: t}/' "$dir/kubeconfig" >"$dir/token"
 plugin top --kubeconfig "$dir/token"
-says "a token without TLS" 1 "'$dir/token': cluster 'here': server '$server' is refused: credentials need https://"
+says "a token without TLS" 1 "'$dir/token': cluster 'here': server '$server' is rejected: credentials require https://"
 asked "is not sent"
 plugin top --no-headers --kubeconfig "$dir/kubeconfig" --context west --server "$server"
 check "--server beats the kubeconfig file" test "$(first_words)" = "node-1 node-2 "

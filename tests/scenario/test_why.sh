@@ -86,7 +86,7 @@ why "refused" 0 "was rejected by the kubelet of node 'w10': TopologyAffinityErro
 order "its node first" "w10 w1 w2 "
 has "what it would take" "it would take 7 CPUs instead of 8"
 # The manual's example; three dots end what the manual leaves out.
-sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/*-why.1 | sed -e '1d;$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
+sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/*-why.1 | sed -e '1d;/^\.Ed/,$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
 [ -s "$dir/example" ] || not_ok "the manual has an example"
 while IFS= read -r line; do
 	grep -qF -- "$line" "$dir/out" || not_ok "the manual's line: $line" "$dir/all"

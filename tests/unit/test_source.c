@@ -220,17 +220,23 @@ static void what_is_missing_is_named(void **state)
 {
 	static const struct {
 		const char *node;
-		struct api_answer script[2];
+		struct api_answer script[3];
 		const char *want;
 	} cases[] = {
 		{NULL, {{.status = 404, .body = MISSING}},
 			"the cluster has no NodeResourceTopology objects: the CRD noderesourcetopologies.topology.node.k8s.io is not installed"},
 		{NULL, {{.status = 200, .body = LIST("")}},
 			"the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?"},
-		{"a", {{.status = 404, .body = MISSING}, {.status = 200, .body = NODE("a")}},
+		{"a",
+			{{.status = 404, .body = MISSING}, {.status = 200, .body = LIST("")},
+				{.status = 200, .body = NODE("a")}},
 			"node 'a' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?"},
-		{"a", {{.status = 404, .body = MISSING}, {.status = 404, .body = MISSING}},
+		{"a",
+			{{.status = 404, .body = MISSING}, {.status = 200, .body = LIST("")},
+				{.status = 404, .body = MISSING}},
 			"no such node: 'a'"},
+		{"a", {{.status = 404, .body = MISSING}, {.status = 404, .body = MISSING}},
+			"the cluster has no NodeResourceTopology objects: the CRD noderesourcetopologies.topology.node.k8s.io is not installed"},
 	};
 
 	(void)state;
