@@ -13,6 +13,9 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
+# The kubectl plugin is a script, which runs nrtd.
+KUBECTL_NUMA := packaging/kubectl-numa
+
 # The programs that generate their completions run on the build machine.
 SELF := $(B)
 ifdef CROSS
@@ -22,11 +25,11 @@ build/self/nrtd build/self/nrtd-extender: FORCE
 endif
 ##release install: install into DESTDIR and PREFIX (default: /usr/local)
 .PHONY: install
-install: all $(SELF)/nrtd $(SELF)/nrtd-extender
+install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(KUBECTL_NUMA)
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
 	install -m 755 $(B)/nrtd $(B)/nrtd-extender $(DESTDIR)$(SBINDIR)/
-	install -m 755 packaging/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
+	install -m 755 $(KUBECTL_NUMA) packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
 	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
 	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/

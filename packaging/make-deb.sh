@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make-deb.sh OUT: build the Debian package of the committed tree into OUT.
+# make-deb.sh OUT: build the Debian packages of the committed tree into OUT.
 set -eu
 out=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,6 +19,6 @@ if [ "$version" != "${packaged%-*}" ]; then
 	exit 1
 fi
 dpkg-buildpackage -us -uc -b >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-rm -f "$out"/nrtd_*.deb "$out"/nrtd-dbgsym_*.deb
-mv ../nrtd_*.deb ../nrtd-dbgsym_*.deb "$out"
+rm -f "$out"/nrtd_*.deb "$out"/nrtd-*.deb "$out"/kubectl-numa*.deb
+mv ../*.deb "$out"
 ls "$out"

@@ -2,7 +2,7 @@
 # ---- packages, archives and images of the committed tree
 .PHONY: deb rpm chart image-all tarball release dist
 own_architecture = $(if $(CROSS),$(error make $@ is not for other architectures))
-##release deb: build the Debian package into build/deb
+##release deb: build the Debian packages into build/deb
 deb:
 	$(own_architecture)
 	@packaging/install-deps.sh deb
