@@ -28,6 +28,6 @@ rpm -q --quiet rpm 2>/dev/null || set -- --nodeps --load "$top/packaging/rpm.mac
 	(cd "$work" && rpmbuild -bs --define "_topdir ." "$@" nrtd.spec) &&
 		rpmbuild --rebuild --define "_topdir $work" "$@" "$work"/SRPMS/nrtd-*.src.rpm
 } >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
-rm -f "$out"/nrtd-*.rpm
+rm -f "$out"/nrtd-*.rpm "$out"/kubectl-numa-*.rpm
 find "$work/RPMS" "$work/SRPMS" -name '*.rpm' -exec mv -t "$out" {} +
 ls "$out"
