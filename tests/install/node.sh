@@ -134,6 +134,7 @@ start_node() {
 	start_kubelet || { cat "$work/managers" && return 1; }
 	near tests/upstream/cluster.sh start "$work/cluster" -nodes $node >/dev/null || return 1
 	cp "$work/cluster/kubelet-$node.kubeconfig" "$work/kubernetes/kubelet.conf"
+	cp "$work/cluster/admin.kubeconfig" "$work/kubernetes/admin.conf" && cp $programs/kubectl "$work/bin/"
 }
 
 # ---- words about it
@@ -183,6 +184,12 @@ cleaned() { # checks that nothing of it is on the API server
 	check "the object is gone" silent kubectl get noderesourcetopologies -o name
 	check "the Node has nothing of it" silent node_words
 }
+plugged() { # checks of the kubectl plugin, which reads the object on the API server
+	check "the plugin lists the node" says inside env PATH=/opt/bin:/usr/bin:/usr/sbin:/bin KUBECONFIG=/etc/kubernetes/admin.conf \
+		kubectl numa top -- "$node .*"
+	check "kubectl's completion finds its commands" says inside kubectl_complete-numa "" -- 'top.list free resources'
+	check "the plugin's manual" says inside man -w kubectl-numa -- '/usr/share/man/.*kubectl-numa.1.gz'
+}
 unharmed() { # the check of the node's other services
 	broken >"$work/broken-after"
 	check "and no service has failed that had not before" silent diff "$work/broken" "$work/broken-after"
@@ -220,7 +227,7 @@ second() { # second COMMAND...: nrtd on the command line, for two seconds
 }
 left() { # left QUERY...: what a removal has not taken away; the query prints the package if it is still known
 	files | diff "$work/files" -
-	inside find / /run /tmp -xdev \( -path /srv/nrtd -o -path /var/cache/man \) -prune -o -name '*nrtd*' -print
+	inside find / /run /tmp -xdev \( -path /srv/nrtd -o -path /var/cache/man \) -prune -o \( -name '*nrtd*' -o -name 'kubectl*numa*' \) -print
 	inside systemctl list-units --all --no-legend 'nrtd*'
 	inside systemctl list-unit-files --no-legend 'nrtd*'
 	inside getent passwd nrtd

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # make rpm-test: the RPM packages: built twice, in other folders and years, the same bit by bit; then on a booted node (node.sh),
 # whose rpm knows the node's libraries by packages made here that provide what those libraries do: refused without
-# them, installed by doc/install.md's own commands, upgraded while the API server is away, removed. Each check is a
-# line, the last line is "N passed, N failed". What is not available here is said by "skipped:", and the end is 0.
+# them, installed by doc/install.md's own commands, upgraded while the API server is away, removed; the extender without the
+# agent; the kubectl plugin with the agent's program, whose service stays disabled. Each check is a line, the last line is "N passed, N failed". What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,8 +21,8 @@ linted() {
 	find "$packages" -name '*.rpm' ! -name '*-debuginfo-*' ! -name '*-debugsource-*' -exec rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec {} +
 }
 old_enough() {
-	! rpm -qpR "$(package)" | grep GLIBC_ABI || return 1
-	rpm -qpR "$(package)" | sed -n 's/^libc\.so\.6(GLIBC_\(.*\))(64bit)$/\1/p' | sort -V | tee /dev/stderr | tail -n 1 | grep -x 2.34
+	! required | grep GLIBC_ABI || return 1
+	required | sed -n 's/^libc\.so\.6(GLIBC_\(.*\))(64bit)$/\1/p' | sort -V | tee /dev/stderr | tail -n 1 | grep -x 2.34
 }
 built_again() {
 	git clone -q . "$work/a folder of its own" && mkdir "$work/temporary" &&
@@ -41,11 +41,12 @@ built_newer() {
 	sed -i 's/^\(Release: *\)1%/\12%/; s/ - 0\.1\.0-1$/ - 0.1.0-2/' "$top/packaging/nrtd.spec" &&
 		echo '#NRTD_NEW=' >>"$top/packaging/nrtd.default" &&
 		git -C "$top" -c user.name=nrtd -c user.email=nrtd@localhost commit -qam "the next release" && built "$work/newer" "$top" &&
-		cp "$work/newer/nrtd-0.1.0-2.$(uname -m).rpm" "$packages/"
+		cp "$work"/newer/{nrtd,nrtd-extender}-0.1.0-2."$(uname -m)".rpm "$work"/newer/kubectl-numa-0.1.0-2.*.rpm "$packages/"
 }
-package() { echo "$packages/nrtd-0.1.0-1.$(uname -m).rpm"; }
-# sonames: the libraries that the package needs, as the loader names them
-sonames() { rpm -qpR "$(package)" | sed -nE 's/^([^ ]+\.so\.[0-9]+)\(\)\(64bit\)$/\1/p' | sort -u; }
+package() { echo "$packages/$1-0.1.0-1.$(uname -m).rpm"; } # package NAME
+required() { rpm -qpR "$(package nrtd)" "$(package nrtd-extender)"; }
+# sonames: the libraries that the packages need, as the loader names them
+sonames() { required | sed -nE 's/^([^ ]+\.so\.[0-9]+)\(\)\(64bit\)$/\1/p' | sort -u; }
 # owners: the Debian packages that have them here
 owners() {
 	local soname library
@@ -76,7 +77,7 @@ prepare() {
 	need rpm packages
 	[ "$(uname -m)" = x86_64 ] || skip "the stand-ins for Debian's libraries are for x86_64"
 	check "the packages are built" built "$packages"
-	[ -e "$(package)" ] || exit 1
+	[ -e "$(package nrtd)" ] && [ -e "$(package nrtd-extender)" ] || exit 1
 	check "rpmlint finds nothing" linted
 	if [ "$VERSION_CODENAME" = bookworm ]; then
 		check "they ask for no newer glibc than RHEL 9's" old_enough
@@ -108,6 +109,19 @@ refused() { # refused COMMAND... -- PATTERN: it fails, with a line that has PATT
 }
 stand_in() { rpm_inside "$1" "/srv/nrtd/build/rpm/stand-in/stand-in-$2-1-1.$(uname -m).rpm"; } # stand_in OPTION NAME
 
+test_extender() {
+	local line
+	line=$(guide "sudo rpm --install build/rpm/nrtd-extender")
+	check "the guide: $line" literally "$line"
+	check "the extender brings no agent" says inside sh -c 'command -v nrtd || echo none' -- none
+	check "the extender runs" says inside nrtd-extender --version -- 'nrtd-extender 0\.1\.0'
+	check "the extender's manual" says inside man -w nrtd-extender -- '/usr/share/man/.*nrtd-extender.1.gz'
+	check "its files are as packaged" silent rpm_inside --verify nrtd-extender
+	check "a library cannot be removed under it" refused rpm_inside --erase stand-in-libgnutls.so.30 -- 'is needed by .*nrtd-extender-0\.1\.0-1'
+	check "removed" rpm_inside --erase nrtd-extender
+	check "nothing is left" silent traces
+}
+
 test_install() {
 	local lines line library
 	granted
@@ -120,6 +134,7 @@ test_install() {
 	check "without the one that it loads later, too" refused literally "${lines[0]}" -- 'libcurl\.so\.4.* is needed by nrtd-0\.1\.0-1'
 	stand_in --install libcurl.so.4
 	files >"$work/files"
+	test_extender
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
 	check "a library cannot be removed under it" refused rpm_inside --erase stand-in-libcurl.so.4 -- 'is needed by .*nrtd-0\.1\.0-1'
 	check "nobody has said who it is: not enabled" says inside systemctl is-enabled nrtd -- disabled
@@ -154,7 +169,26 @@ test_upgrade() {
 	check "it stays enabled" says inside systemctl is-enabled nrtd -- enabled
 }
 
-traces() { left rpm -qa nrtd; }
+# test_plugin: with the agent's program, whose service is not enabled, as on a machine that is no node
+test_plugin() {
+	local line
+	line=$(guide "sudo rpm --install build/rpm/kubectl-numa")
+	check "the guide: $line" literally "$line"
+	check "the service is not enabled" says inside systemctl is-enabled nrtd -- disabled
+	check "nor started" says unit ActiveState -- inactive
+	plugged
+	check "the extender beside it" literally "$(guide "sudo rpm --install build/rpm/nrtd-extender")"
+	check "an upgrade of all" rpm_inside --upgrade "/srv/nrtd/build/rpm/nrtd-0.1.0-2.$(uname -m).rpm" \
+		"/srv/nrtd/build/rpm/nrtd-extender-0.1.0-2.$(uname -m).rpm" "/srv/nrtd/build/rpm/$(basename "$packages"/kubectl-numa-0.1.0-2.*)"
+	check "they are the new release" says rpm_inside -q --queryformat '%{RELEASE}' nrtd nrtd-extender kubectl-numa -- 222
+	check "their files are as packaged" silent rpm_inside --verify nrtd nrtd-extender kubectl-numa
+	line=$(guide "sudo rpm --erase nrtd-extender" "Uninstalling the service")
+	check "the guide: $line" literally "$line"
+	check "and the program" rpm_inside --erase nrtd
+	check "nothing is left" silent traces
+}
+
+traces() { left rpm -qa nrtd 'nrtd-*' kubectl-numa; }
 test_removal() {
 	local lines
 	check "removed while it runs" rpm_inside --erase nrtd
@@ -163,6 +197,7 @@ test_removal() {
 	inside rm /etc/default/nrtd.rpmsave /etc/default/nrtd.rpmnew
 	check "nothing else is left" silent traces
 	check "but the object" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
+	test_plugin
 	mapfile -t lines < <(guide "sudo rpm --install")
 	check "installed again" literally "set -e$(printf '\n%s' "${lines[@]}")"
 	mapfile -t lines < <(guide "sudo systemctl disable" "Uninstalling the service")

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make install-test: the Debian package under a real systemd: built, checked, installed by doc/install.md's own commands in a
+# make install-test: the Debian packages under a real systemd: built, checked, installed by doc/install.md's own commands in a
 # Debian tree that systemd-nspawn has booted, with the kubelet's managers and the real API server (tests/upstream) beside
-# it; started, reloaded, hung, misconfigured, upgraded, cleaned up, purged. Each check is a line, the last line is
+# it; the extender without the agent; the service started, reloaded, hung, misconfigured, upgraded, cleaned up; the kubectl
+# plugin beside the service; each package purged. Each check is a line, the last line is
 # "N passed, N failed". build/roots keeps the tree. What is not available here is said by "skipped:", and the end is 0.
 set -u
 export LC_ALL=C
@@ -14,23 +15,43 @@ kind=deb
 prepare() {
 	need deb packages
 	# What is built here are no unit tests: make test runs them.
-	check "the package is built" env "DEB_BUILD_OPTIONS=nocheck parallel=$(nproc)" \
+	check "the packages are built" env "DEB_BUILD_OPTIONS=nocheck parallel=$(nproc)" \
 		packaging/make-deb.sh "$packages"
-	[ -e "$(echo "$packages"/nrtd_*.deb)" ] || exit 1
+	[ -e "$(echo "$packages"/nrtd_*.deb)" ] && [ -e "$(echo "$packages"/nrtd-extender_*.deb)" ] &&
+		[ -e "$(echo "$packages"/kubectl-numa_*.deb)" ] || exit 1
 	# It is not uploaded to Debian, so there is no bug that asks for it.
-	check "lintian finds nothing" lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$packages"/nrtd*.deb
+	check "lintian finds nothing" lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$packages"/*.deb
 	# shellcheck disable=SC2046 # words
-	make_tree deb "$VERSION_CODENAME" $(dpkg-deb -f "$packages"/nrtd_*.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g')
+	make_tree deb "$VERSION_CODENAME" $(depends nrtd_ nrtd-extender_ kubectl-numa_)
+}
+# depends PREFIX...: the packages of others that these depend on
+depends() {
+	local prefix
+	for prefix; do dpkg-deb -f "$packages/$prefix"*.deb Depends; done |
+		sed 's/([^)]*)//g; s/|[^,]*//g; s/[, ][, ]*/\n/g' | sort -u | grep -vxE '|nrtd'
 }
 
-# smoke: the package's autopkgtest; the node has no curl of its own
-smoke() { cp "$(command -v curl)" "$work/bin/" && inside PATH=/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin sh -s <packaging/debian/tests/smoke; }
+# autopkgtest NAME: of the packages; the node has no curl of its own
+autopkgtest() {
+	cp "$(command -v curl)" "$work/bin/" && inside PATH=/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin sh -s <"packaging/debian/tests/$1"
+}
+known() { left dpkg-query -W nrtd nrtd-extender kubectl-numa; }
 
 # ---- the checks, in the order of a life
 
-test_install() {
+test_extender() {
 	local lines
 	files >"$work/files"
+	mapfile -t lines < <(guide "sudo apt install ./build/deb/nrtd-extender")
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
+	check "the extender brings no agent" says inside sh -c 'command -v nrtd || echo none' -- none
+	check "the extender's own test" autopkgtest extender
+	check "purged" literally "sudo apt purge nrtd-extender" y
+	check "nothing is left" silent known
+}
+
+test_install() {
+	local lines
 	granted
 	mapfile -t lines < <(guide "sudo apt install")
 	check "the guide: ${lines[0]}" literally "${lines[0]}"
@@ -41,7 +62,8 @@ test_install() {
 		inside systemd-analyze security --offline=true --threshold=15 /lib/systemd/system/nrtd.service
 	check "its AppArmor profile, by its name" says unit AppArmorProfile -- '\-?nrtd-service'
 	check "the manual" says inside man -w nrtd -- '/usr/share/man/.*nrtd.8.gz'
-	check "the package's own test" smoke
+	check "the package's own test" autopkgtest smoke
+	check "neither the extender nor the plugin is there" says inside sh -c 'command -v nrtd-extender kubectl-numa || echo none' -- none
 	since=$(date +%s)
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the guide: ${lines[2]}" literally "${lines[2]}"
@@ -107,6 +129,24 @@ test_upgrade() {
 	check "what is published stays" says nrt '{.metadata.uid}' -- "$uid"
 }
 
+# test_plugin: beside the running service, with the extender
+test_plugin() {
+	local lines pid
+	inside systemctl start nrtd
+	pid=$(unit MainPID)
+	mapfile -t lines < <(guide "sudo apt install ./build/deb/kubectl-numa")
+	check "the guide: ${lines[0]}" literally "${lines[0]}"
+	plugged
+	check "the plugin's own test" autopkgtest plugin
+	check "the extender beside it" literally "$(guide "sudo apt install ./build/deb/nrtd-extender")"
+	check "an upgrade of both" literally "sudo apt-get install --reinstall ./build/deb/nrtd-extender_*.deb ./build/deb/kubectl-numa_*.deb"
+	mapfile -t lines < <(guide "sudo apt purge nrtd-extender" "Uninstalling the service")
+	check "the guide: ${lines[0]}" literally "${lines[0]}" y
+	check "their files are gone" says inside sh -c 'find /usr -name "nrtd-extender*" -o -name "*nrtd-extender" -o -name "kubectl*numa*" | grep . || echo none' -- none
+	check "the service was not restarted" says unit MainPID -- "$pid"
+	inside systemctl stop nrtd
+}
+
 test_mistakes() {
 	local token
 	since=$(date +%s)
@@ -133,22 +173,25 @@ test_removal() {
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	cleaned
 	check "the guide: ${lines[2]}" literally "${lines[2]}" y
-	check "nothing is left" silent left dpkg-query -W nrtd
+	check "nothing is left" silent known
 	mapfile -t lines < <(guide "sudo apt install")
-	check "installed again" literally "${lines[0]} && ${lines[1]} && ${lines[2]}"
-	check "and purged while it runs" literally "sudo apt purge nrtd" y
-	check "nothing is left" silent left dpkg-query -W nrtd
+	check "installed again, with the other packages" \
+		literally "${lines[0]} ./build/deb/nrtd-extender_*.deb ./build/deb/kubectl-numa_*.deb && ${lines[1]} && ${lines[2]}"
+	check "and purged while it runs" literally "sudo apt purge nrtd nrtd-extender kubectl-numa" y
+	check "nothing is left" silent known
 	check "but the object" says nrt '{.zones[0].name}' -- 'node-[0-9]+'
 	unharmed
 }
 
 prepare
 start_node || { echo "FAIL the node does not start" && exit 1; }
+test_extender
 test_install
 test_running
 test_reload
 test_watchdog
 test_upgrade
+test_plugin
 test_mistakes
 test_removal
 tally
