@@ -9,6 +9,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 names=$("$top/packaging/arch.sh" "${2:-}")
 arch=${names%% *}
+programs="build/tarball/nrtd build/tarball/nrtd-extender"
 
 # glibc_of FILE...: print the newest version of glibc's symbols that the files require
 glibc_of() { "$triplet-objdump" -T "$@" | grep -oE 'GLIBC_[0-9.]+' | tr -dc '0-9.\n' | sort -uV | tail -n 1; }
@@ -24,7 +25,7 @@ licence_of() {
 # libraries: copy all libraries except glibc's, and write a line per package
 libraries() {
 	mkdir -p "$tree/lib" "$licences/common"
-	packaging/container/closure.sh "build/tarball/nrtd build/tarball/nrtd-extender" "" "$arch" >build/closure
+	packaging/container/closure.sh "$programs" "" "$arch" >build/closure
 	grep -v ' libc6 ' build/closure >build/bundled
 	cut -d ' ' -f 1 build/bundled | xargs cp -L -t "$tree/lib"
 	cut -d ' ' -f 2- build/bundled | sort -u >build/packages
@@ -54,10 +55,11 @@ inside() {
 	# Debian's libraries have no search path for other libraries. So nrtd gets an RPATH, which also applies to the libraries that these
 	# load, and not a RUNPATH, which does not. PACK_RELOCATIONS= builds for glibc before 2.36, too.
 	set -- ARCH="$arch" B=build/tarball CFLAGS=-O2 LDFLAGS=-Wl,--disable-new-dtags PACK_RELOCATIONS=
-	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" build/tarball/nrtd build/tarball/nrtd-extender
+	# shellcheck disable=SC2086 # words
+	LD_RUN_PATH="\$ORIGIN/../lib" make -j"$(nproc)" "$@" $programs
 	make install "$@" DESTDIR="$tree" PREFIX= BINDIR=/bin SBINDIR=/bin \
 		MANDIR=/share/man DOCDIR=/share/doc/nrtd SYSTEMDUNITDIR=/share/nrtd SYSCONFDIR=/share/nrtd
-	"$triplet-strip" "$tree/bin/nrtd" "$tree/bin/nrtd-extender"
+	for program in $programs; do "$triplet-strip" "$tree/bin/${program##*/}"; done
 	mv "$tree/share/nrtd/default/nrtd" "$tree/share/nrtd/nrtd.default"
 	rmdir "$tree/share/nrtd/default"
 	# Replace man:nrtd(8) in the unit, because man(1) does not search PREFIX.
@@ -66,7 +68,8 @@ inside() {
 	libraries
 	cp LICENSE "$licences/nrtd"
 	cp packaging/tarball/install.sh "$tree/"
-	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of "$tree/bin/nrtd" "$tree"/lib/*.so*)/" \
+	# shellcheck disable=SC2086 # words
+	sed "s/@VERSION@/$version/; s/@ARCH@/$arch/; s/@GLIBC@/$(glibc_of $programs "$tree"/lib/*.so*)/" \
 		packaging/tarball/README >"$tree/README"
 	chmod -R u=rwX,go=rX "$tree"
 }

@@ -35,19 +35,20 @@ one_folder() {
 	! awk -v top="nrtd-$version/" 'index($NF, top) != 1 || $2 != "0/0" || $1 ~ /^[-d].{7}w/ { print }' "$work/list" | grep .
 }
 small() { [ "$(stat -c %s "$(archive first)")" -lt 12000000 ]; }
-elf_files() { find "$tree/bin/nrtd" "$tree"/lib -type f ! -name PACKAGES; }
+elf_programs() { grep -lP '\A\x7fELF' "$tree"/bin/*; }
+elf_files() { elf_programs && find "$tree/lib" -type f ! -name PACKAGES; }
 # glibc: of all that is asked of it
 glibc() { elf_files | xargs "$objdump" -T | grep -oE 'GLIBC_[A-Z0-9._]+' | sort -uV; }
 ceiling() {
 	glibc | tail -n 3
-	[ "$(glibc | tail -n 1)" = GLIBC_$ceiling ] && grep "^nrtd $version .* with glibc $ceiling or newer" "$tree/README"
+	[ "$(glibc | tail -n 1)" = GLIBC_$ceiling ] && grep "^nrtd $version .* with glibc $ceiling or later" "$tree/README"
 }
-# no_own: neither glibc nor its loader is in the folder, and no file of it says where to look but the program
+# no_own: neither glibc nor its loader is in the folder, and no file of it says where to look but the programs
 no_own() {
 	! elf_files | grep -E '/(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util))\.so\.[0-9]+$' || return 1
 	elf_files | while read -r f; do
 		readelf -d "$f" | sed -n "s#.*(\(R.*PATH\)).*\[\(.*\)\]#${f##*/} \1 \2#p"
-	done | diff - <(echo "nrtd RPATH \$ORIGIN/../lib")
+	done | diff - <(elf_programs | sed "s#.*/##; s#\$# RPATH \$ORIGIN/../lib#")
 }
 # listed: every library with its package, version and licence, and nothing else
 listed() {
@@ -102,7 +103,10 @@ serve() {
 
 inside() { ROOT_MOUNT=$work packaging/root.sh enter "$root" "$@"; }
 nrtd() { inside "/mnt/nrtd-$version/bin/nrtd" "$@"; }
-says_version() { [ "$(nrtd --version)" = "nrtd $version" ]; }
+says_version() {
+	[ "$(nrtd --version)" = "nrtd $version" ] &&
+		[ "$(inside "/mnt/nrtd-$version/bin/nrtd-extender" --version)" = "nrtd-extender $version" ]
+}
 # dumps: the recorded machines' objects, as the tests of this source have them
 dumps() {
 	local name n=0
@@ -213,7 +217,7 @@ try() {
 	}
 	cat "$work/root"
 	mkdir -p "$work/dump" "$work/installed"
-	check "nrtd --version" says_version
+	check "nrtd --version, nrtd-extender --version" says_version
 	check "the recorded machines' objects" dumps
 	check "kubectl-numa score ranks as here" score
 	check "nrtd fit answers as here" fit
@@ -233,7 +237,10 @@ try() {
 # ---- of another architecture: QEMU runs the program, beside the glibc of build/sysroot
 
 emulated() { "qemu-$qemu-static" -L "build/sysroot/$arch" "$@"; }
-emulated_version() { [ "$(emulated "$tree/bin/nrtd" --version)" = "nrtd $version" ]; }
+emulated_version() {
+	[ "$(emulated "$tree/bin/nrtd" --version)" = "nrtd $version" ] &&
+		[ "$(emulated "$tree/bin/nrtd-extender" --version)" = "nrtd-extender $version" ]
+}
 emulated_dumps() {
 	local golden name
 	for golden in tests/fixtures/machines/*.nrt.yaml; do
@@ -270,7 +277,7 @@ try_emulated() {
 	check "lib/PACKAGES has every library" listed
 	check "the bill of materials has them too" materials
 	check "every licence that is named is there" licences
-	check "nrtd --version" emulated_version
+	check "nrtd --version, nrtd-extender --version" emulated_version
 	check "the recorded machines' objects" emulated_dumps
 	check "every library but glibc's is the archive's" emulated_libraries
 	check "a server that nobody listens for" emulated_server
