@@ -15,12 +15,12 @@ run-vm-test: $(B)/nrtd
 ##judges manifests-test: apply the manifests and the Helm chart to a real API server (Go)
 image-test images-test manifests-test:
 	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory $(B)/nrtd
+	@$(MAKE) --no-print-directory $(PRODUCT)
 	@B=$(B) tests/install/$(@:-test=).sh
 
-# ---- the committed tree's Debian package, installed and run (tests/install)
+# ---- the committed tree's Debian packages, installed and run (tests/install)
 .PHONY: install-test
-##release install-test: install and run the Debian package under a booted systemd (root, Debian, Go)
+##release install-test: install and run the Debian packages under a booted systemd (root, Debian, Go)
 install-test:
 	@tests/install/systemd.sh
 
@@ -54,7 +54,7 @@ node-test:
 ##judges monitoring-test: run the queries of rules and dashboard on a real Prometheus (Go)
 monitoring-test:
 	@packaging/install-deps.sh build
-	@$(MAKE) --no-print-directory $(B)/nrtd
+	@$(MAKE) --no-print-directory $(PRODUCT)
 	@B=$(B) tests/monitoring/run.sh
 
 # ---- the commands of doc/recipes (tests/recipes); RECIPES: names of recipes

@@ -52,7 +52,7 @@ small() {
 }
 # names_of FILE: the libraries that a program or library is linked with, and its loader
 names_of() { readelf -dl "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p; s/.*program interpreter: .*\/([^]]*)\]/\1/p'; }
-# closure: every file of the image is the program, a library that something in the image asks for, or the list of users;
+# closure: every file of the image is a program, a library that something in the image asks for, or the list of users;
 # and every library that is asked for is there. What the program opens while it runs (dlopen) it names in itself.
 closure() {
 	local file
@@ -64,7 +64,7 @@ closure() {
 	find "$root" -type f -printf '%f\n' | sort >"$work/there"
 	diff "$work/asked" "$work/there"
 }
-one_program() { # nothing but the program can be executed, and no file is anything but a file
+two_programs() { # nothing but the two programs can be executed, and no file is anything but a file
 	local file
 	find "$root" -not -type f -not -type d | grep . && return 1
 	while read -r file; do
@@ -76,12 +76,13 @@ one_program() { # nothing but the program can be executed, and no file is anythi
 }
 no_setuid() { ! find "$root" -perm /7022 | grep .; }
 
-# as_built ARGUMENTS: the image alone, as its own user, the examples mounted; ARGUMENTS is a list in JSON
+# as_built ARGUMENTS [COMMAND]: the image alone, as its own user, the examples mounted; ARGUMENTS and COMMAND, in place of the entry
+# point, are lists in JSON
 as_built() {
 	local status
 	mkdir -p "$work/plain"
-	jq -n --argjson args "$1" --arg examples "$PWD/tests/fixtures/examples" '{metadata: {name: "plain"}, spec: {
-		volumes: [{name: "examples", hostPath: {path: $examples}}], containers: [{args: $args,
+	jq -n --argjson args "$1" --argjson command "${2:-null}" --arg examples "$PWD/tests/fixtures/examples" '{metadata: {name: "plain"}, spec: {
+		volumes: [{name: "examples", hostPath: {path: $examples}}], containers: [{args: $args, command: $command,
 		volumeMounts: [{name: "examples", mountPath: "/examples", readOnly: true}],
 		securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}},
 		resources: {limits: {memory: "64Mi"}, requests: {cpu: "1"}}}]}}' | runtime_config "" 127.0.0.1:1 |
@@ -91,7 +92,10 @@ as_built() {
 	runc --root "$work/runc" delete --force "$id-plain" 2>/dev/null
 	return $status
 }
-version() { as_built '["--version"]' | diff - <("$B/nrtd" --version); }
+version() {
+	as_built '["--version"]' | diff - <("$B/nrtd" --version) &&
+		as_built '["--version"]' '["/usr/sbin/nrtd-extender"]' | diff - <("$B/nrtd-extender" --version)
+}
 fit() {
 	as_built '["fit", "-f", "/examples/kep-pod.yaml", "--assume-empty", "--cpu-manager-policy", "static", "--memory-manager-policy", "None",
 		"--topology-manager-policy", "restricted", "--topology-manager-scope", "container", "--reserved-cpus", "0"]' |
@@ -109,12 +113,12 @@ image() {
 	image=$(b inspect --type image "$tag" | jq .OCIv1.config)
 	check "less than 25 MB, uncompressed" small
 	echo "     $(tail -n 1 "$work/out")"
-	check "the program, the libraries it loads, and no other file" closure
-	check "no shell, no other program" one_program
+	check "the programs, the libraries they load, and no other file" closure
+	check "no shell, no other program" two_programs
 	check "nothing is setuid or writable for others" no_setuid
 	check "its own user is not root" not_root
-	check "it runs as that user" version
-	check "and judges a pod" fit
+	check "both programs run as that user" version
+	check "and ranks nodes" fit
 	export NRTD_IMAGE_WORK=$work root image
 	# Host folders, network and processes of its own: the Pod's paths are taken literally, and all ends with it.
 	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod" | grep -vE "^[0-9]+ passed, "

@@ -51,7 +51,10 @@ unpack() {
 	[ "$(jq -r '.architecture, .config.User, .config.Entrypoint[0]' <<<"$config" | paste -sd' ')" = "$1 65532:65532 /usr/sbin/nrtd" ]
 }
 nrtd() { chroot --userspec=65532:65532 "$root" /usr/sbin/nrtd "$@"; }
-says_its_version() { nrtd --version | diff - <("$B/nrtd" --version); }
+says_its_version() {
+	nrtd --version | diff - <("$B/nrtd" --version) &&
+		chroot --userspec=65532:65532 "$root" /usr/sbin/nrtd-extender --version | diff - <("$B/nrtd-extender" --version)
+}
 dumps_machines() {
 	local name
 	cp -r "$work/machines" tests/fixtures/examples "$root/" || return 1
@@ -107,7 +110,7 @@ for arch in $archs; do
 	check "its configuration and its program are there" unpack "$arch"
 	[ "$arch" = "$(packaging/arch.sh | cut -d' ' -f1)" ] || tests/lib/emulate.sh "$arch" >"$work/out" 2>&1 ||
 		{ echo "skipped: $(tail -n 1 "$work/out")" && continue; }
-	check "says its version" says_its_version
+	check "both programs say their version" says_its_version
 	check "dumps recorded machines as this build does" dumps_machines
 	check "judges a pod as this build does" fits
 	check "reports a server that cannot be reached" connects
