@@ -13,23 +13,21 @@ FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MANIFESTDIR ?= $(PREFIX)/share/nrtd/kubernetes
 SELINUXDIR ?= $(PREFIX)/share/nrtd/selinux
 
-# The kubectl plugin is a script, which runs nrtd.
-KUBECTL_NUMA := packaging/kubectl-numa
 
 # The programs that generate their completions run on the build machine.
 SELF := $(B)
 ifdef CROSS
 SELF := build/self
-build/self/nrtd build/self/nrtd-extender: FORCE
+build/self/nrtd build/self/nrtd-extender build/self/kubectl-numa: FORCE
 	@$(MAKE) --no-print-directory ARCH= B=$(@D) CFLAGS=-O0 $@
 endif
 ##release install: install into DESTDIR and PREFIX (default: /usr/local)
 .PHONY: install
-install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(KUBECTL_NUMA)
+install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(SELF)/kubectl-numa
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(BINDIR) $(foreach n,1 7 8,$(DESTDIR)$(MANDIR)/man$(n)) $(DESTDIR)$(DOCDIR)/doc \
 		$(DESTDIR)$(SYSTEMDUNITDIR) $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) $(DESTDIR)$(MANIFESTDIR) $(DESTDIR)$(SELINUXDIR)
 	install -m 755 $(B)/nrtd $(B)/nrtd-extender $(DESTDIR)$(SBINDIR)/
-	install -m 755 $(KUBECTL_NUMA) packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
+	install -m 755 $(B)/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
 	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
 	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/
@@ -42,6 +40,6 @@ install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(KUBECTL_NUMA)
 		install -m 644 packaging/kubernetes/$$d/*.yaml $(DESTDIR)$(MANIFESTDIR)/$$d/ || exit 1; done
 	install -m 644 packaging/kubernetes/monitoring/dashboard.json packaging/monitoring/rules.yaml $(DESTDIR)$(MANIFESTDIR)/monitoring/
 	install -m 644 packaging/selinux/nrtd.cil $(DESTDIR)$(SELINUXDIR)/
-	for p in nrtd nrtd-extender; do \
+	for p in nrtd nrtd-extender kubectl-numa; do \
 		$(SELF)/$$p completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p && $(SELF)/$$p completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_$$p && \
 		$(SELF)/$$p completion fish >$(DESTDIR)$(FISHCOMPDIR)/$$p.fish || exit 1; done

@@ -37,7 +37,7 @@ for archive in "$folder/nrtd-$version"-linux-*.tar.gz; do
       sha256: $(sha256sum "$archive" | cut -d ' ' -f 1)
       bin: bin/kubectl-numa
       files:
-        - {from: nrtd-$version/bin/*, to: bin}
+        - {from: nrtd-$version/bin/kubectl*, to: bin}
         - {from: nrtd-$version/lib/*, to: lib}
         - {from: nrtd-$version/share/doc/licences/nrtd, to: LICENSE}
 END

@@ -9,7 +9,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 names=$("$top/packaging/arch.sh" "${2:-}")
 arch=${names%% *}
-programs="build/tarball/nrtd build/tarball/nrtd-extender"
+programs="build/tarball/nrtd build/tarball/nrtd-extender build/tarball/kubectl-numa"
 
 # glibc_of FILE...: print the newest version of glibc's symbols that the files require
 glibc_of() { "$triplet-objdump" -T "$@" | grep -oE 'GLIBC_[0-9.]+' | tr -dc '0-9.\n' | sort -uV | tail -n 1; }

@@ -118,7 +118,7 @@ image() {
 	check "nothing is setuid or writable for others" no_setuid
 	check "its own user is not root" not_root
 	check "both programs run as that user" version
-	check "and ranks nodes" fit
+	check "and judges a pod" fit
 	export NRTD_IMAGE_WORK=$work root image
 	# Host folders, network and processes of its own: the Pod's paths are taken literally, and all ends with it.
 	unshare --net --mount --pid --fork --mount-proc --kill-child "$0" pod </dev/null | tee "$work/pod" | grep -vE "^[0-9]+ passed, "

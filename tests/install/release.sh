@@ -41,8 +41,8 @@ complete() {
 	for arch in $archs; do
 		printf '%s\n' "nrtd-$version-linux-$arch.tar.gz" "nrtd-$version-linux-$arch.cdx.json" "nrtd-$version-image-$arch.cdx.json"
 	done >"$work/expected"
-	for file in "nrtd-$version.tar.gz" {nrtd,nrtd-extender}"_$version-1_$here.deb" "kubectl-numa_$version-1_all.deb" \
-		{nrtd,nrtd-extender}"-$version-1.$(uname -m).rpm" "kubectl-numa-$version-1.noarch.rpm" "nrtd-$version-1.src.rpm" \
+	for file in "nrtd-$version.tar.gz" {nrtd,nrtd-extender,kubectl-numa}"_$version-1_$here.deb" \
+		{nrtd,nrtd-extender,kubectl-numa}"-$version-1.$(uname -m).rpm" "nrtd-$version-1.src.rpm" \
 		"nrtd-$version.oci.tar" "nrtd-$version.tgz" numa.yaml; do
 		echo "$file"
 	done >>"$work/expected"
