@@ -187,7 +187,7 @@ cleaned() { # checks that nothing of it is on the API server
 plugged() { # checks of the kubectl plugin, which reads the object on the API server
 	check "the plugin lists the node" says inside env PATH=/opt/bin:/usr/bin:/usr/sbin:/bin KUBECONFIG=/etc/kubernetes/admin.conf \
 		kubectl numa top -- "$node .*"
-	check "kubectl's completion finds its commands" says inside kubectl_complete-numa "" -- 'top.list each'
+	check "kubectl's completion finds its commands" says inside kubectl_complete-numa "" -- 'top.list each node.s free CPUs and devices'
 	check "the plugin's manual" says inside man -w kubectl-numa -- '/usr/share/man/.*kubectl-numa.1.gz'
 }
 unharmed() { # the check of the node's other services
