@@ -1,11 +1,358 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scoring/cpu_accumulator.h"
+#include "scoring/cpu_assignment.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/xalloc.h"
+
+/* Steps for each ... */
+#define STEPS_START UINT64_C(8)  /* CPU, when the accumulator is started */
+#define STEPS_SORT  UINT64_C(16) /* element that is sorted */
+#define STEPS_TAKE  UINT64_C(8)  /* CPU that is taken */
+
+void cpu_accumulator_start(
+	struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken)
+{
+	const struct cpu_topology *t = ws->topology;
+
+	work_add(ws->work, STEPS_START * t->n_cpus);
+	memcpy(acc->free, available, t->n_cpus * sizeof(*available));
+	memset(taken, 0, t->n_cpus * sizeof(*taken));
+	acc->taken = taken;
+	acc->need = n;
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
+		const struct cpu_elements *e = &t->levels[level];
+
+		for (size_t x = 0; x < e->n; x++) {
+			uint32_t n_free = 0;
+
+			for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
+				n_free += available[e->cpus[k]];
+			acc->n_free[level][x] = n_free;
+		}
+	}
+}
+
+void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc, uint32_t cpu)
+{
+	work_add(ws->work, STEPS_TAKE);
+	acc->taken[cpu] = true;
+	if (!acc->free[cpu])
+		return;
+	acc->free[cpu] = false;
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
+		acc->n_free[level][ws->topology->levels[level].of[cpu]]--;
+}
+
+/* Ascending; Shell's sort, because qsort() may allocate. */
+static void sort_keys(uint32_t *keys, size_t n)
+{
+	static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
+	for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
+		for (size_t i = gaps[g]; i < n; i++) {
+			uint32_t key = keys[i];
+			size_t at = i;
+
+			for (; at >= gaps[g] && keys[at - gaps[g]] > key; at -= gaps[g])
+				keys[at] = keys[at - gaps[g]];
+			keys[at] = key;
+		}
+}
+
+/* Order elements by the number of free CPUs in the whole of each, then by id. Both fit 16 bits. */
+static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		list[i] |= n_free[list[i]] << 16;
+	sort_keys(list, n);
+	for (size_t i = 0; i < n; i++)
+		list[i] &= UINT16_MAX;
+}
+
+/* All elements of a level that have a free CPU, ordered. */
+static size_t order_all(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ws->topology->levels[level].n; i++)
+		if (acc->n_free[level][i] > 0)
+			list[n++] = (uint32_t)i;
+	work_add(ws->work, ws->topology->levels[level].n + STEPS_SORT * n);
+	sort_by_free(acc->n_free[level], list, n);
+	return n;
+}
+
+/* The elements of `child` that have a free CPU within one element of `parent`, ordered. */
+static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
+	enum cpu_level parent, uint32_t element, uint32_t *list)
+{
+	const struct cpu_elements *p = &ws->topology->levels[parent];
+	const uint32_t *of = ws->topology->levels[child].of;
+	size_t n = 0;
+
+	ws->turn++;
+	for (uint32_t k = p->first[element]; k < p->first[element + 1]; k++) {
+		uint32_t cpu = p->cpus[k], x = of[cpu];
+
+		if (!acc->free[cpu] || ws->seen[child][x] == ws->turn)
+			continue;
+		ws->seen[child][x] = ws->turn;
+		list[n++] = x;
+	}
+	work_add(ws->work, p->first[element + 1] - p->first[element] + STEPS_SORT * n);
+	sort_by_free(acc->n_free[child], list, n);
+	return n;
+}
+
+/* For each of the parents in turn, its children. */
+static size_t order_below(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
+	enum cpu_level parent, size_t n_parents)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_parents; i++)
+		n += order_within(ws, acc, child, parent, ws->lists[parent][i], ws->lists[child] + n);
+	return n;
+}
+
+size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+{
+	size_t n_sockets;
+
+	if (ws->numa_first)
+		return order_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+	n_sockets = order_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+	return order_below(ws, acc, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET, n_sockets);
+}
+
+static size_t order_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+{
+	size_t n_numas;
+
+	if (!ws->numa_first)
+		return order_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+	n_numas = order_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+	return order_below(ws, acc, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA, n_numas);
+}
+
+/* The order of one level, into ws->lists[level]. */
+size_t cpu_accumulator_order(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
+{
+	switch (level) {
+	case CPU_LEVEL_SOCKET:
+		return order_sockets(ws, acc);
+	case CPU_LEVEL_NUMA:
+		return cpu_accumulator_order_numas(ws, acc);
+	case CPU_LEVEL_UNCORE:
+		return order_below(
+			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
+	case CPU_LEVEL_CORE:
+		return ws->numa_first ? order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
+						order_sockets(ws, acc))
+				      : order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
+						cpu_accumulator_order_numas(ws, acc));
+	case CPU_LEVEL_COUNT: /* GCOVR_EXCL_LINE: no level has this name */
+		break;        /* GCOVR_EXCL_LINE */
+	}
+	return 0; /* GCOVR_EXCL_LINE */
+}
+
+/*
+ * Free CPUs of the elements in ws->lists[level], element by element, into ws->cpu_list. Where elements are not nested some
+ * are listed several times, and their CPUs with them; nobody takes more than as many as there are.
+ */
+static size_t list_cpus(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, size_t n_elements)
+{
+	const struct cpu_elements *e = &ws->topology->levels[level];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_elements; i++) {
+		uint32_t x = ws->lists[level][i];
+
+		for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
+			if (acc->free[e->cpus[k]] && n < ws->topology->n_cpus)
+				ws->cpu_list[n++] = e->cpus[k];
+	}
+	work_add(ws->work, n + n_elements);
+	return n;
+}
+
+size_t cpu_accumulator_order_cpus(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc)
+{
+	enum cpu_level level = rules->spread ? CPU_LEVEL_SOCKET : CPU_LEVEL_CORE;
+
+	return list_cpus(ws, acc, level, cpu_accumulator_order(ws, acc, level));
+}
+
+/*
+ * Does the kubelet consider the element entirely free? It compares the free CPUs of a core or
+ * socket with the machine's average size: on machines with cores or sockets of different sizes that is
+ * wrong both ways, and reproduced.
+ */
+static bool is_whole(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
+{
+	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE;
+
+	return acc->n_free[level][element] == (own ? cpu_element_size(ws->topology, level, element)
+						   : cpu_topology_average(ws->topology, level));
+}
+
+/* The whole elements of a level in their order, into ws->lists[level]. */
+size_t cpu_accumulator_order_whole(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
+{
+	size_t n = cpu_accumulator_order(ws, acc, level), n_whole = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_whole(ws, acc, level, ws->lists[level][i]))
+			ws->lists[level][n_whole++] = ws->lists[level][i];
+	return n_whole;
+}
+
+/*
+ * Take every whole element that is not larger than the need. The list is made before the first is taken, so
+ * an element listed under two parents counts twice, as in the kubelet.
+ */
+static bool take_whole(struct cpu_workspace *ws, struct cpu_accumulator *acc, enum cpu_level level)
+{
+	const struct cpu_elements *e = &ws->topology->levels[level];
+	size_t n = cpu_accumulator_order_whole(ws, acc, level);
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t x = ws->lists[level][i];
+		long size = cpu_element_size(ws->topology, level, x);
+
+		if (acc->need < size)
+			continue;
+		for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
+			cpu_accumulator_take(ws, acc, e->cpus[k]);
+		acc->need -= size;
+	}
+	return acc->need < 1;
+}
+
+/* takePartialUncore(): the need's worth of cores, when their free CPUs are exactly the need. */
+static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	struct cpu_accumulator *acc, uint32_t uncore)
+{
+	long per_core = cpu_topology_average(ws->topology, CPU_LEVEL_CORE);
+	long n_wanted = (acc->need + (rules->version.uncore_rounds_down ? 0 : per_core - 1)) / per_core;
+	size_t n_cores = order_within(
+		       ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]),
+	       n;
+	bool odd = acc->need % 2 != 0 && per_core > 1 && !rules->version.uncore_rounds_down;
+
+	sort_keys(ws->lists[CPU_LEVEL_CORE], n_cores); /* here the lowest ids come first */
+	n = list_cpus(ws, acc, CPU_LEVEL_CORE, n_cores < (size_t)n_wanted ? n_cores : (size_t)n_wanted);
+	if (odd && (long)n > acc->need) {
+		sort_keys(ws->cpu_list, n);
+		n--;
+	}
+	if ((long)n != acc->need)
+		return;
+	for (size_t i = 0; i < n; i++)
+		cpu_accumulator_take(ws, acc, ws->cpu_list[i]);
+	acc->need = 0;
+}
+
+static bool take_uncores(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
+{
+	size_t n = cpu_accumulator_order(ws, acc, CPU_LEVEL_UNCORE);
+	long per_uncore = cpu_topology_average(ws->topology, CPU_LEVEL_UNCORE);
+
+	memcpy(ws->uncore_walk, ws->lists[CPU_LEVEL_UNCORE], n * sizeof(*ws->uncore_walk));
+	for (size_t i = 0; i < n; i++) {
+		if (acc->need >= per_uncore && take_whole(ws, acc, CPU_LEVEL_UNCORE))
+			return true;
+		take_partial_uncore(ws, rules, acc, ws->uncore_walk[i]);
+		if (acc->need < 1)
+			return true;
+		if (work_exceeded(ws->work))
+			break;
+	}
+	return false;
+}
+
+/* The choice from an accumulator that has `available` free CPUs and has just been started with n, where there are as
+ * many. */
+static struct cpu_take take_packed(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, size_t available, size_t n)
+{
+	struct cpu_accumulator *acc = &ws->packed;
+	struct cpu_take take = {.requested = n, .available = available};
+	size_t n_cpus;
+
+	if (n == 0)
+		return take;
+	if (n > available) {
+		take.status = CPU_TAKE_NOT_ENOUGH;
+		return take;
+	}
+	if (take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
+		take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
+		return take;
+	if (rules->uncore && take_uncores(ws, rules, acc))
+		return take;
+	if (work_exceeded(ws->work)) {
+		take.status = CPU_TAKE_UNKNOWN;
+		return take;
+	}
+	if (!rules->spread && take_whole(ws, acc, CPU_LEVEL_CORE))
+		return take;
+	n_cpus = cpu_accumulator_order_cpus(ws, rules, acc);
+	for (size_t i = 0; i < n_cpus && acc->need > 0; i++) {
+		cpu_accumulator_take(ws, acc, ws->cpu_list[i]);
+		acc->need--;
+	}
+	take.remaining = acc->need;
+	take.status = acc->need > 0 ? CPU_TAKE_MISCOUNTED : CPU_TAKE_OK;
+	return take;
+}
+
+struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, size_t n, bool *taken)
+{
+	size_t n_available = cpu_set_size(ws->topology, available);
+
+	if (n > 0 && n <= n_available)
+		cpu_accumulator_start(ws, &ws->packed, available, (long)n, taken);
+	else
+		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));
+	return take_packed(ws, rules, n_available, n);
+}
+
+struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const bool *available, uint32_t numa, size_t n, bool *taken)
+{
+	const struct cpu_topology *t = ws->topology;
+	const struct cpu_elements *numas = &t->levels[CPU_LEVEL_NUMA];
+	struct cpu_accumulator *acc = &ws->packed;
+
+	work_add(ws->work, t->n_cpus);
+	memset(acc->free, 0, t->n_cpus * sizeof(*acc->free));
+	memset(taken, 0, t->n_cpus * sizeof(*taken));
+	acc->taken = taken;
+	acc->need = (long)n;
+	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
+		memset(acc->n_free[level], 0, t->levels[level].n * sizeof(*acc->n_free[level]));
+	for (uint32_t k = numas->first[numa]; k < numas->first[numa + 1]; k++) {
+		uint32_t cpu = numas->cpus[k];
+
+		acc->free[cpu] = available[cpu];
+		for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
+			acc->n_free[level][t->levels[level].of[cpu]] += available[cpu];
+	}
+	return take_packed(ws, rules, acc->n_free[CPU_LEVEL_NUMA][numa], n);
+}
 
 /* Where an array of the workspace goes when the block is laid out. */
 struct layout {
@@ -122,15 +469,4 @@ void cpu_workspace_freep(struct cpu_workspace **ws)
 void cpu_workspace_count_in(struct cpu_workspace *ws, struct work *work)
 {
 	ws->work = work;
-}
-
-struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
-	size_t n, bool *taken)
-{
-	struct cpu_take take = rules->distribute ? cpu_take_distributed(ws, rules, available, n, taken)
-						 : cpu_take_packed(ws, rules, available, n, taken);
-
-	if (take.status != CPU_TAKE_OK)
-		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));
-	return take;
 }

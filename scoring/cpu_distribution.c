@@ -3,7 +3,7 @@
  * distribute-cpus-across-numa: takeByTopologyNUMADistributed of the kubelet's cpu_assignment.go (KEP-2902),
  * with two differences: work is bounded, and the loops that never end in the kubelet end here.
  */
-#include "scoring/cpu_accumulator.h"
+#include "scoring/cpu_assignment.h"
 
 #include <float.h>
 #include <math.h>
@@ -476,6 +476,17 @@ struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_
 	}
 	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
 	return distribute(&d, &take) ? take : cpu_take_packed(ws, &packed, available, n, taken);
+}
+
+struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
+	size_t n, bool *taken)
+{
+	struct cpu_take take = rules->distribute ? cpu_take_distributed(ws, rules, available, n, taken)
+						 : cpu_take_packed(ws, rules, available, n, taken);
+
+	if (take.status != CPU_TAKE_OK)
+		memset(taken, 0, ws->topology->n_cpus * sizeof(*taken));
+	return take;
 }
 
 struct cpu_take cpu_take_counted(

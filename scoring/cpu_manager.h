@@ -13,8 +13,7 @@
 #include "common/settings.h"
 #include "scoring/cpu_assignment.h"
 #include "scoring/node_mask.h"
-#include "scoring/resource_fit.h"
-#include "scoring/topology_hint.h"
+#include "scoring/topology_manager.h"
 
 struct cpu_manager {
 	const struct cpu_topology *topology; /* outlives the manager */

@@ -11,8 +11,8 @@
 
 #include "common/request.h"
 #include "scoring/kubelet_version.h"
-#include "scoring/resource_fit.h"
-#include "scoring/topology_hint.h"
+#include "scoring/node_mask.h"
+#include "scoring/topology_manager.h"
 
 struct device {
 	uint64_t nodes; /* NUMA nodes it is near to; 0 = its plugin names none */

@@ -14,8 +14,7 @@
 #include "common/request.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
-#include "scoring/resource_fit.h"
-#include "scoring/topology_hint.h"
+#include "scoring/topology_manager.h"
 
 struct memory_amount {
 	uint64_t allocatable, free;

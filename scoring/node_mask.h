@@ -74,3 +74,18 @@ void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes);
 void node_mask_walk_start_at(struct node_mask_walk *walk, uint64_t nodes, unsigned size);
 
 bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask);
+
+struct resource_fit {
+	unsigned min_nodes; /* nodes needed when everything on them were free; 0 = all nodes are too few */
+	uint64_t capacity,
+		free;       /* the most that min_nodes nodes hold, and the most that is free on as many */
+	uint64_t available; /* free on all nodes together */
+};
+
+/* What a set of nodes holds and has free, `ctx` being the resource's. */
+typedef void (*resource_fit_count)(
+	const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free);
+
+/* `nodes` has at most NODE_MASK_WALK_MAX nodes. */
+struct resource_fit resource_fit_find(
+	uint64_t nodes, uint64_t amount, resource_fit_count count, const void *ctx);

@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/vec.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 
 /* ---- zones and resources */
 

@@ -9,7 +9,7 @@
 #include "agent/extender/extender_api.h"
 #include "agent/extender/project_node.h"
 #include "scoring/combinations.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 
 /* The verdict of one node's kubelet on a pod class. */
 struct verdict {

@@ -9,9 +9,8 @@
 #include "common/request.h"
 #include "common/strv.h"
 #include "scoring/admission.h"
-#include "scoring/filter.h"
 #include "scoring/fit.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 
 /* Where the kubelet would put one container. */
 struct fit_container {

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 
 static void ask(const struct node_state *node, const struct request_plan *plan, struct fit_space *space,
 	struct fit_scheduler *ret)

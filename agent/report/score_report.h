@@ -5,9 +5,8 @@
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pod_parse.h"
-#include "scoring/filter.h"
 #include "scoring/kubelet.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 #include "scoring/volcano.h"
 
 #define SCORE_REPORT_NONE (-1) /* no score: rejected, or unknown */

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "scoring/exclusive_cpus.h"
-#include "scoring/frontier.h"
+#include "scoring/fit_hints.h"
 #include "tests/lib/synthetic.h"
 
 #define N_RESOURCES 6

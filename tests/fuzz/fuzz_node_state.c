@@ -11,7 +11,7 @@
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 
 static char *print(const struct node_state *state)
 {

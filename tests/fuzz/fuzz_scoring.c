@@ -8,9 +8,8 @@
 
 #include "common/cleanup.h"
 #include "scoring/exclusive_cpus.h"
-#include "scoring/filter.h"
-#include "scoring/frontier.h"
-#include "scoring/strategies.h"
+#include "scoring/fit_hints.h"
+#include "scoring/nrt_match.h"
 /* Test helpers are not in the library that fuzz targets are linked with. */
 #include "tests/lib/synthetic.c"
 

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/resource_name.h"
-#include "scoring/cpu_accumulator.h"
+#include "scoring/cpu_assignment.h"
 
 /* `count` bits from bit `from` on. */
 static uint64_t run(unsigned from, unsigned count)

@@ -11,7 +11,7 @@
 #include "scoring/device_manager.h"
 #include "scoring/memory_manager.h"
 #include "scoring/node_mask.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 #include "scoring/request.h"
 
 /* The next set of the same size among n positions, in place; false (set unchanged) after the last one. In the

@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/frontier.h"
+#include "scoring/fit_hints.h"
 #include "tests/lib/nodes.h"
 
 static const struct frontier_limits no_limits = {.entries = SIZE_MAX, .work = UINT64_MAX};

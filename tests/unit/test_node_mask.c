@@ -4,7 +4,6 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "scoring/node_mask.h"
-#include "scoring/resource_fit.h"
 #include "tests/lib/peers.h"
 
 static void masks_print_as_lists(void **state)

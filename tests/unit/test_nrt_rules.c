@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 #include "tests/lib/peers.h"
 
 static void zone_names(void **state)

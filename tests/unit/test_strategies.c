@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "common/cleanup.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 #include "tests/lib/nodes.h"
 
 #define MAX_PARTS 5

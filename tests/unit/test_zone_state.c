@@ -4,7 +4,7 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/pods.h"
 

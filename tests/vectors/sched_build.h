@@ -4,9 +4,7 @@
  * What the scheduler's recorded formats share: nodes and pods from their JSON, and the comparison of a score
  * or a filter verdict with the recorded one, upstream's defects included.
  */
-#include "scoring/filter.h"
-#include "scoring/nrt_rules.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 #include "tests/lib/peers.h"
 #include "tests/vectors/vectors.h"
 

@@ -6,7 +6,7 @@
 #include "agent/node/render/render.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
-#include "scoring/nrt_rules.h"
+#include "scoring/nrt_match.h"
 
 #define NAME_MAX_BYTES 32
 

@@ -11,7 +11,7 @@
 #include "common/notes.h"
 #include "common/request.h"
 #include "scoring/fit_hints.h"
-#include "scoring/strategies.h"
+#include "scoring/nrt_match.h"
 
 /* ---- nrt.c: the NodeResourceTopology object (topology.node.k8s.io/v1alpha2) */
 
