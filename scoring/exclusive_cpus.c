@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "scoring/kubelet_workspace.h"
+#include "scoring/kubelet.h"
 
 /* One policy being found out. */
 struct finding {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/xalloc.h"
-#include "scoring/kubelet_workspace.h"
 
 const char *const kubelet_rejection_names[] = {
 	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};

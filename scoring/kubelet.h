@@ -17,7 +17,9 @@
 #include "scoring/cpu_manager.h"
 #include "scoring/device_manager.h"
 #include "scoring/memory_manager.h"
+#include "scoring/request.h"
 #include "scoring/topology_manager.h"
+#include "scoring/work.h"
 
 /* What is known of a node. All of it must outlive the struct kubelet made from it. */
 struct kubelet_node {
@@ -83,8 +85,32 @@ struct kubelet_verdict {
 	size_t n_placements;
 };
 
+/* So many devices of a resource, by its position in the node's inventory, are asked for; maybe 0. */
+struct device_demand {
+	size_t resource, n;
+};
+
 /* Memory to judge in, made for one kubelet; one user at a time. */
-struct kubelet_workspace;
+struct kubelet_workspace {
+	struct work work; /* of the verdict; its limit */
+	struct cpu_workspace *cpu;
+	bool counting; /* only whether CPUs can be taken is asked, not which: see cpu_manager_try() */
+	bool *sets;    /* what the next six lie in */
+	bool *shared, *reusable, *available, *taken, *scratch[2];
+	struct memory_books memory;
+	struct memory_needs needs;
+	struct device_books devices;
+	struct device_demand *demands; /* sorted by resource */
+	size_t n_demands;
+	struct request_peak *peaks; /* scratch: per resource */
+	bool *asked;
+	struct topology_hints hints;
+	struct topology_merge merge;
+	struct kubelet_placement *placements;
+	size_t placements_size;
+	bool *cpus; /* the sets of the placements with exclusive CPUs */
+	size_t cpus_size;
+};
 
 void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret);
 void kubelet_workspace_freep(struct kubelet_workspace **ws);

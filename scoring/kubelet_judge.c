@@ -1,11 +1,232 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubelet_judge(): the managers asked container by container, and what they then hold. */
-#include "scoring/kubelet_workspace.h"
+/* Asks the kubelet's managers container by container, and explains a rejection. */
+#include "scoring/kubelet.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/vec.h"
+#include "scoring/request.h"
+
+/* One pod on its way. */
+struct judgement {
+	const struct kubelet *k;
+	struct kubelet_workspace *ws;
+	const struct pod_request *pod;
+	enum qos_class qos;
+	bool cpu, memory; /* the CPU and the memory manager have a say */
+	struct kubelet_verdict *verdict;
+};
+
+/* What is asked for at one merge: by one container, or by the whole pod. ws->demands holds the devices. */
+struct demand {
+	const struct container_request *container; /* NULL = the pod */
+	size_t cpus;                               /* exclusive ones */
+	bool memory;                               /* ws->needs holds what is asked for */
+};
+
+/* ---- what the pod asks for */
+
+size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
+{
+	const struct resource_quantity *q = resource_list_find(&container->requests, "cpu");
+
+	return qos == QOS_GUARANTEED && q ? (size_t)request_whole_cpus(q->quantity.nano) : 0;
+}
+
+size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos)
+{
+	struct request_peak peak = {0};
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		request_peak_add(&peak, pod->containers[i].kind,
+			(qty_t)kubelet_exclusive_cpus(&pod->containers[i], qos));
+	return (size_t)request_peak(&peak);
+}
+
+static void add_demand(struct kubelet_workspace *ws, size_t resource, qty_t amount)
+{
+	int64_t n = qty_value(amount);
+
+	ws->demands[ws->n_demands++] = (struct device_demand){resource, n > 0 ? (size_t)n : 0};
+}
+
+/* The position of a device resource, false when the node does not have it. */
+static bool find_resource(const struct judgement *j, const char *name, size_t *ret)
+{
+	const struct device_inventory *inventory = j->k->devices.inventory;
+	const struct device_resource *resource = device_inventory_find(inventory, name);
+
+	if (!resource)
+		return false;
+	*ret = (size_t)(resource - inventory->resources);
+	return true;
+}
+
+static void demand_of_pod(const struct judgement *j)
+{
+	struct kubelet_workspace *ws = j->ws;
+	size_t n = j->k->devices.inventory->n_resources, r;
+
+	for (r = 0; r < n; r++) {
+		ws->peaks[r] = (struct request_peak){0};
+		ws->asked[r] = false;
+	}
+	for (size_t i = 0; i < j->pod->n_containers; i++) {
+		const struct container_request *c = &j->pod->containers[i];
+
+		for (size_t k = 0; k < c->limits.n_items; k++) {
+			if (!find_resource(j, c->limits.items[k].name, &r))
+				continue;
+			request_peak_add(&ws->peaks[r], c->kind, c->limits.items[k].quantity.nano);
+			ws->asked[r] = true;
+		}
+	}
+	for (r = 0; r < n; r++)
+		if (ws->asked[r])
+			add_demand(ws, r, request_peak(&ws->peaks[r]));
+}
+
+static void find_device_demands(const struct judgement *j, const struct container_request *container)
+{
+	j->ws->n_demands = 0;
+	if (j->k->devices.inventory->n_resources == 0)
+		return;
+	if (!container) {
+		demand_of_pod(j);
+		return;
+	}
+	/* Limits and resources are sorted alike. */
+	for (size_t k = 0; k < container->limits.n_items; k++) {
+		size_t r;
+
+		if (find_resource(j, container->limits.items[k].name, &r))
+			add_demand(j->ws, r, container->limits.items[k].quantity.nano);
+	}
+}
+
+/* ---- what a verdict costs: steps, counted ahead of the work from the sizes of the pod and of the node */
+
+/* Weights, measured: steps for each ... */
+#define STEPS_CONTAINER 100u /* container */
+#define STEPS_ITEM      120u /* request or limit */
+#define STEPS_HINT      4u   /* set of NUMA nodes that may become a hint */
+#define STEPS_PICK      6u   /* set of NUMA nodes among which the best one is searched */
+#define STEPS_CPU       10u  /* CPU that is looked at for one container */
+#define STEPS_DEVICE    6u   /* device that is looked at for one container */
+
+static uint64_t sets_of(uint64_t nodes)
+{
+	unsigned n = node_mask_count(nodes);
+
+	return UINT64_C(1) << (n < NODE_MASK_WALK_MAX ? n : NODE_MASK_WALK_MAX);
+}
+
+static uint64_t count_reading_steps(const struct judgement *j)
+{
+	const struct kubelet *k = j->k;
+	uint64_t items = 0;
+
+	for (size_t i = 0; i < j->pod->n_containers; i++)
+		items += j->pod->containers[i].requests.n_items + j->pod->containers[i].limits.n_items;
+	return STEPS_CONTAINER * (uint64_t)j->pod->n_containers + STEPS_ITEM * items + k->topology.n_cpus +
+	       k->devices.n_devices + k->memory.n_nodes * k->memory.n_types;
+}
+
+/* Adding the hints of one resource to a merge, `first` being the first of them. */
+static uint64_t add_steps(const struct judgement *j, bool first)
+{
+	const struct topology_merge *merge = &j->ws->merge;
+
+	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + (first ? 0 : 2 * merge->bits));
+}
+
+/* Finding the best merged hint. With prefer-closest-numa-nodes the distances of sets of one size are summed, which are a
+ * quarter of all sets at most. */
+static uint64_t finish_steps(const struct judgement *j)
+{
+	const struct topology_merge *merge = &j->ws->merge;
+	uint64_t distances = j->k->rules.prefer_closest ? merge->bits * merge->bits / 8 : 0;
+
+	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + distances);
+}
+
+static uint64_t device_hint_steps(const struct judgement *j, const struct device_demand *demand)
+{
+	const struct device_manager *dm = &j->k->devices;
+
+	return STEPS_DEVICE * (uint64_t)dm->inventory->resources[demand->resource].n_devices +
+	       sets_of(dm->nodes & j->k->reach) *
+		       (STEPS_HINT + 2 * device_manager_groups(dm, demand->resource));
+}
+
+static uint64_t memory_hint_steps(const struct judgement *j)
+{
+	const struct kubelet_workspace *ws = j->ws;
+	size_t n_walks = 0;
+
+	for (size_t i = 0; i < ws->needs.n_items; i++)
+		n_walks += ws->needs.items[i].type < j->k->memory.n_types;
+	return ws->needs.n_items +
+	       sets_of(j->k->memory.nodes) * (STEPS_HINT + n_walks * (STEPS_HINT + 2 * ws->memory.n_reuse));
+}
+
+static uint64_t cpu_hint_steps(const struct judgement *j)
+{
+	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * sets_of(j->k->reach);
+}
+
+/* A set in a merge is the AND of hints, each of them without another node: after as many resources with the same hints
+ * as there are nodes, every such set is there. Resources without hints change nothing after the first. */
+static size_t count_memory_merges(const struct judgement *j)
+{
+	size_t n = j->ws->needs.n_items, most = j->ws->hints.n_items > 0 ? j->ws->merge.bits + 1 : 1;
+
+	return n < most ? n : most;
+}
+
+static uint64_t merge_steps(const struct judgement *j, const struct demand *demand)
+{
+	const struct kubelet_workspace *ws = j->ws;
+	uint64_t steps = finish_steps(j);
+	size_t n = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
+
+	if (n_needs > ws->merge.bits + 1)
+		n_needs = ws->merge.bits + 1;
+	for (size_t i = 0; i < ws->n_demands; i++)
+		steps += device_hint_steps(j, &ws->demands[i]) + add_steps(j, n++ == 0);
+	if (demand->cpus > 0)
+		steps += cpu_hint_steps(j) + add_steps(j, n++ == 0);
+	if (demand->memory)
+		steps += memory_hint_steps(j);
+	for (size_t i = 0; i < n_needs; i++)
+		steps += add_steps(j, n++ == 0);
+	return steps;
+}
+
+static uint64_t blame_steps(const struct judgement *j)
+{
+	return add_steps(j, false) + finish_steps(j);
+}
+
+static uint64_t fit_steps(uint64_t nodes)
+{
+	return sets_of(nodes) * NODE_MASK_WALK_MAX;
+}
+
+static uint64_t place_steps(const struct judgement *j, const struct demand *demand)
+{
+	const struct kubelet_workspace *ws = j->ws;
+	uint64_t steps = STEPS_CPU * (uint64_t)(demand->cpus > 0 ? j->k->topology.n_cpus : 0);
+
+	for (size_t i = 0; i < ws->n_demands; i++)
+		steps += STEPS_DEVICE *
+			 (uint64_t)j->k->devices.inventory->resources[ws->demands[i].resource].n_devices;
+	if (demand->memory)
+		steps += ws->needs.n_items * (4 * j->k->memory.n_nodes + 4 * ws->memory.n_reuse);
+	return steps;
+}
+
+/* ---- hints */
 
 /* Put the managers into the state of the node as it is, or go on with the one that the last pod left; what
  * its finished init containers may leave is that pod's alone. */
@@ -68,7 +289,7 @@ static void make_demand(
 {
 	const struct memory_manager *mm = &j->k->memory;
 	*ret = (struct demand){.container = container};
-	kubelet_demand_devices(j, container);
+	find_device_demands(j, container);
 	if (j->cpu)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
@@ -125,11 +346,223 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 	}
 	if (demand->memory) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
-		for (size_t i = 0; i < kubelet_memory_merges(j); i++)
+		for (size_t i = 0; i < count_memory_merges(j); i++)
 			topology_merge_add(&ws->merge, &ws->hints);
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
 }
+
+/* ---- why the Topology Manager did not admit: one sentence with the numbers */
+
+/* The resources are merged again one by one; the first with which nothing is admitted is to blame. */
+struct blame {
+	struct judgement *j;
+	const char *policy;
+	char agreed[96]; /* a resource that was still admitted, "" = none yet */
+	uint64_t nodes;  /* where it would go, with the others so far */
+	bool done;       /* the reason is written */
+};
+
+/* "11 CPUs", "4 vendor.com/nic", "16Gi memory" */
+struct amount {
+	uint64_t n;
+	bool bytes;
+	const char *name;
+};
+
+/* The number, in the form people write it in. */
+static void print_number(uint64_t n, bool bytes, char text[QUANTITY_TEXT_MAX])
+{
+	struct err line = {""};
+
+	if (bytes) {
+		quantity_print(
+			(struct quantity){.nano = (qty_t)n * QTY_UNIT, .format = QUANTITY_BINARY_SI}, text);
+		return;
+	}
+	err_set(&line, 0, "%llu", (unsigned long long)n);
+	memcpy(text, line.text, QUANTITY_TEXT_MAX - 1);
+	text[QUANTITY_TEXT_MAX - 1] = '\0';
+}
+
+static void print_amount(struct amount a, char text[128])
+{
+	char number[QUANTITY_TEXT_MAX];
+	struct err line = {""};
+
+	print_number(a.n, a.bytes, number);
+	err_set(&line, 0, "%s %s", number, a.name);
+	memcpy(text, line.text, 127);
+	text[127] = '\0';
+}
+
+static void print_nodes(unsigned n, char text[32])
+{
+	struct err line = {""};
+
+	if (n == 1)
+		err_set(&line, 0, "one NUMA node");
+	else
+		err_set(&line, 0, "%u NUMA nodes", n);
+	memcpy(text, line.text, 31);
+	text[31] = '\0';
+}
+
+/* Is there a hint of this resource that could be admitted alone? The narrowest in *ret_nodes. */
+static bool find_preferred(const struct blame *b, uint64_t *ret_nodes)
+{
+	const struct topology_hints *hints = &b->j->ws->hints;
+	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, found = false;
+
+	for (size_t i = 0; i < hints->n_items; i++) {
+		if (single ? !topology_single_node_hint(hints->items[i]) : !hints->items[i].preferred)
+			continue;
+		if (!found || node_mask_narrower(hints->items[i].nodes, *ret_nodes))
+			*ret_nodes = hints->items[i].nodes;
+		found = true;
+	}
+	return found;
+}
+
+/* No hint of this resource can be admitted: say why. */
+static void explain_alone(const struct blame *b, struct amount a, struct resource_fit fit)
+{
+	struct err *reason = &b->j->verdict->reason;
+	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	char wanted[128], nodes[32], free[QUANTITY_TEXT_MAX], capacity[QUANTITY_TEXT_MAX];
+
+	print_amount(a, wanted);
+	print_nodes(fit.min_nodes, nodes);
+	print_number(fit.available < a.n ? fit.available : fit.free, a.bytes, free);
+	print_number(fit.capacity, a.bytes, capacity);
+	if (fit.available < a.n)
+		err_set(reason, 0, "%s: %s wanted, %s available", b->policy, wanted, free);
+	else if (single && fit.min_nodes != 1)
+		err_set(reason, 0, "%s: %s need %s by size", b->policy, wanted,
+			fit.min_nodes ? nodes : "more than all NUMA nodes");
+	else if (fit.free < a.n)
+		err_set(reason, 0, "%s: %s fit %s by size (%s), but the freest %s %s", b->policy, wanted,
+			nodes, capacity, fit.min_nodes == 1 ? "has" : "have", free);
+	else
+		err_set(reason, 0,
+			"%s: %s fit %s, but not together with the other memory asked for, or with how those are used",
+			b->policy, wanted, nodes);
+}
+
+/* Count the steps of what comes next. False: they are too many, and the reason is one without numbers. */
+static bool afford_reason(struct blame *b, uint64_t steps)
+{
+	if (b->done || work_add(&b->j->ws->work, steps))
+		return !b->done;
+	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all that is asked for", b->policy);
+	b->done = true;
+	return false;
+}
+
+/* Merge the resource whose hints are in the workspace. */
+static void blame_resource(struct blame *b, struct amount wanted, struct resource_fit fit)
+{
+	char text[128], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
+	struct kubelet_workspace *ws = b->j->ws;
+	struct topology_hint best;
+	uint64_t preferred = 0;
+	bool admit;
+
+	if (!afford_reason(b, blame_steps(b->j)))
+		return;
+	topology_merge_add(&ws->merge, &ws->hints);
+	best = topology_merge_finish(&ws->merge, &admit);
+	print_amount(wanted, text);
+	if (admit) {
+		if (!b->agreed[0] && !ws->hints.no_preference)
+			memcpy(b->agreed, text, sizeof(b->agreed) - 1);
+		b->nodes = best.nodes;
+		return;
+	}
+	b->done = true;
+	if (!find_preferred(b, &preferred)) {
+		explain_alone(b, wanted, fit);
+		return;
+	}
+	node_mask_print(preferred, list);
+	node_mask_print(b->nodes, agreed);
+	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all: %s would go to {%s}, %s to {%s}",
+		b->policy, b->agreed, agreed, text, list);
+}
+
+/* The hints are the same for each type of memory; one that has no room by itself is blamed before the others.
+ */
+static void blame_memory(struct blame *b)
+{
+	const struct kubelet *k = b->j->k;
+	struct kubelet_workspace *ws = b->j->ws;
+
+	if (!afford_reason(b, memory_hint_steps(b->j)))
+		return;
+	memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < ws->needs.n_items && !b->done; i++) {
+			const struct memory_need *need = &ws->needs.items[i];
+			struct resource_fit fit;
+
+			if (!afford_reason(b, fit_steps(k->memory.nodes)))
+				return;
+			fit = memory_manager_fit(&k->memory, &ws->memory, need);
+			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
+				continue;
+			blame_resource(b, (struct amount){need->bytes, true, need->name}, fit);
+		}
+}
+
+static void blame_cpus(struct blame *b, size_t n)
+{
+	const struct kubelet *k = b->j->k;
+	struct kubelet_workspace *ws = b->j->ws;
+	const struct amount wanted = {n, false, n == 1 ? "CPU" : "CPUs"};
+	struct resource_fit fit;
+	int some;
+
+	if (!afford_reason(b, cpu_hint_steps(b->j) + fit_steps(k->reach)))
+		return;
+	cpu_manager_available(&k->cpu, ws->shared, ws->available);
+	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
+	if (some != 0)
+		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
+	for (size_t i = 0; i < k->topology.n_cpus; i++)
+		ws->available[i] = ws->available[i] || ws->reusable[i];
+	fit = cpu_manager_fit(&k->cpu, ws->available, n);
+	if (some != 0) {
+		blame_resource(b, wanted, fit);
+		return;
+	}
+	b->done = true;
+	explain_alone(b, wanted, fit);
+}
+
+static void explain_affinity(struct judgement *j, const struct demand *demand)
+{
+	const struct kubelet *k = j->k;
+	struct kubelet_workspace *ws = j->ws;
+	struct blame b = {.j = j, .policy = topology_manager_policy_names[k->rules.policy]};
+
+	topology_merge_start(&ws->merge, &k->rules);
+	if (demand->cpus > 0)
+		blame_cpus(&b, demand->cpus);
+	for (size_t i = 0; i < ws->n_demands; i++) {
+		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
+		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
+
+		/* Its hints, and how it fits. */
+		if (!afford_reason(&b, 2 * device_hint_steps(j, &ws->demands[i])))
+			return;
+		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
+		blame_resource(&b, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
+	}
+	if (demand->memory)
+		blame_memory(&b);
+}
+
+/* ---- allocation */
 
 static bool allocate_devices(
 	struct judgement *j, const struct demand *demand, const struct kubelet_placement *placement)
@@ -236,7 +669,7 @@ static bool allocate_memory(
 	if (!demand->memory)
 		return true;
 	if (!memory_manager_suffices(&j->k->memory, &ws->memory, &ws->needs, placement->hint) &&
-		!afford(j, kubelet_memory_hint_steps(j)))
+		!afford(j, memory_hint_steps(j)))
 		return false;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
@@ -267,7 +700,7 @@ static bool place(
 	struct kubelet_placement *placement = &j->ws->placements[i];
 
 	*placement = (struct kubelet_placement){.hint = hint};
-	if (!afford(j, kubelet_place_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
+	if (!afford(j, place_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
 		!allocate_cpus(j, demand, placement, cpus))
 		return false;
 	if (j->memory && !demand->memory) {
@@ -295,14 +728,14 @@ static void judge_containers(struct judgement *j)
 
 	if (per_pod) {
 		make_demand(j, NULL, &demand);
-		if (!afford(j, kubelet_merge_steps(j, &demand)))
+		if (!afford(j, merge_steps(j, &demand)))
 			return;
 		hint = merge(j, &demand, &admit);
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
 		make_demand(j, &j->pod->containers[i], &demand);
-		if (per_container && !afford(j, kubelet_merge_steps(j, &demand)))
+		if (per_container && !afford(j, merge_steps(j, &demand)))
 			return;
 		if (per_container)
 			hint = merge(j, &demand, &admit);
@@ -317,7 +750,7 @@ static void judge_containers(struct judgement *j)
 	j->verdict->answer = KUBELET_ADMITS;
 	if (!admit) {
 		reject(j, KUBELET_TOPOLOGY_AFFINITY);
-		kubelet_explain_affinity(j, &demand);
+		explain_affinity(j, &demand);
 	}
 }
 
@@ -338,7 +771,7 @@ static bool can_judge(struct judgement *j)
 	const struct err *unknown = NULL;
 	bool devices, cpus = false;
 
-	kubelet_demand_devices(j, NULL);
+	find_device_demands(j, NULL);
 	devices = j->ws->n_demands > 0;
 	for (size_t i = 0; i < j->pod->n_containers; i++)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
@@ -382,7 +815,7 @@ static void judge(const struct kubelet *k, struct kubelet_workspace *ws, const s
 	bool afforded = false;
 
 	begin(&j, from_start);
-	if (afford(&j, kubelet_reading_steps(&j)) && can_judge(&j))
+	if (afford(&j, count_reading_steps(&j)) && can_judge(&j))
 		make_room(&j, &afforded);
 	if (afforded)
 		judge_containers(&j);
