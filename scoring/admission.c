@@ -126,7 +126,7 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 		else
 			kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
 		copies.n += verdict.answer == KUBELET_ADMITS;
-		steps += kubelet_workspace_steps(node->ws);
+		steps += node->ws->work.steps;
 		if (steps > ADMISSION_WORK_MAX)
 			most = i + 1; /* GCOVR_EXCL_LINE: takes seconds */
 	}
@@ -346,7 +346,7 @@ static void try_amounts(
 		set_amount(c, name, now, amounts->items[i]);
 		now = amounts->items[i];
 		admission_judge(s->node, s->pod, s->qos, &a);
-		s->steps += kubelet_workspace_steps(s->node->ws);
+		s->steps += s->node->ws->work.steps;
 		if (a.answer == KUBELET_UNKNOWN)
 			s->best.complete = false;
 		if (a.answer != KUBELET_ADMITS)

@@ -453,20 +453,10 @@ struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)
 	return TAKE(ws);
 }
 
-void cpu_workspace_free(struct cpu_workspace *ws)
-{
-	if (ws)
-		free(ws->block);
-	free(ws);
-}
-
 void cpu_workspace_freep(struct cpu_workspace **ws)
 {
-	cpu_workspace_free(*ws);
+	if (*ws)
+		free((*ws)->block);
+	free(*ws);
 	*ws = NULL;
-}
-
-void cpu_workspace_count_in(struct cpu_workspace *ws, struct work *work)
-{
-	ws->work = work;
 }

@@ -27,8 +27,7 @@ enum cpu_take_status {
 	CPU_TAKE_NOT_ENOUGH, /* "not enough cpus available to satisfy request" */
 	CPU_TAKE_MISCOUNTED, /* the kubelet's "accounting error, not enough CPUs allocated" */
 	/* More combinations than CPU_TAKE_MAX_STEPS, more work than its limit, or the kubelet would never return. */
-	CPU_TAKE_UNKNOWN,
-	CPU_TAKE_STATUS_COUNT
+	CPU_TAKE_UNKNOWN
 };
 
 /* Combinations of NUMA nodes (and of remainders within one) that are weighed before giving up: all there are
@@ -45,11 +44,7 @@ struct cpu_take {
 struct cpu_workspace;
 
 struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t);
-void cpu_workspace_free(struct cpu_workspace *ws);
 void cpu_workspace_freep(struct cpu_workspace **ws);
-
-/* Count the steps of taking in `work`, which outlives the workspace, and heed its limit. At first there is none. */
-void cpu_workspace_count_in(struct cpu_workspace *ws, struct work *work);
 
 /*
  * takeByTopology(): choose `n` of the `available` CPUs. taken[] (which may not be available[]) becomes the

@@ -50,7 +50,7 @@ static int pick_reserved(struct cpu_manager *cm, size_t n)
 	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
 	CLEANUP(freep) bool *all = xcalloc(cm->topology->n_cpus + 1, sizeof(*all));
 
-	cpu_workspace_count_in(ws, &work);
+	ws->work = &work;
 	memset(all, true, cm->topology->n_cpus * sizeof(*all));
 	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status == CPU_TAKE_UNKNOWN ? -E2BIG : 0;
 }

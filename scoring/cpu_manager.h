@@ -82,9 +82,8 @@ struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *av
 
 enum cpu_smt_status {
 	CPU_SMT_ALIGNED,
-	CPU_SMT_NOT_MULTIPLE,     /* n is not a multiple of the CPUs per core */
-	CPU_SMT_NOT_ENOUGH_CORES, /* fewer CPUs on cores without reserved siblings */
-	CPU_SMT_STATUS_COUNT
+	CPU_SMT_NOT_MULTIPLE,    /* n is not a multiple of the CPUs per core */
+	CPU_SMT_NOT_ENOUGH_CORES /* fewer CPUs on cores without reserved siblings */
 };
 
 /* The check of full-pcpus-only; always aligned without the option. *ret_physical: CPUs that count. */

@@ -9,11 +9,6 @@
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"
 
-void device_inventory_init(struct device_inventory *inventory)
-{
-	memset(inventory, 0, sizeof(*inventory));
-}
-
 void device_inventory_release(struct device_inventory *inventory)
 {
 	for (size_t i = 0; i < inventory->n_resources; i++) {
@@ -21,7 +16,7 @@ void device_inventory_release(struct device_inventory *inventory)
 		free(inventory->resources[i].devices);
 	}
 	free(inventory->resources);
-	device_inventory_init(inventory);
+	*inventory = (struct device_inventory){0};
 }
 
 /* Position of the first resource whose name is not below `name`. */

@@ -34,7 +34,6 @@ struct device_inventory {
 	size_t resources_size;
 };
 
-void device_inventory_init(struct device_inventory *inventory);
 void device_inventory_release(struct device_inventory *inventory);
 
 /* Append a device to a resource, which is inserted when it is new. */
@@ -92,12 +91,7 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 struct resource_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
 
-enum device_take_status {
-	DEVICE_TAKE_OK,
-	DEVICE_TAKE_NOT_ENOUGH,
-	DEVICE_TAKE_NONE_HEALTHY,
-	DEVICE_TAKE_STATUS_COUNT
-};
+enum device_take_status { DEVICE_TAKE_OK, DEVICE_TAKE_NOT_ENOUGH, DEVICE_TAKE_NONE_HEALTHY };
 
 /*
  * devicesToAllocate(): take n devices; reusable ones first, then those near the hint's nodes, then others,

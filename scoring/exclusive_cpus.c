@@ -116,7 +116,7 @@ static void find_by_trying(struct finding *f, size_t total)
 	struct resource_list *requests;
 
 	make_pod(1, &pod);
-	kubelet_workspace_new(f->k, &ws);
+	ws = kubelet_workspace_new(f->k);
 	if (!ws)
 		return;
 	ws->counting = nodes_give_any_number(&f->k->cpu);

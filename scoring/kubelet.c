@@ -210,7 +210,7 @@ static void workspace_free(struct kubelet_workspace *ws)
 {
 	if (!ws)
 		return;
-	cpu_workspace_free(ws->cpu);
+	cpu_workspace_freep(&ws->cpu);
 	free(ws->sets);
 	memory_books_release(&ws->memory);
 	memory_needs_release(&ws->needs);
@@ -225,7 +225,7 @@ static void workspace_free(struct kubelet_workspace *ws)
 	free(ws);
 }
 
-void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret)
+struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 {
 	struct kubelet_workspace *ws = xcalloc(1, sizeof(*ws));
 	size_t n = k->topology.n_cpus + 1, n_resources = k->devices.inventory->n_resources + 1;
@@ -237,7 +237,7 @@ void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **r
 	ws->demands = xcalloc(n_resources, sizeof(*ws->demands));
 	ws->peaks = xcalloc(n_resources, sizeof(*ws->peaks));
 	ws->asked = xcalloc(n_resources, sizeof(*ws->asked));
-	cpu_workspace_count_in(ws->cpu, &ws->work);
+	ws->cpu->work = &ws->work;
 	ws->shared = ws->sets;
 	ws->reusable = ws->sets + n;
 	ws->available = ws->sets + 2 * n;
@@ -249,17 +249,7 @@ void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **r
 	topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes));
 	if (walkable)
 		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
-	*ret = ws;
-}
-
-void kubelet_workspace_limit(struct kubelet_workspace *ws, uint64_t steps)
-{
-	ws->work.limit = steps;
-}
-
-uint64_t kubelet_workspace_steps(const struct kubelet_workspace *ws)
-{
-	return ws->work.steps;
+	return ws;
 }
 
 void kubelet_workspace_freep(struct kubelet_workspace **ws)

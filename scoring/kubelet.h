@@ -112,7 +112,7 @@ struct kubelet_workspace {
 	size_t cpus_size;
 };
 
-void kubelet_workspace_new(const struct kubelet *k, struct kubelet_workspace **ret);
+struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k);
 void kubelet_workspace_freep(struct kubelet_workspace **ws);
 
 /*
@@ -120,8 +120,6 @@ void kubelet_workspace_freep(struct kubelet_workspace **ws);
  * "unknown". A limit for each of the next verdicts, and the steps that the last one took.
  */
 #define KUBELET_WORK_MAX ((uint64_t)16 << 20)
-void kubelet_workspace_limit(struct kubelet_workspace *ws, uint64_t steps);
-uint64_t kubelet_workspace_steps(const struct kubelet_workspace *ws);
 
 /*
  * The verdict on one pod. `qos` is the pod's class (without it the answer is unknown unless the pod asks for

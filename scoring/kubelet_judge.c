@@ -576,7 +576,6 @@ static bool allocate_devices(
 		switch (device_manager_allocate(
 			dm, &j->ws->devices, r, n, placement->hint, demand->container->kind, &available)) {
 		case DEVICE_TAKE_OK:
-		case DEVICE_TAKE_STATUS_COUNT:
 			continue;
 		case DEVICE_TAKE_NOT_ENOUGH:
 			err_set(&j->verdict->reason, 0, "%s: %zu wanted, %zu free", name, n, available);
@@ -598,7 +597,6 @@ static bool check_smt(struct judgement *j, size_t n)
 
 	switch (cpu_manager_check_smt(cm, j->ws->shared, n, &physical)) {
 	case CPU_SMT_ALIGNED:
-	case CPU_SMT_STATUS_COUNT:
 		return true;
 	case CPU_SMT_NOT_MULTIPLE:
 		err_set(&j->verdict->reason, 0,
@@ -643,7 +641,6 @@ static bool allocate_cpus(
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_UNKNOWN:
-	case CPU_TAKE_STATUS_COUNT:
 		if (!afford(j, 0) && !j->k->cpu.rules.distribute)
 			return false;
 		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
@@ -674,7 +671,6 @@ static bool allocate_memory(
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
 	case MEMORY_TAKE_OK:
-	case MEMORY_TAKE_STATUS_COUNT:
 		return true;
 	case MEMORY_TAKE_NO_NODES:
 		err_set(&j->verdict->reason, 0,

@@ -118,8 +118,7 @@ enum memory_take_status {
 	MEMORY_TAKE_OK,
 	MEMORY_TAKE_NO_NODES,      /* no NUMA nodes have enough */
 	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best with enough is not */
-	MEMORY_TAKE_GROUPED,       /* the nodes belong to other groups */
-	MEMORY_TAKE_STATUS_COUNT
+	MEMORY_TAKE_GROUPED        /* the nodes belong to other groups */
 };
 
 /*

@@ -303,7 +303,7 @@ static void open_kubelet(struct node_admission *a)
 	};
 
 	kubelet_init(&a->kubelet, &node);
-	kubelet_workspace_new(&a->kubelet, &a->ws);
+	a->ws = kubelet_workspace_new(&a->kubelet);
 	a->node = (struct admission_node){
 		.kubelet = &a->kubelet, .ws = a->ws, .free = &a->free, .unsure = &a->unsure};
 }
@@ -373,9 +373,9 @@ void node_admission_limit(struct node_admission *a, const struct resource_list *
 
 void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
 {
-	kubelet_workspace_limit(a->ws, a->work_limit);
+	a->ws->work.limit = a->work_limit;
 	admission_judge(&a->node, pod, request_qos(pod), ret);
-	a->steps = kubelet_workspace_steps(a->ws);
+	a->steps = a->ws->work.steps;
 }
 
 /* ---- copies of a pod, and the largest pod */

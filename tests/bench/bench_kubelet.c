@@ -100,7 +100,7 @@ static void bench_take(const char *name, struct cpu_take_rules rules, size_t n, 
 	report(name, elapsed / (double)turns, goal_ns);
 	free(available);
 	free(taken);
-	cpu_workspace_free(ws);
+	cpu_workspace_freep(&ws);
 	cpu_topology_release(&t);
 	machine_release(&m);
 }
@@ -128,7 +128,7 @@ static void bench_judge(const char *name, const char *text)
 	kubelet_init(
 		&k, &(struct kubelet_node){
 			    .machine = &m, .settings = &settings, .shared = m.online, .reserved = reserved});
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	start = now_ns();
 	do {
 		kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);

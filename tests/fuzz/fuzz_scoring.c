@@ -267,7 +267,7 @@ static void check_kubelet(struct input *in, const struct pod_request *pod)
 	node.shared = shared;
 	node.reserved = reserved;
 	kubelet_init(&k, &node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	kubelet_judge(&k, ws, pod, qos, &verdict);
 	check_placements(&k, pod, qos, &verdict);
 	check_ranges(&k, ws, 1 + take(in, 64));

@@ -42,7 +42,7 @@ void kubelet_fixture_init(
 	assert_non_null(f->reserved);
 	hwloc_bitmap_set(f->reserved, 0);
 	add_memory(f, s->memory_bytes);
-	device_inventory_init(&f->devices);
+	f->devices = (struct device_inventory){0};
 	f->node = (struct kubelet_node){.machine = &f->machine,
 		.settings = &f->settings,
 		.shared = f->shared,
@@ -54,7 +54,7 @@ void kubelet_fixture_init(
 void kubelet_fixture_ready(struct kubelet_fixture *f)
 {
 	kubelet_init(&f->k, &f->node);
-	kubelet_workspace_new(&f->k, &f->ws);
+	f->ws = kubelet_workspace_new(&f->k);
 }
 
 void kubelet_fixture_release(struct kubelet_fixture *f)

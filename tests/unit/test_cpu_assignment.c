@@ -33,7 +33,7 @@ static void fixture_release(struct fixture *f)
 	free(f->available);
 	free(f->taken);
 	free(f->again);
-	cpu_workspace_free(f->ws);
+	cpu_workspace_freep(&f->ws);
 	cpu_topology_release(&f->t);
 	machine_release(&f->machine);
 }

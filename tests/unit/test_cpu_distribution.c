@@ -284,7 +284,7 @@ static void distributions_equal_the_plain_one(void **state)
 						x, p.taken[x]);
 			compared++;
 		}
-		cpu_workspace_free(ws);
+		cpu_workspace_freep(&ws);
 	}
 	assert_true(compared > 3000);
 }
@@ -333,7 +333,7 @@ static void counting_gives_the_same_status(void **state)
 			n_free[x] = (unsigned)(test_random(&random) % 5);
 		n = test_random(&random) % (t.n_cpus + 2);
 	}
-	cpu_workspace_free(ws);
+	cpu_workspace_freep(&ws);
 }
 
 int main(void)

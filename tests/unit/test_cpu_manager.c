@@ -53,7 +53,7 @@ static void fixture_release(struct fixture *f)
 {
 	topology_hints_release(&f->hints);
 	free(f->sets);
-	cpu_workspace_free(f->ws);
+	cpu_workspace_freep(&f->ws);
 	cpu_manager_release(&f->cm);
 	cpu_topology_release(&f->t);
 	machine_release(&f->machine);

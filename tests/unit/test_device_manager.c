@@ -19,7 +19,7 @@ static void fixture_init(struct fixture *f, uint64_t nodes, const char *devices,
 {
 	const struct kubelet_version version = {.device_hints_on_every_node = older};
 
-	device_inventory_init(&f->inventory);
+	f->inventory = (struct device_inventory){0};
 	for (const char *c = devices; *c; c++) {
 		struct device device = {.healthy = *c != '!', .allocated = *c >= 'A' && *c <= 'J'};
 

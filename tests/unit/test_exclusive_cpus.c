@@ -226,7 +226,7 @@ static void compare(struct fixture *f, const struct exclusive_cpus *e, enum topo
 
 	f->settings.topology.policy = policy;
 	kubelet_init(&k, &f->node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	pod_request_init(&pod);
 	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
 	for (size_t n = 1; n <= f->machine.n_cpus + 2; n++) {
@@ -256,7 +256,7 @@ static void compare_usable(struct fixture *f, const struct exclusive_cpus_admitt
 	size_t held = 0, usable;
 
 	kubelet_init(&k, &f->node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	pod_request_init(&pod);
 	assert_non_null(pod_request_add(&pod, CONTAINER_APP, "c"));
 	resource_list_set(&pod.containers[0].requests, "cpu",

@@ -61,7 +61,7 @@ static void judging_allocates_nothing(void **state)
 	settings_init(&settings);
 	settings.cpu_manager = CPU_MANAGER_STATIC;
 	settings.memory_manager = MEMORY_MANAGER_STATIC;
-	device_inventory_init(&devices);
+	devices = (struct device_inventory){0};
 	for (unsigned id = 0; id < 8; id++) {
 		tables[id] = (struct memory_table){.type = memory_name,
 			.allocatable = machine.memory_bytes,
@@ -88,7 +88,7 @@ static void judging_allocates_nothing(void **state)
 			settings.topology.scope = way % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
 			settings.topology.prefer_closest_numa_nodes = true;
 			kubelet_init(&k, &node);
-			kubelet_workspace_new(&k, &ws);
+			ws = kubelet_workspace_new(&k);
 			for (size_t i = 0; i < 4; i++)
 				pod_from_text(&pods[i], texts[i]);
 			kubelet_judge(&k, ws, &pods[1], QOS_GUARANTEED, &verdict);

@@ -52,7 +52,7 @@ static void assert_verdict(struct kubelet_fixture *f, const char *text, enum qos
 
 	pod_from_text(&pod, text);
 	kubelet_init(&k, &f->node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	kubelet_judge(&k, ws, &pod, qos, &verdict);
 	if (strncmp(verdict.reason.text, reason, strlen(reason)) != 0)
 		test_assert_text(text, verdict.reason.text, reason);
@@ -294,7 +294,7 @@ static void devices_that_are_held(void **state)
 	struct topology_hints hints;
 
 	(void)state;
-	device_inventory_init(&inventory);
+	inventory = (struct device_inventory){0};
 	for (unsigned i = 0; i < 3; i++)
 		device_inventory_add(&inventory, "vendor.com/nic",
 			(struct device){
@@ -370,7 +370,7 @@ static void taker_init(struct taker *t, const struct synthetic *s)
 
 static void taker_release(struct taker *t)
 {
-	cpu_workspace_free(t->ws);
+	cpu_workspace_freep(&t->ws);
 	cpu_topology_release(&t->topology);
 	machine_release(&t->machine);
 }

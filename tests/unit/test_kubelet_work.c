@@ -70,7 +70,7 @@ static uint64_t steps_of(struct kubelet_fixture *f, const struct pod_request *po
 		fail_msg("%d, not %d: %s", f->verdict.answer, want, f->verdict.reason.text);
 	assert_int_equal(
 		f->verdict.beyond_limit, strncmp(f->verdict.reason.text, beyond, strlen(beyond)) == 0);
-	return kubelet_workspace_steps(f->ws);
+	return f->ws->work.steps;
 }
 
 /* Twice as many containers are twice the work; 5000 of them were minutes when each looked at all others. */
@@ -163,7 +163,7 @@ static void what_is_beyond_the_limit_is_unknown(void **state)
 		"the pod asks for more than is judged: 5000 containers on this node");
 	steps_of(&f, &exclusive, KUBELET_UNKNOWN);
 	/* With a higher limit there is an answer. */
-	kubelet_workspace_limit(f.ws, UINT64_MAX);
+	f.ws->work.limit = UINT64_MAX;
 	steps_of(&f, &many, KUBELET_ADMITS);
 	steps_of(&f, &exclusive, KUBELET_ADMITS);
 	pod_request_release(&many);
@@ -182,7 +182,7 @@ static void a_merge_beyond_the_limit_is_unknown(void **state)
 	kubelet_fixture_ready(&f);
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	pod.qos = QOS_GUARANTEED;
-	kubelet_workspace_limit(f.ws, steps_of(&f, &pod, KUBELET_ADMITS) / 2);
+	f.ws->work.limit = steps_of(&f, &pod, KUBELET_ADMITS) / 2;
 	steps_of(&f, &pod, KUBELET_UNKNOWN);
 	assert_true(f.verdict.beyond_limit);
 	pod_request_release(&pod);
@@ -255,22 +255,22 @@ static void no_limit_changes_an_answer(void **state)
 
 			pod_from_text(&pod, texts[i]);
 			pod.qos = QOS_GUARANTEED;
-			kubelet_workspace_limit(f.ws, UINT64_MAX);
+			f.ws->work.limit = UINT64_MAX;
 			kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
 			answer = f.verdict.answer;
-			all = kubelet_workspace_steps(f.ws);
+			all = f.ws->work.steps;
 			assert_int_not_equal(answer, KUBELET_UNKNOWN);
 			for (uint64_t limit = 0; limit <= all; limit += 1 + all / 50) {
-				kubelet_workspace_limit(f.ws, limit);
+				f.ws->work.limit = limit;
 				kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
 				assert_true(
 					f.verdict.answer == answer || f.verdict.answer == KUBELET_UNKNOWN);
 				assert_int_equal(f.verdict.reason.text[0] == '\0',
 					answer == KUBELET_ADMITS && f.verdict.answer == answer);
 			}
-			kubelet_workspace_limit(f.ws, all);
+			f.ws->work.limit = all;
 			steps_of(&f, &pod, answer);
-			assert_true(kubelet_workspace_steps(f.ws) == all);
+			assert_true(f.ws->work.steps == all);
 			pod_request_release(&pod);
 		}
 		kubelet_fixture_release(&f);
@@ -314,7 +314,7 @@ static void a_rejection_beyond_the_limit_has_a_short_reason(void **state)
 	pod.qos = QOS_GUARANTEED;
 	all = steps_of(&f, &pod, KUBELET_REJECTS);
 	assert_non_null(strstr(f.verdict.reason.text, "17 CPUs"));
-	kubelet_workspace_limit(f.ws, all - 1);
+	f.ws->work.limit = all - 1;
 	steps_of(&f, &pod, KUBELET_REJECTS);
 	test_assert_text(
 		"reason", f.verdict.reason.text, "restricted: no NUMA nodes suit all that is asked for");

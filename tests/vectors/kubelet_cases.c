@@ -263,7 +263,7 @@ static void run_mask_order(struct vectors_run *run, const vj *root, const vj *c)
 /* One resource with the case's devices, those of "allocated" taken. */
 static void read_devices(const vj *c, struct device_inventory *ret, uint64_t *ret_nodes)
 {
-	device_inventory_init(ret);
+	*ret = (struct device_inventory){0};
 	*ret_nodes = 0;
 	VJ_FOREACH (numa, vj_need(c, "devices_numa")) {
 		struct device device = {.healthy = true};

@@ -281,7 +281,7 @@ static void run_static_reuse(struct vectors_run *run, const vj *root, const vj *
 	node.machine = &p.machine;
 	node.reserved = reserved;
 	kubelet_init(&k, &node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	kubelet_judge(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 	if (verdict.answer != KUBELET_ADMITS || verdict.n_placements != pod.n_containers)
 		vj_die(c, "not admitted: %s", verdict.reason.text);

@@ -82,7 +82,7 @@ static void read_settings(const vj *c, struct settings *s)
 
 static void read_devices(const vj *devices, struct device_inventory *ret)
 {
-	device_inventory_init(ret);
+	*ret = (struct device_inventory){0};
 	VJ_FOREACH (resource, devices)
 		VJ_FOREACH (item, resource) {
 			const struct device device = {.nodes = kv_mask(vj_need(item, "numa")),
@@ -209,7 +209,7 @@ static void run_case(struct vectors_run *run, const vj *c)
 
 	read_input(c, &in);
 	kubelet_init(&k, &in.node);
-	kubelet_workspace_new(&k, &ws);
+	ws = kubelet_workspace_new(&k);
 	kubelet_judge(&k, ws, &in.pod, in.qos, &verdict);
 	check_verdict(run, &k, &verdict, want);
 	kubelet_workspace_freep(&ws);

@@ -227,7 +227,7 @@ void kv_policy_release(struct kv_policy *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
 		free(sets[i]);
-	cpu_workspace_free(p->ws);
+	cpu_workspace_freep(&p->ws);
 	cpu_manager_release(&p->manager);
 	cpu_topology_release(&p->topology);
 	machine_release(&p->machine);
@@ -250,7 +250,6 @@ void kv_take_error(struct cpu_take take, char *text, size_t size)
 			take.remaining > 0 ? "not enough" : "too many", take.remaining);
 		return;
 	case CPU_TAKE_UNKNOWN:
-	case CPU_TAKE_STATUS_COUNT:
 		break;
 	}
 	snprintf(text, size, "unknown");
@@ -274,7 +273,6 @@ void kv_smt_error(const struct kv_policy *p, size_t n, char *text, size_t size)
 			physical, n, p->manager.cpus_per_core);
 		break;
 	case CPU_SMT_ALIGNED:
-	case CPU_SMT_STATUS_COUNT:
 		break;
 	}
 }
