@@ -14,22 +14,21 @@ const char *const kubelet_rejection_names[] = {
 static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
 	"a name for each rejection");
 
-/* Say why no verdict is possible; the first reason stays. */
+/* Set the reason why no verdict is possible, unless there is one. */
 #define UNKNOWN(err, ...)                                    \
 	do {                                                 \
 		if ((err)->text[0] == '\0')                  \
 			err_set(err, -ENODATA, __VA_ARGS__); \
 	} while (0)
 
-/* Is "NAME=VALUE" in their list, "k=v,k=v"? */
 const char *const kubelet_gate_names[KUBELET_GATE_COUNT] = {
 	[KUBELET_POD_LEVEL_MANAGERS] = "PodLevelResourceManagers",
 	[KUBELET_RESIZE_CPUS] = "InPlacePodVerticalScalingExclusiveCPUs",
 	[KUBELET_RESIZE_MEMORY] = "InPlacePodVerticalScalingExclusiveMemory",
 };
 
-/* Whether "GATE=VALUE" is in the list. */
-static bool is_set(const char *gates, const char *gate, const char *value)
+/* Whether "GATE=VALUE" is in the list, "GATE=VALUE,GATE=VALUE". */
+static bool has_gate_value(const char *gates, const char *gate, const char *value)
 {
 	size_t n = strlen(gate), m = strlen(value);
 
@@ -44,14 +43,14 @@ bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate)
 {
 	const char *gates = settings->feature_gates_text, *name = kubelet_gate_names[gate];
 
-	if (is_set(gates, name, "true") || is_set(gates, name, "false"))
-		return is_set(gates, name, "true");
-	/* These two turn on all such gates that are not set. */
-	return is_set(gates, "AllAlpha", "true") ||
-	       (gate == KUBELET_POD_LEVEL_MANAGERS && is_set(gates, "AllBeta", "true"));
+	if (has_gate_value(gates, name, "true") || has_gate_value(gates, name, "false"))
+		return has_gate_value(gates, name, "true");
+	/* AllAlpha and AllBeta turn on all gates of that stage that are not set. */
+	return has_gate_value(gates, "AllAlpha", "true") ||
+	       (gate == KUBELET_POD_LEVEL_MANAGERS && has_gate_value(gates, "AllBeta", "true"));
 }
 
-/* What the Topology Manager needs to start, unless its policy is none. */
+/* With policy none the Topology Manager needs nothing else. */
 static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct topology_manager_config *config = &node->settings->topology;
@@ -66,7 +65,7 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 	if (config->policy == TOPOLOGY_MANAGER_NONE)
 		return;
 	if (node->settings->unknown_topology_option)
-		UNKNOWN(&k->unknown, "what the Topology Manager's option '%.60s' does is not known",
+		UNKNOWN(&k->unknown, "nrtd does not know the Topology Manager's option '%.60s'",
 			node->settings->unknown_topology_option);
 	if (config->scope == TOPOLOGY_SCOPE_UNKNOWN)
 		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
@@ -78,14 +77,14 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 			"the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
 			node->machine->n_nodes, config->max_numa_nodes);
 	if (!in_range)
-		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d, the most a kubelet's mask can hold",
+		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
 		UNKNOWN(&k->unknown,
 			"prefer-closest-numa-nodes is set and the NUMA distances are not all known");
 }
 
-/* The CPUs that are reserved, as the kubelet is configured: a set, or (NULL) a number of them. */
+/* The configured reserved CPUs: a set, or (*ret_set empty or NULL) only their number. False: unknown. */
 static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t *ret_set, size_t *ret_n)
 {
 	const struct settings *s = node->settings;
@@ -114,7 +113,7 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	if (!k->cpu_static)
 		return;
 	if (node->settings->unknown_cpu_option)
-		UNKNOWN(&k->cpu_unknown, "what the CPU manager's option '%.60s' does is not known",
+		UNKNOWN(&k->cpu_unknown, "nrtd does not know the CPU manager's option '%.60s'",
 			node->settings->unknown_cpu_option);
 	if (!find_reserved(node, &reserved, &n_reserved))
 		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
@@ -151,7 +150,7 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 			k->memory.n_nodes, NODE_MASK_WALK_MAX);
 }
 
-/* The nodes hints can name, and whether their combinations can be walked. */
+/* Find the NUMA nodes that hints can name, and check that their combinations are few enough to walk. */
 static void init_reach(struct kubelet *k)
 {
 	const struct cpu_elements *numas = &k->topology.levels[CPU_LEVEL_NUMA];
@@ -179,11 +178,10 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	memset(k, 0, sizeof(*k));
 	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
 	if (node->settings->unknown_feature_gate)
-		UNKNOWN(&k->unknown, "what the feature gate '%.60s' does is not known",
+		UNKNOWN(&k->unknown, "nrtd does not know the feature gate '%.60s'",
 			node->settings->unknown_feature_gate);
 	if (node->settings->unknown_field && node->settings->kubelet_minor > KUBELET_MINOR_COMPARED)
-		UNKNOWN(&k->unknown,
-			"what the field '%.60s' of the kubelet's configuration does is not known",
+		UNKNOWN(&k->unknown, "nrtd does not know the field '%.60s' of the kubelet's configuration",
 			node->settings->unknown_field);
 	init_topology(k, node);
 	if (cpu_topology_init(&k->topology, node->machine) < 0)
@@ -206,8 +204,10 @@ void kubelet_release(struct kubelet *k)
 	memset(k, 0, sizeof(*k));
 }
 
-static void workspace_free(struct kubelet_workspace *ws)
+void kubelet_workspace_freep(struct kubelet_workspace **pointer)
 {
+	struct kubelet_workspace *ws = *pointer;
+
 	if (!ws)
 		return;
 	cpu_workspace_freep(&ws->cpu);
@@ -217,43 +217,36 @@ static void workspace_free(struct kubelet_workspace *ws)
 	device_books_release(&ws->devices);
 	free(ws->demands);
 	free(ws->peaks);
-	free(ws->asked);
+	free(ws->requested);
 	topology_hints_release(&ws->hints);
 	topology_merge_release(&ws->merge);
 	free(ws->placements);
 	free(ws->cpus);
 	free(ws);
+	*pointer = NULL;
 }
 
 struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 {
 	struct kubelet_workspace *ws = xcalloc(1, sizeof(*ws));
 	size_t n = k->topology.n_cpus + 1, n_resources = k->devices.inventory->n_resources + 1;
-	bool walkable = k->unknown.text[0] == '\0';
 
 	ws->work.limit = KUBELET_WORK_MAX;
 	ws->cpu = cpu_workspace_new(&k->topology);
-	ws->sets = xcalloc(6 * n, sizeof(*ws->sets));
+	ws->sets = xcalloc(5 * n, sizeof(*ws->sets));
 	ws->demands = xcalloc(n_resources, sizeof(*ws->demands));
 	ws->peaks = xcalloc(n_resources, sizeof(*ws->peaks));
-	ws->asked = xcalloc(n_resources, sizeof(*ws->asked));
+	ws->requested = xcalloc(n_resources, sizeof(*ws->requested));
 	ws->cpu->work = &ws->work;
 	ws->shared = ws->sets;
 	ws->reusable = ws->sets + n;
 	ws->available = ws->sets + 2 * n;
-	ws->taken = ws->sets + 3 * n;
-	ws->scratch[0] = ws->sets + 4 * n;
-	ws->scratch[1] = ws->sets + 5 * n;
+	ws->scratch[0] = ws->sets + 3 * n;
+	ws->scratch[1] = ws->sets + 4 * n;
 	memory_books_init(&ws->memory, &k->memory);
 	device_books_init(&ws->devices, &k->devices);
 	topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes));
-	if (walkable)
+	if (k->unknown.text[0] == '\0')
 		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
 	return ws;
-}
-
-void kubelet_workspace_freep(struct kubelet_workspace **ws)
-{
-	workspace_free(*ws);
-	*ws = NULL;
 }

@@ -2,29 +2,31 @@
 /* Asks the kubelet's managers container by container, and explains a rejection. */
 #include "scoring/kubelet.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
 
-/* One pod on its way. */
+/* The verdict on one pod in progress. */
 struct judgement {
 	const struct kubelet *k;
 	struct kubelet_workspace *ws;
 	const struct pod_request *pod;
 	enum qos_class qos;
-	bool cpu, memory; /* the CPU and the memory manager have a say */
+	bool uses_cpu_manager, uses_memory_manager;
 	struct kubelet_verdict *verdict;
 };
 
-/* What is asked for at one merge: by one container, or by the whole pod. ws->demands holds the devices. */
+/* The resources of one merge: what a container, or the whole pod, requests. ws->demands has the devices. */
 struct demand {
 	const struct container_request *container; /* NULL = the pod */
-	size_t cpus;                               /* exclusive ones */
-	bool memory;                               /* ws->needs holds what is asked for */
+	size_t cpus;                               /* exclusive */
+	bool memory;                               /* ws->needs has the amounts */
 };
 
-/* ---- what the pod asks for */
+/* ---- demands: what the pod requests of the managers */
 
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
 {
@@ -50,8 +52,8 @@ static void add_demand(struct kubelet_workspace *ws, size_t resource, qty_t amou
 	ws->demands[ws->n_demands++] = (struct device_demand){resource, n > 0 ? (size_t)n : 0};
 }
 
-/* The position of a device resource, false when the node does not have it. */
-static bool find_resource(const struct judgement *j, const char *name, size_t *ret)
+/* The position of a device resource in the node's inventory; false when the node does not have the resource. */
+static bool find_device_resource(const struct judgement *j, const char *name, size_t *ret)
 {
 	const struct device_inventory *inventory = j->k->devices.inventory;
 	const struct device_resource *resource = device_inventory_find(inventory, name);
@@ -62,66 +64,68 @@ static bool find_resource(const struct judgement *j, const char *name, size_t *r
 	return true;
 }
 
-static void demand_of_pod(const struct judgement *j)
+static void add_pod_demands(const struct judgement *j)
 {
 	struct kubelet_workspace *ws = j->ws;
 	size_t n = j->k->devices.inventory->n_resources, r;
 
 	for (r = 0; r < n; r++) {
 		ws->peaks[r] = (struct request_peak){0};
-		ws->asked[r] = false;
+		ws->requested[r] = false;
 	}
 	for (size_t i = 0; i < j->pod->n_containers; i++) {
 		const struct container_request *c = &j->pod->containers[i];
 
 		for (size_t k = 0; k < c->limits.n_items; k++) {
-			if (!find_resource(j, c->limits.items[k].name, &r))
+			if (!find_device_resource(j, c->limits.items[k].name, &r))
 				continue;
 			request_peak_add(&ws->peaks[r], c->kind, c->limits.items[k].quantity.nano);
-			ws->asked[r] = true;
+			ws->requested[r] = true;
 		}
 	}
 	for (r = 0; r < n; r++)
-		if (ws->asked[r])
+		if (ws->requested[r])
 			add_demand(ws, r, request_peak(&ws->peaks[r]));
 }
 
+/* Fill ws->demands: the devices that a container requests, or the pod as a whole when `container` is NULL. */
 static void find_device_demands(const struct judgement *j, const struct container_request *container)
 {
 	j->ws->n_demands = 0;
 	if (j->k->devices.inventory->n_resources == 0)
 		return;
 	if (!container) {
-		demand_of_pod(j);
+		add_pod_demands(j);
 		return;
 	}
-	/* Limits and resources are sorted alike. */
+	/* Limits and the inventory are both sorted by name, so the demands are sorted too. */
 	for (size_t k = 0; k < container->limits.n_items; k++) {
 		size_t r;
 
-		if (find_resource(j, container->limits.items[k].name, &r))
+		if (find_device_resource(j, container->limits.items[k].name, &r))
 			add_demand(j->ws, r, container->limits.items[k].quantity.nano);
 	}
 }
 
-/* ---- what a verdict costs: steps, counted ahead of the work from the sizes of the pod and of the node */
+/* ---- costs: the steps of a verdict, counted before the work from the sizes of the pod and of the node */
 
 /* Weights, measured: steps for each ... */
 #define STEPS_CONTAINER 100u /* container */
 #define STEPS_ITEM      120u /* request or limit */
-#define STEPS_HINT      4u   /* set of NUMA nodes that may become a hint */
-#define STEPS_PICK      6u   /* set of NUMA nodes among which the best one is searched */
-#define STEPS_CPU       10u  /* CPU that is looked at for one container */
-#define STEPS_DEVICE    6u   /* device that is looked at for one container */
+#define STEPS_HINT      4u   /* set of NUMA nodes that is checked as a hint */
+#define STEPS_PICK      6u   /* set of NUMA nodes that is compared for the best hint */
+#define STEPS_CPU       10u  /* CPU, per container */
+#define STEPS_DEVICE    6u   /* device, per container */
 
-static uint64_t sets_of(uint64_t nodes)
+static uint64_t count_sets(uint64_t nodes)
 {
 	unsigned n = node_mask_count(nodes);
 
 	return UINT64_C(1) << (n < NODE_MASK_WALK_MAX ? n : NODE_MASK_WALK_MAX);
 }
 
-static uint64_t count_reading_steps(const struct judgement *j)
+/* Reading the pod's requests and limits, and the node's state. */
+static uint64_t reading_steps(const struct judgement *j)
 {
 	const struct kubelet *k = j->k;
 	uint64_t items = 0;
@@ -132,17 +136,19 @@ static uint64_t count_reading_steps(const struct judgement *j)
 	       k->devices.n_devices + k->memory.n_nodes * k->memory.n_types;
 }
 
-/* Adding the hints of one resource to a merge, `first` being the first of them. */
-static uint64_t add_steps(const struct judgement *j, bool first)
+/* Adding the hints of one resource to a merge; `first`: of the first resource. */
+static uint64_t merge_add_steps(const struct judgement *j, bool first)
 {
 	const struct topology_merge *merge = &j->ws->merge;
 
 	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + (first ? 0 : 2 * merge->bits));
 }
 
-/* Finding the best merged hint. With prefer-closest-numa-nodes the distances of sets of one size are summed, which are a
- * quarter of all sets at most. */
-static uint64_t finish_steps(const struct judgement *j)
+/*
+ * Finding the best merged hint. With prefer-closest-numa-nodes it sums the distances of sets of one size, at most a
+ * quarter of all sets.
+ */
+static uint64_t merge_finish_steps(const struct judgement *j)
 {
 	const struct topology_merge *merge = &j->ws->merge;
 	uint64_t distances = j->k->rules.prefer_closest ? merge->bits * merge->bits / 8 : 0;
@@ -155,7 +161,7 @@ static uint64_t device_hint_steps(const struct judgement *j, const struct device
 	const struct device_manager *dm = &j->k->devices;
 
 	return STEPS_DEVICE * (uint64_t)dm->inventory->resources[demand->resource].n_devices +
-	       sets_of(dm->nodes & j->k->reach) *
+	       count_sets(dm->nodes & j->k->reach) *
 		       (STEPS_HINT + 2 * device_manager_groups(dm, demand->resource));
 }
 
@@ -166,54 +172,61 @@ static uint64_t memory_hint_steps(const struct judgement *j)
 
 	for (size_t i = 0; i < ws->needs.n_items; i++)
 		n_walks += ws->needs.items[i].type < j->k->memory.n_types;
-	return ws->needs.n_items +
-	       sets_of(j->k->memory.nodes) * (STEPS_HINT + n_walks * (STEPS_HINT + 2 * ws->memory.n_reuse));
+	return ws->needs.n_items + count_sets(j->k->memory.nodes) *
+					   (STEPS_HINT + n_walks * (STEPS_HINT + 2 * ws->memory.n_reuse));
 }
 
 static uint64_t cpu_hint_steps(const struct judgement *j)
 {
-	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * sets_of(j->k->reach);
+	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * count_sets(j->k->reach);
 }
 
-/* A set in a merge is the AND of hints, each of them without another node: after as many resources with the same hints
- * as there are nodes, every such set is there. Resources without hints change nothing after the first. */
+/*
+ * How often the hints of the memory needs, which are all the same, are merged: once per need, but at most one more time
+ * than there are NUMA nodes. A set in a merge is the AND of hints, and each AND removes at least one node, so after that
+ * many merges every set has been reached. Without hints only the first merge changes anything.
+ */
 static size_t count_memory_merges(const struct judgement *j)
 {
-	size_t n = j->ws->needs.n_items, most = j->ws->hints.n_items > 0 ? j->ws->merge.bits + 1 : 1;
+	size_t n = j->ws->needs.n_items, limit = j->ws->hints.n_items > 0 ? j->ws->merge.bits + 1 : 1;
 
-	return n < most ? n : most;
+	return n < limit ? n : limit;
 }
 
-static uint64_t merge_steps(const struct judgement *j, const struct demand *demand)
+/* Making and merging the hints of a demand. */
+static uint64_t demand_steps(const struct judgement *j, const struct demand *demand)
 {
 	const struct kubelet_workspace *ws = j->ws;
-	uint64_t steps = finish_steps(j);
+	uint64_t steps = merge_finish_steps(j);
 	size_t n = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
 
 	if (n_needs > ws->merge.bits + 1)
 		n_needs = ws->merge.bits + 1;
 	for (size_t i = 0; i < ws->n_demands; i++)
-		steps += device_hint_steps(j, &ws->demands[i]) + add_steps(j, n++ == 0);
+		steps += device_hint_steps(j, &ws->demands[i]) + merge_add_steps(j, n++ == 0);
 	if (demand->cpus > 0)
-		steps += cpu_hint_steps(j) + add_steps(j, n++ == 0);
+		steps += cpu_hint_steps(j) + merge_add_steps(j, n++ == 0);
 	if (demand->memory)
 		steps += memory_hint_steps(j);
 	for (size_t i = 0; i < n_needs; i++)
-		steps += add_steps(j, n++ == 0);
+		steps += merge_add_steps(j, n++ == 0);
 	return steps;
 }
 
-static uint64_t blame_steps(const struct judgement *j)
+/* Merging one more resource to see whether anything is still admitted. */
+static uint64_t explain_steps(const struct judgement *j)
 {
-	return add_steps(j, false) + finish_steps(j);
+	return merge_add_steps(j, false) + merge_finish_steps(j);
 }
 
+/* Finding how an amount fits the sets of `nodes`. */
 static uint64_t fit_steps(uint64_t nodes)
 {
-	return sets_of(nodes) * NODE_MASK_WALK_MAX;
+	return count_sets(nodes) * NODE_MASK_WALK_MAX;
 }
 
-static uint64_t place_steps(const struct judgement *j, const struct demand *demand)
+/* Allocating a container, without choosing its CPUs and without memory hints. */
+static uint64_t allocation_steps(const struct judgement *j, const struct demand *demand)
 {
 	const struct kubelet_workspace *ws = j->ws;
 	uint64_t steps = STEPS_CPU * (uint64_t)(demand->cpus > 0 ? j->k->topology.n_cpus : 0);
@@ -226,55 +239,37 @@ static uint64_t place_steps(const struct judgement *j, const struct demand *dema
 	return steps;
 }
 
-/* ---- hints */
+/* ---- the work limit and the hints */
 
-/* Put the managers into the state of the node as it is, or go on with the one that the last pod left; what
- * its finished init containers may leave is that pod's alone. */
-static void begin(const struct judgement *j, bool from_start)
-{
-	size_t n = j->k->topology.n_cpus;
-	struct kubelet_workspace *ws = j->ws;
-
-	ws->work.steps = 0;
-	memset(ws->reusable, 0, n * sizeof(*ws->reusable));
-	if (!from_start) {
-		device_books_begin_pod(&ws->devices, &j->k->devices);
-		memory_books_begin_pod(&ws->memory);
-		return;
-	}
-	if (n > 0) /* without CPUs, or with too many, there is no set to copy */
-		memcpy(ws->shared, j->k->shared, n * sizeof(*ws->shared));
-	device_books_reset(&ws->devices, &j->k->devices);
-	memory_books_reset(&ws->memory, &j->k->memory);
-}
-
-/* Count the steps of what comes next. False: they are too many, which is the verdict. */
-static bool afford(struct judgement *j, uint64_t steps)
+/* Count the steps of the next task. False: beyond the limit, and the verdict is set. */
+static bool spend_steps(struct judgement *j, uint64_t steps)
 {
 	if (work_add(&j->ws->work, steps))
 		return true;
 	j->verdict->answer = KUBELET_UNKNOWN;
 	j->verdict->beyond_limit = true;
-	err_set(&j->verdict->reason, 0, "the pod asks for more than is judged: %zu container%s on this node",
+	err_set(&j->verdict->reason, 0, "the verdict takes too many steps: %zu container%s on this node",
 		j->pod->n_containers, j->pod->n_containers == 1 ? "" : "s");
 	return false;
 }
 
-/* Room for the placements, and a set of CPUs for each container that may get CPUs for itself. 0; the verdict
- * is made when they are too many. */
-static void make_room(struct judgement *j, bool *ret_afforded)
+/*
+ * Allocate memory for the placements, and a CPU set for each container that may get exclusive CPUs. False: beyond the
+ * limit, and the verdict is set.
+ */
+static bool reserve_placements(struct judgement *j)
 {
 	struct kubelet_workspace *ws = j->ws;
 	size_t n = j->pod->n_containers, n_sets = 0, bytes;
 
-	for (size_t i = 0; i < n && j->cpu; i++)
+	for (size_t i = 0; i < n && j->uses_cpu_manager; i++)
 		n_sets += kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
 	bytes = n_sets * j->k->topology.n_cpus;
-	*ret_afforded = afford(j, bytes);
-	if (!*ret_afforded)
-		return;
+	if (!spend_steps(j, bytes))
+		return false;
 	vec_grow(&ws->placements, &ws->placements_size, n + 1, sizeof(*ws->placements));
 	vec_grow(&ws->cpus, &ws->cpus_size, bytes + 1, sizeof(*ws->cpus));
+	return true;
 }
 
 static void reject(struct judgement *j, enum kubelet_rejection rejection)
@@ -283,17 +278,18 @@ static void reject(struct judgement *j, enum kubelet_rejection rejection)
 	j->verdict->rejection = rejection;
 }
 
-/* What is demanded by a container, or by the pod when it is NULL. */
-static void make_demand(
+/* What a container requests of the managers, or the pod when `container` is NULL. */
+static void find_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
+
 	*ret = (struct demand){.container = container};
 	find_device_demands(j, container);
-	if (j->cpu)
+	if (j->uses_cpu_manager)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
-	if (j->memory)
+	if (j->uses_memory_manager)
 		ret->memory = (container ? memory_needs_of_container(mm, container, &j->ws->needs)
 					 : memory_needs_of_pod(mm, j->pod, &j->ws->needs)) == 0;
 	if (ret->memory)
@@ -301,39 +297,41 @@ static void make_demand(
 }
 
 /*
- * What the preferred hints of the CPUs alone decide: that the managers agree on one of them, or that they cannot agree
- * on any preferred hint. False: all hints are needed.
+ * Merge the preferred CPU hints alone, where they decide: the managers agree on one of them, or cannot agree on any
+ * preferred hint. False: undecided, all hints are needed.
  */
-static bool merge_preferred(
+static bool merge_preferred_cpu_hints(
 	const struct judgement *j, const struct demand *demand, struct topology_hint *ret, bool *ret_admit)
 {
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
-	int some;
+	int has_preferred;
 
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
-	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
-	if (some == 0 && !topology_policy_admits(k->rules.policy, false)) {
+	has_preferred =
+		cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+	if (has_preferred == 0 && !topology_policy_admits(k->rules.policy, false)) {
 		*ret = (struct topology_hint){.any_node = true};
 		*ret_admit = false;
 		return true;
 	}
-	if (some <= 0 || demand->memory || ws->n_demands > 0)
+	if (has_preferred <= 0 || demand->memory || ws->n_demands > 0)
 		return false;
 	topology_merge_add(&ws->merge, &ws->hints);
 	*ret = topology_merge_finish(&ws->merge, ret_admit);
 	return true;
 }
 
-/* Gather the hints in the kubelet's order of providers and merge them. A hint that is not admitted means nothing. */
-static struct topology_hint merge(const struct judgement *j, const struct demand *demand, bool *ret_admit)
+/* Merge the hints in the kubelet's order of hint providers. The result has no meaning when it is not admitted. */
+static struct topology_hint merge_hints(
+	const struct judgement *j, const struct demand *demand, bool *ret_admit)
 {
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
 	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
-	if (demand->cpus > 0 && merge_preferred(j, demand, &hint, ret_admit))
+	if (demand->cpus > 0 && merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
 		return hint;
 	for (size_t i = 0; i < ws->n_demands; i++) {
 		device_manager_hints(
@@ -352,14 +350,16 @@ static struct topology_hint merge(const struct judgement *j, const struct demand
 	return topology_merge_finish(&ws->merge, ret_admit);
 }
 
-/* ---- why the Topology Manager did not admit: one sentence with the numbers */
+/* ---- reasons: why the Topology Manager did not admit, in one sentence with the numbers */
 
-/* The resources are merged again one by one; the first with which nothing is admitted is to blame. */
-struct blame {
+#define AMOUNT_TEXT_MAX 128
+
+/* The resources are merged again one by one; the reason is the first with which nothing is admitted. */
+struct explanation {
 	struct judgement *j;
 	const char *policy;
-	char agreed[96]; /* a resource that was still admitted, "" = none yet */
-	uint64_t nodes;  /* where it would go, with the others so far */
+	char agreed[96]; /* an amount that was still admitted, "" = none yet */
+	uint64_t nodes;  /* where that amount would go, with the others so far */
 	bool done;       /* the reason is written */
 };
 
@@ -370,49 +370,30 @@ struct amount {
 	const char *name;
 };
 
-/* The number, in the form people write it in. */
 static void print_number(uint64_t n, bool bytes, char text[QUANTITY_TEXT_MAX])
 {
-	struct err line = {""};
-
-	if (bytes) {
+	text[0] = '\0';
+	if (bytes)
 		quantity_print(
 			(struct quantity){.nano = (qty_t)n * QTY_UNIT, .format = QUANTITY_BINARY_SI}, text);
-		return;
-	}
-	err_set(&line, 0, "%llu", (unsigned long long)n);
-	memcpy(text, line.text, QUANTITY_TEXT_MAX - 1);
-	text[QUANTITY_TEXT_MAX - 1] = '\0';
+	else
+		text_addf(text, QUANTITY_TEXT_MAX, "%" PRIu64, n);
 }
 
-static void print_amount(struct amount a, char text[128])
+static void print_amount(struct amount a, char text[AMOUNT_TEXT_MAX])
 {
 	char number[QUANTITY_TEXT_MAX];
-	struct err line = {""};
 
 	print_number(a.n, a.bytes, number);
-	err_set(&line, 0, "%s %s", number, a.name);
-	memcpy(text, line.text, 127);
-	text[127] = '\0';
+	text[0] = '\0';
+	text_addf(text, AMOUNT_TEXT_MAX, "%s %s", number, a.name);
 }
 
-static void print_nodes(unsigned n, char text[32])
+/* Whether the resource has a hint that alone would be admitted; *ret_nodes = the narrowest such hint. */
+static bool find_preferred(const struct explanation *e, uint64_t *ret_nodes)
 {
-	struct err line = {""};
-
-	if (n == 1)
-		err_set(&line, 0, "one NUMA node");
-	else
-		err_set(&line, 0, "%u NUMA nodes", n);
-	memcpy(text, line.text, 31);
-	text[31] = '\0';
-}
-
-/* Is there a hint of this resource that could be admitted alone? The narrowest in *ret_nodes. */
-static bool find_preferred(const struct blame *b, uint64_t *ret_nodes)
-{
-	const struct topology_hints *hints = &b->j->ws->hints;
-	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, found = false;
+	const struct topology_hints *hints = &e->j->ws->hints;
+	bool single = e->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, found = false;
 
 	for (size_t i = 0; i < hints->n_items; i++) {
 		if (single ? !topology_single_node_hint(hints->items[i]) : !hints->items[i].preferred)
@@ -424,142 +405,147 @@ static bool find_preferred(const struct blame *b, uint64_t *ret_nodes)
 	return found;
 }
 
-/* No hint of this resource can be admitted: say why. */
-static void explain_alone(const struct blame *b, struct amount a, struct resource_fit fit)
+/* The reason when no hint of this resource is admitted even alone. */
+static void explain_no_hint(const struct explanation *e, struct amount a, struct resource_fit fit)
 {
-	struct err *reason = &b->j->verdict->reason;
-	bool single = b->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
-	char wanted[128], nodes[32], free[QUANTITY_TEXT_MAX], capacity[QUANTITY_TEXT_MAX];
+	struct err *reason = &e->j->verdict->reason;
+	bool single = e->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	char wanted[AMOUNT_TEXT_MAX], nodes[32] = "one NUMA node", free[QUANTITY_TEXT_MAX],
+				      capacity[QUANTITY_TEXT_MAX];
 
 	print_amount(a, wanted);
-	print_nodes(fit.min_nodes, nodes);
+	if (fit.min_nodes != 1) {
+		nodes[0] = '\0';
+		text_addf(nodes, sizeof(nodes), "%u NUMA nodes", fit.min_nodes);
+	}
 	print_number(fit.available < a.n ? fit.available : fit.free, a.bytes, free);
 	print_number(fit.capacity, a.bytes, capacity);
 	if (fit.available < a.n)
-		err_set(reason, 0, "%s: %s wanted, %s available", b->policy, wanted, free);
+		err_set(reason, 0, "%s: %s wanted, %s available", e->policy, wanted, free);
 	else if (single && fit.min_nodes != 1)
-		err_set(reason, 0, "%s: %s need %s by size", b->policy, wanted,
+		err_set(reason, 0, "%s: %s need %s by size", e->policy, wanted,
 			fit.min_nodes ? nodes : "more than all NUMA nodes");
 	else if (fit.free < a.n)
-		err_set(reason, 0, "%s: %s fit %s by size (%s), but the freest %s %s", b->policy, wanted,
+		err_set(reason, 0, "%s: %s fit %s by size (%s), but the freest %s %s", e->policy, wanted,
 			nodes, capacity, fit.min_nodes == 1 ? "has" : "have", free);
 	else
 		err_set(reason, 0,
-			"%s: %s fit %s, but not together with the other memory asked for, or with how those are used",
-			b->policy, wanted, nodes);
+			"%s: %s fit %s, but not together with the pod's other memory or with memory groups in use",
+			e->policy, wanted, nodes);
 }
 
-/* Count the steps of what comes next. False: they are too many, and the reason is one without numbers. */
-static bool afford_reason(struct blame *b, uint64_t steps)
+/* Count the steps of the next task. False: the reason is written, without numbers where the steps exceed the limit. */
+static bool spend_for_reason(struct explanation *e, uint64_t steps)
 {
-	if (b->done || work_add(&b->j->ws->work, steps))
-		return !b->done;
-	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all that is asked for", b->policy);
-	b->done = true;
+	if (e->done || work_add(&e->j->ws->work, steps))
+		return !e->done;
+	err_set(&e->j->verdict->reason, 0, "%s: no combination of NUMA nodes satisfies all requests",
+		e->policy);
+	e->done = true;
 	return false;
 }
 
-/* Merge the resource whose hints are in the workspace. */
-static void blame_resource(struct blame *b, struct amount wanted, struct resource_fit fit)
+/* Merge the resource whose hints are in the workspace, and write the reason if nothing is admitted any more. */
+static void explain_resource(struct explanation *e, struct amount wanted, struct resource_fit fit)
 {
-	char text[128], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
-	struct kubelet_workspace *ws = b->j->ws;
+	char text[AMOUNT_TEXT_MAX], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
+	struct kubelet_workspace *ws = e->j->ws;
 	struct topology_hint best;
 	uint64_t preferred = 0;
 	bool admit;
 
-	if (!afford_reason(b, blame_steps(b->j)))
+	if (!spend_for_reason(e, explain_steps(e->j)))
 		return;
 	topology_merge_add(&ws->merge, &ws->hints);
 	best = topology_merge_finish(&ws->merge, &admit);
 	print_amount(wanted, text);
 	if (admit) {
-		if (!b->agreed[0] && !ws->hints.no_preference)
-			memcpy(b->agreed, text, sizeof(b->agreed) - 1);
-		b->nodes = best.nodes;
+		if (!e->agreed[0] && !ws->hints.no_preference)
+			text_addf(e->agreed, sizeof(e->agreed), "%s", text);
+		e->nodes = best.nodes;
 		return;
 	}
-	b->done = true;
-	if (!find_preferred(b, &preferred)) {
-		explain_alone(b, wanted, fit);
+	e->done = true;
+	if (!find_preferred(e, &preferred)) {
+		explain_no_hint(e, wanted, fit);
 		return;
 	}
 	node_mask_print(preferred, list);
-	node_mask_print(b->nodes, agreed);
-	err_set(&b->j->verdict->reason, 0, "%s: no NUMA nodes suit all: %s would go to {%s}, %s to {%s}",
-		b->policy, b->agreed, agreed, text, list);
+	node_mask_print(e->nodes, agreed);
+	err_set(&e->j->verdict->reason, 0, "%s: no common NUMA nodes: %s would go to {%s}, %s to {%s}",
+		e->policy, e->agreed, agreed, text, list);
 }
 
-/* The hints are the same for each type of memory; one that has no room by itself is blamed before the others.
- */
-static void blame_memory(struct blame *b)
+/* All types of memory have the same hints; a type that is too large by itself is named before the others. */
+static void explain_memory(struct explanation *e)
 {
-	const struct kubelet *k = b->j->k;
-	struct kubelet_workspace *ws = b->j->ws;
+	const struct kubelet *k = e->j->k;
+	struct kubelet_workspace *ws = e->j->ws;
 
-	if (!afford_reason(b, memory_hint_steps(b->j)))
+	if (!spend_for_reason(e, memory_hint_steps(e->j)))
 		return;
 	memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < ws->needs.n_items && !b->done; i++) {
+		for (size_t i = 0; i < ws->needs.n_items && !e->done; i++) {
 			const struct memory_need *need = &ws->needs.items[i];
 			struct resource_fit fit;
 
-			if (!afford_reason(b, fit_steps(k->memory.nodes)))
+			if (!spend_for_reason(e, fit_steps(k->memory.nodes)))
 				return;
 			fit = memory_manager_fit(&k->memory, &ws->memory, need);
 			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
 				continue;
-			blame_resource(b, (struct amount){need->bytes, true, need->name}, fit);
+			explain_resource(e, (struct amount){need->bytes, true, need->name}, fit);
 		}
 }
 
-static void blame_cpus(struct blame *b, size_t n)
+static void explain_cpus(struct explanation *e, size_t n)
 {
-	const struct kubelet *k = b->j->k;
-	struct kubelet_workspace *ws = b->j->ws;
+	const struct kubelet *k = e->j->k;
+	struct kubelet_workspace *ws = e->j->ws;
 	const struct amount wanted = {n, false, n == 1 ? "CPU" : "CPUs"};
 	struct resource_fit fit;
-	int some;
+	int has_preferred;
 
-	if (!afford_reason(b, cpu_hint_steps(b->j) + fit_steps(k->reach)))
+	if (!spend_for_reason(e, cpu_hint_steps(e->j) + fit_steps(k->reach)))
 		return;
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
-	some = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
-	if (some != 0)
+	has_preferred = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
+	if (has_preferred != 0)
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
 	for (size_t i = 0; i < k->topology.n_cpus; i++)
 		ws->available[i] = ws->available[i] || ws->reusable[i];
 	fit = cpu_manager_fit(&k->cpu, ws->available, n);
-	if (some != 0) {
-		blame_resource(b, wanted, fit);
+	if (has_preferred != 0) {
+		explain_resource(e, wanted, fit);
 		return;
 	}
-	b->done = true;
-	explain_alone(b, wanted, fit);
+	e->done = true;
+	explain_no_hint(e, wanted, fit);
 }
 
+/* Set the verdict's reason: why the Topology Manager did not admit the demand. */
 static void explain_affinity(struct judgement *j, const struct demand *demand)
 {
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
-	struct blame b = {.j = j, .policy = topology_manager_policy_names[k->rules.policy]};
+	struct explanation e = {.j = j, .policy = topology_manager_policy_names[k->rules.policy]};
 
 	topology_merge_start(&ws->merge, &k->rules);
 	if (demand->cpus > 0)
-		blame_cpus(&b, demand->cpus);
+		explain_cpus(&e, demand->cpus);
 	for (size_t i = 0; i < ws->n_demands; i++) {
 		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
 		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
 
-		/* Its hints, and how it fits. */
-		if (!afford_reason(&b, 2 * device_hint_steps(j, &ws->demands[i])))
+		/* One part for the hints, one for the fit. */
+		if (!spend_for_reason(&e, 2 * device_hint_steps(j, &ws->demands[i])))
 			return;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
-		blame_resource(&b, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
+		explain_resource(&e, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
 	}
 	if (demand->memory)
-		blame_memory(&b);
+		explain_memory(&e);
 }
 
 /* ---- allocation */
@@ -641,7 +627,7 @@ static bool allocate_cpus(
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_UNKNOWN:
-		if (!afford(j, 0) && !j->k->cpu.rules.distribute)
+		if (!spend_steps(j, 0) && !j->k->cpu.rules.distribute)
 			return false;
 		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
 			demand->cpus);
@@ -666,7 +652,7 @@ static bool allocate_memory(
 	if (!demand->memory)
 		return true;
 	if (!memory_manager_suffices(&j->k->memory, &ws->memory, &ws->needs, placement->hint) &&
-		!afford(j, memory_hint_steps(j)))
+		!spend_steps(j, memory_hint_steps(j)))
 		return false;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
@@ -674,32 +660,31 @@ static bool allocate_memory(
 		return true;
 	case MEMORY_TAKE_NO_NODES:
 		err_set(&j->verdict->reason, 0,
-			"no NUMA nodes that may be used together have enough memory free");
+			"no combination of NUMA nodes that may be used together has enough free memory");
 		break;
 	case MEMORY_TAKE_NOT_PREFERRED:
 		err_set(&j->verdict->reason, 0,
-			"the memory lies only on more NUMA nodes than it needs by size");
+			"enough memory is free only on more NUMA nodes than the request needs by size");
 		break;
 	case MEMORY_TAKE_GROUPED:
-		err_set(&j->verdict->reason, 0,
-			"the memory of the chosen NUMA nodes is used in other groups of nodes");
+		err_set(&j->verdict->reason, 0, "the chosen NUMA nodes belong to other memory groups");
 		break;
 	}
 	reject(j, KUBELET_UNEXPECTED_ADMISSION);
 	return false;
 }
 
-/* Allocate one container under its hint, its CPUs in a set of `cpus`. False: the verdict is made. */
-static bool place(
+/* Allocate one container under its hint; cpus[] becomes its CPUs. False: the verdict is set. */
+static bool allocate_container(
 	struct judgement *j, size_t i, const struct demand *demand, struct topology_hint hint, bool *cpus)
 {
 	struct kubelet_placement *placement = &j->ws->placements[i];
 
 	*placement = (struct kubelet_placement){.hint = hint};
-	if (!afford(j, place_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
+	if (!spend_steps(j, allocation_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
 		!allocate_cpus(j, demand, placement, cpus))
 		return false;
-	if (j->memory && !demand->memory) {
+	if (j->uses_memory_manager && !demand->memory) {
 		err_set(&j->verdict->reason, 0, "an amount of memory is not a whole number of bytes");
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
@@ -707,15 +692,15 @@ static bool place(
 	return allocate_memory(j, demand, placement);
 }
 
-static bool asked_per_pod(const struct kubelet *k)
+static bool merges_per_pod(const struct kubelet *k)
 {
 	return k->scope == TOPOLOGY_SCOPE_POD && k->rules.policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* The containers one after the other. 0; the verdict is made when something is rejected, or too much. */
+/* Allocate the containers one after the other, and set the verdict. */
 static void judge_containers(struct judgement *j)
 {
-	bool per_pod = asked_per_pod(j->k),
+	bool per_pod = merges_per_pod(j->k),
 	     per_container = !per_pod && j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct topology_hint hint = {.any_node = true};
 	bool *cpus = j->ws->cpus;
@@ -723,21 +708,21 @@ static void judge_containers(struct judgement *j)
 	bool admit = true;
 
 	if (per_pod) {
-		make_demand(j, NULL, &demand);
-		if (!afford(j, merge_steps(j, &demand)))
+		find_demand(j, NULL, &demand);
+		if (!spend_steps(j, demand_steps(j, &demand)))
 			return;
-		hint = merge(j, &demand, &admit);
+		hint = merge_hints(j, &demand, &admit);
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
-		make_demand(j, &j->pod->containers[i], &demand);
-		if (per_container && !afford(j, merge_steps(j, &demand)))
+		find_demand(j, &j->pod->containers[i], &demand);
+		if (per_container && !spend_steps(j, demand_steps(j, &demand)))
 			return;
 		if (per_container)
-			hint = merge(j, &demand, &admit);
+			hint = merge_hints(j, &demand, &admit);
 		if (!admit)
 			break;
-		if (!place(j, i, &demand, hint, cpus))
+		if (!allocate_container(j, i, &demand, hint, cpus))
 			return;
 		if (demand.cpus > 0)
 			cpus += j->k->topology.n_cpus;
@@ -750,19 +735,21 @@ static void judge_containers(struct judgement *j)
 	}
 }
 
-/* With PodLevelResourceManagers the managers place a pod with pod-level resources as a whole: scope_pod.go's
+/* With PodLevelResourceManagers the managers allocate_container a pod with pod-level resources as a whole: scope_pod.go's
  * admitUsingPodResources(), where the device manager's AllocatePod() gives it nothing, and the static policies. */
-static bool is_placed_as_a_whole(const struct judgement *j, bool devices)
+static bool is_placed_as_pod(const struct judgement *j, bool devices)
 {
 	bool by_policy = j->qos == QOS_GUARANTEED && (j->k->cpu_static || j->k->memory_static);
 
 	return j->pod->has_pod_resources && j->k->pod_level_managers &&
-	       (by_policy || (devices && asked_per_pod(j->k)));
+	       (by_policy || (devices && merges_per_pod(j->k)));
 }
 
-/* Does the pod ask for something the managers align? And if so, is enough known? False: the verdict is made.
+/*
+ * Whether the managers decide on the pod, and enough is known for it. False: the verdict is set, because the pod requests
+ * nothing that is aligned, or because too little is known.
  */
-static bool can_judge(struct judgement *j)
+static bool needs_managers(struct judgement *j)
 {
 	const struct err *unknown = NULL;
 	bool devices, cpus = false;
@@ -777,43 +764,43 @@ static bool can_judge(struct judgement *j)
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
 		return false;
 	}
-	if (is_placed_as_a_whole(j, devices)) {
+	if (is_placed_as_pod(j, devices)) {
 		err_set(&j->verdict->reason, 0,
-			"PodLevelResourceManagers places pods with pod-level resources in a way that is not modelled");
+			"nrtd does not model how PodLevelResourceManagers places pods with pod-level resources");
 		return false;
 	}
-	/* Without that feature gate the CPU and memory managers leave such pods alone. */
-	j->cpu = cpus && !j->pod->has_pod_resources && j->k->cpu_static;
-	j->memory = j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_static;
+	/* Without PodLevelResourceManagers the CPU and memory managers ignore pods with pod-level resources. */
+	j->uses_cpu_manager = cpus && !j->pod->has_pod_resources && j->k->cpu_static;
+	j->uses_memory_manager =
+		j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_static;
 	if (cpus && !j->pod->has_pod_resources && j->k->cpu_unknown.text[0])
 		unknown = &j->k->cpu_unknown;
 	else if (j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_unknown.text[0])
 		unknown = &j->k->memory_unknown;
-	else if ((j->cpu || j->memory || devices) && j->k->unknown.text[0])
+	else if ((j->uses_cpu_manager || j->uses_memory_manager || devices) && j->k->unknown.text[0])
 		unknown = &j->k->unknown;
 	if (unknown) {
 		j->verdict->reason = *unknown;
 		return false;
 	}
 	if (j->k->unknown.text[0]) {
-		/* Nothing is asked for that could be refused. */
+		/* The pod requests nothing that could be rejected. */
 		j->verdict->answer = KUBELET_ADMITS;
 		return false;
 	}
 	return true;
 }
 
-static void judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-	enum qos_class qos, bool from_start, struct kubelet_verdict *ret)
+/* Judge the pod on the state in the workspace. */
+static void judge_pod(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret)
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
-	bool afforded = false;
 
-	begin(&j, from_start);
-	if (afford(&j, count_reading_steps(&j)) && can_judge(&j))
-		make_room(&j, &afforded);
-	if (afforded)
+	ws->work.steps = 0;
+	memset(ws->reusable, 0, k->topology.n_cpus * sizeof(*ws->reusable));
+	if (spend_steps(&j, reading_steps(&j)) && needs_managers(&j) && reserve_placements(&j))
 		judge_containers(&j);
 	verdict.placements = ws->placements;
 	*ret = verdict;
@@ -822,13 +809,21 @@ static void judge(const struct kubelet *k, struct kubelet_workspace *ws, const s
 void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret)
 {
-	judge(k, ws, pod, qos, true, ret);
+	size_t n = k->topology.n_cpus;
+
+	if (n > 0) /* without CPUs, or with too many, there is no set to copy */
+		memcpy(ws->shared, k->shared, n * sizeof(*ws->shared));
+	device_books_reset(&ws->devices, &k->devices);
+	memory_books_reset(&ws->memory, &k->memory);
+	judge_pod(k, ws, pod, qos, ret);
 }
 
 void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret)
 {
-	judge(k, ws, pod, qos, false, ret);
+	device_books_begin_pod(&ws->devices, &k->devices);
+	memory_books_begin_pod(&ws->memory);
+	judge_pod(k, ws, pod, qos, ret);
 }
 
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret)

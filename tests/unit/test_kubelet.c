@@ -115,12 +115,12 @@ static void reasons_have_the_numbers(void **state)
 			"32 exclusive CPUs wanted, 31 available"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=20 memory=1Gi vendor.com/nic=1", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
-			"restricted: no NUMA nodes suit all: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
+			"restricted: no common NUMA nodes: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
 			"{1}"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi vendor.com/nic=3", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY, "restricted: 3 vendor.com/nic wanted, 2 available"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=200Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
-			"no NUMA nodes that may be used together have enough memory free"},
+			"no combination of NUMA nodes that may be used together has enough free memory"},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
 			"single-numa-node: 100Gi memory need 2 NUMA nodes by size"},

@@ -88,21 +88,20 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.machine.nodes[0].id = 0;
 
 	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
-	assert_unknown(&f, "what the Topology Manager's option 'numa-allocation-strategy' does is not known");
+	assert_unknown(&f, "nrtd does not know the Topology Manager's option 'numa-allocation-strategy'");
 	free(TAKE(f.settings.unknown_topology_option));
 	f.settings.unknown_feature_gate = strdup("Later");
-	assert_unknown(&f, "what the feature gate 'Later' does is not known");
+	assert_unknown(&f, "nrtd does not know the feature gate 'Later'");
 	free(TAKE(f.settings.unknown_feature_gate));
 	f.settings.unknown_field = strdup("systemPartition");
 	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED + 1;
-	assert_unknown(
-		&f, "what the field 'systemPartition' of the kubelet's configuration does is not known");
+	assert_unknown(&f, "nrtd does not know the field 'systemPartition' of the kubelet's configuration");
 	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED; /* it passes over such a field */
 	assert_verdict(&f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
 	f.settings.kubelet_minor = 0;
 	free(TAKE(f.settings.unknown_field));
 	f.settings.unknown_cpu_option = strdup("later");
-	assert_unknown(&f, "what the CPU manager's option 'later' does is not known");
+	assert_unknown(&f, "nrtd does not know the CPU manager's option 'later'");
 	free(TAKE(f.settings.unknown_cpu_option));
 	f.node.reserved = NULL;
 	assert_unknown(&f, "the CPUs reserved for the system are not known");
@@ -262,7 +261,7 @@ static void refusals_that_managers_make(void **state)
 	add_memory(&f, 2, 0);
 	assert_verdict(&f, "init cpu=1 memory=1Gi hugepages-1Gi=2Gi; app cpu=1 memory=1Gi", QOS_GUARANTEED,
 		KUBELET_REJECTS, KUBELET_UNEXPECTED_ADMISSION,
-		"the memory lies only on more NUMA nodes than it needs by size");
+		"enough memory is free only on more NUMA nodes than the request needs by size");
 	/* None of a type that no node has is found anywhere. */
 	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
 	assert_verdict(&f, "app cpu=1 memory=1Gi hugepages-2Mi=0", QOS_GUARANTEED, KUBELET_ADMITS,

@@ -9,7 +9,7 @@
 
 #define GIB ((uint64_t)1 << 30)
 
-static const char beyond[] = "the pod asks for more than is judged: ";
+static const char beyond[] = "the verdict takes too many steps: ";
 
 /* 2 sockets with so many NUMA nodes of 8 cores each, and n_types types of memory, all free: beside "memory" sizes of hugepages. */
 static void init(struct kubelet_fixture *f, unsigned numas, enum topology_manager_scope scope, size_t n_types)
@@ -160,7 +160,7 @@ static void what_is_beyond_the_limit_is_unknown(void **state)
 	}
 	assert_true(steps_of(&f, &many, KUBELET_UNKNOWN) > KUBELET_WORK_MAX);
 	test_assert_text("reason", f.verdict.reason.text,
-		"the pod asks for more than is judged: 5000 containers on this node");
+		"the verdict takes too many steps: 5000 containers on this node");
 	steps_of(&f, &exclusive, KUBELET_UNKNOWN);
 	/* With a higher limit there is an answer. */
 	f.ws->work.limit = UINT64_MAX;
@@ -316,8 +316,8 @@ static void a_rejection_beyond_the_limit_has_a_short_reason(void **state)
 	assert_non_null(strstr(f.verdict.reason.text, "17 CPUs"));
 	f.ws->work.limit = all - 1;
 	steps_of(&f, &pod, KUBELET_REJECTS);
-	test_assert_text(
-		"reason", f.verdict.reason.text, "restricted: no NUMA nodes suit all that is asked for");
+	test_assert_text("reason", f.verdict.reason.text,
+		"restricted: no combination of NUMA nodes satisfies all requests");
 	pod_request_release(&pod);
 	kubelet_fixture_release(&f);
 }

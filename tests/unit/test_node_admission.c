@@ -92,7 +92,7 @@ static void work_is_bounded_and_counted(void **state)
 	assert_int_equal(a.answer, KUBELET_UNKNOWN);
 	assert_true(a.managers.beyond_limit && !a.short_of && !a.unsure_of);
 	test_assert_text("reason", a.managers.reason.text,
-		"the pod asks for more than is judged: 1 container on this node");
+		"the verdict takes too many steps: 1 container on this node");
 	admission.work_limit = steps;
 	node_admission_judge(&admission, &pod, &a);
 	assert_int_equal(a.answer, KUBELET_ADMITS);
