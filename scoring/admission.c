@@ -10,24 +10,24 @@
 #include "common/vec.h"
 #include "scoring/request.h"
 
-/* The kubelet looks at cpu first, then at memory, then at the rest. */
-static int rank(const char *resource)
+/* The order in which the kubelet checks resources: cpu, memory, the rest. */
+static int check_order(const char *resource)
 {
 	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
 }
 
-/* What is free at least, or at most; nothing where the node has none of it. */
-static qty_t free_of(const struct admission_node *node, const struct resource_quantity *free, bool most)
+/* The free amount: the lower bound, or the upper bound (`upper`); 0 if the node has none. */
+static qty_t free_amount(const struct admission_node *node, const struct resource_quantity *free, bool upper)
 {
 	const struct resource_quantity *unsure =
-		free && most && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
+		free && upper && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
 
 	if (!free)
 		return 0;
 	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
 }
 
-/* Where the pod itself has a name that is in its request of the node. */
+/* The pod's own string with this resource name. */
 static const char *name_in_pod(const struct pod_request *pod, const char *name)
 {
 	const struct resource_quantity *q = resource_list_find(&pod->overhead, name);
@@ -39,9 +39,12 @@ static const char *name_in_pod(const struct pod_request *pod, const char *name)
 	return q ? q->name : NULL;
 }
 
-/* The first resource that the node has too little of, with its amounts; NULL = it has enough of each. */
-static const char *lacking(const struct admission_node *node, const struct pod_request *pod,
-	const struct resource_list *wanted, bool most, struct admission *ret)
+/*
+ * The first resource (the pod's string) that the node has too little of, with its amounts in *ret; NULL =
+ * enough of each. `upper`: compare with the upper bounds of the free amounts.
+ */
+static const char *find_short(const struct admission_node *node, const struct pod_request *pod,
+	const struct resource_list *wanted, bool upper, struct admission *ret)
 {
 	const char *found = NULL;
 
@@ -51,7 +54,8 @@ static const char *lacking(const struct admission_node *node, const struct pod_r
 		qty_t amount = item->quantity.nano;
 
 		if ((!free && !resource_name_is_hugepages(item->name)) || amount == 0 ||
-			amount <= free_of(node, free, most) || (found && rank(found) <= rank(item->name)))
+			amount <= free_amount(node, free, upper) ||
+			(found && check_order(found) <= check_order(item->name)))
 			continue;
 		found = item->name;
 		ret->wanted = amount;
@@ -67,37 +71,37 @@ void admission_judge(const struct admission_node *node, const struct pod_request
 	struct admission a = {0};
 
 	kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
-	/* What is too much to be judged is too much to be added up. */
+	/* A pod that exceeds the work limit of the verdict is too large to sum up. */
 	if (!a.managers.beyond_limit)
 		request_of_node(pod, &wanted);
 	a.answer = a.managers.answer;
-	a.short_of = lacking(node, pod, &wanted, true, &a);
+	a.short_of = find_short(node, pod, &wanted, true, &a);
 	if (a.short_of)
 		a.answer = KUBELET_REJECTS;
 	else if (a.answer == KUBELET_ADMITS)
-		a.unsure_of = lacking(node, pod, &wanted, false, &a);
+		a.unsure_of = find_short(node, pod, &wanted, false, &a);
 	if (a.unsure_of)
 		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
 }
 
 size_t admission_limit(
-	const struct admission_node *node, const struct pod_request *pod, size_t most, unsigned nodes)
+	const struct admission_node *node, const struct pod_request *pod, size_t max, unsigned nodes)
 {
 	unsigned n = node_mask_count(node->kubelet->reach | node->kubelet->memory.nodes);
 
 	if (n > nodes)
-		most >>= n - nodes;
+		max >>= n - nodes;
 	for (size_t c = pod->n_containers; c > ADMISSION_CONTAINERS; c /= 2)
-		most /= 2;
-	return most > 0 ? most : 1;
+		max /= 2;
+	return max > 0 ? max : 1;
 }
 
-/* Copies that the amounts allow, counted up to `most`. */
+/* The number of copies that the amounts allow, at most `max`. */
 static size_t copies_by_amounts(
-	const struct admission_node *node, const struct resource_list *wanted, size_t most)
+	const struct admission_node *node, const struct resource_list *wanted, size_t max)
 {
-	qty_t copies = (qty_t)most;
+	qty_t copies = (qty_t)max;
 
 	for (size_t i = 0; i < wanted->n_items; i++) {
 		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
@@ -115,12 +119,12 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	struct admission_copies copies = {0};
 	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
-	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), most;
+	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), max_copies;
 	uint64_t steps = 0;
 
 	request_of_node(pod, &wanted);
-	most = copies_by_amounts(node, &wanted, limit);
-	for (size_t i = 0; i < most && verdict.answer == KUBELET_ADMITS; i++) {
+	max_copies = copies_by_amounts(node, &wanted, limit);
+	for (size_t i = 0; i < max_copies && verdict.answer == KUBELET_ADMITS; i++) {
 		if (i == 0)
 			kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict);
 		else
@@ -128,7 +132,7 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 		copies.n += verdict.answer == KUBELET_ADMITS;
 		steps += node->ws->work.steps;
 		if (steps > ADMISSION_WORK_MAX)
-			most = i + 1; /* GCOVR_EXCL_LINE: takes seconds */
+			max_copies = i + 1; /* GCOVR_EXCL_LINE: takes seconds */
 	}
 	copies.at_least =
 		copies.n == limit || steps > ADMISSION_WORK_MAX || verdict.answer == KUBELET_UNKNOWN;
@@ -137,8 +141,8 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 
 /* ---- the nearest request that the kubelet would admit */
 
-#define AMOUNTS_MAX ((size_t)1 << 18) /* distinct amounts to try, before they are judged */
-#define OTHERS_MAX  8                 /* containers whose amounts may be in the way, in any choice */
+#define AMOUNTS_MAX ((size_t)1 << 18) /* distinct amounts to try */
+#define OTHERS_MAX  8                 /* containers whose amounts are combined, in any choice */
 
 /* Distinct amounts, descending. */
 struct amounts {
@@ -169,7 +173,7 @@ static int descending(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-static void make_distinct(struct amounts *a)
+static void sort_distinct(struct amounts *a)
 {
 	size_t kept = 0;
 
@@ -188,8 +192,8 @@ static void add_amount(struct amounts *a, qty_t amount)
 	*item = amount;
 }
 
-/* What sets of NUMA nodes hold and have free of one type of memory, and the whole node's share. */
-static void limits_of_memory(const struct search *s, const char *name, struct amounts *ret)
+/* Add what sets of NUMA nodes hold and have free of one type of memory, and the whole node's free amount. */
+static void add_memory_limits(const struct search *s, const char *name, struct amounts *ret)
 {
 	const struct memory_manager *mm = &s->node->kubelet->memory;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
@@ -211,11 +215,11 @@ static void limits_of_memory(const struct search *s, const char *name, struct am
 		add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
 		add_amount(ret, (qty_t)sum.free * QTY_UNIT);
 	}
-	make_distinct(ret);
+	sort_distinct(ret);
 }
 
-/* Every sum of what some other containers ask for; false when they are too many to choose from. */
-static void sums_of_others(struct search *s, size_t container, const char *name, struct amounts *ret)
+/* Add every sum of the amounts of some other containers; only the first OTHERS_MAX are combined. */
+static void add_sums_of_others(struct search *s, size_t container, const char *name, struct amounts *ret)
 {
 	size_t n_others = 0;
 
@@ -233,11 +237,11 @@ static void sums_of_others(struct search *s, size_t container, const char *name,
 		for (size_t k = 0; k < n; k++)
 			add_amount(ret, qty_add(ret->items[k], q->quantity.nano));
 	}
-	make_distinct(ret);
+	sort_distinct(ret);
 }
 
-/* The step in which a resource can be asked for: pages, bytes. */
-static qty_t step_of(const char *name)
+/* The granularity of a resource: pages, bytes, milli-CPUs. */
+static qty_t resource_step(const char *name)
 {
 	struct quantity page;
 
@@ -247,28 +251,30 @@ static qty_t step_of(const char *name)
 	return !strcmp(name, "cpu") ? QTY_UNIT / 1000 : QTY_UNIT;
 }
 
-/* No room for another amount: most of what is there is distinct, so that sorting again would gain little. */
+/* Whether the list is full: sorting it again would free less than half. */
 static bool is_full(struct amounts *a)
 {
 	if (a->n_items < AMOUNTS_MAX)
 		return false;
-	/* GCOVR_EXCL_START: 16 unequal NUMA nodes and nine containers; the search behind it takes many
-	 * seconds */
-	make_distinct(a);
+	/*
+	 * GCOVR_EXCL_START: needs 16 unequal NUMA nodes and nine containers; the search after it takes many
+	 * seconds
+	 */
+	sort_distinct(a);
 	return a->n_items > AMOUNTS_MAX / 2;
 	/* GCOVR_EXCL_STOP */
 }
 
-/* Every amount below `from` at which a decision can change. */
-static void amounts_of_memory(
+/* Add every amount below `from` at which a decision can change. */
+static void add_memory_amounts(
 	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
 {
 	CLEANUP(amounts_release) struct amounts limits = {0}, others = {0};
-	qty_t step = step_of(name);
+	qty_t step = resource_step(name);
 	bool full = false;
 
-	limits_of_memory(s, name, &limits);
-	sums_of_others(s, container, name, &others);
+	add_memory_limits(s, name, &limits);
+	add_sums_of_others(s, container, name, &others);
 	for (size_t i = 0; i < limits.n_items && !full; i++)
 		for (size_t k = 0; k < others.n_items && !full; k++) {
 			qty_t amount = limits.items[i] - others.items[k];
@@ -281,25 +287,26 @@ static void amounts_of_memory(
 		}
 	if (full)
 		s->best.complete = false; /* GCOVR_EXCL_LINE: see is_full() */
-	make_distinct(ret);
+	sort_distinct(ret);
 }
 
-/* from - 1, ..., 1, without those that no node has that many of. */
-static void amounts_in_units(const struct search *s, const char *name, qty_t from, struct amounts *ret)
+/* Add from - 1, ..., 1 units, without numbers that exceed what the node has. */
+static void add_unit_amounts(const struct search *s, const char *name, qty_t from, struct amounts *ret)
 {
 	const struct kubelet *k = s->node->kubelet;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
-	qty_t units = (from - 1) / QTY_UNIT, most = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
+	qty_t units = (from - 1) / QTY_UNIT,
+	      max_units = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
 
-	if (free && free->quantity.nano / QTY_UNIT > most)
-		most = free->quantity.nano / QTY_UNIT;
-	if (units > most)
-		units = most;
+	if (free && free->quantity.nano / QTY_UNIT > max_units)
+		max_units = free->quantity.nano / QTY_UNIT;
+	if (units > max_units)
+		units = max_units;
 	for (; units > 0; units--)
 		add_amount(ret, units * QTY_UNIT);
 }
 
-/* Set the request, and the limit where it is the same. */
+/* Set the request, and the limit if it is equal. */
 static void set_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
 {
 	struct resource_list *lists[] = {&c->requests, &c->limits};
@@ -316,18 +323,21 @@ static void set_amount(struct container_request *c, const char *name, qty_t from
 	}
 }
 
-/* Is lowering `from` to `to` a smaller part than the best so far? Each pair in the resource's own steps. */
+/*
+ * Whether lowering `from` to `to` is a smaller fraction than the best so far, each in the steps of its
+ * resource.
+ */
 static bool is_nearer(const struct search *s, const char *name, qty_t from, qty_t to)
 {
-	qty_t step = step_of(name);
+	qty_t step = resource_step(name);
 
 	if (!s->best.found)
 		return true;
-	return (to / step) * (s->best.from / step_of(s->best.resource)) >
-	       (s->best.to / step_of(s->best.resource)) * (from / step);
+	return (to / step) * (s->best.from / resource_step(s->best.resource)) >
+	       (s->best.to / resource_step(s->best.resource)) * (from / step);
 }
 
-/* Judge the amounts from the largest on, as long as one could become the best. */
+/* Judge the amounts from the largest down, as long as one could become the best. */
 static void try_amounts(
 	struct search *s, size_t container, const struct resource_quantity *q, const struct amounts *amounts)
 {
@@ -370,9 +380,9 @@ static void try_resource(struct search *s, size_t container, const struct resour
 	if (q->quantity.nano <= 0)
 		return;
 	if (exclusive || device_inventory_find(s->node->kubelet->devices.inventory, q->name))
-		amounts_in_units(s, q->name, q->quantity.nano, &amounts);
+		add_unit_amounts(s, q->name, q->quantity.nano, &amounts);
 	else
-		amounts_of_memory(s, container, q->name, q->quantity.nano, &amounts);
+		add_memory_amounts(s, container, q->name, q->quantity.nano, &amounts);
 	try_amounts(s, container, q, &amounts);
 }
 

@@ -28,17 +28,18 @@ uint64_t distances_sum(const struct distances *d, uint64_t set)
 }
 
 /*
- * The search for the least sums. Positions that are alike towards all others are merged into blocks: a block
- * knows the least inner sum of c of its members for every c, so that only the number taken from each block is
- * searched. Merging goes on between blocks, and sockets with uniform distances between them end as one block,
- * whose table is then the answer. What is left over is searched with a lower bound.
+ * The search for the least sums. Positions with the same distances to all others are merged into blocks: a
+ * block knows the least inner sum of c of its members for every c, so that only the number of members taken
+ * from each block is searched. Blocks are merged in turn; sockets with uniform distances between them end
+ * as one block, whose table is the answer. The blocks that remain are searched with a lower bound.
  */
 struct block {
 	unsigned size;
-	uint64_t least[MAX_NODES + 1]; /* sum of c members of the block */
-	uint64_t single;               /* least own distance of a member */
-	uint64_t nearest[MAX_NODES];   /* entry j: no member has j others, anywhere, at a smaller sum */
-	uint64_t not_both;             /* blocks that need not be taken in part together with this one */
+	uint64_t least[MAX_NODES + 1]; /* the least sum of c members of the block */
+	uint64_t single;               /* the least own distance of a member */
+	uint64_t nearest
+		[MAX_NODES]; /* entry j: the least sum of distances from a member to j others anywhere */
+	uint64_t not_both;   /* blocks that need not be taken in part together with this block */
 };
 
 struct distances_scratch {
@@ -49,13 +50,13 @@ struct distances_scratch {
 	struct block blocks[]; /* n */
 };
 
-/* A choice for the blocks in front of `from`. */
+/* The numbers of members taken from the blocks before `from`. */
 struct choice {
-	unsigned from, rest;        /* members still to be taken from block `from` on */
-	unsigned left;              /* members those blocks have */
-	uint64_t sum;               /* of those taken */
-	uint64_t partial;           /* blocks with some members taken and some not */
-	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all that are taken */
+	unsigned from, rest;        /* members still to be taken, from block `from` on */
+	unsigned left;              /* members of block `from` and later blocks */
+	uint64_t sum;               /* of the taken members */
+	uint64_t partial;           /* blocks of which some members are taken and some not */
+	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all taken ones */
 };
 
 static uint64_t *between(struct distances_scratch *s, size_t a, size_t b)
@@ -63,7 +64,7 @@ static uint64_t *between(struct distances_scratch *s, size_t a, size_t b)
 	return &s->between[a * s->n + b];
 }
 
-static bool alike(struct distances_scratch *s, unsigned a, unsigned b)
+static bool are_alike(struct distances_scratch *s, unsigned a, unsigned b)
 {
 	for (unsigned x = 0; x < s->n_blocks; x++)
 		if (x != a && x != b && *between(s, a, x) != *between(s, b, x))
@@ -71,8 +72,8 @@ static bool alike(struct distances_scratch *s, unsigned a, unsigned b)
 	return true;
 }
 
-/* Put block b into block a and the last block into b's place. */
-static void merge(struct distances_scratch *s, unsigned a, unsigned b)
+/* Merge block b into block a, and move the last block to b's place. */
+static void merge_blocks(struct distances_scratch *s, unsigned a, unsigned b)
 {
 	struct block *into = &s->blocks[a], *from = &s->blocks[b];
 	unsigned size = into->size + from->size, last = s->n_blocks - 1;
@@ -101,7 +102,7 @@ static void merge(struct distances_scratch *s, unsigned a, unsigned b)
 	s->n_blocks--;
 }
 
-static void merge_all(struct distances_scratch *s)
+static void merge_all_blocks(struct distances_scratch *s)
 {
 	bool merged;
 
@@ -109,9 +110,9 @@ static void merge_all(struct distances_scratch *s)
 		merged = false;
 		for (unsigned a = 0; a < s->n_blocks && !merged; a++) {
 			for (unsigned b = a + 1; b < s->n_blocks && !merged; b++) {
-				if (!alike(s, a, b))
+				if (!are_alike(s, a, b))
 					continue;
-				merge(s, a, b);
+				merge_blocks(s, a, b);
 				merged = true;
 			}
 		}
@@ -119,9 +120,9 @@ static void merge_all(struct distances_scratch *s)
 }
 
 /*
- * Moving members from one block to another changes the sum by a concave function of their number if the inner
- * sums bend less than the distance between the blocks. Its least value is then at an end, where one of the
- * two is empty or full: some best choice has no such two blocks in part.
+ * Moving members from one block to another changes the sum by a concave function of their number if the
+ * inner sums bend less than the distance between the blocks. Its least value is then at an end, where one
+ * of the two blocks is empty or full: some best choice has no such two blocks in part.
  */
 static void find_not_both(struct distances_scratch *s)
 {
@@ -144,8 +145,8 @@ static void find_not_both(struct distances_scratch *s)
 }
 
 /*
- * No way of completing the choice adds less: each member costs its distances to those taken already, its own,
- * and half of those to the rest - 1 others.
+ * A lower bound of the sum that completing the choice adds: each member adds its distances to the taken
+ * members, its own distance, and half of the distances to the rest - 1 others.
  */
 static uint64_t least_addition(const struct distances_scratch *s, const struct choice *c)
 {
@@ -162,7 +163,7 @@ static uint64_t least_addition(const struct distances_scratch *s, const struct c
 static void search_counts(struct distances_scratch *s, const struct choice *c)
 {
 	const struct block *block = &s->blocks[c->from];
-	unsigned most;
+	unsigned max_taken;
 
 	if (c->rest == 0) {
 		s->best = c->sum < s->best ? c->sum : s->best;
@@ -172,9 +173,9 @@ static void search_counts(struct distances_scratch *s, const struct choice *c)
 		return;
 	if (c->sum + least_addition(s, c) >= s->best)
 		return;
-	most = c->rest < block->size ? c->rest : block->size;
-	for (unsigned taken = most + 1; taken-- > 0;) {
-		struct choice next; /* its linear[] is filled from next.from on, no further */
+	max_taken = c->rest < block->size ? c->rest : block->size;
+	for (unsigned taken = max_taken + 1; taken-- > 0;) {
+		struct choice next; /* linear[] is filled only from next.from on */
 
 		next.from = c->from + 1;
 		next.rest = c->rest - taken;
@@ -197,7 +198,7 @@ static void find_least_sums(struct distances *d)
 	struct distances_scratch *s = d->scratch;
 	uint64_t work_limit = d->work_limit, total_limit = 2 * work_limit;
 
-	merge_all(s);
+	merge_all_blocks(s);
 	find_not_both(s);
 	for (unsigned size = 2; size <= d->n; size++) {
 		const struct choice none = {.rest = size, .left = d->n};
@@ -232,7 +233,7 @@ static void fill_pairs(struct distances *d, const unsigned *costs)
 	}
 }
 
-/* The sizes 0 and 1. */
+/* The least sums of the sizes 0 and 1. */
 static void fill_singles(struct distances *d)
 {
 	d->low[0] = d->high[0] = 0;
@@ -321,7 +322,7 @@ int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint6
 
 	if (n > MAX_NODES)
 		return -E2BIG;
-	/* One block, written before it is read: a single question costs less than clearing it. */
+	/* One block, written before it is read: a single request costs less than clearing it. */
 	s = xmalloc(sizeof(*s) + n * sizeof(*s->blocks) + (3 * n * n + n) * sizeof(*memory));
 	memory = (uint64_t *)&s->blocks[n];
 	*ret = (struct distances){.n = (unsigned)n, .work_limit = work_limit, .scratch = s};
@@ -350,16 +351,12 @@ int distances_keep(struct distances_kept *kept, const unsigned *costs, size_t n,
 	if (kept->costs && kept->distances.n == n && (n == 0 || memcmp(kept->costs, costs, bytes) == 0))
 		return 0;
 	distances_kept_release(kept);
-	copy = xmalloc(bytes + 1);
 	r = distances_init(&kept->distances, costs, n, DISTANCES_WORK_LIMIT);
-	if (r < 0) {
-		free(copy);
+	if (r < 0)
 		return r;
-	}
-	if (n > 0) {
-		/* without nodes there may be no matrix */
+	copy = xmalloc(bytes + 1);
+	if (n > 0) /* costs may be NULL without nodes */
 		memcpy(copy, costs, bytes);
-	}
 	kept->costs = copy;
 	return 0;
 }

@@ -10,47 +10,48 @@
 
 #define MAX_NODES COMBINATION_MAX_NODES
 
-/* Amounts are held below this, so that no sum over all positions leaves the range of qty_t. */
+/* Amounts are limited to this, so that no sum over all positions overflows qty_t. */
 #define AMOUNT_MAX (QTY_MAX / (2 * MAX_NODES))
 
-/* One resource that the request wants more than nothing of. */
+/* One resource of the request with a quantity above 0. */
 struct need {
 	size_t resource;
 	qty_t wanted;
 	qty_t *amount; /* per candidate */
-	qty_t *top;    /* see top() */
+	qty_t *top;    /* see top_sums() */
 };
 
-/* What the search knows at one depth: `depth` candidates chosen. */
+/* The state of the search at one depth: `depth` candidates chosen. */
 struct level {
-	uint64_t sum;               /* distance within the chosen ones */
-	uint64_t linear[MAX_NODES]; /* per candidate: its own distance and those to the chosen ones */
+	uint64_t sum; /* distance within the chosen ones */
+	uint64_t
+		linear[MAX_NODES]; /* per candidate: its own distance plus the distances to the chosen ones */
 };
 
 struct fit_scratch {
 	unsigned n_candidates;
 	unsigned position[MAX_NODES]; /* of each candidate, ascending */
-	uint64_t betters[MAX_NODES];  /* per candidate: earlier ones that can always replace it */
+	uint64_t betters[MAX_NODES];  /* per candidate: earlier candidates that can always replace it */
 	size_t n_needs;
-	struct need *needs; /* as many as the inventory has resources, and one */
+	struct need *needs; /* room for the inventory's resources plus one */
 	size_t stride;      /* of need.top[]: one more than there are positions */
-	qty_t *chosen;      /* n_needs at each depth: amounts of the chosen ones together */
+	qty_t *chosen;      /* n_needs at each depth: summed amounts of the chosen candidates */
 	struct level levels[MAX_NODES + 1];
 	unsigned size;       /* of the combinations being searched */
 	uint64_t chosen_set; /* candidates */
 	uint64_t best_set;   /* candidates, 0 = none yet */
-	uint64_t best_sum;   /* only less than this is looked for */
-	uint64_t enough;     /* no combination of the size has less */
+	uint64_t best_sum;   /* only smaller sums are searched for */
+	uint64_t enough;     /* the least sum of any combination of the size */
 	uint64_t work, work_limit;
 };
 
 /* The sums of the 0, 1, 2, ... largest amounts among candidates i and later. */
-static qty_t *top(const struct fit_scratch *f, const struct need *need, size_t i)
+static qty_t *top_sums(const struct fit_scratch *f, const struct need *need, size_t i)
 {
 	return need->top + i * f->stride;
 }
 
-/* Positions in ascending order of id, and for each the first one of its id. */
+/* Fill by_id[] and same_id[]. */
 static void fill_ids(struct fit_space *s)
 {
 	const struct inventory_node *nodes = s->inventory->nodes;
@@ -79,9 +80,11 @@ static void fill_amounts(struct fit_space *s)
 	fit_space_reset(s);
 }
 
-/* The scratch and all arrays in one block that is written before it is read: clearing it would cost more than a
- * request does. What needs the widest alignment lies in front. */
-static void allocate(struct fit_space *s)
+/*
+ * Allocate the scratch and all arrays as one block, with the widest alignment first. The block is written
+ * before it is read: clearing it would cost more than a request.
+ */
+static void allocate_block(struct fit_space *s)
 {
 	size_t n = s->n_nodes, n_needs = s->n_resources + 1, stride = n + 1;
 	size_t amounts = s->n_resources * (n + 1) + stride * n_needs + n_needs * (n + stride * stride);
@@ -117,7 +120,7 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct di
 		return -EINVAL;
 	s.n_nodes = d->n;
 	s.n_resources = inv->n_resources;
-	allocate(&s);
+	allocate_block(&s);
 	fill_ids(&s);
 	fill_amounts(&s);
 	*ret = s;
@@ -181,7 +184,7 @@ bool fit_counts(enum qos_class qos, const char *resource)
 	return qos == QOS_GUARANTEED || !resource_name_is_numa_affine(resource);
 }
 
-/* The positions that have every resource of the request, and its positive amounts as needs. */
+/* The positions that have every resource of the request; its positive amounts become needs. */
 static uint64_t read_request(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
 {
 	struct fit_scratch *f = s->scratch;
@@ -211,7 +214,7 @@ static void insert_descending(qty_t *sorted, unsigned n, qty_t value)
 	sorted[n] = value;
 }
 
-/* Candidates and their amounts; the sums of the largest amounts of all of them, top[0]. */
+/* List the candidates and their amounts, and in top[0] the sums of the largest amounts of all of them. */
 static void fill_candidates(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
@@ -234,9 +237,10 @@ static void fill_candidates(struct fit_space *s, uint64_t candidates)
 }
 
 /*
- * All needs together as one more: each amount as a share of what is wanted, rounded up, and held at the
- * whole. A combination that covers every need has a whole of each. It ends branches where each need alone
- * could still be met, but not all by the same nodes. The argument wants amounts that are not negative.
+ * Add all needs together as one more need: each amount as a share of the wanted amount, rounded up and
+ * limited to the whole. A combination that covers every need has one whole of each. This ends branches
+ * where each need alone could be met, but not all by the same nodes. Requires amounts that are not
+ * negative.
  */
 static void add_joint_need(struct fit_scratch *f)
 {
@@ -259,26 +263,25 @@ static void add_joint_need(struct fit_scratch *f)
 	f->n_needs++;
 }
 
-/* The rest of the tables that only a search over combinations wants. */
+/* Fill the tables that only a search over combinations needs. */
 static void fill_search_tables(struct fit_space *s)
 {
 	struct fit_scratch *f = s->scratch;
 
 	add_joint_need(f);
-
 	for (size_t q = 0; q < f->n_needs; q++) {
 		struct need *need = &f->needs[q];
 		qty_t sorted[MAX_NODES];
 
 		for (unsigned i = f->n_candidates, n = 0; i-- > 0; n++) {
-			qty_t *sums = top(f, need, i);
+			qty_t *sums = top_sums(f, need, i);
 
 			insert_descending(sorted, n, need->amount[i]);
 			sums[0] = 0;
 			for (unsigned r = 0; r <= n; r++)
 				sums[r + 1] = sums[r] + sorted[r];
 		}
-		top(f, need, f->n_candidates)[0] = 0;
+		top_sums(f, need, f->n_candidates)[0] = 0;
 	}
 	for (unsigned i = 0; i < f->n_candidates; i++) {
 		uint64_t twins = s->distances->twins[f->position[i]];
@@ -297,7 +300,9 @@ static void fill_search_tables(struct fit_space *s)
 
 enum capacity { CAPACITY_FITS, CAPACITY_SKIP, CAPACITY_STOP };
 
-/* Whether candidate i may be the next one: with the best `rest` - 1 later ones, or at least with any later.
+/*
+ * Whether candidate i can be chosen next: with the best `rest` - 1 later candidates the needs are met
+ * (FITS); only other candidates than i can meet them (SKIP); no candidate from i on can (STOP).
  */
 static enum capacity check_capacity(const struct fit_scratch *f, unsigned depth, unsigned i)
 {
@@ -308,18 +313,18 @@ static enum capacity check_capacity(const struct fit_scratch *f, unsigned depth,
 	for (size_t q = 0; q < f->n_needs; q++) {
 		const struct need *need = &f->needs[q];
 
-		if (chosen[q] + top(f, need, i)[rest] < need->wanted)
+		if (chosen[q] + top_sums(f, need, i)[rest] < need->wanted)
 			return CAPACITY_STOP;
-		if (chosen[q] + need->amount[i] + top(f, need, i + 1)[rest - 1] < need->wanted)
+		if (chosen[q] + need->amount[i] + top_sums(f, need, i + 1)[rest - 1] < need->wanted)
 			verdict = CAPACITY_SKIP;
 	}
 	return verdict;
 }
 
-static void search(struct fit_space *s, unsigned depth, unsigned from);
+static void search_candidates(struct fit_space *s, unsigned depth, unsigned from);
 
-/* Choose candidate i as the one at `depth`, search on, and put it back. */
-static void descend(struct fit_space *s, unsigned depth, unsigned i)
+/* Choose candidate i at `depth`, search on, and unchoose it. */
+static void search_with(struct fit_space *s, unsigned depth, unsigned i)
 {
 	struct fit_scratch *f = s->scratch;
 	const struct level *level = &f->levels[depth];
@@ -339,17 +344,17 @@ static void descend(struct fit_space *s, unsigned depth, unsigned i)
 		for (size_t q = 0; q < f->n_needs; q++)
 			f->chosen[(depth + 1) * f->n_needs + q] =
 				f->chosen[depth * f->n_needs + q] + f->needs[q].amount[i];
-		search(s, depth + 1, i + 1);
+		search_candidates(s, depth + 1, i + 1);
 	}
 	f->chosen_set &= ~(UINT64_C(1) << i);
 }
 
 /*
- * Depth first in lexicographic order, so that the first of the nearest combinations is met first and only
- * strictly nearer ones replace it. Branches end where the amounts cannot suffice, where the distance cannot
- * fall below the best, and where an earlier candidate would serve instead.
+ * Depth first in lexicographic order, so that the first of the combinations with the least distance is
+ * found first and only strictly smaller sums replace it. A branch ends where the amounts cannot suffice,
+ * where the distance cannot fall below the best, and where an earlier candidate can replace the next one.
  */
-static void search(struct fit_space *s, unsigned depth, unsigned from)
+static void search_candidates(struct fit_space *s, unsigned depth, unsigned from)
 {
 	struct fit_scratch *f = s->scratch;
 	const struct level *level = &f->levels[depth];
@@ -377,11 +382,11 @@ static void search(struct fit_space *s, unsigned depth, unsigned from)
 		if (capacity == CAPACITY_STOP)
 			return;
 		if (capacity == CAPACITY_FITS)
-			descend(s, depth, i);
+			search_with(s, depth, i);
 	}
 }
 
-/* The whole search for one size, for sums less than `below`. */
+/* Search all combinations of f->size for the least sum below `below`. */
 static void search_below(struct fit_space *s, uint64_t below)
 {
 	struct fit_scratch *f = s->scratch;
@@ -394,11 +399,11 @@ static void search_below(struct fit_space *s, uint64_t below)
 		level->linear[x] = s->distances->pair[(size_t)f->position[x] * (s->n_nodes + 1)];
 	for (size_t q = 0; q < f->n_needs; q++)
 		f->chosen[q] = 0;
-	search(s, 0, 0);
+	search_candidates(s, 0, 0);
 }
 
-/* All candidates together: the one combination of that size. */
-static void take_all(struct fit_space *s, uint64_t candidates)
+/* Select all candidates, the only combination of that size. */
+static void select_all_candidates(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
 	uint64_t sum =
@@ -431,7 +436,7 @@ struct fit fit_of(const struct fit_space *s, uint64_t nodes, uint64_t sum)
 	return fit;
 }
 
-static struct fit found(const struct fit_space *s)
+static struct fit make_fit(const struct fit_space *s)
 {
 	const struct fit_scratch *f = s->scratch;
 	uint64_t nodes = 0;
@@ -441,7 +446,7 @@ static struct fit found(const struct fit_space *s)
 	return fit_of(s, nodes, f->best_sum);
 }
 
-/* Each need alone could be met by some combination of this size. */
+/* Whether each need alone can be met by some combination of this size. */
 static bool size_may_fit(const struct fit_scratch *f, unsigned size)
 {
 	for (size_t q = 0; q < f->n_needs; q++)
@@ -450,7 +455,7 @@ static bool size_may_fit(const struct fit_scratch *f, unsigned size)
 	return true;
 }
 
-static bool holds(const struct fit_space *s, unsigned position)
+static bool satisfies(const struct fit_space *s, unsigned position)
 {
 	const struct fit_scratch *f = s->scratch;
 
@@ -460,7 +465,10 @@ static bool holds(const struct fit_space *s, unsigned position)
 	return true;
 }
 
-/* The nearest of the candidates that hold the request alone, the first of those; a combination of one. */
+/*
+ * The combination of one candidate that satisfies the request: the one with the least own distance, then
+ * the first; 0 = none.
+ */
 static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint64_t *ret_sum)
 {
 	const struct fit_scratch *f = s->scratch;
@@ -474,7 +482,7 @@ static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint
 		unsigned position = (unsigned)__builtin_ctzll(candidates);
 		uint64_t own = s->distances->pair[(size_t)position * (s->n_nodes + 1)];
 
-		if (own < *ret_sum && holds(s, position)) {
+		if (own < *ret_sum && satisfies(s, position)) {
 			best = UINT64_C(1) << position;
 			*ret_sum = own;
 		}
@@ -482,8 +490,8 @@ static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint
 	return best;
 }
 
-/* Combinations of two and more candidates. */
-static struct fit find_several(struct fit_space *s, uint64_t candidates)
+/* The best combination of two or more candidates. */
+static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
 	bool have_tables = false;
@@ -501,7 +509,7 @@ static struct fit find_several(struct fit_space *s, uint64_t candidates)
 		f->enough = s->distances->low[size];
 		f->best_set = 0;
 		if (size == f->n_candidates) {
-			take_all(s, candidates);
+			select_all_candidates(s, candidates);
 		} else {
 			if (!have_tables)
 				fill_search_tables(s);
@@ -513,7 +521,7 @@ static struct fit find_several(struct fit_space *s, uint64_t candidates)
 		if (f->work > f->work_limit)
 			return (struct fit){.verdict = FIT_UNKNOWN};
 		if (f->best_set)
-			return found(s);
+			return make_fit(s);
 	}
 	return (struct fit){.verdict = FIT_NONE};
 }
@@ -526,5 +534,5 @@ struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct re
 		return fit_of(s, single, sum);
 	if (!(candidates & (candidates - 1)))
 		return (struct fit){.verdict = FIT_NONE};
-	return find_several(s, candidates);
+	return find_combination(s, candidates);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/fit_hints.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,26 +11,28 @@
 #define MAX_NODES COMBINATION_MAX_NODES
 
 /*
- * A row of amounts in one word: of the first resources 7 bits each, rounded down, below a bit that is clear. Where a
- * row covers another its sketch does, and that is one subtraction.
+ * A sketch is a row of amounts in one word: 7 bits for each of the first resources, rounded down, below a
+ * bit that is clear. If a row covers another row, its sketch covers the other sketch, which one subtraction
+ * checks.
  */
 #define SKETCHED     8u
 #define SKETCH_BITS  8u
 #define SKETCH_GUARD UINT64_C(0x8080808080808080)
 
-/* A combination waiting for its turn: by its sum, and among equals as it was collected, in lexicographic order. */
+/* A collected combination. */
 struct candidate {
-	uint64_t set, turn; /* the sum above ORDER_BITS bits of its number */
+	uint64_t set,
+		order; /* sorts by the sum, then as collected (lexicographic): sum << ORDER_BITS | number */
 };
 
 #define ORDER_BITS 20u
 
-struct making {
+struct frontier_builder {
 	const struct fit_space *space;
 	const struct frontier_limits *limits;
 	struct frontier *frontier;
-	uint64_t betters[MAX_NODES]; /* per position: earlier ones that can always replace it */
-	unsigned shift[SKETCHED];    /* per resource: what brings its largest amount into a sketch */
+	uint64_t betters[MAX_NODES]; /* per position: earlier positions that can always replace it */
+	unsigned shift[SKETCHED];    /* per resource: the shift that fits its largest amount into a sketch */
 	uint64_t *sketches;          /* of the entries */
 	size_t sketches_size;
 	struct candidate *candidates;
@@ -39,11 +40,11 @@ struct making {
 	size_t candidates_size;
 	unsigned size; /* of the combinations being collected */
 	uint64_t work;
-	int error; /* 0; -E2BIG when a limit is met */
+	bool limit_reached;
 };
 
-/* Position i can be replaced by j in any combination without losing an amount. */
-static bool stands_in(const struct fit_space *s, unsigned j, unsigned i)
+/* Whether position j can replace i in any combination without lowering an amount. */
+static bool can_replace(const struct fit_space *s, unsigned j, unsigned i)
 {
 	for (size_t r = 0; r < s->n_resources; r++) {
 		if (!(s->present[r] & UINT64_C(1) << i))
@@ -55,11 +56,11 @@ static bool stands_in(const struct fit_space *s, unsigned j, unsigned i)
 }
 
 /*
- * Replacing i by an earlier j that has the same distances gives a combination of the same size and sum that
- * precedes, and that covers the first when j replaces i. Combinations that have i without j are
- * therefore covered by one that has j, and need not be looked at.
+ * Find the positions that an earlier position can always replace. Replacing i by an earlier j with the same
+ * distances gives an earlier combination of the same size and sum; it covers the first combination if j can
+ * replace i. So a combination that has i without j is always covered and need not be visited.
  */
-static void fill_betters(struct making *m)
+static void fill_betters(struct frontier_builder *m)
 {
 	const struct fit_space *s = m->space;
 
@@ -69,24 +70,24 @@ static void fill_betters(struct making *m)
 		for (uint64_t twins = s->distances->twins[i]; twins; twins &= twins - 1) {
 			unsigned j = (unsigned)__builtin_ctzll(twins);
 
-			if (stands_in(s, j, i))
+			if (can_replace(s, j, i))
 				m->betters[i] |= UINT64_C(1) << j;
 		}
 	}
 }
 
-static void spend(struct making *m)
+static void count_step(struct frontier_builder *m)
 {
 	if (++m->work > m->limits->work)
-		m->error = -E2BIG;
+		m->limit_reached = true;
 }
 
-static void add_candidate(struct making *m, uint64_t set, uint64_t sum)
+static void add_candidate(struct frontier_builder *m, uint64_t set, uint64_t sum)
 {
 	if (sum >= (uint64_t)DISTANCE_LIMIT * m->size * m->size)
 		return;
 	if (m->n_candidates == FRONTIER_MAX_COMBINATIONS) {
-		m->error = -E2BIG;
+		m->limit_reached = true;
 		return;
 	}
 	vec_grow(&m->candidates, &m->candidates_size, m->n_candidates + 1, sizeof(*m->candidates));
@@ -94,25 +95,29 @@ static void add_candidate(struct making *m, uint64_t set, uint64_t sum)
 	m->n_candidates++;
 }
 
-/* In lexicographic order, every combination of the size that begins with `chosen` and goes on at position `from`. */
-static void collect(struct making *m, uint64_t chosen, unsigned n_chosen, uint64_t sum, unsigned from)
+/*
+ * Collect, in lexicographic order, every combination of the size that begins with `chosen` and continues at
+ * position `from`.
+ */
+static void collect_candidates(
+	struct frontier_builder *m, uint64_t chosen, unsigned n_chosen, uint64_t sum, unsigned from)
 {
 	const struct fit_space *s = m->space;
 	unsigned rest = m->size - n_chosen;
 
-	for (unsigned i = from; i + rest <= s->n_nodes && m->error == 0; i++) {
+	for (unsigned i = from; i + rest <= s->n_nodes && !m->limit_reached; i++) {
 		const uint64_t *pair = s->distances->pair + (size_t)i * s->n_nodes;
 		uint64_t next = sum + pair[i];
 
 		if (m->betters[i] & ~chosen)
 			continue;
-		spend(m);
+		count_step(m);
 		for (uint64_t others = chosen; others; others &= others - 1)
 			next += pair[__builtin_ctzll(others)];
 		if (rest == 1)
 			add_candidate(m, chosen | UINT64_C(1) << i, next);
 		else
-			collect(m, chosen | UINT64_C(1) << i, n_chosen + 1, next, i + 1);
+			collect_candidates(m, chosen | UINT64_C(1) << i, n_chosen + 1, next, i + 1);
 	}
 }
 
@@ -120,7 +125,7 @@ static int compare_candidates(const void *va, const void *vb)
 {
 	const struct candidate *a = va, *b = vb;
 
-	return (a->turn > b->turn) - (a->turn < b->turn);
+	return (a->order > b->order) - (a->order < b->order);
 }
 
 static void fill_amounts(const struct fit_space *s, uint64_t set, qty_t *row)
@@ -135,7 +140,7 @@ static void fill_amounts(const struct fit_space *s, uint64_t set, qty_t *row)
 	}
 }
 
-static bool covers(const qty_t *row, const qty_t *other, size_t n)
+static bool covers_row(const qty_t *row, const qty_t *other, size_t n)
 {
 	for (size_t r = 0; r < n; r++)
 		if (row[r] < other[r])
@@ -143,24 +148,24 @@ static bool covers(const qty_t *row, const qty_t *other, size_t n)
 	return true;
 }
 
-/* An amount of all nodes together is below 2^7 - 1 after its shift. */
-static void fill_shifts(struct making *m)
+/* Choose the shifts: the sum of all nodes' amounts, shifted, must be below 2^7 - 1. */
+static void fill_shifts(struct frontier_builder *m)
 {
 	const struct fit_space *s = m->space;
 
 	for (size_t r = 0; r < s->n_resources && r < SKETCHED; r++) {
-		qty_t most = 0;
+		qty_t total = 0;
 
 		for (unsigned i = 0; i < s->n_nodes; i++)
 			if (*fit_available(s, r, i) > 0)
-				most += *fit_available(s, r, i);
+				total += *fit_available(s, r, i);
 		m->shift[r] = 0;
-		while (most >> m->shift[r] > 126)
+		while (total >> m->shift[r] > 126)
 			m->shift[r]++;
 	}
 }
 
-static uint64_t sketch_of(const struct making *m, const qty_t *row)
+static uint64_t sketch_of(const struct frontier_builder *m, const qty_t *row)
 {
 	uint64_t sketch = 0;
 
@@ -170,8 +175,11 @@ static uint64_t sketch_of(const struct making *m, const qty_t *row)
 	return sketch;
 }
 
-/* Does an entry cover the row? The latest entries are the likeliest to. Also stops at the work limit. */
-static bool is_covered(struct making *m, const qty_t *row, uint64_t sketch)
+/*
+ * Whether an entry covers the row, tried from the latest entry, the most likely one. Stops at the work
+ * limit.
+ */
+static bool is_covered(struct frontier_builder *m, const qty_t *row, uint64_t sketch)
 {
 	const struct frontier *f = m->frontier;
 	size_t n = m->space->n_resources, last = 0;
@@ -182,16 +190,16 @@ static bool is_covered(struct making *m, const qty_t *row, uint64_t sketch)
 	for (size_t i = f->n_entries; i-- > last;) {
 		m->work++;
 		if ((((m->sketches[i] | SKETCH_GUARD) - sketch) & SKETCH_GUARD) == SKETCH_GUARD &&
-			covers(f->amounts + i * n, row, n))
+			covers_row(f->amounts + i * n, row, n))
 			return true;
 	}
 	if (last > 0)
-		m->error = -E2BIG;
+		m->limit_reached = true;
 	return false;
 }
 
 /* Append the candidate unless an earlier entry covers it. */
-static void offer(struct making *m, const struct candidate *c)
+static void append_unless_covered(struct frontier_builder *m, const struct candidate *c)
 {
 	struct frontier *f = m->frontier;
 	size_t n = m->space->n_resources, n_entries = f->n_entries;
@@ -204,47 +212,43 @@ static void offer(struct making *m, const struct candidate *c)
 	row = f->amounts + n_entries * n;
 	fill_amounts(m->space, c->set, row);
 	sketch = sketch_of(m, row);
-	if (is_covered(m, row, sketch) || m->error < 0)
+	if (is_covered(m, row, sketch) || m->limit_reached)
 		return;
 	if (n_entries == m->limits->entries) {
-		m->error = -E2BIG;
+		m->limit_reached = true;
 		return;
 	}
 	m->sketches[n_entries] = sketch;
-	f->entries[n_entries] = fit_of(m->space, c->set, c->turn >> ORDER_BITS);
+	f->entries[n_entries] = fit_of(m->space, c->set, c->order >> ORDER_BITS);
 	f->n_entries++;
 }
 
-static int make(struct making *m)
+static void build_frontier(struct frontier_builder *m)
 {
 	fill_betters(m);
 	fill_shifts(m);
-	for (m->size = 1; m->size <= m->space->n_nodes && m->error == 0; m->size++) {
+	for (m->size = 1; m->size <= m->space->n_nodes && !m->limit_reached; m->size++) {
 		m->n_candidates = 0;
-		collect(m, 0, 0, 0, 0);
-		if (m->error < 0)
+		collect_candidates(m, 0, 0, 0, 0);
+		if (m->limit_reached)
 			break;
 		if (m->n_candidates > 1)
 			qsort(m->candidates, m->n_candidates, sizeof(*m->candidates), compare_candidates);
-		for (size_t i = 0; i < m->n_candidates && m->error == 0; i++)
-			offer(m, &m->candidates[i]);
+		for (size_t i = 0; i < m->n_candidates && !m->limit_reached; i++)
+			append_unless_covered(m, &m->candidates[i]);
 	}
-	return m->error;
 }
 
 void frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits)
 {
-	CLEANUP(frontier_release) struct frontier f = {.inventory = s->inventory};
-	struct making m = {.space = s, .limits = limits, .frontier = &f};
-	int r;
+	struct frontier_builder m = {.space = s, .limits = limits, .frontier = ret};
 
-	f.wanted = xcalloc(s->n_resources + 1, sizeof(*f.wanted));
-	r = make(&m);
+	*ret = (struct frontier){
+		.inventory = s->inventory, .wanted = xcalloc(s->n_resources + 1, sizeof(*ret->wanted))};
+	build_frontier(&m);
 	free(m.candidates);
 	free(m.sketches);
-	f.truncated = r < 0;
-	*ret = f;
-	f = (struct frontier){0};
+	ret->truncated = m.limit_reached;
 }
 
 void frontier_release(struct frontier *f)
@@ -255,7 +259,10 @@ void frontier_release(struct frontier *f)
 	*f = (struct frontier){0};
 }
 
-/* The request as a vector; false when it names what the inventory does not have. */
+/*
+ * Fill f->wanted with the request's vector; false when the request names a resource that the inventory does
+ * not have.
+ */
 static bool read_request(struct frontier *f, enum qos_class qos, const struct resource_list *request)
 {
 	for (size_t r = 0; r < f->inventory->n_resources; r++)
@@ -278,7 +285,7 @@ struct fit frontier_find(struct frontier *f, enum qos_class qos, const struct re
 	if (!read_request(f, qos, request))
 		return (struct fit){.verdict = FIT_NONE};
 	for (size_t i = 0; i < f->n_entries; i++)
-		if (covers(f->amounts + i * n, f->wanted, n))
+		if (covers_row(f->amounts + i * n, f->wanted, n))
 			return f->entries[i];
 	return (struct fit){.verdict = f->truncated ? FIT_UNKNOWN : FIT_NONE};
 }
@@ -297,7 +304,7 @@ static void score_shape(struct fit_space *s, const struct request_shape *shape, 
 			     : strategy_score(s, &plan, topology, strategy, NULL);
 }
 
-static void fill(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
+static void fill_hints(struct fit_hints *h, const struct fit_hints_input *input, struct fit_space *s)
 {
 	frontier_init(&h->frontier, s, &input->limits);
 	h->has_exclusive = input->kubelet;
@@ -321,12 +328,12 @@ int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 
 	h.shapes = xcalloc(input->n_shapes + 1, sizeof(*h.shapes));
 	r = distances_keep(kept, input->inventory->costs, input->inventory->n_nodes, &distances);
-	if (r == 0)
-		r = fit_space_init(&space, input->inventory, distances);
-	if (r == 0)
-		fill(&h, input, &space);
 	if (r < 0)
 		return r;
+	r = fit_space_init(&space, input->inventory, distances);
+	if (r < 0)
+		return r;
+	fill_hints(&h, input, &space);
 	*ret = h;
 	h = (struct fit_hints){0};
 	return 0;

@@ -13,9 +13,9 @@
 /* ---- names and values in a NodeResourceTopology object */
 
 #define ZONE_PREFIX   "node-"
-#define MAX_NODES_CAP 50u /* scheduler-plugins gives no distance bonus when the value passes 50 */
+#define MAX_NODES_CAP 50u /* scheduler-plugins gives no distance bonus when the value exceeds 50 */
 
-/* Go's strconv.Atoi: optional sign, then digits only, within int64 (its least value apart). */
+/* Go's strconv.Atoi: optional sign, then digits only, within int64 (except its minimum). */
 static bool parse_go_int(const char *text, int64_t *ret)
 {
 	const char *p = text + (*text == '-' || *text == '+');
@@ -84,7 +84,7 @@ void nrt_apply_attributes(
 			if (index > 0)
 				config->policy = (enum topology_manager_policy)index;
 		} else if (!strcmp(name, "topologyManagerMaxNUMANodes")) {
-			/* The plugin refuses 1, although its comment calls 1 the least value. */
+			/* The plugin rejects 1, although its comment calls 1 the minimum. */
 			if (parse_go_int(value, &max) && max > 1)
 				config->max_numa_nodes = max < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
 								 ? (unsigned)max
@@ -118,7 +118,7 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
 
 /* ---- Filter */
 
-/* The node has the resource at all, in the scheduler's accounts. */
+/* Whether the node has the resource in the scheduler's accounts. */
 static bool node_has(const struct resource_list *node, const char *name)
 {
 	if (!node || !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "pods") ||
@@ -127,8 +127,8 @@ static bool node_has(const struct resource_list *node, const char *name)
 	return resource_name_is_scalar(name) && resource_list_find(node, name);
 }
 
-/* Positions as bits of the first position with the same NUMA node id. */
-static uint64_t ids_of(const struct fit_space *s, uint64_t positions)
+/* Replace each position by the first position with the same NUMA node id. */
+static uint64_t first_positions(const struct fit_space *s, uint64_t positions)
 {
 	uint64_t ids = 0;
 
@@ -137,8 +137,8 @@ static uint64_t ids_of(const struct fit_space *s, uint64_t positions)
 	return ids;
 }
 
-/* One position suits one resource of the request. */
-static bool position_suits(const struct fit_space *s, enum qos_class qos,
+/* Whether the position has enough of one resource of the request. */
+static bool is_sufficient(const struct fit_space *s, enum qos_class qos,
 	const struct resource_quantity *wanted, int resource, unsigned position)
 {
 	if (resource < 0 || !(s->present[resource] & UINT64_C(1) << position))
@@ -147,9 +147,12 @@ static bool position_suits(const struct fit_space *s, enum qos_class qos,
 	       *fit_available(s, (size_t)resource, position) >= wanted->quantity.nano;
 }
 
-/* The NUMA nodes that suit one resource of the request; false when it does not depend on NUMA nodes. */
-static bool suitable(const struct fit_space *s, enum qos_class qos, const struct resource_quantity *wanted,
-	const struct resource_list *node, uint64_t *ret_ids)
+/*
+ * The NUMA nodes that have enough of one resource of the request; false when the resource does not depend
+ * on NUMA nodes.
+ */
+static bool find_sufficient(const struct fit_space *s, enum qos_class qos,
+	const struct resource_quantity *wanted, const struct resource_list *node, uint64_t *ret_ids)
 {
 	int r = inventory_resource(s->inventory, wanted->name);
 	uint64_t set = 0;
@@ -160,32 +163,32 @@ static bool suitable(const struct fit_space *s, enum qos_class qos, const struct
 		if ((r < 0 || !s->present[r]) && resource_name_is_host_level(wanted->name))
 			return false;
 		for (unsigned position = 0; position < s->n_nodes; position++)
-			if (position_suits(s, qos, wanted, r, position))
+			if (is_sufficient(s, qos, wanted, r, position))
 				set |= UINT64_C(1) << position;
 	}
-	*ret_ids = ids_of(s, set);
+	*ret_ids = first_positions(s, set);
 	return true;
 }
 
 /*
- * The NUMA node the kubelet would choose: the lowest id that suits every resource, false when there is none.
- * A request that depends on no NUMA node fits even where the inventory has none; *ret_id is 0 then.
+ * The NUMA node that the kubelet would choose: the lowest id with enough of every resource; false = none. A
+ * request that does not depend on NUMA nodes fits even if the inventory has none; *ret_id is 0 then.
  */
-static bool find_node(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
-	const struct resource_list *node, unsigned *ret_id)
+static bool find_single_node(const struct fit_space *s, enum qos_class qos,
+	const struct resource_list *request, const struct resource_list *node, unsigned *ret_id)
 {
-	uint64_t ids = UINT64_MAX, suits;
-	bool bound = false;
+	uint64_t ids = UINT64_MAX, sufficient;
+	bool depends_on_nodes = false;
 	unsigned at = 0;
 
 	for (size_t i = 0; i < request->n_items; i++) {
-		if (!suitable(s, qos, &request->items[i], node, &suits))
+		if (!find_sufficient(s, qos, &request->items[i], node, &sufficient))
 			continue;
-		ids &= suits;
-		bound = true;
+		ids &= sufficient;
+		depends_on_nodes = true;
 	}
 	*ret_id = 0;
-	if (!bound)
+	if (!depends_on_nodes)
 		return true;
 	while (at < s->n_nodes && !(ids & UINT64_C(1) << s->by_id[at]))
 		at++;
@@ -194,7 +197,7 @@ static bool find_node(const struct fit_space *s, enum qos_class qos, const struc
 	return at < s->n_nodes;
 }
 
-/* An amount that is left, in the form people write that resource in. */
+/* Print an amount in the usual format of its resource. */
 static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
 {
 	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
@@ -204,9 +207,12 @@ static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT
 		text);
 }
 
-/* "; node 3 has cpu 2" or "; node 3 has no cpu": the first resource for which the position does not suit. */
-static void append_obstacle(const struct fit_space *s, enum qos_class qos,
-	const struct resource_list *request, unsigned position, char text[FILTER_DETAIL_MAX])
+/*
+ * Append "; node 3 has cpu 2" or "; node 3 has no cpu": the first resource of which the position has too
+ * little.
+ */
+static void explain_node(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
+	unsigned position, char text[FILTER_DETAIL_MAX])
 {
 	unsigned id = s->inventory->nodes[position].id;
 
@@ -216,7 +222,7 @@ static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 		bool somewhere = r >= 0 && s->present[r];
 		char amount[QUANTITY_TEXT_MAX];
 
-		if (wanted->quantity.nano == 0 || position_suits(s, qos, wanted, r, position))
+		if (wanted->quantity.nano == 0 || is_sufficient(s, qos, wanted, r, position))
 			continue;
 		if (!somewhere && resource_name_is_host_level(wanted->name))
 			continue;
@@ -230,8 +236,11 @@ static void append_obstacle(const struct fit_space *s, enum qos_class qos,
 	}
 }
 
-/* The rest of the sentence for a person: what is wanted, and for each NUMA node what excludes it. */
-static void explain(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
+/*
+ * Append the rest of the sentence for a person: what the request needs, and for each NUMA node why it is
+ * excluded.
+ */
+static void explain_filter(const struct fit_space *s, enum qos_class qos, const struct resource_list *request,
 	const struct resource_list *node, char text[FILTER_DETAIL_MAX])
 {
 	bool absent = false;
@@ -252,7 +261,7 @@ static void explain(const struct fit_space *s, enum qos_class qos, const struct 
 		absent = true;
 	}
 	for (unsigned at = 0; at < s->n_nodes && !absent; at++)
-		append_obstacle(s, qos, request, s->by_id[at], text);
+		explain_node(s, qos, request, s->by_id[at], text);
 }
 
 bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resource_list *request,
@@ -293,7 +302,7 @@ static struct filter_result reject(enum filter_verdict verdict, const char *reas
 	return result;
 }
 
-/* Containers one after the other; init containers and sidecars leave nothing subtracted. */
+/* Filter the containers one after the other; init containers and sidecars are not subtracted. */
 static struct filter_result filter_containers(
 	struct fit_space *s, const struct request_plan *plan, const struct resource_list *node)
 {
@@ -306,10 +315,10 @@ static struct filter_result filter_containers(
 		struct filter_result result;
 		unsigned id;
 
-		if (!find_node(s, plan->qos, &c->requests, node, &id)) {
+		if (!find_single_node(s, plan->qos, &c->requests, node, &id)) {
 			result = reject(FILTER_UNSCHEDULABLE, reasons[c->kind]);
 			text_addf(result.detail, FILTER_DETAIL_MAX, "container '%.60s'", c->name);
-			explain(s, plan->qos, &c->requests, node, result.detail);
+			explain_filter(s, plan->qos, &c->requests, node, result.detail);
 			return result;
 		}
 		if (c->kind != CONTAINER_APP || filter_subtract(s, plan->qos, &c->requests, id, inner))
@@ -335,11 +344,11 @@ struct filter_result filter_pod(struct fit_space *s, const struct request_plan *
 		return result;
 	if (topology->scope != TOPOLOGY_SCOPE_POD)
 		return filter_containers(s, plan, node);
-	if (find_node(s, plan->qos, &plan->effective, node, &id))
+	if (find_single_node(s, plan->qos, &plan->effective, node, &id))
 		return result;
 	result = reject(FILTER_UNSCHEDULABLE, "cannot align pod");
 	text_addf(result.detail, FILTER_DETAIL_MAX, "the pod");
-	explain(s, plan->qos, &plan->effective, node, result.detail);
+	explain_filter(s, plan->qos, &plan->effective, node, result.detail);
 	return result;
 }
 
@@ -369,17 +378,16 @@ static int64_t weight_of(const struct resource_weights *weights, const char *nam
 	return 1;
 }
 
-/* A node's amount of a resource in whole units, 0 where it has none. */
+/* A NUMA node's amount of a resource in whole units, 0 if it has none. */
 static int64_t value_at(const struct fit_space *s, const char *name, unsigned position)
 {
 	int r = inventory_resource(s->inventory, name);
-
 	const struct inventory_amount *a = r < 0 ? NULL : inventory_amount(s->inventory, position, (size_t)r);
 
 	return a && a->present ? qty_value(a->available) : 0;
 }
 
-/* The weighted mean of each resource's share, a resource that does not fit counting 0. */
+/* The weighted mean of the resources' shares; a resource that does not fit counts 0. */
 static int allocated_score(const struct fit_space *s, const struct resource_list *request,
 	const struct resource_weights *weights, bool most, unsigned position)
 {
@@ -400,15 +408,15 @@ static int allocated_score(const struct fit_space *s, const struct resource_list
 	return weight_sum == 0 ? SCORE_UNKNOWN : (int)(sum / weight_sum);
 }
 
-/* Whole, within 0..100: a share of a negative amount has any variance. */
+/* Truncate to 0..100: the share of a negative amount can have any variance. */
 static int clamp(double score)
 {
 	return score > 0 ? (int)(score < SCORE_MAX ? score : SCORE_MAX) : 0;
 }
 
 /*
- * 100 less the sample variance of the shares, in the plugin's floating point: gonum's stat.Variance, a
- * corrected two-pass algorithm. The plugin's order of summation is random; here it is that of the names.
+ * 100 * (1 - sample variance of the shares), in the plugin's floating point: gonum's stat.Variance, a
+ * corrected two-pass algorithm. The plugin sums in random order; this function sums in the order of names.
  */
 static int balanced_score(const struct fit_space *s, const struct resource_list *request, unsigned position)
 {
@@ -436,7 +444,7 @@ static int balanced_score(const struct fit_space *s, const struct resource_list 
 	return clamp((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
 }
 
-/* The least score above 0 over the inventory's nodes, 0 when there is none. */
+/* The least score above 0 of the inventory's NUMA nodes, 0 if there is none. */
 static int nodes_score(const struct fit_space *s, const struct resource_list *request, enum strategy strategy,
 	const struct resource_weights *weights)
 {
@@ -486,7 +494,7 @@ int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_no
 	return score < 0 ? 0 : score > SCORE_MAX ? SCORE_MAX : (int)score;
 }
 
-/* Take one request into account; false when it settles the pod's fit. */
+/* Add one request to the pod's fit; false when no further request can change it. */
 static bool add_request(struct fit_space *s, const struct resource_list *request, struct pod_fit *pod)
 {
 	struct fit fit;
@@ -498,7 +506,10 @@ static bool add_request(struct fit_space *s, const struct resource_list *request
 	if (fit.verdict != FIT_FOUND)
 		return false;
 	pod->n_nodes = fit.n_nodes > pod->n_nodes ? fit.n_nodes : pod->n_nodes;
-	/* One request known to be off the least distance settles it, whatever is unknown of the others. */
+	/*
+	 * One request that is known not to be at the minimum distance decides, whatever is unknown about
+	 * the others.
+	 */
 	if (fit.min_distance == FIT_MIN_DISTANCE_NO || pod->min_distance == FIT_MIN_DISTANCE_YES)
 		pod->min_distance = fit.min_distance;
 	fit_subtract(s, request, fit.nodes);
@@ -509,15 +520,15 @@ struct pod_fit strategy_pod_fit(
 	struct fit_space *s, const struct request_plan *plan, enum topology_manager_scope scope)
 {
 	struct pod_fit pod = {.verdict = FIT_FOUND, .min_distance = FIT_MIN_DISTANCE_YES};
-	bool more = plan->qos == QOS_GUARANTEED;
+	bool undecided = plan->qos == QOS_GUARANTEED;
 
 	fit_space_reset(s);
-	if (more && scope == TOPOLOGY_SCOPE_POD) {
+	if (undecided && scope == TOPOLOGY_SCOPE_POD) {
 		add_request(s, &plan->effective, &pod);
 		return pod;
 	}
-	for (size_t i = 0; i < plan->pod->n_containers && more; i++)
-		more = add_request(s, &plan->pod->containers[i].requests, &pod);
+	for (size_t i = 0; i < plan->pod->n_containers && undecided; i++)
+		undecided = add_request(s, &plan->pod->containers[i].requests, &pod);
 	return pod;
 }
 
