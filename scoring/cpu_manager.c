@@ -323,12 +323,12 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 		}
 }
 
-struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
+struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
 {
 	struct node_counts counts;
 
 	count_nodes(cm, available, NULL, &counts);
-	return resource_fit_find(counts.all, n, count_mask, &counts);
+	return node_mask_find_fit(counts.all, n, count_mask, &counts);
 }
 
 enum cpu_smt_status cpu_manager_check_smt(

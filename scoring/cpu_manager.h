@@ -78,7 +78,7 @@ bool cpu_manager_has_preferred(
 	const struct cpu_manager *cm, const struct cpu_widths *widths, size_t n, unsigned *ret_nodes);
 
 /* How n CPUs fit the fewest NUMA nodes, for an explanation. Same limits as for the hints. */
-struct resource_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
+struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n);
 
 enum cpu_smt_status {
 	CPU_SMT_ALIGNED,

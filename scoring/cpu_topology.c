@@ -42,7 +42,7 @@ long cpu_element_find(const struct cpu_topology *t, enum cpu_level level, int id
 	return at ? at - e->ids : -1;
 }
 
-/* Find the elements: sort the ids, and look each CPU's up. */
+/* Find the elements: sort the ids, then look up each CPU's. */
 static void sort_elements(struct cpu_topology *t, enum cpu_level level, const int *ids)
 {
 	struct cpu_elements *e = &t->levels[level];
@@ -56,8 +56,10 @@ static void sort_elements(struct cpu_topology *t, enum cpu_level level, const in
 		e->of[i] = (uint32_t)cpu_element_find(t, level, ids[i]);
 }
 
-/* The same where the ids are close together, as they mostly are: sort them by a table of all ids. e->first, which is
- * all 0, is it meanwhile. False: they are not. */
+/*
+ * Find the elements when the ids are close together, as in most machines: sort them with a table of all
+ * ids, for which e->first (all 0) serves. False: the ids are not close together.
+ */
 static bool count_elements(struct cpu_topology *t, enum cpu_level level, const int *ids)
 {
 	struct cpu_elements *e = &t->levels[level];
@@ -82,7 +84,7 @@ static bool count_elements(struct cpu_topology *t, enum cpu_level level, const i
 	return true;
 }
 
-/* Fill one level from the ids its CPUs have, ids[i] being CPU i's. */
+/* Fill one level; ids[i] is the id of CPU i. */
 static void init_level(struct cpu_topology *t, enum cpu_level level, const int *ids)
 {
 	struct cpu_elements *e = &t->levels[level];
@@ -96,7 +98,7 @@ static void init_level(struct cpu_topology *t, enum cpu_level level, const int *
 		sort_elements(t, level, ids);
 	for (size_t i = 0; i < n; i++)
 		e->first[e->of[i] + 2]++;
-	/* first[x + 1] is where the next CPU of element x goes; at the end that is where x + 1 begins. */
+	/* first[x + 1] is where the next CPU of element x goes; at the end, where element x + 1 begins. */
 	for (size_t x = 2; x < e->n + 2; x++)
 		e->first[x] += e->first[x - 1];
 	for (size_t i = 0; i < n; i++)

@@ -270,12 +270,12 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 		}
 }
 
-struct resource_fit device_manager_fit(
+struct node_mask_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n)
 {
 	struct grouping g = group_devices(dm, books, r);
 
-	return resource_fit_find(g.nodes & dm->nodes, n, count_mask, &g);
+	return node_mask_find_fit(g.nodes & dm->nodes, n, count_mask, &g);
 }
 
 /* In which turn a device is taken; the last turn is for those not to be taken at all. */

@@ -88,7 +88,7 @@ void device_books_begin_pod(struct device_books *books, const struct device_mana
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
 	struct topology_hints *ret_hints);
 
-struct resource_fit device_manager_fit(
+struct node_mask_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
 
 enum device_take_status { DEVICE_TAKE_OK, DEVICE_TAKE_NOT_ENOUGH, DEVICE_TAKE_NONE_HEALTHY };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * fit: the NUMA nodes that a request needs on an inventory, as the scheduler plugin's LeastNUMANodes
- * strategy finds them: the fewest nodes whose amounts together cover the request, at the least average
- * distance. Depends on common/ and scoring/combinations.h.
+ * fit: the NUMA nodes that a request needs, as the plugin's LeastNUMANodes strategy finds them: the fewest
+ * nodes of an inventory whose amounts together cover the request, at the least average distance. Depends on
+ * common/ and scoring/combinations.h.
  */
 #include "common/inventory.h"
 #include "common/request.h"

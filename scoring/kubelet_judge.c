@@ -406,7 +406,7 @@ static bool find_preferred(const struct explanation *e, uint64_t *ret_nodes)
 }
 
 /* The reason when no hint of this resource is admitted even alone. */
-static void explain_no_hint(const struct explanation *e, struct amount a, struct resource_fit fit)
+static void explain_no_hint(const struct explanation *e, struct amount a, struct node_mask_fit fit)
 {
 	struct err *reason = &e->j->verdict->reason;
 	bool single = e->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
@@ -446,7 +446,7 @@ static bool spend_for_reason(struct explanation *e, uint64_t steps)
 }
 
 /* Merge the resource whose hints are in the workspace, and write the reason if nothing is admitted any more. */
-static void explain_resource(struct explanation *e, struct amount wanted, struct resource_fit fit)
+static void explain_resource(struct explanation *e, struct amount wanted, struct node_mask_fit fit)
 {
 	char text[AMOUNT_TEXT_MAX], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
 	struct kubelet_workspace *ws = e->j->ws;
@@ -488,7 +488,7 @@ static void explain_memory(struct explanation *e)
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < ws->needs.n_items && !e->done; i++) {
 			const struct memory_need *need = &ws->needs.items[i];
-			struct resource_fit fit;
+			struct node_mask_fit fit;
 
 			if (!spend_for_reason(e, fit_steps(k->memory.nodes)))
 				return;
@@ -504,7 +504,7 @@ static void explain_cpus(struct explanation *e, size_t n)
 	const struct kubelet *k = e->j->k;
 	struct kubelet_workspace *ws = e->j->ws;
 	const struct amount wanted = {n, false, n == 1 ? "CPU" : "CPUs"};
-	struct resource_fit fit;
+	struct node_mask_fit fit;
 	int has_preferred;
 
 	if (!spend_for_reason(e, cpu_hint_steps(e->j) + fit_steps(k->reach)))

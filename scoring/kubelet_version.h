@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Where kubelet releases decide differently. Pinned by comparing the sources of 1.33.5, 1.34.4, 1.35.4, 1.36.3, 1.37.2
- * and 1.38.0-alpha.0 (whose managers are those of 1.37.2), and by their decisions in random sequences
- * (tests/upstream/kubelets).
+ * Where kubelet releases decide differently. Found by comparing the sources of 1.33.5, 1.34.4, 1.35.4,
+ * 1.36.3, 1.37.2 and 1.38.0-alpha.0 (whose managers are those of 1.37.2), and their decisions in random
+ * sequences (tests/upstream/kubelets).
  */
 #include <stdbool.h>
 
 struct kubelet_version {
-	/* Up to 1.33: prefer-align-cpus-by-uncorecache counts whole cores only (floor), so an odd request on
-	 * SMT is not aligned. */
-	bool uncore_rounds_down;
-	/* Up to 1.35: device hints range over every NUMA node of the machine, not only those with a device.
+	/*
+	 * Up to 1.33: prefer-align-cpus-by-uncorecache counts whole cores only (rounds down), so an odd
+	 * request on SMT is not aligned.
 	 */
+	bool uncore_rounds_down;
+	/* Up to 1.35: device hints cover every NUMA node of the machine, not only those with a device. */
 	bool device_hints_on_every_node;
-	/* From 1.37: distribute-cpus-across-numa with align-by-socket prefers NUMA nodes of one socket, and asks
-	 * none for more CPUs than it has (cpu_assignment.go, takeByTopologyNUMADistributed). */
+	/*
+	 * From 1.37: distribute-cpus-across-numa with align-by-socket prefers NUMA nodes of one socket, and
+	 * takes from no NUMA node more CPUs than it has (cpu_assignment.go, takeByTopologyNUMADistributed).
+	 */
 	bool distribution_heeds_sockets;
 };
 
-#define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() takes a release that is not known for this one */
-#define KUBELET_MINOR_COMPARED 38u /* the newest whose decisions were compared */
+#define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() assumes this release when it is unknown */
+#define KUBELET_MINOR_COMPARED 38u /* the newest release whose decisions were compared */
 
-/* How the kubelet of release 1.`minor` decides; 0 = not known, as the newest that was recorded. */
+/* The rules of kubelet 1.`minor`; 0 = unknown, the rules of KUBELET_MINOR_RECORDED. */
 static inline struct kubelet_version kubelet_version_of(unsigned minor)
 {
 	return (struct kubelet_version){

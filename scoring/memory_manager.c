@@ -386,12 +386,12 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 	*ret_free = sum.free;
 }
 
-struct resource_fit memory_manager_fit(
+struct node_mask_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
 {
 	const struct fit_of_need of = {mm, books, need->type};
 
-	return resource_fit_find(mm->nodes, need->bytes, count_mask, &of);
+	return node_mask_find_fit(mm->nodes, need->bytes, count_mask, &of);
 }
 
 /* findBestHint() among the hints that contain `within`: preferred first, then the narrowest. */

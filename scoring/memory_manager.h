@@ -107,7 +107,7 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 struct memory_amount memory_manager_sum(
 	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
 
-struct resource_fit memory_manager_fit(
+struct node_mask_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
 
 /* Whether the hint's nodes have enough free; else memory_manager_allocate() makes all hints to find others. */

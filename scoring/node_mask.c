@@ -21,8 +21,8 @@ bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask)
 	return true;
 }
 
-/* Append a number below 100. */
-static char *put_id(char *to, unsigned id)
+/* Append an id below 100 as decimal text. */
+static char *append_id(char *to, unsigned id)
 {
 	if (id >= 10)
 		*to++ = (char)('0' + id / 10);
@@ -43,10 +43,10 @@ void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX])
 			last++;
 		if (to > text)
 			*to++ = ',';
-		to = put_id(to, id);
+		to = append_id(to, id);
 		if (last > id) {
 			*to++ = '-';
-			to = put_id(to, last);
+			to = append_id(to, last);
 		}
 		id = last;
 	}
@@ -61,7 +61,7 @@ void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes)
 		walk->ids[walk->n++] = (unsigned char)__builtin_ctzll(nodes);
 }
 
-/* As behind the last of the smaller subsets. */
+/* Continue after the last of the smaller subsets. */
 void node_mask_walk_start_at(struct node_mask_walk *walk, uint64_t nodes, unsigned size)
 {
 	node_mask_walk_start(walk, nodes);
@@ -74,14 +74,14 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 {
 	unsigned i = walk->size;
 
-	/* Mostly the last position can move. */
+	/* In most steps the last position can move. */
 	if (i > 0 && walk->at[i - 1] + 1u < walk->n) {
 		walk->kept = i - 1;
 		walk->masks[i] = walk->masks[i - 1] | node_mask_of(walk->ids[++walk->at[i - 1]]);
 		*ret_mask = walk->masks[i];
 		return true;
 	}
-	/* The rightmost position that can still move to the right. */
+	/* Find the rightmost position that can still move right. */
 	while (i > 0 && walk->at[i - 1] == walk->n - (walk->size - (i - 1)))
 		i--;
 	if (i > 0) {
@@ -102,10 +102,10 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 	return true;
 }
 
-struct resource_fit resource_fit_find(
-	uint64_t nodes, uint64_t amount, resource_fit_count count, const void *ctx)
+struct node_mask_fit node_mask_find_fit(
+	uint64_t nodes, uint64_t amount, node_mask_count_fn count, const void *ctx)
 {
-	struct resource_fit fit = {0};
+	struct node_mask_fit fit = {0};
 	struct node_mask_walk walk;
 	uint64_t mask, capacity;
 	unsigned size = 0;

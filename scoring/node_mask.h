@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A set of NUMA nodes as the kubelet's Topology Manager keeps it: one 64-bit word, bit i = NUMA node id i.
- * Order and iteration as in k8s.io/kubernetes pkg/kubelet/cm/topologymanager/bitmask.
- * Depends on hwloc's bitmap and libc only.
+ * A set of NUMA nodes as the kubelet's Topology Manager stores it: one 64-bit word, bit i = NUMA node id i.
+ * Order and iteration as in k8s.io/kubernetes pkg/kubelet/cm/topologymanager/bitmask. Depends on hwloc's
+ * bitmap and libc only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,12 +11,12 @@
 
 #include <hwloc/bitmap.h>
 
-/* Ids above this do not fit the kubelet's masks. */
+/* Larger ids do not fit the kubelet's masks. */
 #define NODE_MASK_MAX_ID 63
 
 /*
- * Walking every subset of n nodes costs 2^n steps; the kubelet itself warns above 8 nodes. Beyond this many
- * nodes nothing is walked and the answer is "unknown".
+ * Walking every subset of n nodes takes 2^n steps; the kubelet warns above 8 nodes. With more nodes than
+ * this nrtd does not walk, and the answer is "unknown".
  */
 #define NODE_MASK_WALK_MAX 16
 
@@ -27,14 +27,14 @@ static inline uint64_t node_mask_of(unsigned id)
 
 static inline unsigned node_mask_count(uint64_t mask)
 {
-	/* Inline: without the processor's own instruction the compiler calls a function. */
+	/* Without the processor's popcount instruction the compiler would call a function. */
 	mask -= mask >> 1 & UINT64_C(0x5555555555555555);
 	mask = (mask & UINT64_C(0x3333333333333333)) + (mask >> 2 & UINT64_C(0x3333333333333333));
 	mask = (mask + (mask >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (unsigned)(mask * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* IsNarrowerThan(): fewer nodes, or as many and the smaller number. */
+/* IsNarrowerThan(): fewer nodes, or as many nodes and the smaller mask. */
 static inline bool node_mask_narrower(uint64_t a, uint64_t b)
 {
 	unsigned n_a = node_mask_count(a), n_b = node_mask_count(b);
@@ -42,7 +42,7 @@ static inline bool node_mask_narrower(uint64_t a, uint64_t b)
 	return n_a == n_b ? a < b : n_a < n_b;
 }
 
-/* The bitmap's ids as a mask. False, and *ret_mask untouched, when an id exceeds NODE_MASK_MAX_ID. */
+/* The bitmap's ids as a mask. False, with *ret_mask untouched, when an id exceeds NODE_MASK_MAX_ID. */
 bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask);
 
 /* The mask as a list of ids, "0-1,3"; "" when empty. */
@@ -58,34 +58,37 @@ void node_mask_print(uint64_t mask, char text[NODE_MASK_TEXT_MAX]);
  *	while (node_mask_walk_next(&walk, &mask))
  *		...
  *
- * During a turn, at[0..size) holds the positions (among the ascending ids of `nodes`) of the subset's nodes; those
- * of at[0..kept) are the same as in the turn before, so that sums over them need not be made again.
+ * After each step, at[0..size) has the positions (among the ascending ids of `nodes`) of the subset's nodes;
+ * at[0..kept) is unchanged since the step before, so that sums over these nodes can be reused.
  */
 struct node_mask_walk {
 	unsigned char ids[64];
 	unsigned char at[64];
 	unsigned n, size, kept;
-	uint64_t masks[65]; /* of the first 0.. nodes of the subset */
+	uint64_t masks[65]; /* masks[i] = the first i nodes of the subset */
 };
 
 void node_mask_walk_start(struct node_mask_walk *walk, uint64_t nodes);
 
-/* Begin with the subsets of `size` nodes, 1 at least. */
+/* Begin with the subsets of `size` nodes (at least 1). */
 void node_mask_walk_start_at(struct node_mask_walk *walk, uint64_t nodes, unsigned size);
 
 bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask);
 
-struct resource_fit {
-	unsigned min_nodes; /* nodes needed when everything on them were free; 0 = all nodes are too few */
-	uint64_t capacity,
-		free;       /* the most that min_nodes nodes hold, and the most that is free on as many */
-	uint64_t available; /* free on all nodes together */
+/*
+ * How an amount of one resource fits the fewest NUMA nodes, for explanations such as "it fits one NUMA node by size,
+ * but the freest has less".
+ */
+struct node_mask_fit {
+	unsigned min_nodes;      /* nodes needed if everything on them were free; 0 = all nodes are too few */
+	uint64_t capacity, free; /* the largest capacity, and the largest free amount, of min_nodes nodes */
+	uint64_t available;      /* free on all nodes together */
 };
 
-/* What a set of nodes holds and has free, `ctx` being the resource's. */
-typedef void (*resource_fit_count)(
+/* Counts what a set of nodes has and has free; `ctx` is the caller's. */
+typedef void (*node_mask_count_fn)(
 	const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free);
 
 /* `nodes` has at most NODE_MASK_WALK_MAX nodes. */
-struct resource_fit resource_fit_find(
-	uint64_t nodes, uint64_t amount, resource_fit_count count, const void *ctx);
+struct node_mask_fit node_mask_find_fit(
+	uint64_t nodes, uint64_t amount, node_mask_count_fn count, const void *ctx);

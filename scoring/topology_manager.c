@@ -20,13 +20,13 @@ void topology_hints_release(struct topology_hints *hints)
 	*hints = (struct topology_hints){0};
 }
 
-/* What is known of a mask while resources are added. */
+/* The flags of a mask while resources are added. */
 enum {
-	REACHED = 1,   /* some permutation so far ANDs to it */
-	AGREED = 2,    /* every resource so far has it as a preferred hint, or is indifferent */
-	NAMED = 4,     /* some resource has it as a preferred hint */
-	OFFERED = 8,   /* the resource being added has it as a hint */
-	PREFERRED = 16 /* ... as a preferred one */
+	REACHED = 1,   /* the AND of some permutation of the hints so far is this mask */
+	AGREED = 2,    /* every resource so far has the mask as a preferred hint, or is indifferent */
+	NAMED = 4,     /* some resource has the mask as a preferred hint */
+	OFFERED = 8,   /* the resource being added has the mask as a hint */
+	PREFERRED = 16 /* the resource being added has the mask as a preferred hint */
 };
 
 bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes *ret)
@@ -84,8 +84,8 @@ bool topology_single_node_hint(struct topology_hint hint)
 	return hint.preferred && (hint.any_node || node_mask_count(hint.nodes) == 1);
 }
 
-/* CompareNUMAAffinityMasks(): is the candidate's mask the better one? */
-static bool fits_better(const struct topology_rules *rules, uint64_t current, uint64_t candidate)
+/* CompareNUMAAffinityMasks(): whether the candidate's mask is better. */
+static bool is_better_mask(const struct topology_rules *rules, uint64_t current, uint64_t candidate)
 {
 	if (current == candidate)
 		return false;
@@ -106,18 +106,18 @@ bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_co
 	if (current->preferred != candidate->preferred)
 		return candidate->preferred;
 	if (current->preferred)
-		return fits_better(rules, current->nodes, candidate->nodes);
-	/* Neither is preferred: as close to best_count nodes as possible, rather below than above. */
+		return is_better_mask(rules, current->nodes, candidate->nodes);
+	/* Neither is preferred: as close to best_count nodes as possible, below rather than above. */
 	n_current = node_mask_count(current->nodes);
 	if (n_current > best_count)
-		return fits_better(rules, current->nodes, candidate->nodes);
+		return is_better_mask(rules, current->nodes, candidate->nodes);
 	if (n_current == best_count)
-		return n_candidate == best_count && fits_better(rules, current->nodes, candidate->nodes);
+		return n_candidate == best_count && is_better_mask(rules, current->nodes, candidate->nodes);
 	if (n_candidate > best_count)
 		return false;
 	if (n_candidate != n_current)
 		return n_candidate > n_current;
-	return fits_better(rules, current->nodes, candidate->nodes);
+	return is_better_mask(rules, current->nodes, candidate->nodes);
 }
 
 int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t reach)
@@ -167,12 +167,12 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 	merge->state[n - 1] |= REACHED;
 }
 
-/* The place of a mask in the tables. */
+/* The table index of a mask. */
 static size_t table_index(const struct topology_merge *merge, uint64_t mask)
 {
 	size_t index = 0;
 
-	/* Ids without holes are their own places. */
+	/* Ids without holes are their own indexes. */
 	if (!(merge->reach & (merge->reach + 1)))
 		return (size_t)(mask & merge->reach);
 	for (mask &= merge->reach; mask; mask &= mask - 1) {
@@ -206,10 +206,10 @@ static void undo_sum_over_supersets(uint64_t *f, unsigned bits)
 }
 
 /*
- * The set of REACHED masks becomes the set of all a AND b, a reached so far and b offered by this resource.
- * The number of pairs (a, b) above a mask is the product of the two superset sums, at most 2^32.
+ * Replace the REACHED masks by all a AND b, with a reached so far and b offered by this resource. The
+ * number of pairs (a, b) above a mask is the product of the two superset sums, at most 2^32.
  */
-static void reach_through(struct topology_merge *merge)
+static void and_with_offered(struct topology_merge *merge)
 {
 	size_t n = (size_t)1 << merge->bits;
 
@@ -277,7 +277,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	if (any_node)
 		merge->state[n - 1] |= OFFERED;
 	if (named)
-		reach_through(merge);
+		and_with_offered(merge);
 	for (size_t i = 0; i < n; i++) {
 		if (merge->state[i] & PREFERRED)
 			merge->state[i] |= NAMED;
@@ -287,8 +287,8 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	}
 }
 
-/* The best of the masks whose state has all of `wanted`. */
-static bool pick(const struct topology_merge *merge, unsigned char wanted, struct topology_hint *best)
+/* Find the best of the masks whose state has all of `wanted`. */
+static bool find_best(const struct topology_merge *merge, unsigned char wanted, struct topology_hint *best)
 {
 	bool preferred = wanted != REACHED, found = false;
 	size_t n = (size_t)1 << merge->bits;
@@ -317,16 +317,16 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 		return (struct topology_hint){.any_node = true};
 	}
 	if (merge->impossible) {
-		/* Not one permutation: the default affinity, not preferred. */
+		/* No permutation: the default affinity, not preferred. */
 	} else if (merge->all_indifferent) {
 		/* "Any node" everywhere is a preferred permutation with the default affinity. */
 		struct topology_hint named;
 
 		best.preferred = true;
-		if (pick(merge, AGREED | NAMED, &named) &&
+		if (find_best(merge, AGREED | NAMED, &named) &&
 			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
 			best = named;
-	} else if (!pick(merge, AGREED | NAMED, &best) && !pick(merge, REACHED, &best)) {
+	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best(merge, REACHED, &best)) {
 		best = (struct topology_hint){.nodes = all};
 	}
 	if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best.nodes == all)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * work: bounds a computation by counting its steps. A step takes about a nanosecond. Steps are counted and not measured,
- * so that the same question has the same answer on every machine. Depends on libc only.
+ * work: bounds a computation by counting its steps, of about a nanosecond each. Counted instead of measured
+ * time gives the same answer to the same request on every machine. Depends on libc only.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static inline bool work_exceeded(const struct work *work)
 	return work->steps > work->limit;
 }
 
-/* Count steps. False when there are more than the limit by now. */
+/* Count steps. False when the limit is exceeded. */
 static inline bool work_add(struct work *work, uint64_t steps)
 {
 	work->steps = steps > UINT64_MAX - work->steps ? UINT64_MAX : work->steps + steps;

@@ -304,7 +304,7 @@ static void hints_again_need_the_same_number(void **state)
 
 static void a_fit_tells_size_from_freedom(void **state)
 {
-	struct resource_fit fit;
+	struct node_mask_fit fit;
 	struct fixture f;
 
 	(void)state;

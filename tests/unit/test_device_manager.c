@@ -154,7 +154,7 @@ static void near_devices_come_first(void **state)
 
 static void fits_count_devices(void **state)
 {
-	struct resource_fit fit;
+	struct node_mask_fit fit;
 	struct fixture f;
 
 	(void)state;

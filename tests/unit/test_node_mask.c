@@ -110,18 +110,18 @@ static void count_bits(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 static void fits_name_the_fewest_nodes(void **state)
 {
 	const uint64_t with_free = 0xe;
-	struct resource_fit fit = resource_fit_find(0xf, 11, count_bits, &with_free);
+	struct node_mask_fit fit = node_mask_find_fit(0xf, 11, count_bits, &with_free);
 
 	(void)state;
 	assert_int_equal(fit.min_nodes, 1);
 	assert_int_equal(fit.capacity, 16);
 	assert_int_equal(fit.free, 10);
 	assert_int_equal(fit.available, 30);
-	fit = resource_fit_find(0xf, 33, count_bits, &with_free);
+	fit = node_mask_find_fit(0xf, 33, count_bits, &with_free);
 	assert_int_equal(fit.min_nodes, 3);
 	assert_int_equal(fit.capacity, 48);
 	assert_int_equal(fit.free, 30);
-	fit = resource_fit_find(0xf, 65, count_bits, &with_free);
+	fit = node_mask_find_fit(0xf, 65, count_bits, &with_free);
 	assert_int_equal(fit.min_nodes, 0);
 }
 
