@@ -46,7 +46,7 @@ void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc,
 		acc->n_free[level][ws->topology->levels[level].of[cpu]]--;
 }
 
-/* Ascending; Shell's sort, because qsort() may allocate. */
+/* Sort ascending; Shell's sort, because qsort() may allocate. */
 static void sort_keys(uint32_t *keys, size_t n)
 {
 	static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
@@ -62,7 +62,7 @@ static void sort_keys(uint32_t *keys, size_t n)
 		}
 }
 
-/* Order elements by the number of free CPUs in the whole of each, then by id. Both fit 16 bits. */
+/* Sort elements by their numbers of free CPUs, then by id. Both fit 16 bits. */
 static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -72,8 +72,8 @@ static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 		list[i] &= UINT16_MAX;
 }
 
-/* All elements of a level that have a free CPU, ordered. */
-static size_t order_all(
+/* List all elements of a level that have a free CPU. */
+static size_t list_all(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
 {
 	size_t n = 0;
@@ -86,21 +86,21 @@ static size_t order_all(
 	return n;
 }
 
-/* The elements of `child` that have a free CPU within one element of `parent`, ordered. */
-static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
-	enum cpu_level parent, uint32_t element, uint32_t *list)
+/* List the elements of `child` that have a free CPU within one element of `parent`. */
+static size_t list_children_of(struct cpu_workspace *ws, const struct cpu_accumulator *acc,
+	enum cpu_level child, enum cpu_level parent, uint32_t element, uint32_t *list)
 {
 	const struct cpu_elements *p = &ws->topology->levels[parent];
 	const uint32_t *of = ws->topology->levels[child].of;
 	size_t n = 0;
 
-	ws->turn++;
+	ws->pass++;
 	for (uint32_t k = p->first[element]; k < p->first[element + 1]; k++) {
 		uint32_t cpu = p->cpus[k], x = of[cpu];
 
-		if (!acc->free[cpu] || ws->seen[child][x] == ws->turn)
+		if (!acc->free[cpu] || ws->seen[child][x] == ws->pass)
 			continue;
-		ws->seen[child][x] = ws->turn;
+		ws->seen[child][x] = ws->pass;
 		list[n++] = x;
 	}
 	work_add(ws->work, p->first[element + 1] - p->first[element] + STEPS_SORT * n);
@@ -108,14 +108,14 @@ static size_t order_within(struct cpu_workspace *ws, const struct cpu_accumulato
 	return n;
 }
 
-/* For each of the parents in turn, its children. */
-static size_t order_below(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
+/* List the children of each parent in the order of the parents. */
+static size_t list_children(struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level child,
 	enum cpu_level parent, size_t n_parents)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_parents; i++)
-		n += order_within(ws, acc, child, parent, ws->lists[parent][i], ws->lists[child] + n);
+		n += list_children_of(ws, acc, child, parent, ws->lists[parent][i], ws->lists[child] + n);
 	return n;
 }
 
@@ -124,19 +124,19 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
 	size_t n_sockets;
 
 	if (ws->numa_first)
-		return order_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
-	n_sockets = order_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
-	return order_below(ws, acc, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET, n_sockets);
+		return list_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+	n_sockets = list_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+	return list_children(ws, acc, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET, n_sockets);
 }
 
-static size_t order_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+static size_t list_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
 	size_t n_numas;
 
 	if (!ws->numa_first)
-		return order_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
-	n_numas = order_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
-	return order_below(ws, acc, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA, n_numas);
+		return list_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+	n_numas = list_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+	return list_children(ws, acc, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA, n_numas);
 }
 
 /* The order of one level, into ws->lists[level]. */
@@ -145,16 +145,16 @@ size_t cpu_accumulator_order(
 {
 	switch (level) {
 	case CPU_LEVEL_SOCKET:
-		return order_sockets(ws, acc);
+		return list_sockets(ws, acc);
 	case CPU_LEVEL_NUMA:
 		return cpu_accumulator_order_numas(ws, acc);
 	case CPU_LEVEL_UNCORE:
-		return order_below(
+		return list_children(
 			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_CORE:
-		return ws->numa_first ? order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
-						order_sockets(ws, acc))
-				      : order_below(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
+		return ws->numa_first ? list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
+						list_sockets(ws, acc))
+				      : list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
 						cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_COUNT: /* GCOVR_EXCL_LINE: no level has this name */
 		break;        /* GCOVR_EXCL_LINE */
@@ -163,8 +163,8 @@ size_t cpu_accumulator_order(
 }
 
 /*
- * Free CPUs of the elements in ws->lists[level], element by element, into ws->cpu_list. Where elements are not nested some
- * are listed several times, and their CPUs with them; nobody takes more than as many as there are.
+ * List the free CPUs of the elements in ws->lists[level], element by element, in ws->cpu_list. Where levels
+ * are not nested, elements and their CPUs are listed several times; at most n_cpus are needed.
  */
 static size_t list_cpus(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, size_t n_elements)
@@ -192,9 +192,9 @@ size_t cpu_accumulator_order_cpus(
 }
 
 /*
- * Does the kubelet consider the element entirely free? It compares the free CPUs of a core or
- * socket with the machine's average size: on machines with cores or sockets of different sizes that is
- * wrong both ways, and reproduced.
+ * Whether the kubelet considers the element entirely free. It compares the free CPUs of a core or socket
+ * with the machine's average size, which is wrong both ways on machines with cores or sockets of different
+ * sizes (DEFECTS.md, K21).
  */
 static bool is_whole(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
@@ -205,7 +205,7 @@ static bool is_whole(
 						   : cpu_topology_average(ws->topology, level));
 }
 
-/* The whole elements of a level in their order, into ws->lists[level]. */
+/* The entirely free elements of a level in their order, in ws->lists[level]. */
 size_t cpu_accumulator_order_whole(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
 {
@@ -218,8 +218,8 @@ size_t cpu_accumulator_order_whole(
 }
 
 /*
- * Take every whole element that is not larger than the need. The list is made before the first is taken, so
- * an element listed under two parents counts twice, as in the kubelet.
+ * Take every entirely free element that is not larger than the need. The list is made before the first is
+ * taken, so an element that is listed under two parents counts twice, as in the kubelet (K22).
  */
 static bool take_whole(struct cpu_workspace *ws, struct cpu_accumulator *acc, enum cpu_level level)
 {
@@ -239,20 +239,20 @@ static bool take_whole(struct cpu_workspace *ws, struct cpu_accumulator *acc, en
 	return acc->need < 1;
 }
 
-/* takePartialUncore(): the need's worth of cores, when their free CPUs are exactly the need. */
+/* takePartialUncore(): take as many cores as the need requires, if their free CPUs are exactly the need. */
 static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	struct cpu_accumulator *acc, uint32_t uncore)
 {
 	long per_core = cpu_topology_average(ws->topology, CPU_LEVEL_CORE);
 	long n_wanted = (acc->need + (rules->version.uncore_rounds_down ? 0 : per_core - 1)) / per_core;
-	size_t n_cores = order_within(
+	size_t n_cores = list_children_of(
 		       ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]),
 	       n;
-	bool odd = acc->need % 2 != 0 && per_core > 1 && !rules->version.uncore_rounds_down;
+	bool rounded_up = acc->need % 2 != 0 && per_core > 1 && !rules->version.uncore_rounds_down;
 
 	sort_keys(ws->lists[CPU_LEVEL_CORE], n_cores); /* here the lowest ids come first */
 	n = list_cpus(ws, acc, CPU_LEVEL_CORE, n_cores < (size_t)n_wanted ? n_cores : (size_t)n_wanted);
-	if (odd && (long)n > acc->need) {
+	if (rounded_up && (long)n > acc->need) {
 		sort_keys(ws->cpu_list, n);
 		n--;
 	}
@@ -282,8 +282,10 @@ static bool take_uncores(
 	return false;
 }
 
-/* The choice from an accumulator that has `available` free CPUs and has just been started with n, where there are as
- * many. */
+/*
+ * Take n CPUs from ws->packed, which has `available` free CPUs and was just started with n, unless n
+ * exceeds `available`.
+ */
 static struct cpu_take take_packed(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, size_t available, size_t n)
 {
@@ -354,9 +356,9 @@ struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cp
 	return take_packed(ws, rules, acc->n_free[CPU_LEVEL_NUMA][numa], n);
 }
 
-/* Where an array of the workspace goes when the block is laid out. */
+/* The next array's position in the workspace's block. */
 struct layout {
-	unsigned char *block; /* NULL while only the size is counted */
+	unsigned char *block; /* NULL while only the size is computed */
 	size_t bytes;
 };
 
@@ -368,14 +370,17 @@ static void *lay_out(struct layout *layout, size_t n, size_t item)
 	return layout->block ? layout->block + at : NULL;
 }
 
-/* Elements of one level that are listed within elements of another, one for each element that they are in. */
+/* The elements of one level, listed once for each element of another level that they overlap. */
 struct listing {
-	size_t n;    /* how many are listed */
-	size_t cpus; /* the CPUs of all of them together */
+	size_t n;    /* listed elements */
+	size_t cpus; /* the sum of their CPUs */
 };
 
-/* The elements of `child` within those of `parent`. `seen` has room for a number for each element of `child`, all 0. */
-static struct listing list_within(
+/*
+ * List the elements of `child` within those of `parent`. `seen` has one number for each element of `child`,
+ * all 0.
+ */
+static struct listing count_listing(
 	const struct cpu_topology *t, enum cpu_level child, enum cpu_level parent, uint32_t *seen)
 {
 	const struct cpu_elements *p = &t->levels[parent];
@@ -395,7 +400,10 @@ static struct listing list_within(
 	return listing;
 }
 
-/* Where elements are not nested, one of the lower level is listed under several, with all that it has below. */
+/*
+ * Lay out the arrays. Where levels are not nested, an element of the lower level is listed under several,
+ * with all its children.
+ */
 static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout, struct listing listing)
 {
 	const struct cpu_topology *t = ws->topology;
@@ -445,7 +453,7 @@ struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)
 	ws->unlimited.limit = UINT64_MAX;
 	ws->work = &ws->unlimited;
 	ws->numa_first = numa_first;
-	listing = list_within(t, low, high, seen);
+	listing = count_listing(t, low, high, seen);
 	lay_out_workspace(ws, &layout, listing);
 	layout.block = ws->block = xcalloc(1, layout.bytes);
 	layout.bytes = 0;

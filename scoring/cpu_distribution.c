@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * distribute-cpus-across-numa: takeByTopologyNUMADistributed of the kubelet's cpu_assignment.go (KEP-2902),
- * with two differences: work is bounded, and the loops that never end in the kubelet end here.
+ * with two differences: the work is bounded, and the kubelet's endless loops end.
  */
 #include "scoring/cpu_assignment.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A number of CPUs being distributed. */
+/* The distribution of a number of CPUs. */
 struct distribution {
 	struct cpu_workspace *ws;
 	const struct cpu_take_rules *rules;
@@ -17,14 +17,14 @@ struct distribution {
 	long requested, group;
 	size_t n_numas;   /* in ws->numas: NUMA nodes with available CPUs, ordered */
 	long n_with_free; /* their number, each counted once */
-	double mean_left; /* CPUs left on each of them afterwards */
-	int64_t squares;  /* their free CPUs squared, summed over all of them */
-	bool counting;    /* CPUs are counted off the NUMA nodes, none is chosen */
-	bool by_socket;   /* combinations of one socket are better than all others */
-	unsigned steps;   /* combinations looked at */
+	double mean_left; /* mean of the CPUs left on each NUMA node with available CPUs */
+	int64_t squares;  /* sum of the squared free CPUs of the NUMA nodes */
+	bool counting;    /* only count CPUs per NUMA node, choose none */
+	bool by_socket;   /* combinations within one socket are better than all others */
+	unsigned steps;   /* combinations tried */
 };
 
-/* Another combination is weighed. False: they are too many. */
+/* Count one combination. False when the limit is exceeded. */
 static bool count_step(struct distribution *d)
 {
 	bool afforded = work_add(d->ws->work, d->ws->topology->levels[CPU_LEVEL_NUMA].n);
@@ -32,9 +32,7 @@ static bool count_step(struct distribution *d)
 	return ++d->steps <= CPU_TAKE_MAX_STEPS && afforded;
 }
 
-/*
- * Positions of one combination, k of n, in lexicographic order. The first call starts with `started` false.
- */
+/* The next combination of k of n positions in lexicographic order; *started is false before the first. */
 static bool next_combination(uint32_t *at, size_t k, size_t n, bool *started)
 {
 	size_t i = k;
@@ -58,12 +56,12 @@ static bool next_combination(uint32_t *at, size_t k, size_t n, bool *started)
 }
 
 /*
- * The kubelet builds combinations with append() and keeps a reference to the best. Go grows a slice to 1, 2,
- * 4, 8, ... elements, so a combination of k shares its memory with the later ones that have the same first
- * 1, 2, 3, 5, 9, ... elements: visiting those overwrites the rest of the kept one. Decisions for four and
- * more NUMA nodes depend on it.
+ * The kubelet builds combinations with append() and keeps a reference to the best one. Go grows a slice to
+ * 1, 2, 4, 8, ... elements, so a combination of k elements shares memory with later ones that have the same
+ * first 1, 2, 3, 5, 9, ... elements: visiting these overwrites the tail of the kept combination
+ * (DEFECTS.md, K20). Decisions for four and more NUMA nodes depend on this.
  */
-static size_t elements_of_its_own(size_t k)
+static size_t unshared_elements(size_t k)
 {
 	size_t own = 1;
 
@@ -72,10 +70,10 @@ static size_t elements_of_its_own(size_t k)
 	return own;
 }
 
-/* `visited` has just been written; let it overwrite what it shares with the kept combination. */
+/* Let the combination just visited overwrite the elements that it shares with the kept one. */
 static void overwrite_shared(uint32_t *kept, const uint32_t *visited, size_t k)
 {
-	size_t own = elements_of_its_own(k);
+	size_t own = unshared_elements(k);
 
 	if (!memcmp(kept, visited, own * sizeof(*kept)))
 		memcpy(kept, visited, k * sizeof(*kept));
@@ -86,26 +84,30 @@ static double to_thousandths(double x)
 	return round(x * 1000) / 1000;
 }
 
-/* A balance, and what shows without any root that another one is not better. */
+/* A balance score, with integers that often show without a square root that another balance is not better. */
 struct balance {
-	double score;    /* the kubelet's; DBL_MAX = none */
-	int64_t squares; /* the CPUs left squared, summed over the NUMA nodes */
-	bool settled;    /* any other balance of these squares has this score */
+	double score;    /* the kubelet's score; DBL_MAX = none */
+	int64_t squares; /* sum of the squared CPUs left on each NUMA node */
+	bool settled;    /* every balance with these squares has this score */
 };
 
 static const struct balance no_balance = {.score = DBL_MAX, .squares = INT64_MAX};
 
 /*
- * Whether a balance of these squares may have a lower score than `best`. Whatever the combination, the same number
- * is left in all, so the score rises with the squares. Of equal squares, the order of summation changes the root by
- * less than a ten-millionth of a thousandth, and the score only where the root is as near to where rounding turns.
+ * Whether a balance with these squares may have a lower score than `best`. All combinations leave the same
+ * number of CPUs, so the score rises with the squares. With equal squares the order of summation changes
+ * the root by less than a ten-millionth of a thousandth, and changes the score only if the root is that
+ * close to a rounding boundary.
  */
 static bool may_be_below(const struct balance *best, int64_t squares)
 {
 	return squares < best->squares || (squares == best->squares && !best->settled);
 }
 
-/* The balance score of ws->left_after: the standard deviation over all NUMA nodes that had free CPUs, rounded. */
+/*
+ * The balance score of ws->left_after: the rounded standard deviation over all NUMA nodes that had free
+ * CPUs.
+ */
 static struct balance balance_of(const struct distribution *d, int64_t squares)
 {
 	const uint32_t *n_free = d->acc->n_free[CPU_LEVEL_NUMA];
@@ -123,18 +125,19 @@ static struct balance balance_of(const struct distribution *d, int64_t squares)
 	return b;
 }
 
-/* What the squares grow by when n of `left` CPUs are taken. */
-static int64_t growth(long left, long n)
+/* The change of the squares when n of `left` CPUs are taken. */
+static int64_t squares_change(long left, long n)
 {
 	return (int64_t)n * (n - 2 * left);
 }
 
 /*
- * Hand `remainder` CPUs out in groups, round robin over the subset, from ws->left into ws->left_after, whose squares
- * *squares becomes. The kubelet compares the CPUs left with the remainder and may then hand out groups forever where
- * only parts of groups are left; a subset whose groups do not suffice is passed over here. False: passed over.
+ * Assign `remainder` CPUs in groups, round robin over the subset, from ws->left to ws->left_after, and
+ * update *squares. The kubelet compares the CPUs left with the remainder and then may loop forever if only
+ * parts of groups are left (DEFECTS.md, K1); this function skips a subset whose groups do not suffice.
+ * False: skipped.
  */
-static bool hand_out(
+static bool assign_remainder(
 	const struct distribution *d, const uint32_t *subset, size_t n, long remainder, int64_t *squares)
 {
 	struct cpu_workspace *ws = d->ws;
@@ -153,17 +156,20 @@ static bool hand_out(
 
 			if (*left < d->group)
 				continue;
-			*squares += growth(*left, d->group);
+			*squares += squares_change(*left, d->group);
 			*left -= d->group;
 			remainder -= d->group;
 		}
 		if (remainder == before)
-			return false; /* a node listed twice, where sockets share it */
+			return false; /* a NUMA node that two sockets share is listed twice */
 	}
 	return true;
 }
 
-/* No way of handing out `remainder` CPUs leaves fewer squares: each group is taken where most is left. */
+/*
+ * A lower bound of the squares after `remainder` CPUs are assigned: each group is taken from the node with
+ * the most CPUs left.
+ */
 static int64_t least_squares(
 	const struct distribution *d, size_t n_candidates, long remainder, int64_t squares)
 {
@@ -172,27 +178,27 @@ static int64_t least_squares(
 	for (size_t i = 0; i < n_candidates; i++)
 		ws->left_after[i] = ws->left[ws->candidates[i]];
 	for (; remainder > 0; remainder -= d->group) {
-		long *most = ws->left_after;
+		long *largest = ws->left_after;
 
 		for (size_t i = 1; i < n_candidates; i++)
-			if (ws->left_after[i] > *most)
-				most = &ws->left_after[i];
-		squares += growth(*most, d->group);
-		*most -= d->group;
+			if (ws->left_after[i] > *largest)
+				largest = &ws->left_after[i];
+		squares += squares_change(*largest, d->group);
+		*largest -= d->group;
 	}
 	return squares;
 }
 
-/* What visiting all that follow would make of the kept subset, which is the best there can be. */
+/* Overwrite the kept subset, which cannot be improved, as visiting all later subsets would. */
 static void overwrite_all_shared(uint32_t *kept, size_t n, size_t n_candidates)
 {
-	for (size_t i = elements_of_its_own(n); i < n; i++)
+	for (size_t i = unshared_elements(n); i < n; i++)
 		kept[i] = (uint32_t)(n_candidates - n + i);
 }
 
 /*
- * The subsets of n candidates: the first with a lower score than *best becomes the best, in ws->local_best_subset.
- * None has fewer squares than `least`. False when the work limit is met.
+ * Try the subsets of n candidates: a subset with a lower score than *best becomes the best, in
+ * ws->local_best_subset. No subset has fewer squares than `least`. False when the work limit is exceeded.
  */
 static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, long remainder,
 	int64_t squares, int64_t least, struct balance *best, size_t *ret_n)
@@ -208,7 +214,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 			return false;
 		if (kept)
 			overwrite_shared(ws->local_best_subset, ws->subset, n);
-		if (!hand_out(d, ws->subset, n, remainder, &left_squares) ||
+		if (!assign_remainder(d, ws->subset, n, remainder, &left_squares) ||
 			!may_be_below(best, left_squares))
 			continue;
 		balance = balance_of(d, left_squares);
@@ -227,9 +233,9 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 }
 
 /*
- * The best way to take the remainder from the nodes of the combination that have a group left, where it is better than
- * *best: then that becomes *best, and the nodes, as elements, are in ws->local_best_subset. `squares` are those of
- * ws->left. True when it is better.
+ * Find the best way to take the remainder from the nodes of the combination that have a group left. If it
+ * is better than *best, *best becomes it, and ws->local_best_subset has the nodes (elements). `squares` are
+ * those of ws->left. Returns whether it is better.
  */
 static bool best_remainder(struct distribution *d, size_t k, long remainder, int64_t squares,
 	struct balance *best, size_t *ret_n)
@@ -265,12 +271,15 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 	return best->score < before;
 }
 
-/* What each of k nodes gives in a first round: the k-th part in whole groups, held to what the one with the least has. */
-static long share_of(const struct distribution *d, const uint32_t *positions, size_t k, bool held)
+/*
+ * The CPUs that each of k nodes gives in the first round: a k-th in whole groups; `limited`: at most what
+ * the node with the fewest free CPUs has.
+ */
+static long share_of(const struct distribution *d, const uint32_t *positions, size_t k, bool limited)
 {
 	long share = d->requested / (long)k / d->group * d->group;
 
-	for (size_t i = 0; held && i < k; i++) {
+	for (size_t i = 0; limited && i < k; i++) {
 		long n_free =
 			d->acc->n_free[CPU_LEVEL_NUMA][d->ws->numas[positions[i]]] / d->group * d->group;
 
@@ -279,7 +288,7 @@ static long share_of(const struct distribution *d, const uint32_t *positions, si
 	return share;
 }
 
-/* Are the k nodes of ws->combo, with all their CPUs, of one socket? */
+/* Whether all CPUs of the k nodes of ws->combo are in one socket. */
 static bool in_one_socket(const struct distribution *d, size_t k)
 {
 	const struct cpu_workspace *ws = d->ws;
@@ -297,8 +306,8 @@ static bool in_one_socket(const struct distribution *d, size_t k)
 	return true;
 }
 
-/* May the k nodes of ws->combo give `share` CPUs each, and the rest in groups? */
-static bool combination_serves(const struct distribution *d, size_t k, long share)
+/* Whether the k nodes of ws->combo can give `share` CPUs each and the rest in groups. */
+static bool combination_suffices(const struct distribution *d, size_t k, long share)
 {
 	const struct cpu_workspace *ws = d->ws;
 	long cpus = 0, groups = 0;
@@ -315,8 +324,8 @@ static bool combination_serves(const struct distribution *d, size_t k, long shar
 }
 
 /*
- * The combination of k NUMA nodes with the best balance: positions in ws->best_combo, the nodes for the
- * remainder in ws->best_subset. False when none serves.
+ * Find the combination of k NUMA nodes with the best balance: its positions in ws->best_combo, the nodes
+ * for the remainder in ws->best_subset. False when no combination suffices.
  */
 static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_subset)
 {
@@ -339,14 +348,14 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
 		in_socket = d->by_socket && in_one_socket(d, k);
-		if (!combination_serves(d, k, share) || (kept_in_socket && !in_socket))
+		if (!combination_suffices(d, k, share) || (kept_in_socket && !in_socket))
 			continue;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
 			ws->left[x] = n_free[x];
 		for (size_t i = 0; i < k; i++) {
 			long *left = &ws->left[ws->numas[ws->combo[i]]];
 
-			squares += growth(*left, share);
+			squares += squares_change(*left, share);
 			*left -= share;
 		}
 		balance = in_socket == kept_in_socket ? best : no_balance;
@@ -362,7 +371,7 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 	return kept;
 }
 
-/* Take n packed CPUs from one NUMA node; nothing when it has not as many. */
+/* Take n packed CPUs from one NUMA node; nothing if it does not have as many. */
 static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 {
 	struct cpu_take_rules rules = *d->rules;
@@ -380,7 +389,7 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 	if (cpu_take_packed_within(ws, &rules, d->acc->free, numa, (size_t)n, ws->inner_taken).status !=
 		CPU_TAKE_OK)
 		return;
-	/* Not only those of the node: a core that counts as whole is taken with what it has elsewhere. */
+	/* Not only the node's CPUs: a core that counts as whole is taken with its CPUs elsewhere. */
 	work_add(ws->work, ws->topology->n_cpus);
 	for (uint32_t i = 0; i < ws->topology->n_cpus; i++)
 		if (ws->inner_taken[i]) {
@@ -408,7 +417,7 @@ static enum cpu_take_status take_combination(struct distribution *d, size_t k, s
 			remainder -= d->group;
 		}
 		if (remainder == before)
-			return CPU_TAKE_UNKNOWN; /* the kubelet would go round for ever */
+			return CPU_TAKE_UNKNOWN; /* the kubelet would loop forever (DEFECTS.md, K2) */
 	}
 	if (work_exceeded(ws->work))
 		return CPU_TAKE_UNKNOWN;
@@ -420,7 +429,7 @@ static long divide_up(long a, long b)
 	return (a + b - 1) / b;
 }
 
-/* The number of NUMA nodes that serve is found, and they give what they are to. False: none does. */
+/* Find the smallest number of NUMA nodes that suffices, and take the CPUs from them. False: none suffices. */
 static bool distribute(struct distribution *d, struct cpu_take *take)
 {
 	struct cpu_workspace *ws = d->ws;
