@@ -10,14 +10,14 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet.h"
 
-/* One policy being found out. */
-struct finding {
+/* The ranges being found. */
+struct range_finder {
 	const struct kubelet *k;
 	size_t step;
 	struct exclusive_cpus_admitted *ret;
 };
 
-static void add(struct finding *f, size_t n)
+static void append_number(struct range_finder *f, size_t n)
 {
 	struct exclusive_cpus_admitted *a = f->ret;
 	struct exclusive_cpu_range *range;
@@ -30,7 +30,7 @@ static void add(struct finding *f, size_t n)
 	*range = (struct exclusive_cpu_range){.first = n, .last = n};
 }
 
-/* All elements of the level have as many CPUs as the average. */
+/* Whether all elements of the level have the average number of CPUs. */
 static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 {
 	for (size_t i = 0; i < t->levels[level].n; i++)
@@ -40,22 +40,25 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 }
 
 /*
- * A packed choice takes whole elements and then single CPUs, and succeeds whenever there are enough: provided that it
- * takes free CPUs only. The kubelet's way to recognise a whole core or socket by the machine's average takes busy ones
- * where sizes differ.
+ * Whether a packed choice succeeds whenever enough CPUs are free. It takes whole elements and then single
+ * CPUs, so it does if it takes free CPUs only. But the kubelet recognises a whole core or socket by the
+ * machine's average size, and takes busy CPUs where sizes differ.
  */
 static bool packed_by_numbers(const struct cpu_manager *cm)
 {
 	return is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET);
 }
 
-/* Do numbers of CPUs show whether they can be taken? A distribution over NUMA nodes can fail although there are enough. */
+/*
+ * Whether the number of free CPUs alone decides. A distribution over NUMA nodes can fail although enough
+ * CPUs are free.
+ */
 static bool numbers_suffice(const struct cpu_manager *cm)
 {
 	return !cm->options.distribute_cpus_across_numa && packed_by_numbers(cm);
 }
 
-/* Each element of `child` lies within one of `parent`. */
+/* Whether each element of `child` lies within one element of `parent`. */
 static bool is_within(const struct cpu_topology *t, enum cpu_level child, enum cpu_level parent)
 {
 	const struct cpu_elements *c = &t->levels[child];
@@ -67,7 +70,7 @@ static bool is_within(const struct cpu_topology *t, enum cpu_level child, enum c
 	return true;
 }
 
-/* Does each NUMA node give any number of its free CPUs, so that a distribution is a matter of numbers? */
+/* Whether each NUMA node gives any number of its free CPUs, so that the numbers decide a distribution. */
 static bool nodes_give_any_number(const struct cpu_manager *cm)
 {
 	const struct cpu_topology *t = cm->topology;
@@ -77,8 +80,8 @@ static bool nodes_give_any_number(const struct cpu_manager *cm)
 		       is_within(t, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA));
 }
 
-/* The number is admitted when the hints satisfy the policy, and these follow from sums over NUMA nodes. */
-static void find_by_numbers(struct finding *f, const bool *available, size_t total)
+/* Find the ranges from sums over NUMA nodes: a number is admitted when the hints satisfy the policy. */
+static void find_by_numbers(struct range_finder *f, const bool *available, size_t total)
 {
 	const struct cpu_manager *cm = &f->k->cpu;
 	enum topology_manager_policy policy = f->k->rules.policy;
@@ -96,11 +99,11 @@ static void find_by_numbers(struct finding *f, const bool *available, size_t tot
 			preferred = false;
 		if (topology_policy_admits(policy, preferred) &&
 			cpu_manager_check_smt(cm, f->k->shared, n, &physical) == CPU_SMT_ALIGNED)
-			add(f, n);
+			append_number(f, n);
 	}
 }
 
-/* A pod of one container that asks for n CPUs. */
+/* Make a pod of one container that requests n CPUs. */
 static void make_pod(size_t n, struct pod_request *ret)
 {
 	pod_request_init(ret);
@@ -108,8 +111,11 @@ static void make_pod(size_t n, struct pod_request *ret)
 	resource_list_set(&ret->containers[0].requests, "cpu", quantity_from_units((int64_t)n));
 }
 
-/* The kubelet's verdict on each number. More than the `total` available can only be admitted where busy CPUs are taken. */
-static void find_by_trying(struct finding *f, size_t total)
+/*
+ * Find the ranges from the kubelet's verdict on each number. More than the `total` available CPUs can be
+ * admitted only if busy CPUs are taken.
+ */
+static void find_by_trying(struct range_finder *f, size_t total)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	CLEANUP(pod_request_release) struct pod_request pod;
@@ -117,8 +123,6 @@ static void find_by_trying(struct finding *f, size_t total)
 
 	make_pod(1, &pod);
 	ws = kubelet_workspace_new(f->k);
-	if (!ws)
-		return;
 	ws->counting = nodes_give_any_number(&f->k->cpu);
 	if (!ws->counting)
 		total = f->k->topology.n_cpus;
@@ -134,12 +138,12 @@ static void find_by_trying(struct finding *f, size_t total)
 			return;
 		}
 		if (verdict.answer == KUBELET_ADMITS)
-			add(f, n);
+			append_number(f, n);
 	}
 }
 
 /* The reason why no verdict on exclusive CPUs is possible, or NULL. */
-static const struct err *unknown(const struct kubelet *k)
+static const struct err *find_unknown(const struct kubelet *k)
 {
 	const struct err *reasons[] = {&k->cpu_unknown, &k->memory_unknown, &k->unknown};
 
@@ -149,14 +153,15 @@ static const struct err *unknown(const struct kubelet *k)
 	return NULL;
 }
 
-/* The ranges and what they follow from, into `ret`, which says why where they are not known. */
-static void find(const struct kubelet *k, bool *available, struct exclusive_cpus_admitted *ret)
+void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
 {
-	struct finding f = {.k = k, .step = 1, .ret = ret};
+	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
+	struct range_finder f = {.k = k, .step = 1, .ret = ret};
 	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n, total;
 
-	if (unknown(k)) {
-		ret->unknown = *unknown(k);
+	*ret = (struct exclusive_cpus_admitted){.step = 1};
+	if (find_unknown(k)) {
+		ret->unknown = *find_unknown(k);
 		return;
 	}
 	if (!k->cpu_static) {
@@ -181,35 +186,25 @@ static void find(const struct kubelet *k, bool *available, struct exclusive_cpus
 	find_by_numbers(&f, available, total);
 }
 
-void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
-{
-	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted found = {.step = 1};
-	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
-
-	find(k, available, &found);
-	*ret = found;
-	found = (struct exclusive_cpus_admitted){0};
-}
-
 void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a)
 {
 	free(a->ranges);
 	*a = (struct exclusive_cpus_admitted){0};
 }
 
-size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t most)
+size_t exclusive_cpus_largest(const struct exclusive_cpus_admitted *a, size_t max)
 {
 	size_t best = 0;
 
-	for (size_t i = 0; i < a->n_ranges && a->ranges[i].first <= most; i++) {
-		size_t last = a->ranges[i].last < most ? a->ranges[i].last : most;
+	for (size_t i = 0; i < a->n_ranges && a->ranges[i].first <= max; i++) {
+		size_t last = a->ranges[i].last < max ? a->ranges[i].last : max;
 
 		best = last - (last - a->ranges[i].first) % a->step;
 	}
 	return best;
 }
 
-/* Of no core some CPUs are available and others not. */
+/* Whether the CPUs of each core are all available or all unavailable. */
 static bool cores_are_whole(const struct cpu_topology *t, const bool *available)
 {
 	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
@@ -221,12 +216,11 @@ static bool cores_are_whole(const struct cpu_topology *t, const bool *available)
 	return true;
 }
 
-/* The smallest pods, until one is refused. */
-static void usable_by_trying(
-	const struct kubelet *k, struct kubelet_workspace *ws, size_t n, size_t *ret_usable)
+/* Judge pods of n CPUs until one is rejected; returns the CPUs of the admitted pods. */
+static size_t count_usable_by_trying(const struct kubelet *k, struct kubelet_workspace *ws, size_t n)
 {
 	CLEANUP(pod_request_release) struct pod_request pod;
-	struct kubelet_verdict verdict = {.answer = KUBELET_REJECTS};
+	struct kubelet_verdict verdict;
 	size_t usable = 0;
 
 	make_pod(n, &pod);
@@ -235,32 +229,30 @@ static void usable_by_trying(
 		usable += n;
 		kubelet_judge_next(k, ws, &pod, QOS_GUARANTEED, &verdict);
 	}
-	*ret_usable = usable;
+	return usable;
 }
 
-void exclusive_cpus_usable(const struct kubelet *k, struct kubelet_workspace *ws,
-	const struct exclusive_cpus_admitted *a, size_t *ret)
+size_t exclusive_cpus_usable(
+	const struct kubelet *k, struct kubelet_workspace *ws, const struct exclusive_cpus_admitted *a)
 {
 	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
-	size_t total;
+	size_t total = cpu_manager_available(&k->cpu, k->shared, available);
 
-	total = cpu_manager_available(&k->cpu, k->shared, available);
-	if (a->n_ranges > 0 &&
-		!(numbers_suffice(&k->cpu) && a->ranges[0].first == a->step &&
-			(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))) {
-		usable_by_trying(k, ws, a->ranges[0].first, ret);
-		return;
-	}
-	*ret = a->n_ranges > 0 ? total : 0;
+	if (a->n_ranges == 0)
+		return 0;
+	if (numbers_suffice(&k->cpu) && a->ranges[0].first == a->step &&
+		(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))
+		return total;
+	return count_usable_by_trying(k, ws, a->ranges[0].first);
 }
 
-void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t most)
+void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t max)
 {
-	while (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].first > most)
+	while (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].first > max)
 		a->n_ranges--;
-	if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last > most) {
+	if (a->n_ranges > 0 && a->ranges[a->n_ranges - 1].last > max) {
 		struct exclusive_cpu_range *r = &a->ranges[a->n_ranges - 1];
 
-		r->last = most - (most - r->first) % a->step;
+		r->last = max - (max - r->first) % a->step;
 	}
 }

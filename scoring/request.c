@@ -31,7 +31,7 @@ void request_default(struct pod_request *pod)
 		resource_list_merge(&pod->containers[i].requests, &pod->containers[i].limits, keep);
 }
 
-/* What the QoS class looks at, cpu first, memory second. */
+/* The amounts that decide the QoS class: cpu first, memory second. */
 struct compute {
 	qty_t amount[2];
 	bool found[2];
@@ -39,7 +39,7 @@ struct compute {
 
 static const char *const compute_names[2] = {"cpu", "memory"};
 
-/* Add a list's positive cpu and memory; true when it has both. */
+/* Add a list's positive cpu and memory; true when the list has both. */
 static bool compute_add(struct compute *sum, const struct resource_list *list)
 {
 	unsigned found = 0;
@@ -80,7 +80,7 @@ enum qos_class request_qos(const struct pod_request *pod)
 	return guaranteed ? QOS_GUARANTEED : QOS_BURSTABLE;
 }
 
-static bool is_equal_and_there(const struct container_request *c, const char *name)
+static bool has_equal_limit(const struct container_request *c, const char *name)
 {
 	const struct resource_quantity *request = resource_list_find(&c->requests, name);
 	const struct resource_quantity *limit = resource_list_find(&c->limits, name);
@@ -101,7 +101,7 @@ bool request_gap_of(const struct pod_request *pod, struct request_gap *ret)
 		bool whole = true;
 
 		for (size_t k = 0; k < 2; k++) {
-			bool fine = is_equal_and_there(c, compute_names[k]);
+			bool fine = has_equal_limit(c, compute_names[k]);
 
 			whole = whole && fine;
 			lacks[k] = lacks[k] || !fine;
@@ -176,26 +176,24 @@ void request_entries_release(struct request_entries *e)
 	*e = (struct request_entries){0};
 }
 
-/* What all containers' amounts of one name, in their order, come to. */
+/* The pod's amount of one resource, from all containers' amounts in their order. */
 typedef struct quantity entries_fn(
 	const struct pod_request *pod, const struct request_entry *entries, size_t n);
 
-/* One item a name. */
+/* Make a list with one item per name. */
 static void list_by_name(const struct pod_request *pod, entries_fn *fn, struct resource_list *ret)
 {
 	CLEANUP(request_entries_release) struct request_entries e = {0};
-	CLEANUP(resource_list_release) struct resource_list list = {0};
 
+	*ret = (struct resource_list){0};
 	request_entries_fill(&e, pod);
 	for (size_t i = 0, end; i < e.n_items; i = end) {
 		end = request_entries_end(&e, i);
-		resource_list_append(&list, e.items[i].item->name, fn(pod, e.items + i, end - i));
+		resource_list_append(ret, e.items[i].item->name, fn(pod, e.items + i, end - i));
 	}
-	*ret = list;
-	list = (struct resource_list){0};
 }
 
-/* The apps together, or one of the others where that is larger. */
+/* The sum of the app containers, or the largest other container if that is larger. */
 static struct quantity plugin_amount(
 	const struct pod_request *pod, const struct request_entry *entries, size_t n)
 {
@@ -220,12 +218,8 @@ static struct quantity plugin_amount(
 
 void request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
 {
-	CLEANUP(resource_list_release) struct resource_list sum = {0};
-
-	list_by_name(pod, plugin_amount, &sum);
-	resource_list_merge(&sum, &pod->overhead, add);
-	*ret = sum;
-	sum = (struct resource_list){0};
+	list_by_name(pod, plugin_amount, ret);
+	resource_list_merge(ret, &pod->overhead, add);
 }
 
 int64_t request_whole_cpus(qty_t amount)
@@ -269,14 +263,10 @@ static struct quantity peak_amount(
 
 void request_of_node(const struct pod_request *pod, struct resource_list *ret)
 {
-	CLEANUP(resource_list_release) struct resource_list all = {0};
-
-	list_by_name(pod, peak_amount, &all);
+	list_by_name(pod, peak_amount, ret);
 	if (pod->has_pod_resources)
-		resource_list_merge(&all, &pod->pod_requests, replace);
-	resource_list_merge(&all, &pod->overhead, add);
-	*ret = all;
-	all = (struct resource_list){0};
+		resource_list_merge(ret, &pod->pod_requests, replace);
+	resource_list_merge(ret, &pod->overhead, add);
 }
 
 bool request_has_non_native(const struct pod_request *pod)
@@ -293,11 +283,9 @@ bool request_has_non_native(const struct pod_request *pod)
 
 void request_plan_init(struct request_plan *ret, const struct pod_request *pod)
 {
-	struct request_plan plan = {.pod = pod, .qos = request_qos(pod)};
-
-	request_effective_scheduler(pod, &plan.effective);
-	plan.has_non_native = request_has_non_native(pod);
-	*ret = plan;
+	*ret = (struct request_plan){
+		.pod = pod, .qos = request_qos(pod), .has_non_native = request_has_non_native(pod)};
+	request_effective_scheduler(pod, &ret->effective);
 }
 
 void request_plan_release(struct request_plan *plan)

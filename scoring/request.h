@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a pod's specification means to the schedulers and to the kubelet: QoS class, effective request,
- * exclusiveness. Depends on common/ only.
+ * What a pod's specification means to the schedulers and the kubelet: QoS class, effective request,
+ * exclusive CPUs. Depends on common/ only.
  */
 #include "common/inventory.h"
 #include "common/request.h"
 
 /*
- * As the API server does when a pod is created: a container's missing request becomes its limit. To be called
- * once on pods that come from a manifest instead of from the API.
+ * Set defaults as the API server does when a pod is created: a container's missing request becomes its
+ * limit. Call this once for a pod that comes from a manifest instead of the API.
  */
 void request_default(struct pod_request *pod);
 
 /*
- * The pod's QoS class: the one it carries, else computed from cpu and memory of all containers and init
- * containers, or of the pod-level resources where it has them (k8s.io/kubernetes
+ * The pod's QoS class: from the pod's status, else computed from cpu and memory of all containers and init
+ * containers, or of the pod-level resources if the pod has them (k8s.io/kubernetes
  * pkg/apis/core/v1/helper/qos).
  */
 enum qos_class request_qos(const struct pod_request *pod);
 
 /* Why a Burstable pod is not Guaranteed. */
 struct request_gap {
-	size_t n_containers;   /* that have it */
-	const char *container; /* the name of the first */
+	size_t n_containers;   /* containers with the gap */
+	const char *container; /* the name of the first of them */
 	const char *resource;  /* "cpu", "memory" or both, "cpu and memory" */
 };
 
 /*
- * True where one container, or one resource of several, keeps the pod from being Guaranteed: it has no request and
- * limit that are equal. False for any other pod, and for one of pod-level resources. Texts in *ret are the pod's.
+ * True when one container, or one resource of several containers, keeps the pod from being Guaranteed: no
+ * request and limit that are equal. False for any other pod, and for a pod with pod-level resources.
+ * Strings in *ret are the pod's.
  */
 bool request_gap_of(const struct pod_request *pod, struct request_gap *ret);
 
@@ -46,30 +47,36 @@ struct request_entries {
 	size_t items_size;
 };
 
-/* Replace the entries by those of the pod, which must outlive them. Allocates only when no pod before had as many. */
+/*
+ * Replace the entries by those of the pod, which must outlive them. Allocates only for a pod with more
+ * requests than any before.
+ */
 void request_entries_fill(struct request_entries *e, const struct pod_request *pod);
 void request_entries_release(struct request_entries *e);
 
-/* The end of the run of entries with one name that begins at `first`. */
+/* The index after the last entry with the same name as the entry `first`. */
 size_t request_entries_end(const struct request_entries *e, size_t first);
 
 /*
- * The request the scheduler plugin aligns in pod scope: per resource the larger of the largest init container
- * (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Pod-level resources
- * play no part; resources of quantity 0 stay in. *ret is to be released.
+ * The request that the scheduler plugin aligns in pod scope: per resource the larger of the largest init
+ * container (sidecars count as such) and the sum of the app containers, plus the pod's overhead. Ignores
+ * pod-level resources; keeps resources of quantity 0. *ret is to be released.
  */
 void request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret);
 
 /*
- * What the pod takes of the node as a whole, for the scheduler and for the kubelet's last check (OutOfcpu and
- * the like): per resource the larger of (each init container plus the sidecars started before it) and (app
- * containers plus all sidecars); pod-level resources replace what they name; plus the overhead
- * (k8s.io/component-helpers/resource PodRequests). *ret as above.
+ * The pod's request of the whole node, for the scheduler and for the kubelet's last check (OutOfcpu and
+ * similar): per resource the larger of (each init container plus the sidecars started before it) and (app
+ * containers plus all sidecars); pod-level resources replace the resources that they name; plus the
+ * overhead (k8s.io/component-helpers/resource PodRequests). *ret is to be released.
  */
 void request_of_node(const struct pod_request *pod, struct resource_list *ret);
 
-/* The most of one thing that a pod's containers hold at one time: every init container runs beside the sidecars
- * started before it, the apps run beside all sidecars. Starts at {0}; containers are added in the pod's order. */
+/*
+ * The largest amount that a pod's containers hold at one time: each init container runs beside the sidecars
+ * started before it, the app containers run beside all sidecars. Starts at {0}; add the containers in the
+ * pod's order.
+ */
 struct request_peak {
 	qty_t init, sidecars, apps;
 };
@@ -77,14 +84,18 @@ struct request_peak {
 void request_peak_add(struct request_peak *p, enum container_kind kind, qty_t amount);
 qty_t request_peak(const struct request_peak *p);
 
-/* The CPUs in an amount that is a whole number of CPUs, to the thousandth as the kubelet and the schedulers
- * look at it; 0 for any other amount. */
+/*
+ * The number of CPUs if the amount is whole, to the milli-CPU as in the kubelet and the schedulers; else 0.
+ */
 int64_t request_whole_cpus(qty_t amount);
 
-/* Some container or init container requests a resource that is not native, in whatever quantity. */
+/* Whether a container or init container requests a resource that is not native, in any quantity. */
 bool request_has_non_native(const struct pod_request *pod);
 
-/* A pod with what the per-node functions need of it, worked out once. The pod must outlive it unchanged. */
+/*
+ * A pod with the values that functions per node need, computed once. The pod must outlive the plan
+ * unchanged.
+ */
 struct request_plan {
 	const struct pod_request *pod;
 	enum qos_class qos;

@@ -468,7 +468,7 @@ size_t node_admission_stranded_cpus(
 	int cpu = inventory_resource(inv, "cpu");
 	size_t usable, free = 0, limit = node_admission_requestable_cpus(a);
 
-	exclusive_cpus_usable(&a->kubelet, a->ws, admitted, &usable);
+	usable = exclusive_cpus_usable(&a->kubelet, a->ws, admitted);
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
 

@@ -266,7 +266,7 @@ static void compare_usable(struct fixture *f, const struct exclusive_cpus_admitt
 		held += a->step;
 		kubelet_judge_next(&k, ws, &pod, QOS_GUARANTEED, &verdict);
 	}
-	exclusive_cpus_usable(&k, ws, a, &usable);
+	usable = exclusive_cpus_usable(&k, ws, a);
 	if (held != usable)
 		fail_msg("policy %s: small pods hold %zu CPUs, not %zu",
 			topology_manager_policy_names[k.rules.policy], held, usable);
