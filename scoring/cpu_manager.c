@@ -42,9 +42,11 @@ static struct cpu_take_rules take_rules(const struct cpu_topology *t,
 
 #define RESERVED_WORK_MAX ((uint64_t)16 << 20) /* steps to choose the reserved CPUs */
 
-/* reserved[] = the CPUs the kubelet reserves when only their number is configured. 0 or -E2BIG: choosing them
- * takes too many steps. */
-static int pick_reserved(struct cpu_manager *cm, size_t n)
+/*
+ * Set reserved[] to the CPUs that the kubelet reserves when only their number is configured. False:
+ * choosing them takes too many steps.
+ */
+static bool pick_reserved(struct cpu_manager *cm, size_t n)
 {
 	struct work work = {.limit = RESERVED_WORK_MAX};
 	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
@@ -52,10 +54,10 @@ static int pick_reserved(struct cpu_manager *cm, size_t n)
 
 	ws->work = &work;
 	memset(all, true, cm->topology->n_cpus * sizeof(*all));
-	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status == CPU_TAKE_UNKNOWN ? -E2BIG : 0;
+	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status != CPU_TAKE_UNKNOWN;
 }
 
-static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
+static int fail_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(freep) char *text = NULL;
@@ -69,7 +71,7 @@ static int refuse_reserved(const struct cpu_manager *cm, size_t n_wanted, struct
 
 size_t cpu_manager_reserved_count(qty_t reserved_cpu)
 {
-	/* The kubelet takes MilliValue() first, which rounds up too. */
+	/* The kubelet calls MilliValue() first, which rounds up too. */
 	return (size_t)qty_value((qty_t)qty_milli_value(reserved_cpu) * (QTY_UNIT / 1000));
 }
 
@@ -80,7 +82,7 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 {
 	const char *conflict = cpu_manager_options_conflict(options, policy, t);
 	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
-	int r = 0;
+	int r;
 
 	memset(cm, 0, sizeof(*cm));
 	if (conflict)
@@ -93,15 +95,13 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	cm->reserved_physical = xcalloc(t->n_cpus + 1, sizeof(*cm->reserved_physical));
 	if (reserved && !hwloc_bitmap_iszero(reserved))
 		cpu_set_from_bitmap(t, reserved, cm->reserved);
-	else
-		r = pick_reserved(cm, n_reserved);
-	if (r == 0)
-		cm->n_reserved = cpu_set_size(t, cm->reserved);
-	if (r == 0 && cm->n_reserved != n_reserved)
-		r = refuse_reserved(cm, n_reserved, err);
-	else if (r == -E2BIG)
-		err_set(err, r, "choosing %zu reserved CPUs takes too many steps", n_reserved);
-	if (r < 0) {
+	else if (!pick_reserved(cm, n_reserved)) {
+		cpu_manager_release(cm);
+		return err_set(err, -E2BIG, "choosing %zu reserved CPUs takes too many steps", n_reserved);
+	}
+	cm->n_reserved = cpu_set_size(t, cm->reserved);
+	if (cm->n_reserved != n_reserved) {
+		r = fail_reserved(cm, n_reserved, err);
 		cpu_manager_release(cm);
 		return r;
 	}
@@ -157,7 +157,10 @@ static void count_nodes(
 			uint32_t cpu = numas->cpus[k];
 
 			counts->free[x] += available[cpu];
-			/* Only asked for with align-by-socket: no more sockets than NUMA nodes. */
+			/*
+			 * Used only with align-by-socket, which requires at most as many sockets as NUMA
+			 * nodes.
+			 */
 			counts->sockets[x] |= UINT64_C(1) << (t->levels[CPU_LEVEL_SOCKET].of[cpu] % 64);
 			if (reusable && reusable[cpu]) {
 				counts->reusable |= id;
@@ -167,13 +170,13 @@ static void count_nodes(
 	}
 }
 
-/* Of the first 0.. nodes of a subset: CPUs, available CPUs and sockets. */
+/* The sums of the first i nodes of a subset: CPUs, available CPUs and sockets. */
 struct subset_sums {
 	size_t capacity[NODE_MASK_WALK_MAX + 1], free[NODE_MASK_WALK_MAX + 1];
 	uint64_t sockets[NODE_MASK_WALK_MAX + 1];
 };
 
-/* The same for the subset of this turn; returns its size. */
+/* Update the sums for the walk's current subset; returns its size. */
 static unsigned count_subset(
 	const struct node_counts *counts, const struct node_mask_walk *walk, struct subset_sums *sums)
 {
@@ -227,7 +230,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	}
 }
 
-/* The fewest nodes that have n CPUs, as their number; as all nodes where none have. */
+/* The smallest number of NUMA nodes that have n CPUs; all nodes if none have. */
 static unsigned fewest_nodes(const struct node_counts *counts, size_t n_nodes, size_t n)
 {
 	size_t left[NODE_MASK_WALK_MAX], sum = 0;
@@ -346,8 +349,11 @@ enum cpu_smt_status cpu_manager_check_smt(
 	return n > physical ? CPU_SMT_NOT_ENOUGH_CORES : CPU_SMT_ALIGNED;
 }
 
-/* aligned[] = the CPUs of allocatable[] that are in the hint's NUMA nodes, or in the sockets of these. */
-static size_t align(
+/*
+ * Set aligned[] to the CPUs of allocatable[] that are in the hint's NUMA nodes, or in the sockets of these
+ * nodes. Returns their number.
+ */
+static size_t find_aligned(
 	const struct cpu_manager *cm, const bool *allocatable, struct topology_hint hint, bool *aligned)
 {
 	const struct cpu_topology *t = cm->topology;
@@ -372,7 +378,7 @@ static size_t align(
 	return n;
 }
 
-/* allocatable[] = what is available and what init containers have left. */
+/* Set allocatable[] to the available CPUs and the reusable CPUs of init containers. */
 static void fill_allocatable(
 	const struct cpu_manager *cm, const bool *shared, const bool *reusable, bool *allocatable)
 {
@@ -391,7 +397,7 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	memset(taken, 0, n_cpus * sizeof(*taken));
 	fill_allocatable(cm, shared, reusable, allocatable);
 	if (!hint.any_node) {
-		size_t n_aligned = align(cm, allocatable, hint, part);
+		size_t n_aligned = find_aligned(cm, allocatable, hint, part);
 
 		take = cpu_take(ws, &cm->rules, part, n < n_aligned ? n : n_aligned, taken);
 		if (take.status != CPU_TAKE_OK)
@@ -418,7 +424,7 @@ struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspa
 	fill_allocatable(cm, shared, reusable, scratch[0]);
 	if (hint.any_node)
 		return cpu_take_counted(ws, &cm->rules, scratch[0], n);
-	if (align(cm, scratch[0], hint, scratch[1]) >= n)
+	if (find_aligned(cm, scratch[0], hint, scratch[1]) >= n)
 		return cpu_take_counted(ws, &cm->rules, scratch[1], n);
 	return cpu_manager_allocate(cm, ws, shared, reusable, n, hint, scratch, taken);
 }

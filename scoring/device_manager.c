@@ -86,7 +86,7 @@ static size_t find_groups(
 	uint64_t *nodes = dm->group_nodes + first_group;
 	size_t n = 0;
 
-	/* Neighbours mostly belong to one group. */
+	/* Adjacent devices mostly belong to one group. */
 	for (size_t i = 0; i < resource->n_devices; i++)
 		if (n == 0 || nodes[n - 1] != resource->devices[i].nodes)
 			nodes[n++] = resource->devices[i].nodes;
@@ -180,7 +180,7 @@ void device_books_reset(struct device_books *books, const struct device_manager 
 	device_books_begin_pod(books, dm);
 }
 
-/* The groups of one resource that `available` and `reusable` belong to. */
+/* The groups of one resource, with sums over them. */
 struct grouping {
 	struct device_group *groups;
 	size_t n_groups;
@@ -188,7 +188,7 @@ struct grouping {
 	size_t available, reusable;
 };
 
-/* Group a resource's devices; those that are free and those that may be used again are counted apart. */
+/* Group a resource's devices, and count free and reusable ones separately. */
 static struct grouping group_devices(const struct device_manager *dm, struct device_books *books, size_t r)
 {
 	const struct device_resource *resource = &dm->inventory->resources[r];
@@ -214,7 +214,7 @@ static struct grouping group_devices(const struct device_manager *dm, struct dev
 }
 
 /* generateDeviceTopologyHints() */
-static void make_hints(
+static void add_hints(
 	const struct device_manager *dm, const struct grouping *g, size_t n, struct topology_hints *ret_hints)
 {
 	uint64_t nodes =
@@ -255,7 +255,7 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 	topology_hints_clear(ret_hints);
 	ret_hints->no_preference = g.nodes == 0;
 	if (g.nodes && g.available + g.reusable >= n)
-		make_hints(dm, &g, n, ret_hints);
+		add_hints(dm, &g, n, ret_hints);
 }
 
 static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
@@ -278,19 +278,19 @@ struct node_mask_fit device_manager_fit(
 	return node_mask_find_fit(g.nodes & dm->nodes, n, count_mask, &g);
 }
 
-/* In which turn a device is taken; the last turn is for those not to be taken at all. */
-enum turn { TURN_REUSABLE, TURN_ALIGNED, TURN_UNALIGNED, TURN_WITHOUT_NODE, TURN_NEVER };
+/* The pass in which a device is taken; devices in the last pass are not taken. */
+enum pass { PASS_REUSABLE, PASS_ALIGNED, PASS_UNALIGNED, PASS_WITHOUT_NODE, PASS_NEVER };
 
-static enum turn turn_of(
+static enum pass find_pass(
 	const struct device *device, bool allocated, bool reusable, struct topology_hint hint)
 {
 	if (reusable)
-		return TURN_REUSABLE;
+		return PASS_REUSABLE;
 	if (!device->healthy || allocated)
-		return TURN_NEVER;
+		return PASS_NEVER;
 	if (hint.any_node || device->nodes == 0)
-		return TURN_WITHOUT_NODE;
-	return device->nodes & hint.nodes ? TURN_ALIGNED : TURN_UNALIGNED;
+		return PASS_WITHOUT_NODE;
+	return device->nodes & hint.nodes ? PASS_ALIGNED : PASS_UNALIGNED;
 }
 
 enum device_take_status device_manager_allocate(const struct device_manager *dm, struct device_books *books,
@@ -303,17 +303,17 @@ enum device_take_status device_manager_allocate(const struct device_manager *dm,
 
 	for (size_t i = 0; i < resource->n_devices; i++) {
 		any_healthy = any_healthy || resource->devices[i].healthy;
-		available += turn_of(&resource->devices[i], allocated[i], reusable[i], hint) != TURN_NEVER;
+		available += find_pass(&resource->devices[i], allocated[i], reusable[i], hint) != PASS_NEVER;
 	}
 	*ret_available = available;
 	if (!any_healthy)
 		return DEVICE_TAKE_NONE_HEALTHY;
 	if (available < n)
 		return DEVICE_TAKE_NOT_ENOUGH;
-	for (enum turn turn = TURN_REUSABLE; turn < TURN_NEVER; turn++)
+	for (enum pass pass = PASS_REUSABLE; pass < PASS_NEVER; pass++)
 		for (size_t i = 0; i < resource->n_devices && left > 0; i++) {
-			/* A device taken before is allocated by now: its turn is over. */
-			if (turn_of(&resource->devices[i], allocated[i], reusable[i], hint) != turn)
+			/* A device that was taken before is allocated now: its pass is over. */
+			if (find_pass(&resource->devices[i], allocated[i], reusable[i], hint) != pass)
 				continue;
 			allocated[i] = true;
 			reusable[i] = kind == CONTAINER_INIT;

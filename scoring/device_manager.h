@@ -2,8 +2,8 @@
 #pragma once
 /*
  * The kubelet's device manager (pkg/kubelet/cm/devicemanager, 1.36.2): topology hints for device-plugin
- * resources, and which NUMA nodes devices are taken from. Which device of equals is taken is the plugin's
- * choice, or chance; here it is the first. Depends on common/ and scoring/ only.
+ * resources, and the NUMA nodes that devices are taken from. Which of several equal devices is taken is the
+ * plugin's choice or random; this module takes the first. Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "scoring/topology_manager.h"
 
 struct device {
-	uint64_t nodes; /* NUMA nodes it is near to; 0 = its plugin names none */
+	uint64_t nodes; /* its NUMA nodes; 0 = its plugin reports none */
 	bool healthy;
 	bool allocated;
 };
@@ -27,7 +27,7 @@ struct device_resource {
 	size_t devices_size;
 };
 
-/* Every device that a plugin has registered. Resources are sorted by name, names unique. */
+/* All devices that plugins have registered. Resources are sorted by name, names are unique. */
 struct device_inventory {
 	struct device_resource *resources;
 	size_t n_resources;
@@ -36,14 +36,14 @@ struct device_inventory {
 
 void device_inventory_release(struct device_inventory *inventory);
 
-/* Append a device to a resource, which is inserted when it is new. */
+/* Append a device to a resource, and insert the resource if it is new. */
 void device_inventory_add(struct device_inventory *inventory, const char *name, struct device device);
 
 /* The resource, or NULL. */
 const struct device_resource *device_inventory_find(
 	const struct device_inventory *inventory, const char *name);
 
-/* Devices of one resource that are alike. */
+/* Devices of one resource with the same NUMA nodes. */
 struct device_group {
 	uint64_t nodes;
 	size_t total, available, reusable;
@@ -65,10 +65,10 @@ void device_manager_init(struct device_manager *dm, const struct device_inventor
 	const struct kubelet_version *version);
 void device_manager_release(struct device_manager *dm);
 
-/* Into how many groups the devices of resource `r` fall. */
+/* The number of groups of the devices of resource `r`. */
 size_t device_manager_groups(const struct device_manager *dm, size_t r);
 
-/* What is taken at some moment, by position among all devices. */
+/* The state of all devices at some moment, by position among all devices. */
 struct device_books {
 	bool *allocated, *reusable;
 	struct device_group *groups; /* scratch */
@@ -78,12 +78,12 @@ void device_books_init(struct device_books *books, const struct device_manager *
 void device_books_release(struct device_books *books);
 void device_books_reset(struct device_books *books, const struct device_manager *dm);
 
-/* Go on with what is taken for another pod, which has no devices to reuse. */
+/* Continue with another pod, which has no devices to reuse. */
 void device_books_begin_pod(struct device_books *books, const struct device_manager *dm);
 
 /*
- * The hints for `n` devices of resource `r` (a position in the inventory). No preference when none of its
- * devices has a NUMA node; none at all when there are not enough. At most NODE_MASK_WALK_MAX nodes.
+ * The hints for `n` devices of resource `r` (a position in the inventory). No preference if none of its
+ * devices has a NUMA node; an empty list if there are not enough devices. At most NODE_MASK_WALK_MAX nodes.
  */
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
 	struct topology_hints *ret_hints);
@@ -94,9 +94,9 @@ struct node_mask_fit device_manager_fit(
 enum device_take_status { DEVICE_TAKE_OK, DEVICE_TAKE_NOT_ENOUGH, DEVICE_TAKE_NONE_HEALTHY };
 
 /*
- * devicesToAllocate(): take n devices; reusable ones first, then those near the hint's nodes, then others,
- * then those without a node. An ordinary init container's devices stay reusable. The books change only on
- * DEVICE_TAKE_OK. *ret_available: devices that were free. Allocates nothing.
+ * devicesToAllocate(): take n devices; reusable ones first, then those on the hint's nodes, then on other
+ * nodes, then those without a node. Devices of an ordinary init container stay reusable. The books change
+ * only on DEVICE_TAKE_OK. *ret_available: the devices that were free. Allocates nothing.
  */
 enum device_take_status device_manager_allocate(const struct device_manager *dm, struct device_books *books,
 	size_t r, size_t n, struct topology_hint hint, enum container_kind kind, size_t *ret_available);

@@ -175,11 +175,14 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 	return 0;
 }
 
-/* The most of one type that a pod's containers hold at one time, from their requests of it. */
-static int peak(const struct pod_request *pod, const struct request_entry *entries, size_t n,
+/*
+ * The most of one type that a pod's containers hold at one time, from the entries of that type. Returns 0;
+ * -EINVAL as memory_needs_of_container().
+ */
+static int find_peak(const struct pod_request *pod, const struct request_entry *entries, size_t n,
 	uint64_t *ret_bytes, size_t *ret_first_app)
 {
-	struct request_peak most = {0};
+	struct request_peak peak = {0};
 
 	*ret_first_app = pod->n_containers;
 	for (size_t i = 0; i < n; i++) {
@@ -188,11 +191,11 @@ static int peak(const struct pod_request *pod, const struct request_entry *entri
 
 		if (!whole_bytes(entries[i].item->quantity, &bytes))
 			return -EINVAL;
-		request_peak_add(&most, kind, (qty_t)bytes);
+		request_peak_add(&peak, kind, (qty_t)bytes);
 		if (kind == CONTAINER_APP && *ret_first_app == pod->n_containers)
 			*ret_first_app = entries[i].container;
 	}
-	*ret_bytes = (uint64_t)request_peak(&most);
+	*ret_bytes = (uint64_t)request_peak(&peak);
 	return 0;
 }
 
@@ -224,7 +227,7 @@ int memory_needs_of_pod(
 		end = request_entries_end(e, i);
 		if (!is_memory(name))
 			continue;
-		r = peak(pod, e->items + i, end - i, &bytes, &container);
+		r = find_peak(pod, e->items + i, end - i, &bytes, &container);
 		if (r < 0)
 			return r;
 		if (container == pod->n_containers)
@@ -273,10 +276,10 @@ static uint64_t reusable(const struct memory_books *books, uint64_t nodes, size_
 	return reuse ? reuse->bytes : 0;
 }
 
-/* The nodes whose use restricts that of others. */
+/* The nodes whose use restricts the use of other nodes. */
 struct restricted {
-	uint64_t used;    /* memory of them is allocated */
-	uint64_t grouped; /* they belong to a group of several nodes */
+	uint64_t used;    /* nodes with allocated memory */
+	uint64_t grouped; /* nodes in a group of several nodes */
 };
 
 static struct restricted find_restricted(const struct memory_manager *mm, const struct memory_books *books)
@@ -294,8 +297,9 @@ static struct restricted find_restricted(const struct memory_manager *mm, const 
 }
 
 /*
- * May these nodes be used together? Single-node and multi-node use exclude each other, and groups must be the
- * same or disjoint. A hint also keeps single-node use away from a node in a group; allocation does not.
+ * Whether these nodes can be used together. Single-node and multi-node use exclude each other, and groups
+ * must be equal or disjoint. A hint also excludes single-node use of a node in a group; allocation does not
+ * (DEFECTS.md, K25).
  */
 static bool groups_allow(const struct memory_manager *mm, const struct memory_books *books,
 	const struct restricted *restricted, uint64_t mask, bool for_hint)
@@ -311,10 +315,10 @@ static bool groups_allow(const struct memory_manager *mm, const struct memory_bo
 	return true;
 }
 
-/* Which sets of nodes, in the order of the walk, hold a need and have it free. */
+/* Flags of the sets of nodes, in the order of the walk: the need fits by size, and by free memory. */
 enum { HOLDS = 1, HAS = 2 };
 
-/* Take out of books->fits[] what the need does not fit. */
+/* Clear the flags in books->fits[] of the sets that the need does not fit. */
 static void fit_need(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
 {
@@ -351,7 +355,7 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 	uint64_t mask;
 
 	topology_hints_clear(ret_hints);
-	/* No node has a type that is not known. */
+	/* No node has an unknown type. */
 	for (size_t i = 0; i < needs->n_items; i++)
 		possible = possible && (needs->items[i].type < mm->n_types || needs->items[i].bytes == 0);
 	if (possible)
@@ -412,8 +416,8 @@ static const struct topology_hint *best_around(const struct topology_hints *hint
 }
 
 /* updateMachineState(): charge `bytes` to the nodes in ascending order, each up to what it has free. */
-static void charge(const struct memory_manager *mm, struct memory_books *books, size_t type, uint64_t mask,
-	uint64_t bytes)
+static void charge_nodes(const struct memory_manager *mm, struct memory_books *books, size_t type,
+	uint64_t mask, uint64_t bytes)
 {
 	size_t i = 0;
 
@@ -433,7 +437,7 @@ static void charge(const struct memory_manager *mm, struct memory_books *books, 
 	}
 }
 
-/* Keep an ordinary init container's memory for reuse, or use up what there is. */
+/* Keep an ordinary init container's memory for reuse, or consume reusable memory. */
 static void update_reuse(
 	struct memory_books *books, const struct memory_need *need, uint64_t nodes, enum container_kind kind)
 {
@@ -492,7 +496,8 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		const struct memory_need *need = &needs->items[i];
 		uint64_t again = reusable(books, hint.nodes, need->type);
 
-		charge(mm, books, need->type, hint.nodes, need->bytes > again ? need->bytes - again : 0);
+		charge_nodes(
+			mm, books, need->type, hint.nodes, need->bytes > again ? need->bytes - again : 0);
 		update_reuse(books, need, hint.nodes, kind);
 	}
 	*ret_nodes = hint.nodes;

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * The kubelet's memory manager, policy Static (pkg/kubelet/cm/memorymanager/policy_static.go, 1.36.2):
- * topology hints and allocation of memory and hugepages, groups of NUMA nodes included. Amounts are bytes.
+ * topology hints and allocation of memory and hugepages, including groups of NUMA nodes. Amounts are bytes.
  * Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
@@ -20,20 +20,20 @@ struct memory_amount {
 	uint64_t allocatable, free;
 };
 
-/* How a NUMA node is used so far. */
+/* The use of a NUMA node. */
 struct memory_use {
 	unsigned assignments; /* containers x types */
 	uint64_t cells;       /* the group of nodes it belongs to */
 };
 
-/* Memory of finished init containers that the rest of their pod may use again. */
+/* Memory of finished init containers that the rest of their pod can reuse. */
 struct memory_reuse {
 	uint64_t nodes; /* exactly these */
 	size_t type;
 	uint64_t bytes;
 };
 
-/* The manager's books: what is free at some moment. */
+/* The manager's books: the state of all memory at some moment. */
 struct memory_books {
 	struct memory_amount *amounts; /* [node][type] */
 	struct memory_use *use;        /* [node] */
@@ -51,8 +51,9 @@ struct memory_manager {
 };
 
 /*
- * From the kubelet's machine state, which must outlive the manager. 0; -ERANGE when an id exceeds
- * NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would crash).
+ * Initialize from the kubelet's machine state, which must outlive the manager. Returns 0; -ERANGE when an
+ * id exceeds NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would
+ * crash).
  */
 int memory_manager_init(struct memory_manager *mm, const struct memory_state *state);
 void memory_manager_release(struct memory_manager *mm);
@@ -61,19 +62,22 @@ void memory_manager_release(struct memory_manager *mm);
 void memory_books_init(struct memory_books *books, const struct memory_manager *mm);
 void memory_books_release(struct memory_books *books);
 
-/* Make the books as they are now. */
+/* Reset the books to the manager's state. */
 void memory_books_reset(struct memory_books *books, const struct memory_manager *mm);
 
-/* Go on with what is taken for another pod, which has none of the memory to reuse. */
+/* Continue with another pod, which has no memory to reuse. */
 void memory_books_begin_pod(struct memory_books *books);
 
-/* Make room to reuse the memory of a container with this many needs, before it is allocated. */
+/*
+ * Allocate space for the reusable memory of a container with this many needs; call this before its
+ * allocation.
+ */
 void memory_books_room(struct memory_books *books, size_t n_needs);
 
-/* What a container or pod asks for, one item a type. */
+/* What a container or pod requests, one item per type. */
 struct memory_need {
-	const char *name; /* the request's */
-	size_t type;      /* position in types[], or n_types when no node has it */
+	const char *name; /* borrowed from the request */
+	size_t type;      /* position in types[]; n_types if no node has the type */
 	uint64_t bytes;
 	size_t container; /* of a pod's needs: the first app container that names it */
 };
@@ -87,45 +91,54 @@ struct memory_needs {
 
 void memory_needs_release(struct memory_needs *needs);
 
-/* Of one container: memory and hugepages of its requests. 0; -EINVAL when an amount is not a whole
- * number of bytes (the kubelet then admits no such Guaranteed pod). */
+/*
+ * The needs of one container: memory and hugepages of its requests. Returns 0; -EINVAL when an amount is
+ * not a whole number of bytes (the kubelet does not admit such a Guaranteed pod).
+ */
 int memory_needs_of_container(const struct memory_manager *mm, const struct container_request *container,
 	struct memory_needs *ret_needs);
 
-/* Of a pod in scope pod: for each type that an app container asks for, the most that is held at one time. */
+/*
+ * The needs of a pod in scope pod: for each type that an app container requests, the most that is held at
+ * one time. Returns as above.
+ */
 int memory_needs_of_pod(
 	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);
 
 /*
- * calculateHints(): the list is the same for each type asked for. None at all means "no preference" to the
- * kubelet, which then refuses when it allocates; that is kept. At most NODE_MASK_WALK_MAX nodes.
+ * calculateHints(): the list is the same for each requested type. An empty list means "no preference" to
+ * the kubelet, which then rejects the pod when it allocates; this module does the same. At most
+ * NODE_MASK_WALK_MAX nodes.
  */
 void memory_manager_hints(const struct memory_manager *mm, const struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hints *ret_hints);
 
-/* The amounts of one type (a position in types[]; nothing for n_types), summed over the nodes of a mask. */
+/* The amounts of one type (a position in types[]; 0 for n_types), summed over the nodes of a mask. */
 struct memory_amount memory_manager_sum(
 	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
 
 struct node_mask_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
 
-/* Whether the hint's nodes have enough free; else memory_manager_allocate() makes all hints to find others. */
+/*
+ * Whether the hint's nodes have enough free memory; if not, memory_manager_allocate() makes all hints to
+ * find others.
+ */
 bool memory_manager_suffices(const struct memory_manager *mm, const struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hint hint);
 
 enum memory_take_status {
 	MEMORY_TAKE_OK,
-	MEMORY_TAKE_NO_NODES,      /* no NUMA nodes have enough */
-	MEMORY_TAKE_NOT_PREFERRED, /* the Topology Manager's hint is preferred, the best with enough is not */
+	MEMORY_TAKE_NO_NODES,      /* no combination of NUMA nodes has enough */
+	MEMORY_TAKE_NOT_PREFERRED, /* the hint is preferred, the best hint with enough memory is not */
 	MEMORY_TAKE_GROUPED        /* the nodes belong to other groups */
 };
 
 /*
- * Allocate(): charge the needs to the hint's nodes, or to the best ones around them when they do not suffice.
- * An ordinary init container leaves its memory for reuse, the others use it up. The books change only on
- * MEMORY_TAKE_OK; *ret_nodes is then where the memory lies (nowhere without needs, which a Guaranteed pod
- * always has). `hints` is scratch. Allocates nothing.
+ * Allocate(): charge the needs to the hint's nodes, or if these do not suffice to the best nodes that
+ * include them. An ordinary init container leaves its memory for reuse, other containers consume it. The
+ * books change only on MEMORY_TAKE_OK; *ret_nodes is then where the memory is (0 without needs, which a
+ * Guaranteed pod always has). `hints` is scratch. Allocates nothing.
  */
 enum memory_take_status memory_manager_allocate(const struct memory_manager *mm, struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hint hint, enum container_kind kind,

@@ -35,19 +35,21 @@ static uint64_t largest_sum(const unsigned *values, size_t n, size_t count)
 	return sum;
 }
 
-/* The fewest NUMA nodes whose values together reach `wanted`, from `least` on; n + 1 when none do. */
-static size_t fewest(const unsigned *values, size_t n, uint64_t wanted, size_t least)
+/* The find_fewest NUMA nodes whose values together reach `wanted`, from `least` on; n + 1 when none do. */
+static size_t find_fewest(const unsigned *values, size_t n, uint64_t wanted, size_t min)
 {
-	size_t size = least;
+	size_t size = min;
 
 	while (size <= n && largest_sum(values, n, size) < wanted)
 		size++;
 	return size;
 }
 
-/* Of the sets of this size that reach `wanted` the smallest as an integer: high positions are left out first.
+/*
+ * The set of this size that reaches `wanted` and is smallest as an integer: high positions are left out
+ * first.
  */
-static uint64_t lowest_set(const unsigned *values, size_t n, size_t size, uint64_t wanted)
+static uint64_t find_lowest_set(const unsigned *values, size_t n, size_t size, uint64_t wanted)
 {
 	uint64_t set = 0, have = 0;
 
@@ -62,11 +64,10 @@ static uint64_t lowest_set(const unsigned *values, size_t n, size_t size, uint64
 }
 
 /*
- * The merged hint of the one provider there is. A set is a hint when its free CPUs reach the request,
- * preferred when it is as small as the total CPUs would allow. Without any hint the result is all NUMA nodes,
- * not preferred.
+ * The merged hint of the only provider. A set is a hint when its free CPUs reach the request, and preferred
+ * when no smaller set has enough CPUs in total. Without hints the result is all NUMA nodes, not preferred.
  */
-static struct hint best_hint(const struct volcano_node *node, const unsigned *free_cpus, uint64_t wanted,
+static struct hint find_best_hint(const struct volcano_node *node, const unsigned *free_cpus, uint64_t wanted,
 	enum topology_manager_policy policy)
 {
 	unsigned totals[MAX_NODES];
@@ -74,16 +75,17 @@ static struct hint best_hint(const struct volcano_node *node, const unsigned *fr
 
 	for (size_t i = 0; i < n; i++)
 		totals[i] = node->numa[i].total;
-	narrowest = fewest(totals, n, wanted, 1);
+	narrowest = find_fewest(totals, n, wanted, 1);
 	if (narrowest > n)
 		narrowest = n; /* no set is large enough, and the plugin's minimum stays at all of them */
-	size = fewest(free_cpus, n, wanted, 1);
+	size = find_fewest(free_cpus, n, wanted, 1);
 	if (size > n || (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && (size > 1 || narrowest > 1)))
 		return (struct hint){.numa = combination_first((unsigned)n)};
-	return (struct hint){.numa = lowest_set(free_cpus, n, size, wanted), .preferred = size == narrowest};
+	return (struct hint){
+		.numa = find_lowest_set(free_cpus, n, size, wanted), .preferred = size == narrowest};
 }
 
-/* Whole CPUs the container asks for, 0 for a fraction. */
+/* The whole CPUs that the container requests, 0 for a fraction. */
 static uint64_t whole_cpus(const struct container_request *c)
 {
 	const struct resource_quantity *q = resource_list_find(&c->requests, "cpu");
@@ -91,9 +93,11 @@ static uint64_t whole_cpus(const struct container_request *c)
 	return q ? (uint64_t)request_whole_cpus(q->quantity.nano) : 0;
 }
 
-/* Take the CPUs from the set, the lowest first, then from the rest; nothing when all together do not suffice.
+/*
+ * Take CPUs from the set, the lowest NUMA node first, then from the other nodes; nothing if all together do
+ * not suffice.
  */
-static uint64_t take(unsigned *free_cpus, size_t n, uint64_t set, uint64_t wanted)
+static uint64_t take_cpus(unsigned *free_cpus, size_t n, uint64_t set, uint64_t wanted)
 {
 	uint64_t used = 0;
 
@@ -114,12 +118,12 @@ static uint64_t take(unsigned *free_cpus, size_t n, uint64_t set, uint64_t wante
 	return used;
 }
 
-static bool admits(enum topology_manager_policy policy, bool preferred)
+static bool admits_hint(enum topology_manager_policy policy, bool preferred)
 {
 	return preferred || policy == TOPOLOGY_MANAGER_BEST_EFFORT || policy == TOPOLOGY_MANAGER_NONE;
 }
 
-/* Make the result a rejection; the place for its reason. */
+/* Make the result a rejection; returns the buffer for its reason. */
 static char *reject(struct volcano_result *result)
 {
 	*result = (struct volcano_result){.admitted = false};
@@ -131,8 +135,8 @@ static bool has_policy(enum topology_manager_policy policy)
 	return policy != TOPOLOGY_MANAGER_UNKNOWN && policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* What excludes the node before any CPU is counted; false when nothing does. */
-static bool is_unsuitable(const struct volcano_node *node, enum topology_manager_policy pod_policy,
+/* Reject a node that is unsuitable before any CPU is counted; false if it is not. */
+static bool reject_unsuitable(const struct volcano_node *node, enum topology_manager_policy pod_policy,
 	struct volcano_result *result)
 {
 	const char *const *names = topology_manager_policy_names;
@@ -163,7 +167,7 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 		*ret = (struct volcano_result){.admitted = true};
 		return 0;
 	}
-	if (is_unsuitable(node, pod_policy, ret))
+	if (reject_unsuitable(node, pod_policy, ret))
 		return 0;
 	for (size_t i = 0; i < node->n_numa; i++)
 		free_cpus[i] = node->numa[i].free;
@@ -178,13 +182,13 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 
 		if (c->kind != CONTAINER_APP || wanted == 0)
 			continue;
-		hint = best_hint(node, free_cpus, wanted, node->policy);
-		if (!admits(node->policy, hint.preferred)) {
+		hint = find_best_hint(node, free_cpus, wanted, node->policy);
+		if (!admits_hint(node->policy, hint.preferred)) {
 			text_addf(reject(ret), VOLCANO_REASON_MAX,
 				"container %.60s cannot be assigned by numa", c->name);
 			return 0;
 		}
-		used |= take(free_cpus, node->n_numa, hint.numa, wanted);
+		used |= take_cpus(free_cpus, node->n_numa, hint.numa, wanted);
 	}
 	*ret = (struct volcano_result){.admitted = true, .numa = used};
 	return 0;
@@ -192,8 +196,7 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 
 bool volcano_scores_pod(enum qos_class qos, enum topology_manager_policy pod_policy)
 {
-	return qos == QOS_GUARANTEED && pod_policy != TOPOLOGY_MANAGER_UNKNOWN &&
-	       pod_policy != TOPOLOGY_MANAGER_NONE;
+	return qos == QOS_GUARANTEED && has_policy(pod_policy);
 }
 
 static unsigned largest_of(const unsigned *n_used, size_t n)

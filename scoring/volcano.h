@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * volcano: what Volcano's numa-aware plugin decides: whether a pod may go to a node, and the score of each
- * node of a set. It knows CPUs only, always works container by container (init containers left out), and
- * weighs neither distances nor the kubelet's CPU manager options.
+ * volcano: what Volcano's numa-aware plugin decides: whether a pod can go to a node, and the score of each
+ * node of a set. The plugin knows only CPUs, always works container by container (without init containers),
+ * and ignores distances and the kubelet's CPU manager options.
  *
- * CPUs are counted per NUMA node, not named. That is exact for the first container and for all that fit on
- * one NUMA node. After a container that needed several, Volcano's own choice of single CPUs is not determined
- * (its comparison is not an ordering); here the lowest NUMA nodes are emptied first.
+ * CPUs are counted per NUMA node, not named. That is exact for the first container and for all containers
+ * that fit on one NUMA node. After a container that needs several NUMA nodes Volcano's own choice of CPUs
+ * is not determined (its comparison is not an ordering); this module takes CPUs from the lowest NUMA nodes
+ * first.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,20 +39,24 @@ struct volcano_result {
 };
 
 /*
- * The predicate. `qos` is the pod's class; `pod_policy` the pod's annotation volcano.sh/numa-topology-policy,
- * unknown when it has none: then the node's own policy is applied if it has one. A pod whose policy is set
- * goes only to nodes of the same policy. A container that asks for no whole number of CPUs passes and uses
- * none. Free CPUs of `node` are not changed. 0; -E2BIG (more than 64 NUMA nodes).
+ * The predicate. `qos` is the pod's class; `pod_policy` is the pod's annotation
+ * volcano.sh/numa-topology-policy, unknown without the annotation: then the node's policy applies, if it
+ * has one. A pod with a policy goes only to nodes of the same policy. A container that does not request
+ * whole CPUs passes and uses none. Does not change the free CPUs of `node`. Returns 0; -E2BIG (more than 64
+ * NUMA nodes).
  */
 int volcano_predicate(const struct volcano_node *node, const struct pod_request *pod, enum qos_class qos,
 	enum topology_manager_policy pod_policy, struct volcano_result *ret);
 
-/* Whether it scores nodes for the pod: one that is Guaranteed and has a policy. For any other each node has 0. */
+/*
+ * Whether the plugin scores nodes for the pod: it must be Guaranteed and have a policy. For any other pod
+ * each node has score 0.
+ */
 bool volcano_scores_pod(enum qos_class qos, enum topology_manager_policy pod_policy);
 
 /*
- * Scores over candidate nodes, from the number of NUMA nodes each would use: weight * (100 - 100 * n /
- * largest), the fraction cut off as the code does; 100 for every node when none uses any. `ret_scores` has
- * room for n.
+ * Scores of candidate nodes, from the number of NUMA nodes that each would use: weight * (100 - 100 * n /
+ * largest), truncated as in the plugin; 100 for every node if no node uses any. `ret_scores` has n
+ * elements.
  */
 void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *ret_scores);
