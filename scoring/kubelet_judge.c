@@ -735,8 +735,11 @@ static void judge_containers(struct judgement *j)
 	}
 }
 
-/* With PodLevelResourceManagers the managers allocate_container a pod with pod-level resources as a whole: scope_pod.go's
- * admitUsingPodResources(), where the device manager's AllocatePod() gives it nothing, and the static policies. */
+/*
+ * Whether the managers place the pod as a whole: with PodLevelResourceManagers, a pod with pod-level
+ * resources. Then scope_pod.go's admitUsingPodResources() and the static policies place it, and the device
+ * manager's AllocatePod() gives it no device.
+ */
 static bool is_placed_as_pod(const struct judgement *j, bool devices)
 {
 	bool by_policy = j->qos == QOS_GUARANTEED && (j->k->cpu_static || j->k->memory_static);

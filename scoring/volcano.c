@@ -35,7 +35,9 @@ static uint64_t largest_sum(const unsigned *values, size_t n, size_t count)
 	return sum;
 }
 
-/* The find_fewest NUMA nodes whose values together reach `wanted`, from `least` on; n + 1 when none do. */
+/*
+ * The smallest number of NUMA nodes, from `min` on, whose values together reach `wanted`; n + 1 if none do.
+ */
 static size_t find_fewest(const unsigned *values, size_t n, uint64_t wanted, size_t min)
 {
 	size_t size = min;
