@@ -8,8 +8,44 @@
 #include <stdint.h>
 
 #include "common/cpuset.h"
-#include "common/memory_state.h"
-#include "common/strv.h"
+#include "common/vec.h"
+
+/* ---- the memory manager's state */
+
+struct memory_table {
+	char *type;                                                   /* "memory", "hugepages-1Gi" */
+	uint64_t total, system_reserved, allocatable, reserved, free; /* bytes */
+};
+
+struct memory_node {
+	unsigned id;          /* NUMA node id */
+	unsigned assignments; /* numberOfAssignments: containers x memory types */
+	hwloc_bitmap_t
+		cells; /* the group the node is part of; {id} or empty when it is used alone or not at all */
+	struct memory_table *tables; /* sorted by type */
+	size_t n_tables;
+	size_t tables_size;
+};
+
+struct memory_state {
+	struct memory_node *nodes; /* ascending id */
+	size_t n_nodes;
+	size_t nodes_size;
+};
+
+void memory_state_init(struct memory_state *s);
+void memory_state_release(struct memory_state *s);
+
+/* The table of `type` on the node, or NULL. */
+const struct memory_table *memory_node_table(const struct memory_node *node, const char *type);
+
+/* The kubelet's subtraction of what is reserved went below 0, and allocatable is near 2^64. */
+bool memory_table_wrapped(const struct memory_table *table);
+
+/* What all nodes have reserved of the type; the API does not report how a block lies on several. */
+uint64_t memory_state_reserved(const struct memory_state *s, const char *type);
+
+/* ---- allocations */
 
 struct memory_block {
 	char *type;           /* "memory", "hugepages-1Gi" */
@@ -102,3 +138,52 @@ void allocations_sort(struct allocations *a);
 
 /* Every CPU that some container or pod holds exclusively; a new bitmap. */
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a);
+
+/* ---- pods */
+
+struct pod_ref {
+	char *namespace;
+	char *name;
+	/* One of its containers, or the pod as a whole, holds CPUs, memory with a NUMA node, or devices with
+	 * a NUMA node. */
+	bool exclusive;
+};
+
+/* Free what `n` of them own, and the array. */
+void pod_refs_free(struct pod_ref *pods, size_t n);
+
+/* ---- device index */
+
+/* One device; everything is borrowed from the allocations it was indexed from. */
+struct device_ref {
+	const char *resource, *id;
+	hwloc_const_bitmap_t nodes;
+	bool nodes_unknown;
+};
+
+struct device_index {
+	struct device_ref *items; /* by resource, then id; unique */
+	size_t n_items;
+	size_t items_size;
+};
+
+void device_index_release(struct device_index *index);
+
+/* Every device that some container or pod holds. */
+void device_index_held(const struct allocations *a, struct device_index *ret);
+
+/* Every healthy device of every plugin. Returns as device_index_held(). */
+void device_index_registered(const struct allocations *a, struct device_index *ret);
+
+/*
+ * Make one block for each set of NUMA nodes of blocks that list a device once for each of its nodes, as the
+ * kubelet's pod-resources API does (cm/container_manager.go, containerDevicesFromResourceDeviceInstances).
+ */
+void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
+
+/* Where the devices of a resource begin; *ret_end is behind the last of them. */
+size_t device_index_range(const struct device_index *index, const char *resource, size_t *ret_end);
+
+/* The device, or NULL. */
+const struct device_ref *device_index_find(
+	const struct device_index *index, const char *resource, const char *id);

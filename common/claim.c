@@ -67,7 +67,7 @@ void claim_add_device(struct claim *c, const char *pool, const char *device, con
 	strv_take(&c->devices, text);
 }
 
-void claims_take(struct claims *claims, struct claim *c)
+void claims_append(struct claims *claims, struct claim *c)
 {
 	struct claim *slot = vec_push(&claims->items, &claims->n_items, &claims->items_size, sizeof(*slot));
 
@@ -107,7 +107,7 @@ static void add_memory(struct claim *c, const struct memory_block *block)
 		.type = xstrdup(block->type), .bytes = block->bytes, .nodes = cpuset_dup(block->nodes)};
 }
 
-void claim_give(struct claim *c, const struct claim *from)
+void claim_add_resources(struct claim *c, const struct claim *from)
 {
 	if (!*c->uid)
 		text_set(&c->uid, from->uid);
@@ -166,14 +166,14 @@ static void finish(struct claim *c)
 /* Both are of the same claim and driver. */
 static void absorb(struct claim *to, const struct claim *from)
 {
-	claim_give(to, from);
+	claim_add_resources(to, from);
 	add_texts(&to->cdi, &from->cdi);
 	add_texts(&to->devices, &from->devices);
 	for (size_t i = 0; i < from->n_pods; i++)
 		claim_add_pod(to, from->pods[i].namespace, from->pods[i].name);
 }
 
-void claims_unite(struct claims *claims)
+void claims_merge(struct claims *claims)
 {
 	size_t kept = 0;
 

@@ -5,7 +5,6 @@
  * Depends on common/ only.
  */
 #include "common/allocation.h"
-#include "common/pod_ref.h"
 
 /* What one driver gave one claim; a claim that several drivers serve has several of these. */
 struct claim {
@@ -45,17 +44,17 @@ void claim_add_pod(struct claim *c, const char *namespace, const char *name);
 void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
 
 /* Append what `c` holds, which goes over to `claims`; `c` is then empty. */
-void claims_take(struct claims *claims, struct claim *c);
+void claims_append(struct claims *claims, struct claim *c);
 
 /*
  * Make those with the same driver, UID, namespace and name one: pods, devices and CDI devices of all, each once; CPUs
  * united; of memory of one type on one set of NUMA nodes the most that one of them has. All are sorted by these texts
  * then.
  */
-void claims_unite(struct claims *claims);
+void claims_merge(struct claims *claims);
 
-/* Give to `c` the UID, CPUs and memory of `from`, as claims_unite() does. */
-void claim_give(struct claim *c, const struct claim *from);
+/* Give to `c` the UID, CPUs and memory of `from`, as claims_merge() does. */
+void claim_add_resources(struct claim *c, const struct claim *from);
 
 /* Every CPU that some claim holds; a new bitmap. */
 hwloc_bitmap_t claims_cpus(const struct claims *claims);

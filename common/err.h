@@ -12,6 +12,7 @@
  * `err` may be NULL everywhere. On success nothing is written. The text is one line whatever names from
  * outside are in it: control characters become '?'.
  */
+#include "common/vec.h"
 
 struct err {
 	char text[512];
@@ -22,3 +23,18 @@ __attribute__((format(printf, 3, 4))) int err_set(struct err *err, int code, con
 
 /* Put "context: " in front of the text that a callee left. Returns `code`. */
 __attribute__((format(printf, 3, 4))) int err_wrap(struct err *err, int code, const char *fmt, ...);
+
+/* ---- notes */
+
+struct notes {
+	struct strv lines;
+};
+
+void notes_init(struct notes *n);
+void notes_release(struct notes *n);
+
+/* Append a line. `n` may be NULL: then nobody wants to know. */
+__attribute__((format(printf, 2, 3))) void notes_add(struct notes *n, const char *fmt, ...);
+
+/* Append the lines of `from`, each as "PREFIX: line"; `from` is empty afterwards. `n` may be NULL. */
+void notes_move(struct notes *n, struct notes *from, const char *prefix);

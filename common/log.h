@@ -5,7 +5,7 @@
  * (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". Only agent/ logs; common/ and
  * scoring/ return what went wrong. Depends on libc only.
  */
-#include "common/notes.h"
+#include "common/err.h"
 
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
 

@@ -1,8 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/node_state.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/xalloc.h"
+
+/* ---- inventory */
+
+void inventory_init(struct inventory *inv)
+{
+	memset(inv, 0, sizeof(*inv));
+	inv->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+}
+
+/* The names in one allocation: the pointers, then their texts. */
+static char **names_copy(const char *const *names, size_t n)
+{
+	size_t text_size = 0;
+	char **copy, *text;
+
+	for (size_t i = 0; i < n; i++)
+		text_size += strlen(names[i]) + 1;
+	copy = xmalloc((n + 1) * sizeof(*copy) + text_size);
+	text = (char *)(copy + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t size = strlen(names[i]) + 1;
+
+		copy[i] = memcpy(text, names[i], size);
+		text += size;
+	}
+	copy[n] = NULL;
+	return copy;
+}
+
+void inventory_release(struct inventory *inv)
+{
+	free(inv->resources);
+	free(inv->nodes);
+	free(inv->amounts);
+	free(inv->costs);
+	inventory_init(inv);
+}
+
+void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources)
+{
+	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
+
+	fresh.nodes = xcalloc(n_nodes + 1, sizeof(*fresh.nodes));
+	fresh.resources = names_copy(resources, n_resources);
+	fresh.amounts = xcalloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
+	fresh.costs = xcalloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
+	*inv = fresh;
+}
+
+int inventory_resource(const struct inventory *inv, const char *name)
+{
+	size_t lo = 0, hi = inv->n_resources;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int r = strcmp(inv->resources[mid], name);
+
+		if (r == 0)
+			return (int)mid;
+		if (r < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return -1;
+}
+
+/* ---- node state */
 
 void reserved_cpus_release(struct reserved_cpus *r)
 {

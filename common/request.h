@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/quantity.h"
+#include "common/resource.h"
 
 enum qos_class {
 	QOS_UNKNOWN, /* unknown: compute it with request_qos() */

@@ -9,7 +9,7 @@
 
 #include "common/cpuset.h"
 #include "common/err.h"
-#include "common/quantity.h"
+#include "common/resource.h"
 
 enum cpu_manager_policy {
 	CPU_MANAGER_UNKNOWN,

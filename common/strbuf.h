@@ -39,3 +39,11 @@ __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const 
 
 /* The text as a malloc'd string that the caller owns; the buffer is empty afterwards. NULL after a failure. */
 char *strbuf_detach(struct strbuf *sb);
+
+/* ---- base64 */
+
+/*
+ * Decode strictly: the standard alphabet, padded to a multiple of four, no white space, the unused bits zero.
+ * The bytes are appended to `out`. 0; -EINVAL (not base64, `out` then unchanged); -EFBIG.
+ */
+int base64_decode(const char *text, struct strbuf *out);

@@ -74,9 +74,16 @@ void text_one_line(char *text)
 	make_plain(text, strlen(text), false);
 }
 
-void text_lines(char *text, size_t len)
+void text_multi_line(char *text, size_t len)
 {
 	make_plain(text, len, true);
+}
+
+bool text_ends_with(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), n = strlen(suffix);
+
+	return len >= n && !strcmp(text + len - n, suffix);
 }
 
 bool text_same_but_numbers(const char *a, const char *b)
@@ -115,9 +122,35 @@ void text_set(char **owned, const char *value)
 	*owned = copy;
 }
 
-bool text_ends_with(const char *text, const char *suffix)
-{
-	size_t len = strlen(text), n = strlen(suffix);
+/* ---- columns and lines */
 
-	return len >= n && !strcmp(text + len - n, suffix);
+size_t text_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += !text_is_continuation(*text);
+	return n;
+}
+
+size_t text_line_length(const char *text, size_t width)
+{
+	size_t columns = 0, good = 0, any = 0, i;
+
+	for (i = 0; text[i]; i++) {
+		columns += !text_is_continuation(text[i]);
+		if (columns > width && text[i] != ' ')
+			break;
+		if (text[i] == ' ' || text[i] == ',')
+			any = i + 1;
+		if (text[i] == ' ' && i > 0 && (text[i - 1] == ',' || text[i - 1] == ';'))
+			good = i + 1;
+		if (columns > width)
+			break;
+	}
+	if (!text[i])
+		return i;
+	if (good > width / 3)
+		return good;
+	return any > 0 ? any : i;
 }

@@ -17,7 +17,7 @@ __attribute__((format(printf, 3, 4))) void text_addf(char *text, size_t size, co
 void text_one_line(char *text);
 
 /* The same for a text of several lines: newlines stay. */
-void text_lines(char *text, size_t len);
+void text_multi_line(char *text, size_t len);
 
 /* Bytes of the UTF-8 sequence that `text` of `len` bytes begins with, 0 where it begins with none. */
 size_t text_utf8_length(const char *text, size_t len);
@@ -40,3 +40,28 @@ static inline const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
+
+/* ---- columns and lines */
+
+/* A byte that continues a UTF-8 sequence: it has no column of its own. */
+static inline bool text_is_continuation(char ch)
+{
+	return ((unsigned char)ch & 0xc0) == 0x80;
+}
+
+/* The character itself, or '?' for what is not printable ASCII, so that no text can steer a terminal. */
+static inline char text_printable(char ch)
+{
+	return ch >= ' ' && ch <= '~' ? ch : '?';
+}
+
+/* Columns of a text. */
+size_t text_width(const char *text);
+
+/*
+ * Bytes of the first line of a text that is broken at `width` columns (1 at least): up to the last break that
+ * fits, or as many as fit; the space of a break belongs to the line and may be beyond the width. Behind
+ * ", " and "; " is the better place, unless that leaves most of the line empty; then behind any space or
+ * comma.
+ */
+size_t text_line_length(const char *text, size_t width);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/xalloc.h"
 
 #define MAX_NODES COMBINATION_MAX_NODES

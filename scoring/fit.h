@@ -5,7 +5,7 @@
  * nodes of an inventory whose amounts together cover the request, at the least average distance. Depends on
  * common/ and scoring/combinations.h.
  */
-#include "common/inventory.h"
+#include "common/node_state.h"
 #include "common/request.h"
 #include "scoring/combinations.h"
 

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "common/allocation.h"
-#include "common/memory_state.h"
 #include "common/request.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/text.h"
 #include "scoring/combinations.h"
 #include "scoring/work.h"

@@ -4,7 +4,7 @@
  * What a pod's specification means to the schedulers and the kubelet: QoS class, effective request,
  * exclusive CPUs. Depends on common/ only.
  */
-#include "common/inventory.h"
+#include "common/node_state.h"
 #include "common/request.h"
 
 /*

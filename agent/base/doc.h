@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "common/strbuf.h"
 
 enum doc_kind {
 	DOC_NULL,
@@ -96,3 +97,12 @@ const char *doc_kind_name(const struct doc *d);
 /* The children of a map in byte order of their keys: a malloc'd array of n_items pointers into the map that
  * the caller frees. */
 const struct doc **doc_sorted(const struct doc *map);
+
+/* ---- differences */
+
+/*
+ * Append a line for each value that is not alike in `from` and `to`; NULL means one that is not there.
+ * Maps go by key, lists of maps that have names by name, other lists by place. `path` is put in front.
+ * Returns how many lines.
+ */
+size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out);

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -391,4 +393,24 @@ bool fs_is_absent(const char *root, const char *path)
 	int r = fs_stat(root, path, &st);
 
 	return r == -ENOENT || r == -ENOTDIR;
+}
+
+/* ---- standard output */
+
+int output_write(const char *text, size_t len)
+{
+	errno = 0;
+	if (fwrite(text, 1, len, stdout) != len || fflush(stdout) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int output_text(struct strbuf *text)
+{
+	int r = strbuf_error(text);
+
+	if (r < 0)
+		return r;
+	text_multi_line(text->text, text->len);
+	return output_write(text->text, text->len);
 }

@@ -12,7 +12,7 @@
 
 #include "common/err.h"
 #include "common/strbuf.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 #define FS_FILE_MAX (1024u * 1024u) /* cap of an ordinary configuration or state file, in bytes */
 
@@ -70,3 +70,16 @@ bool fs_exists(const char *root, const char *path);
 
 /* root + path certainly do not exist: one that cannot be looked at may. */
 bool fs_is_absent(const char *root, const char *path);
+
+/* ---- standard output */
+
+/* Write to standard output, and out of its buffer, so that a full disk or a closed pipe is noticed. 0 or
+ * -errno.
+ */
+int output_write(const char *text, size_t len);
+
+/*
+ * The same for text of a buffer that people read and that has no control sequences of ours: names in it may come
+ * from anywhere, and none of them reaches a terminal as one (text_multi_line()). 0, -errno, or the buffer's error.
+ */
+int output_text(struct strbuf *text);

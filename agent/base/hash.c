@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/hash.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <xxhash.h>
+
+#include "common/xalloc.h"
+
+/* ---- hashes */
 
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 {
@@ -13,4 +20,84 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 void hash_text(const void *data, size_t len, char text[HASH_TEXT_SIZE])
 {
 	snprintf(text, HASH_TEXT_SIZE, "%016" PRIx64, hash_bytes(data, len, 0));
+}
+
+/* ---- a table of values by name */
+
+#define FIRST_SIZE 64u
+
+static uint64_t hash_of(const char *name)
+{
+	return hash_bytes(name, strlen(name), 0);
+}
+
+void name_table_release(struct name_table *t)
+{
+	free(t->entries);
+	*t = (struct name_table){0};
+}
+
+void name_table_release_values(struct name_table *t, void (*free_value)(void *value))
+{
+	for (size_t i = 0; i < t->size; i++)
+		if (t->entries[i].name)
+			free_value(t->entries[i].value);
+	name_table_release(t);
+}
+
+/* The entry of the name, or the empty one where it would be. */
+static struct name_entry *find(const struct name_table *t, const char *name, uint64_t hash)
+{
+	size_t at = hash & (t->size - 1);
+
+	while (t->entries[at].name && (t->entries[at].hash != hash || strcmp(t->entries[at].name, name) != 0))
+		at = (at + 1) & (t->size - 1);
+	return &t->entries[at];
+}
+
+void *name_table_find(const struct name_table *t, const char *name)
+{
+	return t->size > 0 ? find(t, name, hash_of(name))->value : NULL;
+}
+
+static void grow(struct name_table *t)
+{
+	struct name_table larger = {.size = t->size > 0 ? 2 * t->size : FIRST_SIZE, .n = t->n};
+
+	larger.entries = xcalloc(larger.size, sizeof(*larger.entries));
+	for (size_t i = 0; i < t->size; i++)
+		if (t->entries[i].name)
+			*find(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
+	free(t->entries);
+	*t = larger;
+}
+
+void name_table_add(struct name_table *t, const char *name, void *value)
+{
+	uint64_t hash = hash_of(name);
+
+	if (2 * (t->n + 1) > t->size)
+		grow(t);
+	*find(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
+	t->n++;
+}
+
+/* What lies behind the gap and belongs before it moves there. */
+void name_table_remove(struct name_table *t, const char *name)
+{
+	struct name_entry *gap = t->size > 0 ? find(t, name, hash_of(name)) : NULL;
+	size_t mask = t->size - 1;
+
+	if (!gap || !gap->name)
+		return;
+	t->n--;
+	for (size_t at = (size_t)(gap - t->entries + 1) & mask; t->entries[at].name; at = (at + 1) & mask) {
+		size_t home = t->entries[at].hash & mask, hole = (size_t)(gap - t->entries);
+
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			*gap = t->entries[at];
+			gap = &t->entries[at];
+		}
+	}
+	*gap = (struct name_entry){0};
 }

@@ -2,8 +2,8 @@
 /* nrtd check: every source and right once, each with its remedy. */
 #include "agent/cli/commands.h"
 
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/check/check.h"
 #include "common/cleanup.h"

@@ -2,7 +2,7 @@
 /* completion: prints the script for a shell. */
 #include "agent/cli/commands.h"
 
-#include "agent/base/output.h"
+#include "agent/base/fs.h"
 #include "agent/cli/completion.h"
 #include "common/cleanup.h"
 #include "common/log.h"

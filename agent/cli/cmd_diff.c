@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "agent/base/doc_diff.h"
+#include "agent/base/doc.h"
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/node_metadata.h"

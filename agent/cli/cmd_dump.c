@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "agent/base/thread.h"
+#include "agent/base/time.h"
 #include "agent/cli/opts.h"
 #include "agent/extender/extender.h"
 #include "common/cleanup.h"
-#include "common/duration.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_what_if.h"

@@ -21,7 +21,7 @@ static int picture(
 	int r = source_open(options, 0, &source, err);
 
 	node_state_init(&state);
-	notes_init(&notes);
+	notes = (struct notes){0};
 	if (r == 0)
 		r = source_nrt(source, &object, err);
 	if (r < 0)

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
@@ -13,7 +13,6 @@
 #include "agent/report/score_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/strv.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "agent/base/json.h"
+#include "agent/base/time.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
@@ -14,7 +15,6 @@
 #include "agent/report/list_doc.h"
 #include "agent/report/list_text.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -126,7 +126,7 @@ static int print_doc(
 	list_to_doc(rows->items, rows->n_items, totals, &doc);
 	r = !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
 	if (r == 0)
-		text_lines(out->text, out->len);
+		text_multi_line(out->text, out->len);
 	return r;
 }
 

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/output.h"
+#include "agent/base/time.h"
 #include "agent/base/yaml.h"
 #include "agent/cli/source.h"
 #include "agent/report/why_text.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 
 #define WHY_OUTPUT_MAX ((size_t)1 << 30)

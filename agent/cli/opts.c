@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdint.h>
 
-#include "agent/base/output.h"
+#include "agent/base/fs.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"

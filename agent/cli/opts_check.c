@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/time.h"
 #include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/duration.h"
 #include "common/settings.h"
 
 int option_check_cpu_list(const char *value, struct err *err)

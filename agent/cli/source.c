@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/name_table.h"
+#include "agent/base/hash.h"
+#include "agent/base/time.h"
 #include "agent/cli/commands.h"
 #include "agent/kube/api_list.h"
 #include "common/cleanup.h"
-#include "common/duration.h"
 #include "common/log.h"
-#include "common/strv.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 #define PIPE_MAX   ((size_t)1 << 30)

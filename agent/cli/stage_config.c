@@ -4,9 +4,9 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "agent/base/time.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
-#include "common/duration.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

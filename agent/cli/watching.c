@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/output.h"
+#include "agent/base/fs.h"
 #include "agent/cli/commands.h"
 #include "agent/report/show.h"
 #include "agent/report/show_svg.h"

@@ -5,8 +5,8 @@
  */
 #include "agent/cli/opts.h"
 #include "agent/report/terminal.h"
+#include "common/err.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 
 /* Append one picture for this terminal to `out`. 0, or -errno with one line in `err`: under --watch that takes the
  * picture's place, for what cannot be read now may be readable the next time. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/base/json.h"
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"

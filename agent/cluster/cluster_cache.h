@@ -12,7 +12,6 @@
 
 #include "agent/base/doc.h"
 #include "agent/base/hash.h"
-#include "agent/base/name_table.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pending_pods.h"
 #include "agent/cluster/pod_class.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"

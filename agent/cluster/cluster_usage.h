@@ -5,7 +5,7 @@
  *
  * The kubelet and the scheduler compare the sum with the node's allocatable.
  */
-#include "agent/base/name_table.h"
+#include "agent/base/hash.h"
 #include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"
 #include "common/allocation.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 #define DOMAIN_RULES_MAX  64 /* rules per pod: a uint64_t is a set of rules */
 #define DOMAIN_NONE       SIZE_MAX

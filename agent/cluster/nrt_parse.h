@@ -5,9 +5,7 @@
  */
 #include "agent/base/doc.h"
 #include "common/err.h"
-#include "common/inventory.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 #include "scoring/nrt_match.h"
 
 #define NRT_MAX_RESOURCES 1024 /* names per object: the inventory is a matrix of NUMA nodes and names */

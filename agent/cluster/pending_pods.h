@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/name_table.h"
+#include "agent/base/hash.h"
 
 /* A zeroed struct is empty. */
 struct pending_pods {

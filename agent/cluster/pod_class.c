@@ -7,7 +7,7 @@
 
 #include "agent/base/hash.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"

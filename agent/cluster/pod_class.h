@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/name_table.h"
+#include "agent/base/hash.h"
 #include "common/node_state.h"
 #include "common/request.h"
-#include "common/strv.h"
+#include "common/vec.h"
 #include "scoring/kubelet.h"
 
 /* Counts the resource names of the cluster's nodes. Pods may request thousands of other names, which are not stored. A zeroed

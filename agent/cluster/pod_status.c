@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/cluster/object_input.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"

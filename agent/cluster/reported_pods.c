@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/xalloc.h"
 
 /* ---- the index */

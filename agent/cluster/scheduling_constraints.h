@@ -6,7 +6,7 @@
  * Constraints are all reasons against a node other than amounts and NUMA nodes: cordon, taints, readiness, node selector, node
  * affinity, pod affinity and anti-affinity, topology spread, host ports. kube-scheduler 1.35 is the model.
  */
-#include "agent/base/name_table.h"
+#include "agent/base/hash.h"
 #include "agent/cluster/domain_rules.h"
 #include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "agent/base/thread.h"
+#include "agent/base/time.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/kube/lease.h"
 #include "agent/kube/reflector.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/time.h"
 #include "agent/cluster/object_input.h"
 #include "agent/extender/work_limit.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -7,7 +7,7 @@
 
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"

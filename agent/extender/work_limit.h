@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/budget.h"
+#include "agent/base/time.h"
 
 /* The limit of one request. A zeroed struct limits nothing. */
 struct work_limit {

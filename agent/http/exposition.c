@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 
 #define PROC_FILE_MAX    4096u
 #define START_TIME_FIELD 22 /* of /proc/self/stat, in clock ticks since boot: proc(5) */

@@ -14,8 +14,8 @@
 #include <curl/curl.h>
 
 #include "agent/base/json.h"
+#include "agent/base/time.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

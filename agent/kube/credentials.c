@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

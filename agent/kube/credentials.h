@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* How to reach the API server. All texts are owned by the struct credentials that returned them. */
 struct api_access {

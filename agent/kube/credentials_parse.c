@@ -3,10 +3,9 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "agent/base/base64.h"
 #include "agent/base/doc.h"
 #include "agent/base/json.h"
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/base/yaml.h"
 #include "agent/kube/credentials.h"
 #include "common/cleanup.h"

@@ -8,12 +8,11 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/kube/api_client.h"
 #include "agent/kube/backoff.h"
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

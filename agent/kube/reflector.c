@@ -11,11 +11,11 @@
 
 #include "agent/base/json.h"
 #include "agent/base/thread.h"
+#include "agent/base/time.h"
 #include "agent/kube/api_client.h"
 #include "agent/kube/backoff.h"
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

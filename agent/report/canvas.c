@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "agent/base/text_lines.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
-#include "common/strv.h"
+#include "common/vec.h"
 #include "scoring/admission.h"
 #include "scoring/fit.h"
 #include "scoring/nrt_match.h"

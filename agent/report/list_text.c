@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/text_lines.h"
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 
 #define GAP        2    /* columns between columns */
 #define DIGITS_MAX 16   /* NUMA nodes whose bars have their number beside them */

@@ -5,7 +5,7 @@
  */
 #include "agent/base/doc.h"
 #include "common/strbuf.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* "not looked at, and schedulers do: volumes, ..." and a newline; nothing for an empty list. */
 void not_looked_at_text(const struct strv *list, struct strbuf *out);

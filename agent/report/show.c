@@ -8,7 +8,7 @@
 #include "agent/report/show_holders.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

@@ -4,8 +4,8 @@
  * Sorts a node's state into the view that show_text.c and show_svg.c draw.
  */
 #include "agent/report/show_view.h"
+#include "common/err.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 
 void show_view_init(struct show_view *v);
 void show_view_release(struct show_view *v);

@@ -2,7 +2,7 @@
 /* Amounts of the view as text, bars and levels. */
 #include "agent/report/show_amount.h"
 
-#include "common/quantity.h"
+#include "common/resource.h"
 #include "common/text.h"
 
 const char *const show_state_names[SHOW_STATE_COUNT] = {

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "agent/base/text_lines.h"
 #include "agent/report/show_amount.h"
 #include "agent/report/show_holders.h"
 #include "agent/report/show_svg_parts.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 #define MARGIN      24  /* pixels from the edge to what is drawn */
 #define PAD         14  /* within a socket and a NUMA node */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/show_svg_parts.h"
 
-#include "agent/base/text_lines.h"
 #include "agent/report/show_amount.h"
+#include "common/text.h"
 
 #define SWATCH       14 /* pixels of a legend's square */
 #define MATRIX_TITLE "distances between NUMA nodes"

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "agent/base/text_lines.h"
 #include "agent/report/show_amount.h"
 #include "agent/report/show_holders.h"
 #include "agent/report/show_text_matrix.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #define LABEL_WIDTH   9  /* of the lines that begin with a label */

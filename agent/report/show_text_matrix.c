@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/show_text_matrix.h"
 
-#include "agent/base/text_lines.h"
 #include "agent/report/show_amount.h"
+#include "common/text.h"
 
 #define TITLE       "distances between NUMA nodes"
 #define TICK        8  /* columns between two node ids above one-character cells */

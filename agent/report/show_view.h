@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 #include "common/allocation.h"
-#include "common/inventory.h"
+#include "common/err.h"
 #include "common/machine.h"
-#include "common/notes.h"
-#include "common/quantity.h"
+#include "common/node_state.h"
+#include "common/resource.h"
 
 /* In the order of the legends. */
 enum show_state {

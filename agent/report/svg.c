@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/svg.h"
 
-#include "agent/base/text_lines.h"
+#include "common/text.h"
 
 void svg_escape(struct strbuf *out, const char *text)
 {

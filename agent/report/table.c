@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent/base/text_lines.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/strbuf.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 struct table {
 	size_t n_columns;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/report/cluster_fit_text.h"
 #include "agent/report/fit_text.h"
 #include "agent/report/not_looked_at.h"

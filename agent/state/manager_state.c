@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "agent/state/node_derive.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "scoring/combinations.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/kubelet.h"
@@ -146,7 +146,7 @@ static void add_cpus(struct node_admission *a)
 	struct held held = held_cpus(a->state);
 	qty_t free;
 
-	machine_counted_cpus(&a->state->machine, &all);
+	all = machine_counted_cpus(&a->state->machine);
 	free = ((qty_t)cpuset_size(all) - (qty_t)held.sum) * QTY_UNIT - reserved_cpu(a->state);
 	set_amounts(a, "cpu", free, held, QUANTITY_DECIMAL_SI);
 }

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "agent/state/manager_state.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
-#include "common/resource_name.h"
-#include "common/strv.h"
+#include "common/resource.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/cpu_manager.h"
 
@@ -92,7 +92,7 @@ static void reserve_as_reported(const struct node_state *node, struct reserved_c
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
-	machine_counted_cpus(&node->machine, &set);
+	set = machine_counted_cpus(&node->machine);
 	cpuset_andnot(set, set, node->allocatable_cpus);
 	set_reserved(ret, TAKE(set), "the pod-resources API");
 	ret->observed = true;
@@ -123,7 +123,7 @@ static void find_shared(struct node_state *node)
 	if (node->settings.cpu_options.strict_cpu_reservation)
 		shared = cpuset_dup(node->allocatable_cpus);
 	else
-		machine_counted_cpus(&node->machine, &shared);
+		shared = machine_counted_cpus(&node->machine);
 	cpuset_andnot(shared, shared, held);
 	node->allocations.shared = TAKE(shared);
 }
@@ -269,7 +269,7 @@ static void fill_cpu(
 	CLEANUP(cpuset_freep) hwloc_bitmap_t usable = NULL;
 	size_t capacity, allocatable;
 
-	machine_own_cpus(m, at, &usable);
+	usable = machine_own_cpus(m, at);
 	capacity = cpuset_size(usable);
 	if (capacity == 0)
 		return;
@@ -404,8 +404,8 @@ static void fill_devices(
 	const struct machine *m, const struct known_devices *devices, struct inventory *inv, size_t resource)
 {
 	const char *name = inv->resources[resource];
-	size_t end, held_end, first = device_index_run(&devices->registered, name, &end),
-			      held_first = device_index_run(&devices->held, name, &held_end);
+	size_t end, held_end, first = device_index_range(&devices->registered, name, &end),
+			      held_first = device_index_range(&devices->held, name, &held_end);
 
 	if (first == end && held_first == held_end)
 		return; /* not a device */

@@ -7,7 +7,6 @@
  */
 #include "common/err.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 
 /*
  * What the user excludes from the zones: resources by name (--exclude-resources), and what pods of other

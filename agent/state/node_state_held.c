@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -73,7 +73,7 @@ static void find_rest(const struct node_state *state, hwloc_const_bitmap_t reser
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = allocations_exclusive_cpus(&state->allocations);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
-	machine_counted_cpus(&state->machine, &set);
+	set = machine_counted_cpus(&state->machine);
 	cpuset_andnot(set, set, held);
 	if (reserved)
 		cpuset_andnot(set, set, reserved);

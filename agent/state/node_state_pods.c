@@ -440,7 +440,7 @@ static void read_claim(struct node_state_parser *p)
 	if (token_reader_skip(r, '*'))
 		read_claim_devices(p, &c);
 	if (!r->error)
-		claims_take(&p->state.claims, &c);
+		claims_append(&p->state.claims, &c);
 }
 
 static void parse_claims(struct node_state_parser *p)

@@ -5,9 +5,9 @@
  * sections in turn.
  */
 #include "agent/state/token_reader.h"
-#include "common/device_index.h"
+#include "common/allocation.h"
 #include "common/node_state.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* Limits, so that hostile text does not cost more than a large node. */
 #define NODE_STATE_MAX_TYPES     64u

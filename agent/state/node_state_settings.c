@@ -211,7 +211,7 @@ static void parse_reserved_list(struct node_state_parser *p)
 	struct settings *s = &p->state.settings;
 
 	s->reserved_system_cpus = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
-	settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "the node state");
+	text_set(&s->from[SETTING_RESERVED_SYSTEM_CPUS], "the node state");
 }
 
 static bool print_reserved_cpu(const struct node_state_printer *p)

@@ -9,7 +9,7 @@
 #include "agent/base/doc.h"
 #include "common/allocation.h"
 #include "common/err.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /*
  * A hash, as pod_uid and pod of an allocation that was parsed: '#' (in the struct only) and 6 characters of

@@ -6,10 +6,10 @@
 
 #include "agent/state/manager_state.h"
 #include "agent/state/node_derive.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"

@@ -13,7 +13,7 @@
 
 #include "common/cpuset.h"
 #include "common/err.h"
-#include "common/quantity.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 
 struct token_reader {

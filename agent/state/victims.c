@@ -8,7 +8,7 @@
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -162,7 +162,7 @@ static void cpu_table_init(
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
 
-		machine_own_cpus(m, i, &own);
+		own = machine_own_cpus(m, i);
 		t->all[i] = count_cpus(own, own, NULL);
 		t->free[i] =
 			count_cpus(node_shared_cpus(admission->state), own, admission->state->reserved.cpus);

@@ -4,10 +4,10 @@
  * NAME: N us (goal G us, ok|missed)
  */
 
+#include "agent/base/time.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/vec.h"
 #include "tests/lib/synthetic.h"
 

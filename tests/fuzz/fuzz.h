@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "common/notes.h"
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -57,6 +57,6 @@ struct claim *test_add_claim(struct claims *claims, const char *driver, const ch
 			.type = strdup(type), .bytes = bytes, .nodes = hwloc_bitmap_alloc()};
 		hwloc_bitmap_set(block->nodes, node);
 	}
-	claims_take(claims, &c);
+	claims_append(claims, &c);
 	return &claims->items[claims->n_items - 1];
 }

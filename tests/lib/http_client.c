@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "agent/base/time.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "tests/lib/test.h"
 
 #define DEADLINE_MS 30000

@@ -5,7 +5,7 @@
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/pods.h"

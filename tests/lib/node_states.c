@@ -49,7 +49,7 @@ static void random_reservations(struct node_state *node, uint64_t *seed)
 	if (once_in(seed, 3) && m->n_cpus > 0) {
 		s->reserved_system_cpus = hwloc_bitmap_alloc();
 		hwloc_bitmap_set(s->reserved_system_cpus, m->cpus[below(seed, m->n_cpus)].id);
-		settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "a test");
+		text_set(&s->from[SETTING_RESERVED_SYSTEM_CPUS], "a test");
 	}
 	for (size_t i = 0; i < m->n_nodes && once_in(seed, 3); i++) {
 		struct memory_reservation *r = push(&s->memory_reservations, &s->n_memory_reservations,

@@ -5,7 +5,7 @@
 
 #include "agent/node/observe/discover.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "tests/lib/test.h"
 
@@ -184,7 +184,7 @@ void observation_of_kubelet(const char *name, const char *reserved, const struct
 	s->cpu_options.full_pcpus_only = true;
 	s->cpu_options_text = copy("full-pcpus-only=true");
 	s->reserved_system_cpus = set_of(reserved);
-	settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "a test");
+	text_set(&s->from[SETTING_RESERVED_SYSTEM_CPUS], "a test");
 	for (size_t i = 0; i < n_holdings; i++)
 		hold(&ret->node.allocations, &holdings[i]);
 	allocations_sort(&ret->node.allocations);

@@ -6,7 +6,7 @@
  */
 #include "agent/node/observe/observe.h"
 #include "agent/state/node_derive.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 struct holding {
 	const char *uid, *namespace, *pod, *container; /* NULL = "" */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "scoring/cpu_assignment.h"
 
 /* `count` bits from bit `from` on. */

@@ -5,7 +5,7 @@
  * decisions can be replayed: eviction, a restarted kubelet, containers that have their resources already. Depends
  * on scoring/ and common/ only.
  */
-#include "common/inventory.h"
+#include "common/node_state.h"
 #include "scoring/combinations.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/device_manager.h"

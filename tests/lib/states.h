@@ -3,8 +3,8 @@
 /* What the tests of the state files share: allocations as text, and a machine by lists of ids. */
 #include "agent/node/observe/state_file.h"
 #include "common/allocation.h"
+#include "common/err.h"
 #include "common/machine.h"
-#include "common/notes.h"
 #include "common/strbuf.h"
 
 /*

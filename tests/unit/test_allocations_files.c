@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "agent/node/observe/allocations_files.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
-#include "common/device_index.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
 
@@ -158,7 +158,7 @@ static void policies_that_differ_are_noted(void **state)
 	(void)state;
 	settings_init(&s);
 	s.cpu_manager = CPU_MANAGER_STATIC;
-	settings_set_from(&s, SETTING_CPU_MANAGER_POLICY, "/config.yaml");
+	text_set(&s.from[SETTING_CPU_MANAGER_POLICY], "/config.yaml");
 	check_policies(&s, "none", "static", "cpuManagerPolicy=static [/config.yaml]", "",
 		"/c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the "
 		"kubelet "

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "agent/base/base64.h"
 #include "agent/base/json.h"
 #include "agent/node/observe/checksum.h"
 #include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
+#include "common/strbuf.h"
 
 /* "(*state.CPUManagerCheckpointV2)" and "(*state.CPUManagerCheckpoint)" are names of one struct. */
 static void drop_version(char *text)

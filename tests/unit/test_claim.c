@@ -23,7 +23,7 @@ static void one_claim_of_one_driver_is_one(void **state)
 	add_texts(test_add_claim(&claims, "d", "u1", "1-2", "memory", 9, 0), "p", "n/a", "k=b");
 	add_texts(test_add_claim(&claims, "d", "u1", "", "memory", 7, 0), "q", "n/b", "k=a");
 	add_texts(test_add_claim(&claims, "c", "u1", "", "memory", 7, 1), "q", "n/b", "k=a");
-	claims_unite(&claims);
+	claims_merge(&claims);
 	test_claims_text(&claims, &got);
 	test_assert_text("united", got.text,
 		"c u1 pods ns/q memory 7@1 devices n/b cdi k=a;"

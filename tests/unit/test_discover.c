@@ -89,7 +89,7 @@ static void cores_are_counted_as_the_kubelet_does(void **state)
 	}
 	machine_init(&hidden);
 	discover(test_machine_tree("hidden-node"), &hidden);
-	machine_counted_cpus(&hidden, &counted);
+	counted = machine_counted_cpus(&hidden);
 	list = cpuset_print(counted);
 	test_assert_text("counted", list, "0-7");
 }
@@ -206,7 +206,7 @@ static void overlapping_nodes_keep_what_they_claim(void **state)
 	for (size_t i = 0; i < m.n_nodes; i++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
 
-		machine_own_cpus(&m, i, &own);
+		own = machine_own_cpus(&m, i);
 		assert_int_equal(cpuset_size(own), i == 2 ? m.n_cpus : 0);
 	}
 }

@@ -7,11 +7,11 @@
 
 #include <pthread.h>
 
+#include "agent/base/time.h"
 #include "agent/extender/server.h"
 #include "agent/extender/work_limit.h"
 #include "agent/node/render/render.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"

@@ -5,9 +5,9 @@
  */
 #include "tests/lib/test.h"
 
+#include "agent/base/time.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"
 

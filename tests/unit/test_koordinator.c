@@ -60,7 +60,7 @@ static void check_none(const struct node_state *node, const char *why)
 	CLEANUP(doc_release) struct doc map = DOC_INIT;
 	CLEANUP(notes_release) struct notes notes;
 
-	notes_init(&notes);
+	notes = (struct notes){0};
 	koordinator_render(node, &map, &notes);
 	assert_int_equal(map.n_items, 0);
 	test_notes_text(&notes, &noted);

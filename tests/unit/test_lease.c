@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/base/timestamp.h"
+#include "agent/base/time.h"
 #include "agent/kube/lease.h"
 #include "common/cleanup.h"
 #include "common/text.h"

@@ -8,7 +8,7 @@
 #include "agent/state/node_derive.h"
 #include "common/claim.h"
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/text.h"
 #include "common/vec.h"
 
@@ -88,7 +88,7 @@ static int setup(void **state)
 
 	node_state_init(&w->node);
 	make_machine(&w->node.machine);
-	notes_init(&w->notes);
+	w->notes = (struct notes){0};
 	*state = w;
 	return 0;
 }
@@ -287,7 +287,7 @@ static void reserved_cpus_come_from_the_settings(void **state)
 
 	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
 	w->node.settings.reserved_system_cpus = set_of("0,4");
-	settings_set_from(&w->node.settings, SETTING_RESERVED_SYSTEM_CPUS, "config.yaml");
+	text_set(&w->node.settings.from[SETTING_RESERVED_SYSTEM_CPUS], "config.yaml");
 	assert_int_equal(node_derive_reserved_cpus(&w->node, &reserved, NULL), 0);
 	assert_true(hwloc_bitmap_isequal(reserved.cpus, w->node.settings.reserved_system_cpus));
 	test_assert_text("from", reserved.from, "config.yaml");

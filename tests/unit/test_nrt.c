@@ -25,7 +25,7 @@ static int setup(void **state)
 	w->config.deprecated_policies = true;
 	w->node.node_name = strdup("n1");
 	w->node.machine.online = hwloc_bitmap_alloc();
-	notes_init(&w->notes);
+	w->notes = (struct notes){0};
 	*state = w;
 	return 0;
 }

@@ -32,7 +32,7 @@ static void check(const struct node_state *node, const char *want, const char *w
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 16), noted = STRBUF_INIT(1 << 10);
 	CLEANUP(notes_release) struct notes notes;
 
-	notes_init(&notes);
+	notes = (struct notes){0};
 	numatopology_render(node, &doc, &notes);
 	assert_int_equal(json_print_compact(doc_get(&doc, "spec"), &text), 0);
 	assert_string_equal(text.text, want);

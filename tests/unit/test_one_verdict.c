@@ -39,7 +39,7 @@ static void make_node(const char *machine, enum reservation how, enum topology_m
 		s->kube_reserved_cpu = QTY_UNIT + QTY_UNIT / 2;
 	if (how == LISTED) {
 		assert_int_equal(cpuset_parse("0", &s->reserved_system_cpus, NULL), 0);
-		settings_set_from(s, SETTING_RESERVED_SYSTEM_CPUS, "a test");
+		text_set(&s->from[SETTING_RESERVED_SYSTEM_CPUS], "a test");
 	}
 	if (how == OBSERVED) {
 		node->allocatable_cpus = hwloc_bitmap_dup(node->machine.online);

@@ -183,7 +183,7 @@ static void an_empty_node_keeps_the_strict_reservation(void **state)
 	sim.state.settings.cpu_options.strict_cpu_reservation = true;
 	sim.state.settings.reserved_system_cpus = hwloc_bitmap_alloc();
 	hwloc_bitmap_set_range(sim.state.settings.reserved_system_cpus, 0, 1);
-	settings_set_from(&sim.state.settings, SETTING_RESERVED_SYSTEM_CPUS, "a flag");
+	text_set(&sim.state.settings.from[SETTING_RESERVED_SYSTEM_CPUS], "a flag");
 	assert_int_equal(projected_state_empty(&sim.state, NULL), 0);
 	shared = cpuset_print(sim.state.allocations.shared);
 	assert_string_equal(shared, "2-7");

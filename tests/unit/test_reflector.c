@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "agent/base/time.h"
 #include "agent/kube/reflector.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"

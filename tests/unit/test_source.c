@@ -6,7 +6,7 @@
 
 #include "agent/cli/source.h"
 #include "common/cleanup.h"
-#include "common/strv.h"
+#include "common/vec.h"
 #include "tests/lib/api_server.h"
 
 static void write_object(const char *dir, const char *file, const char *node)

@@ -6,9 +6,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/base/text_lines.h"
 #include "agent/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 static const char *const variables[] = {"COLUMNS", "NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"};
 

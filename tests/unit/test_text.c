@@ -3,7 +3,6 @@
 
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "common/notes.h"
 #include "common/text.h"
 
 static void appended_texts_are_cut(void **state)
@@ -82,7 +81,7 @@ static void every_character_is_printed_or_not(void **state)
 		if (strcmp(text, control ? (n == 1 ? "?" : "??") : before) != 0)
 			fail_msg("U+%04X became '%s'", code, text);
 		memcpy(text, before, sizeof(text));
-		text_lines(text, n);
+		text_multi_line(text, n);
 		if (code == '\n')
 			test_assert_text("newline", text, "\n");
 	}

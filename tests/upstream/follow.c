@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/base/time.h"
 #include "agent/kube/lease.h"
 #include "agent/kube/reflector.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 
 static atomic_bool cancel;

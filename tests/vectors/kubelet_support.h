@@ -3,8 +3,8 @@
 /*
  * What the kubelet formats share: machines made from recorded topologies, hints and masks as JSON.
  */
+#include "common/allocation.h"
 #include "common/machine.h"
-#include "common/memory_state.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/topology_manager.h"
 #include "tests/vectors/vectors.h"

@@ -4,7 +4,7 @@
  * `function` says what was called, and with it which members a case has.
  */
 #include "common/cleanup.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "tests/vectors/sched_build.h"
 
 #define MAX_VICTIMS 64

@@ -11,7 +11,7 @@
 
 #include "common/cpuset.h"
 #include "common/err.h"
-#include "common/quantity.h"
+#include "common/resource.h"
 
 typedef struct cJSON vj; /* one JSON value */
 

@@ -4,11 +4,11 @@
 
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
+#include "agent/base/time.h"
 #include "agent/node/check/check.h"
 #include "agent/node/publish/publish.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/text.h"
 
 #define CONNECT_MS    2000u

@@ -4,11 +4,11 @@
 #include <limits.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "agent/node/check/check.h"
 #include "agent/node/observe/allocations_files.h"
 #include "agent/node/observe/discover.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/settings.h"
 #include "common/xalloc.h"
 

@@ -8,9 +8,9 @@
 #include "agent/node/observe/allocations_merge.h"
 #include "agent/node/observe/state_file.h"
 #include "agent/state/manager_state.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "agent/base/fs.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 
@@ -257,7 +257,7 @@ static void check_policy(struct settings *s, enum setting what, const char *cons
 	}
 	if (*policy == 0) {
 		*policy = found;
-		settings_set_from(s, what, path);
+		text_set(&s->from[what], path);
 		return;
 	}
 	if (*policy != found)

@@ -7,7 +7,6 @@
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
-#include "common/notes.h"
 #include "common/settings.h"
 
 /* The policies that the files were written under, and the paths of the files. NULL = no such file. */

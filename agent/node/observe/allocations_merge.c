@@ -4,9 +4,9 @@
 #include <inttypes.h>
 
 #include "agent/state/manager_state.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

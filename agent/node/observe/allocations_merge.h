@@ -7,7 +7,6 @@
  */
 #include "agent/node/observe/pod_evidence.h"
 #include "common/allocation.h"
-#include "common/pod_ref.h"
 #include "common/strbuf.h"
 
 /*

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/base/base64.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/strbuf.h"
 #include "common/xalloc.h"
 
 #define BYTES_MAX (64u << 20) /* one decoded value; the files themselves are capped far below */

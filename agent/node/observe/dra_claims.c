@@ -13,8 +13,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/machine.h"
-#include "common/quantity.h"
-#include "common/resource_name.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -75,7 +74,7 @@ static int read_driver(const struct claim_reader *rd, const struct doc *driver, 
 			return r;
 	}
 	add_pods(rd, pods, &claim);
-	claims_take(rd->claims, &claim);
+	claims_append(rd->claims, &claim);
 	return 0;
 }
 
@@ -114,7 +113,7 @@ int state_claims_parse(
 		m.r = read_claim(&rd, &list->items[i]);
 	if (m.r < 0)
 		return m.r;
-	claims_unite(&claims);
+	claims_merge(&claims);
 	*ret = claims;
 	claims = (struct claims){0};
 	return 0;
@@ -173,7 +172,7 @@ static struct claim *find_or_add_claim(const struct device *d, const char *uid, 
 			return &d->claims->items[i];
 	claim_init(&fresh, d->kind, copy, "", "");
 	strv_take(&fresh.cdi, xasprintf("%s=%s", d->kind, d->name));
-	claims_take(d->claims, &fresh);
+	claims_append(d->claims, &fresh);
 	return &d->claims->items[d->claims->n_items - 1];
 }
 
@@ -388,7 +387,7 @@ static int add_text(struct cdi_reader *rd, const char *name, const char *text, s
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < some.n_items; i++)
-		claims_take(&rd->claims, &some.items[i]);
+		claims_append(&rd->claims, &some.items[i]);
 	keep_text(rd, name, text);
 	return 0;
 }
@@ -446,7 +445,7 @@ int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, s
 
 	if (r < 0)
 		return r;
-	claims_unite(&rd.claims);
+	claims_merge(&rd.claims);
 	if (last) {
 		cdi_texts_release(last);
 		*last = rd.now;
@@ -477,10 +476,10 @@ void cdi_claims_join(struct claims *claims, struct claims *specs)
 		if (spec->cdi.n_items > 0)
 			known = find_by_cdi_device(claims, n, spec->cdi.items[0]);
 		if (known)
-			claim_give(known, spec);
+			claim_add_resources(known, spec);
 		else
-			claims_take(claims, spec);
+			claims_append(claims, spec);
 	}
 	claims_release(specs);
-	claims_unite(claims);
+	claims_merge(claims);
 }

@@ -7,7 +7,6 @@
 #include "agent/node/observe/pod_evidence.h"
 #include "common/claim.h"
 #include "common/err.h"
-#include "common/notes.h"
 
 /* ---- dra_manager_state: which drivers have prepared which devices for which pods */
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/xalloc.h"
 
 #define PREFIX_LEN   5u /* of a gRPC message: compressed or not, and four bytes of length */

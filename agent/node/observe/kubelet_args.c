@@ -8,8 +8,8 @@
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
-#include "common/strv.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 #define TEXT_MAX (1024u * 1024u) /* bytes of a line of arguments */

@@ -9,9 +9,8 @@
 
 #include "agent/base/doc.h"
 #include "common/err.h"
-#include "common/notes.h"
 #include "common/settings.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* The settings as written, before any check: one document value and its origin per setting. Zeroed is
  * empty. */

@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "common/err.h"
-#include "common/notes.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 struct kubelet_process {
 	unsigned pid;

@@ -20,7 +20,7 @@ void observation_init(struct observation *o)
 {
 	memset(o, 0, sizeof(*o));
 	node_state_init(&o->node);
-	notes_init(&o->notes);
+	o->notes = (struct notes){0};
 }
 
 void observation_release(struct observation *o)
@@ -184,12 +184,12 @@ static void settings_from_api(struct settings *s, const struct pod_resources *ap
 	if (s->cpu_manager == CPU_MANAGER_UNKNOWN) {
 		s->cpu_manager =
 			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
-		settings_set_from(s, SETTING_CPU_MANAGER_POLICY, from);
+		text_set(&s->from[SETTING_CPU_MANAGER_POLICY], from);
 	}
 	if (s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
 		s->memory_manager =
 			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
-		settings_set_from(s, SETTING_MEMORY_MANAGER_POLICY, from);
+		text_set(&s->from[SETTING_MEMORY_MANAGER_POLICY], from);
 	}
 }
 

@@ -8,8 +8,8 @@
 #include "agent/node/observe/allocations.h"
 #include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/settings_find.h"
+#include "common/err.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 
 /* Which sources to read, and where. The texts are borrowed from the configuration's owner. */
 struct observe_config {

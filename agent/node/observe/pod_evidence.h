@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "common/allocation.h"
-#include "common/notes.h"
-#include "common/strv.h"
+#include "common/err.h"
+#include "common/vec.h"
 
 /* A directory per pod, made when the pod's first container is prepared and removed after the pod's
  * deletion. */

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "agent/base/time.h"
 #include "agent/node/observe/grpc_unary.h"
 #include "agent/node/observe/pod_resources.pb-c.h"
+#include "common/allocation.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/cpuset.h"
-#include "common/device_index.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -105,7 +105,7 @@ static void convert_devices(struct conversion *c, Podresources__ContainerDevices
 				blocks, n_blocks, size, resource, nodes, false, from[i]->device_ids[d]);
 	}
 	/* The kubelet lists a device once per NUMA node. */
-	device_blocks_unite(blocks, n_blocks, size);
+	device_blocks_merge(blocks, n_blocks, size);
 }
 
 static struct allocation *add_item(
@@ -214,11 +214,11 @@ static void convert_claim(const Podresources__DynamicResource *from,
 		text_or_empty(resource->share_id));
 	for (size_t i = 0; i < resource->n_cdi_devices; i++)
 		strv_push(&claim.cdi, text_or_empty(resource->cdi_devices[i]->name));
-	claims_take(ret, &claim);
+	claims_append(ret, &claim);
 }
 
 /*
- * Append the claims of a container (dynamic_resources), one entry per claim and device, for claims_unite().
+ * Append the claims of a container (dynamic_resources), one entry per claim and device, for claims_merge().
  * The kubelet lists a device with the CDI devices of those before it too.
  */
 static void convert_claims(const Podresources__ContainerResources *container,
@@ -288,7 +288,7 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 		r = add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
 	if (r == 0)
-		claims_unite(&ret->claims);
+		claims_merge(&ret->claims);
 	ret->held.cpus_known = ret->held.devices_known = true;
 	allocations_sort(&ret->held);
 	return r;

@@ -9,8 +9,6 @@
 #include "common/claim.h"
 #include "common/err.h"
 #include "common/machine.h"
-#include "common/notes.h"
-#include "common/pod_ref.h"
 
 /* The limits of the kubelet's own client. */
 #define POD_RESOURCES_REPLY_MAX   (16u << 20)

@@ -404,7 +404,7 @@ int settings_convert(const struct kubelet_config *config, bool defaults, struct 
 		r = converters[what](&c, value);
 		if (r < 0)
 			return err_wrap(err, r, "%s: %s", c.from, setting_names[what]);
-		settings_set_from(&s, what, c.from);
+		text_set(&s.from[what], c.from);
 	}
 	if (config->unknown_field) {
 		notes_add(notes, "%s: field '%.100s' is not known", config->unknown_field_from,

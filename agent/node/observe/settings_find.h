@@ -10,9 +10,8 @@
 
 #include "agent/node/observe/kubelet_config.h"
 #include "common/err.h"
-#include "common/notes.h"
 #include "common/settings.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* Explicit values. NULL = not given. */
 struct settings_overrides {

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "agent/base/base64.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"
 

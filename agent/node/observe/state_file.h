@@ -13,8 +13,7 @@
 #include "common/cpuset.h"
 #include "common/err.h"
 #include "common/machine.h"
-#include "common/notes.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* Where the files are below the kubelet's root directory. */
 #define STATE_CPU_FILE     "cpu_manager_state"

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 
-#include "agent/base/budget.h"
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/base/node_name.h"
+#include "agent/base/time.h"
 #include "agent/kube/backoff.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/publish/target.h"
 
+#include "agent/base/fs.h"
 #include "agent/base/hash.h"
-#include "agent/base/output.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 

@@ -159,7 +159,7 @@ static void add_pool(
 	CLEANUP(freep) char *text = NULL;
 	struct doc *map;
 
-	machine_own_cpus(m, pool->node, &cpus);
+	cpus = machine_own_cpus(m, pool->node);
 	cpuset_andnot(cpus, cpus, exclusive);
 	if (hwloc_bitmap_iszero(cpus))
 		return;
@@ -178,7 +178,7 @@ static void sort_pools(const struct machine *m, const struct place *places, stru
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		const struct cpu *cpu;
 
-		machine_own_cpus(m, node, &cpus);
+		cpus = machine_own_cpus(m, node);
 		cpu = hwloc_bitmap_iszero(cpus) ? NULL : machine_cpu(m, (unsigned)hwloc_bitmap_first(cpus));
 		if (cpu)
 			ret[(*ret_n)++] = (struct pool){places[cpu - m->cpus].socket, node};

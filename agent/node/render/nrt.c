@@ -272,7 +272,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 		print_zone_name(parent, "socket", m->nodes[at].socket);
 		doc_add_string(zone, "parent", parent);
 	}
-	machine_own_cpus(m, (size_t)at, &cpus);
+	cpus = machine_own_cpus(m, (size_t)at);
 	add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
 	add_costs(zone, &node->inventory, (size_t)at);
 	add_resources(zone, &node->inventory, (size_t)at, all_cpus);

@@ -30,7 +30,7 @@ static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 	*ret = NULL;
 	if (!shared || !node->reserved.cpus)
 		return;
-	machine_counted_cpus(&node->machine, &free);
+	free = machine_counted_cpus(&node->machine);
 	cpuset_and(free, free, shared);
 	cpuset_andnot(free, free, of_claims);
 	cpuset_andnot(free, free, node->reserved.cpus);

@@ -16,7 +16,6 @@
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"
-#include "common/pod_ref.h"
 #include "common/strbuf.h"
 
 #define FINGERPRINT_ATTRIBUTE        "nodeTopologyPodsFingerprint"

@@ -8,7 +8,6 @@
 #include "agent/state/node_admission.h"
 #include "common/err.h"
 #include "common/node_state.h"
-#include "common/notes.h"
 #include "common/request.h"
 #include "scoring/fit_hints.h"
 #include "scoring/nrt_match.h"

@@ -9,13 +9,13 @@
 #include <systemd/sd-event.h>
 
 #include "agent/base/thread.h"
+#include "agent/base/time.h"
 #include "agent/node/run/lock.h"
 #include "agent/node/run/resident.h"
 
 #include "agent/node/run/watch.h"
 #include "agent/node/run/worker.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 

@@ -6,7 +6,7 @@
  */
 #include <stdatomic.h>
 
-#include "agent/base/budget.h"
+#include "agent/base/time.h"
 #include "agent/http/http.h"
 #include "agent/node/run/reconcile.h"
 

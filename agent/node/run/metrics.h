@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agent/node/render/render.h"
-#include "common/inventory.h"
+#include "common/node_state.h"
 #include "common/strbuf.h"
 
 /* The families that callers count or measure. */

@@ -9,7 +9,7 @@
 #include "agent/node/render/render.h"
 #include "agent/node/run/metrics.h"
 #include "agent/state/node_derive.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* The configuration of every run. */
 struct reconcile_config {

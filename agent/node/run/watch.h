@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "common/err.h"
-#include "common/strv.h"
+#include "common/vec.h"
 
 /* ---- files. The watches are on folders, never on files, because the kubelet replaces files by renaming. A
  * missing folder is awaited in its nearest existing parent; a folder that is removed and created again is

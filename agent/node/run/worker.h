@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/budget.h"
+#include "agent/base/time.h"
 #include "agent/node/run/reconcile.h"
 
 /* ---- when a run is due. Marks report that something may have changed; runs answer marks. Times are

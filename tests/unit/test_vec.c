@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strv.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 
-#include "tests/lib/test.h"
+#include "common/vec.h"
 
 static void grows_and_holds_copies(void **state)
 {
@@ -78,5 +78,5 @@ int main(void)
 		cmocka_unit_test(compares_in_order),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("vec", tests, NULL, NULL);
 }

@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Kubernetes resource.Quantity, exact. A value is a whole number of nano-units (10^-9) in 128 bits, which
- * represents every quantity Kubernetes can: the API rounds anything finer up to a nano-unit when it parses.
- * Rules: k8s.io/apimachinery/pkg/api/resource/quantity.go. Depends on libc only.
+ * resource: Kubernetes resources: what their names mean, and exact quantities (resource.Quantity).
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/err.h"
+
+/* ---- names */
+
+/* "hugepages-2Mi" */
+bool resource_name_is_hugepages(const char *name);
+
+/* No domain ("cpu", "gpu") or one of kubernetes.io. */
+bool resource_name_is_native(const char *name);
+
+/* cpu, memory or hugepages: must lie on NUMA nodes. */
+bool resource_name_is_numa_affine(const char *name);
+
+/* May exist without belonging to any NUMA node: storage, ephemeral-storage, every name that is not native. */
+bool resource_name_is_host_level(const char *name);
+
+/* The scheduler keeps it as a node's scalar resource: extended, hugepages, of kubernetes.io, volume counts.
+ * Names that are neither this nor cpu, memory, pods or ephemeral-storage ("storage", "gpu") exist on no node
+ * for it. */
+bool resource_name_is_scalar(const char *name);
+
+/* "hugepages-2Mi" for a page size in bytes. */
+#define RESOURCE_NAME_HUGEPAGES_SIZE 96
+void resource_name_of_hugepages(uint64_t page_bytes, char name[RESOURCE_NAME_HUGEPAGES_SIZE]);
+
+/* ---- quantities */
 
 __extension__ typedef __int128 qty_t; /* nano-units: 1 CPU = 10^9, 1 byte = 10^9 */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/base/name_table.h"
 #include "tests/lib/test.h"
 
+#include "agent/base/hash.h"
 #include "common/cleanup.h"
 
 #define N_NAMES 300
@@ -76,5 +76,5 @@ int main(void)
 		cmocka_unit_test(values_are_released_once_each),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
 }
