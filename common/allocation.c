@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/allocation.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -63,30 +63,22 @@ void allocations_init(struct allocations *a)
 	memset(a, 0, sizeof(*a));
 }
 
-static void memory_block_release(struct memory_block *b)
-{
-	free(b->type);
-	hwloc_bitmap_free(b->nodes);
-}
-
-static void device_block_release(struct device_block *b)
-{
-	strv_release(&b->ids);
-	free(b->resource);
-	hwloc_bitmap_free(b->nodes);
-}
-
 void memory_blocks_free(struct memory_block *blocks, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		memory_block_release(&blocks[i]);
+	for (size_t i = 0; i < n; i++) {
+		free(blocks[i].type);
+		hwloc_bitmap_free(blocks[i].nodes);
+	}
 	free(blocks);
 }
 
 void device_blocks_free(struct device_block *blocks, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		device_block_release(&blocks[i]);
+	for (size_t i = 0; i < n; i++) {
+		strv_release(&blocks[i].ids);
+		free(blocks[i].resource);
+		hwloc_bitmap_free(blocks[i].nodes);
+	}
 	free(blocks);
 }
 
@@ -143,28 +135,15 @@ struct allocation *allocations_add(struct allocations *a)
 	item->container = xstrdup("");
 	item->cpus = cpuset_new();
 	return item;
-	allocation_release(item);
-	a->n_items--;
-	return NULL;
 }
 
 struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container)
 {
 	struct allocation *item = allocations_add(a);
-	char *uid = xstrdup(pod_uid), *name = xstrdup(container);
 
-	if (!item || !uid || !name) {
-		free(uid);
-		free(name);
-		if (item)
-			allocation_release(&a->items[--a->n_items]);
-		return NULL;
-	}
-	free(item->pod_uid);
-	free(item->container);
-	item->pod_uid = uid;
-	item->container = name;
+	text_set(&item->pod_uid, pod_uid);
+	text_set(&item->container, container);
 	return item;
 }
 
@@ -199,8 +178,8 @@ void allocations_sort(struct allocations *a)
 		qsort(a->items, a->n_items, sizeof(*a->items), allocation_cmp);
 }
 
-/* Move what `from` holds to `to`; both are of one container. */
-static void allocation_absorb(struct allocation *to, struct allocation *from)
+/* Move the resources of `from` to `to`, which is of the same container. */
+static void move_resources(struct allocation *to, struct allocation *from)
 {
 	vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory));
 	vec_grow(&to->devices, &to->devices_size, to->n_devices + from->n_devices, sizeof(*to->devices));
@@ -224,10 +203,9 @@ void allocations_merge(struct allocations *a, struct allocations *from)
 	allocations_sort(a);
 	for (size_t i = 0; i < a->n_items; i++) {
 		struct allocation *last = kept > 0 ? &a->items[kept - 1] : NULL;
-		bool same = last && allocation_cmp(last, &a->items[i]) == 0;
 
-		if (same) {
-			allocation_absorb(last, &a->items[i]);
+		if (last && allocation_cmp(last, &a->items[i]) == 0) {
+			move_resources(last, &a->items[i]);
 			allocation_release(&a->items[i]);
 			continue;
 		}
@@ -264,7 +242,7 @@ void device_index_release(struct device_index *index)
 	*index = (struct device_index){0};
 }
 
-static int by_name(const void *va, const void *vb)
+static int device_cmp(const void *va, const void *vb)
 {
 	const struct device_ref *a = va, *b = vb;
 	int r = strcmp(a->resource, b->resource);
@@ -272,7 +250,7 @@ static int by_name(const void *va, const void *vb)
 	return r ? r : strcmp(a->id, b->id);
 }
 
-static void add_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
+static void index_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
 {
 	for (size_t b = 0; b < n; b++)
 		for (size_t i = 0; i < blocks[b].ids.n_items; i++) {
@@ -284,46 +262,41 @@ static void add_blocks(struct device_index *index, const struct device_block *bl
 		}
 }
 
-static void sort(struct device_index *index)
+static void sort_devices(struct device_index *index)
 {
 	if (index->n_items > 1)
-		qsort(index->items, index->n_items, sizeof(*index->items), by_name);
+		qsort(index->items, index->n_items, sizeof(*index->items), device_cmp);
 }
 
-static void sort_unique(struct device_index *index)
+static void sort_unique_devices(struct device_index *index)
 {
 	size_t kept = 0;
 
-	sort(index);
+	sort_devices(index);
 	for (size_t i = 0; i < index->n_items; i++)
-		if (kept == 0 || by_name(&index->items[kept - 1], &index->items[i]) != 0)
+		if (kept == 0 || device_cmp(&index->items[kept - 1], &index->items[i]) != 0)
 			index->items[kept++] = index->items[i];
 	index->n_items = kept;
 }
 
 void device_index_held(const struct allocations *a, struct device_index *ret)
 {
-	CLEANUP(device_index_release) struct device_index index = {0};
-
+	*ret = (struct device_index){0};
 	for (size_t i = 0; i < a->n_items; i++)
-		add_blocks(&index, a->items[i].devices, a->items[i].n_devices);
-	sort_unique(&index);
-	*ret = index;
-	index = (struct device_index){0};
+		index_blocks(ret, a->items[i].devices, a->items[i].n_devices);
+	sort_unique_devices(ret);
 }
 
 void device_index_registered(const struct allocations *a, struct device_index *ret)
 {
-	CLEANUP(device_index_release) struct device_index index = {0};
-
-	add_blocks(&index, a->registered, a->n_registered);
-	sort_unique(&index);
-	*ret = index;
-	index = (struct device_index){0};
+	*ret = (struct device_index){0};
+	index_blocks(ret, a->registered, a->n_registered);
+	sort_unique_devices(ret);
 }
 
-/* The blocks of sorted devices in which one may come several times. */
-static void unite(const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
+/* Make blocks of sorted devices. Entries of the same device become one device with the NUMA nodes of all. */
+static void make_blocks(
+	const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
@@ -331,7 +304,7 @@ static void unite(const struct device_index *index, struct device_block **blocks
 		const struct device_ref *d = &index->items[i];
 
 		cpuset_or(nodes, nodes, d->nodes);
-		if (i + 1 < index->n_items && by_name(d, &d[1]) == 0)
+		if (i + 1 < index->n_items && device_cmp(d, &d[1]) == 0)
 			continue;
 		device_blocks_add(blocks, n, size, d->resource, nodes, d->nodes_unknown, d->id);
 		hwloc_bitmap_zero(nodes);
@@ -341,14 +314,14 @@ static void unite(const struct device_index *index, struct device_block **blocks
 void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size)
 {
 	CLEANUP(device_index_release) struct device_index index = {0};
-	struct device_block *united = NULL;
+	struct device_block *merged = NULL;
 	size_t n = 0, size = 0;
 
-	add_blocks(&index, *blocks, *n_blocks);
-	sort(&index);
-	unite(&index, &united, &n, &size);
+	index_blocks(&index, *blocks, *n_blocks);
+	sort_devices(&index);
+	make_blocks(&index, &merged, &n, &size);
 	device_blocks_free(*blocks, *n_blocks);
-	*blocks = united;
+	*blocks = merged;
 	*n_blocks = n;
 	*blocks_size = size;
 }
@@ -377,6 +350,6 @@ const struct device_ref *device_index_find(
 	const struct device_ref key = {.resource = resource, .id = id};
 
 	return index->n_items > 0
-		       ? bsearch(&key, index->items, index->n_items, sizeof(*index->items), by_name)
+		       ? bsearch(&key, index->items, index->n_items, sizeof(*index->items), device_cmp)
 		       : NULL;
 }

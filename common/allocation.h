@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * allocation: what one container (or one pod as a whole) holds exclusively. Depends on common/ only.
+ * allocation: what containers and pods hold exclusively: CPUs, memory blocks and devices. Depends on common/
+ * only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "common/cpuset.h"
 #include "common/vec.h"
 
-/* ---- the memory manager's state */
+/* ---- the memory manager's machine state, as in the kubelet's memory_manager_state file */
 
 struct memory_table {
 	char *type;                                                   /* "memory", "hugepages-1Gi" */
@@ -20,8 +21,9 @@ struct memory_table {
 struct memory_node {
 	unsigned id;          /* NUMA node id */
 	unsigned assignments; /* numberOfAssignments: containers x memory types */
-	hwloc_bitmap_t
-		cells; /* the group the node is part of; {id} or empty when it is used alone or not at all */
+	/* The NUMA node group: a node that is used alone has {id} or the empty set, an unused node the
+	 * empty set. */
+	hwloc_bitmap_t cells;
 	struct memory_table *tables; /* sorted by type */
 	size_t n_tables;
 	size_t tables_size;
@@ -39,10 +41,10 @@ void memory_state_release(struct memory_state *s);
 /* The table of `type` on the node, or NULL. */
 const struct memory_table *memory_node_table(const struct memory_node *node, const char *type);
 
-/* The kubelet's subtraction of what is reserved went below 0, and allocatable is near 2^64. */
+/* Whether the kubelet's subtraction of the reserved memory went below 0, so that allocatable is near 2^64. */
 bool memory_table_wrapped(const struct memory_table *table);
 
-/* What all nodes have reserved of the type; the API does not report how a block lies on several. */
+/* Bytes of the type reserved on all nodes. (The API does not report how a block is split between nodes.) */
 uint64_t memory_state_reserved(const struct memory_state *s, const char *type);
 
 /* ---- allocations */
@@ -50,7 +52,7 @@ uint64_t memory_state_reserved(const struct memory_state *s, const char *type);
 struct memory_block {
 	char *type;           /* "memory", "hugepages-1Gi" */
 	uint64_t bytes;       /* of the whole block */
-	hwloc_bitmap_t nodes; /* NUMA nodes it may lie on */
+	hwloc_bitmap_t nodes; /* NUMA nodes that the block may be on */
 };
 
 /* Devices of one resource on one set of NUMA nodes. */
@@ -58,17 +60,20 @@ struct device_block {
 	char *resource; /* "vendor.com/nic" */
 	struct strv ids;
 	hwloc_bitmap_t nodes; /* empty = no affinity, or unknown */
-	bool nodes_unknown;   /* the source does not report the NUMA nodes; they are empty then */
+	bool nodes_unknown;   /* the source does not report NUMA nodes; `nodes` is empty then */
 };
 
+/* What one container, or one pod as a whole, holds. */
 struct allocation {
 	char *pod_uid;   /* "" when unknown */
 	char *namespace; /* "" when unknown (state files do not have it) */
 	char *pod;       /* "" when unknown */
-	bool named_by_logs; /* both are those of the pod's folder of logs: for people, not for what is published */
-	char *container; /* "" when the allocation is the pod's as a whole */
-	/* Only the state files report it while the pod-resources API, which was asked too, lists no such
-	 * container: an ordinary init container's leftovers, a pod that the kubelet does not list yet. */
+	/* namespace and pod are from the pod's log directory: shown to people, never published */
+	bool named_by_logs;
+	char *container; /* "" when the pod as a whole holds the allocation */
+	/* Only the state files report the allocation; the pod-resources API was asked too and lists no
+	 * such container: an init container has ended and left it, or the kubelet does not list the pod
+	 * yet. */
 	bool unlisted;
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
@@ -80,10 +85,10 @@ struct allocation {
 };
 
 /*
- * Everything the kubelet has handed out, as one source reported it. Containers of one pod may name the same CPU
- * or device (the kubelet hands an init container's to the containers after it), so a pod holds the union of
- * its items; items of different pods are disjoint except the CPUs that a kubelet gave away twice (the
- * source's reader has left a note).
+ * All allocations of a node, as one source reports them. Containers of one pod may list the same CPU or
+ * device (the kubelet passes an init container's to later containers), so a pod holds the union of its items.
+ * Items of different pods are disjoint, except for CPUs that a kubelet assigned twice: the source's reader
+ * added a note.
  */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
@@ -91,11 +96,11 @@ struct allocations {
 	size_t items_size;
 	bool cpus_known;       /* the source reports who holds which CPUs (possibly nobody) */
 	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = unknown */
-	bool memory_known;     /* `memory` below was read and policy is Static */
+	bool memory_known;     /* `memory` was read and the policy is Static */
 	struct memory_state memory;
 	bool devices_known;              /* the source reports who holds which devices (possibly nobody) */
 	bool registered_known;           /* `registered` was read (possibly there are none) */
-	struct device_block *registered; /* the healthy devices of every plugin, held or not */
+	struct device_block *registered; /* the healthy devices of all plugins, held or not */
 	size_t n_registered;
 	size_t registered_size;
 };
@@ -105,56 +110,63 @@ void allocation_release(struct allocation *a);
 void allocations_init(struct allocations *a);
 void allocations_release(struct allocations *a);
 
-/* Free what `n` blocks own, and the array. */
+/* Free an array of `n` blocks and what the blocks own. */
 void memory_blocks_free(struct memory_block *blocks, size_t n);
 void device_blocks_free(struct device_block *blocks, size_t n);
 
-/* Add a device to the vec of blocks, in the block of its resource and nodes (copied), which is made when it
- * is new. */
+/* Add a device to the block of its resource and NUMA nodes; a missing block is created. Strings and
+ * `nodes` are copied. */
 void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id);
 
-/* Append an empty allocation (cpus = empty set, strings ""), to be filled in place. */
+/*
+ * Merge the entries of each device: the kubelet's pod-resources API lists a device once per NUMA node
+ * (cm/container_manager.go, containerDevicesFromResourceDeviceInstances). The result has one block per
+ * resource and set of NUMA nodes.
+ */
+void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
+
+/* Append an empty allocation (cpus = empty set, strings = ""), to be filled in place. */
 struct allocation *allocations_add(struct allocations *a);
 
-/* The same with pod_uid and container (copied) set. */
+/* Append an empty allocation with copies of pod_uid and container. */
 struct allocation *allocations_add_container(
 	struct allocations *a, const char *pod_uid, const char *container);
 
-/* Take the item at this position out. */
+/* Release and remove the item at this position. */
 void allocations_remove(struct allocations *a, size_t at);
 
 /*
- * Move all items of `from` to `a`, where items of the same pod and container become one: CPUs are united,
- * memory and devices appended. `a` is sorted then and `from` has no items; other members stay. 0.
+ * Move all items of `from` to `a`. Items of the same pod and container become one item: CPU sets are united,
+ * memory and devices appended. `a` is then sorted, and `from` has no items; other members do not change.
  */
 void allocations_merge(struct allocations *a, struct allocations *from);
 
-/* Whether both are known by the same UID and name. A pod's items follow each other. */
+/* Whether both have the same pod UID, namespace and name. A pod's items are consecutive. */
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b);
 
-/* Bring items into their documented order. */
+/* Sort the items as documented in struct allocations. */
 void allocations_sort(struct allocations *a);
 
-/* Every CPU that some container or pod holds exclusively; a new bitmap. */
+/* All CPUs that a container or pod holds exclusively; a new bitmap. */
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a);
 
 /* ---- pods */
 
+/* A pod of this node, from a source that knows pod names. */
 struct pod_ref {
 	char *namespace;
 	char *name;
-	/* One of its containers, or the pod as a whole, holds CPUs, memory with a NUMA node, or devices with
-	 * a NUMA node. */
+	/* The pod, or one of its containers, holds CPUs, or memory or devices with NUMA nodes. */
 	bool exclusive;
 };
 
-/* Free what `n` of them own, and the array. */
+/* Free an array of `n` pods and what the pods own. */
 void pod_refs_free(struct pod_ref *pods, size_t n);
 
-/* ---- device index */
+/* ---- device index: finds a device by resource and id */
 
-/* One device; everything is borrowed from the allocations it was indexed from. */
+/* One device. The pointers borrow from the indexed allocations. */
 struct device_ref {
 	const char *resource, *id;
 	hwloc_const_bitmap_t nodes;
@@ -162,26 +174,19 @@ struct device_ref {
 };
 
 struct device_index {
-	struct device_ref *items; /* by resource, then id; unique */
+	struct device_ref *items; /* sorted by resource, then id; unique */
 	size_t n_items;
 	size_t items_size;
 };
 
 void device_index_release(struct device_index *index);
 
-/* Every device that some container or pod holds. */
+/* Index the devices that containers or pods hold; index the registered devices. *ret is the caller's to
+ * release. */
 void device_index_held(const struct allocations *a, struct device_index *ret);
-
-/* Every healthy device of every plugin. Returns as device_index_held(). */
 void device_index_registered(const struct allocations *a, struct device_index *ret);
 
-/*
- * Make one block for each set of NUMA nodes of blocks that list a device once for each of its nodes, as the
- * kubelet's pod-resources API does (cm/container_manager.go, containerDevicesFromResourceDeviceInstances).
- */
-void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size);
-
-/* Where the devices of a resource begin; *ret_end is behind the last of them. */
+/* Position of the first device of a resource; *ret_end is the position after the last one. */
 size_t device_index_range(const struct device_index *index, const char *resource, size_t *ret_end);
 
 /* The device, or NULL. */

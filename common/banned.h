@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Functions with a safer twin become compile errors. Included by the build in front of every file
- * (-include common/banned.h); the idea is git's banned.h.
+ * banned: turns calls of libc functions that have a safer alternative into compile errors. The build includes
+ * this header in every file (-include common/banned.h); the idea is git's banned.h.
  */
 #include <stdio.h>
 #include <stdlib.h>

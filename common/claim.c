@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/claim.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -15,13 +12,11 @@
 void claim_init(
 	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name)
 {
-	struct claim c = {.driver = xstrdup(driver),
+	*ret = (struct claim){.driver = xstrdup(driver),
 		.uid = xstrdup(uid),
 		.namespace = xstrdup(namespace),
 		.name = xstrdup(name),
 		.cpus = cpuset_new()};
-
-	*ret = c;
 }
 
 void claim_release(struct claim *c)
@@ -59,12 +54,8 @@ void claim_add_pod(struct claim *c, const char *namespace, const char *name)
 
 void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share)
 {
-	char *text = NULL;
-
-	if (!*device)
-		return;
-	text = xasprintf("%s/%s%s%s", pool, device, *share ? "/" : "", share);
-	strv_take(&c->devices, text);
+	if (*device)
+		strv_take(&c->devices, xasprintf("%s/%s%s%s", pool, device, *share ? "/" : "", share));
 }
 
 void claims_append(struct claims *claims, struct claim *c)
@@ -75,7 +66,7 @@ void claims_append(struct claims *claims, struct claim *c)
 	*c = (struct claim){0};
 }
 
-/* ---- uniting */
+/* ---- merging */
 
 static int claim_cmp(const void *va, const void *vb)
 {
@@ -122,8 +113,7 @@ static void add_texts(struct strv *to, const struct strv *from)
 		strv_push(to, from->items[i]);
 }
 
-/* Sort, and leave each text once. */
-static void make_unique(struct strv *v)
+static void sort_unique_texts(struct strv *v)
 {
 	size_t kept = 0;
 
@@ -144,12 +134,10 @@ static int pod_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->name, b->name);
 }
 
-static void finish(struct claim *c)
+static void sort_unique_pods(struct claim *c)
 {
 	size_t kept = 0;
 
-	make_unique(&c->cdi);
-	make_unique(&c->devices);
 	if (c->n_pods > 1)
 		qsort(c->pods, c->n_pods, sizeof(*c->pods), pod_cmp);
 	for (size_t i = 0; i < c->n_pods; i++) {
@@ -163,8 +151,8 @@ static void finish(struct claim *c)
 	c->n_pods = kept;
 }
 
-/* Both are of the same claim and driver. */
-static void absorb(struct claim *to, const struct claim *from)
+/* Add the contents of `from`, which is of the same claim and driver. */
+static void add_contents(struct claim *to, const struct claim *from)
 {
 	claim_add_resources(to, from);
 	add_texts(&to->cdi, &from->cdi);
@@ -181,29 +169,31 @@ void claims_merge(struct claims *claims)
 		qsort(claims->items, claims->n_items, sizeof(*claims->items), claim_cmp);
 	for (size_t i = 0; i < claims->n_items; i++) {
 		struct claim *last = kept > 0 ? &claims->items[kept - 1] : NULL;
-		bool same = last && claim_cmp(last, &claims->items[i]) == 0;
 
-		if (same) {
-			absorb(last, &claims->items[i]);
+		if (last && claim_cmp(last, &claims->items[i]) == 0) {
+			add_contents(last, &claims->items[i]);
 			claim_release(&claims->items[i]);
 			continue;
 		}
 		claims->items[kept++] = claims->items[i];
 	}
 	claims->n_items = kept;
-	for (size_t i = 0; i < kept; i++)
-		finish(&claims->items[i]);
+	for (size_t i = 0; i < kept; i++) {
+		sort_unique_texts(&claims->items[i].cdi);
+		sort_unique_texts(&claims->items[i].devices);
+		sort_unique_pods(&claims->items[i]);
+	}
 }
 
-/* ---- what all hold together */
+/* ---- totals */
 
 hwloc_bitmap_t claims_cpus(const struct claims *claims)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+	hwloc_bitmap_t set = cpuset_new();
 
 	for (size_t i = 0; i < claims->n_items; i++)
 		cpuset_or(set, set, claims->items[i].cpus);
-	return TAKE(set);
+	return set;
 }
 
 uint64_t claims_bytes(const struct claims *claims, const char *type, unsigned node)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * claim: what a driver of Dynamic Resource Allocation gave one ResourceClaim, beside the kubelet's managers.
- * Depends on common/ only.
+ * claim: the resources that DRA drivers (Dynamic Resource Allocation) allocated to ResourceClaims. The
+ * kubelet's managers do not know these resources. Depends on common/ only.
  */
 #include "common/allocation.h"
 
-/* What one driver gave one claim; a claim that several drivers serve has several of these. */
+/* The resources of one claim from one driver. A claim that several drivers serve has several of these. */
 struct claim {
-	char *driver;         /* "dra.cpu"; the kind of its CDI devices where no source names it */
+	char *driver;         /* "dra.cpu"; when no source names the driver, the kind of the CDI devices */
 	char *uid;            /* "" when unknown */
 	char *namespace;      /* "" when unknown */
 	char *name;           /* "" when unknown */
-	struct strv cdi;      /* qualified names of its CDI devices, "dra.k8s.io/cpu=claim-..." */
+	struct strv cdi;      /* qualified names of the CDI devices, "dra.k8s.io/cpu=claim-..." */
 	struct strv devices;  /* "pool/device", with a share "pool/device/share" */
-	struct pod_ref *pods; /* that use it; `exclusive` is not set */
+	struct pod_ref *pods; /* the pods that use the claim; `exclusive` is not set */
 	size_t n_pods;
 	size_t pods_size;
-	hwloc_bitmap_t cpus; /* that nobody else may use; never NULL */
+	hwloc_bitmap_t cpus; /* CPUs exclusive to the claim; never NULL */
 	struct memory_block *memory;
 	size_t n_memory;
 	size_t memory_size;
@@ -29,36 +29,37 @@ struct claims {
 	size_t items_size;
 };
 
-/* A claim of nothing, with copies of these texts. */
+/* Initialize a claim without resources; the strings are copied. */
 void claim_init(
 	struct claim *ret, const char *driver, const char *uid, const char *namespace, const char *name);
 void claim_release(struct claim *c);
 
-/* Free what they own; `c` is empty and may be used again. */
+/* Free the claims; `c` is empty and may be used again. */
 void claims_release(struct claims *c);
 
-/* Add a pod unless the last one added is the same. */
+/* Add a pod unless the last added pod is the same. */
 void claim_add_pod(struct claim *c, const char *namespace, const char *name);
 
-/* Add "pool/device", with a share "pool/device/share"; nothing where `device` is "". */
+/* Add "pool/device", with a share "pool/device/share"; do nothing when `device` is "". */
 void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
 
-/* Append what `c` holds, which goes over to `claims`; `c` is then empty. */
+/* Move `c` to the end of `claims`; `c` is then empty. */
 void claims_append(struct claims *claims, struct claim *c);
 
 /*
- * Make those with the same driver, UID, namespace and name one: pods, devices and CDI devices of all, each once; CPUs
- * united; of memory of one type on one set of NUMA nodes the most that one of them has. All are sorted by these texts
- * then.
+ * Merge the claims that have the same driver, UID, namespace and name. Pods, devices and CDI devices are
+ * united, as are the CPUs; of several memory blocks with the same type and NUMA nodes, the largest remains.
+ * The claims are then sorted by these four strings; the pods, devices and CDI devices of each claim are
+ * sorted too.
  */
 void claims_merge(struct claims *claims);
 
-/* Give to `c` the UID, CPUs and memory of `from`, as claims_merge() does. */
+/* Add to `c` the CPUs and memory of `from`, as claims_merge() does, and the UID if `c` has none. */
 void claim_add_resources(struct claim *c, const struct claim *from);
 
-/* Every CPU that some claim holds; a new bitmap. */
+/* All CPUs that claims hold; a new bitmap. */
 hwloc_bitmap_t claims_cpus(const struct claims *claims);
 
-/* Bytes of a type ("memory", "hugepages-1Gi") that claims hold on this NUMA node; a block that lies on several counts
- * on each. UINT64_MAX where it is more. */
+/* Bytes of a type ("memory", "hugepages-1Gi") that claims hold on this NUMA node, UINT64_MAX on overflow.
+ * A block on several nodes counts on each. */
 uint64_t claims_bytes(const struct claims *claims, const char *type, unsigned node);

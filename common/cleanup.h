@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Scope guards. A local that owns something carries CLEANUP(x_freep) and starts at NULL (or -1 for a
- * file descriptor); a pointer escapes only through TAKE(). Depends on libc only.
+ * cleanup: scope guards. A local that owns something has CLEANUP(x_freep) and starts as NULL (a file
+ * descriptor as -1); TAKE() transfers ownership. HACKING.md, Ownership, has the rules. Depends on libc only.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
-/* Move an owning pointer out of a guarded local: yields its value and leaves NULL behind. */
+/* Yield the value of an owning pointer and set the pointer to NULL. */
 #define TAKE(p)                            \
 	__extension__({                    \
 		__typeof__(p) take_ = (p); \

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 
-/* One decimal id at *p, advanced past it. */
+/* Parse the decimal id at *p and advance *p past the id. */
 static int parse_id(const char **p, unsigned long *ret_id)
 {
 	unsigned long id = 0;
@@ -24,7 +24,7 @@ static int parse_id(const char **p, unsigned long *ret_id)
 	return 0;
 }
 
-/* hwloc's own parser reads "08" as octal, and then as every CPU from 0 on. */
+/* hwloc_bitmap_list_sscanf() reads "08" as octal, that is as every CPU from 0. */
 static int parse_list(const char *list, hwloc_bitmap_t set)
 {
 	const char *p = list;

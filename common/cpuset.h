@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sets of CPU ids (and of NUMA node ids) are hwloc bitmaps: the scope guard, the strict list parser, and those functions of
- * hwloc that allocate. hwloc's own return an error when memory runs out; these end the process.
+ * cpuset: sets of CPU ids and of NUMA node ids, which are hwloc bitmaps: a scope guard, strict parsers, and
+ * wrappers of the hwloc functions that allocate. The wrappers end the process when memory runs out, as
+ * common/xalloc.h does.
  */
 #include <hwloc/bitmap.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include "common/err.h"
 #include "common/xalloc.h"
 
-/* Ids above this are refused when a list is parsed; the kernel's own limit is NR_CPUS = 8192 on x86. */
+/* The parsers reject larger ids. The kernel's limit is NR_CPUS, 8192 on x86. */
 #define CPUSET_MAX_ID 65535u
 
 static inline void cpuset_freep(hwloc_bitmap_t *set)
@@ -19,7 +20,6 @@ static inline void cpuset_freep(hwloc_bitmap_t *set)
 	*set = NULL;
 }
 
-/* A new empty set, and a copy of a set. */
 static inline hwloc_bitmap_t cpuset_new(void)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -38,7 +38,7 @@ static inline hwloc_bitmap_t cpuset_dup(hwloc_const_bitmap_t from)
 	return set;
 }
 
-/* hwloc_bitmap_OPERATION(), which reports an error only when memory runs out. */
+/* cpuset_OPERATION() wraps hwloc_bitmap_OPERATION(), which fails only when memory runs out. */
 #define CPUSET_OPERATION(operation, parameters, arguments)  \
 	static inline void cpuset_##operation parameters    \
 	{                                                   \
@@ -56,22 +56,21 @@ CPUSET_OPERATION(only, (hwloc_bitmap_t set, unsigned id), (set, id))
 #undef CPUSET_OPERATION
 
 /*
- * Parse a list as the kubelet and the kernel write it: decimal ids and ranges, "0-3,8", "" = empty set.
- * No white space, no stride, no open range, no range that runs backwards.
- * *ret_set is a new bitmap that the caller owns. 0, -EINVAL (text not a list), -ERANGE (id above
- * CPUSET_MAX_ID); *ret_set is untouched on failure.
+ * Parse a list as the kubelet and the kernel write it: decimal ids and ranges, "0-3,8", "" = empty set. White
+ * space, strides, open ranges and descending ranges are errors. *ret_set is a new bitmap that the caller
+ * owns. 0; -EINVAL (not a list); -ERANGE (an id above CPUSET_MAX_ID). *ret_set is untouched on failure.
  */
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err);
 
 /*
- * Parse a mask as the kernel's cpumap files hold it: hexadecimal words of 32 bits, the highest first,
- * separated by commas, "00000000,0000ffff"; "" = empty set. Every word but the first has exactly eight
- * digits. Returns and ownership as cpuset_parse().
+ * Parse a mask as in the kernel's cpumap files: hexadecimal words of 32 bits, the highest first, separated by
+ * commas, "00000000,0000ffff"; "" = empty set. Every word except the first has exactly eight digits. Returns
+ * and ownership as cpuset_parse().
  */
 int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err);
 
-/* The same set as a list, "0-3,8"; "" for the empty set. A malloc'd string the caller owns.
- * cpuset_parse(cpuset_print(s)) equals s. */
+/* Print the set as a list, "0-3,8", "" for the empty set; cpuset_parse() reads it back. A malloc'd string
+ * that the caller owns. */
 char *cpuset_print(hwloc_const_bitmap_t set);
 
 /* Number of ids in the set (0 for NULL). */

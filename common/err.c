@@ -31,7 +31,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	/* What does not fit is cut off at the end. */
+	/* A text that is too long is cut off at the end. */
 	if (n >= 0 && (size_t)n < sizeof(err->text) &&
 		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s", rest) < 0)
 		err->text[n] = '\0';
@@ -41,15 +41,9 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 
 /* ---- notes */
 
-void notes_init(struct notes *n)
-{
-	*n = (struct notes){0};
-}
-
 void notes_release(struct notes *n)
 {
 	strv_release(&n->lines);
-	notes_init(n);
 }
 
 void notes_add(struct notes *n, const char *fmt, ...)

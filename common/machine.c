@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/machine.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +52,7 @@ static int by_socket_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Order of CPUs by L3 cache, then id. */
+/* By L3 cache, then CPU id. */
 static int by_l3(const void *a, const void *b)
 {
 	const struct cpu *const *x = a, *const *y = b;
@@ -63,7 +62,7 @@ static int by_l3(const void *a, const void *b)
 	return by_cpu_id(*x, *y);
 }
 
-/* Position of the CPU in cpus[], n_cpus when it is not there. */
+/* Position of the CPU in cpus[], or n_cpus. */
 static size_t cpu_index(const struct machine *m, unsigned id)
 {
 	size_t lo = 0, hi = m->n_cpus;
@@ -81,7 +80,7 @@ static size_t cpu_index(const struct machine *m, unsigned id)
 	return lo < m->n_cpus && m->cpus[lo].id == id ? lo : m->n_cpus;
 }
 
-/* Put a CPU into its socket's set; the sockets are in order of appearance. */
+/* Add a CPU to its socket, which is created when it is new. */
 static void add_to_socket(struct machine *m, const struct cpu *cpu)
 {
 	struct socket_info *socket = NULL;
@@ -90,16 +89,14 @@ static void add_to_socket(struct machine *m, const struct cpu *cpu)
 		if (m->sockets[i].id == cpu->socket)
 			socket = &m->sockets[i];
 	if (!socket) {
-		vec_grow(&m->sockets, &m->sockets_size, m->n_sockets + 1, sizeof(*m->sockets));
-		socket = &m->sockets[m->n_sockets];
+		socket = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*socket));
 		*socket = (struct socket_info){.id = cpu->socket, .cpus = cpuset_new()};
-		m->n_sockets++;
 	}
 	cpuset_set(socket->cpus, cpu->id);
 }
 
-/* The socket that all CPUs of a node lie on, or MACHINE_NONE. */
-static int socket_of(const struct machine *m, const struct numa_node *node)
+/* The socket of all CPUs of a node, or MACHINE_NONE. */
+static int find_socket(const struct machine *m, const struct numa_node *node)
 {
 	for (size_t i = 0; i < m->n_sockets; i++) {
 		if (hwloc_bitmap_intersects(node->cpus, m->sockets[i].cpus))
@@ -109,9 +106,10 @@ static int socket_of(const struct machine *m, const struct numa_node *node)
 	return MACHINE_NONE;
 }
 
-/* Fill uncore; `threads` is indexed by core id, `cores` by position of the NUMA node, `order` by position. */
-static void fill_uncore(struct machine *m, const size_t *threads, const size_t *cores, struct cpu **order)
+/* `threads` has the CPUs of each core by core id, `cores` the cores of each NUMA node by its position. */
+static void fill_uncore(struct machine *m, const size_t *threads, const size_t *cores)
 {
+	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
 	size_t end;
 
 	for (size_t i = 0; i < m->n_cpus; i++)
@@ -123,9 +121,9 @@ static void fill_uncore(struct machine *m, const size_t *threads, const size_t *
 		for (size_t i = start; i < end; i++) {
 			struct cpu *cpu = order[i];
 			int node = cpu->numa < 0 ? -1 : machine_node_index(m, (unsigned)cpu->numa);
-			size_t of_node = node < 0 ? 0 : cores[node] * threads[cpu->core];
+			size_t node_cpus = node < 0 ? 0 : cores[node] * threads[cpu->core];
 
-			cpu->uncore = cpu->l3 < 0 || end - start == of_node ? cpu->socket : cpu->l3;
+			cpu->uncore = cpu->l3 < 0 || end - start == node_cpus ? cpu->socket : cpu->l3;
 		}
 	}
 }
@@ -135,7 +133,6 @@ static void derive_uncore(struct machine *m)
 	size_t n_ids = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0;
 	CLEANUP(freep) size_t *threads = xcalloc(n_ids + 1, sizeof(*threads));
 	CLEANUP(freep) size_t *cores = xcalloc(m->n_nodes + 1, sizeof(*cores));
-	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
 
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i];
@@ -145,7 +142,7 @@ static void derive_uncore(struct machine *m)
 		if (cpu->id == cpu->core && node >= 0)
 			cores[node]++;
 	}
-	fill_uncore(m, threads, cores, order);
+	fill_uncore(m, threads, cores);
 }
 
 static void derive_sockets(struct machine *m)
@@ -161,8 +158,8 @@ static void derive_sockets(struct machine *m)
 		qsort(m->sockets, m->n_sockets, sizeof(*m->sockets), by_socket_id);
 }
 
-/* The kubelet lists node directories by name (node0, node1, node10, node2), and the last to claim a CPU has
- * it. */
+/* The kubelet lists node directories by name (node0, node1, node10, node2); a CPU belongs to the last that
+ * lists it. */
 static bool listed_after(unsigned node, unsigned other)
 {
 	char a[16], b[16];
@@ -182,7 +179,7 @@ static void derive_nodes(struct machine *m)
 		if (!node->cpus)
 			node->cpus = cpuset_dup(m->online);
 		cpuset_and(node->cpus, node->cpus, m->online);
-		node->socket = socket_of(m, node);
+		node->socket = find_socket(m, node);
 		for (int id = hwloc_bitmap_first(node->cpus); id >= 0;
 			id = hwloc_bitmap_next(node->cpus, id)) {
 			struct cpu *cpu = &m->cpus[cpu_index(m, (unsigned)id)];
@@ -193,7 +190,7 @@ static void derive_nodes(struct machine *m)
 	}
 }
 
-/* CPUs of one core, for the kubelet, beside each other; those without a NUMA node or a name are alone. */
+/* Orders the CPUs of one core, as the kubelet sees it, next to each other. */
 static int by_core_name(const void *a, const void *b)
 {
 	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
@@ -234,7 +231,7 @@ static void derive_cores(struct machine *m)
 	}
 }
 
-void machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
+hwloc_bitmap_t machine_own_cpus(const struct machine *m, size_t node)
 {
 	hwloc_bitmap_t set = cpuset_dup(m->nodes[node].cpus);
 
@@ -244,22 +241,22 @@ void machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret)
 		if (cpu && cpu->numa != (int)m->nodes[node].id)
 			cpuset_clr(set, (unsigned)id);
 	}
-	*ret = set;
+	return set;
 }
 
-void machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret)
+hwloc_bitmap_t machine_counted_cpus(const struct machine *m)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+	hwloc_bitmap_t set = cpuset_new();
 
 	for (size_t i = 0; i < m->n_cpus; i++)
 		if (m->cpus[i].numa != MACHINE_NONE)
 			cpuset_set(set, m->cpus[i].id);
-	*ret = TAKE(set);
+	return set;
 }
 
 void machine_derive(struct machine *m)
 {
-	bool memory_told = m->memory_bytes > 0;
+	bool memory_known = m->memory_bytes > 0;
 
 	if (m->n_cpus > 0)
 		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_cpu_id);
@@ -270,7 +267,7 @@ void machine_derive(struct machine *m)
 	derive_sockets(m);
 	derive_nodes(m);
 	derive_cores(m);
-	for (size_t i = 0; i < m->n_nodes && !memory_told; i++)
+	for (size_t i = 0; i < m->n_nodes && !memory_known; i++)
 		m->memory_bytes += m->nodes[i].memory_bytes;
 	derive_uncore(m);
 }
@@ -304,8 +301,8 @@ unsigned machine_distance(const struct machine *m, size_t from, size_t to)
 
 /* ---- copying */
 
-/* A copy of n items of `size` bytes, never for none. */
-static void *array_copy(const void *from, size_t n, size_t size)
+/* Copy n items of `size` bytes. Never NULL, not even for 0 items. */
+static void *copy_array(const void *from, size_t n, size_t size)
 {
 	void *copy = xcalloc(n + 1, size);
 
@@ -314,43 +311,29 @@ static void *array_copy(const void *from, size_t n, size_t size)
 	return copy;
 }
 
-static void copy_sets(const struct machine *from, struct machine *m)
-{
-	for (size_t i = 0; i < from->n_nodes; i++) {
-		const struct numa_node *node = &from->nodes[i];
-		struct numa_node *copy = &m->nodes[m->n_nodes++];
-
-		*copy = *node;
-		copy->cpus = cpuset_dup(node->cpus);
-		copy->pools = array_copy(node->pools, node->n_pools, sizeof(*node->pools));
-		copy->pools_size = node->n_pools;
-	}
-	for (size_t i = 0; i < from->n_sockets; i++) {
-		struct socket_info *copy = &m->sockets[m->n_sockets++];
-
-		copy->id = from->sockets[i].id;
-		copy->cpus = cpuset_dup(from->sockets[i].cpus);
-	}
-	m->online = cpuset_dup(from->online);
-	m->offline = cpuset_dup(from->offline);
-}
-
 void machine_copy(const struct machine *from, struct machine *ret)
 {
 	struct machine m = *from;
 
-	m.cpus = array_copy(from->cpus, from->n_cpus, sizeof(*from->cpus));
-	m.nodes = xcalloc(from->n_nodes + 1, sizeof(*from->nodes));
-	m.sockets = xcalloc(from->n_sockets + 1, sizeof(*from->sockets));
-	m.distances = NULL;
-	if (from->distances)
-		m.distances =
-			array_copy(from->distances, from->n_nodes * from->n_nodes, sizeof(*from->distances));
-	m.online = m.offline = NULL;
+	m.cpus = copy_array(from->cpus, from->n_cpus, sizeof(*from->cpus));
+	m.nodes = copy_array(from->nodes, from->n_nodes, sizeof(*from->nodes));
+	m.sockets = copy_array(from->sockets, from->n_sockets, sizeof(*from->sockets));
 	m.cpus_size = m.n_cpus;
 	m.nodes_size = m.n_nodes;
 	m.sockets_size = m.n_sockets;
-	m.n_nodes = m.n_sockets = 0;
-	copy_sets(from, &m);
+	for (size_t i = 0; i < m.n_nodes; i++) {
+		const struct numa_node *node = &from->nodes[i];
+
+		m.nodes[i].cpus = cpuset_dup(node->cpus);
+		m.nodes[i].pools = copy_array(node->pools, node->n_pools, sizeof(*node->pools));
+		m.nodes[i].pools_size = node->n_pools;
+	}
+	for (size_t i = 0; i < m.n_sockets; i++)
+		m.sockets[i].cpus = cpuset_dup(from->sockets[i].cpus);
+	m.online = cpuset_dup(from->online);
+	m.offline = cpuset_dup(from->offline);
+	if (from->distances)
+		m.distances =
+			copy_array(from->distances, from->n_nodes * from->n_nodes, sizeof(*from->distances));
 	*ret = m;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * machine: what the hardware is. Filled by a discovery source (agent/discover_*.c), then read-only.
- * All ids are the kernel's (hwloc os_index). Depends on common/cpuset.h only.
+ * machine: the hardware: CPUs, NUMA nodes, sockets and distances. A source (agent/node/observe/discover_*.c,
+ * the node state codec) fills the struct, which is then read-only. All ids are the kernel's (hwloc os_index).
+ * Depends on common/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,40 +11,42 @@
 
 #include "common/cpuset.h"
 
-/* "No such id": a CPU outside every NUMA node, a NUMA node outside every socket. */
+/* No id: of the NUMA node of a CPU outside all NUMA nodes, of the socket of a NUMA node outside all
+ * sockets. */
 #define MACHINE_NONE      (-1)
 #define MACHINE_MAX_CPUS  8192
 #define MACHINE_MAX_NODES 1024
 
-/* What the kernel calls a CPU's core. It repeats in other packages, and on some machines within one. */
+/* The kernel's name of a CPU's core. The same name occurs in other packages, and on some machines twice in
+ * one package. */
 struct core_name {
 	bool known;
 	int core;         /* core_id */
-	int book, drawer; /* s390: a package is in a book, that in a drawer; 0 elsewhere */
+	int book, drawer; /* s390: a drawer contains books, a book packages; 0 elsewhere */
 };
 
 /* One online logical CPU (hardware thread). */
 struct cpu {
 	unsigned id;
-	unsigned core;          /* the kubelet's core, named by the lowest CPU id in it: what decides */
-	unsigned hardware_core; /* the same of the core as it is: by thread siblings */
+	unsigned core;          /* the lowest CPU id of the core as the kubelet sees it, which decides */
+	unsigned hardware_core; /* the lowest CPU id of the real core (thread siblings) */
 	struct core_name core_name;
 	int socket; /* physical_package_id, or MACHINE_NONE */
 	int numa;   /* NUMA node id, or MACHINE_NONE */
 	int l3;     /* id of its L3 cache (hwloc os_index, sysfs "id"), or MACHINE_NONE */
-	int uncore; /* the kubelet's uncore cache id: l3, or socket where the L3 spans the whole NUMA node */
+	int uncore; /* the kubelet's uncore cache id: l3, or socket when the L3 spans the whole NUMA node */
 };
 
 struct hugepage_pool {
 	uint64_t page_bytes;
-	uint64_t pages; /* nr_hugepages: the pool's size, not what is free */
+	uint64_t pages; /* nr_hugepages: the size of the pool, not the free pages */
 };
 
 struct numa_node {
 	unsigned id;
-	int socket;          /* the socket of all its CPUs; MACHINE_NONE when it has none or spans several */
-	hwloc_bitmap_t cpus; /* online CPUs; empty for CXL, HBM and GPU memory nodes */
-	uint64_t memory_bytes;       /* MemTotal, hugepage memory included; 0 on a memory-less node */
+	int socket; /* the socket of all its CPUs; MACHINE_NONE without CPUs or with several sockets */
+	hwloc_bitmap_t cpus;         /* online CPUs; empty for CXL, HBM and GPU memory nodes */
+	uint64_t memory_bytes;       /* MemTotal, including hugepages; 0 on a node without memory */
 	struct hugepage_pool *pools; /* ascending page_bytes; pools of size 0 included */
 	size_t n_pools;
 	size_t pools_size;
@@ -65,36 +68,35 @@ struct machine {
 	size_t n_sockets;
 	size_t sockets_size;
 	hwloc_bitmap_t online;  /* ids of cpus[] */
-	hwloc_bitmap_t offline; /* CPUs the kernel knows and that are offline */
-	size_t n_cores;         /* of the hardware */
-	uint64_t memory_bytes;  /* of the whole machine: MemTotal of /proc/meminfo, else the nodes' sum */
+	hwloc_bitmap_t offline; /* present CPUs that are offline */
+	size_t n_cores;         /* hardware cores */
+	uint64_t memory_bytes;  /* MemTotal of /proc/meminfo, otherwise the sum of the nodes */
 	unsigned *distances;    /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
 };
 
 void machine_init(struct machine *m);
-void machine_release(struct machine *m); /* free what it owns; the struct is as after init */
+void machine_release(struct machine *m); /* the struct is then as after machine_init() */
 
-/* A copy that shares nothing. `ret` must be as after machine_init(). */
+/* A deep copy. `ret` must be as after machine_init(). */
 void machine_copy(const struct machine *from, struct machine *ret);
 
 /*
- * Bring cpus[] and nodes[] into their order and fill what follows from them.
+ * Sort cpus[] and nodes[], and compute the members that follow from them.
  *
- * Wants of cpus[] id, core (the id of one of them, by thread siblings), core_name, socket and l3, of nodes[] all but socket,
- * with cpus as
- * the source lists them: CPUs that are not online are taken out, NULL means every CPU; memory_bytes may
- * be 0 for unknown. Fills memory_bytes, online, sockets, n_cores, each node's socket, each CPU's numa,
- * hardware_core, core and uncore. Where several nodes list a CPU it belongs to the last of them in the order of their names, as for
- * the kubelet.
+ * Reads of each CPU id, core (the id of one of its thread siblings), core_name, socket and l3; of each node
+ * all members except socket. nodes[].cpus is as the source lists the CPUs: CPUs that are not online are
+ * removed, NULL means all CPUs. memory_bytes may be 0 for unknown.
  *
- * core is as the kubelet has it (cadvisor utils/sysinfo getCoresInfo): the CPUs of a NUMA node whose kernel gives core and
- * package the same names. Where the names are not known it is the hardware's.
+ * Computes memory_bytes, online, sockets, n_cores, the socket of each node, and numa, hardware_core, core and
+ * uncore of each CPU. A CPU that several nodes list belongs to the last of them in the order of their
+ * directory names, as for the kubelet.
  *
- * uncore is as the kubelet has it (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
- * getUncoreCacheID): an L3 whose CPUs are as many as the NUMA node's cores times this core's threads is the
- * node's and not an uncore cache. Then the socket id replaces it, as it does where no L3 id is known.
+ * core follows the kubelet (cadvisor utils/sysinfo getCoresInfo): the CPUs of one NUMA node with the same
+ * core name and socket are one core. Without a core name, core is the hardware's.
  *
- * 0, with `m` still releasable.
+ * uncore follows the kubelet (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
+ * getUncoreCacheID): an L3 with as many CPUs as the node's cores times this core's threads is the node's
+ * cache and not an uncore cache. Then uncore is the socket id, as it is when the L3 id is unknown.
  */
 void machine_derive(struct machine *m);
 
@@ -107,9 +109,9 @@ const struct cpu *machine_cpu(const struct machine *m, unsigned id);
 /* SLIT distance between two positions of nodes[], 0 = unknown. */
 unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 
-/* The CPUs of all NUMA nodes: for the kubelet there are no others. *ret is a new bitmap the caller owns. */
-void machine_counted_cpus(const struct machine *m, hwloc_bitmap_t *ret);
+/* The CPUs of all NUMA nodes: the kubelet ignores other CPUs. A new bitmap that the caller owns. */
+hwloc_bitmap_t machine_counted_cpus(const struct machine *m);
 
-/* The CPUs that belong to the node at this position: nodes[].cpus without those that belong to another node
- * that lists them too. *ret is a new bitmap the caller owns. */
-void machine_own_cpus(const struct machine *m, size_t node, hwloc_bitmap_t *ret);
+/* The CPUs that belong to the node at this position: nodes[].cpus without the CPUs that belong to another
+ * node, which also lists them. A new bitmap that the caller owns. */
+hwloc_bitmap_t machine_own_cpus(const struct machine *m, size_t node);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/node_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +14,8 @@ void inventory_init(struct inventory *inv)
 	inv->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
 }
 
-/* The names in one allocation: the pointers, then their texts. */
-static char **names_copy(const char *const *names, size_t n)
+/* Copy the names into one memory block: the pointers, then the strings. */
+static char **copy_names(const char *const *names, size_t n)
 {
 	size_t text_size = 0;
 	char **copy, *text;
@@ -49,7 +48,7 @@ void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *r
 	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
 
 	fresh.nodes = xcalloc(n_nodes + 1, sizeof(*fresh.nodes));
-	fresh.resources = names_copy(resources, n_resources);
+	fresh.resources = copy_names(resources, n_resources);
 	fresh.amounts = xcalloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
 	fresh.costs = xcalloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
 	*inv = fresh;

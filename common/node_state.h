@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What is known of one node at one moment. Plain data, no I/O.
+ * node_state: everything known about one node at one moment, as plain data, with the inventory. The inventory
+ * has the amounts that scheduler plugins read.
  *
- * The observing stage fills the facts, the model what follows from them; every other stage only reads. What
- * no source reports is unknown, never zero.
+ * agent/node/observe fills the facts, and agent/state derives the rest; all other code only reads. Values that
+ * no source reports are unknown, never zero. Depends on common/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,12 +16,14 @@
 #include "common/resource.h"
 #include "common/settings.h"
 
-/* ---- inventory */
+/* ---- inventory: machine + settings + allocations = capacity, allocatable and available per NUMA node and
+ * resource. Made by agent/state/node_derive.c for this node and from the zones of an NRT for other
+ * nodes. */
 
-#define INVENTORY_COST_UNKNOWN 0u /* no such entry in the zone's costs */
+#define INVENTORY_COST_UNKNOWN 0u /* the zone's costs have no such entry */
 
 struct inventory_amount {
-	bool present; /* the zone has this resource at all */
+	bool present; /* the zone has this resource */
 	qty_t capacity, allocatable, available;
 };
 
@@ -29,9 +32,9 @@ struct inventory_node {
 };
 
 struct inventory {
-	struct inventory_node *nodes; /* in the order of the object; the local inventory: ascending id */
+	struct inventory_node *nodes; /* in the order of the object; for this node: ascending id */
 	size_t n_nodes;
-	char **resources; /* names, sorted, unique; one allocation with their texts */
+	char **resources; /* names, sorted, unique; one memory block with the strings */
 	size_t n_resources;
 	struct inventory_amount *amounts; /* n_nodes rows of n_resources */
 	unsigned *costs; /* n_nodes x n_nodes by position, row = from; INVENTORY_COST_UNKNOWN = unknown */
@@ -42,8 +45,8 @@ void inventory_init(struct inventory *inv);
 void inventory_release(struct inventory *inv);
 
 /*
- * Make room: `n_nodes` nodes, the `n_resources` names (copied; the caller sorts and makes them unique), all
- * amounts absent, all costs unknown. `inv` must be as after inventory_init().
+ * Allocate the tables for `n_nodes` nodes and these resources (copied; sorted and unique). No amount is
+ * present, and all costs are unknown. `inv` must be as after inventory_init().
  */
 void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *resources, size_t n_resources);
 
@@ -58,11 +61,11 @@ static inline struct inventory_amount *inventory_amount(
 
 /* ---- node state */
 
-/* CPUs that no container gets exclusively. */
+/* CPUs that the kubelet never assigns exclusively. */
 struct reserved_cpus {
-	hwloc_bitmap_t cpus; /* NULL = unknown: not even that there are none */
-	bool observed;       /* a running kubelet reports them; else they follow from its configuration */
-	char *from;          /* the source, or why they are unknown; NULL until the model has run */
+	hwloc_bitmap_t cpus; /* NULL = unknown, which is not the empty set */
+	bool observed; /* a running kubelet reports the CPUs; otherwise computed from its configuration */
+	char *from;    /* the source, or why the CPUs are unknown; NULL until derived */
 };
 
 void reserved_cpus_release(struct reserved_cpus *r);
@@ -72,20 +75,20 @@ struct node_state {
 	char *node_name;
 	struct machine machine;
 	struct settings settings;       /* with the kubelet's release */
-	struct allocations allocations; /* all that is handed out, whatever --namespace says */
-	/* What DRA drivers gave to claims. The kubelet's managers do not know of it: a CPU of a claim may be in the
-	 * shared pool, or a container's too. */
+	struct allocations allocations; /* of all namespaces, whatever --namespace is */
+	/* Resources that DRA drivers allocated. The kubelet's managers do not know them: a claim's CPU may
+	 * also be in the shared pool, or held by a container. */
 	struct claims claims;
 	bool pods_known; /* a source lists the pods (possibly none): only the pod-resources API does */
 	struct pod_ref *pods;
 	size_t n_pods;
 	size_t pods_size;
 	hwloc_bitmap_t
-		allocatable_cpus; /* by the pod-resources API; empty under policy none, NULL = not known */
+		allocatable_cpus; /* from the pod-resources API; empty under policy none, NULL = unknown */
 
-	/* what follows from them */
+	/* derived */
 	struct reserved_cpus reserved;
-	struct inventory inventory; /* what the zones show */
+	struct inventory inventory; /* the amounts that the zones show */
 };
 
 void node_state_init(struct node_state *s);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/request.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +40,15 @@ void pod_request_release(struct pod_request *p)
 
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name)
 {
-	CLEANUP(freep) char *copy = xstrdup(name);
-	struct container_request *c;
+	struct container_request *c =
+		vec_push(&p->containers, &p->n_containers, &p->containers_size, sizeof(*c));
 
-	c = vec_push(&p->containers, &p->n_containers, &p->containers_size, sizeof(*c));
-	c->name = TAKE(copy);
+	c->name = xstrdup(name);
 	c->kind = kind;
 	return c;
 }
 
-/* Position of the first of n entries whose name is not below `name`. */
+/* Position of the first of the first n items whose name is not below `name`. */
 static size_t lower_bound(const struct resource_list *l, size_t n, const char *name)
 {
 	size_t lo = 0, hi = n;
@@ -82,27 +80,26 @@ qty_t resource_list_amount(const struct resource_list *l, const char *name)
 
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b)
 {
-	bool equal = a->n_items == b->n_items;
-
-	for (size_t i = 0; i < a->n_items && equal; i++)
-		equal = !strcmp(a->items[i].name, b->items[i].name) &&
-			a->items[i].quantity.nano == b->items[i].quantity.nano;
-	return equal;
+	if (a->n_items != b->n_items)
+		return false;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+			a->items[i].quantity.nano != b->items[i].quantity.nano)
+			return false;
+	return true;
 }
 
 void resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
-	CLEANUP(freep) char *copy = NULL;
 	size_t at = lower_bound(l, l->n_items, name);
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
 		return;
 	}
-	copy = xstrdup(name);
 	vec_push(&l->items, &l->n_items, &l->items_size, sizeof(*l->items));
 	memmove(l->items + at + 1, l->items + at, (l->n_items - 1 - at) * sizeof(*l->items));
-	l->items[at] = (struct resource_quantity){.name = TAKE(copy), .quantity = q};
+	l->items[at] = (struct resource_quantity){.name = xstrdup(name), .quantity = q};
 }
 
 /* ---- many items at once */
@@ -114,9 +111,9 @@ void resource_list_append(struct resource_list *l, const char *name, struct quan
 	*item = (struct resource_quantity){.name = xstrdup(name), .quantity = q};
 }
 
-/* Merge two sorted neighbours, of n and m items. Equal names keep their order. */
-static void merge_neighbours(
-	struct resource_quantity *items, size_t n, size_t m, struct resource_quantity *scratch)
+/* Merge two adjacent sorted runs of n and m items. Stable: equal names keep their order. `scratch` holds m
+ * items. */
+static void merge_runs(struct resource_quantity *items, size_t n, size_t m, struct resource_quantity *scratch)
 {
 	memcpy(scratch, items + n, m * sizeof(*scratch));
 	while (m > 0)
@@ -138,7 +135,7 @@ static void merge_sort(struct resource_quantity *items, size_t n, struct resourc
 	merge_sort(items, half, scratch);
 	merge_sort(items + half, n - half, scratch);
 	if (strcmp(items[half - 1].name, items[half].name) > 0)
-		merge_neighbours(items, half, n - half, scratch);
+		merge_runs(items, half, n - half, scratch);
 }
 
 void resource_list_sort(struct resource_list *l)
@@ -155,22 +152,10 @@ void resource_list_sort(struct resource_list *l)
 	l->n_items = kept;
 }
 
-/* The items from `n` on, which are sorted among themselves, take their places. */
-static void place_appended(struct resource_list *l, size_t n)
-{
-	size_t m = l->n_items - n;
-	struct resource_quantity *scratch;
-
-	if (n == 0 || m == 0 || strcmp(l->items[n - 1].name, l->items[n].name) < 0)
-		return;
-	scratch = xmalloc(m * sizeof(*scratch));
-	merge_neighbours(l->items, n, m, scratch);
-	free(scratch);
-}
-
 void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge)
 {
-	size_t n = l->n_items;
+	CLEANUP(freep) struct resource_quantity *scratch = NULL;
+	size_t n = l->n_items, n_appended;
 
 	for (size_t i = 0; i < more->n_items; i++) {
 		const struct resource_quantity *item = &more->items[i];
@@ -181,16 +166,20 @@ void resource_list_merge(struct resource_list *l, const struct resource_list *mo
 		else
 			resource_list_append(l, item->name, merge(NULL, item->quantity));
 	}
-	place_appended(l, n);
+	n_appended = l->n_items - n;
+	if (n == 0 || n_appended == 0 || strcmp(l->items[n - 1].name, l->items[n].name) < 0)
+		return;
+	scratch = xmalloc(n_appended * sizeof(*scratch));
+	merge_runs(l->items, n, n_appended, scratch);
 }
 
-static struct quantity add(const struct quantity *old, struct quantity more)
+static struct quantity add_quantity(const struct quantity *old, struct quantity more)
 {
 	more.nano = qty_add(more.nano, old ? old->nano : 0);
 	return more;
 }
 
-static struct quantity subtract(const struct quantity *old, struct quantity more)
+static struct quantity subtract_quantity(const struct quantity *old, struct quantity more)
 {
 	more.nano = qty_add(-more.nano, old ? old->nano : 0);
 	return more;
@@ -198,5 +187,5 @@ static struct quantity subtract(const struct quantity *old, struct quantity more
 
 void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign)
 {
-	resource_list_merge(l, more, sign < 0 ? subtract : add);
+	resource_list_merge(l, more, sign < 0 ? subtract_quantity : add_quantity);
 }

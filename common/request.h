@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * request: what a container or pod asks for. Plain data, filled by whoever reads a Pod or the command line.
- * Depends on common/quantity.h only.
+ * request: the resource requests and limits of a pod and its containers, as plain data. Depends on common/
+ * only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "common/resource.h"
 
 enum qos_class {
-	QOS_UNKNOWN, /* unknown: compute it with request_qos() */
+	QOS_UNKNOWN, /* request_qos() computes the class */
 	QOS_BEST_EFFORT,
 	QOS_BURSTABLE,
 	QOS_GUARANTEED,
@@ -24,7 +24,7 @@ struct resource_quantity {
 	struct quantity quantity;
 };
 
-/* Sorted by name, names unique. */
+/* A ResourceList: sorted by name, names unique. */
 struct resource_list {
 	struct resource_quantity *items;
 	size_t n_items;
@@ -47,14 +47,14 @@ struct container_request {
 
 struct pod_request {
 	char *name;
-	enum qos_class qos; /* status.qosClass where the object has it */
-	struct container_request
-		*containers; /* init containers and sidecars in their order, then app containers */
+	enum qos_class qos; /* status.qosClass if the object has it */
+	/* Init containers and sidecars in the order of the spec, then app containers. */
+	struct container_request *containers;
 	size_t n_containers;
 	size_t containers_size;
 	struct resource_list overhead;
 	bool has_pod_resources; /* spec.resources is set */
-	bool has_claims; /* spec.resourceClaims is not empty: devices that are asked for in another way */
+	bool has_claims;        /* spec.resourceClaims is not empty: the pod requests devices through DRA */
 	struct resource_list pod_requests, pod_limits;
 };
 
@@ -66,29 +66,30 @@ struct container_request *pod_request_add(struct pod_request *p, enum container_
 
 void resource_list_release(struct resource_list *l);
 
-/* Set `name` to `q` (replacing), keeping the order. */
+/* Set the quantity of `name`, which is added if it is new. */
 void resource_list_set(struct resource_list *l, const char *name, struct quantity q);
 
 /*
- * Build a list from many items in any order, in n log n steps: append each item, then sort. Of items with one name, the
- * last one stays. Between the two calls the list may only be appended to, sorted or released.
+ * Build a list from many items in any order, in n log n steps: append each item, then sort. Of several items
+ * with one name the last one remains. Between the calls the list may only be appended to, sorted or released.
  */
 void resource_list_append(struct resource_list *l, const char *name, struct quantity q);
 void resource_list_sort(struct resource_list *l);
 
-/* The quantity of a name in the merged list, from the list's (NULL when it does not have the name) and the other's. */
+/* Compute the merged quantity of a name. `old` is the list's quantity, NULL if the list does not have the
+ * name. */
 typedef struct quantity resource_merge_fn(const struct quantity *old, struct quantity more);
 
-/* Merge `more` into the list: each of its names gets the quantity that `merge` returns. */
+/* Merge `more` into the list: each name of `more` gets the quantity that `merge` returns. */
 void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge);
 
 /* Add the amounts of `more`, or subtract them when `sign` is -1. */
 void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign);
 
-/* Whether both have the same names with the same amounts, however they are written. */
+/* Whether both have the same names with the same amounts; the format of the quantities is ignored. */
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b);
 
-/* The amount of that name in nano-units, 0 where there is none. */
+/* The amount of a name in nano-units, 0 if the list does not have the name. */
 qty_t resource_list_amount(const struct resource_list *l, const char *name);
 
 /* The entry, or NULL. */

@@ -15,7 +15,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-static bool is_prefixed_native(const char *name)
+static bool has_native_domain(const char *name)
 {
 	return strstr(name, "kubernetes.io/") != NULL;
 }
@@ -27,7 +27,7 @@ bool resource_name_is_hugepages(const char *name)
 
 bool resource_name_is_native(const char *name)
 {
-	return !strchr(name, '/') || is_prefixed_native(name);
+	return !strchr(name, '/') || has_native_domain(name);
 }
 
 bool resource_name_is_numa_affine(const char *name)
@@ -45,7 +45,7 @@ bool resource_name_is_scalar(const char *name)
 {
 	bool extended = !resource_name_is_native(name) && !has_prefix(name, "requests.");
 
-	return extended || resource_name_is_hugepages(name) || is_prefixed_native(name) ||
+	return extended || resource_name_is_hugepages(name) || has_native_domain(name) ||
 	       has_prefix(name, "attachable-volumes-");
 }
 
@@ -63,7 +63,7 @@ void resource_name_of_hugepages(uint64_t page_bytes, char name[RESOURCE_NAME_HUG
 __extension__ typedef unsigned __int128 uqty_t;
 
 #define NANO_DIGITS 9
-/* An exponent of this size is beyond every range whatever the digits are; larger ones are read as this. */
+/* With an exponent of this size any number is out of range; larger exponents are capped. */
 #define EXPONENT_MAX 1000000000
 
 struct suffix {
@@ -76,7 +76,8 @@ static const struct suffix decimal_suffixes[] = {{"n", -9}, {"u", -6}, {"m", -3}
 static const struct suffix binary_suffixes[] = {
 	{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}, {"Pi", 50}, {"Ei", 60}};
 
-/* A quantity's text taken apart: "-1.50Ki" is negative, digits "1" and "50", power 10, binary. */
+/* The parts of a quantity's text: "-1.50Ki" is negative, has the digits "1" and "50", power 10, and is
+ * binary. */
 struct parts {
 	bool negative;
 	const char *whole, *fraction;
@@ -96,7 +97,7 @@ static bool find_suffix(const struct suffix *table, size_t count, const char *te
 	return false;
 }
 
-/* "e3", "E-3": the integer after the letter, cut off at EXPONENT_MAX. */
+/* "e3", "E-3": parse the integer after the letter, capped at EXPONENT_MAX. */
 static bool parse_exponent(const char *text, int *ret_power)
 {
 	const char *p = text + 1;
@@ -136,7 +137,7 @@ static size_t count_digits(const char *p)
 	return n;
 }
 
-static bool split(const char *text, struct parts *ret)
+static bool split_text(const char *text, struct parts *ret)
 {
 	const char *p = text;
 
@@ -152,15 +153,15 @@ static bool split(const char *text, struct parts *ret)
 	return ret->n_whole + ret->n_fraction > 0 && parse_suffix(p, ret);
 }
 
-/* *value = *value * factor + more; false when that is more than 128 bits hold. */
+/* *value = *value * factor + more; false on overflow of 128 bits. */
 static bool multiply_add(uqty_t *value, uqty_t factor, uqty_t more)
 {
 	return !__builtin_mul_overflow(*value, factor, value) && !__builtin_add_overflow(*value, more, value);
 }
 
 /*
- * Decimal forms: the decimal point moves right by the power and by the nine digits of a nano-unit. The digits
- * in front of it are the value; any non-zero digit behind it rounds away from zero.
+ * Decimal forms: move the decimal point right by the power and by the nine digits of a nano-unit. The digits
+ * before the point are the value; a non-zero digit after the point rounds the value up.
  */
 static bool decimal_magnitude(const struct parts *parts, uqty_t *ret)
 {
@@ -186,8 +187,8 @@ static bool decimal_magnitude(const struct parts *parts, uqty_t *ret)
 }
 
 /*
- * Binary forms: whole * unit + 0.fraction * unit, the second part from its last digit to its first, so that
- * one remainder bit is all that has to be kept to round up exactly.
+ * Binary forms: whole * unit + 0.fraction * unit. The fraction is processed from the last digit to the first,
+ * so that one remainder bit is enough to round up exactly.
  */
 static bool binary_magnitude(const struct parts *parts, uqty_t *ret)
 {
@@ -216,14 +217,14 @@ int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 	uqty_t value = 0;
 	bool fits;
 
-	if (!split(text, &parts))
+	if (!split_text(text, &parts))
 		return err_set(err, -EINVAL, "not a quantity: '%.100s'", text);
 	if (parts.format == QUANTITY_BINARY_SI) {
 		fits = binary_magnitude(&parts, &value);
 		if (!fits || value > binary_max)
 			value = binary_max;
 		else if (value > 0 && value < (uqty_t)QTY_UNIT)
-			parts.format = QUANTITY_DECIMAL_SI; /* as the API: no fraction has a binary text */
+			parts.format = QUANTITY_DECIMAL_SI; /* as the API: fractions have no binary text */
 	} else {
 		fits = decimal_magnitude(&parts, &value);
 		if (!fits || value > (uqty_t)QTY_MAX)
@@ -236,7 +237,7 @@ int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 	return 0;
 }
 
-/* Decimal digits of `value`, most significant first; the text's length. */
+/* Print decimal digits, most significant first, without a NUL. Returns the number of digits. */
 static size_t print_digits(uqty_t value, char *out)
 {
 	char digits[40];
@@ -276,7 +277,7 @@ void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX])
 		snprintf(text + n, QUANTITY_TEXT_MAX - n, "%s", suffix);
 		return;
 	}
-	/* The exponent form has no largest suffix; "E" is the largest of the other. */
+	/* The largest decimal suffix is "E", 10^18; exponents have no limit. */
 	while (value > 0 && value % 1000 == 0 && (power < 18 || q.format == QUANTITY_DECIMAL_EXPONENT)) {
 		value /= 1000;
 		power += 3;

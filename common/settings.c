@@ -8,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "common/strbuf.h"
-#include "common/xalloc.h"
 
 #define TEXT_MAX 65536
 
@@ -32,7 +31,7 @@ const char *const setting_names[] = {
 	"featureGates",
 };
 
-static_assert(sizeof(setting_names) / sizeof(*setting_names) == SETTING_COUNT, "a name for each setting");
+static_assert(ARRAY_SIZE(setting_names) == SETTING_COUNT, "a name for each setting");
 
 int settings_name_index(const char *const *names, size_t count, const char *text)
 {
@@ -56,7 +55,7 @@ bool *cpu_manager_option(struct cpu_manager_options *options, const char *name)
 		{"prefer-align-cpus-by-uncorecache", &options->prefer_align_cpus_by_uncorecache},
 	};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(known[i].name, name))
 			return known[i].value;
 	return NULL;
@@ -102,14 +101,6 @@ void settings_release(struct settings *s)
 	settings_init(s);
 }
 
-void settings_set_from(struct settings *s, enum setting what, const char *from)
-{
-	char *copy = xstrdup(from);
-
-	free(s->from[what]);
-	s->from[what] = copy;
-}
-
 /* ---- as text */
 
 static void add_amount(struct strbuf *out, const char *name, qty_t nano, enum quantity_format format)
@@ -121,7 +112,7 @@ static void add_amount(struct strbuf *out, const char *name, qty_t nano, enum qu
 	strbuf_addf(out, "%s%s=%s", out->len > 0 ? "," : "", name, text);
 }
 
-/* "0:memory=1Gi;1:memory=512Mi", as the kubelet's --reserved-memory. */
+/* "0:memory=1Gi;1:memory=512Mi", the syntax of the kubelet's --reserved-memory. */
 static void add_memory_reservations(struct strbuf *out, const struct settings *s)
 {
 	for (size_t i = 0; i < s->n_memory_reservations; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * kubelet settings: policies, options, scope and reservations as the kubelet really runs.
- * Every value may be unknown, and unknown is never the same as "none". Depends on common/ only.
+ * settings: the effective settings of the kubelet: policies, options, scope and reservations. Every value may
+ * be unknown; unknown is never the same as "none". Depends on common/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,16 +41,16 @@ enum topology_manager_scope {
 	TOPOLOGY_SCOPE_COUNT
 };
 
-/* The kubelet's own spellings ("static", "Static", "best-effort", "container"); index 0 is "unknown". */
+/* The kubelet's spellings ("static", "Static", "best-effort", "container"); index 0 is "unknown". */
 extern const char *const cpu_manager_policy_names[CPU_MANAGER_POLICY_COUNT];
 extern const char *const memory_manager_policy_names[MEMORY_MANAGER_POLICY_COUNT];
 extern const char *const topology_manager_policy_names[TOPOLOGY_MANAGER_POLICY_COUNT];
 extern const char *const topology_manager_scope_names[TOPOLOGY_SCOPE_COUNT];
 
-/* Position of `text` in a name table of `count` entries (exact spelling, index 0 never matches), or -1. */
+/* Position of `text` in a table of `count` names (case-sensitive; index 0 never matches), or -1. */
 int settings_name_index(const char *const *names, size_t count, const char *text);
 
-/* cpuManagerPolicyOptions of policy static. */
+/* cpuManagerPolicyOptions of the static policy. */
 struct cpu_manager_options {
 	bool full_pcpus_only;
 	bool distribute_cpus_across_numa;
@@ -64,7 +64,8 @@ struct cpu_manager_options {
 bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
-/* The most that is read of an object, as the scheduler plugin has it; no machine has more NUMA nodes. */
+/* The largest value that is accepted from an object, as in the scheduler plugin; no machine has more NUMA
+ * nodes. */
 #define TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES 1024u
 
 struct topology_manager_config {
@@ -81,7 +82,7 @@ struct memory_reservation {
 	qty_t bytes;
 };
 
-/* What a value is and where it was found; the key of settings.from[]. */
+/* The settings whose source is recorded: the index of settings.from[]. */
 enum setting {
 	SETTING_CPU_MANAGER_POLICY,
 	SETTING_CPU_MANAGER_POLICY_OPTIONS,
@@ -101,14 +102,14 @@ enum setting {
 /* KubeletConfiguration's field names: "cpuManagerPolicy", ... */
 extern const char *const setting_names[SETTING_COUNT];
 
-#define KUBELET_ROOT "/var/lib/kubelet" /* where the kubelet keeps its state by default */
+#define KUBELET_ROOT "/var/lib/kubelet" /* the kubelet's default --root-dir */
 
 struct settings {
 	enum cpu_manager_policy cpu_manager;
 	struct cpu_manager_options cpu_options;
 	enum memory_manager_policy memory_manager;
 	struct topology_manager_config topology;
-	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not given */
+	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not set */
 	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
 	qty_t kube_reserved_cpu, system_reserved_cpu; /* nano-CPUs; the kubelet reserves the sum's ceiling */
 	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
@@ -116,13 +117,15 @@ struct settings {
 	struct memory_reservation *memory_reservations;
 	size_t n_memory_reservations;
 	size_t memory_reservations_size;
-	unsigned kubelet_minor; /* its release is 1.N; 0 = not known */
+	unsigned kubelet_minor; /* the kubelet's release is 1.N; 0 = unknown */
 	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
-	/* The first option of each policy, and feature gate, that is on and that nrtd does not know; NULL = there is none. */
+	/* The first enabled option of each policy, and feature gate, that nrtd does not know; NULL = none. */
 	char *unknown_cpu_option, *unknown_topology_option, *unknown_feature_gate;
-	char *unknown_field; /* the first configuration field that no compared kubelet has, which they pass over; or NULL */
+	/* The first configuration field that no compared kubelet release has; kubelets ignore such fields.
+	 * NULL = none. */
+	char *unknown_field;
 	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 
@@ -130,14 +133,11 @@ void settings_init(struct settings *s);
 void settings_release(struct settings *s);
 
 /*
- * A kubelet's release as Kubernetes writes it ("1.35", "v1.35.4", "v1.34.1-eks-113cf36"): *ret is the minor
- * number. 0; -EINVAL with one line for what is none, or is not 1.x; `ret` is untouched on failure.
+ * Parse a Kubernetes release ("1.35", "v1.35.4", "v1.34.1-eks-113cf36"); *ret is the minor number. 0; -EINVAL
+ * (not a release 1.x); *ret is untouched on failure.
  */
 int settings_parse_release(const char *text, unsigned *ret, struct err *err);
 
-/* Record where a value came from (replaces an earlier text). */
-void settings_set_from(struct settings *s, enum setting what, const char *from);
-
-/* The value of a known setting as a person writes it ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty
- * one; a new string that the caller owns. */
+/* The value of a known setting as users write it ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty value;
+ * a new string that the caller owns. */
 char *settings_text(const struct settings *s, enum setting what);

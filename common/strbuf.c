@@ -33,8 +33,8 @@ int strbuf_error(const struct strbuf *sb)
 	return sb->error;
 }
 
-/* Room for `more` bytes and the closing NUL. */
-static bool strbuf_reserve(struct strbuf *sb, size_t more)
+/* Reserve `more` bytes and one for the NUL. False: the buffer has an error, an earlier one or this one. */
+static bool reserve(struct strbuf *sb, size_t more)
 {
 	size_t need, size;
 
@@ -57,7 +57,7 @@ static bool strbuf_reserve(struct strbuf *sb, size_t more)
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t len)
 {
-	if (!strbuf_reserve(sb, len))
+	if (!reserve(sb, len))
 		return;
 	if (len > 0)
 		memcpy(sb->text + sb->len, data, len);
@@ -96,7 +96,7 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 		sb->error = -EINVAL;
 		return;
 	}
-	if (!strbuf_reserve(sb, (size_t)n))
+	if (!reserve(sb, (size_t)n))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(sb->text + sb->len, (size_t)n + 1, fmt, ap);
@@ -118,7 +118,7 @@ char *strbuf_detach(struct strbuf *sb)
 
 /* ---- base64 */
 
-static int digit(char c)
+static int digit_value(char c)
 {
 	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = c ? strchr(alphabet, c) : NULL;
@@ -126,14 +126,15 @@ static int digit(char c)
 	return at ? (int)(at - alphabet) : -1;
 }
 
-/* The bytes that four characters encode: 1 to 3, or -EINVAL. Padding is for the `last` four only. */
+/* Decode four characters. Returns the number of bytes, 1 to 3, or -EINVAL. Only the `last` four may have
+ * padding. */
 static int decode_four(const char *text, bool last, unsigned char out[3])
 {
 	int padding = !last || text[3] != '=' ? 0 : text[2] != '=' ? 1 : 2;
 	uint32_t bits = 0;
 
 	for (int i = 0; i < 4; i++) {
-		int d = i < 4 - padding ? digit(text[i]) : 0;
+		int d = i < 4 - padding ? digit_value(text[i]) : 0;
 
 		if (d < 0)
 			return -EINVAL;

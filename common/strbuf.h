@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A growing string with a maximum given at the start. `text` is always a valid C string (never NULL) and
- * `len` its length; the text may hold NUL bytes when it came from a file.
+ * strbuf: a growing string with a maximum length. `text` is always a valid C string (never NULL) of `len`
+ * bytes. A text that came from a file may contain NUL bytes.
  *
- * Appends after a failure are no-ops, so a long render is checked once, at the end, with strbuf_error().
+ * After a failed append, further appends do nothing, so a renderer checks strbuf_error() once, at the end.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,38 +12,38 @@
 struct strbuf {
 	char *text;
 	size_t len;
-	size_t size; /* bytes allocated, 0 while `text` is the static empty string */
-	size_t max;  /* bytes `len` may reach */
-	int error;   /* 0 or -EFBIG: sticky */
+	size_t size; /* bytes allocated; 0 while `text` is strbuf_empty */
+	size_t max;  /* maximum of `len` */
+	int error;   /* 0, or the error of the first append that failed */
 };
 
 extern char strbuf_empty[1];
 
-/* `limit` bytes at most; beyond it appends fail with -EFBIG. */
+/* An empty buffer. An append beyond `limit` bytes fails with -EFBIG. */
 #define STRBUF_INIT(limit)                           \
 	{                                            \
 		.text = strbuf_empty, .max = (limit) \
 	}
 
-void strbuf_release(struct strbuf *sb); /* free the storage; the buffer is empty and usable again */
-void strbuf_reset(struct strbuf *sb);   /* length 0, storage kept, error cleared */
+void strbuf_release(struct strbuf *sb); /* free the storage; the buffer is empty and may be used again */
+void strbuf_reset(struct strbuf *sb);   /* empty the buffer and clear the error; the storage is kept */
 
-/* 0, or the sticky error of the first append that failed. */
+/* 0, or the error of the first append that failed. */
 int strbuf_error(const struct strbuf *sb);
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
-void strbuf_add_one_line(struct strbuf *sb, const char *s); /* as text_one_line() leaves it */
+void strbuf_add_one_line(struct strbuf *sb, const char *s); /* made safe by text_one_line() */
 __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const char *fmt, ...);
 
-/* The text as a malloc'd string that the caller owns; the buffer is empty afterwards. NULL after a failure. */
+/* Return the text as a malloc'd string that the caller owns, and empty the buffer. NULL after a failed
+ * append. */
 char *strbuf_detach(struct strbuf *sb);
 
-/* ---- base64 */
-
 /*
- * Decode strictly: the standard alphabet, padded to a multiple of four, no white space, the unused bits zero.
- * The bytes are appended to `out`. 0; -EINVAL (not base64, `out` then unchanged); -EFBIG.
+ * Decode base64 (RFC 4648, section 4) as Go's encoding/json writes it, and append the bytes to `out`. Strict:
+ * the standard alphabet, padded to a multiple of four, no white space, unused bits zero. 0; -EINVAL (not
+ * base64, `out` is unchanged); -EFBIG.
  */
 int base64_decode(const char *text, struct strbuf *out);

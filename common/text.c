@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "common/cleanup.h"
 #include "common/xalloc.h"
 
 void text_addf(char *text, size_t size, const char *fmt, ...)
@@ -17,10 +18,10 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 
 size_t text_utf8_length(const char *text, size_t len)
 {
-	/* By the first byte: how many follow, and what the first of them may be (Unicode, table 3-7). */
+	/* By the first byte: how many bytes follow, and the range of the second byte (Unicode, table 3-7). */
 	static const struct {
-		unsigned char first, last, follow, least, most;
-	} kinds[] = {
+		unsigned char first, last, n_following, second_min, second_max;
+	} sequences[] = {
 		{0x00, 0x7f, 0, 0x00, 0x00},
 		{0xc2, 0xdf, 1, 0x80, 0xbf},
 		{0xe0, 0xe0, 2, 0xa0, 0xbf},
@@ -33,12 +34,13 @@ size_t text_utf8_length(const char *text, size_t len)
 	};
 	const unsigned char *bytes = (const unsigned char *)text;
 
-	for (size_t k = 0; len > 0 && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		size_t n = kinds[k].follow;
+	for (size_t k = 0; len > 0 && k < ARRAY_SIZE(sequences); k++) {
+		size_t n = sequences[k].n_following;
 
-		if (*bytes < kinds[k].first || *bytes > kinds[k].last)
+		if (*bytes < sequences[k].first || *bytes > sequences[k].last)
 			continue;
-		if (n >= len || (n > 0 && (bytes[1] < kinds[k].least || bytes[1] > kinds[k].most)))
+		if (n >= len ||
+			(n > 0 && (bytes[1] < sequences[k].second_min || bytes[1] > sequences[k].second_max)))
 			return 0;
 		for (size_t i = 2; i <= n; i++)
 			if ((bytes[i] & 0xc0) != 0x80)
@@ -48,7 +50,7 @@ size_t text_utf8_length(const char *text, size_t len)
 	return 0;
 }
 
-/* A control character, of the sequence's length. */
+/* Whether `text` starts with a control character, encoded in `sequence` bytes. */
 static bool is_control(const char *text, size_t sequence)
 {
 	unsigned char first = (unsigned char)text[0];
@@ -58,7 +60,7 @@ static bool is_control(const char *text, size_t sequence)
 	return sequence == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
 }
 
-static void make_plain(char *text, size_t len, bool keep_newlines)
+static void replace_controls(char *text, size_t len, bool keep_newlines)
 {
 	for (size_t i = 0, n; i < len; i += n) {
 		size_t sequence = text[i] >= ' ' && text[i] <= '~' ? 1 : text_utf8_length(text + i, len - i);
@@ -71,12 +73,12 @@ static void make_plain(char *text, size_t len, bool keep_newlines)
 
 void text_one_line(char *text)
 {
-	make_plain(text, strlen(text), false);
+	replace_controls(text, strlen(text), false);
 }
 
 void text_multi_line(char *text, size_t len)
 {
-	make_plain(text, len, true);
+	replace_controls(text, len, true);
 }
 
 bool text_ends_with(const char *text, const char *suffix)
@@ -135,22 +137,22 @@ size_t text_width(const char *text)
 
 size_t text_line_length(const char *text, size_t width)
 {
-	size_t columns = 0, good = 0, any = 0, i;
+	size_t columns = 0, preferred = 0, possible = 0, i;
 
 	for (i = 0; text[i]; i++) {
 		columns += !text_is_continuation(text[i]);
 		if (columns > width && text[i] != ' ')
 			break;
 		if (text[i] == ' ' || text[i] == ',')
-			any = i + 1;
+			possible = i + 1;
 		if (text[i] == ' ' && i > 0 && (text[i - 1] == ',' || text[i - 1] == ';'))
-			good = i + 1;
+			preferred = i + 1;
 		if (columns > width)
 			break;
 	}
 	if (!text[i])
 		return i;
-	if (good > width / 3)
-		return good;
-	return any > 0 ? any : i;
+	if (preferred > width / 3)
+		return preferred;
+	return possible > 0 ? possible : i;
 }

@@ -80,7 +80,7 @@ bool strv_equal(const struct strv *a, const struct strv *b)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
+static int strv_cmp(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -88,5 +88,5 @@ static int compare(const void *a, const void *b)
 void strv_sort(struct strv *v)
 {
 	if (v->n_items > 1)
-		qsort(v->items, v->n_items, sizeof(*v->items), compare);
+		qsort(v->items, v->n_items, sizeof(*v->items), strv_cmp);
 }

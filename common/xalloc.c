@@ -10,7 +10,7 @@ void xalloc_failed(void)
 {
 	static const char line[] = "nrtd: out of memory\n";
 
-	/* stdio might allocate. Where standard error cannot be written nobody can be told. */
+	/* stdio might allocate. If standard error cannot be written, no message is possible. */
 	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
 		abort();
 	abort();

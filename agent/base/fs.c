@@ -17,16 +17,16 @@
 #include "common/xalloc.h"
 
 #define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */
-#define LINKS_MAX   40                     /* links followed on one path; the kernel's own limit */
+#define LINKS_MAX   40                     /* symbolic links in one path; the kernel has the same limit */
 
-static int join(const char *root, const char *path, struct strbuf *out)
+static int join_path(const char *root, const char *path, struct strbuf *out)
 {
 	strbuf_addstr(out, root);
 	strbuf_addstr(out, path);
 	return strbuf_error(out);
 }
 
-static void cut(struct strbuf *text, size_t len)
+static void truncate_to(struct strbuf *text, size_t len)
 {
 	if (text->size > 0) {
 		text->len = len;
@@ -36,8 +36,8 @@ static void cut(struct strbuf *text, size_t len)
 
 /* ---- below a root */
 
-/* The length of "/proc/PID/root" where the path leads through it, else 0. */
-static size_t process_root(const char *path)
+/* The length of "/proc/PID/root" at the start of the path, otherwise 0. */
+static size_t process_root_length(const char *path)
 {
 	static const char proc[] = "/proc/", root[] = "/root/";
 	size_t n = strlen(proc), digits;
@@ -51,12 +51,13 @@ static size_t process_root(const char *path)
 }
 
 /*
- * The root that *path is below, and *path the rest of it: `root`, or the root of the process that the path
- * leads through. In a saved tree that one is a folder; a link there leads out of the tree. 0 or -errno.
+ * Split root + *path: `ret` becomes the root directory, `root` or the process root at the start of the path,
+ * and *path the rest. In a saved tree a process root is a directory; a symbolic link there would lead out of
+ * the tree. 0 or -errno.
  */
 static int find_root(const char *root, const char **path, struct strbuf *ret)
 {
-	size_t n = process_root(*path);
+	size_t n = process_root_length(*path);
 	struct stat st;
 
 	strbuf_addstr(ret, root);
@@ -65,13 +66,13 @@ static int find_root(const char *root, const char **path, struct strbuf *ret)
 		if (strbuf_error(ret) == 0 && (!*root || (lstat(ret->text, &st) == 0 && S_ISDIR(st.st_mode))))
 			*path += n;
 		else if (strbuf_error(ret) == 0)
-			cut(ret, strlen(root));
+			truncate_to(ret, strlen(root));
 	}
 	return strbuf_error(ret);
 }
 
-/* Put a link's target in front of the rest of the path that led to it. */
-static int put_in_front(char rest[FS_PATH_MAX], const char *target, size_t n, const char *tail)
+/* rest = target + tail: replace a symbolic link in a path with its target. */
+static int prepend_target(char rest[FS_PATH_MAX], const char *target, size_t n, const char *tail)
 {
 	char text[FS_PATH_MAX];
 	int len = snprintf(text, sizeof(text), "%.*s%s", (int)n, target, tail);
@@ -82,8 +83,8 @@ static int put_in_front(char rest[FS_PATH_MAX], const char *target, size_t n, co
 	return 0;
 }
 
-/* root + path with its links followed; `out` is empty before. 0 or -errno. */
-static int resolve(const char *root, const char *path, struct strbuf *out)
+/* Resolve the symbolic links in root + path into the empty `out`. 0 or -errno. */
+static int resolve_links(const char *root, const char *path, struct strbuf *out)
 {
 	char rest[FS_PATH_MAX], target[PATH_MAX];
 	size_t base = strlen(root), len;
@@ -101,7 +102,7 @@ static int resolve(const char *root, const char *path, struct strbuf *out)
 		if (len == 2 && !strncmp(p, "..", len)) {
 			const char *slash = strrchr(out->text + base, '/');
 
-			cut(out, slash ? (size_t)(slash - out->text) : base);
+			truncate_to(out, slash ? (size_t)(slash - out->text) : base);
 		}
 		if (*p == '.' && (len == 1 || (len == 2 && p[1] == '.'))) {
 			p += len;
@@ -116,8 +117,8 @@ static int resolve(const char *root, const char *path, struct strbuf *out)
 			continue;
 		if (++links > LINKS_MAX)
 			return -ELOOP;
-		cut(out, *target == '/' ? base : above);
-		if (put_in_front(rest, target, (size_t)n, p) < 0)
+		truncate_to(out, *target == '/' ? base : above);
+		if (prepend_target(rest, target, (size_t)n, p) < 0)
 			return -ENAMETOOLONG;
 		p = rest;
 	}
@@ -126,11 +127,12 @@ static int resolve(const char *root, const char *path, struct strbuf *out)
 	return strbuf_error(out);
 }
 
-/* For a kernel, or a filter of system calls, without openat2(2). What changes under way is not noticed. */
+/* For kernels and system call filters without openat2(2). Not safe against a tree that changes at the same
+ * time. */
 static int open_resolved(const char *root, const char *path, int flags)
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
-	int fd, r = resolve(root, path, &full);
+	int fd, r = resolve_links(root, path, &full);
 
 	if (r < 0)
 		return r;
@@ -181,14 +183,14 @@ int fs_resolve(const char *root, const char *path, struct strbuf *out)
 	int r = find_root(root, &path, &base);
 
 	if (r == 0 && base.len > 0)
-		return resolve(base.text, path, out);
+		return resolve_links(base.text, path, out);
 	strbuf_addstr(out, path);
 	return r < 0 ? r : strbuf_error(out);
 }
 
 /* ---- reading */
 
-/* The rest of an open file; `name` is what errors call it. */
+/* Read the rest of an open file. `name` is for errors. */
 static int read_fd(int fd, const char *name, struct strbuf *out, struct err *err)
 {
 	char chunk[16384];
@@ -215,7 +217,7 @@ static int read_fd(int fd, const char *name, struct strbuf *out, struct err *err
 		}
 	}
 	if (out->size > 0) {
-		cut(out, before);
+		truncate_to(out, before);
 		out->error = 0;
 	}
 	return r;
@@ -225,7 +227,7 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(FS_PATH_MAX);
 	CLEANUP(closep) int fd = -1;
-	int r = join(root, path, &full);
+	int r = join_path(root, path, &full);
 
 	if (r < 0)
 		return err_set(err, r, "path too long");
@@ -235,11 +237,11 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
 	return read_fd(fd, full.text, out, err);
 }
 
-int fs_read_below(int folder, const char *path, struct strbuf *out)
+int fs_read_below(int directory, const char *path, struct strbuf *out)
 {
 	const struct open_how how = {
 		.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	CLEANUP(closep) int fd = (int)syscall(__NR_openat2, folder, path, &how, sizeof(how));
+	CLEANUP(closep) int fd = (int)syscall(__NR_openat2, directory, path, &how, sizeof(how));
 	struct err err;
 
 	return fd < 0 ? -errno : read_fd(fd, path, out, &err);
@@ -276,7 +278,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Whether `name` is prefix + number + suffix. */
+/* Whether `name` is prefix + number + suffix, and the number. */
 static bool match_number(const char *name, const char *prefix, const char *suffix, uint64_t *ret)
 {
 	uint64_t number = 0;
@@ -295,7 +297,7 @@ static bool match_number(const char *name, const char *prefix, const char *suffi
 	return true;
 }
 
-/* The matching names of an open directory; -errno of readdir(3). */
+/* List the numbers of the matching names in an open directory; -errno of readdir(3). */
 static int collect_numbers(
 	DIR *dir, const char *prefix, const char *suffix, uint64_t **ret_numbers, size_t *ret_n)
 {
@@ -326,15 +328,15 @@ static int open_dir(const char *root, const char *path, DIR **ret)
 
 	if (!dir)
 		return fd < 0 ? fd : -errno;
-	fd = -1; /* closedir() closes it */
+	fd = -1; /* closedir() closes the descriptor */
 	*ret = dir;
 	return 0;
 }
 
-/* The same; `full` becomes its name for messages. */
+/* Open a directory; `full` becomes its path for messages. */
 static int open_named_dir(const char *root, const char *path, struct strbuf *full, DIR **ret, struct err *err)
 {
-	int r = join(root, path, full);
+	int r = join_path(root, path, full);
 
 	if (r < 0)
 		return err_set(err, r, "path too long");

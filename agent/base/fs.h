@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reading files under a root directory ("" = the live system), with a cap on every size. A link below a root
- * is followed as by a process whose root directory it is: it never leads out of it. A path that begins with
- * /proc/PID/root is below the root of that process in the same way.
+ * fs: reads files below a root directory with a limit on every size, and writes standard output. The root ""
+ * is the live system.
+ *
+ * Symbolic links below a root resolve as in a process with this root directory (chroot(2)) and never lead out
+ * of the root. A path that begins with /proc/PID/root is below the root of that process in the same way.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,72 +16,70 @@
 #include "common/strbuf.h"
 #include "common/vec.h"
 
-#define FS_FILE_MAX (1024u * 1024u) /* cap of an ordinary configuration or state file, in bytes */
+#define FS_FILE_MAX (1024u * 1024u) /* maximum size of an ordinary configuration or state file, in bytes */
 
-/* open(2) of root + path, with O_CLOEXEC: a file descriptor that the caller closes, or -errno. */
+/* open(2) root + path with O_CLOEXEC. Returns a file descriptor that the caller closes, or -errno. */
 int fs_open(const char *root, const char *path, int flags);
 
 /*
- * Append what the file holds to `out`; `path` is below the folder that fs_open() opened with O_PATH. For many small
- * files of one folder, whose own path is walked once. 0 or -errno with `out` unchanged; -ELOOP where a link is on the
- * way, which only fs_read() follows; -ENOSYS or -EPERM without openat2(2).
+ * Append the content of a file to `out`; `path` is below the directory that fs_open() opened with O_PATH.
+ * Makes reading many small files of one directory cheap. 0 or -errno with `out` unchanged; -ELOOP when the
+ * path has a symbolic link, which only fs_read() follows; -ENOSYS or -EPERM when openat2(2) is not available.
  */
-int fs_read_below(int folder, const char *path, struct strbuf *out);
+int fs_read_below(int directory, const char *path, struct strbuf *out);
 
-/* stat(2) of root + path. 0 or -errno, *ret then untouched. */
+/* stat(2) root + path. 0 or -errno; *ret is untouched on failure. */
 int fs_stat(const char *root, const char *path, struct stat *ret);
 
 /*
- * root + path with the links followed that are there by now, into the empty `out`: for what takes a path and
- * follows links by itself. "" as the root leaves that to the system. A '/' at the end stays. 0; -ELOOP,
- * -ENAMETOOLONG.
+ * Resolve the symbolic links in root + path as they are now, and write the result to the empty `out`: for
+ * functions that take a path and would follow links out of the root. With "" as the root the links are not
+ * resolved. A '/' at the end is kept. 0; -ELOOP, -ENAMETOOLONG.
  */
 int fs_resolve(const char *root, const char *path, struct strbuf *out);
 
 /*
- * Read the whole of root + path into `out` (appended; out->max is the cap). 0 or -errno; the error names the
- * path. -ENOENT and -EACCES are as open(2) gives them, -EFBIG when the file is larger than the cap, -EISDIR
- * for a directory. `out` is unchanged on failure.
+ * Append the content of the file root + path to `out`, whose `max` is the size limit. 0 or -errno; the error
+ * names the path. -ENOENT and -EACCES come from open(2); -EFBIG: the file is larger than the limit; -EISDIR:
+ * a directory. `out` is unchanged on failure.
  */
 int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
 
-/* A file that the user named, for reading: waits for pipes, "-" is standard input. A file descriptor that the
- * caller closes, or -errno. */
+/* Open a file argument of a command for reading: waits for pipes, "-" is standard input. Returns a file
+ * descriptor that the caller closes, or -errno. */
 int fs_open_argument(const char *path, struct err *err);
 
-/* The whole of one. Returns and `out` as fs_read(). */
+/* Read a file argument. Returns and `out` as fs_read(). */
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
 
 /*
- * The numbers N of all entries of the directory root + path that are named prefix + N + suffix, N decimal
- * without leading zeros, ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). A
- * number beyond 64 bits reads as UINT64_MAX. *ret_numbers is malloc'd and the caller's, also for no numbers.
- * 0 or -errno as fs_read(); outputs untouched on failure.
+ * List the numbers N of all entries of the directory root + path with the name prefix + N + suffix,
+ * ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). N is decimal without leading
+ * zeros; a number beyond 64 bits becomes UINT64_MAX. *ret_numbers is malloc'd and the caller's, also for no
+ * numbers. 0 or -errno as fs_read(); outputs untouched on failure.
  */
 int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
 	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
 
 /*
- * The names of the directory root + path, ascending, without those that begin with '.'; appended to `ret`. 0 or -errno
- * as fs_list_numbers(); `ret` may then hold some.
+ * Append the names of the entries of the directory root + path, ascending, to the empty `ret`; names that
+ * begin with '.' are skipped. 0 or -errno as fs_list_numbers(); after a failure `ret` may have some names.
  */
 int fs_list(const char *root, const char *path, struct strv *ret, struct err *err);
 
-/* root + path exist (any kind of file) and can be reached. */
+/* Whether root + path exists (any file type) and is reachable. */
 bool fs_exists(const char *root, const char *path);
 
-/* root + path certainly do not exist: one that cannot be looked at may. */
+/* Whether root + path certainly does not exist. False when permissions hide the path. */
 bool fs_is_absent(const char *root, const char *path);
 
-/* ---- standard output */
+/* ---- standard output of commands */
 
-/* Write to standard output, and out of its buffer, so that a full disk or a closed pipe is noticed. 0 or
- * -errno.
- */
+/* Write to standard output and flush it, so that a full disk or a closed pipe is an error. 0 or -errno. */
 int output_write(const char *text, size_t len);
 
 /*
- * The same for text of a buffer that people read and that has no control sequences of ours: names in it may come
- * from anywhere, and none of them reaches a terminal as one (text_multi_line()). 0, -errno, or the buffer's error.
+ * Write a text for people that has no control sequences of its own. text_multi_line() makes names from
+ * outside safe for a terminal. 0, -errno, or the buffer's error.
  */
 int output_text(struct strbuf *text);

@@ -199,7 +199,7 @@ static void set_allocatable_cpus(struct node_state_parser *p)
 
 	if (!p->reserved)
 		return;
-	machine_counted_cpus(&p->state.machine, set);
+	*set = machine_counted_cpus(&p->state.machine);
 	cpuset_andnot(*set, *set, p->reserved);
 }
 

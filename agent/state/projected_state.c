@@ -256,7 +256,7 @@ static int set_initial_shared(struct node_state *node, struct err *err)
 
 	if (r < 0)
 		return r;
-	machine_counted_cpus(&node->machine, &node->allocations.shared);
+	node->allocations.shared = machine_counted_cpus(&node->machine);
 	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus)
 		cpuset_andnot(node->allocations.shared, node->allocations.shared, reserved.cpus);
 	return 0;

@@ -6,6 +6,7 @@
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/pods.h"

@@ -6,6 +6,7 @@
 #include "agent/node/observe/discover.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/test.h"
 

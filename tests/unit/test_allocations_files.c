@@ -6,6 +6,7 @@
 #include "agent/node/observe/allocations_files.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
 

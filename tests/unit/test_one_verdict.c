@@ -12,6 +12,7 @@
 #include "agent/report/fit_report.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/pods.h"
 

@@ -2,6 +2,7 @@
 #include "agent/state/projected_state.h"
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
 #include "tests/lib/node_sim.h"

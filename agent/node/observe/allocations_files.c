@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #define PCI_ID_SIZE 16

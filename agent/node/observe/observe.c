@@ -11,6 +11,7 @@
 #include "agent/node/observe/dra_claims.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
