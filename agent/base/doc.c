@@ -104,7 +104,8 @@ void doc_copy(const struct doc *d, struct doc *ret)
 	copy = (struct doc)DOC_INIT;
 }
 
-static const struct doc *find(const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
+static const struct doc *find_key(
+	const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
 {
 	if (!map || map->kind != DOC_MAP)
 		return NULL;
@@ -116,12 +117,12 @@ static const struct doc *find(const struct doc *map, const char *key, int (*cmp)
 
 const struct doc *doc_get(const struct doc *map, const char *key)
 {
-	return find(map, key, strcmp);
+	return find_key(map, key, strcmp);
 }
 
 const struct doc *doc_get_fold(const struct doc *map, const char *key)
 {
-	return find(map, key, strcasecmp);
+	return find_key(map, key, strcasecmp);
 }
 
 const char *doc_string(const struct doc *d)
@@ -129,7 +130,7 @@ const char *doc_string(const struct doc *d)
 	return d && d->kind == DOC_STRING ? d->text : NULL;
 }
 
-/* Magnitude of an integer's digits, no sign, nothing behind. */
+/* Parse an integer without a sign; the whole text must be digits. */
 static int parse_digits(const char *text, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -179,7 +180,7 @@ static int compare_keys(const void *va, const void *vb)
 	const struct doc *const *a = va, *const *b = vb;
 	int r = strcmp((*a)->key, (*b)->key);
 
-	/* qsort is not stable: of equal keys the one that is first in the document comes first. */
+	/* qsort() is not stable: equal keys keep their order in the document. */
 	return r ? r : (*a > *b) - (*a < *b);
 }
 
@@ -204,21 +205,21 @@ static bool is_leaf(const struct doc *d)
 	return !d || (d->kind != DOC_MAP && d->kind != DOC_LIST);
 }
 
-static const char *name_in(const struct doc *item)
+static const char *item_name(const struct doc *item)
 {
 	return item->kind == DOC_MAP ? doc_string(doc_get(item, "name")) : NULL;
 }
 
-/* Every item is a map with a name of its own. */
+/* Whether every item is a map with a name. */
 static bool has_names(const struct doc *list)
 {
 	DOC_FOREACH (item, list)
-		if (!name_in(item))
+		if (!item_name(item))
 			return false;
 	return true;
 }
 
-static void add_cut(const char *text, struct strbuf *out)
+static void add_shortened(const char *text, struct strbuf *out)
 {
 	char cut[VALUE_MAX + 1];
 
@@ -234,7 +235,7 @@ static void add_value(const struct doc *d, struct strbuf *out)
 	else if (d->kind == DOC_MAP || d->kind == DOC_LIST)
 		strbuf_addf(out, "(%s of %zu)", d->kind == DOC_MAP ? "map" : "list", d->n_items);
 	else
-		add_cut(d->text ? d->text : "null", out);
+		add_shortened(d->text ? d->text : "null", out);
 }
 
 static size_t add_difference(
@@ -256,14 +257,14 @@ static const struct doc *find_counterpart(const struct doc *parent, const char *
 	if (parent->kind == DOC_MAP)
 		return doc_get(parent, name);
 	DOC_FOREACH (item, parent)
-		if (!strcmp(name_in(item), name))
+		if (!strcmp(item_name(item), name))
 			return item;
 	return NULL;
 }
 
-/* The children of `from` with their like in `to`; or, `added`, those of `from` that `to` does not have, the other way
- * round. */
-static size_t by_name(
+/* Compare the children of `from` with the children of the same name in `to`. With `added`, `from` is the
+ * new document: append only the children that `to` does not have. */
+static size_t diff_by_name(
 	const char *path, const struct doc *from, const struct doc *to, bool added, struct strbuf *out)
 {
 	bool list = from && from->kind == DOC_LIST;
@@ -273,7 +274,7 @@ static size_t by_name(
 		return 0;
 	DOC_FOREACH (item, from) {
 		CLEANUP(strbuf_release) struct strbuf child = STRBUF_INIT(PATH_TEXT_MAX);
-		const char *name = list ? name_in(item) : item->key;
+		const char *name = list ? item_name(item) : item->key;
 		const struct doc *other = find_counterpart(to, name);
 
 		strbuf_addf(&child, list ? "%s[%s]" : *path ? "%s.%s" : "%s%s", path, name);
@@ -285,11 +286,12 @@ static size_t by_name(
 	return n;
 }
 
-static size_t by_place(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
+static size_t diff_by_position(
+	const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
 {
-	size_t most = from->n_items > to->n_items ? from->n_items : to->n_items, n = 0;
+	size_t n_items = from->n_items > to->n_items ? from->n_items : to->n_items, n = 0;
 
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i < n_items; i++) {
 		CLEANUP(strbuf_release) struct strbuf child = STRBUF_INIT(PATH_TEXT_MAX);
 
 		strbuf_addf(&child, "%s[%zu]", path, i);
@@ -308,6 +310,6 @@ size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, 
 			       ? 0
 			       : add_difference(path, from, to, out);
 	if (from->kind == DOC_LIST && (!has_names(from) || !has_names(to)))
-		return by_place(path, from, to, out);
-	return by_name(path, from, to, false, out) + by_name(path, to, from, true, out);
+		return diff_by_position(path, from, to, out);
+	return diff_by_name(path, from, to, false, out) + diff_by_name(path, to, from, true, out);
 }

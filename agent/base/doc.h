@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * A document: scalars, lists and maps, as JSON and YAML both have them. Readers (agent/base/json.c, agent/base/yaml.c)
- * make one from text, writers print one; in between nobody needs to know which it was. Numbers keep their
- * decimal text, so no value passes through a double. Depends on libc and common/ only.
+ * doc: a document tree of scalars, lists and maps, which json.c and yaml.c parse and print. Numbers keep
+ * their decimal text, so that no value is rounded to a double. Depends on common/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,8 +23,8 @@ enum doc_kind {
 
 struct doc {
 	enum doc_kind kind;
-	char *key;         /* name within the parent map, else NULL */
-	char *text;        /* NUMBER, STRING: the value; BOOL: "true" or "false"; NULL for the other kinds */
+	char *key;         /* the key in the parent map, otherwise NULL */
+	char *text;        /* NUMBER, STRING: the value; BOOL: "true" or "false"; NULL for other kinds */
 	struct doc *items; /* LIST, MAP: children in document order */
 	size_t n_items;
 	size_t items_size;
@@ -43,34 +42,36 @@ struct doc {
 		.kind = DOC_NULL \
 	}
 
-void doc_release(struct doc *d); /* free the children and texts; the value is null afterwards, its key too */
+/* Free the children and strings; `d` is then null and without a key. */
+void doc_release(struct doc *d);
 
-/* ---- building: the child that was added, to be filled by the caller. `key` is NULL in a list. The returned pointer is valid
- * until the next child is added to the same parent. */
+/* ---- building. The functions return the new child, to be filled by the caller; the pointer is valid
+ * until the next child is added to the same parent. `key` is NULL in a list. */
+
 struct doc *doc_add_map(struct doc *parent, const char *key);
 struct doc *doc_add_list(struct doc *parent, const char *key);
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value);
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value);
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 
-/* Append an empty (null) child; `key` is copied. For readers. */
+/* Append a null child; `key` is copied. For parsers. */
 struct doc *doc_add(struct doc *parent, const char *key);
 
-/* Set a scalar's kind and text (copied, `len` bytes). */
+/* Set the kind and the text (`len` bytes, copied) of a scalar. */
 void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
 
-/* A deep copy, without the key of `d` itself. */
+/* A deep copy without the key of `d`. */
 void doc_copy(const struct doc *d, struct doc *ret);
 
-/* ---- reading: strict getters. NULL or an error when the member is absent or of another kind. */
+/* ---- reading. NULL or an error when the member is missing or of another kind. */
 
-/* The child of a map with exactly this key (the last one, as Go's decoder lets the last win), or NULL. */
+/* The child of a map with this key, or NULL. Of equal keys the last wins, as in Go's decoder. */
 const struct doc *doc_get(const struct doc *map, const char *key);
 
-/* The same, ignoring case as Go's encoding/json does. */
+/* The same, ignoring case as Go's encoding/json. */
 const struct doc *doc_get_fold(const struct doc *map, const char *key);
 
-/* A string's text, or NULL when d is NULL or no string. */
+/* The text of a string, or NULL when d is NULL or not a string. */
 const char *doc_string(const struct doc *d);
 
 /* The text of a string member, "" if the map has no such string. */
@@ -87,22 +88,22 @@ static inline struct doc *doc_list_items(const struct doc *d)
 	return d && d->kind == DOC_LIST && d->n_items > 0 ? d->items : NULL;
 }
 
-/* An integer in 0..UINT64_MAX / INT64 range. 0; -EINVAL when d is NULL, no number, or no such integer. */
+/* The value of an integer. 0; -EINVAL when d is NULL, not a number, or not an integer in range. */
 int doc_uint64(const struct doc *d, uint64_t *ret);
 int doc_int64(const struct doc *d, int64_t *ret);
 
 /* "a string", "a list", ... for messages. */
 const char *doc_kind_name(const struct doc *d);
 
-/* The children of a map in byte order of their keys: a malloc'd array of n_items pointers into the map that
- * the caller frees. */
+/* The children of a map, sorted by the bytes of their keys: a malloc'd array of n_items pointers into the
+ * map, which the caller frees. */
 const struct doc **doc_sorted(const struct doc *map);
 
 /* ---- differences */
 
 /*
- * Append a line for each value that is not alike in `from` and `to`; NULL means one that is not there.
- * Maps go by key, lists of maps that have names by name, other lists by place. `path` is put in front.
- * Returns how many lines.
+ * Append a line to `out` for each value that differs: "zones[node-0].resources[cpu].available: 13 -> 12".
+ * NULL is a missing document. Maps are compared by key, lists of maps with names by name, other lists by
+ * position. Each line starts with `path`. Returns the number of lines.
  */
 size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/base/hash.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,9 @@ void hash_text(const void *data, size_t len, char text[HASH_TEXT_SIZE])
 
 /* ---- a table of values by name */
 
-#define FIRST_SIZE 64u
+#define FIRST_SIZE 64u /* entries */
 
-static uint64_t hash_of(const char *name)
+static uint64_t hash_name(const char *name)
 {
 	return hash_bytes(name, strlen(name), 0);
 }
@@ -45,8 +44,8 @@ void name_table_release_values(struct name_table *t, void (*free_value)(void *va
 	name_table_release(t);
 }
 
-/* The entry of the name, or the empty one where it would be. */
-static struct name_entry *find(const struct name_table *t, const char *name, uint64_t hash)
+/* The entry of the name, or the empty entry where the name belongs. */
+static struct name_entry *find_entry(const struct name_table *t, const char *name, uint64_t hash)
 {
 	size_t at = hash & (t->size - 1);
 
@@ -57,7 +56,7 @@ static struct name_entry *find(const struct name_table *t, const char *name, uin
 
 void *name_table_find(const struct name_table *t, const char *name)
 {
-	return t->size > 0 ? find(t, name, hash_of(name))->value : NULL;
+	return t->size > 0 ? find_entry(t, name, hash_name(name))->value : NULL;
 }
 
 static void grow(struct name_table *t)
@@ -67,25 +66,26 @@ static void grow(struct name_table *t)
 	larger.entries = xcalloc(larger.size, sizeof(*larger.entries));
 	for (size_t i = 0; i < t->size; i++)
 		if (t->entries[i].name)
-			*find(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
+			*find_entry(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
 	free(t->entries);
 	*t = larger;
 }
 
 void name_table_add(struct name_table *t, const char *name, void *value)
 {
-	uint64_t hash = hash_of(name);
+	uint64_t hash = hash_name(name);
 
 	if (2 * (t->n + 1) > t->size)
 		grow(t);
-	*find(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
+	*find_entry(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
 	t->n++;
 }
 
-/* What lies behind the gap and belongs before it moves there. */
+/* Deletes without tombstones: a later entry that can no longer be found because of the gap moves into the
+ * gap. */
 void name_table_remove(struct name_table *t, const char *name)
 {
-	struct name_entry *gap = t->size > 0 ? find(t, name, hash_of(name)) : NULL;
+	struct name_entry *gap = t->size > 0 ? find_entry(t, name, hash_name(name)) : NULL;
 	size_t mask = t->size - 1;
 
 	if (!gap || !gap->name)

@@ -6,17 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- hashes */
-
-#define HASH_TEXT_SIZE 17
-
-/* XXH64 of the bytes. */
+/* XXH64. The hashes may be published and stored. */
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 
-/* XXH64 with seed 0 of the bytes, as 16 lower-case hex digits, most significant first. */
+/* XXH64 with seed 0 as 16 lower-case hex digits, most significant first. */
+#define HASH_TEXT_SIZE 17
 void hash_text(const void *data, size_t len, char text[HASH_TEXT_SIZE]);
 
-/* ---- a table of values by name */
+/* ---- table of values by name */
 
 struct name_entry {
 	const char *name; /* NULL = empty */
@@ -24,24 +21,25 @@ struct name_entry {
 	void *value;
 };
 
-/* Zeroed it is empty. */
+/* Open addressing with linear probing. Zeroed, a table is empty. */
 struct name_table {
-	struct name_entry *entries; /* one behind the other from the name's place on, without a gap */
-	size_t size;                /* a power of two, at least twice n */
+	struct name_entry *entries;
+	size_t size; /* a power of two, at least twice n */
 	size_t n;
 };
 
-/* The values are not touched. */
+/* Free the table, but not the values. */
 void name_table_release(struct name_table *t);
 
-/* Call `free_value` with each value, then release the table. */
+/* Call `free_value` with each value, then free the table. */
 void name_table_release_values(struct name_table *t, void (*free_value)(void *value));
 
-/* The value of that name, NULL = there is none. */
+/* The value of a name, or NULL. */
 void *name_table_find(const struct name_table *t, const char *name);
 
-/* Add a name that is not there. It is borrowed until it is removed, as the value is. */
+/* Add a name that the table does not have. The table borrows the name and the value until the name is
+ * removed. */
 void name_table_add(struct name_table *t, const char *name, void *value);
 
-/* Take a name out; nothing where there is none. */
+/* Remove a name if the table has it. */
 void name_table_remove(struct name_table *t, const char *name);

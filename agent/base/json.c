@@ -16,12 +16,13 @@
 
 /* ---- strings and brackets */
 
-/* Outside of strings, the bytes that open or close something. */
-static const bool is_mark[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+/* The bytes that open or close strings, maps and lists. */
+static const bool is_delimiter[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
 
 /*
- * Read on within a string. Returns the bytes read, with the quote that ends the string. memchr() is fastest for
- * strings without a backslash; behind the first backslash every byte is looked at, so that the time stays linear.
+ * Skip to the end of a string. Returns the number of bytes, including the quote that ends the string.
+ * memchr() is fastest for strings without a backslash; after the first backslash each byte is examined, so
+ * that the time is linear.
  */
 static size_t skip_in_string(struct json_nesting *n, const char *text, size_t len)
 {
@@ -52,8 +53,8 @@ static size_t skip_in_string(struct json_nesting *n, const char *text, size_t le
 }
 
 /*
- * Read on while the text is in a string or in more than `depth` brackets. Returns the bytes read. A bracket may be
- * closed by a bracket of the other kind: json_parse() reports it.
+ * Skip while the text is in a string or in more than `depth` brackets. Returns the number of bytes. A bracket
+ * that is closed by a bracket of the other kind is an error that json_parse() reports.
  */
 static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text, size_t len)
 {
@@ -64,7 +65,7 @@ static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text
 			i += skip_in_string(n, text + i, len - i);
 			continue;
 		}
-		while (i < len && !is_mark[(unsigned char)text[i]])
+		while (i < len && !is_delimiter[(unsigned char)text[i]])
 			i++;
 		if (i == len)
 			break;
@@ -79,7 +80,7 @@ static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text
 	return i;
 }
 
-/* Behind the string, map or list that begins at `at`, or NULL when it does not end. */
+/* The end of the string, map or list that starts at `at`, or NULL when it does not end. */
 static const char *skip_enclosed(const char *at, const char *end)
 {
 	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
@@ -90,20 +91,21 @@ static const char *skip_enclosed(const char *at, const char *end)
 
 /* ---- documents */
 
-#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: from here on a double means several */
+#define EXACT_INTEGER_MAX 9007199254740992.0 /* 2^53: larger integers may share one double */
 
 static void cjson_freep(cJSON **j)
 {
 	cJSON_Delete(*j);
 }
 
-/* The numbers of the JSON text, in the order of the values. */
+/* Finds the numbers of the JSON text, in the order of the values. */
 struct numbers {
 	const char *at, *end;
-	size_t n_passed; /* behind `at`, and converted already */
+	size_t n_passed; /* numbers after `at` that are already converted */
 };
 
-/* Move to the end of the next number of the text. Returns the number's start: numbers->end if there is no number. */
+/* Advance past the next number of the text. Returns the start of the number, or numbers->end if there is
+ * none. */
 static const char *next_number(struct numbers *numbers)
 {
 	const char *at = numbers->at;
@@ -126,7 +128,8 @@ static bool is_integer(const char *number, const char *end)
 	return at == end && end > digits && (*digits != '0' || end == digits + 1);
 }
 
-/* cJSON makes a double of every number; an integer too large for a double is taken from the text. */
+/* cJSON converts every number to a double; an integer that is too large for a double is copied from the
+ * text. */
 static int convert_large(const cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
 	const char *number = next_number(numbers);
@@ -157,8 +160,7 @@ static int convert_number(const cJSON *j, struct numbers *numbers, struct doc *r
 	return 0;
 }
 
-/* Move j's content to `ret`: texts change their owner (cJSON allocates with malloc by default).
- */
+/* Move the content of `j` to `ret`, including the strings: cJSON allocates with malloc(3) by default. */
 static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct err *err)
 {
 	cJSON *item;
@@ -191,7 +193,7 @@ static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct er
 	return 0;
 }
 
-/* Line of byte `at`, from 1, for messages. */
+/* The line of byte `at`, counted from 1, for messages. */
 static size_t line_of(const char *text, size_t at)
 {
 	size_t line = 1;
@@ -201,7 +203,7 @@ static size_t line_of(const char *text, size_t at)
 	return line;
 }
 
-/* Bytes of ASCII that the text begins with, in whole words. */
+/* The number of ASCII bytes at the start of the text, in whole words. */
 static size_t ascii_length(const char *text, size_t len)
 {
 	size_t i = 0;
@@ -293,8 +295,8 @@ static cJSON *to_cjson(const struct doc *d)
 	return j;
 }
 
-/* Bytes that the text begins with and that stay as they are, whatever is around them. */
-static size_t printed_as_is(const char *text)
+/* The number of printable ASCII bytes at the start of the text. */
+static size_t printable_length(const char *text)
 {
 	const char *p = text;
 
@@ -304,15 +306,16 @@ static size_t printed_as_is(const char *text)
 }
 
 /*
- * cJSON indents with tabs and puts one behind a colon (in strings it escapes them); kubectl's layout has spaces.
- * It leaves DEL and the control characters of 8 bits as they are, and a terminal takes those for its own.
+ * Append text that cJSON printed. cJSON indents with tabs and writes a tab after a colon; kubectl's layout
+ * has spaces. (In strings cJSON escapes tabs.) cJSON does not escape DEL and C1 control characters, which
+ * could control a terminal.
  */
 static void add_printed(struct strbuf *out, const char *text)
 {
 	bool line_start = true;
 
 	for (; *text; text++) {
-		size_t plain = printed_as_is(text);
+		size_t plain = printable_length(text);
 
 		if (plain > 0) {
 			strbuf_add(out, text, plain);
@@ -332,7 +335,7 @@ static void add_printed(struct strbuf *out, const char *text)
 	}
 }
 
-static int print(const struct doc *d, bool indent, struct strbuf *out)
+static int print_doc(const struct doc *d, bool indent, struct strbuf *out)
 {
 	CLEANUP(cjson_freep) cJSON *j = to_cjson(d);
 	CLEANUP(freep) char *text = NULL;
@@ -348,12 +351,12 @@ static int print(const struct doc *d, bool indent, struct strbuf *out)
 
 int json_print(const struct doc *d, struct strbuf *out)
 {
-	return print(d, true, out);
+	return print_doc(d, true, out);
 }
 
 int json_print_compact(const struct doc *d, struct strbuf *out)
 {
-	return print(d, false, out);
+	return print_doc(d, false, out);
 }
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
@@ -364,7 +367,7 @@ static uint64_t has_zero(uint64_t word)
 	return (word - EACH_BYTE(1)) & ~word;
 }
 
-/* Whether each of the eight bytes means itself: it is a space or above, below DEL, no quote and no backslash. */
+/* Whether none of the eight bytes must be escaped: printable ASCII, no quote, no backslash. */
 static bool is_plain(const char *text)
 {
 	uint64_t word, below_space;
@@ -376,8 +379,8 @@ static bool is_plain(const char *text)
 		       EACH_BYTE(0x80)) == 0;
 }
 
-/* The bytes up to `end` that a JSON string holds as they are: printable ASCII, no quote, no backslash. At `end` is a
- * quote or a NUL. */
+/* The number of bytes before `end` that need no escape in a JSON string: printable ASCII, no quote, no
+ * backslash. *end is a quote or a NUL. */
 static size_t plain_length(const char *text, const char *end)
 {
 	const char *p = text;
@@ -429,9 +432,9 @@ static const char *skip_space(const char *at, const char *end)
 	return at;
 }
 
-/* ---- a text in memory */
+/* ---- walking a text in memory */
 
-/* Behind the value that begins at `at`, or NULL when there is none. */
+/* The end of the value that starts at `at`, or NULL when there is no value. */
 static const char *skip_value(const char *at, const char *end)
 {
 	const char *begin = at;
@@ -490,11 +493,11 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 
 int json_walk_text(const char *text, size_t len, struct json_piece *ret)
 {
-	const char *end = text + len, *at = skip_space(text, end), *behind = skip_value(at, end);
+	const char *end = text + len, *at = skip_space(text, end), *value_end = skip_value(at, end);
 
-	if (!behind || skip_space(behind, end) != end)
+	if (!value_end || skip_space(value_end, end) != end)
 		return -EINVAL;
-	*ret = (struct json_piece){.text = at, .len = (size_t)(behind - at)};
+	*ret = (struct json_piece){.text = at, .len = (size_t)(value_end - at)};
 	return 0;
 }
 
@@ -510,7 +513,7 @@ bool json_piece_is_key(struct json_piece p, const char *name)
 	return p.len == len + 2 && !strncasecmp(p.text + 1, name, len);
 }
 
-/* A string with escapes or with more than ASCII. */
+/* Copy a string with escapes or non-ASCII characters. */
 static int copy_decoded(struct json_piece p, char *ret)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
@@ -540,15 +543,15 @@ int json_piece_string(struct json_piece p, char *ret)
 	return (int)len + 1;
 }
 
-/* ---- a text in pieces */
+/* ---- streaming */
 
 enum state {
-	BETWEEN,     /* outside of every object */
-	DOCUMENT,    /* in an object, outside of its items */
-	FIRST_ITEM,  /* after the '[' of the items: expects an item or ']' */
-	NEXT_ITEM,   /* after a comma: expects an item */
-	BEHIND_ITEM, /* expects a comma or ']' */
-	ITEM,        /* in an item */
+	BETWEEN,    /* outside of every object */
+	DOCUMENT,   /* in an object, outside of its items */
+	FIRST_ITEM, /* after the '[' of the items: expects an item or ']' */
+	NEXT_ITEM,  /* after a comma: expects an item */
+	AFTER_ITEM, /* expects a comma or ']' */
+	ITEM,       /* in an item */
 };
 
 void json_stream_init(struct json_stream *s, json_stream_fn *fn, void *data)
@@ -590,8 +593,8 @@ static int parse_part(
 		       : r;
 }
 
-/* Hand a part to the caller. With `skip`, a part that cannot be parsed is skipped, unless the part is a List. */
-static int hand_over(struct json_stream *s, enum json_stream_part what, struct err *err)
+/* Pass a part to the caller. With `skip`, an invalid part is skipped, unless the part is a List. */
+static int deliver_part(struct json_stream *s, enum json_stream_part what, struct err *err)
 {
 	CLEANUP(doc_release) struct doc part = DOC_INIT;
 	struct err why = {""};
@@ -607,7 +610,7 @@ static int hand_over(struct json_stream *s, enum json_stream_part what, struct e
 
 static int end_document(struct json_stream *s, struct err *err)
 {
-	int r = hand_over(s, s->in_list ? JSON_STREAM_LIST : JSON_STREAM_DOCUMENT, err);
+	int r = deliver_part(s, s->in_list ? JSON_STREAM_LIST : JSON_STREAM_DOCUMENT, err);
 
 	doc_release(&s->list);
 	strbuf_reset(&s->around);
@@ -615,7 +618,7 @@ static int end_document(struct json_stream *s, struct err *err)
 	return r;
 }
 
-/* The items begin: parse the members before them as s->list. */
+/* At the start of the items: parse the members before the items as s->list. */
 static int begin_items(struct json_stream *s, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_STREAM_PART_MAX);
@@ -692,16 +695,16 @@ static int read_document(struct json_stream *s, char ch, struct err *err)
 	return 0;
 }
 
-/* Before or behind an item. */
+/* Before or after an item. */
 static int read_between_items(struct json_stream *s, char ch, struct err *err)
 {
-	if (ch == ',' && s->state == BEHIND_ITEM) {
+	if (ch == ',' && s->state == AFTER_ITEM) {
 		s->state = NEXT_ITEM;
 	} else if (ch == ']' && s->state != NEXT_ITEM) {
 		strbuf_addch(&s->around, ch);
 		s->state = DOCUMENT;
 		s->nesting.depth = 1;
-	} else if (ch == '{' && s->state != BEHIND_ITEM) {
+	} else if (ch == '{' && s->state != AFTER_ITEM) {
 		s->n_items++;
 		s->begin_line = s->line;
 		s->nesting.depth = 1;
@@ -761,8 +764,8 @@ static size_t read_in_document(struct json_stream *s, const char *text, size_t l
 	return n;
 }
 
-/* A part that is too large is read to its end only if it can be skipped. */
-static bool can_read_on(const struct json_stream *s, const struct strbuf *text)
+/* After a part has become too large, reading continues only if the part can be skipped. */
+static bool can_continue(const struct json_stream *s, const struct strbuf *text)
 {
 	int r = strbuf_error(text);
 
@@ -777,18 +780,18 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 	while (i < len && r == 0) {
 		if (s->state == ITEM) {
 			i += read_nested(s, 0, &s->text, text + i, len - i);
-			if (s->nesting.depth > 0 && can_read_on(s, &s->text))
+			if (s->nesting.depth > 0 && can_continue(s, &s->text))
 				break;
-			s->state = BEHIND_ITEM;
-			r = hand_over(s, JSON_STREAM_ITEM, err);
+			s->state = AFTER_ITEM;
+			r = deliver_part(s, JSON_STREAM_ITEM, err);
 			continue;
 		}
 		if (s->nesting.in_string || s->nesting.depth > 1)
 			i += read_in_document(s, text + i, len - i);
 		else
 			r = read_byte(s, text[i++], err);
-		if (r == 0 && !can_read_on(s, &s->around))
-			r = hand_over(s, JSON_STREAM_DOCUMENT, err);
+		if (r == 0 && !can_continue(s, &s->around))
+			r = deliver_part(s, JSON_STREAM_DOCUMENT, err);
 	}
 	return r;
 }
@@ -804,7 +807,7 @@ int json_stream_end(struct json_stream *s, struct err *err)
 		return err_set(err, -EINVAL,
 			"not valid JSON: the text ends at line %zu within a List, %s %zu", s->line,
 			s->state == ITEM ? "in item" : "behind item", s->n_items);
-	/* The message of json_parse() says where the object stops. */
+	/* The message of json_parse() names the line where the object stops. */
 	r = json_parse(s->around.text, s->around.len, &part, err);
 	return r < 0 ? r : err_set(err, -EINVAL, "not valid JSON: the text ends within an object");
 }

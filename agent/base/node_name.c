@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/xalloc.h"
 
 #define NODE_NAME_MAX 253
@@ -25,7 +24,7 @@ int node_name_check(const char *name, struct err *err)
 		return err_set(
 			err, -EINVAL, "node name '%.100s' must have 1 to %d bytes", name, NODE_NAME_MAX);
 	for (size_t i = 0; i < len; i++) {
-		/* A dash is between letters or digits of its label, a dot between two labels. */
+		/* A dash must be between letters or digits of a label, a dot between two labels. */
 		bool inside = i > 0 && i + 1 < len && name[i - 1] != '.' && name[i + 1] != '.';
 		bool ok = is_label_char(name[i]) || (name[i] == '-' && inside) ||
 			  (name[i] == '.' && inside && name[i - 1] != '-' && name[i + 1] != '-');
@@ -41,7 +40,6 @@ int node_name_find(const char *given, char **ret_name, struct err *err)
 {
 	char host[HOST_NAME_MAX + 1] = "";
 	const char *name = given ? given : getenv("NODE_NAME");
-	char *copy;
 	int r;
 
 	if (!name || !*name) {
@@ -54,7 +52,6 @@ int node_name_find(const char *given, char **ret_name, struct err *err)
 	r = node_name_check(name, err);
 	if (r < 0)
 		return name == host ? err_wrap(err, r, "host name (--node-name sets another)") : r;
-	copy = xstrdup(name);
-	*ret_name = copy;
+	*ret_name = xstrdup(name);
 	return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* The Node's name. */
+/* node_name: finds and checks the name of this host's Node object. Depends on common/ only. */
 #include "common/err.h"
 
-/* 0 when `name` can name a Node: a DNS-1123 subdomain, at most 253 bytes. Else -EINVAL. */
+/* 0 when `name` is a valid Node name: a DNS-1123 subdomain of at most 253 bytes. Otherwise -EINVAL. */
 int node_name_check(const char *name, struct err *err);
 
 /*
- * `given` (the flag) where not NULL, else NODE_NAME, else the host name in lower case, as the kubelet makes
- * it. *ret_name is a new string the caller owns. -EINVAL for a name no Node can have; untouched on failure.
+ * Find the Node name: `given` (the flag), otherwise the environment variable NODE_NAME, otherwise the host
+ * name in lower case, as the kubelet does. *ret_name is a new string that the caller owns. 0; -EINVAL: not a
+ * valid Node name; -errno of gethostname(2). *ret_name is untouched on failure.
  */
 int node_name_find(const char *given, char **ret_name, struct err *err);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * time: clocks, Kubernetes timestamps, durations of flags, and rate limits.
+ * time: clocks, Kubernetes timestamps, durations of flags, and rate limits. Depends on common/ only.
  */
 #include <stdint.h>
 #include <time.h>
 
 #include "common/err.h"
 
-/* ---- clocks */
-
-/* Milliseconds of the clock: CLOCK_MONOTONIC and CLOCK_BOOTTIME since the boot, CLOCK_REALTIME since 1970. */
+/* Milliseconds of a clock: CLOCK_MONOTONIC and CLOCK_BOOTTIME since the boot, CLOCK_REALTIME since 1970. */
 static inline int64_t clock_ms(clockid_t clock)
 {
 	struct timespec t;
@@ -19,7 +17,7 @@ static inline int64_t clock_ms(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Seconds of the clock, for what takes less than a millisecond. */
+/* Seconds of a clock, for durations below a millisecond. */
 static inline double clock_s(clockid_t clock)
 {
 	struct timespec t;
@@ -28,38 +26,39 @@ static inline double clock_s(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* ---- timestamps */
+/* ---- timestamps: RFC 3339, as Kubernetes writes them */
 
-/* "2026-11-21T08:00:00Z", also with a fraction (passed over) or an offset, in seconds since the epoch. 0 or -EINVAL,
- * *ret then untouched. */
+/* Parse "2026-11-21T08:00:00Z", also with a fraction (ignored) or an offset; *ret is in seconds since
+ * 1970. 0 or -EINVAL; *ret is untouched on failure. */
 int timestamp_parse(const char *text, int64_t *ret);
 
-/* "12s", "5m", "3h", "2d": the largest unit that there are two of, as kubectl has ages; "-" for less than 0, which is an
- * age that is not known. */
+/* Print an age as kubectl does: "12s", "5m", "3h", "2d", in the largest unit of which the age has two. "-"
+ * when the age is unknown: less than 0. */
 #define AGE_TEXT_MAX 24
 void timestamp_print_age(int64_t seconds, char ret[AGE_TEXT_MAX]);
 
-/* Microseconds since the epoch as "2026-11-21T08:00:00.000000Z", Kubernetes' MicroTime. */
+/* Print microseconds since 1970 as a Kubernetes MicroTime, "2026-11-21T08:00:00.000000Z". */
 #define TIMESTAMP_MICRO_MAX 40
 void timestamp_print_micro(int64_t us, char ret[TIMESTAMP_MICRO_MAX]);
 
 /* ---- durations */
 
-/* Milliseconds of a sequence of whole numbers with the units h, m, s, ms (Go's, without fractions); "0" is 0.
- * 0 or -EINVAL, also beyond a year; *ret_ms is untouched on failure. */
+/* Parse a duration of a flag, "50ms", "10s", "1m30s", "2h", "0": whole numbers with Go's units h, m, s and
+ * ms. 0; -EINVAL, also for more than a year; *ret_ms is untouched on failure. */
 int duration_parse(const char *text, uint64_t *ret_ms, struct err *err);
 
-/* ---- rate limits */
+/* ---- rate limits: a burst of actions, then one per interval (the generic cell rate algorithm, ITU-T
+ * I.371) */
 
-/* Times are milliseconds of a clock that never goes back. */
+/* Times are in milliseconds of a clock that never goes back. */
 struct budget {
-	uint64_t interval_ms; /* it grows by one in this time */
-	unsigned burst;       /* as many as there may be at once, at least 1 */
-	uint64_t full_at_ms;  /* when all of them are there again; 0 = they are */
+	uint64_t interval_ms; /* time between two actions after a burst */
+	unsigned burst;       /* actions that are possible at once, at least 1 */
+	uint64_t full_at_ms;  /* when a whole burst is possible again; 0 = now */
 };
 
-/* The time from which on it may be done again. */
+/* The time from which the next action is allowed. */
 uint64_t budget_at(const struct budget *b);
 
-/* It is done, allowed or not. (The generic cell rate algorithm, ITU-T I.371.) */
+/* Count an action, allowed or not. */
 void budget_take(struct budget *b, uint64_t now_ms);

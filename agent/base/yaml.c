@@ -14,11 +14,11 @@
 #define YAML_MAX_DEPTH      100
 #define YAML_MAX_ANCHORS    100u
 #define YAML_MAX_DIRECTIVES 100u
-#define YAML_MAX_COPIED     100000u /* nodes: a bomb of aliases ends here, as do many small ones */
+#define YAML_MAX_COPIED     100000u /* nodes per stream: against alias bombs, also many small ones */
 
 /* ---- plain scalars, as go-yaml v2 (which Kubernetes reads YAML with) resolves them */
 
-static bool one_of(const char *text, const char *const *words)
+static bool is_one_of(const char *text, const char *const *words)
 {
 	for (; *words; words++)
 		if (!strcmp(text, *words))
@@ -26,7 +26,8 @@ static bool one_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* Copy without the underscores that YAML 1.1 allows in numbers. False when it does not fit. */
+/* Copy without the underscores that YAML 1.1 allows in numbers. False: nothing is left, or the copy does
+ * not fit. */
 static bool strip_underscores(const char *text, char *out, size_t size)
 {
 	size_t n = 0;
@@ -42,7 +43,7 @@ static bool strip_underscores(const char *text, char *out, size_t size)
 	return n > 0;
 }
 
-/* An integer in any base YAML 1.1 and Go know, as decimal text. */
+/* Convert an integer in any base of YAML 1.1 or Go to decimal text. */
 static bool resolve_integer(const char *plain, char *out, size_t size)
 {
 	bool negative = *plain == '-';
@@ -93,8 +94,8 @@ static bool looks_like_float(const char *p)
 	return *p == '\0';
 }
 
-/* What a plain scalar is; a number's decimal text goes to `number` (of `size` bytes). */
-static enum doc_kind resolve(const char *text, char *number, size_t size)
+/* The kind of a plain scalar. The text of a bool or number is written to `ret` (`size` bytes). */
+static enum doc_kind resolve_scalar(const char *text, char *ret, size_t size)
 {
 	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
 	static const char *const trues[] = {
@@ -103,30 +104,30 @@ static enum doc_kind resolve(const char *text, char *number, size_t size)
 		"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
 	char plain[64];
 
-	if (strchr("~nNtTyYoOfF", *text)) { /* also the text that is empty */
-		if (one_of(text, nulls))
+	if (strchr("~nNtTyYoOfF", *text)) { /* also the empty text */
+		if (is_one_of(text, nulls))
 			return DOC_NULL;
-		if (one_of(text, trues) || one_of(text, falses)) {
-			snprintf(number, size, "%s", one_of(text, trues) ? "true" : "false");
+		if (is_one_of(text, trues) || is_one_of(text, falses)) {
+			snprintf(ret, size, "%s", is_one_of(text, trues) ? "true" : "false");
 			return DOC_BOOL;
 		}
 		return DOC_STRING;
 	}
 	if (!strchr("+-.0123456789", *text) || !strip_underscores(text, plain, sizeof(plain)))
 		return DOC_STRING;
-	if (resolve_integer(plain, number, size))
+	if (resolve_integer(plain, ret, size))
 		return DOC_NUMBER;
 	if (looks_like_float(plain)) {
-		snprintf(number, size, "%s", plain + (*plain == '+'));
+		snprintf(ret, size, "%s", plain + (*plain == '+'));
 		return DOC_NUMBER;
 	}
 	return DOC_STRING;
 }
 
-/* ---- reading: libyaml's events become a doc. Within brackets its scanner looks at every open one for each
- * token, so the depth is checked at each event, before the rest of the text is looked at. */
+/* ---- parsing: libyaml's events become a doc. For each token the scanner examines all open brackets, so
+ * the depth is checked at each event, before more text is scanned. */
 
-/* A finished node that aliases may repeat. */
+/* A complete node that aliases may repeat. */
 struct anchor {
 	char *name;
 	struct doc value;
@@ -134,13 +135,13 @@ struct anchor {
 
 struct reader {
 	yaml_parser_t parser;
-	struct anchor *anchors; /* of the document */
+	struct anchor *anchors; /* of the current document */
 	size_t n_anchors, anchors_size;
-	size_t copied; /* nodes that anchors and aliases have added to the whole stream */
+	size_t copied; /* nodes that anchors and aliases copied, in the whole stream */
 	struct err *err;
 };
 
-static void forget_anchors(struct reader *rd)
+static void free_anchors(struct reader *rd)
 {
 	for (size_t i = 0; i < rd->n_anchors; i++) {
 		free(rd->anchors[i].name);
@@ -151,7 +152,7 @@ static void forget_anchors(struct reader *rd)
 
 static void reader_release(struct reader *rd)
 {
-	forget_anchors(rd);
+	free_anchors(rd);
 	free(rd->anchors);
 	yaml_parser_delete(&rd->parser);
 }
@@ -165,19 +166,19 @@ static int parser_error(const yaml_parser_t *parser, struct err *err)
 		parser->problem ? parser->problem : "unknown problem");
 }
 
-/* `event` is to be deleted in any case. */
+/* The caller deletes `event`, also after a failure. */
 static int next_event(struct reader *rd, yaml_event_t *event)
 {
 	return yaml_parser_parse(&rd->parser, event) ? 0 : parser_error(&rd->parser, rd->err);
 }
 
-static int too_much(const struct reader *rd, const yaml_event_t *event)
+static int reject_size(const struct reader *rd, const yaml_event_t *event)
 {
 	return err_set(
 		rd->err, -EINVAL, "line %zu: YAML nested or repeated too much", event->start_mark.line + 1);
 }
 
-/* Whether a copy of `d` may be at this depth; counts its nodes. */
+/* Whether the limits allow a copy of `d` at this depth. Counts the nodes. */
 static bool may_copy(struct reader *rd, const struct doc *d, int depth)
 {
 	if (depth > YAML_MAX_DEPTH || ++rd->copied > YAML_MAX_COPIED)
@@ -198,7 +199,7 @@ static int add_anchor(
 	if (!name)
 		return 0;
 	if (rd->n_anchors >= YAML_MAX_ANCHORS || !may_copy(rd, d, 0))
-		return too_much(rd, event);
+		return reject_size(rd, event);
 	owned = xstrdup((const char *)name);
 	doc_copy(d, &copy);
 	slot = vec_push(&rd->anchors, &rd->n_anchors, &rd->anchors_size, sizeof(*slot));
@@ -207,7 +208,7 @@ static int add_anchor(
 	return 0;
 }
 
-/* The last anchor of the name counts. */
+/* Of several anchors with one name the last counts. */
 static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
 	const char *name = (const char *)event->data.alias.anchor;
@@ -220,7 +221,7 @@ static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, s
 		return err_set(rd->err, -EINVAL, "line %zu: undefined alias '%.60s'",
 			event->start_mark.line + 1, name);
 	if (!may_copy(rd, &rd->anchors[i - 1].value, depth))
-		return too_much(rd, event);
+		return reject_size(rd, event);
 	doc_copy(&rd->anchors[i - 1].value, ret);
 	ret->key = key;
 	return 0;
@@ -238,7 +239,7 @@ static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc 
 		return err_set(
 			rd->err, -EINVAL, "line %zu: a string has a NUL byte", event->start_mark.line + 1);
 	if (plain && !event->data.scalar.tag)
-		kind = resolve(text, number, sizeof(number));
+		kind = resolve_scalar(text, number, sizeof(number));
 	if (kind == DOC_NULL)
 		return 0;
 	if (kind == DOC_BOOL || kind == DOC_NUMBER) {
@@ -251,7 +252,7 @@ static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc 
 
 static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
 
-/* The child of a map whose key is in `event`. */
+/* Add a child to a map; `event` has the key. */
 static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *map, struct doc **ret)
 {
 	CLEANUP(doc_release) struct doc key = DOC_INIT;
@@ -269,7 +270,7 @@ static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *
 	return 0;
 }
 
-/* The children, up to the event that ends the map or list. */
+/* Read the children up to the event that ends the map or list. */
 static int read_children(struct reader *rd, int depth, struct doc *ret)
 {
 	bool map = ret->kind == DOC_MAP;
@@ -297,14 +298,14 @@ static int read_children(struct reader *rd, int depth, struct doc *ret)
 	}
 }
 
-/* The node that begins with `event`. */
+/* Read the node that starts with `event`. */
 static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
 	const yaml_char_t *anchor;
 	int r;
 
 	if (depth > YAML_MAX_DEPTH)
-		return too_much(rd, event);
+		return reject_size(rd, event);
 	if (event->type == YAML_ALIAS_EVENT)
 		return read_alias(rd, event, depth, ret);
 	if (event->type == YAML_SCALAR_EVENT) {
@@ -322,7 +323,7 @@ static int read_node(struct reader *rd, const yaml_event_t *event, int depth, st
 	return r < 0 ? r : add_anchor(rd, event, anchor, ret);
 }
 
-/* What one event outside of nodes begins or ends: a document's root is appended to `list`. */
+/* Handle an event outside of nodes. The root of a document is appended to `list`. */
 static int read_event(struct reader *rd, const yaml_event_t *event, struct doc *list)
 {
 	struct doc *root;
@@ -330,14 +331,14 @@ static int read_event(struct reader *rd, const yaml_event_t *event, struct doc *
 	if (event->type == YAML_STREAM_START_EVENT || event->type == YAML_DOCUMENT_END_EVENT)
 		return 0;
 	if (event->type == YAML_DOCUMENT_START_EVENT) {
-		forget_anchors(rd);
+		free_anchors(rd);
 		return 0;
 	}
 	root = doc_add(list, NULL);
 	return read_node(rd, event, 0, root);
 }
 
-/* libyaml compares each tag directive with all before it, within one event. */
+/* Limit the tag directives: libyaml compares each with all earlier ones, within one event. */
 static int check_directives(const char *text, size_t len, struct err *err)
 {
 	static const char directive[] = "%TAG";
@@ -354,16 +355,15 @@ static int check_directives(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* What is done with the documents of a stream: the first `count` are appended to a list, or each is handed over.
- */
+/* The destination of the documents of a stream: a function, or a list. */
 struct consumer {
-	size_t count;
-	yaml_fn *fn; /* NULL = they stay in the list */
+	size_t count; /* the parser stops after this number of documents in the list */
+	yaml_fn *fn;  /* NULL = the documents stay in the list */
 	void *data;
 };
 
-/* The documents that are complete, away from the list. */
-static int consume(const struct consumer *to, struct doc *list, struct err *err)
+/* Pass a complete document from the list to the function, if there is one. */
+static int deliver_document(const struct consumer *to, struct doc *list, struct err *err)
 {
 	struct doc document = list->n_items > 0 && to->fn ? list->items[0] : (struct doc)DOC_INIT;
 	int r;
@@ -386,7 +386,8 @@ static int parse_documents(
 		return r;
 	if (!yaml_parser_initialize(&rd.parser))
 		xalloc_failed();
-	yaml_parser_set_encoding(&rd.parser, YAML_UTF8_ENCODING); /* the one that is looked through above */
+	yaml_parser_set_encoding(
+		&rd.parser, YAML_UTF8_ENCODING); /* the encoding that check_directives() expects */
 	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text, len);
 	while (r == 0) {
 		CLEANUP(yaml_event_delete) yaml_event_t event = {0};
@@ -397,19 +398,19 @@ static int parse_documents(
 		r = read_event(&rd, &event, list);
 		if (event.type != YAML_DOCUMENT_END_EVENT || r < 0)
 			continue;
-		r = consume(to, list, err);
+		r = deliver_document(to, list, err);
 		if (list->n_items == to->count)
 			break;
 	}
 	return r;
 }
 
-/* The same as a list of at least one; -ENOENT when there is none. */
-static int parse_some(const char *text, size_t len, size_t count, struct doc *ret, struct err *err)
+/* Parse up to `count` documents into a list; -ENOENT when the text has none. */
+static int parse_list(const char *text, size_t len, size_t count, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	const struct consumer stay = {.count = count};
-	int r = parse_documents(text, len, &stay, &list, err);
+	const struct consumer to = {.count = count};
+	int r = parse_documents(text, len, &to, &list, err);
 
 	if (r == 0 && list.n_items == 0)
 		r = err_set(err, -ENOENT, "no YAML document in it");
@@ -420,8 +421,8 @@ static int parse_some(const char *text, size_t len, size_t count, struct doc *re
 	return 0;
 }
 
-/* JSON is nearly YAML; where it is not (tabs, surrogate pairs) the JSON reader is the right one. False when
- * the text is not JSON. */
+/* Parse JSON with the JSON parser: YAML differs in tabs and surrogate pairs. False when the text is not
+ * JSON. */
 static bool parse_json(const char *text, size_t len, struct doc *ret)
 {
 	size_t blank = 0;
@@ -438,7 +439,7 @@ int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *er
 	struct doc *item = doc_add(&list, NULL);
 
 	if (!parse_json(text, len, item))
-		return parse_some(text, len, SIZE_MAX, ret, err);
+		return parse_list(text, len, SIZE_MAX, ret, err);
 	*ret = list;
 	list = (struct doc)DOC_INIT;
 	return 0;
@@ -455,7 +456,7 @@ int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struc
 int yaml_parse_first(const char *text, size_t len, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc list = DOC_INIT;
-	int r = parse_some(text, len, 1, &list, err);
+	int r = parse_list(text, len, 1, &list, err);
 
 	if (r < 0)
 		return r;
@@ -482,24 +483,24 @@ static int write_strbuf(void *data, unsigned char *text, size_t len)
 	return strbuf_error(data) == 0;
 }
 
-static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int made)
+static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int initialized)
 {
-	return made && yaml_emitter_emit(emitter, event);
+	return initialized && yaml_emitter_emit(emitter, event);
 }
 
 static bool emit_text(yaml_emitter_t *emitter, const char *text, bool quoted)
 {
 	yaml_event_t event;
 	yaml_scalar_style_t style = quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_PLAIN_SCALAR_STYLE;
-	yaml_char_t *value; /* libyaml 0.2.2 takes it without const; it is copied */
+	yaml_char_t *value; /* libyaml 0.2.2 takes a pointer without const, and copies the text */
 
 	memcpy(&value, &text, sizeof(value));
 	return emit(emitter, &event,
 		yaml_scalar_event_initialize(&event, NULL, NULL, value, (int)strlen(text), 1, 1, style));
 }
 
-/* What is on one line within a list: a small flat map (costs, resources, CPUs), a row of numbers
- * (distances). */
+/* Whether a list or map is printed on one line: in a list, a small flat map (costs, resources, CPUs); a
+ * list of numbers (distances). */
 static bool fits_one_line(const struct doc *d)
 {
 	size_t width = 0;
@@ -525,7 +526,8 @@ static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)
 	char scratch[64];
 
 	if (d->kind == DOC_STRING)
-		return emit_text(emitter, d->text, resolve(d->text, scratch, sizeof(scratch)) != DOC_STRING);
+		return emit_text(
+			emitter, d->text, resolve_scalar(d->text, scratch, sizeof(scratch)) != DOC_STRING);
 	if (!map && d->kind != DOC_LIST)
 		return emit_text(emitter, d->kind == DOC_NULL ? "null" : d->text, false);
 	if (map) {
@@ -544,7 +546,7 @@ static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)
 	}
 	DOC_FOREACH (item, d)
 		if ((map && !emit_text(emitter, item->key,
-				    resolve(item->key, scratch, sizeof(scratch)) != DOC_STRING)) ||
+				    resolve_scalar(item->key, scratch, sizeof(scratch)) != DOC_STRING)) ||
 			!emit_doc(emitter, item))
 			return false;
 	return emit(emitter, &event,
