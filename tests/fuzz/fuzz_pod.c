@@ -58,7 +58,7 @@ static void check_constraints(const struct pod_template *t)
 	copies_placement_find(&sc, nodes, 2, 10, &complete);
 	fuzz_require(complete);
 	for (size_t i = 0; i < 2; i++)
-		fuzz_require(nodes[i].placed <= nodes[i].room && nodes[i].replicas <= nodes[i].placed);
+		fuzz_require(nodes[i].placed <= nodes[i].admitted && nodes[i].replicas <= nodes[i].placed);
 	fuzz_require(nodes[0].replicas + nodes[1].replicas <= 10);
 }
 
