@@ -121,7 +121,7 @@ struct kubelet_workspace {
 };
 
 struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k);
-void kubelet_workspace_freep(struct kubelet_workspace **ws);
+void kubelet_workspace_freep(struct kubelet_workspace **pointer);
 
 /*
  * The verdict on one pod. `qos` is the pod's class (if unknown, so is the answer, unless the pod requests devices

@@ -159,7 +159,7 @@ static const struct option_def *option_of(const struct options *o, int val)
 /* Letters to change, add or take away to make one of the other. */
 static size_t distance(const char *a, size_t a_len, const char *b)
 {
-	size_t b_len = strlen(b), row[NAME_MAX_LENGTH + 1];
+	size_t b_len = strlen(b), row[NAME_MAX_LENGTH + 1] = {0};
 
 	if (b_len > NAME_MAX_LENGTH)
 		return SIZE_MAX;

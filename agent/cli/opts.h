@@ -142,14 +142,14 @@ struct option_def {
 struct options;
 
 struct command_def {
-	enum command id;
 	const char *name;  /* "fit"; "" = what the program does without a command */
 	const char *usage; /* what follows the name, "[NODE...] -f FILE [FLAG...]" */
 	const char *help;
 	const char *examples;                      /* lines, each with a newline; NULL = none */
 	size_t max_words;                          /* words that the command takes beside its flags */
-	bool daemon;                               /* reads the environment */
 	int (*run)(const struct options *options); /* returns the exit status */
+	enum command id;
+	bool daemon; /* reads the environment */
 };
 
 /* One program: its commands and its flags. */

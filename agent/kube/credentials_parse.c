@@ -332,8 +332,8 @@ static int parse_user(
 static int parse_named_user(
 	const struct parsed_files *files, const char *name, struct credentials_config *ret, struct err *err)
 {
-	const struct doc *user;
-	const char *dir;
+	const struct doc *user = NULL;
+	const char *dir = NULL;
 	int r = find_named(files, "user", name, &user, &dir, err);
 
 	if (r < 0)
@@ -345,8 +345,8 @@ static int parse_named_user(
 static int parse_context(const struct parsed_files *files, const char *name,
 	const struct kubeconfig_choice *choice, struct credentials_config *ret, struct err *err)
 {
-	const struct doc *context, *cluster;
-	const char *cluster_name = choice->cluster, *user_name = choice->user, *dir;
+	const struct doc *context = NULL, *cluster = NULL;
+	const char *cluster_name = choice->cluster, *user_name = choice->user, *dir = NULL;
 	int r = find_named(files, "context", name, &context, &dir, err);
 
 	if (r < 0)

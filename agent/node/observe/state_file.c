@@ -137,7 +137,7 @@ int state_file_parse(const char *text, size_t len, size_t max, struct state_file
 {
 	CLEANUP(state_file_release) struct state_file f = STATE_FILE_INIT;
 	struct state_members m = {.map = &f.top, .err = err};
-	const struct doc *data;
+	const char *data;
 	int r;
 
 	if (len > max)
@@ -146,9 +146,9 @@ int state_file_parse(const char *text, size_t len, size_t max, struct state_file
 	if (r < 0)
 		return r;
 	f.checksum_member = "checksum";
-	data = find_member(&m, "data");
-	if (doc_string(data)) {
-		r = parse_object(data->text, strlen(data->text), &f.data, err);
+	data = doc_string(find_member(&m, "data"));
+	if (data) {
+		r = parse_object(data, strlen(data), &f.data, err);
 		if (r < 0)
 			return err_wrap(err, r, "data");
 		if (state_member(&m, "dataChecksum", DOC_NUMBER))
