@@ -94,12 +94,13 @@ static int draw_once(const struct options *options, watching_fn *draw, int faile
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. */
+/* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. They stay blocked until the
+ * process exits: a second signal does not change the exit status. */
 static int draw_again(const struct options *options, watching_fn *draw)
 {
 	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 	struct terminal terminal;
-	sigset_t signals, before;
+	sigset_t signals;
 	bool redraw;
 	int r = 0;
 
@@ -109,7 +110,7 @@ static int draw_again(const struct options *options, watching_fn *draw)
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		if (redraw || ours[i] != SIGTSTP)
 			sigaddset(&signals, ours[i]);
-	if (sigprocmask(SIG_BLOCK, &signals, &before) < 0)
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
 		r = -errno;
 	if (r == 0 && redraw)
 		r = output_write(terminal_enter, strlen(terminal_enter));
@@ -117,7 +118,6 @@ static int draw_again(const struct options *options, watching_fn *draw)
 		r = watch_loop(options, draw, &signals, redraw);
 	if (redraw && output_write(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
 		r = -EIO;
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
 		log_error("cannot print: %s", strerror(-r));
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
