@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubectl numa show: a node drawn from its object, once or again and again. */
+/* kubectl numa show: draws a node from its object, once or repeatedly. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd show: this node drawn, once or again and again. */
+/* nrtd show: draws this node, once or repeatedly. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>

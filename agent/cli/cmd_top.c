@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubectl numa top: what each node of a cluster has free, once or again and again. */
+/* kubectl numa top: lists what each node of a cluster has free, once or repeatedly. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>

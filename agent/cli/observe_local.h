@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a command looks at: this node, observed and modelled as its flags say.
+ * Observes this node and derives its state, as a command's flags ask for.
  */
 #include "agent/cli/opts.h"
 #include "agent/node/observe/observe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Where kubectl-numa has a cluster's objects from: the API server, or the files of --from.
+ * Reads a cluster's objects for kubectl-numa, from the API server or from the files of --from.
  */
 #include "agent/cli/opts.h"
 #include "agent/cluster/cluster_node.h"

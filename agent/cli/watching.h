@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What a command draws: once, or with --watch again and again until a signal ends it.
+ * Draws what a command shows: once, or with --watch repeatedly until a signal ends it.
  */
 #include "agent/cli/opts.h"
 #include "agent/report/terminal.h"
