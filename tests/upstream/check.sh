@@ -64,7 +64,7 @@ for who in agent kubelet; do
 ^ok +identity +system:(serviceaccount:nrtd:nrtd|node:node-a)$
 ^ok +$rights
 ^ok +Node +'node-a' is registered
-^ok +dry run +the API server would take
+^ok +dry run +the API server would accept
 ^ok +own node +the API server denies this identity other nodes' objects
 END
 done
