@@ -131,7 +131,7 @@ nrtd_takes_them() {
 		echo '{"policyName":"static","defaultCpuSet":"0-31","checksum":0}' >"$root/data/kubelet/cpu_manager_state" || return 1
 	mapfile -t args < <(arguments "$work/all.yaml")
 	[ ${#args[@]} -gt 10 ] || return 1
-	timeout 3 "$B/nrtd-extender" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
+	timeout 3 "$B/nrtd" "${args[@]}" --sysroot="$root" --dry-run --http=off --lock=none --node-name=node-a >"$work/published" 2>&1
 	for text in 'kind: Numatopology' 'nrtd.dev/fit-score.small' 'nrtd.dev/fit-score.network' 'max-exclusive-cpus.1-numa'; do
 		grep -qF "$text" "$work/published" || { echo "no $text" && tail -n 5 "$work/published" && return 1; }
 	done
