@@ -255,13 +255,18 @@ int fs_open_argument(const char *path, struct err *err)
 	return fd < 0 ? err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno)) : fd;
 }
 
+const char *fs_argument_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err)
 {
 	CLEANUP(closep) int fd = fs_open_argument(path, err);
 
 	if (fd < 0)
 		return fd;
-	return read_fd(fd, strcmp(path, "-") != 0 ? path : "standard input", out, err);
+	return read_fd(fd, fs_argument_name(path), out, err);
 }
 
 static void closedirp(DIR **dir)

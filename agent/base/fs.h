@@ -49,6 +49,9 @@ int fs_read(const char *root, const char *path, struct strbuf *out, struct err *
  * descriptor that the caller closes, or -errno. */
 int fs_open_argument(const char *path, struct err *err);
 
+/* How messages name a file argument: `path` itself, or "standard input" for "-". */
+const char *fs_argument_name(const char *path);
+
 /* Read a file argument. Returns and `out` as fs_read(). */
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
 

@@ -78,8 +78,7 @@ static int read_file(const char *path, struct pod_templates *ret, struct err *er
 
 	if (r < 0)
 		return r;
-	if (!strcmp(path, "-"))
-		path = "standard input";
+	path = fs_argument_name(path);
 	r = yaml_parse_all(text.text, text.len, &documents, &why);
 	if (r == 0)
 		r = read_objects(&documents, "document", &n_objects, ret, &other, &why);

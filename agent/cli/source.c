@@ -100,8 +100,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 
 		while ((path = options_next(options, OPT_FROM, &pos)))
 			if (n++ == 0)
-				snprintf(s->name, sizeof(s->name), "%s",
-					strcmp(path, "-") ? path : "standard input");
+				snprintf(s->name, sizeof(s->name), "%s", fs_argument_name(path));
 		if (n > 1)
 			snprintf(s->name, sizeof(s->name), "--from");
 		s->copies = xcalloc(n, sizeof(*s->copies));
@@ -156,11 +155,6 @@ static bool reads_once(const char *path)
 	return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-static const char *name_of(const char *path)
-{
-	return strcmp(path, "-") ? path : "standard input";
-}
-
 static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
 {
 	char chunk[65536];
@@ -169,12 +163,12 @@ static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
 	while ((n = fread(chunk, 1, sizeof(chunk), in)) > 0) {
 		total += n;
 		if (total > PIPE_MAX)
-			return err_set(err, -EFBIG, "%s is larger than 1 GiB", name_of(path));
+			return err_set(err, -EFBIG, "%s is larger than 1 GiB", fs_argument_name(path));
 		if (fwrite(chunk, 1, n, copy) != n)
 			return err_set(err, -EIO, "cannot write a temporary file");
 	}
 	if (ferror(in) || fflush(copy) != 0)
-		return err_set(err, -EIO, "cannot read %s", name_of(path));
+		return err_set(err, -EIO, "cannot read %s", fs_argument_name(path));
 	return 0;
 }
 
@@ -197,7 +191,7 @@ static int open_copy(const char *path, FILE **copy, struct err *err)
 		return fd;
 	in = fdopen(fd, "r");
 	if (!in)
-		return err_set(err, -errno, "cannot read %s: %s", name_of(path), strerror(errno));
+		return err_set(err, -errno, "cannot read %s: %s", fs_argument_name(path), strerror(errno));
 	fd = -1;
 	r = copy_input(in, path, *copy, err);
 	fclose(in);
@@ -617,8 +611,9 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	const char *namespace = s->options->value[OPT_NAMESPACE];
-	struct pod_choice c = {.namespace = namespace, .name = without_kind(name, "pod"), .object = DOC_INIT};
+	const char *pod_namespace = s->options->value[OPT_NAMESPACE];
+	struct pod_choice c = {
+		.namespace = pod_namespace, .name = without_kind(name, "pod"), .object = DOC_INIT};
 	int status, r;
 
 	if (s->files) {
@@ -636,9 +631,9 @@ int source_pod(struct source *s, const char *name, struct doc *ret, struct err *
 		return r;
 	}
 	strbuf_addstr(&path, "/api/v1/namespaces/");
-	if (!namespace)
-	namespace = credentials_namespace(s->credentials);
-	api_path_escape(&path, namespace ? namespace : "default");
+	if (!pod_namespace)
+		pod_namespace = credentials_namespace(s->credentials);
+	api_path_escape(&path, pod_namespace ? pod_namespace : "default");
 	strbuf_addstr(&path, "/pods/");
 	api_path_escape(&path, c.name);
 	return api_get(s->client, path.text, ret, &status, err);

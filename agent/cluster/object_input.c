@@ -10,6 +10,7 @@
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)
 #define CHUNK_BYTES   65536
@@ -217,7 +218,7 @@ static int read_fd(int fd, const char *path, struct sink *sink, struct err *err)
 	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT &&
 		!(sink->kinds & OBJECT_SKIP_OTHERS))
 		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
-	return r < 0 ? err_wrap(err, r, "%s", strcmp(path, "-") ? path : "standard input") : 0;
+	return r < 0 ? err_wrap(err, r, "%s", fs_argument_name(path)) : 0;
 }
 
 static int read_file(const char *path, struct sink *sink, struct err *err)
@@ -227,19 +228,12 @@ static int read_file(const char *path, struct sink *sink, struct err *err)
 	return fd < 0 ? fd : read_fd(fd, path, sink, err);
 }
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), s = strlen(suffix);
-
-	return n > s && !strcmp(name + n - s, suffix);
-}
-
 static int is_object_file(const struct dirent *entry)
 {
 	const char *name = entry->d_name;
 
-	return name[0] != '.' &&
-	       (has_suffix(name, ".yaml") || has_suffix(name, ".yml") || has_suffix(name, ".json"));
+	return name[0] != '.' && (text_ends_with(name, ".yaml") || text_ends_with(name, ".yml") ||
+					 text_ends_with(name, ".json"));
 }
 
 static int read_directory(const char *path, struct sink *sink, struct err *err)
