@@ -3,17 +3,10 @@
 
 #include "common/cleanup.h"
 
-/* The flags of one command. */
-#define FOREACH_OPTION(def, program, cmd)                                         \
-	for (const struct option_def *def = (program)->options; def->flag; def++) \
-		if (def->commands & 1u << (cmd)->id)
-
-/* The commands, which have names, and what the program does without one, which has none. */
-#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
-
+/* nrtd-extender's first command, what it does without one, has no name. */
 static bool has_commands(const struct program *program)
 {
-	return *program->commands->name;
+	return *program->commands[0]->name;
 }
 
 /* "nrtd_extender", for a shell function. */

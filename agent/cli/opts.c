@@ -10,12 +10,16 @@
 #include "common/log.h"
 #include "common/text.h"
 
-/* The flags of a command; before a command is known (NULL) every flag of the program. */
-#define FOREACH_OPTION(def, program, cmd)                                         \
-	for (const struct option_def *def = (program)->options; def->flag; def++) \
-		if (!(cmd) || def->commands & 1u << (cmd)->id)
+unsigned options_commands(const struct program *program, const struct command_def *command)
+{
+	unsigned commands = 0;
 
-#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
+	if (command)
+		return 1u << command->id;
+	FOREACH_COMMAND (c, program)
+		commands |= 1u << c->id;
+	return commands;
+}
 
 const struct option_def *options_def(const struct options *o, enum option_id id)
 {
@@ -119,18 +123,22 @@ static void forget_environment(struct options *o, const struct option_def *def)
 	o->n_repeated = kept;
 }
 
-/* getopt_long's tables for one command; `val` of a long option is 256 plus its place in the program's table. */
+#define LONG_OPTION \
+	256 /* values of `val` from here on are long options, counted as FOREACH_OPTION has them */
+
+/* getopt_long's tables for one command. */
 static void make_tables(const struct options *o, struct option *longs, char *letters)
 {
 	size_t n = 0;
 
 	*letters++ = ':';
 	FOREACH_OPTION (def, o->program, o->command) {
-		longs[n++] = (struct option){.name = def->flag + 2,
+		longs[n] = (struct option){.name = def->flag + 2,
 			.has_arg = def->implied ? optional_argument
 				   : def->arg   ? required_argument
 						: no_argument,
-			.val = (int)(def - o->program->options) + 256};
+			.val = LONG_OPTION + (int)n};
+		n++;
 		if (!def->letter)
 			continue;
 		*letters++ = def->letter;
@@ -143,10 +151,10 @@ static void make_tables(const struct options *o, struct option *longs, char *let
 
 static const struct option_def *option_of(const struct options *o, int val)
 {
-	if (val >= 256)
-		return &o->program->options[val - 256];
+	int n = LONG_OPTION;
+
 	FOREACH_OPTION (def, o->program, o->command)
-		if (def->letter == val)
+		if (n++ == val || def->letter == val)
 			return def;
 	return NULL;
 }
@@ -223,10 +231,10 @@ static int flag_error(const struct options *o, int argc, char **argv, int c, str
 {
 	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 
-	if (optopt > 0 && optopt < 256)
+	if (optopt > 0 && optopt < LONG_OPTION)
 		return err_set(
 			err, -EINVAL, c == ':' ? "flag '-%c' needs a value" : "unknown flag '-%c'", optopt);
-	if (c == ':' || optopt >= 256)
+	if (c == ':' || optopt >= LONG_OPTION)
 		return err_set(err, -EINVAL,
 			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
 	return unknown_flag(o, word, err);

@@ -28,6 +28,10 @@ enum command {
 	COMMAND_COUNT
 };
 
+/* Commands as a set, for option_def.commands. */
+#define ON(command)  (1u << COMMAND_##command)
+#define ALL_COMMANDS (~0u)
+
 enum option_id {
 	OPT_SYSROOT,
 	OPT_MACHINE,
@@ -129,7 +133,7 @@ struct option_def {
 	char letter;         /* short flag, or 0 */
 	bool repeats;        /* may be given several times; options_next() gives each value */
 	bool word;           /* the value may be a word without the flag */
-	unsigned commands;   /* bit 1 << COMMAND_x for each command that takes the flag */
+	unsigned commands;   /* ON(x) | ON(y): the commands that take the flag */
 	const char *env;     /* environment variable, read by daemons only; or NULL */
 	const char *arg;     /* the value's name in help, NULL = the flag takes none */
 	const char *implied; /* value of a flag without one, "--watch" or "--watch=5"; else NULL */
@@ -152,18 +156,41 @@ struct command_def {
 	bool daemon; /* reads the environment */
 };
 
-/* One program: its commands and its flags. */
+#define PROGRAM_MAX_TABLES 8
+
+/* One program: its commands and its flags. Tables that several programs have are below. */
 struct program {
-	const char *name;                   /* "kubectl-numa" */
-	const char *call;                   /* how a person calls it, "kubectl numa" */
-	const char *summary;                /* one line without full stop */
-	const char *usage;                  /* behind the name */
-	const char *manual;                 /* "nrtd(8)" */
-	const struct command_def *commands; /* until run is NULL */
-	const struct option_def *options;   /* until flag is NULL */
+	const char *name;                                       /* "kubectl-numa" */
+	const char *call;                                       /* how a person calls it, "kubectl numa" */
+	const char *summary;                                    /* one line without full stop */
+	const char *usage;                                      /* behind the name */
+	const char *manual;                                     /* "nrtd(8)" */
+	const struct command_def *commands[PROGRAM_MAX_TABLES]; /* each until run is NULL; then NULL */
+	const struct option_def *options[PROGRAM_MAX_TABLES];   /* each until flag is NULL; then NULL */
 };
 
 extern const struct program program_nrtd, program_extender, program_numa;
+
+extern const struct option_def options_daemon_api[]; /* the API server of nrtd and nrtd-extender */
+extern const struct option_def options_pod[];        /* a pod that is described, and what to assume for it */
+extern const struct option_def options_picture[];    /* pictures and tables on a terminal */
+extern const struct option_def options_completion[];
+extern const struct option_def options_common[]; /* --verbose, --help and --version */
+extern const struct command_def commands_common[];
+
+/* The commands of a program. The loop's body must not `break`, which ends one table only. */
+#define FOREACH_COMMAND(c, program)                                                                     \
+	for (const struct command_def *const *c##_table = (program)->commands; *c##_table; c##_table++) \
+		for (const struct command_def *c = *c##_table; c->run; c++)
+
+/* The flags of a command, or with NULL all flags of the program. The loop's body must not `break`, either. */
+#define FOREACH_OPTION(def, program, cmd)                                                                   \
+	for (const struct option_def *const *def##_table = (program)->options; *def##_table; def##_table++) \
+		for (const struct option_def *def = *def##_table; def->flag; def++)                         \
+			if (def->commands & options_commands(program, cmd))
+
+/* The command as a set, or with NULL all commands of the program. */
+unsigned options_commands(const struct program *program, const struct command_def *command);
 
 #define OPTIONS_MAX_REPEATED 64
 #define OPTIONS_MAX_WORDS    256

@@ -11,10 +11,7 @@
 #define WORDS_MAX 8
 
 static const struct program *const programs[] = {&program_nrtd, &program_extender, &program_numa};
-
-#define FOREACH_COMMAND(c, program) for (const struct command_def *c = (program)->commands; c->run; c++)
-
-#define FOREACH_OPTION(def, program) for (const struct option_def *def = (program)->options; def->flag; def++)
+static const struct command_def *const every = NULL; /* of a program's commands */
 
 /* Parse the program's name followed by the words of a line. */
 static int parse_for(const struct program *program, const char *line, struct options *ret, struct err *err)
@@ -40,7 +37,7 @@ static int clean_environment(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
-		FOREACH_OPTION (def, programs[p])
+		FOREACH_OPTION (def, programs[p], every)
 			if (def->env)
 				unsetenv(def->env);
 	return 0;
@@ -127,12 +124,13 @@ static void the_environment_stands_between_flag_and_fallback(void **state)
 	test_assert_text("message", err.text, "NRTD_VERBOSE: 'maybe' is not true or false");
 }
 
-static unsigned daemons(const struct program *program)
+static unsigned daemons(void)
 {
 	unsigned mask = 0;
 
-	FOREACH_COMMAND (c, program)
-		mask |= c->daemon ? 1u << c->id : 0;
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_COMMAND (c, programs[p])
+			mask |= c->daemon ? 1u << c->id : 0;
 	return mask;
 }
 
@@ -141,10 +139,10 @@ static void only_daemons_read_the_environment(void **state)
 {
 	(void)state;
 	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
-		FOREACH_OPTION (def, programs[p]) {
+		FOREACH_OPTION (def, programs[p], every) {
 			if (!def->env)
 				continue;
-			if (!(def->commands & daemons(programs[p])))
+			if (!(def->commands & daemons()))
 				fail_msg("'%s' is no daemon's and has a variable", def->flag);
 			setenv(def->env, "maybe", 1);
 		}
@@ -287,8 +285,8 @@ static void help_and_version_need_no_command(void **state)
 /* Some option with this flag is the command's. */
 static bool is_flag_of(const struct program *program, const struct command_def *c, const char *flag)
 {
-	FOREACH_OPTION (def, program)
-		if (def->commands & 1u << c->id && !strcmp(def->flag, flag))
+	FOREACH_OPTION (def, program, c)
+		if (!strcmp(def->flag, flag))
 			return true;
 	return false;
 }
@@ -298,7 +296,7 @@ static void check_help(const struct program *program, const struct command_def *
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
 
 	options_help(program, c, &text);
-	FOREACH_OPTION (def, program) {
+	FOREACH_OPTION (def, program, every) {
 		bool own = def->commands & 1u << c->id;
 		char left[128];
 
@@ -339,9 +337,7 @@ static void check_manual(const struct program *program, const struct command_def
 	char item[128];
 
 	assert_non_null(common);
-	FOREACH_OPTION (def, program) {
-		if (!(def->commands & 1u << c->id))
-			continue;
+	FOREACH_OPTION (def, program, c) {
 		snprintf(item, sizeof(item), "Fl -%s", def->flag + 2);
 		if (!(own && strstr(own, item)) && !strstr(common, item))
 			fail_msg("the manual of '%s %s' lacks '%s'", program->name, c->name, item);
@@ -369,7 +365,7 @@ static void the_release_is_the_newest_recorded(void **state)
 
 	(void)state;
 	snprintf(text, sizeof(text), "else 1.%u)", KUBELET_MINOR_RECORDED);
-	FOREACH_OPTION (def, &program_nrtd)
+	FOREACH_OPTION (def, &program_nrtd, every)
 		if (def->id == OPT_KUBELET_VERSION)
 			assert_non_null(strstr(def->help, text));
 	snprintf(text, sizeof(text), "the other commands use 1.%u.", KUBELET_MINOR_RECORDED);
