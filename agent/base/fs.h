@@ -1,49 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * fs: reads files below a root directory with a limit on every size, and writes standard output. The root ""
- * is the live system.
- *
- * Symbolic links below a root resolve as in a process with this root directory (chroot(2)) and never lead out
- * of the root. A path that begins with /proc/PID/root is below the root of that process in the same way.
+ * fs: reads files and file arguments of commands with a limit on their size, and writes standard output.
  */
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
 
 #include "common/err.h"
 #include "common/strbuf.h"
-#include "common/vec.h"
 
 #define FS_FILE_MAX (1024u * 1024u) /* maximum size of an ordinary configuration or state file, in bytes */
 
-/* open(2) root + path with O_CLOEXEC. Returns a file descriptor that the caller closes, or -errno. */
-int fs_open(const char *root, const char *path, int flags);
-
 /*
- * Append the content of a file to `out`; `path` is below the directory that fs_open() opened with O_PATH.
- * Makes reading many small files of one directory cheap. 0 or -errno with `out` unchanged; -ELOOP when the
- * path has a symbolic link, which only fs_read() follows; -ENOSYS or -EPERM when openat2(2) is not available.
+ * Append the content of the file to `out`, whose `max` is the size limit. Does not wait for a pipe's writer. 0
+ * or -errno; the error names the path. -ENOENT and -EACCES come from open(2); -EFBIG: the file is larger than
+ * the limit; -EISDIR: a directory. `out` is unchanged on failure.
  */
-int fs_read_below(int directory, const char *path, struct strbuf *out);
+int fs_read_file(const char *path, struct strbuf *out, struct err *err);
 
-/* stat(2) root + path. 0 or -errno; *ret is untouched on failure. */
-int fs_stat(const char *root, const char *path, struct stat *ret);
-
-/*
- * Resolve the symbolic links in root + path as they are now, and write the result to the empty `out`: for
- * functions that take a path and would follow links out of the root. With "" as the root the links are not
- * resolved. A '/' at the end is kept. 0; -ELOOP, -ENAMETOOLONG.
- */
-int fs_resolve(const char *root, const char *path, struct strbuf *out);
-
-/*
- * Append the content of the file root + path to `out`, whose `max` is the size limit. 0 or -errno; the error
- * names the path. -ENOENT and -EACCES come from open(2); -EFBIG: the file is larger than the limit; -EISDIR:
- * a directory. `out` is unchanged on failure.
- */
-int fs_read(const char *root, const char *path, struct strbuf *out, struct err *err);
+/* Append the rest of an open file to `out`, as fs_read_file(). `name` is for errors. */
+int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err);
 
 /* Open a file argument of a command for reading: waits for pipes, "-" is standard input. Returns a file
  * descriptor that the caller closes, or -errno. */
@@ -52,29 +27,8 @@ int fs_open_argument(const char *path, struct err *err);
 /* How messages name a file argument: `path` itself, or "standard input" for "-". */
 const char *fs_argument_name(const char *path);
 
-/* Read a file argument. Returns and `out` as fs_read(). */
+/* Read a file argument. Returns and `out` as fs_read_file(). */
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
-
-/*
- * List the numbers N of all entries of the directory root + path with the name prefix + N + suffix,
- * ascending: fs_list_numbers(root, "/sys/devices/system/node", "node", "", ...). N is decimal without leading
- * zeros; a number beyond 64 bits becomes UINT64_MAX. *ret_numbers is malloc'd and the caller's, also for no
- * numbers. 0 or -errno as fs_read(); outputs untouched on failure.
- */
-int fs_list_numbers(const char *root, const char *path, const char *prefix, const char *suffix,
-	uint64_t **ret_numbers, size_t *ret_n, struct err *err);
-
-/*
- * Append the names of the entries of the directory root + path, ascending, to the empty `ret`; names that
- * begin with '.' are skipped. 0 or -errno as fs_list_numbers(); after a failure `ret` may have some names.
- */
-int fs_list(const char *root, const char *path, struct strv *ret, struct err *err);
-
-/* Whether root + path exists (any file type) and is reachable. */
-bool fs_exists(const char *root, const char *path);
-
-/* Whether root + path certainly does not exist. False when permissions hide the path. */
-bool fs_is_absent(const char *root, const char *path);
 
 /* ---- standard output of commands */
 

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -38,7 +37,7 @@ int node_name_check(const char *name, struct err *err)
 
 int node_name_find(const char *given, char **ret_name, struct err *err)
 {
-	char host[HOST_NAME_MAX + 1] = "";
+	char host[NODE_NAME_MAX + 2] = ""; /* a longer name is too long, also when it is cut */
 	const char *name = given ? given : getenv("NODE_NAME");
 	int r;
 

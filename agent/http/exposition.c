@@ -80,7 +80,7 @@ static int read_start_time(double *ret)
 	char *end;
 	unsigned long long ticks;
 
-	if (fs_read("", "/proc/self/stat", &text, NULL) < 0)
+	if (fs_read_file("/proc/self/stat", &text, NULL) < 0)
 		return -ENODATA;
 	at = strrchr(text.text, ')');
 	for (int field = 2; at && field < START_TIME_FIELD; field++)
@@ -110,7 +110,7 @@ static int read_resident_bytes(double *ret)
 	unsigned long pages;
 	char *end;
 
-	if (fs_read("", "/proc/self/statm", &text, NULL) < 0)
+	if (fs_read_file("/proc/self/statm", &text, NULL) < 0)
 		return -ENODATA;
 	strtoul(text.text, &end, 10);
 	errno = 0;

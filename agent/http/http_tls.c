@@ -40,11 +40,11 @@ int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct
 		return err_set(err, -EINVAL, "HTTP: a client CA requires a server certificate");
 	if (!files->certificate)
 		return 0;
-	r = fs_read("", files->certificate, &t->certificate, err);
+	r = fs_read_file(files->certificate, &t->certificate, err);
 	if (r == 0)
-		r = fs_read("", files->key, &t->key, err);
+		r = fs_read_file(files->key, &t->key, err);
 	if (r == 0 && files->client_ca)
-		r = fs_read("", files->client_ca, &t->client_ca, err);
+		r = fs_read_file(files->client_ca, &t->client_ca, err);
 	return r < 0 ? err_wrap(err, r, "HTTP") : 0;
 }
 

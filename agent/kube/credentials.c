@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/base/time.h"
@@ -29,6 +31,13 @@ struct content {
 	off_t size;
 	struct timespec modified;
 };
+
+#ifdef __APPLE__
+extern char **environ;
+#endif
+
+/* Held from the creation of a plugin's pipe to the plugin's start: another plugin would inherit the pipe. */
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct credentials {
 	char *api_server;  /* --api-server */
@@ -100,7 +109,7 @@ static int read_if_changed(
 		return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
 	if (is_same_file(c, &st) && !anyway)
 		return 0;
-	r = fs_read("", path, &text, err);
+	r = fs_read_file(path, &text, err);
 	if (r < 0)
 		return r;
 	if (memchr(text.text, '\0', text.len))
@@ -199,7 +208,7 @@ static int add_existing(const char *list, struct strv *ret, struct err *err)
 		at += len + (at[len] == ':');
 		if (len == 0)
 			continue;
-		if (fs_exists("", path))
+		if (access(path, F_OK) == 0)
 			strv_push(ret, path);
 		if (!first)
 			first = TAKE(path);
@@ -217,7 +226,7 @@ static bool add_home(struct strv *ret)
 	const char *home = getenv("HOME");
 	CLEANUP(freep) char *path = home ? xasprintf("%s/.kube/config", home) : NULL;
 
-	if (!path || !fs_exists("", path))
+	if (!path || access(path, F_OK) < 0)
 		return false;
 	strv_push(ret, path);
 	return true;
@@ -348,7 +357,7 @@ static int spawn(const struct exec_config *config, char **argv, char **env, int 
 	return -r;
 }
 
-static int start_plugin(const struct exec_config *config, int output, pid_t *ret, struct err *err)
+static int exec_plugin(const struct exec_config *config, int output, pid_t *ret, struct err *err)
 {
 	CLEANUP(freep) char **argv = xcalloc(config->args.n_items + 2, sizeof(*argv));
 	CLEANUP(freep)
@@ -436,27 +445,59 @@ static int check_status(int status, struct err *err)
 	return 0;
 }
 
+/* A pipe whose ends no other program inherits; pipe2(2) is not everywhere. Needs start_lock. */
+static int open_pipe(int fds[2])
+{
+	if (pipe(fds) < 0)
+		return -errno;
+	fcntl(fds[0], F_SETFD, FD_CLOEXEC);
+	fcntl(fds[1], F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+/* Starts the plugin. *ret_from becomes the read end of a pipe with the plugin's output. */
+static int start_plugin(const struct exec_config *config, int *ret_from, pid_t *ret_pid, struct err *err)
+{
+	int fds[2], r;
+
+	pthread_mutex_lock(&start_lock);
+	r = open_pipe(fds);
+	if (r < 0) {
+		err_set(err, r, "%s", strerror(-r));
+	} else {
+		*ret_from = fds[0];
+		r = exec_plugin(config, fds[1], ret_pid, err);
+		close(fds[1]);
+	}
+	pthread_mutex_unlock(&start_lock);
+	return r;
+}
+
+static void kill_plugin(pid_t pid)
+{
+	int status;
+
+	kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
 static int run_plugin(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
 	struct strbuf *output, struct err *err)
 {
 	CLEANUP(closep) int from = -1;
 	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + deadline_ms;
-	int pipe_fds[2], status = 0, r;
+	int status = 0, r;
 	pid_t pid;
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_set(err, -errno, "%s", strerror(errno));
-	from = pipe_fds[0];
-	r = start_plugin(config, pipe_fds[1], &pid, err);
-	close(pipe_fds[1]);
+	r = start_plugin(config, &from, &pid, err);
 	if (r < 0)
 		return r;
 	r = read_output(from, deadline, cancel, output, err);
 	if (r == 0)
 		r = wait_for_exit(pid, deadline, cancel, &status, err);
 	if (r < 0) {
-		kill(-pid, SIGKILL);
-		(void)TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
+		kill_plugin(pid);
 		return r;
 	}
 	return check_status(status, err);

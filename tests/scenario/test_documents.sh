@@ -81,7 +81,7 @@ sed -n '/^annotations:/,/^\.Ed/p' $page | grep -v '^\.Ed' | tr -d ' \n' >"$dir/w
 same "nrtd-object(7) has the hints of its example" "$dir/got" "$dir/want"
 
 # --- HACKING's example is in the source, line by line
-source=$(find agent -name fs.c)
+source=$(find agent -name fs_root.c)
 awk '/^```c/ {on = 1; next} /^```/ {on = 0} on' HACKING.md >"$dir/want"
 [ -s "$dir/want" ] || not_ok "HACKING has an example"
 grep -vxF -f "$source" "$dir/want" >"$dir/out"

@@ -261,7 +261,9 @@ int main(void)
 		cmocka_unit_test(one_template_is_picked),
 	};
 
-	for (const struct option_def *def = program_nrtd.options; def->flag; def++)
+	const struct command_def *every = NULL;
+
+	FOREACH_OPTION (def, &program_nrtd, every)
 		if (def->env)
 			unsetenv(def->env);
 	return cmocka_run_group_tests_name("pod_input", tests, NULL, NULL);

@@ -20,6 +20,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/publish/publish.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"

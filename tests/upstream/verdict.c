@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/json.h"
 #include "agent/cluster/pod_parse.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/report/fit_doc.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/time.h"
 #include "agent/node/check/check.h"
 #include "agent/node/observe/allocations_files.h"
 #include "agent/node/observe/discover.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/xalloc.h"

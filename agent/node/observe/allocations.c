@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/hash.h"
 #include "agent/node/observe/allocations_merge.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/state_file.h"
 #include "agent/state/manager_state.h"
 #include "common/allocation.h"

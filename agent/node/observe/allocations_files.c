@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "agent/base/fs.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/thread.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/strbuf.h"

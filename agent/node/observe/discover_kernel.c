@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent/base/fs.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/strbuf.h"

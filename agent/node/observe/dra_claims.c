@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"

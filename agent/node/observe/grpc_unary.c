@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/time.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 

@@ -6,6 +6,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/yaml.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/hash.h"
 #include "agent/base/node_name.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/dra_claims.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"

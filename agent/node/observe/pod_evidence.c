@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/fs.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "agent/base/fs.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/kubelet_args.h"
 #include "agent/node/observe/kubelet_config.h"
 #include "agent/node/observe/kubelet_process.h"

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <strings.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/json.h"
+#include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"

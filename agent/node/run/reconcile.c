@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "agent/base/fs.h"
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/base/time.h"
 #include "agent/kube/backoff.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/dra_claims.h"
+#include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/pod_evidence.h"
 #include "agent/node/observe/settings_find.h"
 #include "agent/node/observe/state_file.h"
