@@ -16,6 +16,32 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
+#define DIGITS "0123456789"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+int text_compare_numbered(const char *a, const char *b)
+{
+	size_t at = 0, number, digits_a, digits_b; /* the first difference, and the number that contains it */
+
+	while (a[at] && a[at] == b[at])
+		at++;
+	number = at;
+	while (number > 0 && is_digit(a[number - 1]))
+		number--;
+	digits_a = strspn(a + number, DIGITS);
+	digits_b = strspn(b + number, DIGITS);
+	if (digits_a > 0 && digits_b > 0 && a[number] != '0' && b[number] != '0' && digits_a != digits_b)
+		return digits_a < digits_b ? -1 : 1;
+	/* After leading zeros a digit is less than anything else: 00, 01, 0. */
+	if (number < at && strspn(a + number, "0") >= at - number && is_digit(a[at]) != is_digit(b[at]))
+		return is_digit(a[at]) ? -1 : 1;
+	return (unsigned char)a[at] - (unsigned char)b[at];
+}
+
 size_t text_utf8_length(const char *text, size_t len)
 {
 	/* By the first byte: how many bytes follow, and the range of the second byte (Unicode, table 3-7). */

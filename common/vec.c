@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/xalloc.h"
 
 void vec_grow(void *array, size_t *size, size_t need, size_t item)
@@ -32,6 +33,43 @@ void *vec_push(void *array, size_t *n_items, size_t *size, size_t item)
 	p += (*n_items)++ * item;
 	memset(p, 0, item);
 	return p;
+}
+
+/* ---- sorting: a merge sort */
+
+struct sort {
+	size_t item; /* bytes */
+	int (*compare)(const void *a, const void *b, void *data);
+	void *data;
+	char *left; /* space for half of the items */
+};
+
+static void sort_items(const struct sort *s, char *items, size_t n)
+{
+	size_t half = n / 2;
+	char *end = items + n * s->item, *right = items + half * s->item, *left = s->left,
+	     *left_end = left + half * s->item;
+
+	if (n < 2)
+		return;
+	sort_items(s, items, half);
+	sort_items(s, right, n - half);
+	memcpy(left, items, half * s->item);
+	for (; left < left_end; items += s->item) {
+		char **from = right < end && s->compare(left, right, s->data) > 0 ? &right : &left;
+
+		memcpy(items, *from, s->item);
+		*from += s->item;
+	}
+}
+
+void vec_sort(void *items, size_t n_items, size_t item,
+	int (*compare)(const void *a, const void *b, void *data), void *data)
+{
+	CLEANUP(freep) char *left = xcalloc(n_items / 2, item);
+	const struct sort s = {.item = item, .compare = compare, .data = data, .left = left};
+
+	sort_items(&s, items, n_items);
 }
 
 /* ---- lists of strings */

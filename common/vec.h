@@ -14,6 +14,11 @@
  * is zeroed. */
 void vec_grow(void *array, size_t *size, size_t need, size_t item);
 
+/* Sort `n_items` of `item` bytes. Items that compare equal keep their order. Replaces qsort_r(3), whose
+ * arguments depend on the system. */
+void vec_sort(void *items, size_t n_items, size_t item,
+	int (*compare)(const void *a, const void *b, void *data), void *data);
+
 /* Append one zeroed item. Returns its address, which is valid until the next append. */
 __attribute__((returns_nonnull)) void *vec_push(void *array, size_t *n_items, size_t *size, size_t item);
 

@@ -35,7 +35,11 @@ void *xcalloc(size_t n, size_t size)
 
 void *xreallocarray(void *p, size_t n, size_t size)
 {
-	return checked(n > 0 && size > 0 ? reallocarray(p, n, size) : realloc(p, 1));
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		xalloc_failed();
+	return checked(realloc(p, bytes > 0 ? bytes : 1));
 }
 
 char *xstrdup(const char *text)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include "agent/base/fs.h"
@@ -55,8 +56,26 @@ static int suspend(void)
 	return r < 0 ? r : output_write(terminal_enter, strlen(terminal_enter));
 }
 
-/* Pictures until a signal says to end: 0, or -errno when one could not be printed. */
-static int watch_loop(const struct options *options, watching_fn *draw, const sigset_t *signals, bool redraw)
+static volatile sig_atomic_t caught_signal; /* 0 = none */
+
+/* A signal that ends the watch replaces the two that do not. */
+static void catch_signal(int signal)
+{
+	if (!caught_signal || (signal != SIGWINCH && signal != SIGTSTP))
+		caught_signal = signal;
+}
+
+/* Wait for the time, or for a signal, which `unblocked` lets through. The signal, or 0. */
+static int wait_for_signal(const struct timespec *time, const sigset_t *unblocked)
+{
+	caught_signal = 0;
+	pselect(0, NULL, NULL, NULL, time, unblocked);
+	return caught_signal;
+}
+
+/* Draw pictures until a signal ends the watch. 0, or -errno when a picture could not be printed. */
+static int watch_loop(
+	const struct options *options, watching_fn *draw, const sigset_t *unblocked, bool redraw)
 {
 	const struct timespec pause = {.tv_sec = strtol(options->value[OPT_WATCH], NULL, 10)};
 
@@ -65,7 +84,7 @@ static int watch_loop(const struct options *options, watching_fn *draw, const si
 
 		if (r < 0)
 			return r;
-		signal = sigtimedwait(signals, NULL, &pause);
+		signal = wait_for_signal(&pause, unblocked);
 		if (signal == SIGTSTP && redraw)
 			r = suspend();
 		else if (signal > 0 && signal != SIGWINCH && signal != SIGTSTP)
@@ -94,28 +113,45 @@ static int draw_once(const struct options *options, watching_fn *draw, int faile
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Signals are blocked and waited for, so no handler runs and none is missed while a picture is made. They stay blocked until the
+/* Block the signals of a watch and install their handler. *ret_unblocked is the mask that lets them through. */
+static int hold_signals(bool redraw, sigset_t *ret_unblocked)
+{
+	static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
+	const struct sigaction action = {.sa_handler = catch_signal};
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		if (redraw || watched[i] != SIGTSTP)
+			sigaddset(&signals, watched[i]);
+	if (sigprocmask(SIG_BLOCK, &signals, ret_unblocked) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		if (!sigismember(&signals, watched[i]))
+			continue;
+		sigdelset(ret_unblocked, watched[i]);
+		if (sigaction(watched[i], &action, NULL) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* The signals are blocked except between two pictures, so that no signal interrupts a picture. They stay blocked until the
  * process exits: a second signal does not change the exit status. */
 static int draw_again(const struct options *options, watching_fn *draw)
 {
-	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 	struct terminal terminal;
-	sigset_t signals;
+	sigset_t unblocked;
 	bool redraw;
-	int r = 0;
+	int r;
 
 	find_terminal(options, &terminal);
 	redraw = terminal_can_redraw(&terminal);
-	sigemptyset(&signals);
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		if (redraw || ours[i] != SIGTSTP)
-			sigaddset(&signals, ours[i]);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		r = -errno;
+	r = hold_signals(redraw, &unblocked);
 	if (r == 0 && redraw)
 		r = output_write(terminal_enter, strlen(terminal_enter));
 	if (r == 0)
-		r = watch_loop(options, draw, &signals, redraw);
+		r = watch_loop(options, draw, &unblocked, redraw);
 	if (redraw && output_write(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
 		r = -EIO;
 	if (r < 0)

@@ -84,8 +84,7 @@ static int zones_init(struct zones *z, const struct zone_facts *facts, struct er
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (!is_empty(inv, i))
 			z->order[z->n++] = i;
-	if (z->n > 0)
-		qsort_r(z->order, z->n, sizeof(*z->order), by_id, facts->inventory);
+	vec_sort(z->order, z->n, sizeof(*z->order), by_id, facts->inventory);
 	for (size_t i = 0; i < z->n; i++) {
 		uint64_t own = units_of(inv, z->order[i], z->cpu).capacity;
 

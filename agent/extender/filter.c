@@ -7,6 +7,7 @@
 
 #include "agent/extender/verbs.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #define NO_NODE      "the extender knows no Node or NodeResourceTopology object of this name"
@@ -113,7 +114,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 		return x->free_on_numa_nodes < y->free_on_numa_nodes;
 	if (x->free_on_node != y->free_on_node)
 		return x->free_on_node < y->free_on_node;
-	return strverscmp(a->node->name, b->node->name) < 0;
+	return text_compare_numbered(a->node->name, b->node->name) < 0;
 }
 
 /* `candidate` admits the pod unless verdict_confirm() finds otherwise. */

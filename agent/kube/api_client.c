@@ -19,8 +19,12 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
+#ifdef __APPLE__
+#define CURL_LIBRARY "libcurl.4.dylib"
+#else
 #define CURL_LIBRARY "libcurl.so.4"
-#define URL_MAX      8192u
+#endif
+#define URL_MAX 8192u
 
 /* clang-format off */
 #define CURL_FUNCTIONS(X)                                                     \
@@ -152,8 +156,9 @@ static CURLcode set_blob(struct api_client *c, CURLoption option, const char *pe
 	return c->curl.easy_setopt(c->easy, option, pem ? &blob : NULL);
 }
 
+#ifdef MFD_CLOEXEC
 /* The CA as a file, which libcurl before 7.77 reads for each connection: a memory file, named by its
- * descriptor. */
+ * descriptor. Systems without memory files require libcurl 7.77. */
 static void set_ca_file(struct api_client *c, const char *pem)
 {
 	CLEANUP(closep) int fd = pem ? memfd_create("ca", MFD_CLOEXEC) : -1;
@@ -170,6 +175,14 @@ static void set_ca_file(struct api_client *c, const char *pem)
 	c->ca_fd = fd;
 	fd = -1;
 }
+
+#else
+static void set_ca_file(struct api_client *c, const char *pem)
+{
+	if (pem)
+		keep_error(c, CURLE_UNKNOWN_OPTION);
+}
+#endif
 
 /* The CA as PEM text; NULL resets it. */
 static void set_ca(struct api_client *c, const char *pem)

@@ -164,7 +164,7 @@ static int compare_rows(const void *va, const void *vb)
 		return order[a->answer] - order[b->answer];
 	if (a->copies.n != b->copies.n)
 		return a->copies.n > b->copies.n ? -1 : 1;
-	return strverscmp(a->name, b->name);
+	return text_compare_numbered(a->name, b->name);
 }
 
 static void place(struct cluster_fit *fit, struct copies_node *nodes, size_t replicas)

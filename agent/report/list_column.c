@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/list_column.h"
+#include "common/text.h"
+#include "common/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,11 +86,10 @@ static int compare(const void *va, const void *vb, void *data)
 
 	if (of_a != of_b)
 		return of_a > of_b ? -1 : 1;
-	return r ? r : strverscmp(a->name, b->name);
+	return r ? r : text_compare_numbered(a->name, b->name);
 }
 
 void list_sort(struct list_row *rows, size_t n, enum list_column column)
 {
-	if (n > 1)
-		qsort_r(rows, n, sizeof(*rows), compare, &column);
+	vec_sort(rows, n, sizeof(*rows), compare, &column);
 }

@@ -210,12 +210,11 @@ static int compare_rows(const void *va, const void *vb, void *data)
 		r = passes(b, options->strategy) - passes(a, options->strategy);
 	if (r == 0 && options->sort != SCORE_SORT_NAME)
 		r = (score_b > score_a) - (score_b < score_a);
-	return r ? r : strverscmp(a->name, b->name);
+	return r ? r : text_compare_numbered(a->name, b->name);
 }
 
 void score_report_rank(struct score_report *report)
 {
 	score_volcano(report, report->rows, report->n_rows);
-	if (report->n_rows > 1)
-		qsort_r(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);
+	vec_sort(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);
 }

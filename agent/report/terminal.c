@@ -31,15 +31,12 @@ static bool names_utf8(const char *text)
 	return strcasestr(text, "utf-8") || strcasestr(text, "utf8");
 }
 
+/* The process keeps the locale "C". */
 static bool is_utf8(void)
 {
-	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool utf8;
+	bool utf8 = names_utf8(setlocale(LC_CTYPE, "") ? nl_langinfo(CODESET) : locale_name());
 
-	if (!locale)
-		return names_utf8(locale_name());
-	utf8 = names_utf8(nl_langinfo_l(CODESET, locale));
-	freelocale(locale);
+	setlocale(LC_CTYPE, "C");
 	return utf8;
 }
 

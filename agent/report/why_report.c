@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "scoring/request.h"
 
 void why_report_release(struct why_report *r)
@@ -154,13 +155,12 @@ static int compare_rows(const void *va, const void *vb, void *data)
 		return of_a - of_b;
 	if (a->copies.n != b->copies.n)
 		return a->copies.n > b->copies.n ? -1 : 1;
-	return strverscmp(a->name, b->name);
+	return text_compare_numbered(a->name, b->name);
 }
 
 void why_report_finish(struct why_report *r)
 {
-	if (r->fit.n_rows > 1)
-		qsort_r(r->fit.rows, r->fit.n_rows, sizeof(*r->fit.rows), compare_rows, r);
+	vec_sort(r->fit.rows, r->fit.n_rows, sizeof(*r->fit.rows), compare_rows, r);
 	r->takes = r->unknown = r->estimated = 0;
 	for (size_t i = 0; i < r->fit.n_rows; i++) {
 		const struct cluster_fit_row *row = &r->fit.rows[i];

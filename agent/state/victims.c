@@ -517,8 +517,7 @@ static void pick_holders(struct search *s, const struct node_admission *admissio
 			free(h.kind);
 	}
 	s->n_holders = kept;
-	if (kept > 0)
-		qsort_r(s->holders, kept, sizeof(*s->holders), by_cpus, s);
+	vec_sort(s->holders, kept, sizeof(*s->holders), by_cpus, s);
 	bounds_release(&s->bounds);
 	bounds_init(&s->bounds, admission, s->pod, s->holders, kept);
 }

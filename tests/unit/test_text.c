@@ -117,6 +117,31 @@ static void numbers_make_no_other_text(void **state)
 	}
 }
 
+static int sign(int n)
+{
+	return (n > 0) - (n < 0);
+}
+
+/* Random names of few characters, against strverscmp(3). */
+static void names_are_compared_by_their_numbers(void **state)
+{
+	static const char characters[] = "0019-a\xc3";
+	uint64_t seed = test_seed(34);
+
+	(void)state;
+	assert_true(text_compare_numbered("node-2", "node-10") < 0);
+	for (size_t n = 0; n < 200000; n++) {
+		char names[2][8] = {"", ""};
+
+		for (size_t k = 0; k < 2; k++)
+			for (size_t i = 0, len = test_random(&seed) % 7; i < len; i++)
+				names[k][i] = characters[test_random(&seed) % (sizeof(characters) - 1)];
+		if (sign(text_compare_numbered(names[0], names[1])) != sign(strverscmp(names[0], names[1])))
+			fail_msg("'%s' and '%s' compare as %d, not as %d", names[0], names[1],
+				text_compare_numbered(names[0], names[1]), strverscmp(names[0], names[1]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +150,7 @@ int main(void)
 		cmocka_unit_test(texts_from_outside_stay_one_line),
 		cmocka_unit_test(every_character_is_printed_or_not),
 		cmocka_unit_test(numbers_make_no_other_text),
+		cmocka_unit_test(names_are_compared_by_their_numbers),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -69,6 +69,40 @@ static void compares_in_order(void **state)
 	strv_release(&b);
 }
 
+struct pair {
+	unsigned key, place;
+	char padding[5];
+};
+
+static int by_key(const void *a, const void *b, void *n_calls)
+{
+	const struct pair *x = a, *y = b;
+
+	++*(size_t *)n_calls;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Few keys, so that many items are equal. */
+static void sorts_and_keeps_the_order_of_equals(void **state)
+{
+	uint64_t seed = test_seed(34);
+
+	(void)state;
+	for (size_t n = 0; n < 70; n++) {
+		struct pair pairs[70];
+		size_t n_calls = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			pairs[i] = (struct pair){.key = (unsigned)(test_random(&seed) % 8), .place = i};
+		vec_sort(pairs, n, sizeof(*pairs), by_key, &n_calls);
+		for (size_t i = 1; i < n; i++)
+			assert_true(
+				pairs[i - 1].key < pairs[i].key ||
+				(pairs[i - 1].key == pairs[i].key && pairs[i - 1].place < pairs[i].place));
+		assert_true(n_calls <= n * 7);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -76,6 +110,7 @@ int main(void)
 		cmocka_unit_test(takes_what_was_allocated),
 		cmocka_unit_test(has_a_string_once),
 		cmocka_unit_test(compares_in_order),
+		cmocka_unit_test(sorts_and_keeps_the_order_of_equals),
 	};
 
 	return cmocka_run_group_tests_name("vec", tests, NULL, NULL);
