@@ -71,6 +71,10 @@ LIBC_LIBS := -lm -ldl -lpthread -lutil
 MAINS := $(sort $(wildcard agent/cli/main_*.c))
 SRC := $(filter-out $(MAINS),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
 PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
+# kubectl-numa is built without the daemons' files, so that it can be built on other systems than Linux (doc/platforms.md).
+NUMA_SRC := $(filter common/% scoring/% $(addprefix agent/,base/% state/% cluster/% report/% kube/api_% kube/credentials% cli/cmd_numa_% \
+	$(addprefix cli/,cmd_completion.c cmd_score.c cmd_top.c cmd_why.c completion.c fit_% opts.c opts_check.c opts_numa.c opts_shared.c pod_input.c \
+	source.c watching.c)),$(filter-out $(addprefix agent/cluster/,cluster_cache.c pending_pods.c pod_class.c reported_pods.c),$(SRC)))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -159,7 +163,7 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(filter-out -W%,$(NRTD_CFLAGS)) $(CFLAGS) -w -c -o $@ $<
-$(SRC:%.c=$(B)/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
+$(filter $(B)/agent/node/%,$(OBJ)): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
@@ -167,12 +171,13 @@ $(B)/libnrtd.a: $(OBJ)
 
 $(B)/nrtd: $(B)/agent/cli/main_nrtd.o
 $(B)/nrtd-extender: $(B)/agent/cli/main_extender.o
-$(B)/kubectl-numa: $(B)/agent/cli/main_numa.o
+$(B)/kubectl-numa: $(B)/agent/cli/main_numa.o $(NUMA_SRC:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: PROGRAM_LIBS = $(TEST_LDLIBS)
-$(PROGRAMS): $(B)/libnrtd.a
+$(filter-out $(B)/kubectl-numa,$(PROGRAMS)): $(B)/libnrtd.a
+$(PROGRAMS):
 	$(call say,LINK)
 	$(Q)$(CC) $(NRTD_LDFLAGS) $(NRTD_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LIBS) \
 		$(PROGRAM_LIBS) $(LIBC_LIBS)

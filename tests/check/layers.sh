@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Checks the direction of includes (includes.sh), that only one file includes each third-party library, that objects of scoring/ call
-# only memory, string, sorting and bitmap functions, and that kubectl-numa uses no library of the daemons. B is the build directory.
+# Checks the direction of includes (includes.sh), that only one file includes each third-party library, and that objects of scoring/ call
+# only memory, string, sorting and bitmap functions. B is the build directory.
 # shellcheck disable=SC2046 # lists of file names without spaces
 set -eu
 B=${B:-build}
@@ -39,10 +39,5 @@ for o in $(objects scoring); do
 	# Static data that can change; tables of pointers are relocated once and then read-only (.data.rel.ro).
 	changing=$(size -A "$o" | awk '$1 ~ /^\.(data|bss)/ && $1 !~ /^\.data\.rel\.ro/ && $2 > 0 {print $1}')
 	[ -z "$changing" ] || bad "$o has static data that can change: $changing"
-done
-# kubectl-numa runs on people's machines: it links and opens no library of the daemons.
-for library in systemd numa nghttp2 microhttpd gnutls protobuf-c; do
-	{ readelf -d "$B/kubectl-numa" && strings -n 6 "$B/kubectl-numa"; } 2>/dev/null | grep -qE "lib$library\.so" || continue
-	bad "kubectl-numa uses lib$library"
 done
 exit $status

@@ -51,6 +51,7 @@ build() { make -s -j"$(nproc)" DEVELOPER=1 all units; }
 map() { tests/check/map.sh --check; }
 symbols() { tests/check/symbols.sh; }
 layers() { tests/check/layers.sh; }
+portable() { tests/check/portable.sh; }
 tidy() {
 	printf '%s\n' $code | FLAGS="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(
 		pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)" each tests/check/tidy.sh
@@ -69,6 +70,7 @@ check "HACKING.md's map" map
 check headers headers
 check "build, warnings are errors" build
 check layers layers
+check "kubectl-numa is portable" portable
 check "functions without a caller, circles of calls" symbols
 check "the checks themselves" tests/check/test_checks.sh
 check clang-tidy tidy

@@ -69,6 +69,14 @@ refused "common/number" "$checks/symbols.sh"
 fresh && { printf 'int file(void)\n{\n\tint n = 0;\n\n' && yes '	n += 1;' | head -n 80 && printf '\treturn n;\n}\n'; } >agent/base/file.c
 refused "readability-function-size" clang-tidy --quiet --config-file "$checks/../../.clang-tidy" agent/base/file.c -- -I.
 
+numa() { cc -D_GNU_SOURCE "$@" -I. -o build/kubectl-numa agent/cli/main.c agent/base/file.c common/number.c; }
+fresh && numa && content "$checks/portable.sh"
+fresh && printf '#include <unistd.h>\nint number(void)\n{\n\tint fds[2];\n\treturn pipe2(fds, 0);\n}\n' >common/number.c && numa
+refused "kubectl-numa calls 'pipe2'" "$checks/portable.sh"
+fresh && sed -i '1i#include <linux/openat2.h>' common/number.c && numa
+refused "common/number.c: not on the list of headers" "$checks/portable.sh"
+fresh && numa -Wl,--no-as-needed -lnuma && refused "kubectl-numa uses libnuma" "$checks/portable.sh"
+
 # tidy.sh checks a file that passed again when an included header has changed, and a file that failed every time.
 # shellcheck disable=SC2317 # called by name
 tidy() { FLAGS=-I. TIDY_CACHE=$work/passes "$checks/tidy.sh" agent/base/file.c; }
