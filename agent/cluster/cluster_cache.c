@@ -662,6 +662,12 @@ static uint64_t version_of(const struct doc *object)
 	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
+void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
+{
+	if (kind == CACHE_POD)
+		pending_pods_skip(&cache->pending);
+}
+
 int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
 	struct err *err)
 {
@@ -671,7 +677,10 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 
 	if (kind == CACHE_POD) {
 		pending_pods_advance(&cache->pending, version_of(object));
-		return update_from_pod(cache, object, now_ms, err);
+		r = update_from_pod(cache, object, now_ms, err);
+		if (r < 0 && !*doc_text(doc_get(object, "metadata"), "uid"))
+			cache_skip(cache, kind);
+		return r;
 	}
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
@@ -718,12 +727,6 @@ void cache_delete(
 		pending_pods_remove(&cache->pending, uid);
 	if (pod)
 		end_pod(cache, pod, now_ms);
-}
-
-void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
-{
-	if (kind == CACHE_POD)
-		pending_pods_skip(&cache->pending);
 }
 
 /* ---- lists */

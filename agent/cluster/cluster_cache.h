@@ -144,13 +144,14 @@ void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t 
 
 /*
  * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays).
+ * A Pod with a node is not pending, even if its requests cannot be read: users can create such Pods.
  */
 int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
 	struct err *err);
 void cache_delete(
 	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms);
 
-/* Notes that an unreadable object was skipped. */
+/* Notes that an object was skipped whose UID is not known, because the object could not be parsed. */
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind);
 
 /* NULL = no such node. */

@@ -127,10 +127,8 @@ void server_update(struct server *s, enum cache_kind kind, struct doc *object)
 	struct err err = {""};
 	LOCKED(s);
 
-	if (cache_update(&s->cache, kind, object, now_ms(), &err) == 0)
-		return;
-	cache_skip(&s->cache, kind);
-	note_skipped(s, kind, &err);
+	if (cache_update(&s->cache, kind, object, now_ms(), &err) < 0)
+		note_skipped(s, kind, &err);
 }
 
 void server_delete(struct server *s, enum cache_kind kind, const struct doc *object)

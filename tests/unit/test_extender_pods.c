@@ -3,6 +3,8 @@
  * Tests that fields of a Pod, which users can write, do not free resources: what a node's object reports as held stays held
  * until the object changes, or until the pod with that UID ends.
  */
+#include <errno.h>
+
 #include "tests/lib/test.h"
 
 #include "agent/base/time.h"
@@ -390,6 +392,27 @@ static void a_skipped_pod_may_be_any_pod(void **state)
 	assert_true(is_assumed(&c, pod, 6));
 }
 
+/* Users can create Pods that cannot be read. Deleted pods are recognized all the same. */
+static void an_unreadable_pod_is_no_other_pod(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(doc_release) struct doc object;
+	struct err err = {""};
+	struct cluster_pod_sim *pod;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &plain);
+	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
+	cache_list_begin(&c.cache, CACHE_POD);
+	cache_list_end(&c.cache, CACHE_POD, 7, 0);
+	parse("{metadata: {name: odd, uid: odd, resourceVersion: '9'}, spec: {nodeName: node-a,"
+	      " containers: [{name: app, resources: {limits: {cpu: many}}}]}}",
+		&object);
+	assert_int_equal(cache_update(&c.cache, CACHE_POD, &object, 0, &err), -EINVAL);
+	assert_false(is_assumed(&c, pod, 8));
+	assert_true(is_assumed(&c, pod, 10));
+}
+
 #define WAITING(uid)                                                    \
 	"{metadata: {name: " uid ", namespace: default, uid: " uid "}," \
 	" spec: {containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}}"
@@ -713,6 +736,7 @@ int main(void)
 		cmocka_unit_test(a_node_with_a_rejection_can_be_deleted),
 		cmocka_unit_test(a_deleted_pod_is_not_assumed),
 		cmocka_unit_test(a_skipped_pod_may_be_any_pod),
+		cmocka_unit_test(an_unreadable_pod_is_no_other_pod),
 		cmocka_unit_test(a_list_without_the_pod_forgets_it),
 		cmocka_unit_test(a_namespace_has_a_limit_of_assumed_pods),
 		cmocka_unit_test(a_pod_stays_assumed_while_volumes_are_bound),
