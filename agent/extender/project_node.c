@@ -523,12 +523,14 @@ int project_node_without(
 void project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms)
 {
+	const struct work_limit limit = p->work;
 	struct projected_node *o;
 	struct allocation *held = NULL;
 	struct pod_info *pod;
 
 	p->work = (struct work_limit){0};
 	o = project_node_possible(node) && !request->class->too_large ? project_node(p, node) : NULL;
+	p->work = limit;
 	if (o)
 		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
 	pod = cache_assume_pod(p->cache, request, node, now_ms);

@@ -304,6 +304,24 @@ static void expensive_pods_leave_time_for_others(void **state)
 		continue;
 }
 
+/* A request that reaches the limit and assumes the pod on a node judged before is logged and charged like any other. */
+static void requests_that_assume_a_pod_reach_the_limit_too(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
+	CLEANUP(server_freep) struct server *s = start_server(1);
+	struct lines lines = {0};
+
+	(void)state;
+	print_request(&body, "hostile", "u", 100);
+	log_set_sink(on_line, &lines);
+	assert_true(ask(s, &body, "\"FailedNodes\":{},"));
+	log_set_sink(NULL, NULL);
+	assert_true(metric(s, "\nnrtd_extender_assumed_pods ") == 1);
+	assert_true(metric(s, "\nnrtd_extender_unreached_nodes_total ") > 0);
+	assert_int_equal(lines.n, 1);
+	assert_non_null(strstr(lines.last, "pod 'hostile/p': reached the CPU time limit per request: "));
+}
+
 /* With enough time every node is judged in one request. */
 static void a_large_limit_is_not_reached(void **state)
 {
@@ -326,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_namespace_gets_a_twentieth_of_a_cpu),
 		cmocka_unit_test(all_namespaces_get_a_quarter_of_a_cpu),
 		cmocka_unit_test(expensive_pods_leave_time_for_others),
+		cmocka_unit_test(requests_that_assume_a_pod_reach_the_limit_too),
 		cmocka_unit_test(a_large_limit_is_not_reached),
 	};
 
