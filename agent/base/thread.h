@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * thread: starts threads that receive no signals, and holds the daemon's signals for its event loop.
+ * thread: starts threads that receive no signals, ends their waits, and holds signals for the event loop.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Start a thread, which the caller ends and joins with thread_join(). 0 or -errno. */
@@ -16,6 +17,34 @@ void thread_join(pthread_t thread);
  * setenv(3) frees the array that getenv(3) in another thread, in any library, may be reading.
  */
 bool thread_any(void);
+
+/* A request to end, made once, which other threads notice at once, also while they wait. */
+struct cancel {
+	atomic_bool requested;
+	int fd, write_fd; /* a pipe; `fd` is readable from the request on */
+};
+
+/* To be called before other threads start programs, which would inherit the pipe. To be released. 0 or -errno. */
+int cancel_init(struct cancel *c);
+void cancel_release(struct cancel *c);
+
+/* Not initialized yet; may be released. */
+#define CANCEL_INIT                      \
+	{                                \
+		.fd = -1, .write_fd = -1 \
+	}
+
+/* From any thread and from signal handlers. */
+void cancel_request(struct cancel *c);
+
+/* `c` NULL = never. */
+bool cancel_requested(const struct cancel *c);
+
+/*
+ * Wait until poll(2) finds one of `events` on `fd` (-1 = none), cancellation is requested (`c` NULL = never), or `ms` have
+ * passed. What poll(2) found on `fd`; 0 also after a signal; -errno.
+ */
+int cancel_poll(const struct cancel *c, int fd, short events, int ms);
 
 /*
  * Block SIGTERM, SIGINT and SIGHUP until the daemon's event loop reads them. To be called first: by default

@@ -94,7 +94,6 @@ static int read_config(const struct options *options, struct setup *setup, struc
 
 int command_extender(const struct options *options)
 {
-	static atomic_bool cancel;
 	CLEANUP(setup_release) struct setup setup = {.namespace = NULL};
 	struct err err = {""};
 	int r;
@@ -105,7 +104,7 @@ int command_extender(const struct options *options)
 	if (r == 0)
 		r = read_config(options, &setup, &err);
 	if (r == 0)
-		r = extender_run(&setup.config, &cancel, &err);
+		r = extender_run(&setup.config, &err);
 	if (r == 0)
 		return EXIT_SUCCESS;
 	log_error("%s", err.text[0] ? err.text : strerror(-r));

@@ -24,7 +24,7 @@ struct run {
 	struct target_api api;
 	struct target_stdout printer;
 	struct metrics *metrics;
-	atomic_bool cancel;
+	struct cancel cancel;
 };
 
 static void run_release(struct run *run)
@@ -34,6 +34,7 @@ static void run_release(struct run *run)
 	metrics_free(run->metrics);
 	free(run->node_name);
 	free(run->lock);
+	cancel_release(&run->cancel);
 }
 
 /* Nothing is written in a dry run, so nobody has to wait for it. */
@@ -105,13 +106,15 @@ static int serve(struct run *run, struct err *err)
 
 int command_run(const struct options *options)
 {
-	CLEANUP(run_release) struct run run = {.options = options};
+	CLEANUP(run_release) struct run run = {.options = options, .cancel = CANCEL_INIT};
 	struct err err = {""};
 	int r;
 
 	log_set_level(LOG_LEVEL_INFO);
 	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
 	r = signals_hold();
+	if (r == 0)
+		r = cancel_init(&run.cancel);
 	if (r == 0)
 		r = prepare(&run, &err);
 	if (r == 0 && option_set(options, OPT_CLEANUP)) {

@@ -53,7 +53,7 @@ struct extender {
 	char *holder;          /* as last logged */
 	struct http_server *http;
 	_Atomic int64_t certificate_until_s; /* notAfter of the serving certificate; 0 = no TLS */
-	atomic_bool *cancel;
+	struct cancel cancel;                /* ends the requests to the API server and the lease thread */
 };
 
 static void wake_lease_thread(struct extender *x)
@@ -62,10 +62,9 @@ static void wake_lease_thread(struct extender *x)
 		(void)eventfd_write(x->wake_fd, 1);
 }
 
-/* *x->cancel must be set. */
+/* Cancellation must be requested. */
 static void stop_lease_thread(struct extender *x)
 {
-	wake_lease_thread(x);
 	if (x->has_lease_thread)
 		thread_join(x->lease_thread);
 	x->has_lease_thread = false;
@@ -74,7 +73,7 @@ static void stop_lease_thread(struct extender *x)
 /* Ends everything that calls into the server before the server is freed. */
 static void extender_release(struct extender *x)
 {
-	atomic_store(x->cancel, true);
+	cancel_request(&x->cancel);
 	http_server_free(x->http);
 	stop_lease_thread(x);
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
@@ -83,6 +82,7 @@ static void extender_release(struct extender *x)
 	server_free(x->server);
 	closep(&x->wake_fd);
 	closep(&x->timer_fd);
+	cancel_release(&x->cancel);
 	free(x->holder);
 }
 
@@ -152,7 +152,7 @@ static int watch_all(struct extender *x, struct err *err)
 		const struct reflector_options options = {.path = paths[k]};
 
 		x->feeds[k] = (struct feed){.extender = x, .server = x->server, .kind = (enum cache_kind)k};
-		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], x->cancel,
+		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], &x->cancel,
 			&x->feeds[k].reflector, err);
 	}
 	return r;
@@ -195,7 +195,7 @@ static int open_lease(struct extender *x, struct err *err)
 	if (x->wake_fd < 0 || x->timer_fd < 0)
 		return err_set(err, -errno, "cannot wait for the lease: %s", strerror(errno));
 	snprintf(identity, sizeof(identity), "%s_%016" PRIx64, host, number);
-	return lease_new(&options, &x->config->credentials, x->cancel, &x->lease, err);
+	return lease_new(&options, &x->config->credentials, &x->cancel, &x->lease, err);
 }
 
 /* Returns when to call again. */
@@ -221,12 +221,13 @@ static int64_t step_lease(struct extender *x)
 	return state.call_again_ms;
 }
 
-/* Waits until wake_lease_thread() is called, or until `at_ms` of CLOCK_BOOTTIME; 0 = no time. */
+/* Waits until wake_lease_thread() is called, cancellation is requested, or `at_ms` of CLOCK_BOOTTIME; 0 = no time. */
 static void wait_for_lease(const struct extender *x, int64_t at_ms)
 {
 	const struct itimerspec at = {
 		.it_value = {.tv_sec = at_ms / 1000, .tv_nsec = (long)(at_ms % 1000) * 1000000}};
-	struct pollfd fds[] = {{.fd = x->wake_fd, .events = POLLIN}, {.fd = x->timer_fd, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = x->wake_fd, .events = POLLIN}, {.fd = x->timer_fd, .events = POLLIN},
+		{.fd = x->cancel.fd, .events = POLLIN}};
 	eventfd_t ignored;
 
 	timerfd_settime(x->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
@@ -240,7 +241,7 @@ static void *run_lease(void *arg)
 	struct extender *x = arg;
 	int64_t next = 0;
 
-	while (!atomic_load(x->cancel)) {
+	while (!cancel_requested(&x->cancel)) {
 		bool has_lists = server_has_lists(x->server);
 
 		if (has_lists && clock_ms(CLOCK_BOOTTIME) >= next)
@@ -378,17 +379,20 @@ static void run(struct extender *x)
 	} while (!wait_for_signal(TICK_MS));
 }
 
-int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err)
+int extender_run(const struct extender_config *config, struct err *err)
 {
 	CLEANUP(extender_release)
-	struct extender x = {.config = config, .cancel = cancel, .wake_fd = -1, .timer_fd = -1};
+	struct extender x = {.config = config, .cancel = CANCEL_INIT, .wake_fd = -1, .timer_fd = -1};
 	struct err ignored = {""};
-	int r = start(&x, err);
+	int r = cancel_init(&x.cancel);
 
+	if (r < 0)
+		return err_set(err, r, "cannot create a pipe: %s", strerror(-r));
+	r = start(&x, err);
 	if (r < 0)
 		return r;
 	run(&x);
-	atomic_store(cancel, true);
+	cancel_request(&x.cancel);
 	stop_lease_thread(&x);
 	if (x.lease && lease_step_down(x.lease, &ignored) < 0)
 		log_warning("cannot release the lease: %s", ignored.text);

@@ -3,8 +3,6 @@
 /*
  * Runs nrtd-extender: watches the API server or reads a file, and serves scheduler requests.
  */
-#include <stdatomic.h>
-
 #include "agent/extender/server.h"
 #include "agent/http/http.h"
 #include "agent/kube/credentials.h"
@@ -26,7 +24,7 @@ struct extender_config {
 };
 
 /*
- * Runs until SIGTERM or SIGINT, which must be blocked by signals_hold(). Sets `cancel` on exit, which cancels requests to
- * the API server. 0, or -errno with one line if the extender cannot start.
+ * Runs until SIGTERM or SIGINT, which must be blocked by signals_hold(). 0, or -errno with one line if the extender cannot
+ * start.
  */
-int extender_run(const struct extender_config *config, atomic_bool *cancel, struct err *err);
+int extender_run(const struct extender_config *config, struct err *err);

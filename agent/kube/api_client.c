@@ -14,6 +14,7 @@
 #include <curl/curl.h>
 
 #include "agent/base/json.h"
+#include "agent/base/thread.h"
 #include "agent/base/time.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -25,16 +26,21 @@
 #define CURL_LIBRARY "libcurl.so.4"
 #endif
 #define URL_MAX 8192u
+#define WAIT_MS 3600000 /* longest wait of a request without deadline */
 
 /* clang-format off */
 #define CURL_FUNCTIONS(X)                                                     \
 	X(global_init) X(global_cleanup) X(easy_init) X(easy_cleanup)         \
-	X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror)       \
+	X(easy_setopt) X(easy_getinfo) X(easy_strerror)                       \
+	X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_strerror)      \
+	X(multi_add_handle) X(multi_remove_handle) X(multi_perform)           \
+	X(multi_poll) X(multi_info_read)                                      \
 	X(slist_append) X(slist_free_all) X(getdate)
 /* clang-format on */
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
+#undef curl_multi_setopt
 
 struct curl_functions {
 #define X(name) __typeof__(curl_##name) *name;
@@ -56,6 +62,7 @@ struct stream {
 struct api_client {
 	struct curl_functions curl;
 	CURL *easy;
+	CURLM *multi; /* of `easy` alone: unlike curl_easy_perform(), its wait can be cancelled */
 	struct credentials *credentials;
 	struct api_client_options options;
 	CURLcode code;        /* first error since the setters below began */
@@ -105,23 +112,25 @@ void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX
 
 static int load_curl(struct curl_functions *ret, struct err *err)
 {
+#define X(function) {"curl_" #function, offsetof(struct curl_functions, function)},
+	static const struct {
+		const char *name;
+		size_t offset;
+	} functions[] = {CURL_FUNCTIONS(X)};
+#undef X
 	/* Never unloaded: OpenSSL registers a handler for the end of the process. */
 	void *library = dlopen(CURL_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-	const char *missing = NULL;
 
 	if (!library)
 		return err_set(err, -ENOSYS, "cannot load libcurl: %s", dlerror());
-#define X(function)                                               \
-	{                                                         \
-		void *symbol = dlsym(library, "curl_" #function); \
-                                                                  \
-		memcpy(&ret->function, &symbol, sizeof(symbol));  \
-		if (!symbol)                                      \
-			missing = #function;                      \
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		void *symbol = dlsym(library, functions[i].name);
+
+		if (!symbol)
+			return err_set(err, -ENOSYS, CURL_LIBRARY " has no %s", functions[i].name);
+		memcpy((char *)ret + functions[i].offset, &symbol, sizeof(symbol));
 	}
-	CURL_FUNCTIONS(X)
-#undef X
-	return missing ? err_set(err, -ENOSYS, CURL_LIBRARY " has no curl_%s", missing) : 0;
+	return 0;
 }
 
 /* ---- options: these functions check the types of the values, and keep the first error in c->code */
@@ -261,16 +270,6 @@ static size_t on_header(char *data, size_t size, size_t n, void *client)
 	return c->stream.r < 0 ? 0 : size * n;
 }
 
-static int on_progress(void *client, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
-{
-	struct api_client *c = client;
-
-	(void)a, (void)b, (void)d, (void)e;
-	c->stream.idle =
-		c->stream.idle_ms && clock_ms(CLOCK_MONOTONIC) - c->stream.received_ms >= c->stream.idle_ms;
-	return c->stream.idle || (c->options.cancel && atomic_load(c->options.cancel));
-}
-
 static void set_fixed(struct api_client *c)
 {
 	const struct {
@@ -283,9 +282,7 @@ static void set_fixed(struct api_client *c)
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
-		{CURLOPT_NOPROGRESS, 0},
 		{CURLOPT_SUPPRESS_CONNECT_HEADERS, 1}, /* of a proxy */
-		{CURLOPT_MAXCONNECTS, 1},
 		{CURLOPT_TCP_KEEPALIVE, 1},
 		{CURLOPT_CONNECTTIMEOUT_MS, (long)c->options.connect_ms},
 	};
@@ -302,8 +299,6 @@ static void set_fixed(struct api_client *c)
 	set_pointer(c, CURLOPT_WRITEDATA, c);
 	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header));
 	set_pointer(c, CURLOPT_HEADERDATA, c);
-	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress));
-	set_pointer(c, CURLOPT_XFERINFODATA, c);
 }
 
 int api_client_new(struct credentials *credentials, const struct api_client_options *options,
@@ -330,9 +325,11 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	if (code != CURLE_OK)
 		return err_set(err, -ENOSYS, "cannot start libcurl: %s", c->curl.easy_strerror(code));
 	c->easy = c->curl.easy_init();
-	if (!c->easy)
+	c->multi = c->curl.multi_init();
+	if (!c->easy || !c->multi)
 		xalloc_failed();
 	set_fixed(c);
+	c->curl.multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, 1L);
 	if (c->code != CURLE_OK)
 		return err_set(err, -ENOSYS, "cannot set up libcurl: %s", c->curl.easy_strerror(c->code));
 	*ret = TAKE(c);
@@ -345,6 +342,7 @@ void api_client_free(struct api_client *c)
 		return;
 	if (c->easy) {
 		c->curl.easy_cleanup(c->easy);
+		c->curl.multi_cleanup(c->multi);
 		c->curl.slist_free_all(c->connect_to);
 		c->curl.global_cleanup();
 	}
@@ -541,6 +539,56 @@ static int set_error(const struct api_client *c, CURLcode code, struct err *err)
 		err, r, "%s: %s", c->server.text, c->error[0] ? c->error : c->curl.easy_strerror(code));
 }
 
+/* How long a wait for data may take; 0 = the stream is idle. */
+static int64_t left_ms(struct api_client *c)
+{
+	int64_t left = c->stream.received_ms + c->stream.idle_ms - clock_ms(CLOCK_MONOTONIC);
+
+	if (c->stream.idle_ms == 0)
+		return WAIT_MS;
+	return left < 0 ? 0 : left < WAIT_MS ? left : WAIT_MS;
+}
+
+/* Runs the transfer until it ends, the stream is idle or cancellation is requested. libcurl itself ends the wait at its
+ * deadlines. */
+static CURLMcode run_transfer(struct api_client *c)
+{
+	const struct cancel *cancel = c->options.cancel;
+	struct curl_waitfd cancelled = {.fd = cancel ? cancel->fd : -1, .events = CURL_WAIT_POLLIN};
+	CURLMcode code = CURLM_OK;
+	int n_running = 1;
+
+	while (code == CURLM_OK && n_running > 0 && !cancel_requested(cancel)) {
+		code = c->curl.multi_perform(c->multi, &n_running);
+		c->stream.idle = n_running > 0 && left_ms(c) == 0;
+		if (c->stream.idle)
+			break;
+		if (code == CURLM_OK && n_running > 0)
+			code = c->curl.multi_poll(
+				c->multi, &cancelled, cancel ? 1 : 0, (int)left_ms(c), NULL);
+	}
+	return code;
+}
+
+static CURLcode transfer(struct api_client *c)
+{
+	CURLMcode code = c->curl.multi_add_handle(c->multi, c->easy);
+	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+	const CURLMsg *message;
+	int n_left;
+
+	if (code == CURLM_OK)
+		code = run_transfer(c);
+	while ((message = c->curl.multi_info_read(c->multi, &n_left)))
+		if (message->msg == CURLMSG_DONE)
+			result = message->data.result;
+	c->curl.multi_remove_handle(c->multi, c->easy);
+	if (code == CURLM_OK)
+		return result;
+	snprintf(c->error, sizeof(c->error), "%s", c->curl.multi_strerror(code));
+	return code == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
+}
+
 static int perform(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
 	struct api_response *response, struct err *err)
 {
@@ -563,7 +611,7 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	c->code = CURLE_OK;
 	set_request(c, request, headers);
 	if (c->code == CURLE_OK)
-		c->code = c->curl.easy_perform(c->easy);
+		c->code = transfer(c);
 	c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);
 	c->curl.slist_free_all(headers);
 	if (c->code != CURLE_OK)

@@ -4,7 +4,6 @@
  * Sends requests to the API server, one at a time, over one persistent connection. Only api_client.c includes
  * libcurl.
  */
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,11 +20,11 @@
 #define API_CLIENT_REPLY_MAX  ((size_t)1 << 20)
 
 struct api_client_options {
-	unsigned connect_ms;       /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
-	unsigned total_ms;         /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
-	size_t reply_max;          /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
-	const char *impersonate;   /* user name to act as (Impersonate-User); NULL = oneself; borrowed */
-	const atomic_bool *cancel; /* the current request ends soon after it becomes true; NULL = never */
+	unsigned connect_ms;         /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
+	unsigned total_ms;           /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
+	size_t reply_max;            /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
+	const char *impersonate;     /* user name to act as (Impersonate-User); NULL = oneself; borrowed */
+	const struct cancel *cancel; /* ends the current request; NULL = never */
 };
 
 struct api_request {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/thread.h"
 #include "agent/base/time.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -20,8 +21,8 @@
 
 #define TOKEN_MAX  ((size_t)64 * 1024)
 #define OUTPUT_MAX ((size_t)1 << 20)
-#define EARLY_S    10  /* the plugin runs again this long before its credential expires */
-#define SLICE_MS   20u /* how often a wait checks for cancellation */
+#define EARLY_S    10 /* the plugin runs again this long before its credential expires */
+#define SLICE_MS   2  /* how often the end of a plugin's process is checked */
 
 /* A file's content, and the file status that shows whether it has changed. */
 struct content {
@@ -376,29 +377,21 @@ static int exec_plugin(const struct exec_config *config, int output, pid_t *ret,
 		     : 0;
 }
 
-/* Waits SLICE_MS for data or the end of the pipe. 1 = readable; 0 = not yet. */
-static int wait_readable(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int n = poll(&p, 1, SLICE_MS);
-
-	return n < 0 && errno != EINTR ? -errno : n > 0;
-}
-
 static int read_output(
-	int fd, int64_t deadline, const atomic_bool *cancel, struct strbuf *out, struct err *err)
+	int fd, int64_t deadline, const struct cancel *cancel, struct strbuf *out, struct err *err)
 {
 	char chunk[4096];
 
 	for (;;) {
+		int64_t left = deadline - clock_ms(CLOCK_MONOTONIC);
+		int r = cancel_poll(cancel, fd, POLLIN, left > 0 ? (int)left : 0);
 		ssize_t n;
-		int r = wait_readable(fd);
 
 		if (r < 0)
 			return err_set(err, r, "%s", strerror(-r));
-		if (cancel && atomic_load(cancel))
+		if (cancel_requested(cancel))
 			return err_set(err, -ECANCELED, "cancelled");
-		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
+		if (left <= 0)
 			return err_set(err, -ETIMEDOUT, "no answer in time");
 		if (r == 0)
 			continue;
@@ -417,10 +410,8 @@ static int read_output(
 
 /* Waits for the end of the process, which may be later than the end of its output. */
 static int wait_for_exit(
-	pid_t pid, int64_t deadline, const atomic_bool *cancel, int *ret_status, struct err *err)
+	pid_t pid, int64_t deadline, const struct cancel *cancel, int *ret_status, struct err *err)
 {
-	const struct timespec slice = {.tv_nsec = (long)SLICE_MS * 1000000 / 10};
-
 	for (;;) {
 		pid_t done = waitpid(pid, ret_status, WNOHANG);
 
@@ -428,11 +419,11 @@ static int wait_for_exit(
 			return 0;
 		if (done < 0 && errno != EINTR)
 			return err_set(err, -errno, "cannot wait for it: %s", strerror(errno));
-		if (cancel && atomic_load(cancel))
+		if (cancel_requested(cancel))
 			return err_set(err, -ECANCELED, "cancelled");
 		if (clock_ms(CLOCK_MONOTONIC) >= deadline)
 			return err_set(err, -ETIMEDOUT, "it did not end in time");
-		nanosleep(&slice, NULL);
+		(void)cancel_poll(cancel, -1, 0, SLICE_MS);
 	}
 }
 
@@ -482,7 +473,7 @@ static void kill_plugin(pid_t pid)
 		;
 }
 
-static int run_plugin(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+static int run_plugin(const struct exec_config *config, unsigned deadline_ms, const struct cancel *cancel,
 	struct strbuf *output, struct err *err)
 {
 	CLEANUP(closep) int from = -1;
@@ -503,7 +494,7 @@ static int run_plugin(const struct exec_config *config, unsigned deadline_ms, co
 	return check_status(status, err);
 }
 
-int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const struct cancel *cancel,
 	struct exec_credential *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT(OUTPUT_MAX);
@@ -551,7 +542,7 @@ static int update_files(struct credentials *c, bool anyway, bool *changed, struc
 }
 
 static int update_plugin(
-	struct credentials *c, bool anyway, const atomic_bool *cancel, bool *changed, struct err *err)
+	struct credentials *c, bool anyway, const struct cancel *cancel, bool *changed, struct err *err)
 {
 	struct exec_credential fresh;
 	int r;
@@ -572,7 +563,7 @@ static int update_plugin(
 	return 0;
 }
 
-static int update_all(struct credentials *c, const atomic_bool *cancel, bool *changed, struct err *err)
+static int update_all(struct credentials *c, const struct cancel *cancel, bool *changed, struct err *err)
 {
 	bool anyway = c->rejected, config_changed = false;
 	int r;
@@ -598,7 +589,7 @@ static const char *first_of(const char *text, const char *otherwise)
 }
 
 int credentials_access(
-	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err)
+	struct credentials *c, const struct cancel *cancel, struct api_access *ret, struct err *err)
 {
 	bool changed = false;
 	int r = update_all(c, cancel, &changed, err);

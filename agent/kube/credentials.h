@@ -6,13 +6,14 @@
  * certificates need no restart. credentials_parse.c parses the texts: kubeconfig, plugin output, certificates
  * and tokens.
  */
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/err.h"
 #include "common/vec.h"
+
+struct cancel; /* agent/base/thread.h */
 
 /* How to reach the API server. All texts are owned by the struct credentials that returned them. */
 struct api_access {
@@ -57,12 +58,11 @@ static inline void credentials_freep(struct credentials **c)
 
 /*
  * Returns the current credentials. Reads changed files again, and runs the credential plugin if its
- * credential has expired or was rejected. Running the plugin ends early with -ECANCELED when *cancel becomes
- * true (`cancel` may be NULL). *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors
+ * credential has expired or was rejected. `cancel` (NULL = never) ends the plugin with -ECANCELED. *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors
  * of fs_read(); `ret` is untouched on failure.
  */
 int credentials_access(
-	struct credentials *c, const atomic_bool *cancel, struct api_access *ret, struct err *err);
+	struct credentials *c, const struct cancel *cancel, struct api_access *ret, struct err *err);
 
 /* The namespace of the kubeconfig's context, NULL = none. Valid until the next credentials_access(). */
 const char *credentials_namespace(const struct credentials *c);
@@ -174,11 +174,11 @@ int exec_credential_parse(
 
 /*
  * Runs the plugin without a terminal and with an empty standard input; its stderr is nrtd's. Kills the
- * plugin's process group after `deadline_ms` (-ETIMEDOUT) or when *cancel becomes true (-ECANCELED; `cancel`
- * may be NULL). 0; -ENOENT if the command does not exist; -EIO if the plugin failed; the errors of
+ * plugin's process group after `deadline_ms` (-ETIMEDOUT) or when cancelled (-ECANCELED; `cancel` NULL =
+ * never). 0; -ENOENT if the command does not exist; -EIO if the plugin failed; the errors of
  * exec_credential_parse(). The caller owns *ret; untouched on failure.
  */
-int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const atomic_bool *cancel,
+int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const struct cancel *cancel,
 	struct exec_credential *ret, struct err *err);
 
 /* ---- expiry, as certificates and tokens state it. Verifies nothing: only the API server decides. */

@@ -6,6 +6,7 @@
 #include "agent/kube/lease.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "agent/base/json.h"
 #include "agent/base/time.h"
@@ -358,7 +359,7 @@ static void take_options(struct lease *l, const struct lease_options *options)
 }
 
 int lease_new(const struct lease_options *options, const struct credentials_options *credentials,
-	const atomic_bool *cancel, struct lease **ret, struct err *err)
+	const struct cancel *cancel, struct lease **ret, struct err *err)
 {
 	CLEANUP(lease_freep) struct lease *l = xcalloc(1, sizeof(*l));
 	struct api_client_options how = {.cancel = cancel};

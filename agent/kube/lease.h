@@ -7,7 +7,6 @@
  * the Lease. The clock is CLOCK_BOOTTIME, which is monotonic and includes suspend. Depends on
  * agent/base/json.h and agent/kube/api_client.h.
  */
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,11 +29,11 @@ struct lease;
 
 /*
  * Creates a lease with its own credentials and client; sends nothing yet. Copies the texts. `cancel` must
- * live until lease_free(); when it is set, requests end. The caller owns *ret. 0; the errors of
+ * live until lease_free(), and ends requests. The caller owns *ret. 0; the errors of
  * credentials_new() and api_client_new().
  */
 int lease_new(const struct lease_options *options, const struct credentials_options *credentials,
-	const atomic_bool *cancel, struct lease **ret, struct err *err);
+	const struct cancel *cancel, struct lease **ret, struct err *err);
 void lease_free(struct lease *l);
 
 static inline void lease_freep(struct lease **l)

@@ -24,7 +24,6 @@
 #define WATCH_S          300u
 #define IDLE_MS          90000u
 #define PATH_BYTES       8000u
-#define CANCEL_POLL_MS   50   /* how often a wait checks for cancellation */
 #define AWAY_RETRIES_MAX 8    /* then list again: the API server may have been restored from a backup */
 #define SHORT_WATCH_MS   1000 /* a watch that ends sooner without data counts as failed */
 
@@ -48,7 +47,7 @@ struct reflector {
 	const char *name; /* "pods" */
 	struct reflector_events events;
 	void *ctx;
-	const atomic_bool *cancel;
+	const struct cancel *cancel;
 	struct credentials *credentials;
 	struct api_client *client;
 	struct api_response response;
@@ -356,7 +355,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 
 static bool is_cancelled(const struct reflector *r)
 {
-	return atomic_load(r->cancel);
+	return cancel_requested(r->cancel);
 }
 
 static void wait_ms(const struct reflector *r, uint64_t ms)
@@ -365,7 +364,7 @@ static void wait_ms(const struct reflector *r, uint64_t ms)
 
 	for (int64_t left = (int64_t)ms; left > 0 && !is_cancelled(r);
 		left = until - clock_ms(CLOCK_MONOTONIC))
-		usleep((useconds_t)(left < CANCEL_POLL_MS ? left : CANCEL_POLL_MS) * 1000);
+		(void)cancel_poll(r->cancel, -1, 0, (int)left);
 }
 
 /* Logs the first failure of each outcome since the last success, not each attempt. */
@@ -439,7 +438,7 @@ static void take_options(struct reflector *r, const struct reflector_options *op
 }
 
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
-	const struct reflector_events *events, void *ctx, const atomic_bool *cancel, struct reflector **ret,
+	const struct reflector_events *events, void *ctx, const struct cancel *cancel, struct reflector **ret,
 	struct err *err)
 {
 	const struct api_client_options how = {.cancel = cancel};

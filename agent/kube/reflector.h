@@ -6,7 +6,6 @@
  * Only one object is in memory at a time. The thread runs until it is cancelled. Depends on agent/base/json.h
  * and agent/kube/api_client.h.
  */
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include "agent/base/doc.h"
@@ -60,7 +59,7 @@ struct reflector;
  * api_client_new(); -errno when no thread can be started.
  */
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
-	const struct reflector_events *events, void *ctx, const atomic_bool *cancel, struct reflector **ret,
+	const struct reflector_events *events, void *ctx, const struct cancel *cancel, struct reflector **ret,
 	struct err *err);
 
 /* Waits for the end of the thread; set *cancel first. Accepts NULL. */

@@ -39,6 +39,7 @@ void bench_open(struct bench *b, const struct api_answer *script, size_t n)
 	struct err err = {""};
 
 	*b = (struct bench){0};
+	assert_int_equal(cancel_init(&b->cancel), 0);
 	api_server_start(&b->server, script, n);
 	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u", b->server.port);
 	unsetenv("KUBECONFIG");
@@ -55,6 +56,7 @@ void bench_close(struct bench *b)
 	publisher_free(b->publisher);
 	api_client_free(b->client);
 	credentials_free(b->credentials);
+	cancel_release(&b->cancel);
 	api_server_stop(&b->server);
 }
 

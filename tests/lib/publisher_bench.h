@@ -3,8 +3,8 @@
 /*
  * A publisher for node-a against a scripted API server (api_server.h).
  */
-#include <stdatomic.h>
 
+#include "agent/base/thread.h"
 #include "agent/node/publish/publish.h"
 #include "tests/lib/api_server.h"
 
@@ -14,7 +14,7 @@ struct bench {
 	struct credentials *credentials;
 	struct api_client *client;
 	struct publisher *publisher;
-	atomic_bool cancel;
+	struct cancel cancel;
 	uint64_t random;
 	uint64_t now_ms, took_ms; /* of the call under way, and what its requests take */
 	char url[64];

@@ -91,10 +91,10 @@ void test_assert_golden(const char *fixture, const char *text)
 		fail_msg("%s differs; NRTD_UPDATE_GOLDEN=1 writes what was found:\n%s", fixture, text);
 }
 
-static void *raise_soon(void *flag)
+static void *cancel_soon(void *cancel)
 {
 	usleep(100000);
-	atomic_store((atomic_bool *)flag, true);
+	cancel_request(cancel);
 	return NULL;
 }
 
@@ -107,11 +107,11 @@ __attribute__((constructor)) static void take_filter(void)
 		cmocka_set_test_filter(filter);
 }
 
-pthread_t test_raise_soon(atomic_bool *flag)
+pthread_t test_cancel_soon(struct cancel *cancel)
 {
 	pthread_t thread;
 
-	assert_int_equal(pthread_create(&thread, NULL, raise_soon, flag), 0);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_soon, cancel), 0);
 	return thread;
 }
 

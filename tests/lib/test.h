@@ -7,12 +7,12 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "agent/base/thread.h"
 #include "common/strbuf.h"
 
 /* Path of a file below tests/fixtures, e.g. test_fixture("states/cpu_v2.json"). Static storage, the last four
@@ -49,7 +49,7 @@ char *test_tmpdir(void);
 void test_rmtree(char **dir);
 
 /* A thread that raises the flag in 100 ms; the caller joins it. */
-pthread_t test_raise_soon(atomic_bool *flag);
+pthread_t test_cancel_soon(struct cancel *cancel);
 
 /* SplitMix64: the same seed gives the same sequence everywhere. */
 uint64_t test_random(uint64_t *state);

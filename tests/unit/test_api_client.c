@@ -6,7 +6,9 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <unistd.h>
 
+#include "agent/base/time.h"
 #include "agent/kube/api_client.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -22,7 +24,8 @@ struct bench {
 	int refuses;  /* what a piece is answered with */
 	bool cancels; /* at the first piece */
 	bool goes_on; /* the server may, after each */
-	atomic_bool cancel;
+	struct cancel cancel;
+	int64_t cancelled_ms;
 	char url[64];
 	struct err err;
 };
@@ -33,6 +36,7 @@ static void bench_open(struct bench *b, const struct api_answer *script, size_t 
 	struct api_client_options options = {.total_ms = total_ms, .reply_max = 100, .cancel = &b->cancel};
 
 	*b = (struct bench){.got = STRBUF_INIT(1 << 20)};
+	assert_int_equal(cancel_init(&b->cancel), 0);
 	api_server_start(&b->server, script, n);
 	snprintf(b->url, sizeof(b->url), "http://127.0.0.1:%u", b->server.port);
 	unsetenv("KUBECONFIG");
@@ -50,6 +54,7 @@ static void bench_close(struct bench *b)
 	api_response_release(&b->response);
 	api_client_free(b->client);
 	credentials_free(b->credentials);
+	cancel_release(&b->cancel);
 }
 
 static int keep(const char *piece, size_t len, void *data, struct err *err)
@@ -58,7 +63,8 @@ static int keep(const char *piece, size_t len, void *data, struct err *err)
 
 	b->n_begun += len == 0;
 	strbuf_add(&b->got, piece, len);
-	atomic_store(&b->cancel, b->cancels);
+	if (b->cancels)
+		cancel_request(&b->cancel);
 	if (b->goes_on)
 		api_server_go_on(&b->server);
 	return b->refuses < 0 ? err_set(err, b->refuses, "not wanted") : 0;
@@ -188,6 +194,39 @@ static void who_reads_can_end_it(void **state)
 	bench_close(&b);
 }
 
+static void *cancel_later(void *data)
+{
+	struct bench *b = data;
+
+	usleep(500000); /* all timers of the connection have expired */
+	b->cancelled_ms = clock_ms(CLOCK_MONOTONIC);
+	cancel_request(&b->cancel);
+	return NULL;
+}
+
+/* The fastest of three counts, so that a busy machine does not matter. Waiting in slices of a second makes each slow. */
+static void a_silent_stream_ends_at_once_when_cancelled(void **state)
+{
+	static const struct api_answer script[] = {{.status = 200, .pieces = silent}};
+	int64_t fastest = INT64_MAX;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		pthread_t thread;
+		struct bench b;
+		int64_t took;
+
+		bench_open(&b, script, ARRAY_SIZE(script), 0);
+		assert_int_equal(pthread_create(&thread, NULL, cancel_later, &b), 0);
+		assert_int_equal(stream(&b, 30000), -ECANCELED);
+		pthread_join(thread, NULL);
+		took = clock_ms(CLOCK_MONOTONIC) - b.cancelled_ms;
+		fastest = took < fastest ? took : fastest;
+		bench_close(&b);
+	}
+	assert_in_range(fastest, 0, 300);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_connection_that_is_cut_is_no_end),
 		cmocka_unit_test(other_answers_are_replies),
 		cmocka_unit_test(who_reads_can_end_it),
+		cmocka_unit_test(a_silent_stream_ends_at_once_when_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

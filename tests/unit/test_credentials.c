@@ -311,7 +311,7 @@ static void what_plugins_print_is_checked(void **state)
 	}
 }
 
-static int run_script(const char *dir, const char *script, unsigned deadline_ms, const atomic_bool *cancel,
+static int run_script(const char *dir, const char *script, unsigned deadline_ms, const struct cancel *cancel,
 	struct exec_credential *ret, struct err *err)
 {
 	CLEANUP(freep) char *path = below(dir, "plugin");
@@ -392,7 +392,7 @@ static void assert_grandchild_killed(const char *dir)
 static void plugins_end_in_time(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	atomic_bool cancel = true;
+	CLEANUP(cancel_release) struct cancel cancel = CANCEL_INIT;
 	struct exec_credential c;
 	struct err err = {""};
 	struct timespec from, to;
@@ -406,6 +406,8 @@ static void plugins_end_in_time(void **state)
 				 3000, NULL, &c, &err),
 		-ETIMEDOUT);
 	assert_grandchild_killed(dir);
+	assert_int_equal(cancel_init(&cancel), 0);
+	cancel_request(&cancel);
 	assert_int_equal(run_script(dir, "#!/bin/sh\nsleep 60\n", 60000, &cancel, &c, &err), -ECANCELED);
 	assert_int_equal(run_script(dir, "#!/bin/sh\nexec >&-\nsleep 60\n", 200, NULL, &c, &err), -ETIMEDOUT);
 	clock_gettime(CLOCK_MONOTONIC, &to);

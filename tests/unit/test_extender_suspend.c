@@ -101,7 +101,6 @@ static void a_lease_is_lost_during_suspend(void **state)
 			.body = "{\"metadata\":{\"name\":\"nrtd\",\"resourceVersion\":\"1\"},\"spec\":{"
 				"\"holderIdentity\":\"me\"}}"}};
 	const struct lease_options options = {.namespace = "kube-system", .name = "nrtd", .identity = "me"};
-	static atomic_bool cancel;
 	CLEANUP(lease_freep) struct lease *lease = NULL;
 	struct credentials_options credentials = {.api_server = NULL};
 	struct api_server server;
@@ -115,7 +114,7 @@ static void a_lease_is_lost_during_suspend(void **state)
 	credentials.api_server = url;
 	unsetenv("KUBECONFIG");
 	setenv("NO_PROXY", "*", 1);
-	if (lease_new(&options, &credentials, &cancel, &lease, &err) < 0 || lease_step(lease, &now, &err) < 0)
+	if (lease_new(&options, &credentials, NULL, &lease, &err) < 0 || lease_step(lease, &now, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(lease_held(lease));
 	suspended_s = 100;

@@ -22,13 +22,14 @@ struct bench {
 	struct grpc_channel *channel;
 	struct grpc_reply reply;
 	struct err err;
-	atomic_bool cancel;
+	struct cancel cancel;
 };
 
 static void bench_init(struct bench *b)
 {
 	*b = (struct bench){.dir = test_tmpdir(), .reply = GRPC_REPLY_INIT};
 	snprintf(b->path, sizeof(b->path), "%.90s/s", b->dir);
+	assert_int_equal(cancel_init(&b->cancel), 0);
 	assert_int_equal(grpc_channel_new(b->path, &b->cancel, &b->channel), 0);
 }
 
@@ -36,6 +37,7 @@ static void bench_release(struct bench *b)
 {
 	grpc_channel_free(b->channel);
 	grpc_reply_release(&b->reply);
+	cancel_release(&b->cancel);
 	test_rmtree(&b->dir);
 }
 
@@ -196,12 +198,13 @@ static void a_call_under_way_ends_when_cancelled(void **state)
 	bench_init(&b);
 	s = grpc_server_start(b.path, answers, ARRAY_SIZE(answers));
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	thread = test_raise_soon(&b.cancel);
+	thread = test_cancel_soon(&b.cancel);
 	assert_int_equal(call(&b, DEADLINE_MS), -ECANCELED);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	pthread_join(thread, NULL);
 	assert_true(to.tv_sec - from.tv_sec <= 2);
-	b.cancel = false;
+	cancel_release(&b.cancel);
+	assert_int_equal(cancel_init(&b.cancel), 0);
 	assert_reply(&b, "well", 4);
 	grpc_server_stop(s);
 	bench_release(&b);

@@ -19,7 +19,7 @@ static struct {
 	struct lease *lease;
 	struct lease_state state; /* after the last step */
 	struct err err;
-	atomic_bool cancel;
+	struct cancel cancel;
 	int64_t now_ms;
 	char url[64];
 } b;
@@ -45,6 +45,7 @@ static void bench_open_as(const char *identity, const char *url, const struct ap
 	snprintf(b.url, sizeof(b.url), "http://127.0.0.1:%u", b.server.port);
 	unsetenv("KUBECONFIG");
 	setenv("NO_PROXY", "*", 1);
+	assert_int_equal(cancel_init(&b.cancel), 0);
 	if (lease_new(&options, &credentials, &b.cancel, &b.lease, &b.err) < 0)
 		fail_msg("%s", b.err.text);
 }
@@ -58,6 +59,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	lease_freep(&b.lease);
+	cancel_release(&b.cancel);
 	api_server_stop(&b.server);
 	return 0;
 }
@@ -293,7 +295,7 @@ static void it_is_given_up_at_the_end(void **state)
 	assert_int_equal(lease_step_down(b.lease, &b.err), 0);
 	assert_int_equal(b.server.n_requests, 1);
 	expect(2000, 0, true, "me");
-	atomic_store(&b.cancel, true);
+	cancel_request(&b.cancel);
 	assert_int_equal(lease_step_down(b.lease, &b.err), 0);
 	assert_false(lease_held(b.lease));
 	request_is(3, "PUT", PATH, "holderIdentity", "");

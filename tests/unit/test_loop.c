@@ -32,7 +32,7 @@ struct bench {
 	struct metrics *metrics;
 	struct reconciler reconciler;
 	struct loop_config config;
-	atomic_bool cancel;
+	struct cancel cancel;
 	_Atomic enum behaviour behaviour;
 	atomic_uint n_calls, n_released, n_failures_logged;
 	int notify; /* the service manager's end */
@@ -71,7 +71,7 @@ static int publish(void *ctx, const struct publish_request *request, uint64_t no
 		.current = true,
 		.call_again_ms = UINT64_MAX};
 	if (b->behaviour == WAITS)
-		while (!b->cancel && b->n_released < call)
+		while (!cancel_requested(&b->cancel) && b->n_released < call)
 			nap();
 	if (b->behaviour == WRITES)
 		ret->nrt = PUBLISH_WRITTEN;
@@ -228,6 +228,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		.check_ms = 50,
 		.run_max_ms = 300,
 		.stale_ms = 300};
+	assert_int_equal(cancel_init(&b->cancel), 0);
 	open_notify(b);
 	log_set_sink(note_failure, b);
 	assert_int_equal(pthread_create(&b->thread, NULL, run, b), 0);
@@ -291,6 +292,7 @@ static int bench_free(void **state)
 	reconciler_release(&b->reconciler);
 	metrics_free(b->metrics);
 	hints_config_release(&b->reconcile.render.hints);
+	cancel_release(&b->cancel);
 	test_rmtree(&b->dir);
 	free(b);
 	return 0;

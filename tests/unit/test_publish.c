@@ -289,7 +289,7 @@ static void no_answer_is_told_apart(void **state)
 	bench_expect(&b, "h1", 1000, -ETIMEDOUT, PUBLISH_DEFERRED, PUBLISH_TIMEOUT, 1001);
 	api_server_stop(&b.server);
 	bench_expect(&b, "h1", 2000, -ECONNREFUSED, PUBLISH_DEFERRED, PUBLISH_UNREACHABLE, 2001);
-	b.cancel = true;
+	cancel_request(&b.cancel);
 	bench_expect(&b, "h1", 3000, -ECANCELED, PUBLISH_DEFERRED, PUBLISH_CANCELLED, 3001);
 	bench_close(&b);
 	bench_open(&b, large, 1);
@@ -315,7 +315,7 @@ static void a_request_under_way_ends_when_cancelled(void **state)
 	assert_int_equal(api_client_new(b.credentials, &options, &client, &err), 0);
 	api_response_init(&response);
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	thread = test_raise_soon(&b.cancel);
+	thread = test_cancel_soon(&b.cancel);
 	assert_int_equal(api_client_request(client, &request, &response, &err), -ECANCELED);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	pthread_join(thread, NULL);
@@ -355,7 +355,7 @@ static void a_resolver_that_stands_still_holds_up_nothing(void **state)
 	if (LIBCURL_VERSION_NUM < 0x075700)
 		test_skip("libcurl " LIBCURL_VERSION " waits for the resolver");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		atomic_bool cancel = false;
+		CLEANUP(cancel_release) struct cancel cancel = CANCEL_INIT;
 		const struct api_client_options options = {.total_ms = cases[i].total_ms, .cancel = &cancel};
 		struct credentials *who;
 		struct api_client *client;
@@ -364,12 +364,13 @@ static void a_resolver_that_stands_still_holds_up_nothing(void **state)
 		struct err err = {""};
 		pthread_t thread;
 
+		assert_int_equal(cancel_init(&cancel), 0);
 		assert_int_equal(credentials_new(&credentials, &who, &err), 0);
 		assert_int_equal(api_client_new(who, &options, &client, &err), 0);
 		api_response_init(&response);
 		clock_gettime(CLOCK_MONOTONIC, &from);
 		if (cases[i].cancelled)
-			thread = test_raise_soon(&cancel);
+			thread = test_cancel_soon(&cancel);
 		assert_int_equal(api_client_request(client, &request, &response, &err), cases[i].r);
 		api_client_free(client);
 		clock_gettime(CLOCK_MONOTONIC, &to);

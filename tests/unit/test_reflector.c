@@ -20,7 +20,7 @@
 struct bench {
 	struct api_server server;
 	struct reflector *reflector;
-	atomic_bool cancel;
+	struct cancel cancel;
 	char url[64];
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -138,6 +138,7 @@ static void bench_open(const struct api_answer *script, size_t n, unsigned idle_
 	snprintf(b.url, sizeof(b.url), "http://127.0.0.1:%u", b.server.port);
 	unsetenv("KUBECONFIG");
 	setenv("NO_PROXY", "*", 1);
+	assert_int_equal(cancel_init(&b.cancel), 0);
 	if (reflector_new(&options, &credentials, &events, &b, &b.cancel, &b.reflector, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -146,8 +147,9 @@ static void bench_close(void)
 {
 	if (!b.reflector)
 		return;
-	atomic_store(&b.cancel, true);
+	cancel_request(&b.cancel);
 	reflector_freep(&b.reflector);
+	cancel_release(&b.cancel);
 	api_server_stop(&b.server);
 	log_set_sink(NULL, NULL);
 }

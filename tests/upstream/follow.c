@@ -17,12 +17,12 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 
-static atomic_bool cancel;
+static struct cancel cancel;
 
 static void on_signal(int signal)
 {
 	(void)signal;
-	atomic_store(&cancel, true);
+	cancel_request(&cancel);
 }
 
 static void say(const char *what, const struct doc *object)
@@ -92,8 +92,8 @@ static int follow(const struct credentials_options *credentials, const char *pat
 
 	if (r < 0)
 		return r;
-	while (!atomic_load(&cancel))
-		usleep(20000);
+	while (!cancel_requested(&cancel))
+		(void)cancel_poll(&cancel, -1, 0, 60000);
 	reflector_counts(reflector, &c);
 	reflector_free(reflector);
 	printf("lists=%llu watches=%llu objects=%llu events=%llu bookmarks=%llu expired=%llu errors=%llu\n",
@@ -117,7 +117,7 @@ static int take_part(
 	if (r < 0)
 		return r;
 	say("not held", NULL);
-	for (int64_t at = 0; !atomic_load(&cancel); usleep(20000)) {
+	for (int64_t at = 0; !cancel_requested(&cancel); usleep(20000)) {
 		struct lease_state state;
 		struct err line = {""};
 
@@ -147,6 +147,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	log_set_level(LOG_LEVEL_INFO);
+	if (cancel_init(&cancel) < 0)
+		return 1;
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	r = is_lease ? take_part(&credentials, argv[3], argv[4], &err)

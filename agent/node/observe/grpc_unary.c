@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "agent/base/time.h"
 #include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
@@ -23,7 +24,6 @@
 #define REQUEST_MAX  (64u << 10)
 #define MESSAGE_MAX  400u
 #define NOT_ANSWERED (-1)
-#define SLICE_MS     50 /* the longest delay until a raised cancel flag is seen */
 
 /* The call in progress. */
 struct call {
@@ -46,7 +46,7 @@ struct grpc_channel {
 	dev_t dev; /* of the socket when it was connected */
 	ino_t ino;
 	nghttp2_session *session;
-	const atomic_bool *cancel; /* NULL = calls cannot be cancelled */
+	const struct cancel *cancel; /* NULL = calls cannot be cancelled */
 	struct call call;
 };
 
@@ -287,7 +287,7 @@ static void channel_new(struct grpc_channel **ret)
 	(*ret)->call = no_call;
 }
 
-int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret)
+int grpc_channel_new(const char *socket, const struct cancel *cancel, struct grpc_channel **ret)
 {
 	CLEANUP(grpc_channel_freep) struct grpc_channel *c = NULL;
 
@@ -409,11 +409,11 @@ static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 	CLEANUP(freep) uint8_t *buf = xmalloc(READ_SIZE);
 
 	while (!c->call.closed) {
-		int left = ms_until(deadline), wait = c->cancel && left > SLICE_MS ? SLICE_MS : left;
-		struct pollfd p = {.fd = c->fd, .events = POLLIN};
-		int r;
+		int left = ms_until(deadline);
+		short events = POLLIN;
+		int r, ready;
 
-		if (c->cancel && atomic_load(c->cancel))
+		if (cancel_requested(c->cancel))
 			return -ECANCELED;
 		r = send_pending(c, &pending);
 		/* A peer that closed the connection may have answered before. */
@@ -425,10 +425,11 @@ static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 		if (r == 0 && !nghttp2_session_want_read(c->session))
 			return -EPROTO;
 		if (pending.len > 0 && r == 0)
-			p.events |= POLLOUT;
-		if (poll(&p, 1, wait) < 0 && errno != EINTR)
-			return -errno;
-		if (p.revents & (POLLIN | POLLHUP | POLLERR))
+			events |= POLLOUT;
+		ready = cancel_poll(c->cancel, c->fd, events, left);
+		if (ready < 0)
+			return ready;
+		if (ready & (POLLIN | POLLHUP | POLLERR))
 			r = receive_available(c, buf);
 		if (r < 0 && !c->call.closed)
 			return r;

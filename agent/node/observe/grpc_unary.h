@@ -5,11 +5,12 @@
  * nghttp2. Everything that the peer sends is checked: bad data ends a call with an error, never the
  * process.
  */
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "common/err.h"
 #include "common/strbuf.h"
+
+struct cancel; /* agent/base/thread.h */
 
 /* The gRPC statuses that callers distinguish. */
 enum grpc_status {
@@ -25,9 +26,9 @@ enum grpc_status {
 /* A connection, kept between calls. */
 struct grpc_channel;
 
-/* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the channel) ends a call under way.
+/* Nothing is opened yet. `cancel` (NULL = none) must outlive the channel, and ends the current call.
  * 0; -ENAMETOOLONG (longer than a socket's path can be). */
-int grpc_channel_new(const char *socket, const atomic_bool *cancel, struct grpc_channel **ret);
+int grpc_channel_new(const char *socket, const struct cancel *cancel, struct grpc_channel **ret);
 /* The same over `fd`, a connected stream socket that the channel closes; it is never opened again. */
 int grpc_channel_new_connected(int fd, struct grpc_channel **ret);
 void grpc_channel_free(struct grpc_channel *c);

@@ -3,13 +3,14 @@
 /*
  * Reads every source on the node once, in order, into one struct. Later stages never read a source again.
  */
-#include <stdatomic.h>
 
 #include "agent/node/observe/allocations.h"
 #include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/settings_find.h"
 #include "common/err.h"
 #include "common/node_state.h"
+
+struct cancel; /* agent/base/thread.h */
 
 /* Which sources to read, and where. The texts are borrowed from the configuration's owner. */
 struct observe_config {
@@ -58,7 +59,7 @@ struct sources {
 	struct cdi_texts cdi;           /* the last content of the CDI spec files */
 	char *socket;                   /* the socket of `api` */
 	struct pod_resources_client *api;
-	const atomic_bool *cancel; /* when raised, calls to the kubelet end; NULL = never */
+	const struct cancel *cancel; /* ends calls to the kubelet; NULL = never */
 };
 
 void sources_release(struct sources *s);

@@ -350,7 +350,8 @@ struct pod_resources_client {
 	struct strbuf list, allocatable;
 };
 
-int pod_resources_client_new(const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret)
+int pod_resources_client_new(
+	const char *socket, const struct cancel *cancel, struct pod_resources_client **ret)
 {
 	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = xcalloc(1, sizeof(*c));
 	int r;

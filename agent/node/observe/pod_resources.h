@@ -3,12 +3,13 @@
 /*
  * Reads pods, holdings and allocatable resources from the kubelet's pod-resources API.
  */
-#include <stdatomic.h>
 
 #include "common/allocation.h"
 #include "common/claim.h"
 #include "common/err.h"
 #include "common/machine.h"
+
+struct cancel; /* agent/base/thread.h */
 
 /* The limits of the kubelet's own client. */
 #define POD_RESOURCES_REPLY_MAX   (16u << 20)
@@ -42,10 +43,10 @@ void pod_resources_release(struct pod_resources *p);
 /* A connection, kept between calls, with the pause that the kubelet's rate limit requires. */
 struct pod_resources_client;
 
-/* Nothing is opened yet. A raised `cancel` (NULL = none; it must outlive the client) ends a call under way.
+/* Nothing is opened yet. `cancel` (NULL = none) must outlive the client, and ends the current call.
  * 0; -ENAMETOOLONG. */
 int pod_resources_client_new(
-	const char *socket, const atomic_bool *cancel, struct pod_resources_client **ret);
+	const char *socket, const struct cancel *cancel, struct pod_resources_client **ret);
 void pod_resources_client_free(struct pod_resources_client *c);
 void pod_resources_client_freep(struct pod_resources_client **c);
 

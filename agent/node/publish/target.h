@@ -3,9 +3,10 @@
 /*
  * Writes the objects and the Node's metadata to the API server or to standard output.
  */
-#include <stdatomic.h>
 
 #include "agent/node/publish/publish.h"
+
+struct cancel; /* agent/base/thread.h */
 
 struct target {
 	void *ctx;
@@ -21,7 +22,7 @@ struct publish_config {
 	uint64_t refresh_ms, node_interval_ms; /* as in struct publisher_options */
 	unsigned node_burst;
 	bool numatopology_if_served;
-	const atomic_bool *cancel; /* ends the current request when it becomes true; NULL = never */
+	const struct cancel *cancel; /* ends the current request; NULL = never */
 };
 
 struct target_api {

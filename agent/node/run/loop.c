@@ -343,7 +343,7 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info,
 	(void)source;
 	log_info("signal %u: ending", info->ssi_signo);
 	sd_notify(0, "STOPPING=1");
-	atomic_store(l->config->cancel, true);
+	cancel_request(l->config->cancel);
 	return sd_event_exit(l->event, 0);
 }
 

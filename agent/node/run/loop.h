@@ -4,17 +4,18 @@
  * Runs the event loop of `nrtd run`. Event handlers mark changes and start the worker, which does the rest.
  * Only loop.c includes libsystemd.
  */
-#include <stdatomic.h>
 
 #include "agent/base/time.h"
 #include "agent/http/http.h"
 #include "agent/node/run/reconcile.h"
 
+struct cancel; /* agent/base/thread.h */
+
 struct loop_config {
 	struct reconciler *reconciler;
 	struct metrics *metrics;
-	atomic_bool *cancel; /* set when the process is to end; current requests are then cancelled */
-	const char *lock;    /* file; NULL = none */
+	struct cancel *cancel; /* requested when the process is to end */
+	const char *lock;      /* file; NULL = none */
 	struct http_listen http;
 	uint64_t coalesce_ms, poll_ms; /* as in struct schedule */
 	struct budget changes;
