@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/xalloc.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+static const char *program_name(void)
+{
+#ifdef __APPLE__
+	return getprogname();
+#else
+	return program_invocation_short_name;
+#endif
+}
+
 void xalloc_failed(void)
 {
-	static const char line[] = "nrtd: out of memory\n";
+	char line[64];
 
-	/* stdio might allocate. If standard error cannot be written, no message is possible. */
-	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+	/* As log_error(). Printing to stderr with stdio might allocate. */
+	if (getenv("JOURNAL_STREAM"))
+		snprintf(line, sizeof(line), "<3>out of memory\n");
+	else
+		snprintf(line, sizeof(line), "%.40s: out of memory\n", program_name());
+	if (write(STDERR_FILENO, line, strlen(line)) < 0)
 		abort();
 	abort();
 }

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Print "out of memory" on standard error and abort. */
+/* Print "PROGRAM: out of memory" on standard error and abort. */
 __attribute__((noreturn)) void xalloc_failed(void);
 
 /* Like the libc functions without the x. The result is the caller's, to be released with free(3), and

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""api_server.py DIR: a stand-in for the API server on the loopback interface, for GET requests without TLS.
+"""api_server.py DIR: a stand-in for the API server on the loopback interface, for GET and PATCH requests without TLS.
 
 It answers /a/b with the file DIR/a/b.json. DIR/a/b.error has another answer: its first line is a status code and the message of a
 Status object, or "hang". Without either file it answers 404 as the API server does: with a Status object if the list of the resource
-exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json. It writes its port to DIR/port,
-appends each request's path and query to DIR/requests, and ends with the process that started it.
+exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json. A server-side apply replaces
+DIR/a/b.json if its body is complete; other patches change nothing. It writes its port to DIR/port, appends the path and query of each
+GET request to DIR/requests, and ends with the process that started it.
 """
 import http.server
 import json
@@ -69,6 +70,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404, status_object(404, f'{resource} "{os.path.basename(file)}" not found'))
         else:
             self.answer(404, "404 page not found\n", "text/plain")
+
+    def do_PATCH(self):
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.close_connection = True
+            return
+        file = os.path.join(root, urllib.parse.urlsplit(self.path).path.strip("/")) + ".json"
+        if self.headers["Content-Type"].startswith("application/apply-patch"):
+            json.loads(body)
+            with open(file + ".new", "wb") as new:
+                new.write(body)
+            os.rename(file + ".new", file)
+        self.answer(200, body)
 
     def log_message(self, format, *arguments):
         pass
