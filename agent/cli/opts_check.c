@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/base/time.h"
-#include "agent/report/show_text.h"
+#include "agent/report/show.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/settings.h"
@@ -94,5 +94,5 @@ int option_check_bytes(const char *value, struct err *err)
 
 int option_check_columns(const char *value, struct err *err)
 {
-	return check_range(value, SHOW_TEXT_MIN_WIDTH, SHOW_TEXT_MAX_WIDTH, err);
+	return check_range(value, TERMINAL_MIN_WIDTH, TERMINAL_MAX_WIDTH, err);
 }

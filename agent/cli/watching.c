@@ -11,8 +11,6 @@
 #include "agent/base/fs.h"
 #include "agent/cli/commands.h"
 #include "agent/report/show.h"
-#include "agent/report/show_svg.h"
-#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

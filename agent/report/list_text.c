@@ -298,5 +298,5 @@ int list_text_draw(const struct list_row *rows, size_t n, const struct list_tota
 	}
 	if (look->headers && totals->n_estimated > 0)
 		canvas_text(c, at, 0, width, STYLE_FAINT, estimated);
-	return c->error;
+	return 0;
 }

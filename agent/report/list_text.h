@@ -3,8 +3,8 @@
 /*
  * The rows of `kubectl numa top` as a table for people: for a terminal, or plain for a pipe.
  */
-#include "agent/report/canvas.h"
 #include "agent/report/list_column.h"
+#include "agent/report/terminal.h"
 
 struct list_look {
 	bool wide;    /* all columns */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Amounts of the view as text, bars and levels. */
-#include "agent/report/show_amount.h"
+#include "agent/report/show.h"
+
+#include <stdio.h>
 
 #include "common/resource.h"
 #include "common/text.h"

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/show_svg.h"
+/* Draws the view of `nrtd show` as an SVG picture. */
+#include "agent/report/show.h"
 
-#include <errno.h>
+#include <string.h>
 
-#include "agent/report/show_amount.h"
-#include "agent/report/show_holders.h"
-#include "agent/report/show_svg_parts.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
-#define MARGIN      24  /* pixels from the edge to what is drawn */
-#define PAD         14  /* within a socket and a NUMA node */
-#define GAP         12  /* between two of them */
-#define TILE_WIDTH  280 /* least width of a NUMA node */
-#define DENSE_NODES 16  /* where there are more, they have this one: */
-#define DENSE_WIDTH 176
-#define CELL        16 /* of a CPU */
-#define DENSE_CELL  12
-#define CELL_GAP    2
-#define CORE_GAP    6
-#define L3_GAP      12 /* between L3 caches of a NUMA node, with their borders */
-#define L3_PAD      3  /* from a border to the CPUs within */
-#define BAR_HEIGHT  10
-#define TITLE_MAX   256
-#define BODY_MAX    (64u << 20)
+#define SVG_LINE       18  /* pixels from one line of text to the next */
+#define SVG_CHAR_WIDTH 7   /* of the fixed-width font, rounded up */
+#define MARGIN         24  /* pixels from the edge to what is drawn */
+#define PAD            14  /* within a socket and a NUMA node */
+#define GAP            12  /* between two of them */
+#define TILE_WIDTH     280 /* least width of a NUMA node */
+#define DENSE_NODES    16  /* where there are more, they have this one: */
+#define DENSE_WIDTH    176
+#define CELL           16 /* of a CPU */
+#define DENSE_CELL     12
+#define CELL_GAP       2
+#define CORE_GAP       6
+#define L3_GAP         12 /* between L3 caches of a NUMA node, with their borders */
+#define L3_PAD         3  /* from a border to the CPUs within */
+#define BAR_HEIGHT     10
+#define TITLE_MAX      256
+#define BODY_MAX       (64u << 20)
+#define SWATCH         14 /* pixels of a legend's square */
+#define MATRIX_TITLE   "distances between NUMA nodes"
+#define NUMBERS_MAX    16  /* NUMA nodes whose distances are numbers */
+#define BLOCKS_MAX     128 /* rows of cells; more NUMA nodes are drawn in blocks */
+#define SMALL_CELL     5   /* pixels of a cell at least */
 
 /*
  * Colours: light first, dark where the reader's setting says so. The pods' six keep a contrast of 4.5 to 1
@@ -56,6 +61,270 @@ static const char style_sheet[] =
 	"</style>\n"
 	"<defs><pattern id=\"nrtd-reserved\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 	"<path class=\"hatch\" d=\"M1 0V5\"/></pattern></defs>\n";
+
+/* ---- elements; their looks are classes of the style sheet */
+
+/* A rectangle in the picture, in pixels. */
+struct svg_box {
+	size_t x, y, width, height;
+};
+
+void svg_escape(struct strbuf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (text_is_continuation(*text))
+			continue;
+		switch (*text) {
+		case '&':
+			strbuf_addstr(out, "&amp;");
+			break;
+		case '<':
+			strbuf_addstr(out, "&lt;");
+			break;
+		case '>':
+			strbuf_addstr(out, "&gt;");
+			break;
+		case '"':
+			strbuf_addstr(out, "&quot;");
+			break;
+		default:
+			strbuf_addch(out, text_printable(*text));
+		}
+	}
+}
+
+/* `title` is the tooltip; NULL = none. */
+static void svg_rect(struct strbuf *out, struct svg_box box, const char *class, const char *title)
+{
+	strbuf_addf(out, "<rect class=\"%s\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", class, box.x,
+		box.y, box.width, box.height);
+	if (!title) {
+		strbuf_addstr(out, "/>\n");
+		return;
+	}
+	strbuf_addstr(out, "><title>");
+	svg_escape(out, title);
+	strbuf_addstr(out, "</title></rect>\n");
+}
+
+/* A line of text with its base line at y. The text begins at x, or ends at x if its class says so. */
+static void svg_text(struct strbuf *out, size_t x, size_t y, const char *class, const char *text)
+{
+	strbuf_addf(out, "<text class=\"%s\" x=\"%zu\" y=\"%zu\">", class, x, y);
+	svg_escape(out, text);
+	strbuf_addstr(out, "</text>\n");
+}
+
+/* The class of a pod's colour. */
+static const char *svg_holder_class(int holder)
+{
+	static const char *const classes[] = {"h0", "h1", "h2", "h3", "h4", "h5"};
+
+	return classes[(size_t)holder % (sizeof(classes) / sizeof(classes[0]))];
+}
+
+/* The class of a CPU in this state; an exclusive CPU has its pod's class instead. */
+static const char *svg_state_class(enum show_state state)
+{
+	static const char *const classes[SHOW_STATE_COUNT] = {
+		[SHOW_UNKNOWN] = "unknown",
+		[SHOW_SHARED] = "free",
+		[SHOW_RESERVED] = "reserved",
+		[SHOW_EXCLUSIVE] = "held",
+		[SHOW_OFFLINE] = "unknown",
+	};
+
+	return classes[state];
+}
+
+/* A square of `size` for one CPU or device; `key` is its letter, 0 = none. */
+static void svg_cell(
+	struct strbuf *out, size_t x, size_t y, size_t size, const char *class, char key, const char *title)
+{
+	const struct svg_box box = {x, y, size, size};
+	const char text[2] = {key, '\0'};
+
+	svg_rect(out, box, class, title);
+	if (key)
+		svg_text(out, x + size / 2, y + (size + 8) / 2, size < SWATCH ? "key small" : "key", text);
+}
+
+/* Text in lines of at most `width` pixels. Returns the y below the lines. */
+static size_t svg_paragraph(
+	struct strbuf *out, size_t x, size_t y, size_t width, const char *class, const char *text)
+{
+	size_t columns = width / SVG_CHAR_WIDTH > 0 ? width / SVG_CHAR_WIDTH : 1;
+
+	do {
+		size_t len = text_line_length(text, columns);
+		char line[512];
+
+		if (len >= sizeof(line))
+			len = sizeof(line) - 1;
+		memcpy(line, text, len);
+		line[len] = '\0';
+		svg_text(out, x, y + SVG_LINE - 5, class, line);
+		y += SVG_LINE;
+		text += len;
+		text += strspn(text, " ");
+	} while (*text);
+	return y;
+}
+
+/* ---- legend */
+
+static void legend_entry(
+	struct strbuf *out, size_t *x, size_t y, const char *class, char key, const char *text)
+{
+	svg_cell(out, *x, y + 2, SWATCH, class, key, NULL);
+	svg_text(out, *x + SWATCH + 6, y + 13, "mono", text);
+	*x += SWATCH + 6 + text_width(text) * SVG_CHAR_WIDTH + 20;
+}
+
+static size_t svg_legend(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
+{
+	size_t left = x, bars = 300;
+
+	/* Bars may have a reserved part where no CPU is reserved; offline CPUs are named in words. */
+	for (enum show_state state = 0; state < SHOW_OFFLINE; state++)
+		if (state == SHOW_RESERVED || v->states[state])
+			legend_entry(out, &left, y, svg_state_class(state), 0, show_state_names[state]);
+	if (v->states[SHOW_EXCLUSIVE])
+		legend_entry(out, &left, y, svg_holder_class(0), 'A', "exclusive, a letter for each pod");
+	if (v->l3_borders)
+		legend_entry(out, &left, y, "l3", 0, "L3 cache");
+	if (left + bars > x + width) {
+		left = x;
+		y += SVG_LINE + 4;
+	}
+	legend_entry(out, &left, y, "held", 0, "held");
+	legend_entry(out, &left, y, "free", 0, "available");
+	return y + SVG_LINE;
+}
+
+/* ---- pods */
+
+static size_t svg_holders(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
+{
+	if (v->n_holders == 0)
+		return y;
+	svg_text(out, x, y + 13, "h", "pods");
+	y += SVG_LINE + 6;
+	for (size_t i = 0; i < v->n_holders; i++) {
+		const struct show_holder *h = &v->holders[i];
+
+		svg_cell(out, x, y + 1, 16, svg_holder_class((int)i), h->key, NULL);
+		y = svg_paragraph(out, x + 26, y, width - 26, "mono strong", h->name);
+		y = svg_paragraph(out, x + 26, y, width - 26, "mono", h->holds) + 4;
+	}
+	return y;
+}
+
+/* ---- distances */
+
+struct matrix {
+	struct show_heat heat;
+	bool numbers;
+	size_t cell_width, cell_height;
+	size_t block, n_cells;
+	size_t label_width;
+};
+
+static struct matrix measure_matrix(const struct show_view *v, size_t width)
+{
+	struct matrix m = {.heat = show_heat(v), .block = 1, .n_cells = v->n_distances, .label_width = 34};
+
+	m.numbers = v->n_distances <= NUMBERS_MAX && m.label_width + m.n_cells * 32 <= width;
+	m.cell_width = m.numbers ? 32 : 12;
+	m.cell_height = m.numbers ? 22 : 12;
+	if (m.numbers)
+		return m;
+	while (m.n_cells > BLOCKS_MAX || m.n_cells * SMALL_CELL + m.label_width > width) {
+		m.block++;
+		m.n_cells = (v->n_distances + m.block - 1) / m.block;
+	}
+	while (m.cell_width > SMALL_CELL && m.label_width + m.n_cells * m.cell_width > width / 2)
+		m.cell_width--;
+	m.cell_height = m.cell_width;
+	return m;
+}
+
+static size_t svg_matrix_width(const struct show_view *v, size_t width)
+{
+	struct matrix m;
+	size_t used;
+
+	if (v->n_distances == 0)
+		return 0;
+	m = measure_matrix(v, width);
+	used = m.label_width + m.n_cells * m.cell_width;
+	return used > 220 ? used : 220;
+}
+
+static void draw_cell(struct strbuf *out, const struct matrix *m, struct svg_box box, unsigned distance,
+	unsigned from, unsigned to)
+{
+	static const char *const rects[SHOW_HEAT_LEVELS] = {"d0", "d1", "d2", "d3", "d4"};
+	static const char *const texts[SHOW_HEAT_LEVELS] = {
+		"n dark", "n dark", "n dark", "n light", "n light"};
+	size_t level = show_heat_level(&m->heat, distance);
+	char text[16], title[64];
+
+	snprintf(title, sizeof(title), distance > 0 ? "%u to %u: %u" : "%u to %u: unknown", from, to,
+		distance);
+	svg_rect(out, box, distance > 0 ? rects[level] : "unknown", title);
+	if (!m->numbers)
+		return;
+	snprintf(text, sizeof(text), distance > 0 ? "%u" : "?", distance);
+	svg_text(out, box.x + box.width / 2, box.y + 15, distance > 0 ? texts[level] : "n", text);
+}
+
+static void draw_ids(
+	struct strbuf *out, size_t x, size_t y, const struct matrix *m, const struct show_view *v)
+{
+	/* As many ids as have room: one of three digits takes about 24 pixels. */
+	size_t step = m->numbers ? 1 : 24 / m->cell_height + 1;
+
+	for (size_t i = 0; i < m->n_cells; i += step) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u", v->distance_nodes[i * m->block].id);
+		svg_text(out, x + m->label_width + i * m->cell_width + m->cell_width / 2, y + 12, "n faint",
+			text);
+		svg_text(out, x + m->label_width - 6,
+			y + SVG_LINE + i * m->cell_height + m->cell_height / 2 + 4, "mono faint r", text);
+	}
+}
+
+static size_t svg_matrix(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
+{
+	struct matrix m;
+	char text[96];
+
+	if (v->n_distances == 0)
+		return y;
+	m = measure_matrix(v, width);
+	svg_text(out, x, y + 13, "h", MATRIX_TITLE);
+	y += SVG_LINE + 6;
+	draw_ids(out, x, y, &m, v);
+	y += SVG_LINE;
+	for (size_t i = 0; i < m.n_cells; i++, y += m.cell_height)
+		for (size_t j = 0; j < m.n_cells; j++) {
+			const struct svg_box box = {
+				x + m.label_width + j * m.cell_width, y, m.cell_width, m.cell_height};
+
+			draw_cell(out, &m, box, show_block_distance(v, m.block, i, j),
+				v->distance_nodes[i * m.block].id, v->distance_nodes[j * m.block].id);
+		}
+	if (m.numbers)
+		return y;
+	if (m.block > 1)
+		snprintf(text, sizeof(text), "from %u (pale) to %u (dark), the largest of %zu by %zu nodes",
+			m.heat.least, m.heat.most, m.block, m.block);
+	else
+		snprintf(text, sizeof(text), "from %u (pale) to %u (dark)", m.heat.least, m.heat.most);
+	return svg_paragraph(out, x + m.label_width, y + 4, width, "mono faint", text);
+}
 
 /* How the NUMA nodes are laid out; the same for all. */
 struct layout {
@@ -141,7 +410,10 @@ static struct svg_box measure_l3(
 	return (struct svg_box){0, 0, most, c.y + l->cell};
 }
 
-/* Returns the y below them; without `out` it only measures. Each L3 cache is on one line, or on lines of its own. */
+/*
+ * Returns the y below them; without `out` it only measures. Each L3 cache is on one line, or on lines of its
+ * own.
+ */
 static size_t draw_cpus(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
 	const struct show_view *v, const struct show_node *node)
 {
@@ -399,9 +671,9 @@ static size_t draw_body(struct strbuf *out, size_t width, const struct show_view
 /* The text for a reader who does not see the picture. */
 static void describe(struct strbuf *out, const struct show_view *v)
 {
-	strbuf_addstr(out, v->machine);
+	svg_escape(out, v->machine);
 	strbuf_addstr(out, ". ");
-	strbuf_addstr(out, v->kubelet);
+	svg_escape(out, v->kubelet);
 	strbuf_addstr(out, ". Available of allocatable:");
 	for (size_t n = 0; n < v->n_nodes; n++) {
 		strbuf_addf(out, " NUMA node %d:", v->nodes[n].id);
@@ -412,7 +684,7 @@ static void describe(struct strbuf *out, const struct show_view *v)
 			if (!*text)
 				continue;
 			strbuf_addch(out, ' ');
-			strbuf_addstr(out, v->resources[i].label);
+			svg_escape(out, v->resources[i].label);
 			strbuf_addf(out, " %s;", text);
 		}
 	}
@@ -421,14 +693,21 @@ static void describe(struct strbuf *out, const struct show_view *v)
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	CLEANUP(strbuf_release) struct strbuf title = STRBUF_INIT(BODY_MAX);
-	CLEANUP(strbuf_release) struct strbuf description = STRBUF_INIT(BODY_MAX);
-	struct svg_page page = {.style = style_sheet, .body = &body, .description = &description};
+	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
 
-	page.width = show_max(width, SHOW_SVG_MIN_WIDTH);
 	page.height = draw_body(&body, page.width, v);
-	strbuf_addf(&title, "NUMA topology of %s", v->node_name);
-	describe(&description, v);
-	page.title = title.text;
-	return strbuf_error(&title) < 0 ? strbuf_error(&title) : svg_document(&page, out);
+	strbuf_addf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+		"viewBox=\"0 0 %zu %zu\" role=\"img\" aria-labelledby=\"nrtd-title nrtd-desc\">\n"
+		"<title id=\"nrtd-title\">NUMA topology of ",
+		page.width, page.height, page.width, page.height);
+	svg_escape(out, v->node_name);
+	strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
+	describe(out, v);
+	strbuf_addstr(out, "</desc>\n");
+	strbuf_addstr(out, style_sheet);
+	svg_rect(out, page, "page", NULL);
+	strbuf_add(out, body.text, body.len);
+	strbuf_addstr(out, "</svg>\n");
+	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
 }

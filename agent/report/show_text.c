@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/show_text.h"
+/* Draws the view of `nrtd show` for a terminal. */
+#include "agent/report/show.h"
 
-#include <errno.h>
+#include <string.h>
 
-#include "agent/report/show_amount.h"
-#include "agent/report/show_holders.h"
-#include "agent/report/show_text_matrix.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -22,6 +20,148 @@
 #define GAPPED_LINES  4 /* a node whose CPUs take more lines has no spaces between its cores */
 #define LABEL_MAX     14
 #define HOLDERS_MIN   40 /* least width of the list of pods beside the distances */
+#define TITLE         "distances between NUMA nodes"
+#define TICK          8  /* columns between two node ids above one-character cells */
+#define NUMBERS_MAX   32 /* NUMA nodes whose distances are still numbers */
+
+struct matrix {
+	struct show_heat heat;
+	size_t id_width;   /* of the widest node id */
+	size_t cell_width; /* 1 = one character */
+	size_t block;      /* nodes in a row and column of cells; 1 but where they do not fit */
+	size_t n_cells;    /* in a row */
+};
+
+static size_t digits(unsigned n)
+{
+	return n < 10 ? 1 : 1 + digits(n / 10);
+}
+
+static struct matrix measure_matrix(const struct show_view *v, size_t width)
+{
+	struct matrix m = {.heat = show_heat(v), .block = 1, .n_cells = v->n_distances};
+	size_t numbers;
+
+	m.id_width = digits(v->distance_nodes[v->n_distances - 1].id);
+	numbers = digits(m.heat.most) > m.id_width ? digits(m.heat.most) : m.id_width;
+	m.cell_width = numbers + 2;
+	if (v->n_distances <= NUMBERS_MAX && m.id_width + 1 + m.n_cells * m.cell_width <= width)
+		return m;
+	m.cell_width = 1;
+	while (m.id_width + 1 + m.n_cells > width) {
+		m.block++;
+		m.n_cells = (v->n_distances + m.block - 1) / m.block;
+	}
+	return m;
+}
+
+/* ---- the distances between NUMA nodes as a heat map */
+
+/* The columns used of `width`; 0 if the machine has no distances. */
+static size_t matrix_width(const struct show_view *v, size_t width)
+{
+	struct matrix m;
+	size_t used;
+
+	if (v->n_distances == 0)
+		return 0;
+	m = measure_matrix(v, width);
+	used = m.id_width + 1 + m.n_cells * m.cell_width;
+	if (used < sizeof(TITLE) - 1)
+		used = sizeof(TITLE) - 1;
+	return used < width ? used : width;
+}
+
+/* " 21 " on its level's background, or "21▓" without colours; "█" where cells have one character. */
+static void draw_cell(
+	struct canvas *c, size_t row, size_t col, const struct matrix *m, unsigned distance, bool colour)
+{
+	unsigned level = (unsigned)show_heat_level(&m->heat, distance);
+	enum canvas_style style = (enum canvas_style)(STYLE_HEAT_0 + level);
+	char text[16];
+
+	if (m->cell_width == 1) {
+		if (distance == 0)
+			canvas_put(c, row, col, '?', STYLE_FAINT);
+		else
+			canvas_put(c, row, col, GLYPH_SHADE_0 + level,
+				(enum canvas_style)(STYLE_SHADE_0 + level));
+		return;
+	}
+	snprintf(text, sizeof(text), distance > 0 ? "%u" : "?", distance);
+	if (distance == 0 || !colour)
+		style = STYLE_PLAIN;
+	canvas_fill(c, row, col, m->cell_width, ' ', style);
+	canvas_text_right(c, row, col, m->cell_width - 1, style, text);
+	if (distance > 0 && !colour)
+		canvas_put(c, row, col + m->cell_width - 1, GLYPH_SHADE_0 + level, STYLE_PLAIN);
+}
+
+static void draw_ids(
+	struct canvas *c, size_t row, size_t col, const struct matrix *m, const struct show_view *v)
+{
+	size_t step = m->cell_width > 1 ? 1 : TICK;
+	char text[16];
+
+	for (size_t i = 0; i < m->n_cells; i += step) {
+		unsigned id = v->distance_nodes[i * m->block].id;
+
+		snprintf(text, sizeof(text), "%u", id);
+		if (m->cell_width > 1)
+			canvas_text_right(c, row, col + m->id_width + 1 + i * m->cell_width,
+				m->cell_width - 1, STYLE_FAINT, text);
+		else if (i + digits(id) <= m->n_cells)
+			canvas_text(c, row, col + m->id_width + 1 + i, TICK, STYLE_FAINT, text);
+	}
+}
+
+/* "10 ·   12 ░   32 █": what a level means; only where cells have no numbers. */
+static void draw_scale(struct canvas *c, size_t row, size_t col, size_t width, const struct matrix *m)
+{
+	char text[64];
+	size_t used;
+
+	snprintf(text, sizeof(text), "%u ", m->heat.least);
+	used = canvas_text(c, row, col, width, STYLE_PLAIN, text);
+	for (unsigned level = 0; level < SHOW_HEAT_LEVELS; level++)
+		canvas_put(c, row, col + used++, GLYPH_SHADE_0 + level,
+			(enum canvas_style)(STYLE_SHADE_0 + level));
+	snprintf(text, sizeof(text), " %u", m->heat.most);
+	used += canvas_text(c, row, col + used, width - used, STYLE_PLAIN, text);
+	if (m->block > 1) {
+		snprintf(text, sizeof(text), ", the largest of %zu by %zu", m->block, m->block);
+		canvas_text(c, row, col + used, width - used, STYLE_PLAIN, text);
+	}
+}
+
+/*
+ * Draws the distances: as numbers if there is space, else as one character per distance, else as one
+ * character per block of nodes, the largest distance of the block. Returns the rows.
+ */
+static size_t draw_matrix(
+	struct canvas *c, size_t row, size_t col, size_t width, const struct show_view *v, bool colour)
+{
+	struct matrix m;
+	size_t top = row;
+
+	if (v->n_distances == 0)
+		return 0;
+	m = measure_matrix(v, width);
+	canvas_text(c, row++, col, width, STYLE_STRONG, TITLE);
+	draw_ids(c, row++, col, &m, v);
+	for (size_t i = 0; i < m.n_cells; i++, row++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u", v->distance_nodes[i * m.block].id);
+		canvas_text_right(c, row, col, m.id_width, STYLE_FAINT, text);
+		for (size_t j = 0; j < m.n_cells; j++)
+			draw_cell(c, row, col + m.id_width + 1 + j * m.cell_width, &m,
+				show_block_distance(v, m.block, i, j), colour);
+	}
+	if (m.cell_width == 1)
+		draw_scale(c, row++, col, width, &m);
+	return row - top;
+}
 
 /* How the NUMA nodes are laid out; the same for all, so that they are in columns. */
 struct layout {
@@ -89,8 +229,10 @@ static size_t l3_width(const struct show_node *node, size_t at, bool gapped)
 	return width;
 }
 
-/* The CPUs of a node from (row, col) on; a core stays on one line where it fits, and so does an L3 cache. Returns the
- * lines. Without a canvas it only counts. */
+/*
+ * The CPUs of a node from (row, col) on; a core stays on one line where it fits, and so does an L3 cache.
+ * Returns the lines. Without a canvas it only counts.
+ */
 static size_t draw_cpus(struct canvas *c, size_t row, size_t col, size_t width, bool gapped,
 	const struct show_view *v, const struct show_node *node)
 {
@@ -464,20 +606,20 @@ static size_t draw_holders(struct canvas *c, size_t top, size_t width, const str
 /* The list of pods and the distances, beside each other where both fit. Returns the row after them. */
 static size_t draw_lists(struct canvas *c, size_t row, const struct show_view *v, bool colour)
 {
-	size_t matrix = show_matrix_width(v, c->width), rows = 0;
+	size_t matrix = matrix_width(v, c->width), rows = 0;
 
 	if (v->n_holders > 0 && matrix > 0 && c->width >= HOLDERS_MIN + GAP + matrix) {
-		rows = show_matrix_draw(c, row, c->width - matrix, matrix, v, colour);
+		rows = draw_matrix(c, row, c->width - matrix, matrix, v, colour);
 		return row + show_max(rows, draw_holders(c, row, c->width - matrix - GAP, v));
 	}
 	if (v->n_holders > 0)
 		rows = draw_holders(c, row, c->width, v);
 	if (rows > 0 && matrix > 0)
 		rows++;
-	return row + rows + show_matrix_draw(c, row + rows, 0, c->width, v, colour);
+	return row + rows + draw_matrix(c, row + rows, 0, c->width, v, colour);
 }
 
-int show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
+void show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 {
 	CLEANUP(freep) bool *resources = xcalloc(v->n_resources + 1, sizeof(*resources));
 	struct lines lines = {.resources = resources};
@@ -491,15 +633,13 @@ int show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 	for (size_t i = 0; i < v->notes->lines.n_items; i++)
 		row = draw_line(
 			c, row + (i == 0), i == 0 ? "notes" : "", STYLE_NOTE, v->notes->lines.items[i]);
-	return c->error;
 }
 
 int show_text(const struct show_view *v, size_t width, bool colour, bool utf8, struct strbuf *out)
 {
 	CLEANUP(canvas_release) struct canvas c;
-	int r;
 
-	canvas_init(&c, show_max(width, SHOW_TEXT_MIN_WIDTH));
-	r = show_text_draw(v, colour, &c);
-	return r < 0 ? r : canvas_print(&c, colour, utf8, out);
+	canvas_init(&c, show_max(width, TERMINAL_MIN_WIDTH));
+	show_text_draw(v, colour, &c);
+	return canvas_print(&c, colour, utf8, out);
 }

@@ -12,8 +12,6 @@
 #include "agent/node/observe/observe.h"
 #include "agent/report/score_text.h"
 #include "agent/report/show.h"
-#include "agent/report/show_svg.h"
-#include "agent/report/show_text.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -238,7 +236,7 @@ static void show(const char *path, uint8_t how)
 		fuzz_require(show_svg(&view, SHOW_SVG_MIN_WIDTH + how * 8u, &out) == 0);
 		check_svg(&out);
 	} else {
-		fuzz_require(show_text(&view, SHOW_TEXT_MIN_WIDTH + how, false, how & 2, &out) == 0);
+		fuzz_require(show_text(&view, TERMINAL_MIN_WIDTH + how, false, how & 2, &out) == 0);
 		check_text(out.text, out.len);
 	}
 }

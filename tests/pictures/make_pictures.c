@@ -6,9 +6,6 @@
  */
 #include "agent/report/list_text.h"
 #include "agent/report/show.h"
-#include "agent/report/show_svg.h"
-#include "agent/report/show_text.h"
-#include "agent/report/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/list_rows.h"
 #include "tests/lib/observations.h"
@@ -157,7 +154,7 @@ static void draw_show(const char *dir)
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
 	write_picture(dir, "show.svg", &out);
 	canvas_init(&c, TERMINAL_WIDTH);
-	assert_int_equal(show_text_draw(&v, true, &c), 0);
+	show_text_draw(&v, true, &c);
 	terminal_svg(&c, "nrtd show", &out);
 	write_picture(dir, "show-terminal.svg", &out);
 }

@@ -8,8 +8,6 @@
 #include "agent/cluster/nrt_parse.h"
 #include "agent/node/render/render.h"
 #include "agent/report/show.h"
-#include "agent/report/show_svg.h"
-#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 

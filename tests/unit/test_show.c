@@ -2,8 +2,6 @@
 #include "tests/lib/test.h"
 
 #include "agent/report/show.h"
-#include "agent/report/show_amount.h"
-#include "agent/report/show_holders.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/observations.h"

@@ -2,9 +2,6 @@
 #include "tests/lib/test.h"
 
 #include "agent/report/show.h"
-#include "agent/report/show_svg.h"
-#include "agent/report/show_svg_parts.h"
-#include "agent/report/svg.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 
@@ -74,7 +71,28 @@ static void every_cpu_and_distance_is_there(void **state)
 	assert_int_equal(count(text, "http"), 1); /* the name space */
 }
 
-/* The right and lower edge of every rectangle lies within the picture. */
+/* The right and lower edge of every rectangle lies within the picture. Returns the number of rectangles. */
+static size_t check_edges(const char *text, size_t width, const char *what)
+{
+	size_t page_width, page_height, x, y, w, h, n = 0;
+
+	assert_int_equal(
+		sscanf(strstr(text, "viewBox"), "viewBox=\"0 0 %zu %zu\"", &page_width, &page_height), 2);
+	assert_int_equal(page_width, width);
+	for (const char *p = text; (p = strstr(p, " x=\"")); p++) {
+		char tag[96];
+
+		/* sscanf() measures its whole input first. */
+		snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(p, ">"), p);
+		if (sscanf(tag, " x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", &x, &y, &w, &h) != 4)
+			continue;
+		n++;
+		if (x + w > page_width || y + h > page_height)
+			fail_msg("%s at %zu: %.60s", what, width, p);
+	}
+	return n;
+}
+
 static void nothing_is_cut_off(void **state)
 {
 	static const char *const machines[] = {"16-nodes", "64-nodes-1024-cpus", "8-sockets", "ccx",
@@ -85,46 +103,41 @@ static void nothing_is_cut_off(void **state)
 		for (size_t width = SHOW_SVG_MIN_WIDTH; width <= 2000; width += 380) {
 			CLEANUP(observation_release) struct observation o;
 			CLEANUP(freep) char *text = NULL;
-			size_t page_width, page_height, x, y, w, h, n = 0;
 
 			observation_init(&o);
 			observation_of_machine(machines[i], &o);
 			text = draw(&o, width);
-			assert_int_equal(sscanf(strstr(text, "viewBox"), "viewBox=\"0 0 %zu %zu\"",
-						 &page_width, &page_height),
-				2);
-			assert_int_equal(page_width, width);
-			for (const char *p = text; (p = strstr(p, " x=\"")); p++) {
-				char tag[96];
-
-				/* sscanf() measures its whole input first. */
-				snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(p, ">"), p);
-				if (sscanf(tag, " x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", &x, &y,
-					    &w, &h) != 4)
-					continue;
-				n++;
-				if (x + w > page_width || y + h > page_height)
-					fail_msg("%s at %zu: %.60s", machines[i], width, p);
-			}
-			assert_true(n > o.node.machine.n_cpus);
+			assert_true(check_edges(text, width, machines[i]) > o.node.machine.n_cpus);
 		}
 }
 
-/* Whatever the number of NUMA nodes: those that have no cell of their own share one. */
-static void the_matrix_is_no_wider_than_there_is_room(void **state)
+/* Whatever the number of NUMA nodes: nodes without a cell of their own share one. */
+static void the_matrix_is_no_wider_than_the_picture(void **state)
 {
 	enum { MOST = 300 };
+	static const size_t sizes[] = {2, 16, 17, 88, 89, 90, 127, 128, 129, 256, 257, MOST};
 	CLEANUP(freep) unsigned *distances = calloc(MOST * MOST, sizeof(*distances));
-	struct show_view v = {.distances = distances};
-	static const size_t sizes[] = {1, 2, 16, 17, 88, 89, 90, 127, 128, 129, 256, 257, MOST};
+	struct numa_node nodes[MOST];
+	struct notes notes = {0};
+	char machine[] = "a machine", kubelet[] = "a kubelet", offline[] = "";
+	struct show_view v = {.node_name = "n",
+		.machine = machine,
+		.kubelet = kubelet,
+		.offline = offline,
+		.notes = &notes,
+		.distances = distances,
+		.distance_nodes = nodes};
 
 	(void)state;
+	for (unsigned i = 0; i < MOST; i++)
+		nodes[i] = (struct numa_node){.id = i};
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
-		for (size_t width = 456; width <= 2000; width += 193) {
+		for (size_t width = SHOW_SVG_MIN_WIDTH; width <= 2000; width += 380) {
+			CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PICTURE_MAX);
+
 			v.n_distances = sizes[i];
-			if (svg_matrix_width(&v, width) > width)
-				fail_msg("%zu NUMA nodes: %zu wide, there is room for %zu", sizes[i],
-					svg_matrix_width(&v, width), width);
+			assert_int_equal(show_svg(&v, width, &out), 0);
+			assert_true(check_edges(out.text, width, "distances") > 4);
 		}
 }
 
@@ -164,7 +177,7 @@ int main(void)
 		cmocka_unit_test(pictures_equal_their_golden_files),
 		cmocka_unit_test(every_cpu_and_distance_is_there),
 		cmocka_unit_test(nothing_is_cut_off),
-		cmocka_unit_test(the_matrix_is_no_wider_than_there_is_room),
+		cmocka_unit_test(the_matrix_is_no_wider_than_the_picture),
 		cmocka_unit_test(reserved_devices_have_no_letter),
 		cmocka_unit_test(text_is_escaped),
 	};

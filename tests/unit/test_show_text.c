@@ -2,7 +2,6 @@
 #include "tests/lib/test.h"
 
 #include "agent/report/show.h"
-#include "agent/report/show_text.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"
@@ -46,7 +45,7 @@ static void texts_equal_their_golden_files(void **state)
 		{"without-numa", "show/without-numa.txt", 80, false, true},
 		{"cxl", "show/cxl.txt", 80, false, true},
 		{"offline", "show/offline.txt", 80, false, true},
-		{"ccx", "show/ccx-40.txt", SHOW_TEXT_MIN_WIDTH, false, true},
+		{"ccx", "show/ccx-40.txt", TERMINAL_MIN_WIDTH, false, true},
 		{"gpu-memory", "show/gpu-memory.txt", 80, false, true},
 		{"hugepages", "show/hugepages-40.txt", 40, false, true},
 		{"8-sockets", "show/8-sockets-120.txt", 120, false, true},
@@ -128,7 +127,7 @@ static void every_machine_fits_every_width(void **state)
 		CLEANUP(observation_release) struct observation o;
 
 		observe_named(machines[i], &o);
-		for (size_t width = SHOW_TEXT_MIN_WIDTH; width <= 260; width += 1 + width / 16) {
+		for (size_t width = TERMINAL_MIN_WIDTH; width <= 260; width += 1 + width / 16) {
 			CLEANUP(freep) char *text = draw(&o, width, false, true);
 
 			assert_fits(machines[i], text, width);
