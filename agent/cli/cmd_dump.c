@@ -5,12 +5,11 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json.h"
-#include "agent/base/yaml.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/render/dump_doc.h"
 #include "agent/node/render/render.h"
+#include "agent/report/writer.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -85,33 +84,28 @@ static int render(const struct options *options, struct observation *o, struct d
 	return 0;
 }
 
-static int print(const struct options *options, const struct doc *doc)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DUMP_MAX);
-	bool json = !strcmp(options->value[OPT_OUTPUT], "json");
-	int r = json ? json_print(doc, &text) : yaml_print(doc, &text);
-
-	return r < 0 ? r : output_text(&text);
-}
-
 int command_dump(const struct options *options)
 {
 	CLEANUP(observation_release) struct observation o;
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(DUMP_MAX);
+	CLEANUP(writer_release) struct writer w;
 	struct err err = {""};
 	int r;
 
 	observation_init(&o);
+	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
 	r = observe_local(options, &o, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	r = render(options, &o, &doc);
+	r = render(options, &o, &w.doc);
 	log_notes(&o.notes);
 	command_log_settings(&o.node.settings);
 	if (r == 0)
-		r = print(options, &doc);
+		r = writer_finish(&w);
+	if (r == 0)
+		r = output_text(&text);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;

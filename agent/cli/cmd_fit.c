@@ -5,41 +5,21 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json.h"
 #include "agent/base/node_name.h"
-#include "agent/base/yaml.h"
 #include "agent/cli/fit_pods.h"
 #include "agent/cli/fit_what_if.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
-#include "agent/report/fit_doc.h"
-#include "agent/report/fit_text.h"
+#include "agent/report/fit_report.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 #define FIT_TEXT_MAX (8u << 20)
-
-static int print(const struct options *options, const struct fit_report *report, const struct inventory *inv)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = options->value[OPT_OUTPUT];
-	int r = 0;
-
-	if (!strcmp(output, "text"))
-		fit_text(report, inv, &text);
-	else
-		fit_to_doc(report, &doc);
-	if (!strcmp(output, "json"))
-		r = json_print(&doc, &text);
-	else if (!strcmp(output, "yaml"))
-		r = yaml_print(&doc, &text);
-	return r < 0 ? r : output_text(&text);
-}
 
 /* A pod, and this node. */
 struct asked {
@@ -61,21 +41,38 @@ static void asked_release(struct asked *a)
 	observation_release(&a->o);
 }
 
-/* No kubelet has left its state here, and its policies are known: only what it holds is missing. */
-static void suggest_empty(const struct asked *a, struct fit_report *report)
+/*
+ * Suggests --assume-empty if the verdict is unknown only because this host has no kubelet whose allocations
+ * could be read.
+ */
+static void suggest_empty(const struct asked *a, struct node_report *n)
 {
-	struct err unknown = report->reason;
+	char *reason = n->reason;
 
-	if (report->answer == KUBELET_UNKNOWN && !a->o.from_files && !a->o.from_api &&
-		!option_set(a->options, OPT_ASSUME_EMPTY) &&
-		a->o.node.settings.cpu_manager != CPU_MANAGER_UNKNOWN)
-		err_set(&report->reason, 0, "%.180s; --assume-empty answers as if no pod were here",
-			unknown.text);
+	if (n->answer != KUBELET_UNKNOWN || a->o.from_files || a->o.from_api ||
+		option_set(a->options, OPT_ASSUME_EMPTY) ||
+		a->o.node.settings.cpu_manager == CPU_MANAGER_UNKNOWN)
+		return;
+	n->reason = xasprintf("%s; --assume-empty answers as if no pod were here", reason);
+	free(reason);
+}
+
+static int print(const struct options *options, const struct pod_report *r, const struct node_report *n)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
+	CLEANUP(writer_release) struct writer w;
+	int error;
+
+	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
+	fit_write_node(&w, r, n);
+	error = writer_finish(&w);
+	return error < 0 ? error : output_text(&text);
 }
 
 static int answer(struct asked *a)
 {
-	CLEANUP(fit_report_release) struct fit_report report = {0};
+	CLEANUP(pod_report_release) struct pod_report report;
+	CLEANUP(node_report_release) struct node_report n;
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	struct node_state *node = &a->o.node;
 	const struct node_usage *use = cluster_usage_find(&a->usage, node->node_name);
@@ -84,24 +81,19 @@ static int answer(struct asked *a)
 
 	if (known)
 		node_usage_requestable(use, &free);
-	r = fit_report_make(node, &a->picked->pod, FIT_ALL, known ? &free : NULL, &report);
-	if (r == 0)
-		suggest_empty(a, &report);
-	if (r == 0)
-		fit_pods_add_frees(a->options, use, known ? &free : NULL, node, &a->picked->pod, &report);
-	if (r < 0) {
-		log_error("out of memory");
-		return EXIT_FAILURE;
-	}
-	r = print(a->options, &report, &node->inventory);
+	pod_report_init(&report, &a->picked->pod);
+	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
+	suggest_empty(a, &n);
+	fit_pods_add_victims(a->options, use, node, &a->picked->pod, &n);
+	r = print(a->options, &report, &n);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	return fit_status(&report);
+	return fit_status(&n);
 }
 
-/* Other flags that say who is on the machine, or that speak of another one. */
+/* --assume-empty excludes flags that name the pods of the node, or another node. */
 static int check_empty(const struct options *options, struct err *err)
 {
 	static const enum option_id others[] = {
@@ -132,7 +124,7 @@ static int add_usage(enum object_kind kind, struct doc *object, void *data, stru
 	return cluster_usage_add(data, kind, object, err);
 }
 
-/* What Nodes and Pods say of this node. */
+/* Reads the requests of this node's pods from Nodes and Pods. */
 static int read_usage(struct asked *a, struct err *err)
 {
 	const struct options *options = a->options;
@@ -161,7 +153,7 @@ static int read_usage(struct asked *a, struct err *err)
 	return r;
 }
 
-/* What the command line asks for, before anything is observed: bad usage is said first. */
+/* Reads the flags before the node is observed, so that wrong usage is reported first. */
 static int read_request(struct asked *a, struct err *err)
 {
 	CLEANUP(settings_release) struct settings scratch;
@@ -190,8 +182,8 @@ static int take_pods(struct asked *a, struct err *err)
 	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
-/* The node as it is now, or as it would be. */
-static int look_at_node(struct asked *a, struct err *err)
+/* Observes the node, and applies the what-if flags. */
+static int observe_node(struct asked *a, struct err *err)
 {
 	const struct observe_config config = stage_observe(a->options);
 	struct stage_lists lists;
@@ -221,7 +213,7 @@ int command_fit(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	r = look_at_node(&a, &err);
+	r = observe_node(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;

@@ -5,12 +5,9 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json.h"
-#include "agent/base/yaml.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/report/score_report.h"
-#include "agent/report/score_text.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/vec.h"
@@ -88,17 +85,12 @@ static struct score_options how(const struct options *options, const struct weig
 static int print(const struct options *options, const struct score_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = options->value[OPT_OUTPUT];
-	int r = 0;
+	CLEANUP(writer_release) struct writer w;
+	int r;
 
-	if (!strcmp(output, "json") || !strcmp(output, "yaml")) {
-		score_to_doc(report, &doc);
-		r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
-	} else if (!strcmp(output, "name"))
-		score_names(report, &text);
-	else
-		r = score_table(report, !strcmp(output, "wide"), !option_set(options, OPT_NO_HEADERS), &text);
+	writer_init(&w, options->value[OPT_OUTPUT], !option_set(options, OPT_NO_HEADERS), &text);
+	score_write(&w, report);
+	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
 
@@ -137,10 +129,12 @@ static int status_of(const struct score_report *report)
 {
 	size_t unknown = 0;
 
-	for (size_t i = 0; i < report->n_rows; i++) {
-		if (score_row_takes(&report->rows[i], report->options.strategy))
+	for (size_t i = 0; i < report->pods.n_nodes; i++) {
+		const struct node_report *n = &report->pods.nodes[i];
+
+		if (score_row_is(n, report->options.strategy, KUBELET_ADMITS))
 			return EXIT_SUCCESS;
-		unknown += score_row_may_take(&report->rows[i], report->options.strategy);
+		unknown += score_row_is(n, report->options.strategy, KUBELET_UNKNOWN);
 	}
 	if (unknown == 0)
 		return EXIT_DOES_NOT_FIT;

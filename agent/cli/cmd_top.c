@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <time.h>
 
-#include "agent/base/json.h"
 #include "agent/base/time.h"
-#include "agent/base/yaml.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/report/list_doc.h"
-#include "agent/report/list_text.h"
+#include "agent/report/top.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -23,7 +20,7 @@
 /* ---- the rows */
 
 struct rows {
-	struct list_row *items;
+	struct top_row *items;
 	size_t n_items;
 	size_t items_size;
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
@@ -34,7 +31,7 @@ struct rows {
 static void rows_release(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->n_items; i++)
-		list_row_release(&rows->items[i]);
+		top_row_release(&rows->items[i]);
 	free(rows->items);
 	cluster_usage_release(&rows->usage);
 	*rows = (struct rows){0};
@@ -66,7 +63,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct rows *rows = data;
-	struct list_row *row;
+	struct top_row *row;
 
 	(void)err;
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
@@ -76,7 +73,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	row->exporter = TAKE(node->exporter);
 	node_admission_init(&admission, &node->state);
 	limit(rows, &admission);
-	list_row_fill(row, &admission, rows->shape);
+	top_row_fill(row, &admission, rows->shape);
 	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->why.text);
 	if (*row->unknown)
@@ -86,7 +83,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 
 /* The rows in the order that is asked for, and their totals. */
 static int read_rows(
-	const struct options *options, struct rows *rows, struct list_totals *totals, struct err *err)
+	const struct options *options, struct rows *rows, struct top_totals *totals, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(source_closep) struct source *source = NULL;
@@ -110,55 +107,47 @@ static int read_rows(
 	rows->shape = NULL;
 	if (r < 0)
 		return r;
-	list_sort(rows->items, rows->n_items, list_column_find(options->value[OPT_SORT_BY]));
-	list_totals(rows->items, rows->n_items, totals);
+	top_sort(rows->items, rows->n_items, top_column_find(options->value[OPT_SORT_BY]));
+	top_totals(rows->items, rows->n_items, totals);
 	return 0;
 }
 
 /* ---- printing */
 
-static int print_doc(
-	const struct rows *rows, const struct list_totals *totals, const char *output, struct strbuf *out)
-{
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	int r;
-
-	list_to_doc(rows->items, rows->n_items, totals, &doc);
-	r = !strcmp(output, "json") ? json_print(&doc, out) : yaml_print(&doc, out);
-	if (r == 0)
-		text_multi_line(out->text, out->len);
-	return r;
-}
-
 static int print_table(const struct options *options, const struct rows *rows,
-	const struct list_totals *totals, const struct terminal *terminal, struct strbuf *out)
+	const struct top_totals *totals, const struct terminal *terminal, struct strbuf *out)
 {
 	CLEANUP(canvas_release) struct canvas c = {0};
-	const struct list_look look = {
+	const struct top_look look = {
 		.wide = !strcmp(options->value[OPT_OUTPUT], "wide"),
 		.headers = !option_set(options, OPT_NO_HEADERS),
 		.bars = terminal->is_terminal,
 		.width = terminal->is_terminal ? terminal->width : 0,
 	};
-	int r = list_text_draw(rows->items, rows->n_items, totals, &look, &c);
 
-	return r < 0 ? r : canvas_print(&c, terminal->colour, terminal->utf8, out);
+	top_draw(rows->items, rows->n_items, totals, &look, &c);
+	return canvas_print(&c, terminal->colour, terminal->utf8, out);
 }
 
 static int print_rows(
 	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
 {
 	CLEANUP(rows_release) struct rows rows = {0};
-	CLEANUP(list_totals_release) struct list_totals totals = {0};
-	const char *output = options->value[OPT_OUTPUT];
-	int r = read_rows(options, &rows, &totals, err);
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	CLEANUP(writer_release) struct writer w;
+	int r;
 
+	writer_init(&w, options->value[OPT_OUTPUT], false, out);
+	r = read_rows(options, &rows, &totals, err);
 	if (r < 0)
 		return r;
-	if (!strcmp(output, "json") || !strcmp(output, "yaml"))
-		r = print_doc(&rows, &totals, output, out);
-	else
+	if (writer_is_doc(&w)) {
+		top_write(&w, rows.items, rows.n_items, &totals);
+		r = writer_finish(&w);
+		text_multi_line(out->text, out->len);
+	} else {
 		r = print_table(options, &rows, &totals, terminal, out);
+	}
 	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
 }
 

@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/json.h"
 #include "agent/base/time.h"
-#include "agent/base/yaml.h"
 #include "agent/cli/source.h"
-#include "agent/report/why_text.h"
+#include "agent/report/why_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -97,16 +95,12 @@ static int ask(struct asked *a, struct err *err)
 static int print(const struct asked *a)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WHY_OUTPUT_MAX);
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	const char *output = a->options->value[OPT_OUTPUT];
+	CLEANUP(writer_release) struct writer w;
 	int r;
 
-	if (!strcmp(output, "text"))
-		r = why_text(&a->report, &text);
-	else {
-		why_to_doc(&a->report, &doc);
-		r = !strcmp(output, "json") ? json_print(&doc, &text) : yaml_print(&doc, &text);
-	}
+	writer_init(&w, a->options->value[OPT_OUTPUT], true, &text);
+	why_write(&w, &a->report);
+	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
 

@@ -19,11 +19,11 @@ void fit_pods_gone(const struct options *options, struct excluded_pods *ret)
 		ret->names[ret->n++] = name;
 }
 
-/* ---- who may go */
+/* ---- the possible victims */
 
-/* By item of the allocations. */
+/* Per item of the allocations. */
 struct holders {
-	const struct cluster_pod **pods; /* NULL where it is not known which it is */
+	const struct cluster_pod **pods; /* NULL = unknown */
 	const struct resource_list **requests;
 	bool *stays;
 };
@@ -42,7 +42,7 @@ static void holders_init(struct holders *h, size_t n)
 	h->stays = xcalloc(n + 1, sizeof(*h->stays));
 }
 
-/* The holders get their pods' names, and what the pods ask for is what comes free with them. */
+/* Sets the holders' names, and finds their pods' requests. */
 static void find_pods(const struct node_usage *use, struct allocations *held, struct holders *h)
 {
 	for (size_t i = 0; use && i < held->n_items; i++) {
@@ -59,8 +59,8 @@ static void find_pods(const struct node_usage *use, struct allocations *held, st
 	}
 }
 
-/* Who has this priority or more stays, and who may have. */
-static void hold_back(const struct allocations *held, struct holders *h, struct fit_priority *ret)
+/* Keeps the pods of this priority or higher, and of unknown priority. */
+static void hold_back(const struct allocations *held, struct holders *h, struct victim_priority *ret)
 {
 	for (size_t i = 0; i < held->n_items; i++) {
 		const struct cluster_pod *pod = h->pods[i];
@@ -74,24 +74,28 @@ static void hold_back(const struct allocations *held, struct holders *h, struct 
 	}
 }
 
-void fit_pods_add_frees(const struct options *options, const struct node_usage *use,
-	const struct resource_list *most, struct node_state *state, const struct pod_request *pod,
-	struct fit_report *report)
+void fit_pods_add_victims(const struct options *options, const struct node_usage *use,
+	struct node_state *state, const struct pod_request *pod, struct node_report *n)
 {
 	CLEANUP(holders_release) struct holders h = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
-	struct victims_known known = {.requestable = most};
+	struct victims_known known = {.requestable = NULL};
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return;
+	if (use && use->known) {
+		node_usage_requestable(use, &requestable);
+		known.requestable = &requestable;
+	}
 	holders_init(&h, state->allocations.n_items);
 	find_pods(use, &state->allocations, &h);
 	known.requests = h.requests;
 	if (below) {
-		report->priority.asked = true;
-		report->priority.below = (int32_t)strtol(below, NULL, 10);
-		hold_back(&state->allocations, &h, &report->priority);
+		n->priority.asked = true;
+		n->priority.below = (int32_t)strtol(below, NULL, 10);
+		hold_back(&state->allocations, &h, &n->priority);
 		known.stays = h.stays;
 	}
-	fit_report_add_frees(state, pod, &known, report);
+	node_report_add_victims(state, pod, &known, n);
 }

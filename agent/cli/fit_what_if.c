@@ -60,11 +60,11 @@ int fit_what_if(const struct options *options, struct settings *s, struct err *e
 	return 0;
 }
 
-int fit_status(const struct fit_report *report)
+int fit_status(const struct node_report *n)
 {
-	if (report->answer == KUBELET_UNKNOWN)
-		log_error("no verdict: %s", report->reason.text);
-	return report->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
-	       : report->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
-						   : EXIT_FAILURE;
+	if (n->answer == KUBELET_UNKNOWN)
+		log_error("no verdict: %s", n->reason);
+	return n->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
+	       : n->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
+					      : EXIT_FAILURE;
 }

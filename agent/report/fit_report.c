@@ -1,457 +1,550 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/fit_report.h"
 
-#include <errno.h>
+#include <string.h>
 
-#include "agent/report/fit_scheduler.h"
-#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
-#include "common/cpuset.h"
-#include "common/resource.h"
-#include "common/strbuf.h"
 #include "common/text.h"
-#include "common/vec.h"
-#include "common/xalloc.h"
-#include "scoring/request.h"
 
-static void container_release(struct fit_container *c)
+#define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
+
+#define CLAIMS "not looked at: its resourceClaims; the answer is without what they ask for"
+
+/* ---- parts of several reports */
+
+void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX])
 {
-	free(c->name);
-	free(c->cpus);
-	*c = (struct fit_container){0};
+	const char *word = n->answer == KUBELET_ADMITS    ? "admit"
+			   : n->answer == KUBELET_UNKNOWN ? "?"
+			   : *n->rejection                ? n->rejection
+							  : "reject";
+
+	snprintf(ret, VERDICT_WORD_MAX, "%s%s", n->basis == CLUSTER_ESTIMATED ? "~" : "", word);
 }
 
-void fit_report_release(struct fit_report *report)
+/* "16 CPUs", "32Gi memory", "4Gi hugepages-1Gi" */
+static void add_amount(struct strbuf *out, const char *name, struct quantity q)
 {
-	for (size_t i = 0; i < report->n_containers; i++)
-		container_release(&report->containers[i]);
-	strv_release(&report->unchecked);
-	victims_release(&report->frees);
-	free(report->rejection);
-	free(report->missing);
-	free(report->containers);
-	free(report->nearest_container);
-	resource_list_release(&report->wanted);
-	*report = (struct fit_report){0};
-}
+	char text[QUANTITY_TEXT_MAX];
 
-/* ---- the pod without the devices that nothing is known about */
-
-static void copy_list(struct fit_report *report, const struct node_admission *admission,
-	const struct resource_list *from, struct resource_list *to)
-{
-	for (size_t i = 0; i < from->n_items; i++) {
-		const struct resource_quantity *q = &from->items[i];
-		enum device_knowledge devices = node_admission_devices(admission, q->name);
-
-		if (devices == DEVICES_KNOWN)
-			resource_list_set(to, q->name, q->quantity);
-		else if (devices == DEVICES_UNKNOWN)
-			strv_push_new(&report->unchecked, q->name);
-		else if (!report->missing)
-			text_set(&report->missing, q->name);
+	quantity_print(q, text);
+	if (!strcmp(name, "cpu"))
+		strbuf_addf(out, "%s CPU%s", text, q.nano == QTY_UNIT ? "" : "s");
+	else {
+		strbuf_addf(out, "%s ", text);
+		strbuf_add_one_line(out, name);
 	}
 }
 
-/* Everything but devices that are not in the inventory; their names go to the report. */
-static void copy_pod(struct fit_report *report, const struct node_admission *admission,
-	const struct pod_request *from, struct pod_request *to)
+void fit_add_request(const struct pod_report *r, struct strbuf *out)
 {
-	to->qos = report->qos;
-	to->has_pod_resources = from->has_pod_resources;
-	for (size_t i = 0; i < from->n_containers; i++) {
-		const struct container_request *c = &from->containers[i];
-		struct container_request *copy = pod_request_add(to, c->kind, c->name);
-
-		copy_list(report, admission, &c->requests, &copy->requests);
-		copy_list(report, admission, &c->limits, &copy->limits);
+	for (size_t i = 0; i < r->wanted.n_items; i++) {
+		strbuf_addstr(out, i > 0 ? ", " : "");
+		add_amount(out, r->wanted.items[i].name, r->wanted.items[i].quantity);
 	}
-	copy_list(report, admission, &from->overhead, &to->overhead);
-	copy_list(report, admission, &from->pod_requests, &to->pod_requests);
-	copy_list(report, admission, &from->pod_limits, &to->pod_limits);
+	strbuf_addf(out, "%s(%s)", r->wanted.n_items > 0 ? " " : "nothing ", qos_class_names[r->qos]);
 }
 
-/* ---- the kubelet's verdict */
-
-/* A kubelet that is asked about one pod. */
-struct question {
-	struct node_admission admission;
-	unsigned parts;
-	struct pod_request pod; /* without devices that are not in the inventory */
-};
-
-static void question_release(struct question *q)
+static void add_unchecked(const struct node_report *n, struct strbuf *out)
 {
-	node_admission_release(&q->admission);
-	pod_request_release(&q->pod);
+	if (n->unchecked.n_items == 0)
+		return;
+	strbuf_addstr(out, " (not checked: ");
+	strbuf_add_one_line(out, n->unchecked.items[0]);
+	strbuf_addf(out, "%s)", n->unchecked.n_items > 1 ? " and others" : "");
 }
 
-/* The managers' placement of an admitted pod. */
-static void take_placements(
-	const struct question *q, const struct kubelet_verdict *v, struct fit_report *report)
+/* An amount of the nearest request, in the format of the pod's request. */
+static struct quantity nearest_amount(const struct pod_report *r, const struct node_report *n, qty_t nano)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+	const struct resource_quantity *wanted = resource_list_find(&r->wanted, n->nearest.resource);
 
-	for (size_t i = 0; i < q->pod.n_containers; i++) {
-		const struct kubelet_placement anywhere = {.hint.any_node = true};
-		const struct kubelet_placement *p = i < v->n_placements ? &v->placements[i] : &anywhere;
-		struct fit_container *c = vec_push(
-			&report->containers, &report->n_containers, &report->containers_size, sizeof(*c));
+	return (struct quantity){
+		.nano = nano, .format = wanted ? wanted->quantity.format : QUANTITY_DECIMAL_SI};
+}
 
-		hwloc_bitmap_zero(set);
-		if (p->cpus)
-			cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set);
-		c->name = xstrdup(q->pod.containers[i].name);
-		c->cpus = cpuset_print(set);
-		c->hint = p->hint;
-		c->memory_nodes = p->memory_nodes;
+void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
+{
+	const struct admission_nearest *nearest = &n->nearest;
+	char from[QUANTITY_TEXT_MAX];
+
+	if (!nearest->found)
+		return;
+	add_amount(out, nearest->resource, nearest_amount(r, n, nearest->to));
+	quantity_print(nearest_amount(r, n, nearest->from), from);
+	strbuf_addf(out, " instead of %s", from);
+	if (n->nearest_container) {
+		strbuf_addstr(out, " in container '");
+		strbuf_add_one_line(out, n->nearest_container);
+		strbuf_addch(out, '\'');
 	}
+	add_unchecked(n, out);
 }
 
-static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+void fit_write_not_looked_at(struct writer *w, const struct scheduling_constraints *sc)
 {
-	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
+	const struct strv *list = &sc->not_looked_at;
 
-	quantity_print(
-		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
-		text);
-}
-
-static void explain_rejection(const struct question *q, const struct admission *a, struct fit_report *report)
-{
-	const struct kubelet_verdict *v = &a->managers;
-	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
-			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
-	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX], name[64];
-
-	report->node_is_short = a->short_of != NULL;
-	if (v->answer == KUBELET_REJECTS) {
-		report->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
-		report->reason = v->reason;
-		if (q->pod.n_containers > 1 && !whole_pod)
-			err_wrap(&report->reason, 0, "container '%.60s'",
-				q->pod.containers[v->container].name);
+	if (writer_is_doc(w)) {
+		writer_strings(w, "notLookedAt", list);
 		return;
 	}
-	/* Whether the managers, who are asked first, would refuse it too is not always known. */
-	snprintf(name, sizeof(name), "OutOf%.50s", a->short_of);
-	report->rejection = xstrdup(v->answer == KUBELET_UNKNOWN ? "" : name);
-	print_amount(a->short_of, a->wanted, wanted);
-	print_amount(a->short_of, a->free, free);
-	err_set(&report->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted,
-		free);
+	for (size_t i = 0; i < list->n_items; i++)
+		strbuf_addf(w->out, "%s%s%s", i == 0 ? "not looked at, and schedulers do: " : ", ",
+			list->items[i], i + 1 == list->n_items ? "\n" : "");
 }
 
-static void explain_unsure(const struct admission *a, struct err *reason)
-{
-	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+/* ---- one node as text */
 
-	print_amount(a->unsure_of, a->wanted, wanted);
-	print_amount(a->unsure_of, a->free, free);
-	err_set(reason, 0,
-		"%.60s: %s wanted, the node has %s left or more: the kubelet may not count all that init containers and resized containers hold",
-		a->unsure_of, wanted, free);
+static void add_line(struct strbuf *out, const char *text)
+{
+	strbuf_addstr(out, "  ");
+	strbuf_add_one_line(out, text);
+	strbuf_addch(out, '\n');
 }
 
-static void find_nearest(struct question *q, struct fit_report *report)
+static void add_verdict(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
 {
-	struct admission_nearest *n = &report->nearest;
-	const struct resource_quantity *named;
+	static const char *const words[] = {
+		[KUBELET_UNKNOWN] = "unknown", [KUBELET_ADMITS] = "fits", [KUBELET_REJECTS] = "does not fit"};
 
-	admission_nearest(&q->admission.node, &q->pod, report->qos, n);
-	if (!n->found)
+	strbuf_addf(out, "%s: ", words[n->answer]);
+	fit_add_request(r, out);
+	strbuf_addch(out, '\n');
+	if (r->gap.text[0])
+		add_line(out, r->gap.text);
+	if (r->pod->has_claims)
+		add_line(out, CLAIMS);
+	if (!*n->reason)
 		return;
-	named = resource_list_find(&report->wanted, n->resource);
-	n->resource = named ? named->name : "";
-	if (q->pod.n_containers == 1)
+	strbuf_addstr(out, "  ");
+	strbuf_add_one_line(out, n->reason);
+	if (*n->rejection)
+		strbuf_addf(out, " (%s)", n->rejection);
+	strbuf_addch(out, '\n');
+}
+
+static void add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
+{
+	if (n->answer != KUBELET_REJECTS || n->missing || n->unschedulable || n->full)
 		return;
-	report->nearest_container = xstrdup(q->pod.containers[n->container].name);
-}
-
-/* ---- what an unknown Topology Manager setting would have decided */
-
-static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known under",
-	[KUBELET_ADMITS] = "fits under",
-	[KUBELET_REJECTS] = "does not fit under"};
-
-static void ask_what_if(
-	struct question *q, const struct topology_manager_config *config, enum kubelet_answer *ret)
-{
-	struct admission a;
-
-	node_admission_what_if(&q->admission, config);
-	node_admission_judge(&q->admission, &q->pod, &a);
-	*ret = a.answer;
-}
-
-/* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
-static void print_answers(
-	const enum kubelet_answer *answers, const char *const *names, size_t n, struct strbuf *out)
-{
-	static const enum kubelet_answer order[] = {KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_UNKNOWN};
-
-	for (size_t k = 0; k < ARRAY_SIZE(order); k++) {
-		bool first = true;
-
-		for (size_t i = 1; i < n; i++) {
-			if (answers[i] != order[k])
-				continue;
-			if (first)
-				strbuf_addf(out, "; %s ", answer_words[order[k]]);
-			strbuf_addf(out, "%s%s", first ? "" : ", ", names[i]);
-			first = false;
-		}
-	}
-}
-
-/* The answer under both scopes, if it is the same. */
-static void ask_both_scopes(
-	struct question *q, struct topology_manager_config config, enum kubelet_answer *ret)
-{
-	enum kubelet_answer other = KUBELET_UNKNOWN;
-
-	config.scope = TOPOLOGY_SCOPE_CONTAINER;
-	ask_what_if(q, &config, ret);
-	config.scope = TOPOLOGY_SCOPE_POD;
-	ask_what_if(q, &config, &other);
-	if (other != *ret)
-		*ret = KUBELET_UNKNOWN;
-}
-
-/*
- * Ask under every policy where it is not known, else under both scopes where that is not known. Scopes that
- * agree settle it: *ret_agreed is then true, and the question is one about scope container, the kubelet's
- * default.
- */
-static int explain_unknown(struct question *q, struct fit_report *report, bool *ret_agreed)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
-	struct topology_manager_config config = q->admission.settings.topology;
-	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
-	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
-	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
-	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
-	struct err unknown = report->reason;
-
-	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
-		if (by_policy)
-			config.policy = (enum topology_manager_policy)i;
-		else
-			config.scope = (enum topology_manager_scope)i;
-		if (by_policy && by_scope)
-			ask_both_scopes(q, config, &answers[i]);
-		else
-			ask_what_if(q, &config, &answers[i]);
-		settles = settles || answers[i] != KUBELET_UNKNOWN;
-	}
-	if (!settles)
-		return 0;
-	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
-		*ret_agreed = true;
-		config.scope = TOPOLOGY_SCOPE_CONTAINER;
-		ask_what_if(q, &config, &answers[0]);
-		return 0;
-	}
-	print_answers(
-		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
-	err_set(&report->reason, 0, "%.200s%s", unknown.text, text.text);
-	return strbuf_error(&text);
-}
-
-/* ---- the report */
-
-/* The managers reject the pod without its devices, but with them a container may go elsewhere and leave the
- * others the room they need. */
-static bool devices_may_help(
-	const struct question *q, const struct admission *a, const struct fit_report *report)
-{
-	return report->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
-	       q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD;
-}
-
-/* The verdict to report, where scopes that agree replace one that is not known. */
-static int find_verdict(struct question *q, struct fit_report *report, struct admission *ret)
-{
-	bool agreed = false;
-	int r;
-
-	node_admission_judge(&q->admission, &q->pod, ret);
-	if (ret->answer != KUBELET_UNKNOWN)
-		return 0;
-	report->reason = ret->managers.reason;
-	if (ret->unsure_of)
-		explain_unsure(ret, &report->reason);
-	r = explain_unknown(q, report, &agreed);
-	if (r < 0 || !agreed)
-		return r;
-	report->reason = (struct err){""};
-	node_admission_judge(&q->admission, &q->pod, ret);
-	if (ret->unsure_of)
-		explain_unsure(ret, &report->reason);
-	return 0;
-}
-
-/* The scheduler sends no such pod here; the kubelet itself would pass over what it has never heard of. */
-static void explain_missing(struct fit_report *report)
-{
-	report->answer = KUBELET_REJECTS;
-	report->node_is_short = true;
-	err_set(&report->reason, 0, "this node has no %.100s", report->missing);
-	text_set(&report->rejection, "");
-}
-
-static int judge(struct question *q, struct fit_report *report)
-{
-	struct admission a;
-	int r = find_verdict(q, report, &a);
-
-	if (r < 0)
-		return r;
-	if (report->missing) {
-		explain_missing(report);
-		return 0;
-	}
-	report->answer = a.answer;
-	if (devices_may_help(q, &a, report)) {
-		report->answer = KUBELET_UNKNOWN;
-		err_set(&report->reason, 0,
-			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
-			report->unchecked.items[0], a.managers.reason.text);
-	} else if (a.answer == KUBELET_REJECTS) {
-		explain_rejection(q, &a, report);
-		if (q->parts & FIT_NEAREST)
-			find_nearest(q, report);
-		return 0;
-	}
-	report->rejection = xstrdup("");
-	if (report->answer == KUBELET_UNKNOWN)
-		return 0;
-	if (q->parts & FIT_PLACEMENTS)
-		take_placements(q, &a.managers, report);
-	if (q->parts & FIT_COPIES)
-		admission_copies(&q->admission.node, &q->pod, report->qos, &report->copies);
-	if (report->unchecked.n_items > 0) {
-		report->answer = KUBELET_UNKNOWN;
-		report->rest_fits = true;
-		err_set(&report->reason, 0,
-			"which devices are free is not known; without %.100s%s the pod fits",
-			report->unchecked.items[0], report->unchecked.n_items > 1 ? " and others" : "");
-	}
-	return r;
-}
-
-void fit_explain_class(const struct pod_request *pod, struct err *ret)
-{
-	struct request_gap gap;
-
-	if (!request_gap_of(pod, &gap))
+	if (!n->nearest.found) {
+		strbuf_addf(out, "  %s\n",
+			n->nearest.complete ? "no smaller amount of one resource would do"
+					    : "no smaller amount of one resource is known that would do");
 		return;
-	if (gap.n_containers == 1)
-		err_set(ret, 0,
-			"not Guaranteed, because container '%.60s' has no equal request and limit of %s",
-			gap.container, gap.resource);
+	}
+	strbuf_addstr(out, "  would fit with ");
+	fit_add_nearest(r, n, out);
+	strbuf_addch(out, '\n');
+}
+
+/* "default/web", or the UID, which is a hash in an object. */
+static void add_victim(const struct victim *p, struct strbuf *out)
+{
+	strbuf_addstr(out, *p->name ? "    " : "    UID ");
+	if (*p->name) {
+		strbuf_add_one_line(out, p->namespace);
+		strbuf_addstr(out, *p->namespace ? "/" : "");
+	}
+	strbuf_add_one_line(out, *p->name ? p->name : p->uid);
+	strbuf_addf(out, ", %zu CPU%s\n", p->cpus, p->cpus == 1 ? "" : "s");
+}
+
+static void add_staying(size_t n, const char *why, struct strbuf *out)
+{
+	if (n > 0)
+		strbuf_addf(out, "  %zu pod%s stay%s: %s\n", n, n == 1 ? "" : "s", n == 1 ? "s" : "", why);
+}
+
+static void add_no_set(const struct victims *v, bool some_stay, struct strbuf *out)
+{
+	if (v->movable > 0)
+		strbuf_addf(out,
+			"  no pods to move: without all %zu that hold some of it%s the node is too small\n",
+			v->movable, some_stay ? " and may go" : "");
 	else
-		err_set(ret, 0,
-			"not Guaranteed, because %zu containers have no equal request and limit of %s",
-			gap.n_containers, gap.resource);
+		strbuf_addf(out, "  no pods to move: none%s is known to hold some of it\n",
+			some_stay ? " that may go" : "");
 }
 
-static int make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
-	const struct resource_list *most, struct fit_report *report)
+static void add_set(const struct victims *v, struct strbuf *out)
 {
-	CLEANUP(question_release) struct question q = {.parts = parts};
-	int r;
-
-	report->topology = node->settings.topology;
-	report->qos = request_qos(pod);
-	report->has_claims = pod->has_claims;
-	fit_explain_class(pod, &report->gap);
-	request_of_node(pod, &report->wanted);
-	node_admission_init(&q.admission, node);
-	if (most)
-		node_admission_limit(&q.admission, most);
-	copy_pod(report, &q.admission, pod, &q.pod);
-	r = judge(&q, report);
-	return r < 0 || !(parts & FIT_SCHEDULER) ? r : fit_scheduler_make(node, &q.pod, &report->scheduler);
+	strbuf_addf(out, "  would fit without %zu pod%s:\n", v->n_pods, v->n_pods == 1 ? "" : "s");
+	for (size_t i = 0; i < v->n_pods; i++)
+		add_victim(&v->pods[i], out);
+	if (v->gave_up)
+		strbuf_addf(out, "  the search ended after %zu verdicts; there may be a smaller set\n",
+			v->verdicts);
 }
 
-/* Whether other NUMA nodes, as many, are certainly closer to each other. */
-static bool is_remote(const struct inventory *inv, const struct distances *d, uint64_t ids)
+static void add_victims(const struct node_report *n, struct strbuf *out)
 {
-	uint64_t set = 0;
-	unsigned n = node_mask_count(ids);
+	const struct victim_priority *p = &n->priority;
+	char why[64];
 
-	for (size_t i = 0; i < inv->n_nodes; i++)
-		if (inv->nodes[i].id <= NODE_MASK_MAX_ID && (ids & node_mask_of(inv->nodes[i].id)))
-			set |= (uint64_t)1 << i;
-	return n > 1 && node_mask_count(set) == n && distances_capped(distances_sum(d, set), n) > d->high[n];
-}
-
-static int find_remote(const struct inventory *inv, struct fit_report *report)
-{
-	CLEANUP(distances_release) struct distances distances = {0};
-	bool any = false;
-	int r;
-
-	for (size_t i = 0; i < report->n_containers; i++)
-		any |= !report->containers[i].hint.any_node &&
-		       node_mask_count(report->containers[i].hint.nodes) > 1;
-	if (!any || inv->n_nodes > COMBINATION_MAX_NODES)
-		return 0;
-	r = distances_init(&distances, inv->costs, inv->n_nodes, DISTANCES_WORK_LIMIT);
-	if (r == 0)
-		distances_search(&distances);
-	for (size_t i = 0; r == 0 && i < report->n_containers; i++) {
-		struct fit_container *c = &report->containers[i];
-
-		c->remote = !c->hint.any_node && is_remote(inv, &distances, c->hint.nodes);
+	if (n->victims.answer == VICTIMS_UNKNOWN && n->answer == KUBELET_REJECTS && !n->unschedulable) {
+		strbuf_addstr(out, "  which pods would have to go is not known");
+		add_unchecked(n, out);
+		strbuf_addch(out, '\n');
 	}
-	return r;
+	if (n->victims.answer == VICTIMS_NO_SET)
+		add_no_set(&n->victims, p->n_not_below + p->n_unknown > 0, out);
+	else if (n->victims.answer == VICTIMS_SET)
+		add_set(&n->victims, out);
+	else
+		return;
+	snprintf(why, sizeof(why), "of priority %d or more", (int)p->below);
+	add_staying(p->n_not_below, why, out);
+	add_staying(p->n_unknown, "of unknown priority", out);
 }
 
-int fit_report_make(const struct node_state *node, const struct pod_request *pod, unsigned parts,
-	const struct resource_list *most, struct fit_report *ret)
+static void write_placement(struct writer *w, const struct container_report *c)
 {
-	CLEANUP(fit_report_release) struct fit_report report = {0};
-	int r = make(node, pod, parts, most, &report);
+	char nodes[NODE_MASK_TEXT_MAX], memory[NODE_MASK_TEXT_MAX];
 
-	if (r == 0)
-		r = find_remote(&node->inventory, &report);
-	if (r < 0)
-		return r;
-	*ret = report;
-	report = (struct fit_report){0};
-	return 0;
+	node_mask_print(c->hint.nodes, nodes);
+	node_mask_print(c->memory_nodes, memory);
+	writer_row(w);
+	writer_string(w, "name", "container", c->name);
+	writer_ids(w, "numaNodes", !c->hint.any_node, c->hint.nodes);
+	if (c->hint.any_node)
+		writer_cell(w, NUMA_HEADING, "any");
+	else
+		writer_cell(w, NUMA_HEADING, "%s%s", nodes,
+			!c->hint.preferred ? " not preferred"
+			: c->remote        ? " remote"
+					   : " preferred");
+	writer_bool(w, "preferred", true, c->hint.preferred);
+	writer_bool(w, "remote", true, c->remote);
+	writer_string(w, "cpus", NULL, c->cpus);
+	writer_cell(w, "CPUs", "%s%s%s", *c->cpus ? c->cpus : "shared pool",
+		c->memory_nodes ? "; memory on " : "", c->memory_nodes ? memory : "");
+	writer_ids(w, "memoryNUMANodes", c->memory_nodes != 0, c->memory_nodes);
+	writer_end(w);
 }
 
-void fit_report_add_frees(const struct node_state *node, const struct pod_request *pod,
-	const struct victims_known *known, struct fit_report *report)
+static void write_containers(struct writer *w, const struct node_report *n)
 {
-	if (report->answer == KUBELET_REJECTS && !report->missing) {
-		victims_find(node, pod, known, &report->frees);
+	static const char *const headings[] = {"container", NUMA_HEADING, "CPUs"};
+
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "containers");
+	for (size_t i = 0; i < n->n_containers; i++)
+		write_placement(w, &n->containers[i]);
+	writer_end(w);
+}
+
+static void add_scheduler_fit(const struct scheduler_report *s, struct strbuf *out)
+{
+	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {
+		"not at minimum distance", "at minimum distance", "whether at minimum distance is not known"};
+	char text[NODE_MASK_TEXT_MAX];
+
+	strbuf_addstr(out, "NUMA nodes   ");
+	node_mask_print(s->numa, text);
+	if (!s->bound)
+		strbuf_addstr(out, "the request names nothing that NUMA nodes have\n");
+	else if (s->fit.verdict == FIT_FOUND)
+		strbuf_addf(out, "%u for the scheduler (%s), %s\n", s->fit.n_nodes, text,
+			distances[s->fit.min_distance]);
+	else
+		strbuf_addstr(out, s->fit.verdict == FIT_NONE ? "no set of them has what is asked for\n"
+							      : "not known: too many combinations\n");
+}
+
+/* The filter's answer if it differs from the kubelet's. */
+static void add_filter(const struct node_report *n, struct strbuf *out)
+{
+	if (n->answer == KUBELET_REJECTS && !n->node_is_short && n->scheduler.passes)
+		strbuf_addstr(out, "scheduler    its NUMA filter would still send the pod here\n");
+	if (n->answer == KUBELET_REJECTS || n->scheduler.passes)
+		return;
+	strbuf_addstr(out, "scheduler    its NUMA filter would keep the pod away: ");
+	strbuf_add_one_line(out, n->scheduler.filter_detail);
+	strbuf_addch(out, '\n');
+}
+
+static void add_scheduler(const struct node_report *n, struct strbuf *out)
+{
+	const struct scheduler_report *s = &n->scheduler;
+
+	if (!s->known) {
+		strbuf_addstr(
+			out, "scheduler    not known: this machine has NUMA node ids that it cannot hold\n");
 		return;
 	}
-	report->frees.answer = report->missing                    ? VICTIMS_NO_SET
-			       : report->answer == KUBELET_ADMITS ? VICTIMS_NOTHING
-								  : VICTIMS_UNKNOWN;
+	add_scheduler_fit(s, out);
+	strbuf_addstr(out, "scores       ");
+	for (enum strategy i = 0; i < STRATEGY_COUNT; i++) {
+		strbuf_addf(out, "%s%s ", i > 0 ? ", " : "", strategy_names[i]);
+		if (s->scores[i] == SCORE_UNKNOWN)
+			strbuf_addstr(out, "unknown");
+		else
+			strbuf_addf(out, "%d", (int)s->scores[i]);
+	}
+	strbuf_addch(out, '\n');
+	add_filter(n, out);
 }
 
-void fit_report_keep_away(struct fit_report *report, const char *reason)
+static void write_text(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
-	struct err kubelet = report->reason;
+	struct strbuf *out = w->out;
 
-	if (report->answer == KUBELET_REJECTS) {
-		err_set(&report->reason, 0, "%.300s; schedulers keep the pod away: %.150s", kubelet.text,
-			reason);
+	add_verdict(r, n, out);
+	add_nearest(r, n, out);
+	add_victims(n, out);
+	write_containers(w, n);
+	if (n->n_containers > 0) {
+		strbuf_addch(out, '\n');
+		writer_table(w);
+	}
+	strbuf_addch(out, '\n');
+	if (n->answer == KUBELET_ADMITS || n->rest_fits)
+		strbuf_addf(out, "copies       %s%zu, one after the other%s\n",
+			n->copies.at_least ? "at least " : "", n->copies.n,
+			n->rest_fits ? ", without devices" : "");
+	add_scheduler(n, out);
+	strbuf_addf(out, "kubelet      Topology Manager policy %s, scope %s\n",
+		topology_manager_policy_names[n->topology.policy],
+		topology_manager_scope_names[n->topology.scope]);
+	if (!n->name)
+		return;
+	strbuf_addf(out, "basis        %s%s", cluster_basis_names[n->basis], *n->why ? ": " : "");
+	strbuf_add_one_line(out, n->why);
+	strbuf_addch(out, '\n');
+}
+
+/* ---- one node as JSON or YAML */
+
+static void write_scheduler(struct writer *w, const struct scheduler_report *s)
+{
+	bool found = s->known && s->bound && s->fit.verdict == FIT_FOUND;
+
+	writer_number(w, "numaNodes", NULL, found, s->fit.n_nodes);
+	writer_bool(w, "minDistance", found && s->fit.min_distance != FIT_MIN_DISTANCE_UNKNOWN,
+		s->fit.min_distance == FIT_MIN_DISTANCE_YES);
+	writer_map(w, "scores");
+	for (enum strategy i = 0; i < STRATEGY_COUNT; i++)
+		writer_number(
+			w, strategy_names[i], NULL, s->known && s->scores[i] != SCORE_UNKNOWN, s->scores[i]);
+	writer_end(w);
+	writer_bool(w, "schedulerPasses", s->known, s->passes);
+}
+
+static void write_nearest(struct writer *w, const struct pod_report *r, const struct node_report *n)
+{
+	char request[QUANTITY_TEXT_MAX], fits[QUANTITY_TEXT_MAX];
+
+	if (!n->nearest.found) {
+		writer_null(w, "nearest");
 		return;
 	}
-	text_set(&report->rejection, FIT_UNSCHEDULABLE);
-	err_set(&report->reason, 0, "%.300s", reason);
-	report->answer = KUBELET_REJECTS;
-	report->unschedulable = report->node_is_short = true;
-	report->rest_fits = false;
-	for (size_t i = 0; i < report->n_containers; i++)
-		container_release(&report->containers[i]);
-	report->n_containers = 0;
-	report->copies = (struct admission_copies){0};
+	quantity_print(nearest_amount(r, n, n->nearest.from), request);
+	quantity_print(nearest_amount(r, n, n->nearest.to), fits);
+	writer_map(w, "nearest");
+	if (n->nearest_container)
+		writer_string(w, "container", NULL, n->nearest_container);
+	else
+		writer_null(w, "container");
+	writer_string(w, "resource", NULL, n->nearest.resource);
+	writer_string(w, "request", NULL, request);
+	writer_string(w, "fits", NULL, fits);
+	writer_end(w);
+}
+
+static void write_victims(struct writer *w, const struct victims *v, const struct victim_priority *priority)
+{
+	static const char *const words[VICTIMS_ANSWER_COUNT] = {[VICTIMS_UNKNOWN] = "unknown",
+		[VICTIMS_NOTHING] = "fits",
+		[VICTIMS_SET] = "set",
+		[VICTIMS_NO_SET] = "none"};
+
+	if (v->answer == VICTIMS_NOT_ASKED) {
+		writer_null(w, "whatFrees");
+		return;
+	}
+	writer_map(w, "whatFrees");
+	writer_string(w, "answer", NULL, words[v->answer]);
+	writer_list(w, "pods");
+	for (size_t i = 0; i < v->n_pods; i++) {
+		writer_row(w);
+		writer_string(w, "namespace", NULL, v->pods[i].namespace);
+		writer_string(w, "name", NULL, v->pods[i].name);
+		writer_string(w, "uid", NULL, v->pods[i].uid);
+		writer_number(w, "cpus", NULL, true, (int64_t)v->pods[i].cpus);
+		writer_end(w);
+	}
+	writer_end(w);
+	writer_bool(w, "smallest", v->answer == VICTIMS_SET, !v->gave_up);
+	writer_number(w, "belowPriority", NULL, priority->asked, priority->below);
+	writer_number(w, "notBelow", NULL, priority->asked, (int64_t)priority->n_not_below);
+	writer_number(w, "priorityUnknown", NULL, priority->asked, (int64_t)priority->n_unknown);
+	writer_end(w);
+}
+
+static void write_doc(struct writer *w, const struct pod_report *r, const struct node_report *n)
+{
+	writer_bool(w, "admitted", n->answer != KUBELET_UNKNOWN, n->answer == KUBELET_ADMITS);
+	writer_string(w, "reason", NULL, n->reason);
+	writer_string(w, "rejection", NULL, n->rejection);
+	write_containers(w, n);
+	write_scheduler(w, &n->scheduler);
+	writer_number(w, "copies", NULL, n->answer != KUBELET_UNKNOWN || n->rest_fits, (int64_t)n->copies.n);
+	writer_bool(w, "copiesAtLeast", true, n->copies.at_least);
+	write_nearest(w, r, n);
+	write_victims(w, &n->victims, &n->priority);
+	writer_list(w, "unchecked");
+	for (size_t i = 0; i < n->unchecked.n_items; i++)
+		writer_string(w, NULL, NULL, n->unchecked.items[i]);
+	if (r->pod->has_claims)
+		writer_string(w, NULL, NULL, "resourceClaims");
+	writer_end(w);
+	if (!n->name)
+		return;
+	writer_string(w, "basis", NULL, cluster_basis_names[n->basis]);
+	writer_string(w, "why", NULL, n->why);
+}
+
+void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n)
+{
+	if (writer_is_doc(w))
+		write_doc(w, r, n);
+	else
+		write_text(w, r, n);
+	if (r->constraints)
+		fit_write_not_looked_at(w, r->constraints);
+}
+
+/* ---- many nodes */
+
+void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n)
+{
+	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
+	const struct admission_copies *copies = node_report_copies(n);
+	bool known = n->answer != KUBELET_UNKNOWN;
+	uint64_t numa = node_report_numa(n);
+	char word[VERDICT_WORD_MAX], nodes[NODE_MASK_TEXT_MAX];
+
+	fit_verdict_word(n, word);
+	fit_add_nearest(r, n, &nearest);
+	node_mask_print(numa, nodes);
+	writer_row(w);
+	writer_string(w, "name", "NODE", n->name);
+	writer_string(w, NULL, "KUBELET", word);
+	writer_bool(w, "admitted", known, n->answer == KUBELET_ADMITS);
+	writer_string(w, "rejection", NULL, n->rejection);
+	writer_string(w, "reason", "REASON", n->reason);
+	writer_string(w, "nearest", "WOULD FIT", nearest.text);
+	writer_ids(w, "numaNodes", numa != 0, numa);
+	if (numa || n->answer == KUBELET_ADMITS)
+		writer_cell(w, "NUMA NODES", "%s", numa ? nodes : "any");
+	writer_number(w, "copies", NULL, true, (int64_t)copies->n);
+	writer_bool(w, "copiesAtLeast", true, copies->at_least || !known);
+	if (known)
+		writer_cell(w, "COPIES", "%zu%s", copies->n, copies->at_least ? "+" : "");
+	else
+		writer_cell(w, "COPIES", "?");
+	writer_number(w, "replicas", "REPLICAS", r->wanted_replicas > 0, (int64_t)n->replicas);
+	writer_string(w, "basis", "BASIS", cluster_basis_names[n->basis]);
+	writer_string(w, "why", NULL, n->why);
+	writer_string(w, "exporter", "EXPORTER", n->exporter);
+	writer_string(w, "policy", "POLICY", topology_manager_policy_names[n->topology.policy]);
+	writer_string(w, "scope", "SCOPE", topology_manager_scope_names[n->topology.scope]);
+}
+
+/* "fits 40 of 50 nodes, 68 copies" */
+static void add_totals(const struct pod_report *r, struct strbuf *out)
+{
+	strbuf_addf(out, "\nfits %zu of %zu node%s, %s%zu cop%s", r->n_admit, r->n_nodes,
+		r->n_nodes == 1 ? "" : "s", r->at_least ? "at least " : "", r->copies,
+		r->copies == 1 ? "y" : "ies");
+	if (r->n_unknown > 0)
+		strbuf_addf(out, "; no answer for %zu", r->n_unknown);
+	if (r->n_estimated > 0)
+		strbuf_addf(out, "; %zu estimated (~)", r->n_estimated);
+	strbuf_addch(out, '\n');
+	if (r->pod->has_claims)
+		strbuf_addstr(out, CLAIMS "\n");
+}
+
+static void add_replicas(const struct pod_report *r, struct strbuf *out)
+{
+	if (r->wanted_replicas > 0 && r->placed_replicas == r->wanted_replicas)
+		strbuf_addf(out, "%zu replicas: enough\n", r->wanted_replicas);
+	else if (r->wanted_replicas > 0)
+		strbuf_addf(out, "%zu replicas: not enough, there is room for %s%zu\n", r->wanted_replicas,
+			r->at_least ? "at least " : "", r->placed_replicas);
+}
+
+static void write_table(struct writer *w, const struct pod_report *r)
+{
+	const char *headings[11];
+	size_t n = 0;
+
+	headings[n++] = "NODE";
+	headings[n++] = "KUBELET";
+	headings[n++] = "COPIES";
+	if (r->wanted_replicas > 0)
+		headings[n++] = "REPLICAS";
+	headings[n++] = "NUMA NODES";
+	if (w->format == WRITER_WIDE) {
+		headings[n++] = "POLICY";
+		headings[n++] = "SCOPE";
+		headings[n++] = "BASIS";
+		headings[n++] = "EXPORTER";
+	}
+	headings[n++] = "WOULD FIT";
+	headings[n++] = "REASON";
+	writer_columns(w, headings, n);
+	for (size_t i = 0; i < r->n_nodes; i++)
+		fit_write_row(w, r, &r->nodes[i]);
+	writer_table(w);
+	writer_columns(w, NULL, 0);
+	if (!w->headings)
+		return;
+	add_totals(r, w->out);
+	if (r->constraints)
+		fit_write_not_looked_at(w, r->constraints);
+	add_replicas(r, w->out);
+}
+
+static void write_all(struct writer *w, const struct pod_report *r)
+{
+	writer_number(w, "fits", NULL, true, (int64_t)r->n_admit);
+	writer_number(w, "nodes", NULL, true, (int64_t)r->n_nodes);
+	writer_number(w, "unknown", NULL, true, (int64_t)r->n_unknown);
+	writer_number(w, "copies", NULL, true, (int64_t)r->copies);
+	writer_bool(w, "copiesAtLeast", true, r->at_least);
+	if (r->wanted_replicas > 0) {
+		writer_map(w, "replicas");
+		writer_number(w, "wanted", NULL, true, (int64_t)r->wanted_replicas);
+		writer_number(w, "placed", NULL, true, (int64_t)r->placed_replicas);
+		writer_end(w);
+	} else {
+		writer_null(w, "replicas");
+	}
+	writer_list(w, "unchecked");
+	if (r->pod->has_claims)
+		writer_string(w, NULL, NULL, "resourceClaims");
+	writer_end(w);
+	if (r->constraints)
+		fit_write_not_looked_at(w, r->constraints);
+	writer_list(w, "items");
+	for (size_t i = 0; i < r->n_nodes; i++) {
+		fit_write_row(w, r, &r->nodes[i]);
+		writer_end(w);
+	}
+	writer_end(w);
+}
+
+void fit_write(struct writer *w, const struct pod_report *r)
+{
+	if (writer_is_doc(w))
+		write_all(w, r);
+	else if (w->format != WRITER_NAME)
+		write_table(w, r);
+	for (size_t i = 0; i < r->n_nodes; i++)
+		if (r->wanted_replicas > 0 ? r->nodes[i].replicas > 0 : r->nodes[i].answer == KUBELET_ADMITS)
+			writer_name(w, r->nodes[i].name);
 }

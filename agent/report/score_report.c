@@ -10,56 +10,32 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "scoring/node_mask.h"
-#include "scoring/request.h"
+#include "scoring/volcano.h"
+
+void score_report_init(
+	struct score_report *report, const struct pod_template *pod, const struct score_options *options)
+{
+	*report = (struct score_report){.pod = pod, .options = *options};
+	pod_report_init(&report->pods, &pod->pod);
+}
+
+void score_report_release(struct score_report *report)
+{
+	pod_report_release(&report->pods);
+}
 
 /* ---- one node */
-
-static uint64_t ids_of(const struct inventory *inv, uint64_t positions)
-{
-	uint64_t ids = 0;
-
-	for (; positions; positions &= positions - 1)
-		ids |= node_mask_of(inv->nodes[__builtin_ctzll(positions)].id);
-	return ids;
-}
-
-static int ask_plugin(struct score_report *report, const struct inventory *inv, struct score_row *row)
-{
-	CLEANUP(fit_space_release) struct fit_space space = {0};
-	const struct request_plan *plan = &report->plan;
-	struct distances *distances = NULL;
-	struct filter_result filter;
-	struct fit fit;
-	int r = distances_keep(&report->kept, inv->costs, inv->n_nodes, &distances);
-
-	if (r == 0)
-		r = fit_space_init(&space, inv, distances);
-	if (r < 0)
-		return r;
-	fit = fit_required(&space, plan->qos, &plan->effective);
-	row->fit = fit.verdict;
-	row->numa = fit.verdict == FIT_FOUND ? ids_of(inv, fit.nodes) : 0;
-	row->min_distance = fit.min_distance;
-	filter = filter_pod(&space, plan, &inv->topology, NULL);
-	row->passes = filter.verdict == FILTER_PASS;
-	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
-		row->scores[s] = strategy_score(&space, plan, &inv->topology, s, &report->options.weights);
-	text_set(&row->filter_reason, filter.reason);
-	text_set(&row->filter_detail, filter.detail[0] ? filter.detail : filter.reason);
-	return 0;
-}
 
 static unsigned whole(qty_t nano)
 {
 	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
 }
 
-static int ask_volcano(
-	const struct score_report *report, const struct cluster_node *node, struct score_row *row)
+static void ask_volcano(
+	const struct score_report *report, const struct cluster_node *node, struct scheduler_report *ret)
 {
 	const struct inventory *inv = &node->state.inventory;
-	int cpu = inventory_resource(inv, "cpu"), r;
+	int cpu = inventory_resource(inv, "cpu");
 	struct volcano_numa numa[COMBINATION_MAX_NODES];
 	struct volcano_node v = {
 		.known = true,
@@ -67,7 +43,7 @@ static int ask_volcano(
 		.policy = inv->topology.policy,
 		.numa = numa,
 	};
-	struct volcano_result result;
+	struct volcano_result result = {0};
 
 	for (size_t i = 0; cpu >= 0 && i < inv->n_nodes && v.n_numa < COMBINATION_MAX_NODES; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
@@ -76,138 +52,75 @@ static int ask_volcano(
 			numa[v.n_numa++] = (struct volcano_numa){
 				.total = whole(amount->capacity), .free = whole(amount->available)};
 	}
-	r = volcano_predicate(&v, &report->pod->pod, report->plan.qos, report->pod->volcano_policy, &result);
-	if (r < 0)
-		return r;
-	row->volcano_admits = result.admitted;
-	row->volcano_used = (unsigned)__builtin_popcountll(result.numa);
-	text_set(&row->volcano_reason, result.reason);
-	return 0;
-}
-
-/* The verdict alone: where the containers would go and what else would fit is what `nrtd fit` says. */
-static int ask_kubelet(
-	const struct score_report *report, const struct cluster_node *node, struct score_row *row)
-{
-	CLEANUP(fit_report_release) struct fit_report fit = {0};
-	int r;
-
-	row->basis = node->basis;
-	if (node->basis == CLUSTER_UNKNOWN) {
-		text_set(&row->rejection, "");
-		text_set(&row->kubelet_reason, node->why.text);
-		return 0;
-	}
-	r = fit_report_make(&node->state, &report->pod->pod, 0, NULL, &fit);
-	if (r < 0)
-		return r;
-	row->kubelet = fit.answer;
-	if (fit.answer == KUBELET_UNKNOWN)
-		row->basis = CLUSTER_UNKNOWN;
-	row->rejection = TAKE(fit.rejection);
-	text_set(&row->kubelet_reason, fit.reason.text);
-	return 0;
-}
-
-/* ---- all of them */
-
-static void row_release(struct score_row *row)
-{
-	free(row->name);
-	free(row->rejection);
-	free(row->kubelet_reason);
-	free(row->filter_reason);
-	free(row->filter_detail);
-	free(row->volcano_reason);
-	*row = (struct score_row){0};
-}
-
-void score_report_init(
-	struct score_report *report, const struct pod_template *pod, const struct score_options *options)
-{
-	*report = (struct score_report){.pod = pod, .options = *options};
-	request_plan_init(&report->plan, &pod->pod);
-}
-
-void score_report_release(struct score_report *report)
-{
-	for (size_t i = 0; i < report->n_rows; i++)
-		row_release(&report->rows[i]);
-	free(report->rows);
-	distances_kept_release(&report->kept);
-	request_plan_release(&report->plan);
-	*report = (struct score_report){0};
+	volcano_predicate(&v, &report->pod->pod, report->pods.qos, report->pod->volcano_policy, &result);
+	ret->volcano_admits = result.admitted;
+	ret->volcano_used = (unsigned)__builtin_popcountll(result.numa);
+	text_set(&ret->volcano_reason, result.reason);
 }
 
 int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err)
 {
-	CLEANUP(row_release) struct score_row row = {.volcano_score = SCORE_REPORT_NONE};
-	struct score_row *slot;
-	int r;
+	const struct inventory *inv = &node->state.inventory;
+	struct node_report *n;
 
-	text_set(&row.name, node->state.node_name);
-	r = ask_plugin(report, &node->state.inventory, &row);
-	if (r == 0)
-		r = ask_volcano(report, node, &row);
-	if (r == 0)
-		r = ask_kubelet(report, node, &row);
-	if (r == -E2BIG)
-		return err_set(err, r, "node '%s' has more than %u zones", row.name, COMBINATION_MAX_NODES);
-	slot = vec_push(&report->rows, &report->n_rows, &report->rows_size, sizeof(*slot));
-	*slot = row;
-	row = (struct score_row){0};
+	if (inv->n_nodes > COMBINATION_MAX_NODES)
+		return err_set(err, -E2BIG, "node '%s' has more than %u zones", node->state.node_name,
+			COMBINATION_MAX_NODES);
+	n = pod_report_add(&report->pods, node, 0);
+	scheduler_report_make(&report->pods, inv, &report->pod->pod, &inv->topology, &report->options.weights,
+		&n->scheduler);
+	ask_volcano(report, node, &n->scheduler);
 	return 0;
 }
 
-static void score_volcano(const struct score_report *report, struct score_row *rows, size_t n)
+/* ---- all nodes */
+
+static void score_volcano(const struct score_report *report)
 {
-	bool scored = volcano_scores_pod(report->plan.qos, report->pod->volcano_policy);
+	struct node_report *nodes = report->pods.nodes;
+	size_t n = report->pods.n_nodes, n_admitted = 0, at = 0;
+	bool scored = volcano_scores_pod(report->pods.qos, report->pod->volcano_policy);
 	CLEANUP(freep) unsigned *used = xcalloc(n + 1, sizeof(*used));
 	CLEANUP(freep) int64_t *scores = xcalloc(n + 1, sizeof(*scores));
-	size_t n_admitted = 0, at = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].volcano_admits)
-			used[n_admitted++] = rows[i].volcano_used;
+		if (nodes[i].scheduler.volcano_admits)
+			used[n_admitted++] = nodes[i].scheduler.volcano_used;
 	volcano_scores(used, n_admitted, scored ? report->options.volcano_weight : 0, scores);
 	for (size_t i = 0; i < n; i++)
-		rows[i].volcano_score = rows[i].volcano_admits ? scores[at++] : SCORE_REPORT_NONE;
+		nodes[i].scheduler.volcano_score =
+			nodes[i].scheduler.volcano_admits ? scores[at++] : SCORE_UNKNOWN;
 }
 
-int64_t score_row_score(const struct score_row *row, int strategy)
+static int64_t score_of(const struct scheduler_report *s, int strategy)
 {
-	return strategy == SCORE_BY_VOLCANO ? row->volcano_score : row->scores[strategy];
+	return strategy == SCORE_BY_VOLCANO ? s->volcano_score : s->scores[strategy];
 }
 
-static bool passes(const struct score_row *row, int strategy)
+static bool passes(const struct scheduler_report *s, int strategy)
 {
-	return strategy == SCORE_BY_VOLCANO ? row->volcano_admits : row->passes;
+	return strategy == SCORE_BY_VOLCANO ? s->volcano_admits : s->passes;
 }
 
-bool score_row_takes(const struct score_row *row, int strategy)
+bool score_row_is(const struct node_report *n, int strategy, enum kubelet_answer answer)
 {
-	return passes(row, strategy) && row->kubelet == KUBELET_ADMITS;
+	return passes(&n->scheduler, strategy) && n->answer == answer;
 }
 
-bool score_row_may_take(const struct score_row *row, int strategy)
-{
-	return passes(row, strategy) && row->kubelet == KUBELET_UNKNOWN;
-}
-
-static int compare_rows(const void *va, const void *vb, void *data)
+static int compare_nodes(const void *va, const void *vb, void *data)
 {
 	static const int order[KUBELET_ANSWER_COUNT] = {
 		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
-	const struct score_row *a = va, *b = vb;
+	const struct node_report *a = va, *b = vb;
 	const struct score_options *options = data;
-	int64_t score_a = score_row_score(a, options->strategy),
-		score_b = score_row_score(b, options->strategy);
+	int64_t score_a = score_of(&a->scheduler, options->strategy),
+		score_b = score_of(&b->scheduler, options->strategy);
 	int r = 0;
 
 	if (options->sort == SCORE_SORT_RANK)
-		r = order[a->kubelet] - order[b->kubelet];
+		r = order[a->answer] - order[b->answer];
 	if (r == 0 && options->sort == SCORE_SORT_RANK)
-		r = passes(b, options->strategy) - passes(a, options->strategy);
+		r = passes(&b->scheduler, options->strategy) - passes(&a->scheduler, options->strategy);
 	if (r == 0 && options->sort != SCORE_SORT_NAME)
 		r = (score_b > score_a) - (score_b < score_a);
 	return r ? r : text_compare_numbered(a->name, b->name);
@@ -215,6 +128,126 @@ static int compare_rows(const void *va, const void *vb, void *data)
 
 void score_report_rank(struct score_report *report)
 {
-	score_volcano(report, report->rows, report->n_rows);
-	vec_sort(report->rows, report->n_rows, sizeof(*report->rows), compare_rows, &report->options);
+	struct pod_report *pods = &report->pods;
+
+	score_volcano(report);
+	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, &report->options);
+}
+
+/* ---- the output */
+
+/* In the order of the output. */
+static const enum strategy strategies[] = {STRATEGY_LEAST_NUMA_NODES, STRATEGY_MOST_ALLOCATED,
+	STRATEGY_LEAST_ALLOCATED, STRATEGY_BALANCED_ALLOCATION};
+
+static const char *strategy_title(int strategy)
+{
+	return strategy == SCORE_BY_VOLCANO ? "Volcano" : strategy_names[strategy];
+}
+
+/* Every reason why the pod does not get onto the node. */
+static void write_reasons(struct writer *w, const struct score_report *report, const struct node_report *n)
+{
+	bool wide = w->format == WRITER_WIDE;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	const struct scheduler_report *s = &n->scheduler;
+
+	if (n->answer != KUBELET_ADMITS)
+		strbuf_addstr(&text, n->reason);
+	if (!s->passes)
+		strbuf_addf(&text, "%sfilter: %s", text.len > 0 ? "; " : "",
+			wide ? s->filter_detail : s->filter_reason);
+	if (!s->volcano_admits && (wide || report->options.strategy == SCORE_BY_VOLCANO))
+		strbuf_addf(&text, "%sVolcano: %s", text.len > 0 ? "; " : "", s->volcano_reason);
+	writer_string(w, NULL, "REASON", text.text);
+}
+
+static void write_kubelet(struct writer *w, const struct node_report *n)
+{
+	static const char *const answers[KUBELET_ANSWER_COUNT] = {"unknown", "admit", "reject"};
+	char word[VERDICT_WORD_MAX];
+
+	fit_verdict_word(n, word);
+	writer_cell(w, "KUBELET", "%s", word);
+	writer_map(w, "kubelet");
+	writer_string(w, "answer", NULL, answers[n->answer]);
+	writer_string(w, "rejection", NULL, n->rejection);
+	writer_string(w, "reason", NULL, n->reason);
+	writer_string(w, "basis", NULL, cluster_basis_names[n->basis]);
+	writer_end(w);
+}
+
+static void write_numa_nodes(struct writer *w, const struct scheduler_report *s)
+{
+	static const char *const distances[FIT_MIN_DISTANCE_COUNT] = {"no", "yes", "unknown"};
+	CLEANUP(strbuf_release) struct strbuf ids = STRBUF_INIT(1024);
+	bool found = s->fit.verdict == FIT_FOUND;
+
+	for (uint64_t left = s->numa; left; left &= left - 1)
+		strbuf_addf(&ids, "%s%d", ids.len > 0 ? "," : "", __builtin_ctzll(left));
+	writer_ids(w, "numaNodes", found, s->numa);
+	writer_string(w, NULL, "NUMA NODES", s->fit.verdict == FIT_UNKNOWN ? "unknown" : ids.text);
+	writer_bool(w, "minDistance",
+		found ? s->fit.min_distance != FIT_MIN_DISTANCE_UNKNOWN : s->fit.verdict == FIT_NONE,
+		found && s->fit.min_distance == FIT_MIN_DISTANCE_YES);
+	writer_string(w, NULL, "MIN DISTANCE", found ? distances[s->fit.min_distance] : "");
+}
+
+static void write_score(struct writer *w, const struct scheduler_report *s, int strategy)
+{
+	int64_t score = score_of(s, strategy);
+
+	writer_number(w, strategy_title(strategy), strategy_title(strategy), score != SCORE_UNKNOWN, score);
+}
+
+static void write_node(struct writer *w, const struct score_report *report, const struct node_report *n)
+{
+	const struct scheduler_report *s = &n->scheduler;
+
+	writer_row(w);
+	writer_string(w, "name", "NODE", n->name);
+	write_kubelet(w, n);
+	writer_map(w, "filter");
+	writer_bool(w, "passed", true, s->passes);
+	writer_cell(w, "FILTER", s->passes ? "pass" : "fail");
+	writer_string(w, "reason", NULL, s->filter_reason);
+	writer_end(w);
+	write_numa_nodes(w, s);
+	writer_map(w, "scores");
+	for (size_t i = 0; i < ARRAY_SIZE(strategies); i++)
+		write_score(w, s, (int)strategies[i]);
+	write_score(w, s, SCORE_BY_VOLCANO);
+	writer_end(w);
+	writer_map(w, "volcano");
+	writer_bool(w, "admitted", true, s->volcano_admits);
+	writer_string(w, "reason", NULL, s->volcano_reason);
+	writer_number(w, "numaNodes", NULL, true, s->volcano_used);
+	writer_end(w);
+	write_reasons(w, report, n);
+	writer_end(w);
+}
+
+void score_write(struct writer *w, const struct score_report *report)
+{
+	const char *headings[6 + ARRAY_SIZE(strategies) + 1] = {
+		"NODE", "KUBELET", "FILTER", "NUMA NODES", "MIN DISTANCE"};
+	const struct pod_report *pods = &report->pods;
+	size_t n = 5;
+
+	for (size_t i = 0; i < ARRAY_SIZE(strategies) && w->format == WRITER_WIDE; i++)
+		headings[n++] = strategy_title((int)strategies[i]);
+	headings[n++] =
+		strategy_title(w->format == WRITER_WIDE ? SCORE_BY_VOLCANO : report->options.strategy);
+	headings[n++] = "REASON";
+	writer_columns(w, headings, n);
+	writer_list(w, "nodes");
+	for (size_t i = 0; i < pods->n_nodes; i++) {
+		write_node(w, report, &pods->nodes[i]);
+		if (score_row_is(&pods->nodes[i], report->options.strategy, KUBELET_ADMITS))
+			writer_name(w, pods->nodes[i].name);
+	}
+	writer_end(w);
+	if (w->format == WRITER_TEXT || w->format == WRITER_WIDE)
+		writer_table(w);
+	writer_columns(w, NULL, 0);
 }

@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * What every scheduler and each node's kubelet would say of one pod on each of many nodes, ranked.
+ * Ranks nodes by what schedulers and kubelets would decide about a pod, and prints the ranking.
  */
-#include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pod_parse.h"
-#include "scoring/kubelet.h"
-#include "scoring/nrt_match.h"
-#include "scoring/volcano.h"
+#include "agent/report/pod_report.h"
+#include "agent/report/writer.h"
 
-#define SCORE_REPORT_NONE (-1) /* no score: rejected, or unknown */
-
-/* Ranks after scoring strategies of the plugin: Volcano's. */
+/* Follows the scoring strategies of the scheduler plugin. */
 #define SCORE_BY_VOLCANO STRATEGY_COUNT
-
-/* One node, small: thousands of them are kept. */
-struct score_row {
-	char *name;
-	enum kubelet_answer kubelet;
-	char *rejection; /* the reason in the pod's status, "" when not rejected by the kubelet's managers */
-	char *kubelet_reason;                /* one sentence, "" when admitted */
-	enum cluster_basis basis;            /* of the kubelet's answer; unknown where there is none */
-	bool passes;                         /* NodeResourceTopologyMatch's filter */
-	char *filter_reason, *filter_detail; /* the plugin's message, and with amounts; "" when it passes */
-	enum fit_verdict fit;                /* of the pod's effective request */
-	uint64_t numa;                       /* the ids it found */
-	enum fit_min_distance min_distance;
-	int scores[STRATEGY_COUNT]; /* SCORE_REPORT_NONE where the plugin's arithmetic has no answer */
-	bool volcano_admits;
-	unsigned volcano_used; /* NUMA nodes */
-	char *volcano_reason;
-	int64_t volcano_score; /* SCORE_REPORT_NONE when Volcano rejects the node */
-};
 
 enum score_sort { SCORE_SORT_RANK, SCORE_SORT_NAME, SCORE_SORT_SCORE, SCORE_SORT_COUNT };
 
@@ -45,36 +22,37 @@ struct score_options {
 struct score_report {
 	const struct pod_template *pod;
 	struct score_options options;
-	struct request_plan plan;
-	struct distances_kept kept; /* of the last node: a cluster has few kinds of machines */
-	struct score_row *rows;
-	size_t n_rows;
-	size_t rows_size;
+	struct pod_report pods;
 };
 
-/* The pod must outlive the report. `report` is to be released. */
+/* The pod must outlive the report. */
 void score_report_init(
 	struct score_report *report, const struct pod_template *pod, const struct score_options *options);
 void score_report_release(struct score_report *report);
 
 /*
- * A row for the node. One whose exporter does not publish the CPU manager's policy counts as static for Volcano,
- * which would else see none of them. 0; -E2BIG (more than 64 zones).
+ * Adds a node. If the exporter does not publish the CPU manager's policy, the policy counts as static,
+ * because Volcano would otherwise see no NUMA nodes. 0; -E2BIG with one line for more than
+ * COMBINATION_MAX_NODES zones.
  */
 int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err);
 
 /*
- * Volcano's scores, which depend on all nodes; and the order. SCORE_SORT_RANK: first nodes whose kubelet admits the
- * pod, then those whose kubelet's answer is not known; within these nodes that the scheduler lets pass before others,
- * then the higher score, then the name as people sort it, node2 before node10.
+ * Computes Volcano's scores, which depend on all nodes, and sorts the nodes. SCORE_SORT_RANK: first nodes
+ * whose kubelet admits the pod, then nodes with an unknown verdict; within these first nodes that the
+ * scheduler allows, then by score, then by natural order of names ("node2" before "node10").
  */
 void score_report_rank(struct score_report *report);
 
-/* The score that ranks the row. */
-int64_t score_row_score(const struct score_row *row, int strategy);
+/* Whether the scheduler allows the pod on the node, and the kubelet's verdict is this. */
+bool score_row_is(const struct node_report *n, int strategy, enum kubelet_answer answer);
 
-/* The scheduler lets the pod onto the node, and the kubelet admits it. */
-bool score_row_takes(const struct score_row *row, int strategy);
-
-/* The scheduler lets the pod onto the node, and the kubelet's answer is not known. */
-bool score_row_may_take(const struct score_row *row, int strategy);
+/*
+ * Writes a row per node; in the format "name" the names of nodes that the scheduler allows and whose kubelet
+ * admits the pod. A wide table has the scores of every strategy and of Volcano, and reasons with amounts.
+ * {"nodes": [{"name", "kubelet": {"answer", "rejection", "reason", "basis"}, "filter": {"passed", "reason"},
+ * "numaNodes": [ids] or null, "minDistance", "scores": {"LeastNUMANodes", "MostAllocated", "LeastAllocated",
+ * "BalancedAllocation", "Volcano"}, "volcano": {"admitted", "reason", "numaNodes"}}]}; answer is "admit",
+ * "reject" or "unknown". Unknown scores and an unknown minDistance are null.
+ */
+void score_write(struct writer *w, const struct score_report *report);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/why_report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/time.h"
+#include "agent/report/fit_report.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"
+
+#define EVENTS_MAX 10 /* in text */
 
 void why_report_release(struct why_report *r)
 {
@@ -16,27 +20,26 @@ void why_report_release(struct why_report *r)
 	doc_release(&r->object);
 	pod_templates_release(&r->templates);
 	pod_status_release(&r->status);
-	resource_list_release(&r->wanted);
 	pod_events_release(&r->events);
 	cluster_usage_release(&r->usage);
-	cluster_fit_release(&r->fit);
+	pod_report_release(&r->pods);
 	pod_held_release(&r->held);
 	*r = (struct why_report){0};
 }
 
 /* ---- the pod */
 
-/* What its class and amounts mean to the Topology Manager. */
+/* What the Topology Manager aligns for a pod of this class and these requests. */
 static void explain_alignment(const struct why_report *r, struct err *ret)
 {
-	bool devices = request_has_non_native(r->pod);
-	size_t cpus = kubelet_pod_exclusive_cpus(r->pod, r->qos);
+	bool devices = request_has_non_native(r->pods.pod);
+	size_t cpus = kubelet_pod_exclusive_cpus(r->pods.pod, r->pods.qos);
 
-	if (r->qos != QOS_GUARANTEED)
+	if (r->pods.qos != QOS_GUARANTEED)
 		err_set(ret, 0, "its CPUs and memory are shared with other pods; the Topology Manager %s",
 			devices ? "aligns its devices alone"
 				: "has nothing of it to align and does not reject it");
-	else if (r->pod->has_pod_resources)
+	else if (r->pods.pod->has_pod_resources)
 		err_set(ret, 0,
 			"pod-level resources: kubelets give it CPUs of its own only with the feature gate %s",
 			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
@@ -50,13 +53,13 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 			devices ? "its devices, and " : "");
 }
 
-/* The pod's spec.nodeName is where a scheduler sent it, and keeps no other pod like it away. */
+/* The pod's spec.nodeName is the result of scheduling, not a constraint on a pod like this one. */
 static void add_constraints(struct why_report *r)
 {
 	struct scheduling_constraints *sc = &r->constraints;
 
 	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
-	if (r->pod->has_claims)
+	if (r->pods.pod->has_claims)
 		strv_push(&sc->not_looked_at, "resource claims");
 }
 
@@ -74,16 +77,14 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 		return r.status.name
 			       ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name)
 			       : error;
-	r.pod = &r.templates.items[0].pod;
-	r.qos = request_qos(r.pod);
-	request_of_node(r.pod, &r.wanted);
-	fit_explain_class(r.pod, &r.gap);
+	pod_report_init(&r.pods, &r.templates.items[0].pod);
 	explain_alignment(&r, &r.aligned);
 	r.object = *pod;
 	*pod = (struct doc)DOC_INIT;
 	*ret = r;
 	r = (struct why_report){0};
 	ret->templates.items[0].owner = &ret->object;
+	ret->pods.usage = &ret->usage;
 	add_constraints(ret);
 	return 0;
 }
@@ -121,11 +122,8 @@ void why_report_add_node(struct why_report *r, const struct cluster_node *node)
 		if (node->basis == CLUSTER_EXACT)
 			pod_held_find(&node->state, &status->names, &r->held);
 	}
-	if (!why_report_asks(r))
-		return;
-	r->fit.pod = r->pod;
-	r->fit.usage = &r->usage;
-	cluster_fit_add(&r->fit, node);
+	if (why_report_asks(r))
+		pod_report_add(&r->pods, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
 }
 
 /* ---- all of them */
@@ -135,40 +133,361 @@ const char *why_report_violated(const struct why_report *r, const char *node)
 	return scheduling_constraints_violated(&r->constraints, node);
 }
 
-/* The row's place among the others. */
-static int rank(const struct why_report *r, const struct cluster_fit_row *row)
+static int rank(const struct why_report *r, const struct node_report *n)
 {
 	static const int order[KUBELET_ANSWER_COUNT] = {
 		[KUBELET_ADMITS] = 1, [KUBELET_UNKNOWN] = 2, [KUBELET_REJECTS] = 3};
 
-	if (r->status.stage == POD_REJECTED && !strcmp(row->name, r->status.node))
+	if (r->status.stage == POD_REJECTED && !strcmp(n->name, r->status.node))
 		return 0;
-	return *why_report_violated(r, row->name) ? 4 : order[row->answer];
+	return *why_report_violated(r, n->name) ? 4 : order[n->answer];
 }
 
-static int compare_rows(const void *va, const void *vb, void *data)
+static int compare_nodes(const void *va, const void *vb, void *data)
 {
-	const struct cluster_fit_row *a = va, *b = vb;
+	const struct node_report *a = va, *b = vb;
 	int of_a = rank(data, a), of_b = rank(data, b);
+	size_t copies_a = node_report_copies(a)->n, copies_b = node_report_copies(b)->n;
 
 	if (of_a != of_b)
 		return of_a - of_b;
-	if (a->copies.n != b->copies.n)
-		return a->copies.n > b->copies.n ? -1 : 1;
+	if (copies_a != copies_b)
+		return copies_a > copies_b ? -1 : 1;
 	return text_compare_numbered(a->name, b->name);
 }
 
 void why_report_finish(struct why_report *r)
 {
-	vec_sort(r->fit.rows, r->fit.n_rows, sizeof(*r->fit.rows), compare_rows, r);
-	r->takes = r->unknown = r->estimated = 0;
-	for (size_t i = 0; i < r->fit.n_rows; i++) {
-		const struct cluster_fit_row *row = &r->fit.rows[i];
+	struct pod_report *pods = &r->pods;
 
-		if (*why_report_violated(r, row->name))
+	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, r);
+	r->takes = r->unknown = r->estimated = 0;
+	for (size_t i = 0; i < pods->n_nodes; i++) {
+		const struct node_report *n = &pods->nodes[i];
+
+		if (*why_report_violated(r, n->name))
 			continue;
-		r->takes += row->answer == KUBELET_ADMITS;
-		r->estimated += row->answer == KUBELET_ADMITS && row->basis == CLUSTER_ESTIMATED;
-		r->unknown += row->answer == KUBELET_UNKNOWN;
+		r->takes += n->answer == KUBELET_ADMITS;
+		r->estimated += n->answer == KUBELET_ADMITS && n->basis == CLUSTER_ESTIMATED;
+		r->unknown += n->answer == KUBELET_UNKNOWN;
 	}
+}
+
+/* ---- the pod as text */
+
+/* "  TEXT", unless the text is empty. */
+static void add_line(struct strbuf *out, const char *text)
+{
+	if (!*text)
+		return;
+	strbuf_addstr(out, "  ");
+	strbuf_add_one_line(out, text);
+	strbuf_addch(out, '\n');
+}
+
+/* "  WHO: "TEXT"", for a text from the API server. */
+static void add_quote(struct strbuf *out, const char *who, const char *text)
+{
+	if (!*text)
+		return;
+	strbuf_addf(out, "  %s: \"", who);
+	strbuf_add_one_line(out, text);
+	strbuf_addstr(out, "\"\n");
+}
+
+static void add_status(const struct pod_status *f, struct strbuf *out)
+{
+	switch (f->stage) {
+	case POD_WAITS:
+		strbuf_addstr(out, f->gated ? "waits: its scheduling gates keep schedulers from looking at it"
+					    : "waits: no scheduler has found a node for it");
+		break;
+	case POD_BOUND:
+		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
+		break;
+	case POD_REJECTED:
+		strbuf_addf(out, "was rejected by the kubelet of node '%s': %s", f->node, f->reason);
+		break;
+	case POD_RUNS:
+		strbuf_addf(out, "runs on node '%s'", f->node);
+		break;
+	case POD_ENDED:
+		strbuf_addf(out, "has ended: %s%s%s", f->phase, *f->reason ? ", " : "", f->reason);
+		break;
+	case POD_STAGE_COUNT:
+		break;
+	}
+}
+
+static void add_pod(const struct why_report *r, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
+	const struct pod_status *f = &r->status;
+
+	strbuf_addf(&line, "pod %s/%s ", f->namespace, f->name);
+	add_status(f, &line);
+	strbuf_add_one_line(out, line.text);
+	strbuf_addch(out, '\n');
+	add_quote(out, "message", f->message);
+	add_quote(out, "scheduler", f->scheduler);
+	strbuf_addstr(out, "  asks for ");
+	fit_add_request(&r->pods, out);
+	strbuf_addch(out, '\n');
+	add_line(out, r->pods.gap.text);
+	add_line(out, r->aligned.text);
+}
+
+static void add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
+{
+	CLEANUP(freep) char *cpus = cpuset_print(held->cpus);
+	CLEANUP(freep) char *numa = cpuset_print(held->numa);
+
+	strbuf_addf(out, "  it holds %s%s%s\n", *cpus ? "CPUs " : "no CPUs of its own", cpus,
+		*numa ? "" : ", on no NUMA node");
+	if (*numa)
+		strbuf_addf(out, "  it lies on NUMA node%s %s\n",
+			hwloc_bitmap_weight(held->numa) == 1 ? "" : "s", numa);
+}
+
+static void add_held(const struct why_report *r, struct strbuf *out)
+{
+	if (r->held.found) {
+		add_cpus_and_nodes(&r->held, out);
+		return;
+	}
+	strbuf_addstr(
+		out, !r->own_seen ? "  what it holds there is not known: that node is not among those asked\n"
+		     : r->own_basis != CLUSTER_EXACT
+			     ? "  what it holds there is not known: the node's object has no node state\n"
+			     : "  it holds nothing there that is exclusive or on a NUMA node\n");
+}
+
+static const struct node_report *own_node(const struct why_report *r)
+{
+	for (size_t i = 0; i < r->pods.n_nodes; i++)
+		if (!strcmp(r->pods.nodes[i].name, r->status.node))
+			return &r->pods.nodes[i];
+	return NULL;
+}
+
+/* The current verdict of the kubelet that rejected the pod. */
+static void add_rejection(const struct why_report *r, struct strbuf *out)
+{
+	const struct node_report *n = own_node(r);
+	char word[VERDICT_WORD_MAX];
+
+	if (!n) {
+		strbuf_addstr(out, "  that kubelet is not among those asked now\n");
+	} else if (n->answer == KUBELET_ADMITS) {
+		strbuf_addstr(out, "  that kubelet would take such a pod now: what it has "
+				   "free has changed since\n");
+	} else {
+		fit_verdict_word(n, word);
+		strbuf_addstr(out, "  that kubelet now: ");
+		strbuf_add_one_line(out, word);
+		strbuf_addstr(out, *n->reason ? ": " : "");
+		strbuf_add_one_line(out, n->reason);
+		strbuf_addstr(out, " (what it has free may have changed since)\n");
+		if (n->nearest.found) {
+			strbuf_addstr(out, "  it would take ");
+			fit_add_nearest(&r->pods, n, out);
+			strbuf_addch(out, '\n');
+		}
+	}
+	strbuf_addstr(out, "  a rejected pod is not tried again; ");
+	strbuf_add_one_line(out, *r->status.owner ? r->status.owner : "nothing");
+	strbuf_addf(out, " makes another%s\n", *r->status.owner ? "" : ": delete it and create it again");
+}
+
+/* "2 of 5 nodes would take it (1 estimated, ~); of 1 it is not known; schedulers keep it away from 1" */
+static void add_totals(const struct why_report *r, struct strbuf *out)
+{
+	size_t barred = 0;
+
+	for (size_t i = 0; i < r->pods.n_nodes; i++)
+		barred += *why_report_violated(r, r->pods.nodes[i].name) != '\0';
+	strbuf_addf(out, "\n%zu of %zu node%s would take %s", r->takes, r->pods.n_nodes,
+		r->pods.n_nodes == 1 ? "" : "s", r->status.stage == POD_WAITS ? "it" : "such a pod now");
+	if (r->estimated > 0)
+		strbuf_addf(out, " (%zu estimated, ~)", r->estimated);
+	if (r->unknown > 0)
+		strbuf_addf(out, "; of %zu it is not known", r->unknown);
+	if (barred > 0)
+		strbuf_addf(out, "; schedulers keep it away from %zu", barred);
+	strbuf_addch(out, '\n');
+}
+
+/* ---- the pod as JSON or YAML */
+
+static void write_requests(struct writer *w, const struct resource_list *wanted)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	writer_map(w, "requests");
+	for (size_t i = 0; i < wanted->n_items; i++) {
+		quantity_print(wanted->items[i].quantity, text);
+		writer_string(w, wanted->items[i].name, NULL, text);
+	}
+	writer_end(w);
+}
+
+static void write_pod(struct writer *w, const struct why_report *r)
+{
+	const struct pod_status *f = &r->status;
+	const char *const texts[][2] = {
+		{"namespace", f->namespace},
+		{"name", f->name},
+		{"uid", f->uid},
+		{"stage", pod_stage_names[f->stage]},
+		{"phase", f->phase},
+		{"reason", f->reason},
+		{"message", f->message},
+		{"node", f->node},
+		{"owner", f->owner},
+		{"qosClass", qos_class_names[r->pods.qos]},
+		{"schedulerMessage", f->scheduler},
+	};
+
+	writer_map(w, "pod");
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		writer_string(w, texts[i][0], NULL, texts[i][1]);
+	writer_bool(w, "schedulingGates", true, f->gated);
+	write_requests(w, &r->pods.wanted);
+	writer_end(w);
+	writer_string(w, "alignment", NULL, r->aligned.text);
+	writer_string(w, "notGuaranteed", NULL, r->pods.gap.text);
+}
+
+static void write_held(struct writer *w, const struct pod_held *held)
+{
+	CLEANUP(freep) char *cpus = NULL;
+
+	if (!held->found) {
+		writer_null(w, "held");
+		return;
+	}
+	cpus = cpuset_print(held->cpus);
+	writer_map(w, "held");
+	writer_string(w, "cpus", NULL, cpus);
+	writer_list(w, "numaNodes");
+	for (int id = hwloc_bitmap_first(held->numa); id >= 0; id = hwloc_bitmap_next(held->numa, id))
+		writer_number(w, NULL, NULL, true, id);
+	writer_end(w);
+	writer_end(w);
+}
+
+static void write_counts(struct writer *w, const struct why_report *r)
+{
+	bool asks = why_report_asks(r);
+
+	writer_number(w, "takes", NULL, asks, (int64_t)r->takes);
+	writer_number(w, "unknown", NULL, asks, (int64_t)r->unknown);
+	writer_number(w, "estimated", NULL, asks, (int64_t)r->estimated);
+}
+
+/* ---- rows of both formats */
+
+static void write_nodes(struct writer *w, const struct why_report *r)
+{
+	static const char *const headings[] = {
+		"NODE", "KUBELET", "KEPT AWAY BY", "NUMA NODES", "WOULD FIT", "REASON"};
+	static const char *const without_nodes[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
+
+	if (r->usage.n_nodes > 0)
+		writer_columns(w, headings, ARRAY_SIZE(headings));
+	else
+		writer_columns(w, without_nodes, ARRAY_SIZE(without_nodes));
+	writer_list(w, "nodes");
+	for (size_t i = 0; i < r->pods.n_nodes; i++) {
+		const struct node_report *n = &r->pods.nodes[i];
+
+		fit_write_row(w, &r->pods, n);
+		writer_string(w, "keptAway", "KEPT AWAY BY", why_report_violated(r, n->name));
+		writer_end(w);
+	}
+	writer_end(w);
+}
+
+/* In seconds; -1 = unknown. */
+static int64_t age_of(const struct why_report *r, const struct pod_event *e)
+{
+	if (e->last_s == 0)
+		return -1;
+	return r->now_s > e->last_s ? r->now_s - e->last_s : 0;
+}
+
+static void write_event(struct writer *w, const struct why_report *r, const struct pod_event *e)
+{
+	int64_t age_s = age_of(r, e);
+	char age[AGE_TEXT_MAX];
+
+	timestamp_print_age(age_s, age);
+	writer_row(w);
+	writer_string(w, NULL, "LAST SEEN", age);
+	writer_string(w, "type", NULL, e->type);
+	writer_string(w, "reason", "EVENT", e->reason);
+	writer_string(w, "message", "MESSAGE", e->message);
+	writer_string(w, "source", "FROM", e->source);
+	writer_number(w, "count", "COUNT", true, e->count > INT64_MAX ? INT64_MAX : (int64_t)e->count);
+	writer_number(w, "ageSeconds", NULL, age_s >= 0, age_s);
+	writer_end(w);
+}
+
+static void write_events(struct writer *w, const struct why_report *r)
+{
+	static const char *const headings[] = {"LAST SEEN", "COUNT", "EVENT", "FROM", "MESSAGE"};
+	size_t n = r->events.n_items;
+
+	if (!r->events_known) {
+		writer_null(w, "events");
+		return;
+	}
+	if (!writer_is_doc(w) && n > EVENTS_MAX)
+		n = EVENTS_MAX;
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "events");
+	for (size_t i = 0; i < n; i++)
+		write_event(w, r, &r->events.items[i]);
+	writer_end(w);
+	if (writer_is_doc(w))
+		return;
+	strbuf_addstr(w->out, n > 0 ? "\n" : "\nno events: Kubernetes keeps them for an hour\n");
+	if (n > 0)
+		writer_table(w);
+	if (n < r->events.n_items)
+		strbuf_addf(w->out, "and %zu older\n", r->events.n_items - n);
+}
+
+static void write_doc(struct writer *w, const struct why_report *r)
+{
+	write_pod(w, r);
+	write_held(w, &r->held);
+	write_counts(w, r);
+	write_nodes(w, r);
+	fit_write_not_looked_at(w, &r->constraints);
+}
+
+static void write_text(struct writer *w, const struct why_report *r)
+{
+	add_pod(r, w->out);
+	if (r->status.stage == POD_REJECTED)
+		add_rejection(r, w->out);
+	if (!why_report_asks(r)) {
+		add_held(r, w->out);
+		return;
+	}
+	add_totals(r, w->out);
+	fit_write_not_looked_at(w, &r->constraints);
+	strbuf_addch(w->out, '\n');
+	write_nodes(w, r);
+	writer_table(w);
+}
+
+void why_write(struct writer *w, const struct why_report *r)
+{
+	if (writer_is_doc(w))
+		write_doc(w, r);
+	else
+		write_text(w, r);
+	write_events(w, r);
 }

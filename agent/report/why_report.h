@@ -1,61 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * why_report: what became of a pod, and which nodes' kubelets would take it. No I/O.
+ * Explains a pod's state, finds the nodes whose kubelets would admit it, and prints both for `why`. No I/O.
  */
-#include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
-#include "agent/cluster/scheduling_constraints.h"
-#include "agent/report/cluster_fit.h"
+#include "agent/report/pod_report.h"
+#include "agent/report/writer.h"
 
 struct why_report {
 	struct doc object; /* the Pod */
 	struct pod_templates templates;
-	const struct pod_request *pod; /* in `templates` */
 	struct pod_status status;
-	enum qos_class qos;
-	struct resource_list wanted; /* what it takes of a node as a whole */
-	struct err aligned;          /* what the Topology Manager has to align, one sentence */
-	struct err gap;              /* what keeps it from being Guaranteed, or "" */
+	struct err aligned; /* what the Topology Manager aligns for the pod, one sentence */
 	struct pod_events events;
 	bool events_known;
 	struct cluster_usage usage;
-	struct scheduling_constraints constraints; /* what keeps the pod away, whatever a kubelet says */
-	struct cluster_fit fit; /* a row a node; empty where the pod has its node, see why_report_asks() */
-	bool own_seen;          /* its node's object was among those that were added */
+	struct scheduling_constraints
+		constraints;    /* of schedulers; they do not change the kubelets' verdicts */
+	struct pod_report pods; /* no nodes if the pod has a node, see why_report_asks() */
+	bool own_seen;          /* the object of the pod's node was added */
 	enum cluster_basis own_basis;
-	struct pod_held held; /* what it has there */
-	size_t takes, unknown,
-		estimated; /* nodes that no bar is known of; of those that take it, so many estimated */
-	int64_t now_s;     /* ages count up to here */
+	struct pod_held held; /* what the pod holds on its node */
+	/*
+	 * Nodes without a violated constraint: those whose kubelet admits the pod, the estimates among them,
+	 * and unknown verdicts.
+	 */
+	size_t takes, estimated, unknown;
+	int64_t now_s; /* for ages */
 };
 
 void why_report_release(struct why_report *r);
 
 /*
- * About this Pod, which is moved away. 0; -EINVAL with one line (what pod_templates_from_doc() refuses, no name). `ret` may
- * not be moved afterwards.
+ * Starts the report on a Pod, whose content moves to the report. 0; -EINVAL with one line (no name, or what
+ * pod_templates_from_doc() rejects). `ret` must not be moved afterwards.
  */
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err);
 
-/* Nodes are asked: the pod does not have its node already. */
+/* Whether the nodes are asked, because the pod has no node yet, was rejected, or has ended. */
 bool why_report_asks(const struct why_report *r);
 
-/* Add a Node or a Pod: what the nodes have left, and what keeps the pod away. 0; -EINVAL with one line. */
+/* Adds a Node or a Pod, before the first NodeResourceTopology object. 0; -EINVAL with one line. */
 int why_report_add_object(
 	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err);
 
-/* After the last object, before the first node. */
+/* To be called after the last Node or Pod. */
 void why_report_end_objects(struct why_report *r);
 
-/* Ask a node. */
 void why_report_add_node(struct why_report *r, const struct cluster_node *node);
 
-/* Count, and order the rows: the node that rejected it; those that take it, with the most room first; those that are not
- * known; that reject; that schedulers keep it away from. */
+/*
+ * Counts and sorts the nodes: the node that rejected the pod, then nodes that admit the pod (most copies
+ * first), nodes with an unknown verdict, nodes that reject the pod, and nodes with a violated constraint.
+ */
 void why_report_finish(struct why_report *r);
 
-/* What keeps the pod away from that node, "" where nothing is known to. After why_report_finish(). */
+/*
+ * The constraint that keeps the pod away from the node, "" = none is known. Call after
+ * why_report_end_objects().
+ */
 const char *why_report_violated(const struct why_report *r, const char *node);
+
+/*
+ * Writes the pod's status, a table of the nodes if they are asked, and the pod's events. {"pod":
+ * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "owner", "qosClass",
+ * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool}, "alignment", "notGuaranteed",
+ * "held": {"cpus", "numaNodes": [ids]} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
+ * each with "keptAway": the violated constraint, or ""], "notLookedAt": [texts], "events": [{"type",
+ * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the
+ * nodes are not asked, takes, unknown and estimated are null and nodes is empty.
+ */
+void why_write(struct writer *w, const struct why_report *r);

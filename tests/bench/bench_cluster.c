@@ -10,7 +10,7 @@
 #include "agent/base/json.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/node/render/render.h"
-#include "agent/report/cluster_fit.h"
+#include "agent/report/pod_report.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
@@ -131,9 +131,11 @@ static void bench_node(struct node_state *node, const char *text)
 	pod_from_text(&pod, text);
 	start = cpu_ms();
 	for (; cpu_ms() - start < 300; n++) {
-		CLEANUP(fit_report_release) struct fit_report fit = {0};
+		CLEANUP(pod_report_release) struct pod_report pods;
+		CLEANUP(node_report_release) struct node_report fit;
 
-		check(fit_report_make(node, &pod, 0, NULL, &fit) == 0);
+		pod_report_init(&pods, &pod);
+		node_report_make(&pods, node, 0, NULL, &fit);
 	}
 	report("verdict from a node's state", cpu_ms() - start, n, 0);
 	make_object(node, "node", &object);
@@ -141,13 +143,14 @@ static void bench_node(struct node_state *node, const char *text)
 	n = 0;
 	start = cpu_ms();
 	for (; cpu_ms() - start < 300; n++) {
-		CLEANUP(cluster_fit_release) struct cluster_fit fit = {.pod = &pod};
+		CLEANUP(pod_report_release) struct pod_report fit;
 		CLEANUP(cluster_node_release) struct cluster_node read;
 		CLEANUP(doc_release) struct doc doc = DOC_INIT;
 
+		pod_report_init(&fit, &pod);
 		check(json_parse(json.text, json.len, &doc, NULL) == 0 &&
 			cluster_node_read(&doc, &read, NULL) == 0);
-		cluster_fit_add(&fit, &read);
+		pod_report_add(&fit, &read, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
 	}
 	report("an object's text, verdict, nearest and copies", cpu_ms() - start, n, 0);
 	pod_request_release(&pod);

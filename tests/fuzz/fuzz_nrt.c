@@ -5,12 +5,11 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/base/json.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
 #include "agent/node/observe/observe.h"
-#include "agent/report/score_text.h"
+#include "agent/report/score_report.h"
 #include "agent/report/show.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
@@ -121,13 +120,14 @@ static void check_svg(const struct strbuf *svg)
 
 /* ---- score */
 
-static void check_row(const struct score_row *row)
+static void check_row(const struct node_report *n)
 {
-	fuzz_require(row->passes == (row->filter_reason[0] == '\0'));
-	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
-		fuzz_require(row->scores[s] == SCORE_REPORT_NONE ||
-			     (row->scores[s] >= 0 && row->scores[s] <= 100));
-	fuzz_require(row->basis != CLUSTER_UNKNOWN || row->kubelet == KUBELET_UNKNOWN);
+	const struct scheduler_report *s = &n->scheduler;
+
+	fuzz_require(s->passes == (s->filter_reason[0] == '\0'));
+	for (enum strategy i = 0; i < STRATEGY_COUNT; i++)
+		fuzz_require(s->scores[i] == SCORE_UNKNOWN || (s->scores[i] >= 0 && s->scores[i] <= 100));
+	fuzz_require(n->basis != CLUSTER_UNKNOWN || n->answer == KUBELET_UNKNOWN);
 }
 
 /* The node's kubelet can be asked whatever the object says of it. */
@@ -163,6 +163,15 @@ static size_t count_lines(const struct strbuf *text)
 	return n;
 }
 
+static void print(const struct score_report *report, const char *format, struct strbuf *out)
+{
+	CLEANUP(writer_release) struct writer w;
+
+	writer_init(&w, format, true, out);
+	score_write(&w, report);
+	fuzz_require(writer_finish(&w) == 0);
+}
+
 /* Every node has its row and line, those that the kubelet admits are first, and all texts can be made. */
 static void score(char *path, const struct pod_template *pod, int strategy)
 {
@@ -170,7 +179,6 @@ static void score(char *path, const struct pod_template *pod, int strategy)
 	CLEANUP(score_report_release) struct score_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf table = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(OUTPUT_MAX);
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	const struct score_options how = {.strategy = strategy, .volcano_weight = 1};
 	struct err err = {""};
 	int r;
@@ -183,17 +191,16 @@ static void score(char *path, const struct pod_template *pod, int strategy)
 		fuzz_check_line(err.text);
 		return;
 	}
-	fuzz_require(report.n_rows > 0);
-	for (size_t i = 0; i < report.n_rows; i++) {
-		check_row(&report.rows[i]);
-		fuzz_require(i == 0 || report.rows[i].kubelet != KUBELET_ADMITS ||
-			     report.rows[i - 1].kubelet == KUBELET_ADMITS);
+	fuzz_require(report.pods.n_nodes > 0);
+	for (size_t i = 0; i < report.pods.n_nodes; i++) {
+		check_row(&report.pods.nodes[i]);
+		fuzz_require(i == 0 || report.pods.nodes[i].answer != KUBELET_ADMITS ||
+			     report.pods.nodes[i - 1].answer == KUBELET_ADMITS);
 	}
-	fuzz_require(score_table(&report, strategy & 1, true, &table) == 0);
+	print(&report, strategy & 1 ? "wide" : "table", &table);
 	check_text(table.text, table.len);
-	fuzz_require(count_lines(&table) == report.n_rows + 1);
-	score_to_doc(&report, &doc);
-	fuzz_require(json_print(&doc, &json) == 0);
+	fuzz_require(count_lines(&table) == report.pods.n_nodes + 1);
+	print(&report, "json", &json);
 	check_text(json.text, json.len);
 }
 

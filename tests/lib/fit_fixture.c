@@ -17,7 +17,8 @@ void fit_fixture_init(struct fit_fixture *f)
 
 void fit_fixture_release(struct fit_fixture *f)
 {
-	fit_report_release(&f->report);
+	node_report_release(&f->report);
+	pod_report_release(&f->pods);
 	pod_request_release(&f->pod);
 	node_state_release(&f->node);
 }
@@ -40,10 +41,12 @@ void fit_fixture_set_shared(struct fit_fixture *f, const char *shared, const cha
 
 void fit_fixture_report(struct fit_fixture *f)
 {
-	fit_report_release(&f->report);
+	node_report_release(&f->report);
+	pod_report_release(&f->pods);
 	inventory_release(&f->node.inventory);
 	node_derive_inventory(&f->node, &f->node.inventory, NULL);
-	assert_int_equal(fit_report_make(&f->node, &f->pod, FIT_ALL, NULL, &f->report), 0);
+	pod_report_init(&f->pods, &f->pod);
+	node_report_make(&f->pods, &f->node, REPORT_ALL, NULL, &f->report);
 }
 
 void fit_fixture_report_on(struct fit_fixture *f, const char *pod)

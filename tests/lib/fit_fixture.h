@@ -3,12 +3,13 @@
 /*
  * A node as observed, a pod, and the report on it.
  */
-#include "agent/report/fit_report.h"
+#include "agent/report/pod_report.h"
 
 struct fit_fixture {
 	struct node_state node;
 	struct pod_request pod;
-	struct fit_report report;
+	struct pod_report pods;
+	struct node_report report;
 };
 
 /* Policies static, None, restricted, in scope container; the machine is the caller's to fill in. */

@@ -4,12 +4,12 @@
  * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `kubectl numa top` as a dark terminal
  * has it.
  */
-#include "agent/report/list_text.h"
 #include "agent/report/show.h"
+#include "agent/report/top.h"
 #include "common/cleanup.h"
-#include "tests/lib/list_rows.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
+#include "tests/lib/top_rows.h"
 
 #define PICTURE_MAX    (64u << 20)
 #define TERMINAL_WIDTH 100
@@ -161,19 +161,19 @@ static void draw_show(const char *dir)
 
 static void draw_list(const char *dir)
 {
-	static const struct list_look look = {.headers = true, .bars = true};
+	static const struct top_look look = {.headers = true, .bars = true};
 	CLEANUP(canvas_release) struct canvas c;
-	CLEANUP(list_totals_release) struct list_totals totals = {0};
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PICTURE_MAX);
-	struct list_row rows[TEST_LIST_PICTURE];
+	struct top_row rows[TEST_TOP_PICTURE];
 
-	test_list_picture(rows);
-	list_totals(rows, TEST_LIST_PICTURE, &totals);
-	assert_int_equal(list_text_draw(rows, TEST_LIST_PICTURE, &totals, &look, &c), 0);
+	test_top_picture(rows);
+	top_totals(rows, TEST_TOP_PICTURE, &totals);
+	top_draw(rows, TEST_TOP_PICTURE, &totals, &look, &c);
 	terminal_svg(&c, "kubectl numa top", &out);
 	write_picture(dir, "list-terminal.svg", &out);
-	for (size_t i = 0; i < TEST_LIST_PICTURE; i++)
-		list_row_release(&rows[i]);
+	for (size_t i = 0; i < TEST_TOP_PICTURE; i++)
+		top_row_release(&rows[i]);
 }
 
 int main(int argc, char **argv)

@@ -237,25 +237,25 @@ static void nodes_are_ranked(void **state)
 		assert_int_equal(score_report_add(&report, &node, NULL), 0);
 	}
 	/* What a kubelet rejects is last, whatever the scheduler's score. */
-	for (size_t i = 0; i < report.n_rows; i++)
-		if (!strcmp(report.rows[i].name, "node1")) {
-			report.rows[i].kubelet = KUBELET_REJECTS;
-			report.rows[i].scores[STRATEGY_LEAST_NUMA_NODES] = 100;
+	for (size_t i = 0; i < report.pods.n_nodes; i++)
+		if (!strcmp(report.pods.nodes[i].name, "node1")) {
+			report.pods.nodes[i].answer = KUBELET_REJECTS;
+			report.pods.nodes[i].scheduler.scores[STRATEGY_LEAST_NUMA_NODES] = 100;
 		} else {
-			report.rows[i].kubelet = KUBELET_ADMITS;
-			report.rows[i].passes = true;
-			report.rows[i].scores[STRATEGY_LEAST_NUMA_NODES] = 50;
+			report.pods.nodes[i].answer = KUBELET_ADMITS;
+			report.pods.nodes[i].scheduler.passes = true;
+			report.pods.nodes[i].scheduler.scores[STRATEGY_LEAST_NUMA_NODES] = 50;
 		}
 	score_report_rank(&report);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
-		test_assert_text("rank", report.rows[i].name, want[i]);
-	assert_true(score_row_takes(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
-	assert_false(score_row_takes(&report.rows[3], STRATEGY_LEAST_NUMA_NODES));
-	assert_false(score_row_may_take(&report.rows[3], STRATEGY_LEAST_NUMA_NODES));
+		test_assert_text("rank", report.pods.nodes[i].name, want[i]);
+	assert_true(score_row_is(&report.pods.nodes[0], STRATEGY_LEAST_NUMA_NODES, KUBELET_ADMITS));
+	assert_false(score_row_is(&report.pods.nodes[3], STRATEGY_LEAST_NUMA_NODES, KUBELET_ADMITS));
+	assert_false(score_row_is(&report.pods.nodes[3], STRATEGY_LEAST_NUMA_NODES, KUBELET_UNKNOWN));
 	/* Nobody knows what this kubelet says: no name for a script. */
-	report.rows[0].kubelet = KUBELET_UNKNOWN;
-	assert_false(score_row_takes(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
-	assert_true(score_row_may_take(&report.rows[0], STRATEGY_LEAST_NUMA_NODES));
+	report.pods.nodes[0].answer = KUBELET_UNKNOWN;
+	assert_false(score_row_is(&report.pods.nodes[0], STRATEGY_LEAST_NUMA_NODES, KUBELET_ADMITS));
+	assert_true(score_row_is(&report.pods.nodes[0], STRATEGY_LEAST_NUMA_NODES, KUBELET_UNKNOWN));
 }
 
 int main(void)

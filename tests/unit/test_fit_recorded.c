@@ -108,10 +108,10 @@ static uint64_t mask_of(const struct doc *ids)
 	return mask;
 }
 
-static bool containers_agree(const struct fit_report *r, const struct doc *want)
+static bool containers_agree(const struct node_report *r, const struct doc *want)
 {
 	const struct doc *numa = need(want, "numa");
-	const struct fit_container *c = r->containers;
+	const struct container_report *c = r->containers;
 
 	return r->n_containers == 1 && c->hint.any_node == (numa->kind == DOC_NULL) &&
 	       (c->hint.any_node || c->hint.nodes == mask_of(numa)) &&
@@ -135,7 +135,7 @@ static bool agrees(struct fit_fixture *f, const struct doc *c, const struct doc 
 		rejection = "UnexpectedAdmissionError";
 	if (*rejection)
 		return f->report.answer == KUBELET_REJECTS && !strcmp(f->report.rejection, rejection) &&
-		       f->report.n_containers == 0 && f->report.reason.text[0];
+		       f->report.n_containers == 0 && f->report.reason[0];
 	return f->report.answer == KUBELET_ADMITS && f->report.copies.n > 0 &&
 	       containers_agree(&f->report, want);
 }
@@ -162,7 +162,7 @@ static size_t check_case(const struct doc *topologies, const struct doc *c)
 		read_policy(want->key, &f.node.settings);
 		if (!agrees(&f, c, want))
 			fail_msg("%s, %s: answer %d, %s %s, CPUs %s", need(c, "id")->text, want->key,
-				f.report.answer, f.report.rejection, f.report.reason.text,
+				f.report.answer, f.report.rejection, f.report.reason,
 				f.report.n_containers ? f.report.containers[0].cpus : "none");
 		n++;
 	}

@@ -2,8 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/base/json.h"
-#include "agent/report/fit_doc.h"
-#include "agent/report/fit_text.h"
+#include "agent/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -23,25 +22,35 @@ static void node_init(struct fit_fixture *f)
 	fit_fixture_set_shared(f, "0-5,8-21,24-31", "0,16");
 }
 
+/* The report in a format, appended to `text`. */
+static void print(const struct fit_fixture *f, const char *format, struct strbuf *text)
+{
+	CLEANUP(writer_release) struct writer w;
+
+	writer_init(&w, format, true, text);
+	fit_write_node(&w, &f->pods, &f->report);
+	if (writer_is_doc(&w))
+		assert_int_equal(json_print_compact(&w.doc, text), 0);
+	else
+		assert_int_equal(writer_finish(&w), 0);
+}
+
+static void assert_printed(const struct fit_fixture *f, const char *format, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8192);
+
+	print(f, format, &text);
+	test_assert_text(format, text.text, want);
+}
+
 static void assert_text(const struct fit_fixture *f, const char *want)
 {
-	struct strbuf text = STRBUF_INIT(8192);
-
-	fit_text(&f->report, &f->node.inventory, &text);
-	assert_int_equal(strbuf_error(&text), 0);
-	test_assert_text("text", text.text, want);
-	strbuf_release(&text);
+	assert_printed(f, "text", want);
 }
 
 static void assert_json(const struct fit_fixture *f, const char *want)
 {
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	struct strbuf text = STRBUF_INIT(8192);
-
-	fit_to_doc(&f->report, &doc);
-	assert_int_equal(json_print_compact(&doc, &text), 0);
-	test_assert_text("json", text.text, want);
-	strbuf_release(&text);
+	assert_printed(f, "json", want);
 }
 
 static void an_admitted_pod(void **state)
@@ -180,12 +189,10 @@ static void devices_that_the_node_does_not_have(void **state)
 /* In the text or in the document. */
 static bool says(const struct fit_fixture *f, const char *part)
 {
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(16384);
 
-	fit_text(&f->report, &f->node.inventory, &text);
-	fit_to_doc(&f->report, &doc);
-	assert_int_equal(json_print_compact(&doc, &text), 0);
+	print(f, "text", &text);
+	print(f, "json", &text);
 	return strstr(text.text, part) != NULL;
 }
 
@@ -271,12 +278,12 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
 	assert_true(says(&f, "  would fit with 26 CPUs instead of 40 (not checked: v.com/nic)\n"));
-	f.report.frees.answer = VICTIMS_UNKNOWN;
+	f.report.victims.answer = VICTIMS_UNKNOWN;
 	assert_true(says(&f, "  which pods would have to go is not known (not checked: v.com/nic)\n"));
 	/* Unless the device may send one container elsewhere, which makes room for the other. */
 	fit_fixture_report_on(&f, "app cpu=12 memory=1Gi v.com/nic=1; app cpu=12 memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
-	test_assert_text("reason", f.report.reason.text,
+	test_assert_text("reason", f.report.reason,
 		"which devices are free is not known; without v.com/nic the pod does not fit: restricted: "
 		"12 CPUs fit one NUMA node by size (16), but the freest has 10");
 	fit_fixture_release(&f);
@@ -292,12 +299,12 @@ static void unknown_feature_gates_say_what_depends_on_them(void **state)
 	f.node.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
 	fit_fixture_report_on(&f, "app cpu=15 memory=1Gi; app cpu=8 memory=1Gi; app cpu=1 memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
-	test_assert_text("policy", f.report.reason.text,
+	test_assert_text("policy", f.report.reason,
 		"the Topology Manager's policy is not known; fits under none, best-effort, restricted; "
 		"is not known under single-numa-node");
 	f.node.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	fit_fixture_report_on(&f, "app cpu=10 memory=1Gi; app cpu=8 memory=1Gi");
-	test_assert_text("scope", f.report.reason.text,
+	test_assert_text("scope", f.report.reason,
 		"the Topology Manager's scope is not known; fits under container; does not fit under pod");
 	fit_fixture_report_on(&f, "app cpu=10 memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_ADMITS);
@@ -307,7 +314,7 @@ static void unknown_feature_gates_say_what_depends_on_them(void **state)
 	test_assert_text("both scopes reject", f.report.rejection, "TopologyAffinityError");
 	f.node.settings.cpu_manager = CPU_MANAGER_UNKNOWN;
 	fit_fixture_report_on(&f, "app cpu=10 memory=1Gi");
-	test_assert_text("CPU manager", f.report.reason.text, "the CPU manager's policy is not known");
+	test_assert_text("CPU manager", f.report.reason, "the CPU manager's policy is not known");
 	fit_fixture_release(&f);
 }
 
@@ -352,7 +359,7 @@ static void init_containers_leave_it_open(void **state)
 		hwloc_bitmap_andnot(f.node.allocations.shared, f.node.allocations.shared, other->cpus), 0);
 	fit_fixture_report_on(&f, "app cpu=17500m memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
-	test_assert_text("reason", f.report.reason.text,
+	test_assert_text("reason", f.report.reason,
 		"cpu: 17500m wanted, the node has 17 left or more: the kubelet may not count all that "
 		"init containers and resized containers hold");
 	fit_fixture_report_on(&f, "app cpu=16500m memory=1Gi");
@@ -368,7 +375,7 @@ static void init_containers_leave_it_open(void **state)
 	assert_int_equal(hwloc_bitmap_copy(other->cpus, f.node.allocations.items[0].cpus), 0);
 	fit_fixture_report_on(&f, "app cpu=22500m memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
-	test_assert_text("reason", f.report.reason.text, "cpu: 22500m wanted, the node has at most 22 left");
+	test_assert_text("reason", f.report.reason, "cpu: 22500m wanted, the node has at most 22 left");
 	fit_fixture_release(&f);
 }
 
@@ -389,7 +396,7 @@ static void a_change_to_static_begins_with_every_cpu(void **state)
 	f.node.allocations.cpus_known = false;
 	fit_fixture_report(&f);
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
-	test_assert_text("reason", f.report.reason.text, "the CPU manager's shared pool is not known");
+	test_assert_text("reason", f.report.reason, "the CPU manager's shared pool is not known");
 	fit_fixture_release(&f);
 }
 

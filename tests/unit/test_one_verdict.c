@@ -9,7 +9,7 @@
 
 #include "agent/base/json.h"
 #include "agent/node/render/render.h"
-#include "agent/report/fit_report.h"
+#include "agent/report/pod_report.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -89,15 +89,17 @@ static enum kubelet_answer by_hints(const struct doc *exclusive, uint64_t n)
 static enum kubelet_answer by_fit(
 	const struct node_state *node, uint64_t n, bool *ret_short, struct err *ret_reason)
 {
-	CLEANUP(fit_report_release) struct fit_report report = {0};
+	CLEANUP(pod_report_release) struct pod_report pods = {0};
+	CLEANUP(node_report_release) struct node_report report = {0};
 	CLEANUP(pod_request_release) struct pod_request pod = {0};
 	char text[64];
 
 	snprintf(text, sizeof(text), "app cpu=%" PRIu64 " memory=1Mi", n);
 	pod_from_text(&pod, text);
-	assert_int_equal(fit_report_make(node, &pod, FIT_ALL, NULL, &report), 0);
+	pod_report_init(&pods, &pod);
+	node_report_make(&pods, node, REPORT_ALL, NULL, &report);
 	*ret_short = report.node_is_short;
-	*ret_reason = report.reason;
+	err_set(ret_reason, 0, "%s", report.reason);
 	return report.answer;
 }
 

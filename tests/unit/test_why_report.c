@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #include "agent/base/yaml.h"
-#include "agent/report/why_text.h"
+#include "agent/report/fit_report.h"
+#include "agent/report/why_report.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
@@ -111,11 +112,20 @@ static void ask(struct why_report *report)
 	why_report_finish(report);
 }
 
+static void print(const struct why_report *report, struct strbuf *out)
+{
+	CLEANUP(writer_release) struct writer w;
+
+	writer_init(&w, "text", true, out);
+	why_write(&w, report);
+	assert_int_equal(writer_finish(&w), 0);
+}
+
 static void assert_order(const struct why_report *report, const char *const want[N_NODES])
 {
-	assert_int_equal(report->fit.n_rows, N_NODES);
+	assert_int_equal(report->pods.n_nodes, N_NODES);
 	for (size_t i = 0; i < N_NODES; i++)
-		assert_string_equal(report->fit.rows[i].name, want[i]);
+		assert_string_equal(report->pods.nodes[i].name, want[i]);
 }
 
 /* Each node's row is what the node itself answers. */
@@ -124,12 +134,12 @@ static size_t assert_answers(const struct why_report *report)
 	size_t admit = 0;
 
 	for (size_t i = 0; i < N_NODES; i++) {
-		const struct cluster_fit_row *row = &report->fit.rows[i];
-		CLEANUP(fit_report_release) struct fit_report want = {0};
+		const struct node_report *row = &report->pods.nodes[i];
+		CLEANUP(pod_report_release) struct pod_report own;
+		CLEANUP(node_report_release) struct node_report want;
 
-		assert_int_equal(
-			fit_report_make(&nodes[row->name[1] - '0'].state, report->pod, FIT_ALL, NULL, &want),
-			0);
+		pod_report_init(&own, report->pods.pod);
+		node_report_make(&own, &nodes[row->name[1] - '0'].state, REPORT_ALL, NULL, &want);
 		assert_int_equal(row->answer, want.answer);
 		test_assert_text(row->name, row->rejection, want.rejection);
 		admit += want.answer == KUBELET_ADMITS;
@@ -143,6 +153,7 @@ static void a_pod_that_waits(void **state)
 {
 	static const char *const order[N_NODES] = {"w0", "w1", "w2", "w3", "w4"};
 	CLEANUP(why_report_release) struct why_report report = {0};
+	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
 
 	(void)state;
 	begin(&report, "p", APP, "phase: Pending");
@@ -151,8 +162,9 @@ static void a_pod_that_waits(void **state)
 	assert_order(&report, order);
 	assert_int_equal(report.takes, assert_answers(&report));
 	assert_true(report.takes > 0 && report.takes < N_NODES);
-	assert_string_equal(report.fit.rows[4].rejection, "TopologyAffinityError");
-	assert_string_equal(report.fit.rows[4].nearest, "2 CPUs instead of 5");
+	assert_string_equal(report.pods.nodes[4].rejection, "TopologyAffinityError");
+	fit_add_nearest(&report.pods, &report.pods.nodes[4], &nearest);
+	assert_string_equal(nearest.text, "2 CPUs instead of 5");
 	assert_string_equal(report.aligned.text,
 		"the Topology Manager aligns 5 exclusive CPUs, and memory where the memory manager is Static");
 	assert_false(report.own_seen);
@@ -178,7 +190,7 @@ static void a_pod_that_was_refused(void **state)
 		ask(&report);
 		assert_order(&report, orders[i]);
 		assert_int_equal(report.takes, assert_answers(&report));
-		assert_int_equal(why_text(&report, &out), 0);
+		print(&report, &out);
 		assert_non_null(strstr(out.text, lines[i]));
 	}
 }
@@ -205,8 +217,8 @@ static void schedulers_keep_it_away(void **state)
 	assert_string_equal(why_report_violated(&report, "w2"), "");
 	assert_string_equal(why_report_violated(&report, "w9"), "there is no such Node");
 	/* What the kubelet says of a node that is cordoned stays its own. */
-	assert_int_equal(report.fit.rows[3].answer, KUBELET_ADMITS);
-	assert_int_equal(report.fit.n_admit, all + 2);
+	assert_int_equal(report.pods.nodes[3].answer, KUBELET_ADMITS);
+	assert_int_equal(report.pods.n_admit, all + 2);
 }
 
 /* It holds CPUs 7-9 of w4, or whatever its node gave it; no node is asked. */
@@ -220,7 +232,7 @@ static void a_pod_that_runs(void **state)
 	begin(&report, "p2", "nodeName: w4, " APP, "phase: Running");
 	assert_false(why_report_asks(&report));
 	ask(&report);
-	assert_int_equal(report.fit.n_rows, 0);
+	assert_int_equal(report.pods.n_nodes, 0);
 	assert_true(report.own_seen && report.held.found);
 	assert_int_equal(hwloc_bitmap_weight(report.held.cpus), 3);
 	assert_int_equal(hwloc_bitmap_weight(report.held.numa), 1);
@@ -228,7 +240,7 @@ static void a_pod_that_runs(void **state)
 		id = hwloc_bitmap_next(report.held.cpus, id))
 		assert_true(hwloc_bitmap_isset(
 			report.held.numa, (unsigned)machine_cpu(&w4->machine, (unsigned)id)->numa));
-	assert_int_equal(why_text(&report, &out), 0);
+	print(&report, &out);
 	assert_non_null(strstr(out.text, "it lies on NUMA node "));
 	/* One that holds nothing, and one whose node has no object. */
 	begin(&other, "shared", "nodeName: w4, containers: [{name: c}]", "phase: Running");
@@ -267,14 +279,10 @@ static void what_its_class_means(void **state)
 
 		snprintf(spec, sizeof(spec), "containers: [%s]", cases[i].containers);
 		begin(&report, "p", spec, "");
-		test_assert_text(cases[i].containers, report.gap.text, cases[i].gap);
+		test_assert_text(cases[i].containers, report.pods.gap.text, cases[i].gap);
 		test_assert_text(cases[i].containers, report.aligned.text, cases[i].aligned);
 	}
 }
-
-/* ---- memory that runs out */
-
-#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {}}]"
 
 int main(void)
 {

@@ -10,7 +10,7 @@
 #include "agent/base/json.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/node/observe/fs_root.h"
-#include "agent/report/fit_doc.h"
+#include "agent/report/fit_report.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
@@ -55,23 +55,26 @@ static int read_node(const char *path, struct node_state *ret, struct err *err)
 static int judge(char **argv, struct strbuf *out, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
-	CLEANUP(fit_report_release) struct fit_report report = {0};
+	CLEANUP(pod_report_release) struct pod_report report = {0};
+	CLEANUP(node_report_release) struct node_report verdict = {0};
+	CLEANUP(writer_release) struct writer w;
 	CLEANUP(node_state_release) struct node_state node;
 	CLEANUP(doc_release) struct doc pod = DOC_INIT;
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	int r;
 
 	node_state_init(&node);
+	writer_init(&w, "json", true, out);
 	r = read_node(argv[1], &node, err);
 	if (r == 0)
 		r = read_json(argv[2], &pod, err);
 	if (r == 0)
 		r = pod_templates_from_doc(&pod, &pods, err);
-	if (r == 0)
-		r = fit_report_make(&node, &pods.items[0].pod, FIT_ALL, NULL, &report);
-	if (r == 0)
-		fit_to_doc(&report, &doc);
-	return r < 0 ? r : json_print(&doc, out);
+	if (r < 0)
+		return r;
+	pod_report_init(&report, &pods.items[0].pod);
+	node_report_make(&report, &node, REPORT_ALL, NULL, &verdict);
+	fit_write_node(&w, &report, &verdict);
+	return writer_finish(&w);
 }
 
 int main(int argc, char **argv)

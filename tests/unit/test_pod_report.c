@@ -11,7 +11,7 @@
 #include "agent/base/json.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/node/render/render.h"
-#include "agent/report/cluster_fit_text.h"
+#include "agent/report/pod_report.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/file_reader.h"
@@ -84,79 +84,81 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 {
 	(void)err;
 	assert_int_equal(node->basis, CLUSTER_EXACT);
-	cluster_fit_add(data, node);
+	pod_report_add(data, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
 	return 0;
 }
 
-static const struct cluster_fit_row *find(const struct cluster_fit *fit, const char *name)
+static const struct node_report *find(const struct pod_report *r, const char *name)
 {
-	for (size_t i = 0; i < fit->n_rows; i++)
-		if (!strcmp(fit->rows[i].name, name))
-			return &fit->rows[i];
+	for (size_t i = 0; i < r->n_nodes; i++)
+		if (!strcmp(r->nodes[i].name, name))
+			return &r->nodes[i];
 	print_message("no row of %s\n", name);
 	abort();
 }
 
 /* The row says what the node says. Returns whether it takes the pod. */
 static bool check_row(
-	const struct node_state *node, const struct pod_request *pod, const struct cluster_fit *fit)
+	const struct node_state *node, const struct pod_request *pod, const struct pod_report *r)
 {
-	CLEANUP(fit_report_release) struct fit_report report = {0};
-	const struct cluster_fit_row *row = find(fit, node->node_name);
+	CLEANUP(pod_report_release) struct pod_report own;
+	CLEANUP(node_report_release) struct node_report report;
+	const struct node_report *row = find(r, node->node_name);
 
-	assert_int_equal(fit_report_make(node, pod, FIT_ALL, NULL, &report), 0);
+	pod_report_init(&own, pod);
+	node_report_make(&own, node, REPORT_ALL, NULL, &report);
 	assert_int_equal(row->answer, report.answer);
 	test_assert_text(row->name, row->rejection, report.rejection);
-	test_assert_text(row->name, row->reason, report.reason.text);
+	test_assert_text(row->name, row->reason, report.reason);
 	assert_int_equal(row->copies.n, report.answer == KUBELET_ADMITS ? report.copies.n : 0);
-	assert_int_equal(row->nearest[0] != '\0', report.nearest.found);
+	assert_int_equal(row->nearest.found, report.nearest.found);
 	return report.answer == KUBELET_ADMITS;
 }
 
 static void check_pod(char *path, const struct node_sim *sims, const char *text)
 {
 	const struct object_reader reader = file_reader(path);
-	CLEANUP(cluster_fit_release) struct cluster_fit fit = {0};
+	CLEANUP(pod_report_release) struct pod_report fit = {0};
 	struct pod_request pod;
 	size_t admit = 0, copies = 0, placed = 0;
 	struct err err = {""};
 
 	pod_from_text(&pod, text);
-	fit.pod = &pod;
+	pod_report_init(&fit, &pod);
 	if (cluster_nodes_each(&reader, take_node, &fit, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(fit.n_rows, N_NODES);
+	assert_int_equal(fit.n_nodes, N_NODES);
 	for (size_t i = 0; i < N_NODES; i++)
 		admit += check_row(&sims[i].state, &pod, &fit);
 	for (size_t i = 0; i < N_NODES; i++)
-		copies += fit.rows[i].copies.n;
+		copies += fit.nodes[i].copies.n;
 	print_message("%s: fits %zu of %d nodes, %zu copies\n", text, admit, N_NODES, copies);
 	assert_int_equal(fit.n_admit, admit);
 	assert_int_equal(fit.n_unknown, 0);
 	/* More than there is room for. */
-	cluster_fit_finish(&fit, copies + 1);
+	pod_report_place(&fit, copies + 1);
 	for (size_t i = 0; i < N_NODES; i++) {
-		assert_int_equal(fit.rows[i].replicas, fit.rows[i].copies.n);
-		assert_true(i == 0 || fit.rows[i].copies.n <= fit.rows[i - 1].copies.n);
+		assert_int_equal(fit.nodes[i].replicas, fit.nodes[i].copies.n);
+		assert_true(i == 0 || fit.nodes[i].copies.n <= fit.nodes[i - 1].copies.n);
 	}
-	assert_int_equal(fit.placed, copies);
+	assert_int_equal(fit.placed_replicas, copies);
 	assert_int_equal(fit.copies, copies);
 	/* Fewer: the nodes with the most room are filled. */
-	cluster_fit_finish(&fit, copies / 2);
+	pod_report_place(&fit, copies / 2);
 	for (size_t i = 0; i < N_NODES; i++) {
-		assert_true(fit.rows[i].replicas == fit.rows[i].copies.n ||
-			    placed + fit.rows[i].replicas == copies / 2);
-		placed += fit.rows[i].replicas;
+		assert_true(fit.nodes[i].replicas == fit.nodes[i].copies.n ||
+			    placed + fit.nodes[i].replicas == copies / 2);
+		placed += fit.nodes[i].replicas;
 	}
 	assert_int_equal(placed, copies / 2);
-	assert_int_equal(fit.placed, copies / 2);
+	assert_int_equal(fit.placed_replicas, copies / 2);
 	pod_request_release(&pod);
 }
 
 /* ---- as if pods were gone */
 
 struct without {
-	struct cluster_fit fit;
+	struct pod_report fit;
 	struct excluded_pods gone;
 };
 
@@ -178,7 +180,7 @@ static void check_without(char *path, struct node_sim *sims, const char *text)
 	size_t admit = 0;
 
 	pod_from_text(&pod, text);
-	w.fit.pod = &pod;
+	pod_report_init(&w.fit, &pod);
 	if (cluster_nodes_each(&reader, take_node_without, &w, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(excluded_pods_check(&w.gone, NULL), 0);
@@ -192,7 +194,7 @@ static void check_without(char *path, struct node_sim *sims, const char *text)
 		admit += check_row(&sims[i].state, &pod, &w.fit);
 	}
 	print_message("%s: without two pods fits %zu of %d nodes\n", text, admit, N_NODES);
-	cluster_fit_release(&w.fit);
+	pod_report_release(&w.fit);
 	excluded_pods_release(&w.gone);
 	pod_request_release(&pod);
 }
@@ -301,9 +303,7 @@ static void what_other_pods_ask_for_counts(void **state)
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(objects_release) struct objects objects = {0};
-		CLEANUP(cluster_fit_release)
-		struct cluster_fit fit = {
-			.pod = &pod, .usage = &objects.usage, .constraints = &objects.constraints};
+		CLEANUP(pod_report_release) struct pod_report fit = {0};
 		CLEANUP(test_rmtree) char *dir = test_tmpdir();
 		char text[1024], exporter[] = "";
 		const struct cluster_node node = {
@@ -314,14 +314,17 @@ static void what_other_pods_ask_for_counts(void **state)
 			cases[i].node, cases[i].pods);
 		test_write_file(dir, "cluster.yaml", text);
 		snprintf(text, sizeof(text), "%s/cluster.yaml", dir);
+		pod_report_init(&fit, &pod);
+		fit.usage = &objects.usage;
+		fit.constraints = &objects.constraints;
 		scheduling_constraints_init(&objects.constraints, NULL, NULL, true);
 		if (*cases[i].node && object_input_read(text, 1u << OBJECT_NODE | 1u << OBJECT_POD,
 					      take_object, &objects, &err) < 0)
 			fail_msg("%s", err.text);
 		scheduling_constraints_finish(&objects.constraints);
-		cluster_fit_add(&fit, &node);
-		cluster_fit_finish(&fit, 0);
-		test_assert_text(cases[i].pods, fit.rows[0].rejection, cases[i].rejection);
+		pod_report_add(&fit, &node, REPORT_COPIES);
+		pod_report_place(&fit, 0);
+		test_assert_text(cases[i].pods, fit.nodes[0].rejection, cases[i].rejection);
 		assert_int_equal(fit.copies, cases[i].copies);
 	}
 	pod_request_release(&pod);
@@ -335,5 +338,5 @@ int main(void)
 		cmocka_unit_test(what_other_pods_ask_for_counts),
 	};
 
-	return cmocka_run_group_tests_name("cluster_fit", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("pod_report", tests, NULL, NULL);
 }

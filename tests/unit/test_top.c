@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/list_row.h"
+#include "agent/report/top.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
@@ -16,7 +16,7 @@ static void observe_node(struct observation *ret)
 	observation_of_kubelet("seed-2s-32cpu", "0", &held, 1, ret);
 }
 
-static void row_of(const struct observation *o, const char *shape, struct list_row *ret)
+static void row_of(const struct observation *o, const char *shape, struct top_row *ret)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(pod_request_release) struct pod_request pod;
@@ -25,13 +25,13 @@ static void row_of(const struct observation *o, const char *shape, struct list_r
 	if (shape)
 		pod_from_text(&pod, shape);
 	node_admission_init(&admission, &o->node);
-	*ret = (struct list_row){0};
-	list_row_fill(ret, &admission, shape ? &pod : NULL);
+	*ret = (struct top_row){0};
+	top_row_fill(ret, &admission, shape ? &pod : NULL);
 }
 
 static void what_is_there(void **state)
 {
-	CLEANUP(list_row_release) struct list_row row = {0};
+	CLEANUP(top_row_release) struct top_row row = {0};
 	CLEANUP(observation_release) struct observation o;
 
 	(void)state;
@@ -54,7 +54,7 @@ static void what_is_there(void **state)
 /* A zone that says nothing of CPUs has none that are free. */
 static void a_numa_node_without_cpus(void **state)
 {
-	CLEANUP(list_row_release) struct list_row row = {0};
+	CLEANUP(top_row_release) struct top_row row = {0};
 	CLEANUP(observation_release) struct observation o;
 	struct inventory_amount *amount;
 
@@ -87,7 +87,7 @@ static void the_largest_pods(void **state)
 	observation_init(&o);
 	observe_node(&o);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(list_row_release) struct list_row row = {0};
+		CLEANUP(top_row_release) struct top_row row = {0};
 
 		o.node.settings.topology.policy = cases[i].policy;
 		o.node.settings.cpu_options.full_pcpus_only = cases[i].whole_cores;
@@ -124,7 +124,7 @@ static void what_is_stranded(void **state)
 	observe_node(&o);
 	o.node.allocations.registered_known = true;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(list_row_release) struct list_row row = {0};
+		CLEANUP(top_row_release) struct top_row row = {0};
 
 		o.node.settings.cpu_options.full_pcpus_only = cases[i].whole_cores;
 		row_of(&o, cases[i].shape, &row);
@@ -137,7 +137,7 @@ static void what_is_stranded(void **state)
 static void what_is_not_known(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
-	CLEANUP(list_row_release) struct list_row row = {0};
+	CLEANUP(top_row_release) struct top_row row = {0};
 
 	(void)state;
 	observation_init(&o);
@@ -145,7 +145,7 @@ static void what_is_not_known(void **state)
 	row_of(&o, "app memory=1Mi", &row);
 	assert_false(row.stranded.known); /* nothing is said of CPUs */
 	assert_true(row.largest[0].known);
-	list_row_release(&row);
+	top_row_release(&row);
 
 	o.node.settings.cpu_manager = CPU_MANAGER_NONE;
 	row_of(&o, NULL, &row);
@@ -158,8 +158,8 @@ static void what_is_not_known(void **state)
 static void devices_and_totals(void **state)
 {
 	CLEANUP(observation_release) struct observation o;
-	CLEANUP(list_totals_release) struct list_totals totals = {0};
-	struct list_row rows[2];
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	struct top_row rows[2];
 
 	(void)state;
 	observation_init(&o);
@@ -174,7 +174,7 @@ static void devices_and_totals(void **state)
 	observe_node(&o);
 	row_of(&o, NULL, &rows[1]);
 	rows[1].basis = CLUSTER_ESTIMATED;
-	list_totals(rows, 2, &totals);
+	top_totals(rows, 2, &totals);
 	assert_int_equal(totals.n_nodes, 2);
 	assert_int_equal(totals.n_estimated, 1);
 	assert_int_equal(totals.free, rows[0].free + 23);
@@ -184,8 +184,8 @@ static void devices_and_totals(void **state)
 	assert_int_equal(totals.stranded.n, rows[0].stranded.n + 1);
 	assert_int_equal(totals.n_devices, 2);
 	assert_int_equal(totals.devices[1].free, rows[0].devices[1].free);
-	list_row_release(&rows[0]);
-	list_row_release(&rows[1]);
+	top_row_release(&rows[0]);
+	top_row_release(&rows[1]);
 }
 
 int main(void)
@@ -199,5 +199,5 @@ int main(void)
 		cmocka_unit_test(devices_and_totals),
 	};
 
-	return cmocka_run_group_tests_name("list_row", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("top_row", tests, NULL, NULL);
 }

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/list_text.h"
+#include "agent/report/top.h"
 
 #include "common/cleanup.h"
-#include "tests/lib/list_rows.h"
 #include "tests/lib/test.h"
+#include "tests/lib/top_rows.h"
 
-static void check(const struct list_look *look, bool utf8, const char *golden)
+static void check(const struct top_look *look, bool utf8, const char *golden)
 {
 	CLEANUP(canvas_release) struct canvas c;
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1 << 20);
-	CLEANUP(list_totals_release) struct list_totals totals = {0};
-	struct list_row rows[TEST_LIST_ROWS];
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	struct top_row rows[TEST_TOP_ROWS];
 
-	test_list_rows(rows);
-	list_totals(rows, TEST_LIST_ROWS, &totals);
-	assert_int_equal(list_text_draw(rows, TEST_LIST_ROWS, &totals, look, &c), 0);
+	test_top_rows(rows);
+	top_totals(rows, TEST_TOP_ROWS, &totals);
+	top_draw(rows, TEST_TOP_ROWS, &totals, look, &c);
 	assert_int_equal(canvas_print(&c, false, utf8, &got), 0);
 	test_assert_golden(golden, got.text);
-	test_list_rows_release(rows);
+	test_top_rows_release(rows);
 }
 
 static void tables_equal_their_golden_files(void **state)
 {
 	(void)state;
-	check(&(struct list_look){.headers = true}, false, "list/plain.txt");
-	check(&(struct list_look){.headers = false}, false, "list/no-headers.txt");
-	check(&(struct list_look){.headers = true, .wide = true}, false, "list/wide.txt");
-	check(&(struct list_look){.headers = true, .bars = true, .width = 200}, true, "list/terminal.txt");
-	check(&(struct list_look){.headers = true, .bars = true, .width = 200}, false, "list/ascii.txt");
-	check(&(struct list_look){.headers = true, .bars = true, .width = 80}, true, "list/narrow.txt");
+	check(&(struct top_look){.headers = true}, false, "top/plain.txt");
+	check(&(struct top_look){.headers = false}, false, "top/no-headers.txt");
+	check(&(struct top_look){.headers = true, .wide = true}, false, "top/wide.txt");
+	check(&(struct top_look){.headers = true, .bars = true, .width = 200}, true, "top/terminal.txt");
+	check(&(struct top_look){.headers = true, .bars = true, .width = 200}, false, "top/ascii.txt");
+	check(&(struct top_look){.headers = true, .bars = true, .width = 80}, true, "top/narrow.txt");
 }
 
 static void nothing_at_all(void **state)
 {
-	static const struct list_look look = {.headers = true, .bars = true};
+	static const struct top_look look = {.headers = true, .bars = true};
 	CLEANUP(canvas_release) struct canvas c;
-	struct list_totals totals = {0};
+	struct top_totals totals = {0};
 
 	(void)state;
-	assert_int_equal(list_text_draw(NULL, 0, &totals, &look, &c), 0);
+	top_draw(NULL, 0, &totals, &look, &c);
 	assert_int_equal(c.height, 3);
 }
 
@@ -62,24 +62,24 @@ static void rows_are_sorted(void **state)
 		{"allocatable", "far node-10 node-2 edge-1 \033[2J"},
 		{"basis", "far \033[2J edge-1 node-2 node-10"},
 	};
-	struct list_row rows[TEST_LIST_ROWS];
-	enum list_column column;
+	struct top_row rows[TEST_TOP_ROWS];
+	enum top_column column;
 
 	(void)state;
-	test_list_rows(rows);
+	test_top_rows(rows);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1024);
 
-		column = list_column_find(cases[i].column);
-		assert_int_not_equal(column, LIST_COLUMN_COUNT);
-		list_sort(rows, TEST_LIST_ROWS, column);
-		for (size_t k = 0; k < TEST_LIST_ROWS; k++)
+		column = top_column_find(cases[i].column);
+		assert_int_not_equal(column, TOP_COLUMN_COUNT);
+		top_sort(rows, TEST_TOP_ROWS, column);
+		for (size_t k = 0; k < TEST_TOP_ROWS; k++)
 			strbuf_addf(&got, "%s%.*s", k > 0 ? " " : "", rows[k].name[0] == '\033' ? 4 : 20,
 				rows[k].name);
 		test_assert_text(cases[i].column, got.text, cases[i].want);
 	}
-	assert_int_equal(list_column_find("size"), LIST_COLUMN_COUNT);
-	test_list_rows_release(rows);
+	assert_int_equal(top_column_find("size"), TOP_COLUMN_COUNT);
+	test_top_rows_release(rows);
 }
 
 int main(void)
@@ -90,5 +90,5 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted),
 	};
 
-	return cmocka_run_group_tests_name("list_text", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("top_text", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/list_rows.h"
+#include "tests/lib/top_rows.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
@@ -14,12 +14,12 @@ static char *copy(const char *text)
 }
 
 /* "7/12 0/12 -": free and allocatable CPUs of each NUMA node. */
-static void add_numa(struct list_row *row, const char *text)
+static void add_numa(struct top_row *row, const char *text)
 {
 	row->numa = calloc(strlen(text), sizeof(*row->numa));
 	assert_non_null(row->numa);
 	for (; *text; text += strcspn(text, " "), text += *text == ' ') {
-		struct list_numa *numa = &row->numa[row->n_numa];
+		struct top_numa *numa = &row->numa[row->n_numa];
 
 		numa->id = (unsigned)row->n_numa++;
 		numa->has_cpus = sscanf(text, "%u/%u", &numa->free, &numa->allocatable) == 2;
@@ -28,31 +28,31 @@ static void add_numa(struct list_row *row, const char *text)
 	}
 }
 
-static void add_device(struct list_row *row, const char *resource, unsigned free, unsigned healthy)
+static void add_device(struct top_row *row, const char *resource, unsigned free, unsigned healthy)
 {
 	if (!row->devices)
 		row->devices = calloc(4, sizeof(*row->devices));
 	assert_non_null(row->devices);
-	row->devices[row->n_devices++] = (struct list_device){copy(resource), free, healthy};
+	row->devices[row->n_devices++] = (struct top_device){copy(resource), free, healthy};
 }
 
-static void add_row(struct list_row *row, const char *name, const char *exporter, const char *unknown)
+static void add_row(struct top_row *row, const char *name, const char *exporter, const char *unknown)
 {
-	*row = (struct list_row){.name = copy(name),
+	*row = (struct top_row){.name = copy(name),
 		.exporter = copy(exporter),
 		.unknown = copy(unknown),
 		.age_s = -1,
 		.basis = CLUSTER_EXACT};
 }
 
-static void add_verdicts(struct list_row *row, size_t one, size_t two, size_t stranded)
+static void add_verdicts(struct top_row *row, size_t one, size_t two, size_t stranded)
 {
-	row->largest[0] = (struct list_number){true, one};
-	row->largest[1] = (struct list_number){true, two};
-	row->stranded = (struct list_number){true, stranded};
+	row->largest[0] = (struct top_number){true, one};
+	row->largest[1] = (struct top_number){true, two};
+	row->stranded = (struct top_number){true, stranded};
 }
 
-void test_list_rows(struct list_row rows[TEST_LIST_ROWS])
+void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 {
 	add_row(&rows[0], "node-10", "nrtd", "");
 	add_numa(&rows[0], "11/11 5/12 0/12 1/12 12/12 12/12 9/12 3/12");
@@ -83,10 +83,10 @@ void test_list_rows(struct list_row rows[TEST_LIST_ROWS])
 	add_device(&rows[4], "<b>\033/x", 1, 1);
 }
 
-void test_list_rows_release(struct list_row rows[TEST_LIST_ROWS])
+void test_top_rows_release(struct top_row rows[TEST_TOP_ROWS])
 {
-	for (size_t i = 0; i < TEST_LIST_ROWS; i++)
-		list_row_release(&rows[i]);
+	for (size_t i = 0; i < TEST_TOP_ROWS; i++)
+		top_row_release(&rows[i]);
 }
 
 /* ---- the pictures' cluster */
@@ -95,23 +95,22 @@ void test_list_rows_release(struct list_row rows[TEST_LIST_ROWS])
 static const char *const held_cores[] = {"42501304", "00000000", "55555555", "30214355", "12000011",
 	"54321012", "00550055", "44444444", "25252525", "00000003", "55545554"};
 
-static void fill(struct list_row *row, const struct observation *o)
+static void fill(struct top_row *row, const struct observation *o)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 
 	node_admission_init(&admission, &o->node);
-	list_row_fill(row, &admission, NULL);
+	top_row_fill(row, &admission, NULL);
 }
 
-static void name_row(struct list_row *row, const char *name, const char *exporter, int64_t age_s)
+static void name_row(struct top_row *row, const char *name, const char *exporter, int64_t age_s)
 {
-	*row = (struct list_row){
+	*row = (struct top_row){
 		.name = copy(name), .exporter = copy(exporter), .age_s = age_s, .basis = CLUSTER_EXACT};
 }
 
 /* A node of 2s-snc4: NUMA node k has the cores 6k to 6k+5, whose second threads are 48 above. */
-static void add_big(
-	struct list_row *row, const char *held, enum topology_manager_policy policy, int64_t age_s)
+static void add_big(struct top_row *row, const char *held, enum topology_manager_policy policy, int64_t age_s)
 {
 	CLEANUP(observation_release) struct observation o;
 	struct holding holdings[8];
@@ -142,7 +141,7 @@ static void add_big(
 		add_device(row, "vendor.com/gpu", (unsigned)age_s % 2, 2);
 }
 
-void test_list_picture(struct list_row rows[TEST_LIST_PICTURE])
+void test_top_picture(struct top_row rows[TEST_TOP_PICTURE])
 {
 	static const enum topology_manager_policy policies[] = {
 		TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reports on one pod and any number of nodes: for each node the kubelet's verdict with its reason, the pod's
+ * placement, the nearest request, copies, the answers of schedulers, and the constraints that keep the pod
+ * away. `fit`, `score` and `why` print parts of the report. No I/O.
+ */
+#include "agent/cluster/cluster_node.h"
+#include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/scheduling_constraints.h"
+#include "agent/state/victims.h"
+#include "common/err.h"
+#include "common/node_state.h"
+#include "common/request.h"
+#include "scoring/admission.h"
+#include "scoring/fit.h"
+#include "scoring/nrt_match.h"
+
+/* Where the kubelet would put one container. */
+struct container_report {
+	char *name;
+	struct topology_hint hint; /* the NUMA nodes, by id; any_node = no affinity */
+	bool remote; /* the same number of other NUMA nodes are closer to each other; the kubelet may still prefer these */
+	char *cpus;            /* its exclusive CPUs as a list, "" = the shared pool */
+	uint64_t memory_nodes; /* where the memory manager accounts its memory; 0 = nowhere */
+};
+
+/* The answers of schedulers, from the published object. */
+struct scheduler_report {
+	bool known;  /* false: not computed, or the object cannot contain the NUMA nodes */
+	bool passes; /* the filter of NodeResourceTopologyMatch */
+	char *filter_reason,
+		*filter_detail; /* the plugin's message, and with amounts; "" if the pod passes */
+	bool bound;             /* the pod requests a resource of NUMA nodes; else `fit` has no meaning */
+	struct fit fit;         /* of the pod's effective request; nodes are positions in the inventory */
+	uint64_t numa;          /* the same NUMA nodes by id, 0 if none are found */
+	int64_t scores[STRATEGY_COUNT]; /* or SCORE_UNKNOWN */
+	bool volcano_admits;
+	unsigned volcano_used; /* NUMA nodes */
+	char *volcano_reason;
+	int64_t volcano_score; /* SCORE_UNKNOWN if Volcano rejects the node */
+};
+
+/* Which pods may be victims, by --below-priority. */
+struct victim_priority {
+	bool asked;
+	int32_t below;      /* pods of this priority or higher are no victims */
+	size_t n_not_below; /* pods that hold something and have such a priority */
+	size_t n_unknown; /* pods that hold something and whose priority is unknown, which are no victims either */
+};
+
+/* One node. */
+struct node_report {
+	char *name, *exporter;    /* "" = unknown; NULL for a node that was not read from an object */
+	enum cluster_basis basis; /* of the kubelet's verdict; unknown if there is none */
+	char *why;                /* why the basis is not exact, else "" */
+	struct topology_manager_config topology; /* with what-if settings applied */
+	enum kubelet_answer answer;
+	enum kubelet_answer kubelet_answer; /* without the constraints */
+	char *rejection;    /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
+	char *reason;       /* one sentence, "" if admitted */
+	bool unschedulable; /* rejected only because of the constraints */
+	bool full;          /* rejected because the node has as many pods as it may have */
+	bool node_is_short; /* the whole node has too little, whatever the kubelet's managers decide */
+	bool rest_fits; /* unknown only because of the devices: containers and copies are without devices */
+	struct container_report *containers; /* if admitted, or rest_fits */
+	size_t n_containers;
+	size_t containers_size;
+	struct admission_copies copies;   /* if admitted, or rest_fits */
+	struct admission_nearest nearest; /* if rejected; `resource` is a name in pod_report.wanted */
+	char *nearest_container;          /* the container's name if the pod has several, else NULL */
+	struct strv unchecked;            /* device resources that were not checked */
+	char *missing;                    /* the first device resource that the node does not have, or NULL */
+	struct scheduler_report scheduler;
+	struct victims victims;
+	struct victim_priority priority;
+	size_t room; /* copies that the constraints allow on the node, at once or when other copies are elsewhere */
+	size_t replicas; /* the part of pod_report.wanted_replicas that is placed here */
+};
+
+struct pod_report {
+	const struct pod_request *pod;
+	enum qos_class qos;
+	struct resource_list wanted; /* what the pod requests of the node as a whole, devices included */
+	struct err gap; /* why a Burstable pod is not Guaranteed, "" = several reasons or another class */
+	const struct cluster_usage *usage;          /* NULL = unknown */
+	struct scheduling_constraints *constraints; /* NULL = only the kubelets' verdicts */
+	struct distances_kept kept; /* of the last node: a cluster has few kinds of machines */
+	struct node_report *nodes;
+	size_t n_nodes;
+	size_t nodes_size;
+	size_t n_admit, n_unknown, n_estimated;
+	size_t copies; /* of all nodes together */
+	bool at_least; /* there may be more copies */
+	size_t wanted_replicas, placed_replicas;
+};
+
+/* The pod must outlive the report. */
+void pod_report_init(struct pod_report *r, const struct pod_request *pod);
+void pod_report_release(struct pod_report *r);
+
+/* What is computed in addition to the verdict; each part takes time. */
+enum report_part {
+	REPORT_PLACEMENTS = 1, /* containers */
+	REPORT_COPIES = 2,
+	REPORT_NEAREST = 4,
+	REPORT_SCHEDULER = 8,
+	REPORT_ALL = 15
+};
+
+/*
+ * Reports on one node. `requestable`: the most that can be requested of the whole node; NULL = only what the
+ * node's state shows.
+ *
+ * If all registered devices are known, the node does not have a device resource that no plugin has
+ * registered, and rejects the pod. If it is unknown which devices of a resource are free, or on which NUMA
+ * nodes, the verdict is that on the pod without these devices: rejected if that pod is rejected, else
+ * unknown. If the Topology Manager's policy or scope is unknown, the reason lists the verdicts under each.
+ */
+void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,
+	const struct resource_list *requestable, struct node_report *ret);
+void node_report_release(struct node_report *n);
+
+/*
+ * Computes the scheduler plugin's answers for the pod and the inventory as published, with this configuration
+ * and weights (NULL = 1 each). Unknown for more than COMBINATION_MAX_NODES NUMA nodes.
+ */
+void scheduler_report_make(struct pod_report *r, const struct inventory *inv, const struct pod_request *pod,
+	const struct topology_manager_config *config, const struct resource_weights *weights,
+	struct scheduler_report *ret);
+
+/* Adds which pods must be evicted so that the node's kubelet admits the pod. `known` may be NULL. */
+void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,
+	const struct victims_known *known, struct node_report *n);
+
+/*
+ * Adds a node as its object describes it, limited by the requests of the node's pods if they are known. A
+ * node to which the constraints do not allow the pod rejects it as "Unschedulable". The result is valid until
+ * the next node is added.
+ */
+struct node_report *pod_report_add(struct pod_report *r, const struct cluster_node *node, unsigned parts);
+
+/*
+ * Sorts the nodes and places replicas. The order: nodes that admit the most copies first, then nodes with an
+ * unknown verdict, then by natural order of names. In this order each node gets as many replicas as it admits
+ * and the constraints allow, so that the replicas use the fewest nodes unless a constraint spreads them.
+ */
+void pod_report_place(struct pod_report *r, size_t replicas);
+
+/* The NUMA nodes of all containers, by id; 0 = no container has affinity. */
+uint64_t node_report_numa(const struct node_report *n);
+
+/* The copies that the kubelet admits; none unless it admits the pod. */
+const struct admission_copies *node_report_copies(const struct node_report *n);

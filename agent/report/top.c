@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/base/time.h"
+#include "agent/report/writer.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+#include "scoring/request.h"
+
+/* ---- what is there */
+
+static unsigned whole(qty_t nano)
+{
+	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
+}
+
+static void fill_numa(struct top_row *row, const struct inventory *inv)
+{
+	int cpu = inventory_resource(inv, "cpu");
+
+	row->numa = xcalloc(inv->n_nodes + 1, sizeof(*row->numa));
+	row->n_numa = inv->n_nodes;
+	for (size_t i = 0; i < inv->n_nodes; i++) {
+		struct top_numa *numa = &row->numa[i];
+		const struct inventory_amount *amount =
+			cpu >= 0 ? inventory_amount(inv, i, (size_t)cpu) : NULL;
+
+		numa->id = inv->nodes[i].id;
+		if (!amount || !amount->present)
+			continue;
+		numa->has_cpus = true;
+		numa->free = whole(amount->available);
+		numa->allocatable = whole(amount->allocatable);
+		row->free += numa->free;
+		row->allocatable += numa->allocatable;
+	}
+}
+
+static int by_resource(const void *a, const void *b)
+{
+	return strcmp(((const struct top_device *)a)->resource, ((const struct top_device *)b)->resource);
+}
+
+static void fill_devices(struct top_row *row, const struct device_inventory *devices)
+{
+	row->devices = xcalloc(devices->n_resources + 1, sizeof(*row->devices));
+	for (size_t i = 0; i < devices->n_resources; i++) {
+		const struct device_resource *resource = &devices->resources[i];
+		struct top_device *device = &row->devices[i];
+
+		device->resource = xstrdup(resource->name);
+		row->n_devices++;
+		for (size_t d = 0; d < resource->n_devices; d++) {
+			device->healthy += resource->devices[d].healthy;
+			device->free += resource->devices[d].healthy && !resource->devices[d].allocated;
+		}
+	}
+	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
+}
+
+/* ---- what the kubelet would admit */
+
+static struct top_number rest(size_t free, size_t used)
+{
+	return (struct top_number){.known = true, .n = free > used ? free - used : 0};
+}
+
+/* The free CPUs that copies of the shape leave. */
+static void strand_by_shape(
+	struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	const struct resource_quantity *cpus;
+	struct pod_copies copies = {0};
+
+	request_of_node(shape, &wanted);
+	cpus = resource_list_find(&wanted, "cpu");
+	if (!cpus || cpus->quantity.nano <= 0)
+		return;
+	node_admission_copies(admission, shape, &copies);
+	if (copies.known && !copies.at_least)
+		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
+}
+
+static void fill_verdicts(
+	struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
+{
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+
+	exclusive_cpus_find(&admission->kubelet, &admitted);
+	row->unknown = xstrdup(admitted.unknown.text);
+	for (unsigned i = 0; i < TOP_LARGEST; i++)
+		row->largest[i].known =
+			node_admission_largest(admission, &admitted, i + 1, &row->largest[i].n);
+	if (shape) {
+		strand_by_shape(row, admission, shape);
+		return;
+	}
+	row->stranded.known = !*row->unknown;
+	if (row->stranded.known)
+		row->stranded.n = node_admission_stranded_cpus(admission, &admitted);
+}
+
+void top_row_fill(struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
+{
+	fill_numa(row, &admission->state->inventory);
+	row->policy = admission->settings.topology.policy;
+	row->scope = admission->settings.topology.scope;
+	fill_devices(row, &admission->devices);
+	fill_verdicts(row, admission, shape);
+}
+
+static void devices_release(struct top_device *devices, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(devices[i].resource);
+	free(devices);
+}
+
+void top_row_release(struct top_row *row)
+{
+	free(row->name);
+	free(row->exporter);
+	free(row->unknown);
+	free(row->numa);
+	devices_release(row->devices, row->n_devices);
+	*row = (struct top_row){0};
+}
+
+/* ---- totals */
+
+static void add_device(struct top_totals *t, const struct top_device *device)
+{
+	struct top_device *sum =
+		t->n_devices > 0 ? bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource)
+				 : NULL;
+
+	if (!sum) {
+		char *resource = xstrdup(device->resource);
+
+		sum = vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices));
+		*sum = (struct top_device){resource, device->free, device->healthy};
+		qsort(t->devices, t->n_devices, sizeof(*t->devices), by_resource);
+		return;
+	}
+	sum->free += device->free;
+	sum->healthy += device->healthy;
+}
+
+void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret)
+{
+	CLEANUP(top_totals_release) struct top_totals t = {.n_nodes = n};
+
+	for (const struct top_row *row = rows; row < rows + n; row++) {
+		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
+		t.free += row->free;
+		t.allocatable += row->allocatable;
+		t.stranded.known |= row->stranded.known;
+		t.stranded.n += row->stranded.n;
+		for (unsigned i = 0; i < TOP_LARGEST; i++) {
+			t.largest[i].known |= row->largest[i].known;
+			if (row->largest[i].n > t.largest[i].n)
+				t.largest[i].n = row->largest[i].n;
+		}
+		for (size_t d = 0; d < row->n_devices; d++)
+			add_device(&t, &row->devices[d]);
+	}
+	*ret = t;
+	t = (struct top_totals){0};
+}
+
+void top_totals_release(struct top_totals *t)
+{
+	devices_release(t->devices, t->n_devices);
+	*t = (struct top_totals){0};
+}
+
+static const char *const headings[] = {"NODE", "POLICY", "SCOPE", "NUMA", "FREE", "1-NUMA", "2-NUMA",
+	"STRANDED", "AGE", "EXPORTER", "DEVICES", "ALLOCATABLE", "BASIS"};
+
+_Static_assert(sizeof(headings) / sizeof(*headings) == TOP_COLUMN_COUNT, "a name for each column");
+
+enum top_column top_column_find(const char *name)
+{
+	enum top_column c = 0;
+
+	while (c < TOP_COLUMN_COUNT && strcasecmp(name, headings[c]) != 0)
+		c++;
+	return c;
+}
+
+/* What a column is ordered by, the most first; -1 = unknown. */
+static int64_t number(const struct top_number *n)
+{
+	return n->known ? (int64_t)n->n : -1;
+}
+
+static int64_t free_devices(const struct top_row *row)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < row->n_devices; i++)
+		sum += row->devices[i].free;
+	return sum;
+}
+
+static int64_t amount(const struct top_row *row, enum top_column column)
+{
+	switch (column) {
+	case TOP_NUMA:
+	case TOP_FREE:
+		return row->free;
+	case TOP_ONE_NUMA:
+	case TOP_TWO_NUMA:
+		return number(&row->largest[column - TOP_ONE_NUMA]);
+	case TOP_STRANDED:
+		return number(&row->stranded);
+	case TOP_AGE:
+		return row->age_s;
+	case TOP_DEVICES:
+		return free_devices(row);
+	case TOP_ALLOCATABLE:
+		return row->allocatable;
+	case TOP_NODE:
+	case TOP_POLICY:
+	case TOP_SCOPE:
+	case TOP_EXPORTER:
+	case TOP_BASIS:
+	case TOP_COLUMN_COUNT:
+		break;
+	}
+	return 0;
+}
+
+/* What a column of texts is ordered by. */
+static const char *text(const struct top_row *row, enum top_column column)
+{
+	if (column == TOP_POLICY)
+		return topology_manager_policy_names[row->policy];
+	if (column == TOP_SCOPE)
+		return topology_manager_scope_names[row->scope];
+	if (column == TOP_EXPORTER)
+		return row->exporter;
+	return column == TOP_BASIS ? cluster_basis_names[row->basis] : "";
+}
+
+static int compare(const void *va, const void *vb, void *data)
+{
+	const struct top_row *a = va, *b = vb;
+	enum top_column column = *(const enum top_column *)data;
+	int64_t of_a = amount(a, column), of_b = amount(b, column);
+	int r = strcmp(text(a, column), text(b, column));
+
+	if (of_a != of_b)
+		return of_a > of_b ? -1 : 1;
+	return r ? r : text_compare_numbered(a->name, b->name);
+}
+
+void top_sort(struct top_row *rows, size_t n, enum top_column column)
+{
+	vec_sort(rows, n, sizeof(*rows), compare, &column);
+}
+
+/* ---- fields of both formats */
+
+#define CELL_MAX 1024 /* bytes of a cell; a longer text is cut */
+
+/* How the free CPUs of NUMA nodes are drawn. */
+struct layout {
+	bool bars;
+	bool digits;         /* a number beside each bar */
+	size_t digits_width; /* of the largest number of free CPUs */
+};
+
+static size_t bars_width(const struct layout *l, const struct top_row *row)
+{
+	if (row->n_numa == 0)
+		return 0;
+	return l->digits ? row->n_numa * (l->digits_width + 2) - 1 : row->n_numa;
+}
+
+static void write_number(
+	struct writer *w, const char *key, enum top_column column, bool estimated, const struct top_number *n)
+{
+	if (writer_is_doc(w))
+		writer_number(w, key, NULL, n->known, (int64_t)n->n);
+	else if (n->known)
+		writer_cell(w, headings[column], "%s%zu", estimated ? "~" : "", n->n);
+	else
+		writer_cell(w, headings[column], "-");
+}
+
+static void write_cpus(
+	struct writer *w, size_t free, size_t allocatable, bool estimated, const struct top_number *stranded)
+{
+	writer_map(w, "cpus");
+	writer_number(w, "free", NULL, true, (int64_t)free);
+	writer_number(w, "allocatable", NULL, true, (int64_t)allocatable);
+	write_number(w, "stranded", TOP_STRANDED, estimated, stranded);
+	writer_end(w);
+	writer_cell(w, headings[TOP_FREE], "%zu/%zu", free, allocatable);
+}
+
+static void write_largest(struct writer *w, bool estimated, const struct top_number largest[TOP_LARGEST])
+{
+	writer_list(w, "largestPods");
+	for (unsigned i = 0; i < TOP_LARGEST; i++)
+		write_number(w, NULL, TOP_ONE_NUMA + i, estimated, &largest[i]);
+	writer_end(w);
+}
+
+static void write_numa(struct writer *w, const struct layout *l, const struct top_row *row)
+{
+	CLEANUP(strbuf_release) struct strbuf free = STRBUF_INIT(CELL_MAX), all = STRBUF_INIT(CELL_MAX);
+
+	writer_list(w, "numaNodes");
+	for (size_t i = 0; i < row->n_numa; i++) {
+		const struct top_numa *numa = &row->numa[i];
+
+		writer_map(w, NULL);
+		writer_number(w, "id", NULL, true, numa->id);
+		writer_number(w, "free", NULL, numa->has_cpus, numa->free);
+		writer_number(w, "allocatable", NULL, numa->has_cpus, numa->allocatable);
+		writer_end(w);
+		strbuf_addf(&free, numa->has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", numa->free);
+		strbuf_addf(&all, numa->has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", numa->allocatable);
+	}
+	writer_end(w);
+	if (l && l->bars)
+		writer_cell(w, headings[TOP_NUMA], "%*s", (int)bars_width(l, row), "");
+	else
+		writer_string(w, NULL, headings[TOP_NUMA], free.text);
+	writer_string(w, NULL, headings[TOP_ALLOCATABLE], all.text);
+}
+
+static void write_devices(struct writer *w, const struct top_device *devices, size_t n)
+{
+	CLEANUP(strbuf_release) struct strbuf cell = STRBUF_INIT(CELL_MAX);
+
+	writer_map(w, "devices");
+	for (size_t i = 0; i < n; i++) {
+		writer_map(w, devices[i].resource);
+		writer_number(w, "free", NULL, true, devices[i].free);
+		writer_number(w, "healthy", NULL, true, devices[i].healthy);
+		writer_end(w);
+		strbuf_addf(&cell, "%s%s=%u/%u", i > 0 ? "," : "", devices[i].resource, devices[i].free,
+			devices[i].healthy);
+	}
+	writer_end(w);
+	writer_string(w, NULL, headings[TOP_DEVICES], cell.text);
+}
+
+static void write_row(struct writer *w, const struct layout *l, const struct top_row *row)
+{
+	const char *policy = topology_manager_policy_names[row->policy];
+	const char *scope = topology_manager_scope_names[row->scope];
+	bool estimated = row->basis == CLUSTER_ESTIMATED;
+	char age[AGE_TEXT_MAX];
+
+	timestamp_print_age(row->age_s, age);
+	writer_row(w);
+	writer_text(w, "name", headings[TOP_NODE], row->name);
+	writer_text(w, "exporter", headings[TOP_EXPORTER], row->exporter);
+	writer_number(w, "ageSeconds", NULL, row->age_s >= 0, row->age_s);
+	writer_string(w, NULL, headings[TOP_AGE], age);
+	writer_string(w, "basis", headings[TOP_BASIS], cluster_basis_names[row->basis]);
+	writer_text(w, "reason", NULL, row->unknown);
+	writer_map(w, "topologyManager");
+	writer_text(w, "policy", NULL, row->policy == TOPOLOGY_MANAGER_UNKNOWN ? "" : policy);
+	writer_text(w, "scope", NULL, row->scope == TOPOLOGY_SCOPE_UNKNOWN ? "" : scope);
+	writer_end(w);
+	writer_string(w, NULL, headings[TOP_POLICY], policy);
+	writer_string(w, NULL, headings[TOP_SCOPE], scope);
+	write_cpus(w, row->free, row->allocatable, estimated, &row->stranded);
+	write_largest(w, estimated, row->largest);
+	write_numa(w, l, row);
+	write_devices(w, row->devices, row->n_devices);
+	writer_end(w);
+}
+
+/* In a table the last row, with empty cells in the columns that have no total. */
+static void write_totals(struct writer *w, const struct top_totals *t)
+{
+	if (writer_is_doc(w))
+		writer_map(w, "totals");
+	else
+		writer_row(w);
+	for (enum top_column c = 0; c < TOP_COLUMN_COUNT; c++)
+		writer_cell(w, headings[c], "%s", "");
+	writer_number(w, "nodes", NULL, true, (int64_t)t->n_nodes);
+	writer_cell(w, headings[TOP_NODE], "%zu node%s", t->n_nodes, t->n_nodes == 1 ? "" : "s");
+	writer_number(w, "estimated", NULL, true, (int64_t)t->n_estimated);
+	write_cpus(w, t->free, t->allocatable, t->n_estimated > 0, &t->stranded);
+	write_largest(w, false, t->largest);
+	write_devices(w, t->devices, t->n_devices);
+	writer_end(w);
+}
+
+void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals)
+{
+	writer_list(w, "nodes");
+	for (size_t i = 0; i < n; i++)
+		write_row(w, NULL, &rows[i]);
+	writer_end(w);
+	write_totals(w, totals);
+}
+
+/* ---- the table on a canvas */
+
+#define GAP        2  /* columns between columns */
+#define DIGITS_MAX 16 /* NUMA nodes whose bars have numbers */
+
+static size_t digits_of(unsigned n)
+{
+	return (size_t)snprintf(NULL, 0, "%u", n);
+}
+
+static void lay_out(struct layout *l, const struct top_row *rows, size_t n)
+{
+	size_t most = 0;
+
+	l->digits_width = 1;
+	for (size_t i = 0; i < n; i++) {
+		most = rows[i].n_numa > most ? rows[i].n_numa : most;
+		for (size_t k = 0; k < rows[i].n_numa; k++)
+			if (digits_of(rows[i].numa[k].free) > l->digits_width)
+				l->digits_width = digits_of(rows[i].numa[k].free);
+	}
+	l->digits = most <= DIGITS_MAX;
+}
+
+/* Fills in the table and measures it. Returns its width. */
+static size_t fill_table(struct writer *w, const struct layout *l, const struct top_row *rows, size_t n,
+	const struct top_totals *totals, size_t widths[TOP_COLUMN_COUNT])
+{
+	CLEANUP(freep) size_t *measured = NULL;
+	size_t n_columns = w->format == WRITER_WIDE ? TOP_COLUMN_COUNT : TOP_WIDE, width = 0;
+
+	writer_columns(w, headings, n_columns);
+	for (size_t i = 0; i < n; i++)
+		write_row(w, l, &rows[i]);
+	if (w->headings)
+		write_totals(w, totals);
+	measured = table_widths(&w->table, w->headings);
+	for (size_t c = 0; c < n_columns; c++) {
+		widths[c] = measured[c];
+		width += widths[c] + (c > 0 ? GAP : 0);
+	}
+	return width;
+}
+
+static enum canvas_style style_of(const struct top_row *row, enum top_column column)
+{
+	if (!row)
+		return STYLE_STRONG;
+	if (column == TOP_STRANDED && row->stranded.known && row->stranded.n > 0)
+		return STYLE_NOTE;
+	if (column == TOP_AGE || column == TOP_EXPORTER || column == TOP_BASIS)
+		return STYLE_FAINT;
+	return column == TOP_NODE ? STYLE_STRONG : STYLE_PLAIN;
+}
+
+static void draw_bars(
+	struct canvas *c, size_t at, size_t col, const struct layout *l, const struct top_row *row)
+{
+	for (size_t i = 0; i < row->n_numa; i++) {
+		const struct top_numa *numa = &row->numa[i];
+		unsigned level = numa->free >= numa->allocatable
+					 ? 8
+					 : (unsigned)(numa->free * 8ULL / numa->allocatable);
+		char text[16];
+
+		level = numa->free == 0 ? 0 : level == 0 ? 1 : level;
+		canvas_put(c, at, col, numa->has_cpus ? GLYPH_LEVEL_0 + level : '-',
+			numa->free > 0 ? STYLE_FREE : STYLE_FAINT);
+		col++;
+		if (!l->digits)
+			continue;
+		snprintf(text, sizeof(text), "%u", numa->free);
+		canvas_text_right(c, at, col, l->digits_width, numa->free > 0 ? STYLE_PLAIN : STYLE_FAINT,
+			numa->has_cpus ? text : "");
+		col += l->digits_width + 1;
+	}
+}
+
+/* Draws a line of texts: of a row, or without a row of the headings or the totals. */
+static void draw_line(struct canvas *c, size_t at, const struct layout *l, const size_t *widths,
+	size_t n_columns, const struct top_row *row, const char *const *texts)
+{
+	size_t col = 0;
+
+	for (enum top_column column = 0; column < n_columns; column++) {
+		enum canvas_style style = style_of(row, column);
+		bool right = column >= TOP_FREE && column <= TOP_AGE;
+
+		if (row && column == TOP_NUMA && l->bars)
+			draw_bars(c, at, col, l, row);
+		else if (right)
+			canvas_text_right(c, at, col, widths[column], style, texts[column]);
+		else
+			canvas_text(c, at, col, widths[column], style, texts[column]);
+		col += widths[column] + GAP;
+	}
+}
+
+void top_draw(const struct top_row *rows, size_t n, const struct top_totals *totals,
+	const struct top_look *look, struct canvas *c)
+{
+	static const char estimated[] = "~ estimated by the zones: the object has no node state";
+	CLEANUP(writer_release) struct writer w;
+	struct layout l = {.bars = look->bars};
+	size_t widths[TOP_COLUMN_COUNT], at = 0, width;
+	const char *const *cells;
+
+	writer_init(&w, look->wide ? "wide" : "table", look->headers, NULL);
+	lay_out(&l, rows, n);
+	width = fill_table(&w, &l, rows, n, totals, widths);
+	if (l.digits && look->width > 0 && width > look->width) {
+		l.digits = false;
+		width = fill_table(&w, &l, rows, n, totals, widths);
+	}
+	if (look->headers && totals->n_estimated > 0 && width < strlen(estimated))
+		width = strlen(estimated);
+	canvas_init(c, width);
+	if (look->headers)
+		draw_line(c, at++, &l, widths, w.table.n_columns, NULL, headings);
+	cells = (const char *const *)w.table.cells.items;
+	for (size_t i = 0; i < n; i++, cells += w.table.n_columns)
+		draw_line(c, at++, &l, widths, w.table.n_columns, &rows[i], cells);
+	if (!look->headers)
+		return;
+	at++; /* an empty line */
+	draw_line(c, at++, &l, widths, w.table.n_columns, NULL, cells);
+	if (totals->n_estimated > 0)
+		canvas_text(c, at, 0, width, STYLE_FAINT, estimated);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reports what each node of a cluster has free, a row per node, as a table or as a document.
+ */
+#include <stdint.h>
+
+#include "agent/cluster/cluster_node.h"
+#include "agent/report/terminal.h"
+#include "agent/report/writer.h"
+#include "agent/state/node_admission.h"
+
+/* ---- the rows: plain data, small enough for thousands of nodes */
+
+struct top_numa {
+	unsigned id;
+	bool has_cpus; /* else the amounts are 0 */
+	unsigned free, allocatable;
+};
+
+struct top_device {
+	char *resource; /* "vendor.com/nic" */
+	unsigned free, healthy;
+};
+
+#define TOP_LARGEST 2 /* the largest pods on 1 NUMA node and on 2 */
+
+struct top_number {
+	bool known;
+	size_t n;
+};
+
+struct top_row {
+	char *name;
+	char *exporter;           /* "" = unknown */
+	int64_t age_s;            /* -1 = unknown */
+	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
+	char *unknown;            /* why the kubelet's numbers are unknown, "" if they are known */
+	enum topology_manager_policy policy;
+	enum topology_manager_scope scope;
+	struct top_numa *numa; /* in the order of the inventory */
+	size_t n_numa;
+	struct top_device *devices; /* by name */
+	size_t n_devices;
+	unsigned free, allocatable;             /* whole CPUs of all NUMA nodes */
+	struct top_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
+	struct top_number stranded;             /* free CPUs that no pod of the shape can get */
+};
+
+/*
+ * Fills in the numbers of a node. Keeps name, exporter, age_s and basis; all other members must be zero.
+ *
+ * Stranded CPUs are the free CPUs that remain after as many copies of the pod `shape` as the kubelet admits
+ * one after the other. Without a shape (NULL) the pods have the fewest exclusive CPUs that the kubelet
+ * admits. Unknown for a shape that requests no CPUs.
+ */
+void top_row_fill(struct top_row *row, struct node_admission *admission, const struct pod_request *shape);
+void top_row_release(struct top_row *row);
+
+/* All nodes together. */
+struct top_totals {
+	size_t n_nodes, n_estimated;
+	size_t free, allocatable;
+	struct top_number largest[TOP_LARGEST]; /* of any node; known if the number of one node is */
+	struct top_number stranded;             /* of the nodes whose number is known */
+	struct top_device *devices;             /* by name */
+	size_t n_devices;
+	size_t devices_size;
+};
+
+void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret);
+void top_totals_release(struct top_totals *t);
+
+/* ---- the order */
+
+enum top_column {
+	TOP_NODE,
+	TOP_POLICY,
+	TOP_SCOPE,
+	TOP_NUMA, /* free CPUs per NUMA node */
+	TOP_FREE,
+	TOP_ONE_NUMA,
+	TOP_TWO_NUMA,
+	TOP_STRANDED,
+	TOP_AGE,
+	TOP_EXPORTER,
+	TOP_DEVICES,
+	TOP_ALLOCATABLE, /* this column and the next ones are in wide tables only */
+	TOP_BASIS,
+	TOP_COLUMN_COUNT
+};
+
+#define TOP_WIDE TOP_ALLOCATABLE
+
+/* The column with this heading, ignoring case; TOP_COLUMN_COUNT = none. */
+enum top_column top_column_find(const char *name);
+
+/*
+ * Sorts the rows by a column: numbers descending with unknown ones last, texts ascending, the oldest object
+ * first. NUMA and FREE sort by the free CPUs, ALLOCATABLE by all CPUs, DEVICES by the free devices. Equal
+ * rows are in natural order of the nodes' names ("node-2" before "node-10").
+ */
+void top_sort(struct top_row *rows, size_t n, enum top_column column);
+
+/* ---- the output */
+
+/*
+ * Writes JSON or YAML: {"nodes": [{"name", "exporter", "ageSeconds", "basis", "reason", "topologyManager":
+ * {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded"}, "largestPods": [on 1 NUMA node, on 2],
+ * "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}}}], "totals": {"nodes",
+ * "estimated", "cpus", "largestPods", "devices"}}. Unknown values and the amounts of a NUMA node without CPUs
+ * are null.
+ */
+void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
+
+struct top_look {
+	bool wide;    /* all columns */
+	bool headers; /* headings and totals */
+	bool bars;    /* the free CPUs of each NUMA node as a bar and a number */
+	size_t width; /* numbers beside the bars are omitted in a wider table; 0 = unlimited */
+};
+
+/*
+ * Draws the rows as a table on a canvas, which gets the width of the table. "~" marks estimated numbers, "-"
+ * unknown numbers.
+ */
+void top_draw(const struct top_row *rows, size_t n, const struct top_totals *totals,
+	const struct top_look *look, struct canvas *c);

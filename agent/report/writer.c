@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/writer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/base/yaml.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out)
+{
+	static const char *const names[] = {"text", "wide", "name", "json", "yaml"};
+
+	*w = (struct writer){.headings = headings, .out = out, .doc = {.kind = DOC_MAP}};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(output, names[i]))
+			w->format = (enum writer_format)i;
+}
+
+void writer_release(struct writer *w)
+{
+	doc_release(&w->doc);
+	strv_release(&w->table.cells);
+}
+
+bool writer_is_doc(const struct writer *w)
+{
+	return w->format == WRITER_JSON || w->format == WRITER_YAML;
+}
+
+int writer_finish(struct writer *w)
+{
+	if (w->format == WRITER_JSON)
+		return json_print(&w->doc, w->out);
+	return w->format == WRITER_YAML ? yaml_print(&w->doc, w->out) : strbuf_error(w->out);
+}
+
+/* ---- tables */
+
+void writer_columns(struct writer *w, const char *const *headings, size_t n)
+{
+	strv_release(&w->table.cells);
+	w->table = (struct table){.headings = headings, .n_columns = n};
+}
+
+static void set_cell(struct writer *w, const char *heading, char *text)
+{
+	struct table *t = &w->table;
+
+	text_one_line(text);
+	for (size_t i = 0; heading && i < t->n_columns && t->cells.n_items >= t->n_columns; i++) {
+		char **cell = &t->cells.items[t->cells.n_items - t->n_columns + i];
+
+		if (strcmp(t->headings[i], heading) != 0)
+			continue;
+		free(*cell);
+		*cell = text;
+		return;
+	}
+	free(text);
+}
+
+void writer_cell(struct writer *w, const char *heading, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	if (writer_is_doc(w))
+		return;
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	set_cell(w, heading, text);
+}
+
+size_t *table_widths(const struct table *t, bool headings)
+{
+	size_t *widths = xcalloc(t->n_columns + 1, sizeof(*widths));
+
+	for (size_t i = 0; i < t->n_columns && headings; i++)
+		widths[i] = strlen(t->headings[i]);
+	for (size_t i = 0; i < t->cells.n_items; i++) {
+		size_t width = text_width(t->cells.items[i]), *most = &widths[i % t->n_columns];
+
+		if (width > *most)
+			*most = width;
+	}
+	return widths;
+}
+
+static void print_cell(
+	const struct table *t, size_t column, size_t width, const char *text, struct strbuf *out)
+{
+	strbuf_addstr(out, text);
+	if (column + 1 == t->n_columns)
+		strbuf_addch(out, '\n');
+	else
+		strbuf_addf(out, "%*s", (int)(width - text_width(text)) + 2, "");
+}
+
+void writer_table(struct writer *w)
+{
+	const struct table *t = &w->table;
+	CLEANUP(freep) size_t *widths = table_widths(t, w->headings);
+
+	for (size_t i = 0; i < t->n_columns && w->headings; i++)
+		print_cell(t, i, widths[i], t->headings[i], w->out);
+	for (size_t i = 0; i < t->cells.n_items; i++)
+		print_cell(t, i % t->n_columns, widths[i % t->n_columns], t->cells.items[i], w->out);
+}
+
+void writer_name(struct writer *w, const char *name)
+{
+	if (w->format != WRITER_NAME)
+		return;
+	strbuf_addstr(w->out, "node/");
+	strbuf_add_one_line(w->out, name);
+	strbuf_addch(w->out, '\n');
+}
+
+/* ---- structure */
+
+static struct doc *parent(struct writer *w)
+{
+	return w->depth > 0 ? w->open[w->depth - 1] : &w->doc;
+}
+
+static void open_doc(struct writer *w, struct doc *d)
+{
+	assert(w->depth < WRITER_DEPTH);
+	w->open[w->depth++] = d;
+}
+
+void writer_row(struct writer *w)
+{
+	if (writer_is_doc(w))
+		writer_map(w, NULL);
+	for (size_t i = 0; i < w->table.n_columns && !writer_is_doc(w); i++)
+		strv_push(&w->table.cells, "-");
+}
+
+void writer_map(struct writer *w, const char *key)
+{
+	if (writer_is_doc(w))
+		open_doc(w, doc_add_map(parent(w), key));
+}
+
+void writer_list(struct writer *w, const char *key)
+{
+	if (writer_is_doc(w))
+		open_doc(w, doc_add_list(parent(w), key));
+}
+
+void writer_end(struct writer *w)
+{
+	if (writer_is_doc(w))
+		w->depth--;
+}
+
+/* ---- fields */
+
+/* Whether the field is a member or an item. */
+static bool in_doc(const struct writer *w, const char *key)
+{
+	return writer_is_doc(w) && (key || (w->depth > 0 && w->open[w->depth - 1]->kind == DOC_LIST));
+}
+
+void writer_null(struct writer *w, const char *key)
+{
+	if (in_doc(w, key))
+		doc_add(parent(w), key);
+}
+
+void writer_string(struct writer *w, const char *key, const char *heading, const char *value)
+{
+	if (in_doc(w, key))
+		doc_add_string(parent(w), key, value);
+	else if (*value)
+		writer_cell(w, heading, "%s", value);
+}
+
+void writer_text(struct writer *w, const char *key, const char *heading, const char *value)
+{
+	if (*value)
+		writer_string(w, key, heading, value);
+	else
+		writer_null(w, key);
+}
+
+void writer_number(struct writer *w, const char *key, const char *heading, bool known, int64_t value)
+{
+	if (!known)
+		writer_null(w, key);
+	else if (in_doc(w, key))
+		doc_add_number(parent(w), key, value);
+	else
+		writer_cell(w, heading, "%" PRId64, value);
+}
+
+void writer_bool(struct writer *w, const char *key, bool known, bool value)
+{
+	if (known && in_doc(w, key))
+		doc_add_bool(parent(w), key, value);
+	else
+		writer_null(w, key);
+}
+
+void writer_ids(struct writer *w, const char *key, bool known, uint64_t ids)
+{
+	if (!known) {
+		writer_null(w, key);
+		return;
+	}
+	writer_list(w, key);
+	for (; ids; ids &= ids - 1)
+		writer_number(w, NULL, NULL, true, __builtin_ctzll(ids));
+	writer_end(w);
+}
+
+void writer_strings(struct writer *w, const char *key, const struct strv *list)
+{
+	writer_list(w, key);
+	for (size_t i = 0; i < list->n_items; i++)
+		writer_string(w, NULL, NULL, list->items[i]);
+	writer_end(w);
+}
