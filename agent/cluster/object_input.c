@@ -14,8 +14,9 @@
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)
 #define CHUNK_BYTES   65536
+#define KINDS_SIZE    96 /* of the names of all kinds, and " or " between them */
 
-static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event"};
+static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event", "PodDisruptionBudget"};
 
 /* Where the objects go. */
 struct sink {
@@ -28,14 +29,14 @@ struct sink {
 /* ---- kinds */
 
 /* "NodeResourceTopology", "Node or Pod": the accepted kinds. */
-static void print_kinds(unsigned kinds, char text[64])
+static void print_kinds(unsigned kinds, char text[KINDS_SIZE])
 {
 	size_t len = 0;
 
 	for (size_t i = 0; i < OBJECT_KIND_COUNT; i++)
 		if (kinds >> i & 1)
 			len += (size_t)snprintf(
-				text + len, 64 - len, "%s%s", len > 0 ? " or " : "", kind_names[i]);
+				text + len, KINDS_SIZE - len, "%s%s", len > 0 ? " or " : "", kind_names[i]);
 }
 
 /* The accepted kind whose name is the first `len` bytes of `name`, or -1. */
@@ -66,7 +67,7 @@ static bool is_list(const struct sink *sink, const char *kind)
 
 static int reject_kind(const struct sink *sink, const char *kind, struct err *err)
 {
-	char kinds[64];
+	char kinds[KINDS_SIZE];
 
 	print_kinds(sink->kinds, kinds);
 	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",

@@ -7,7 +7,7 @@
  */
 #include "agent/base/doc.h"
 
-enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_KIND_COUNT };
+enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_PDB, OBJECT_KIND_COUNT };
 
 /* Called with one object, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int object_fn(enum object_kind kind, struct doc *object, void *data, struct err *err);

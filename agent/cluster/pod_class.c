@@ -128,9 +128,16 @@ static void pod_class_freep(struct pod_class **class)
 		pod_class_free(*class);
 }
 
+static int by_content(const void *va, const void *vb);
+
 void pod_classes_release(struct pod_classes *s)
 {
-	tdestroy(s->by_content, pod_class_free);
+	while (s->by_content) {
+		struct pod_class *root = *(struct pod_class **)s->by_content;
+
+		tdelete(root, &s->by_content, by_content);
+		pod_class_free(root);
+	}
 	known_resources_release(&s->known);
 	*s = (struct pod_classes){0};
 }

@@ -18,16 +18,16 @@ allowed=$allowed'ioctl|isatty|kill|mem(ccpy|chr|cmp|cpy|mem|move|set)|memfd_crea
 allowed=$allowed'posix_spawn[a-z_0-9]*|printf|pselect|pthread_[a-z_]*|putchar|puts|qsort|raise|read|realloc|rewind|scandir|setenv|setlocale|'
 allowed=$allowed'sig(action|addset|delset|emptyset|fillset|ismember|procmask)|(v?sn|va?s|f)printf|stat|std(err|in|out)|str(case|ncase)cmp|strcasestr|'
 allowed=$allowed'str(chr|cmp|coll|cpy|cspn|dup|error|len|n?cat|ncmp|ncpy|ndup|nlen|pbrk|ptime|rchr|spn|str|tod|tof|tok_r|tol|toll|toul|toull)|time|timegm|'
-allowed=$allowed'tmpfile|tolower|toupper|waitpid|write|(l)?round|ceil|fabs|floor|nearbyint|sqrt|hwloc_bitmap_[a-z_]*|cJSON_[A-Za-z]*|yaml_[a-z_]*|XXH64'
+allowed=$allowed'tdelete|tfind|tmpfile|tolower|toupper|tsearch|waitpid|write|(l)?round|ceil|fabs|floor|nearbyint|sqrt|hwloc_bitmap_[a-z_]*|cJSON_[A-Za-z]*|yaml_[a-z_]*|XXH64'
 # Functions of the compiler and of the program's start.
 allowed=$allowed'|libc_start_main|cxa_finalize|gmon_start__|ITM_(de)?registerTMCloneTable|stack_chk_(fail|guard)|asan_.*|ubsan_.*|gcov_.*|aarch64_.*'
 headers='assert|ctype|dirent|dlfcn|errno|fcntl|float|fnmatch|getopt|inttypes|langinfo|limits|locale|math|poll|pthread|signal|spawn|stdarg|stdatomic|'
-headers=$headers'stdbool|stddef|stdint|stdio|stdlib|string|strings|time|unistd|sys/(ioctl|mman|select|stat|types|wait)|'
+headers=$headers'stdbool|stddef|stdint|stdio|stdlib|string|strings|search|time|unistd|sys/(ioctl|mman|select|stat|types|wait)|'
 headers=$headers'hwloc(/bitmap)?|cjson/cJSON|yaml|xxhash|curl/curl'
 
 for f in common/*.[ch] scoring/*.[ch] agent/base/*.[ch] agent/kube/*.[ch] agent/state/*.[ch] agent/cluster/*.[ch] agent/report/*.[ch] agent/cli/*.[ch]; do
 	case $f in
-	*'*'* | agent/kube/backoff.c | agent/cluster/pod_class.c) ;; # no file, or not a file of kubectl-numa
+	*'*'* | agent/kube/backoff.c) ;; # no file, or not a file of kubectl-numa
 	*) ! grep -nE '^#include <' "$f" | grep -vE "<($headers)\.h>" >&2 || bad "$f: not on the list of headers" ;;
 	esac
 done

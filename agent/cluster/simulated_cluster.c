@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/simulated_cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/state/manager_state.h"
+#include "agent/state/projected_state.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+#include "scoring/node_mask.h"
+
+#define CACHE_ENTRIES ((size_t)1 << 16)
+
+const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
+	"the node has no NodeResourceTopology object",
+	"the object has no node state: verdicts would be estimates", "the node has no Node object",
+	"the object does not report all of the node's pods yet"};
+
+/* A change that can be reverted. */
+struct simulated_undo {
+	size_t pod, node, position; /* position: of the pod in the node's list */
+	bool started;
+	struct allocations before; /* the node's, as allocations_view_without() */
+	uint64_t version;          /* the node's, before */
+};
+
+struct simulated_cache_entry {
+	uint64_t version, class_number;
+	size_t node;
+	struct simulated_verdict verdict;
+};
+
+/* ---- memory */
+
+static void pod_release(struct simulated_pod *p)
+{
+	free(p->namespace);
+	free(p->name);
+	free(p->uid);
+	free(p->owner);
+	pod_request_release(&p->request);
+	doc_release(&p->object);
+}
+
+static void forget_admission(struct simulated_node *n)
+{
+	if (n->admission)
+		node_admission_release(n->admission);
+	free(n->admission);
+	n->admission = NULL;
+}
+
+static void node_release(struct simulated_node *n)
+{
+	forget_admission(n);
+	if (n->has_object) {
+		allocations_view_release(&n->state.allocations);
+		cluster_node_release(&n->object);
+	}
+	free(n->name);
+	doc_release(&n->node);
+	resource_list_release(&n->allocatable);
+	resource_list_release(&n->requested);
+	strv_release(&n->resources[0]);
+	strv_release(&n->resources[1]);
+	free(n->pods);
+}
+
+void simulated_constraints_release(struct simulated_constraints *k)
+{
+	if (k->evaluated)
+		scheduling_constraints_release(k->evaluated);
+	free(k->evaluated);
+	k->evaluated = NULL;
+}
+
+void simulated_cluster_init(struct simulated_cluster *c)
+{
+	*c = (struct simulated_cluster){.cache = xcalloc(CACHE_ENTRIES, sizeof(*c->cache))};
+}
+
+void simulated_cluster_release(struct simulated_cluster *c)
+{
+	for (size_t i = 0; i < c->n_undo; i++)
+		allocations_view_release(&c->undo[i].before);
+	for (size_t i = 0; i < c->n_constraints; i++) {
+		simulated_constraints_release(c->constraints[i]);
+		free(c->constraints[i]);
+	}
+	name_table_release(&c->constraints_by_key);
+	for (size_t i = 0; i < c->n_pods; i++) {
+		pod_classes_drop(&c->classes, c->pods[i].class);
+		pod_release(&c->pods[i]);
+	}
+	for (size_t i = 0; i < c->n_nodes; i++)
+		node_release(&c->nodes[i]);
+	for (size_t i = 0; i < c->n_budgets; i++) {
+		free(c->budgets[i].namespace);
+		free(c->budgets[i].name);
+		doc_release(&c->budgets[i].selector);
+	}
+	for (size_t i = 0; i < c->n_items; i++) {
+		allocation_release(c->items[i]);
+		free(c->items[i]);
+	}
+	name_table_release(&c->nodes_by_name);
+	pod_classes_release(&c->classes);
+	free(c->undo);
+	free(c->constraints);
+	free(c->pods);
+	free(c->nodes);
+	free(c->budgets);
+	free(c->items);
+	free(c->cache);
+	*c = (struct simulated_cluster){0};
+}
+
+/* ---- verdicts */
+
+/* What pods can still request of the node: allocatable minus requested, at least 0. */
+static void find_requestable(
+	const struct simulated_node *n, const struct resource_list *returned, struct resource_list *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+
+	for (size_t i = 0; i < n->allocatable.n_items; i++) {
+		struct quantity q = n->allocatable.items[i].quantity;
+		const char *name = n->allocatable.items[i].name;
+		qty_t taken = resource_list_amount(&n->requested, name);
+
+		if (returned)
+			taken -= resource_list_amount(returned, name);
+		if (!strcmp(name, "pods"))
+			continue;
+		q.nano = q.nano > taken ? q.nano - taken : 0;
+		resource_list_append(&free, name, q);
+	}
+	resource_list_sort(&free);
+	*ret = free;
+	free = (struct resource_list){0};
+}
+
+static struct node_admission *admission_of(struct simulated_node *n)
+{
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+
+	if (n->admission)
+		return n->admission;
+	n->admission = xcalloc(1, sizeof(*n->admission));
+	node_admission_init(n->admission, &n->state);
+	find_requestable(n, NULL, &requestable);
+	node_admission_limit(n->admission, &requestable);
+	return n->admission;
+}
+
+/* Whether the node has fewer pods than allocatable "pods" permits, counting `leaving` pods as gone. */
+static bool has_pod_slot(const struct simulated_node *n, size_t leaving)
+{
+	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
+
+	return !pods || (qty_t)(n->n_pods - leaving + 1) * QTY_UNIT <= pods->quantity.nano;
+}
+
+/* The first extended resource of the pod that the node does not have; NULL = none. */
+static const char *find_missing(
+	const struct simulated_cluster *c, const struct simulated_node *n, const struct pod_class *class)
+{
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+
+		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
+			!resource_list_find(&n->allocatable, wanted->name) &&
+			!strv_contains(&n->resources[1], wanted->name) &&
+			known_resources_has(&c->classes.known, wanted->name))
+			return wanted->name;
+	}
+	return NULL;
+}
+
+static bool is_judged(const struct simulated_node *n, const struct pod_class *class)
+{
+	return n->obstacle == SIMULATED_NO_OBSTACLE && !class->too_large && !class->pod.has_claims;
+}
+
+static size_t count_free_after(const struct node_admission *a, const struct kubelet_verdict *v)
+{
+	const struct kubelet *k = &a->kubelet;
+	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
+	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
+	uint64_t nodes = 0;
+	size_t sum = 0, all = 0;
+
+	for (size_t i = 0; i < v->n_placements; i++)
+		nodes |= v->placements[i].memory_nodes |
+			 (v->placements[i].hint.any_node ? 0 : v->placements[i].hint.nodes);
+	kubelet_free_cpus(k, a->ws, free_cpus);
+	for (size_t i = 0; i < numa->n; i++) {
+		all += free_cpus[i];
+		sum += nodes & node_mask_of((unsigned)numa->ids[i]) ? free_cpus[i] : 0;
+	}
+	return nodes ? sum : all;
+}
+
+static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, const struct pod_class *class)
+{
+	struct simulated_node *n = &c->nodes[node];
+	struct simulated_verdict v = {.answer = KUBELET_UNKNOWN};
+	struct node_admission *a;
+	struct admission admission;
+
+	if (!is_judged(n, class))
+		return v;
+	if (!has_pod_slot(n, 0) || find_missing(c, n, class))
+		return (struct simulated_verdict){.answer = KUBELET_REJECTS};
+	c->n_verdicts++;
+	a = admission_of(n);
+	node_admission_judge(a, &class->pod, &admission);
+	v.answer = admission.answer;
+	if (v.answer == KUBELET_ADMITS)
+		v.free_after = count_free_after(a, &admission.managers);
+	return v;
+}
+
+struct simulated_verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod)
+{
+	const struct pod_class *class = c->pods[pod].class;
+	uint64_t version = c->nodes[node].version;
+	size_t slot = (size_t)(version * 31 + class->number * 0x9e3779b97f4a7c15u) >> 3 & (CACHE_ENTRIES - 1);
+	struct simulated_cache_entry *e = &c->cache[slot];
+
+	if (e->version == version && e->class_number == class->number && e->node == node)
+		return e->verdict;
+	e->verdict = judge(c, node, class);
+	e->version = version;
+	e->class_number = class->number;
+	e->node = node;
+	return e->verdict;
+}
+
+/* Items of the node that the pod holds. */
+static void mark_items(const struct simulated_node *n, const struct simulated_pod *p, bool *ret)
+{
+	const struct allocations *a = &n->state.allocations;
+
+	for (size_t i = 0; i < a->n_items; i++)
+		ret[i] = ret[i] || pod_names_match(&p->names, &a->items[i]);
+}
+
+enum kubelet_answer simulated_judge_without(
+	struct simulated_cluster *c, size_t node, const bool *without, size_t pod)
+{
+	const struct simulated_node *n = &c->nodes[node];
+	const struct pod_class *class = c->pods[pod].class;
+	CLEANUP(freep) bool *excluded = xcalloc(n->state.allocations.n_items + 1, sizeof(*excluded));
+	CLEANUP(resource_list_release) struct resource_list returned = {0}, requestable = {0};
+	CLEANUP(node_admission_release) struct node_admission a = {0};
+	CLEANUP(projected_state_release) struct projected_state o = {0};
+	struct admission admission;
+	size_t leaving = 0;
+
+	for (size_t i = 0; i < n->n_pods; i++)
+		if (without[i]) {
+			mark_items(n, &c->pods[n->pods[i]], excluded);
+			resource_list_add(&returned, &c->pods[n->pods[i]].class->wanted, 1);
+			leaving++;
+		}
+	if (!is_judged(n, class))
+		return KUBELET_UNKNOWN;
+	if (!has_pod_slot(n, leaving) || find_missing(c, n, class))
+		return KUBELET_REJECTS;
+	projected_state_init(&o, &n->state, excluded);
+	find_requestable(n, &returned, &requestable);
+	node_admission_init(&a, &o.state);
+	node_admission_limit(&a, &requestable);
+	node_admission_judge(&a, &class->pod, &admission);
+	c->n_verdicts++;
+	return admission.answer;
+}
+
+char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
+{
+	struct simulated_node *n = &c->nodes[node];
+	const struct pod_class *class = c->pods[pod].class;
+	const char *missing = find_missing(c, n, class), *resource;
+	struct admission a;
+
+	if (n->obstacle != SIMULATED_NO_OBSTACLE)
+		return xstrdup(simulated_obstacle_names[n->obstacle]);
+	if (class->too_large)
+		return xstrdup("the pod has too many containers and resources to be judged");
+	if (class->pod.has_claims)
+		return xstrdup("resourceClaims are not evaluated");
+	if (!has_pod_slot(n, 0))
+		return xstrdup("OutOfpods: the node has as many pods as it may have");
+	if (missing)
+		return xasprintf("insufficient %s", missing);
+	node_admission_judge(admission_of(n), &class->pod, &a);
+	if (a.answer == KUBELET_ADMITS)
+		return xstrdup("admitted");
+	resource = a.short_of ? a.short_of : a.unsure_of;
+	if (a.managers.answer == KUBELET_REJECTS)
+		return xasprintf(
+			"%s: %s", kubelet_rejection_names[a.managers.rejection], a.managers.reason.text);
+	if (resource)
+		return xasprintf("%s %s", a.short_of ? "insufficient" : "perhaps insufficient", resource);
+	return xstrdup(a.managers.reason.text[0] ? a.managers.reason.text : "unknown");
+}
+
+void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret)
+{
+	*ret = (struct pod_held){0};
+	if (c->pods[pod].node != SIMULATED_NOWHERE && c->nodes[c->pods[pod].node].has_object)
+		pod_held_find(&c->nodes[c->pods[pod].node].state, &c->pods[pod].names, ret);
+}
+
+/* ---- changes */
+
+void simulated_set_node_name(struct simulated_pod *p, const char *node)
+{
+	struct doc *spec = &p->object.items[0];
+
+	doc_set_text(&spec->items[0], DOC_STRING, node, strlen(node));
+}
+
+void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position)
+{
+	struct simulated_node *n = &c->nodes[node];
+	struct simulated_pod *p = &c->pods[pod];
+
+	vec_push(&n->pods, &n->n_pods, &n->pods_size, sizeof(*n->pods));
+	memmove(&n->pods[position + 1], &n->pods[position], (n->n_pods - 1 - position) * sizeof(*n->pods));
+	n->pods[position] = pod;
+	resource_list_add(&n->requested, &p->class->wanted, 1);
+	p->node = node;
+	simulated_set_node_name(p, n->name);
+	c->placement_version++;
+	forget_admission(n);
+}
+
+/* Returns the pod's position in the node's list. */
+size_t simulated_remove_from_node(struct simulated_cluster *c, size_t pod)
+{
+	struct simulated_pod *p = &c->pods[pod];
+	struct simulated_node *n = &c->nodes[p->node];
+	size_t at = 0;
+
+	while (n->pods[at] != pod)
+		at++;
+	memmove(&n->pods[at], &n->pods[at + 1], (n->n_pods - at - 1) * sizeof(*n->pods));
+	n->n_pods--;
+	resource_list_add(&n->requested, &p->class->wanted, -1);
+	p->node = SIMULATED_NOWHERE;
+	simulated_set_node_name(p, "");
+	c->placement_version++;
+	forget_admission(n);
+	return at;
+}
+
+/* Replaces the node's allocations by `after`; the previous ones move to the log. */
+static void log_change(struct simulated_cluster *c, size_t node, size_t pod, bool started, size_t position,
+	struct allocations *after)
+{
+	struct simulated_undo *u = vec_push(&c->undo, &c->n_undo, &c->undo_size, sizeof(*u));
+	struct simulated_node *n = &c->nodes[node];
+
+	*u = (struct simulated_undo){.pod = pod,
+		.node = node,
+		.position = position,
+		.started = started,
+		.before = n->state.allocations,
+		.version = n->version};
+	n->state.allocations = *after;
+	n->version = ++c->last_version;
+}
+
+/* What the pod of the last verdict holds; owned by the cluster. */
+static struct allocation *make_item(struct simulated_cluster *c, const struct node_admission *a,
+	const struct simulated_pod *p, const struct kubelet_verdict *v)
+{
+	struct allocation **slot = vec_push(&c->items, &c->n_items, &c->items_size, sizeof(*slot));
+
+	*slot = xcalloc(1, sizeof(**slot));
+	projected_state_item(a, &p->class->pod, v, *slot);
+	text_set(&(*slot)->pod_uid, p->names.uid);
+	text_set(&(*slot)->pod, p->names.pod);
+	return *slot;
+}
+
+bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
+{
+	struct simulated_node *n = &c->nodes[node];
+	struct simulated_pod *p = &c->pods[pod];
+	CLEANUP(freep) bool *none = xcalloc(n->state.allocations.n_items + 1, sizeof(*none));
+	struct projected_state o;
+	struct node_admission *a;
+	struct admission admission;
+
+	if (simulated_judge(c, node, pod).answer != KUBELET_ADMITS)
+		return false;
+	a = admission_of(n);
+	node_admission_judge(a, &p->class->pod, &admission);
+	projected_state_init(&o, &n->state, none);
+	if (p->class->aligned)
+		projected_state_add(&o, make_item(c, a, p, &admission.managers));
+	allocations_sort(&o.state.allocations);
+	log_change(c, node, pod, true, n->n_pods, &o.state.allocations);
+	simulated_add_to_node(c, node, pod, n->n_pods);
+	return true;
+}
+
+void simulated_evict(struct simulated_cluster *c, size_t pod)
+{
+	size_t node = c->pods[pod].node;
+	struct simulated_node *n = &c->nodes[node];
+	CLEANUP(freep) bool *excluded = xcalloc(n->state.allocations.n_items + 1, sizeof(*excluded));
+	struct allocations after;
+
+	mark_items(n, &c->pods[pod], excluded);
+	allocations_view_without(&n->state.allocations, excluded, &after);
+	log_change(c, node, pod, false, 0, &after);
+	c->undo[c->n_undo - 1].position = simulated_remove_from_node(c, pod);
+}
+
+size_t simulated_mark(const struct simulated_cluster *c)
+{
+	return c->n_undo;
+}
+
+void simulated_undo(struct simulated_cluster *c, size_t mark)
+{
+	while (c->n_undo > mark) {
+		struct simulated_undo *u = &c->undo[--c->n_undo];
+		struct simulated_node *n = &c->nodes[u->node];
+
+		if (u->started)
+			simulated_remove_from_node(c, u->pod);
+		else
+			simulated_add_to_node(c, u->node, u->pod, u->position);
+		allocations_view_release(&n->state.allocations);
+		n->state.allocations = u->before;
+		n->version = u->version;
+	}
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Simulates a cluster in memory: pods are evicted and started, and each node's kubelet admits and rejects them and
+ * takes back what they held. `kubectl numa plan` and `kubectl numa simulate` build on it.
+ *
+ * The start is the cluster as its NodeResourceTopology, Node and Pod objects report it. Verdicts are those of
+ * node_admission.h, scheduling constraints those of scheduling_constraints.h.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/doc.h"
+#include "agent/base/hash.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/cluster/pod_class.h"
+#include "agent/cluster/pod_status.h"
+#include "agent/cluster/scheduling_constraints.h"
+#include "agent/state/node_admission.h"
+
+#define SIMULATED_NOWHERE SIZE_MAX /* the node of a pod that runs nowhere */
+
+/* A PodDisruptionBudget. */
+struct simulated_budget {
+	char *namespace, *name;
+	struct doc selector;
+	int64_t allowed; /* status.disruptionsAllowed */
+};
+
+struct simulated_pod {
+	char *namespace, *name;
+	char *uid;   /* metadata.uid; "" for an added pod */
+	char *owner; /* "ReplicaSet 'web-1'": the controller, which would recreate the pod; "" = none */
+	struct pod_names names;
+	struct pod_request request; /* until simulated_cluster_finish() */
+	struct pod_class *class;
+	struct doc object;  /* metadata and spec as far as scheduling constraints depend on them */
+	size_t constraints; /* index in simulated_cluster.constraints */
+	size_t node;        /* or SIMULATED_NOWHERE */
+	int32_t priority;
+	int64_t created_s; /* metadata.creationTimestamp, in seconds since the epoch */
+	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
+	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
+	bool priority_known, daemon, mirror, local_storage, terminating, gated;
+	bool added;  /* by simulated_cluster_add_copies(): no object of the cluster */
+	bool unread; /* the Pod cannot be judged, so the pod is never moved */
+};
+
+/* Why no pod may start on a node, and none may leave. */
+enum simulated_obstacle {
+	SIMULATED_NO_OBSTACLE,
+	SIMULATED_NO_OBJECT, /* no NodeResourceTopology object */
+	SIMULATED_NOT_EXACT, /* verdicts on the node would be estimates */
+	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
+	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
+	SIMULATED_OBSTACLE_COUNT
+};
+
+extern const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT];
+
+struct simulated_node {
+	char *name;
+	bool has_object, has_node;
+	struct cluster_node object; /* as read */
+	struct node_state
+		state;   /* as simulated; borrows from `object` except allocations.items, .shared, .memory */
+	struct doc node; /* the Node, as far as scheduling constraints depend on it */
+	struct resource_list allocatable, requested;
+	struct strv resources[2]; /* for known_resources: of the Node, of the object */
+	size_t *pods;             /* indexes in simulated_cluster.pods */
+	size_t n_pods, pods_size;
+	uint64_t version;                 /* changes with every change of the node */
+	struct node_admission *admission; /* of `state`; NULL = not made */
+	enum simulated_obstacle obstacle;
+};
+
+struct simulated_verdict {
+	enum kubelet_answer answer;
+	size_t free_after; /* CPUs that remain free on the pod's NUMA nodes; on all if the pod has none */
+};
+
+/* Pods with the same constraints. */
+struct simulated_constraints {
+	char key[HASH_TEXT_SIZE]; /* identifies the constraints */
+	size_t pod;               /* the first pod with these constraints */
+	struct scheduling_constraints *evaluated;
+	bool depends_on_pods;
+	uint64_t version; /* simulated_cluster.placement_version at the evaluation */
+};
+
+#define SIMULATED_EVALUATED 16u /* each takes memory for every node */
+
+struct simulated_undo;
+struct simulated_cache_entry;
+
+struct simulated_cluster {
+	struct simulated_node *nodes; /* by name after simulated_cluster_finish() */
+	size_t n_nodes, nodes_size;
+	struct name_table nodes_by_name; /* index plus 1 */
+	struct simulated_pod *pods;
+	size_t n_pods, pods_size;
+	struct simulated_budget *budgets;
+	size_t n_budgets, budgets_size;
+	struct simulated_constraints **constraints;
+	size_t n_constraints, constraints_size;
+	struct name_table constraints_by_key; /* index plus 1 */
+	size_t evaluated
+		[SIMULATED_EVALUATED]; /* a ring buffer of indexes plus 1: constraints that are evaluated */
+	size_t next_evaluated;
+	size_t n_anti_affinity,
+		n_added_anti_affinity; /* pods whose required anti-affinity may exclude other pods */
+	struct pod_classes classes;
+	struct allocation *
+		*items; /* what started pods hold; owned, because states and saved states borrow it */
+	size_t n_items, items_size;
+	struct simulated_undo *undo; /* newest last */
+	size_t n_undo, undo_size;
+	struct simulated_cache_entry *cache; /* verdicts */
+	uint64_t last_version, placement_version;
+	uint64_t n_verdicts; /* computed so far: the work of a search */
+};
+
+void simulated_cluster_init(struct simulated_cluster *c);
+void simulated_cluster_release(struct simulated_cluster *c);
+
+/* Adds a NodeResourceTopology object, from which content moves. */
+void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node *node);
+
+/*
+ * Adds a Node, a Pod or a PodDisruptionBudget. Ended pods are ignored. A Pod whose requests cannot be read stays where it is.
+ * 0; -EINVAL with one line.
+ */
+int simulated_cluster_add_object(
+	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err);
+
+/* To be called after the last object. Starts pods that are bound and that their node's object does not report yet. */
+void simulated_cluster_finish(struct simulated_cluster *c);
+
+/*
+ * Adds `n` copies of a pod template, which run nowhere: NAME, or NAME-1 to NAME-n. Returns the index of the first copy; the
+ * others follow. The request moves.
+ */
+size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
+	const char *namespace, const char *name, struct pod_request *request, size_t n);
+
+/* SIZE_MAX = no such node. */
+size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node);
+
+/* ---- questions. The pod runs nowhere, or is thought away from its node by simulated_evict(). */
+
+/* Whether the node's kubelet admits the pod. Unknown for a node with an obstacle. */
+struct simulated_verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod);
+
+/* The same for the node without some of its pods; without[i] belongs to nodes[node].pods[i]. */
+enum kubelet_answer simulated_judge_without(
+	struct simulated_cluster *c, size_t node, const bool *without, size_t pod);
+
+/* Why a scheduler would not bind the pod to the node, "" = no known reason. Valid until the next change of the cluster. */
+const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_t pod);
+
+/* What the verdict on the pod is, for a person: "admitted" or one sentence. The caller frees the text. */
+char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
+
+/* What the pod holds on its node: its CPUs, and the NUMA nodes of its CPUs, memory and devices. To be released. */
+void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret);
+
+/* ---- changes */
+
+/* Starts the pod on the node. False, and no change, unless the kubelet admits the pod. */
+bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod);
+
+/* The pod ends on its node, whose kubelet takes back what the pod held. */
+void simulated_evict(struct simulated_cluster *c, size_t pod);
+
+/* simulated_undo() reverts all changes since simulated_mark() returned `mark`. */
+size_t simulated_mark(const struct simulated_cluster *c);
+void simulated_undo(struct simulated_cluster *c, size_t mark);
+
+/* ---- between simulated_cluster.c and simulated_objects.c */
+
+/* Frees what was evaluated. */
+void simulated_constraints_release(struct simulated_constraints *k);
+
+/* Sets spec.nodeName of the pod's object. */
+void simulated_set_node_name(struct simulated_pod *p, const char *node);
+
+/* Adds the pod to the node's list at this position; what the kubelet assigns does not change. */
+void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position);
+
+/* The reverse. Returns the pod's position. */
+size_t simulated_remove_from_node(struct simulated_cluster *c, size_t pod);

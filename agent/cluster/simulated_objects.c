@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the objects of a simulated cluster, and evaluates the scheduling constraints of its pods.
+ */
+#include "agent/cluster/simulated_cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/base/time.h"
+#include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/label_match.h"
+#include "agent/cluster/pod_parse.h"
+#include "agent/cluster/pod_status.h"
+#include "agent/cluster/reported_pods.h"
+#include "agent/state/manager_state.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define CONTENT_MAX \
+	((size_t)4 << 20) /* of the text that identifies a pod's constraints; a larger pod has its own */
+
+/* ---- objects */
+
+static void *index_value(size_t number)
+{
+	return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): never dereferenced */
+}
+
+size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node)
+{
+	const void *number = name_table_find(&c->nodes_by_name, node);
+
+	return number ? (size_t)(uintptr_t)number - 1 : SIMULATED_NOWHERE;
+}
+
+static struct simulated_node *find_or_add_node(struct simulated_cluster *c, const char *name)
+{
+	size_t at = simulated_cluster_find(c, name);
+	struct simulated_node *n;
+
+	if (at != SIMULATED_NOWHERE)
+		return &c->nodes[at];
+	n = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*n));
+	n->node = (struct doc)DOC_INIT;
+	n->name = xstrdup(name);
+	n->version = ++c->last_version;
+	name_table_add(&c->nodes_by_name, n->name, index_value(c->n_nodes));
+	return n;
+}
+
+/* The allocations as a view that changes of the node replace. */
+static void begin_state(struct simulated_node *n)
+{
+	const struct allocations *a = &n->object.state.allocations;
+	CLEANUP(freep) bool *none = xcalloc(a->n_items + 1, sizeof(*none));
+
+	n->state = n->object.state;
+	allocations_view_without(a, none, &n->state.allocations);
+}
+
+void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node *node)
+{
+	struct simulated_node *n = find_or_add_node(c, node->state.node_name);
+
+	if (n->has_object)
+		return;
+	n->has_object = true;
+	n->object = *node;
+	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
+	node_state_init(&node->state);
+	known_resources_of_state(&c->classes.known, &n->object.state, &n->resources[1]);
+	begin_state(n);
+}
+
+static void copy_member(const struct doc *map, const char *key, struct doc *to)
+{
+	const struct doc *member = doc_get(map, key);
+	struct doc *copy = member ? doc_add(to, key) : NULL;
+	struct doc content;
+
+	if (!member)
+		return;
+	doc_copy(member, &content);
+	content.key = copy->key;
+	*copy = content;
+}
+
+/* Copies members of a map, as far as the map has them. */
+static void copy_members(
+	const struct doc *from, const char *const *members, size_t n, struct doc *to, const char *key)
+{
+	struct doc *map = doc_add_map(to, key);
+
+	for (size_t i = 0; i < n; i++)
+		copy_member(from, members[i], map);
+}
+
+static int add_node_object(
+	struct simulated_cluster *c, const struct doc *object, const char *name, struct err *err)
+{
+	static const char *const metadata[] = {"name", "labels"}, *const spec[] = {"taints", "unschedulable"},
+				 *const status[] = {"conditions"};
+	struct simulated_node *n = find_or_add_node(c, name);
+	int r;
+
+	if (n->has_node)
+		return 0;
+	r = cluster_allocatable(object, &n->allocatable, err);
+	if (r < 0)
+		return err_wrap(err, r, "Node '%.60s'", name);
+	n->has_node = true;
+	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
+	n->node.kind = DOC_MAP;
+	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");
+	copy_members(doc_get(object, "spec"), spec, ARRAY_SIZE(spec), &n->node, "spec");
+	copy_members(doc_get(object, "status"), status, ARRAY_SIZE(status), &n->node, "status");
+	return 0;
+}
+
+static void add_budget(struct simulated_cluster *c, const struct doc *object, const char *name)
+{
+	struct simulated_budget *b = vec_push(&c->budgets, &c->n_budgets, &c->budgets_size, sizeof(*b));
+	const struct doc *selector = doc_get(doc_get(object, "spec"), "selector");
+	const char *namespace = doc_text(doc_get(object, "metadata"), "namespace");
+
+	b->namespace = xstrdup(*namespace ? namespace : "default");
+	b->name = xstrdup(name);
+	b->selector = (struct doc)DOC_INIT;
+	if (selector)
+		doc_copy(selector, &b->selector);
+	if (doc_int64(doc_get(doc_get(object, "status"), "disruptionsAllowed"), &b->allowed) < 0)
+		b->allowed = 0;
+}
+
+/* ---- Pods */
+
+/* The controller of an object's owner references; NULL = none. */
+static const struct doc *find_controller(const struct doc *metadata)
+{
+	const struct doc *owners = doc_get(metadata, "ownerReferences");
+
+	DOC_FOREACH_ITEM (owner, owners) {
+		const struct doc *flag = doc_get(owner, "controller");
+
+		if (flag && flag->kind == DOC_BOOL && !strcmp(flag->text, "true"))
+			return owner;
+	}
+	return NULL;
+}
+
+/* An emptyDir volume, whose content is lost when the pod is evicted, as for `kubectl drain`. */
+static bool has_local_storage(const struct doc *spec)
+{
+	const struct doc *volumes = doc_get(spec, "volumes");
+
+	DOC_FOREACH_ITEM (volume, volumes)
+		if (doc_get(volume, "emptyDir"))
+			return true;
+	return false;
+}
+
+/* Of containers only what host ports depend on. */
+static void copy_containers(const struct doc *spec, const char *list, struct doc *to)
+{
+	static const char *const members[] = {"ports", "restartPolicy"};
+	const struct doc *containers = doc_get(spec, list);
+	struct doc *copies = doc_list_items(containers) ? doc_add_list(to, list) : NULL;
+
+	DOC_FOREACH_ITEM (container, containers)
+		copy_members(container, members, ARRAY_SIZE(members), copies, NULL);
+}
+
+/* The first member of the copy's spec is nodeName, which simulated_set_node_name() changes. */
+static void copy_pod(const struct doc *object, const char *namespace, const char *name, struct doc *ret)
+{
+	static const char *const members[] = {"nodeSelector", "affinity", "tolerations",
+		"topologySpreadConstraints", "hostNetwork", "volumes"};
+	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
+	struct doc *copy;
+
+	*ret = (struct doc){.kind = DOC_MAP};
+	copy = doc_add_map(ret, "spec");
+	doc_add_string(copy, "nodeName", "");
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		copy_member(spec, members[i], copy);
+	copy_containers(spec, "containers", copy);
+	copy_containers(spec, "initContainers", copy);
+	copy = doc_add_map(ret, "metadata");
+	doc_add_string(copy, "name", name);
+	doc_add_string(copy, "namespace", namespace);
+	copy_member(metadata, "labels", copy);
+	copy_member(metadata, "deletionTimestamp", copy);
+}
+
+static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
+{
+	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
+	const struct doc *controller = find_controller(metadata), *gates = doc_get(spec, "schedulingGates");
+	const char *kind = doc_text(controller, "kind");
+	int64_t created = 0;
+
+	p->owner = controller ? xasprintf("%s '%s'", kind, doc_text(controller, "name")) : xstrdup("");
+	p->daemon = !strcmp(kind, "DaemonSet");
+	p->uid = xstrdup(doc_text(metadata, "uid"));
+	p->names = pod_names_of_object(metadata);
+	p->mirror = p->names.mirror;
+	p->local_storage = has_local_storage(spec);
+	p->terminating = doc_get(metadata, "deletionTimestamp") != NULL;
+	p->gated = doc_list_items(gates) != NULL;
+	p->priority_known = pod_priority_read(object, &p->priority);
+	if (timestamp_parse(doc_text(metadata, "creationTimestamp"), &created) == 0)
+		p->created_s = created;
+}
+
+/* An unread pod counts where it is, without requests. */
+static void read_request(const struct doc *object, struct simulated_pod *p)
+{
+	CLEANUP(pod_template_release) struct pod_template template = {0};
+	struct err ignored = {""};
+
+	if (pod_template_from_pod(object, &template, &ignored) < 0) {
+		p->unread = true;
+		return;
+	}
+	p->request = template.pod;
+	pod_request_init(&template.pod);
+}
+
+static struct simulated_pod *push_pod(
+	struct simulated_cluster *c, const struct doc *object, const char *namespace, const char *name)
+{
+	struct simulated_pod *p = vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*p));
+
+	p->namespace = xstrdup(*namespace ? namespace : "default");
+	p->name = xstrdup(name);
+	p->node = SIMULATED_NOWHERE;
+	p->budget = SIZE_MAX;
+	pod_request_init(&p->request);
+	copy_pod(object, p->namespace, name, &p->object);
+	return p;
+}
+
+static void add_pod_object(struct simulated_cluster *c, const struct doc *object, const char *name)
+{
+	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
+	struct simulated_pod *p;
+
+	if (pod_has_ended(object))
+		return;
+	p = push_pod(c, object, doc_text(doc_get(object, "metadata"), "namespace"), name);
+	read_pod_facts(object, p);
+	read_request(object, p);
+	simulated_set_node_name(p, node);
+}
+
+int simulated_cluster_add_object(
+	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err)
+{
+	static const char *const kinds[OBJECT_KIND_COUNT] = {
+		[OBJECT_NODE] = "Node", [OBJECT_POD] = "Pod", [OBJECT_PDB] = "PodDisruptionBudget"};
+	const char *name = doc_text(doc_get(object, "metadata"), "name");
+
+	if (!*name)
+		return err_set(err, -EINVAL, "a %s without a name", kinds[kind]);
+	if (kind == OBJECT_NODE)
+		return add_node_object(c, object, name, err);
+	if (kind == OBJECT_POD)
+		add_pod_object(c, object, name);
+	else if (kind == OBJECT_PDB)
+		add_budget(c, object, name);
+	return 0;
+}
+
+/* ---- the pods' constraints */
+
+static const struct doc *labels_of(const struct simulated_pod *p)
+{
+	return doc_get(doc_get(&p->object, "metadata"), "labels");
+}
+
+/* Identifies all but the pod's own name and node. A pod that is too large to be printed has a key of its own. */
+static void print_constraints_key(const struct simulated_pod *p, size_t index, char ret[HASH_TEXT_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
+	const struct doc *spec = &p->object.items[0];
+	int r = 0;
+
+	for (size_t i = 1; i < spec->n_items && r == 0; i++) { /* without nodeName */
+		strbuf_addf(&text, "%s:", spec->items[i].key);
+		r = json_print_compact(&spec->items[i], &text);
+	}
+	strbuf_addf(&text, "\n%s\n", p->namespace);
+	if (r == 0 && labels_of(p))
+		r = json_print_compact(labels_of(p), &text);
+	if (r < 0 || strbuf_error(&text) < 0)
+		hash_text(&index, sizeof(index), ret);
+	else
+		hash_text(text.text, text.len, ret);
+}
+
+static bool has_anti_affinity(const struct simulated_pod *p)
+{
+	const struct doc *affinity = doc_get(doc_get(&p->object, "spec"), "affinity");
+
+	return doc_list_items(doc_get(doc_get(affinity, "podAntiAffinity"),
+		       "requiredDuringSchedulingIgnoredDuringExecution")) != NULL;
+}
+
+static void find_constraints(struct simulated_cluster *c, size_t pod)
+{
+	struct simulated_pod *p = &c->pods[pod];
+	struct simulated_constraints *k, **slot;
+	char key[HASH_TEXT_SIZE];
+	const void *found;
+
+	c->n_anti_affinity += has_anti_affinity(p);
+	c->n_added_anti_affinity += p->added && has_anti_affinity(p);
+	print_constraints_key(p, pod, key);
+	found = name_table_find(&c->constraints_by_key, key);
+	if (found) {
+		p->constraints = (size_t)(uintptr_t)found - 1;
+		return;
+	}
+	slot = vec_push(&c->constraints, &c->n_constraints, &c->constraints_size, sizeof(*slot));
+	*slot = k = xcalloc(1, sizeof(*k));
+	snprintf(k->key, sizeof(k->key), "%s", key);
+	k->pod = pod;
+	p->constraints = c->n_constraints - 1;
+	name_table_add(&c->constraints_by_key, k->key, index_value(c->n_constraints));
+}
+
+/* Discards the constraints that were evaluated longest ago. */
+static void note_evaluated(struct simulated_cluster *c, size_t index)
+{
+	size_t *slot = &c->evaluated[c->next_evaluated];
+
+	if (*slot > 0)
+		simulated_constraints_release(c->constraints[*slot - 1]);
+	*slot = index + 1;
+	c->next_evaluated = (c->next_evaluated + 1) % SIMULATED_EVALUATED;
+}
+
+/* Evaluates the constraints where the pods are now. */
+static void evaluate(struct simulated_cluster *c, struct simulated_constraints *k)
+{
+	const struct simulated_pod *p = &c->pods[k->pod];
+	struct scheduling_constraints *sc = xcalloc(1, sizeof(*sc));
+
+	k->evaluated = sc;
+	scheduling_constraints_init(sc, &p->object, p->namespace, false);
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].has_node)
+			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
+	sc->pods_known = true;
+	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
+		scheduling_constraints_add(sc, OBJECT_POD, &c->pods[i].object);
+	/* Later moves matter if there are rules, or if a pod's anti-affinity excludes the pod: now, or when the pod runs. */
+	k->depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0 || c->n_added_anti_affinity > 0 ||
+			     (c->n_anti_affinity > 0 && c->n_undo > 0);
+	scheduling_constraints_finish(sc);
+	k->version = c->placement_version;
+}
+
+const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_t pod)
+{
+	struct simulated_constraints *k = c->constraints[c->pods[pod].constraints];
+
+	if (k->evaluated && k->depends_on_pods && k->version != c->placement_version) {
+		simulated_constraints_release(k);
+		evaluate(c, k);
+	}
+	if (!k->evaluated) {
+		note_evaluated(c, c->pods[pod].constraints);
+		evaluate(c, k);
+	}
+	return scheduling_constraints_violated(k->evaluated, c->nodes[node].name);
+}
+
+/* ---- the end of the objects */
+
+static int compare_nodes(const void *va, const void *vb)
+{
+	const struct simulated_node *a = va, *b = vb;
+
+	return strcmp(a->name, b->name);
+}
+
+static void sort_nodes(struct simulated_cluster *c)
+{
+	if (c->n_nodes > 1)
+		qsort(c->nodes, c->n_nodes, sizeof(*c->nodes), compare_nodes);
+	name_table_release(&c->nodes_by_name);
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct simulated_node *n = &c->nodes[i];
+
+		name_table_add(&c->nodes_by_name, n->name, index_value(i + 1));
+		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
+			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
+			      : !n->has_node                     ? SIMULATED_NO_NODE
+								 : SIMULATED_NO_OBSTACLE;
+	}
+}
+
+static int compare_pods(const void *va, const void *vb)
+{
+	const struct simulated_pod *a = va, *b = vb;
+	int r;
+
+	if (a->created_s != b->created_s)
+		return a->created_s < b->created_s ? -1 : 1;
+	r = strcmp(a->namespace, b->namespace);
+	return r ? r : strcmp(a->name, b->name);
+}
+
+static void find_budgets(const struct simulated_cluster *c, struct simulated_pod *p)
+{
+	for (size_t i = 0; i < c->n_budgets; i++) {
+		const struct simulated_budget *b = &c->budgets[i];
+
+		if (strcmp(b->namespace, p->namespace) != 0 || b->selector.kind != DOC_MAP ||
+			!label_selector_matches(&b->selector, labels_of(p)))
+			continue;
+		p->budget = i;
+		p->n_budgets++;
+	}
+}
+
+/* The pods of the classes, and on the nodes that they are bound to. */
+static void settle_pod(struct simulated_cluster *c, size_t pod)
+{
+	struct simulated_pod *p = &c->pods[pod];
+	CLEANUP(freep) char *node = xstrdup(doc_text(doc_get(&p->object, "spec"), "nodeName"));
+	size_t at = *node ? simulated_cluster_find(c, node) : SIMULATED_NOWHERE;
+
+	p->class = pod_classes_take(&c->classes, &p->request);
+	find_budgets(c, p);
+	find_constraints(c, pod);
+	if (*node && at == SIMULATED_NOWHERE)
+		at = (size_t)(find_or_add_node(c, node) - c->nodes);
+	if (at != SIMULATED_NOWHERE)
+		simulated_add_to_node(c, at, pod, c->nodes[at].n_pods);
+}
+
+static enum reported find_reported(const struct simulated_node *n, const struct simulated_pod *p)
+{
+	CLEANUP(reported_index_release) struct reported_index index = {0};
+	struct reported_items items;
+
+	reported_index_init(&index, &n->state.allocations);
+	items = reported_find(&index, &p->names);
+	return reported_compare(&index, &n->state, p->class, &items);
+}
+
+/*
+ * Starts a pod that the node's object does not report. Where the kubelet would reject the pod, or an object reports a part of
+ * the pod, what the pod holds is not known.
+ */
+static void start_unreported(struct simulated_cluster *c, size_t pod)
+{
+	struct simulated_pod *p = &c->pods[pod];
+	size_t node = p->node;
+	struct simulated_node *n = node == SIMULATED_NOWHERE ? NULL : &c->nodes[node];
+	enum reported reported;
+
+	if (!n || n->obstacle != SIMULATED_NO_OBSTACLE || !p->class->aligned || p->mirror)
+		return;
+	reported = find_reported(n, p);
+	if (reported == REPORTED_ALL)
+		return;
+	simulated_remove_from_node(c, pod);
+	if (reported == REPORTED_PART || !simulated_start(c, node, pod)) {
+		simulated_add_to_node(c, node, pod, n->n_pods);
+		n->obstacle = SIMULATED_UNSETTLED;
+	}
+}
+
+void simulated_cluster_finish(struct simulated_cluster *c)
+{
+	if (c->n_pods > 1)
+		qsort(c->pods, c->n_pods, sizeof(*c->pods), compare_pods);
+	for (size_t i = 0; i < c->n_pods; i++) /* may add nodes without objects */
+		if (*doc_text(doc_get(&c->pods[i].object, "spec"), "nodeName"))
+			find_or_add_node(c, doc_text(doc_get(&c->pods[i].object, "spec"), "nodeName"));
+	sort_nodes(c);
+	for (size_t i = 0; i < c->n_pods; i++)
+		settle_pod(c, i);
+	for (size_t i = 0; i < c->n_pods; i++)
+		start_unreported(c, i);
+	for (size_t i = 0; i < c->n_undo; i++)
+		allocations_view_release(&c->undo[i].before);
+	c->n_undo = 0;
+}
+
+static void add_copy(struct simulated_cluster *c, const struct doc *owner, const char *namespace,
+	const char *name, struct pod_class *class)
+{
+	struct simulated_pod *p = push_pod(c, owner, namespace, name);
+
+	p->uid = xstrdup("");
+	p->owner = xstrdup("");
+	p->added = true;
+	p->names = pod_names_of(name, p->namespace, name);
+	p->priority_known = owner && pod_priority_read(owner, &p->priority);
+	p->class = class;
+	class->users++;
+	find_constraints(c, c->n_pods - 1);
+}
+
+size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
+	const char *namespace, const char *name, struct pod_request *request, size_t n)
+{
+	struct pod_class *class = pod_classes_take(&c->classes, request);
+	size_t first = c->n_pods;
+
+	/* The pods may move in memory, and evaluated constraints borrow from them. */
+	for (size_t i = 0; i < c->n_constraints; i++)
+		simulated_constraints_release(c->constraints[i]);
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP(freep) char *numbered = n > 1 ? xasprintf("%s-%zu", name, i + 1) : xstrdup(name);
+
+		add_copy(c, owner, namespace ? namespace : "", numbered, class);
+	}
+	pod_classes_drop(&c->classes, class);
+	return first;
+}
