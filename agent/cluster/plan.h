@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Plans which pods to move, and where, so that the kubelets admit wanted pods.
+ *
+ * A move is an eviction and a start on another node or on the same node, where the kubelet may align the pod better. The plan
+ * is an ordered list of steps. Each step is judged on the cluster after all earlier steps, and no step leaves a pod without a
+ * node.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/cluster/simulated_cluster.h"
+
+/* Why the plan does not move a pod. */
+enum plan_fixed {
+	PLAN_MOVABLE,
+	PLAN_FIXED_WANTED, /* one of the wanted pods, or a pod that an earlier step has moved */
+	PLAN_FIXED_DAEMON,
+	PLAN_FIXED_STATIC,
+	PLAN_FIXED_BARE, /* no controller would recreate the pod */
+	PLAN_FIXED_LOCAL_STORAGE,
+	PLAN_FIXED_PRIORITY,
+	PLAN_FIXED_NAMESPACE,
+	PLAN_FIXED_BUDGET,  /* its PodDisruptionBudget allows no disruption now */
+	PLAN_FIXED_BUDGETS, /* several PodDisruptionBudgets: the Eviction API rejects such pods */
+	PLAN_FIXED_TERMINATING,
+	PLAN_FIXED_UNKNOWN, /* the pod's requests cannot be judged */
+	PLAN_FIXED_COUNT
+};
+
+extern const char *const plan_fixed_names[PLAN_FIXED_COUNT];
+
+struct plan_options {
+	size_t max_moves;
+	bool evict; /* evicted pods may end up without a node */
+	bool allow_bare, allow_local_storage;
+	bool has_below_priority; /* move only pods with a priority below this one */
+	int32_t below_priority;
+	const char *const *keep; /* namespaces whose pods are not moved; borrowed */
+	size_t n_keep;
+};
+
+enum plan_step_kind { PLAN_MOVE, PLAN_EVICT, PLAN_START };
+
+extern const char *const plan_step_names[3]; /* "move", "evict", "start" */
+
+struct plan_step {
+	enum plan_step_kind kind;
+	size_t pod, from, to; /* indexes in the cluster; SIMULATED_NOWHERE = none */
+	char *cpus, *numa;    /* what the kubelet of `to` assigns, as lists; "" = nothing exclusive */
+	uint64_t cost;        /* plan_cost() of a move or eviction, else 0 */
+	int64_t allowed;      /* disruptions that the pod's PodDisruptionBudget allows; -1 = no budget */
+};
+
+enum plan_outcome { PLAN_FULL, PLAN_PARTIAL, PLAN_NONE };
+
+extern const char *const plan_outcome_names[3]; /* "full", "partial", "none" */
+
+struct plan {
+	enum plan_outcome outcome;
+	struct plan_step *steps;
+	size_t n_steps, steps_size;
+	size_t n_wanted, n_placed, n_moves;
+	uint64_t cost;
+	bool gave_up; /* the search reached its limit: there may be a plan for more pods, or a cheaper one */
+	size_t fixed[PLAN_FIXED_COUNT]; /* pods on nodes by reason, before the first step */
+	size_t *unplaced;               /* wanted pods without a place */
+	size_t n_unplaced;
+};
+
+void plan_release(struct plan *plan);
+
+/* The search's limits per wanted pod. A verdict takes 10 to 100 µs. */
+#define PLAN_VERDICTS 20000u
+#define PLAN_SETS     400000u /* sets of pods considered, most of them without a verdict */
+#define PLAN_SET_MAX  8u      /* pods that leave one node for one pod */
+
+/*
+ * Finds a plan for the wanted pods, which run nowhere, one after the other. For each wanted pod: without moves if a kubelet
+ * admits the pod; else with the set of pods of one node whose moves cost the least; where these pods have no other place,
+ * they too get room by moves. Leaves the cluster as it is after the plan's last step.
+ */
+void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
+	const struct plan_options *options, struct plan *ret);
+
+/*
+ * What it costs to restart a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
+ * 0. A restart without CPUs costs 16, a pod of 16 CPUs twice as much, a pod of priority 1000 five times as much.
+ */
+uint64_t plan_cost(const struct simulated_pod *pod);
+
+/* Whether the plan may move the pod. */
+enum plan_fixed plan_fixed(const struct simulated_cluster *c, size_t pod, const struct plan_options *options);
