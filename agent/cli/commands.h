@@ -9,6 +9,7 @@
 
 #define EXIT_USAGE        2
 #define EXIT_DOES_NOT_FIT 3
+#define EXIT_PARTIAL      4
 
 int command_dump(const struct options *options);
 int command_check(const struct options *options);
@@ -18,6 +19,7 @@ int command_numa_fit(const struct options *options); /* 3: no node admits the po
 int command_numa_show(const struct options *options);
 int command_score(const struct options *options);
 int command_why(const struct options *options); /* 3: no node takes the pod */
+int command_plan(const struct options *options); /* 4: places for a part of the pods; 3: for none */
 int command_top(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */

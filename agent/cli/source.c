@@ -271,6 +271,7 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 		[OBJECT_NODE] = "/api/v1/nodes",
 		[OBJECT_POD] = "/api/v1/pods",
 		[OBJECT_EVENT] = "/api/v1/namespaces/",
+		[OBJECT_PDB] = "/apis/policy/v1/poddisruptionbudgets",
 	};
 	bool one = source_node(s) && (kind == OBJECT_NRT || kind == OBJECT_NODE);
 
@@ -384,6 +385,11 @@ static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, 
 	struct source *s = source;
 
 	return s->files ? read_files(s, kinds, fn, data, err) : read_server(s, kinds, fn, data, err);
+}
+
+int source_read_objects(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	return source_read(s, kinds, fn, data, err);
 }
 
 static int no_objects(const struct source *s, struct err *err)
