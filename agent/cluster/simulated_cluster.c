@@ -79,6 +79,12 @@ void simulated_constraints_release(struct simulated_constraints *k)
 	k->evaluated = NULL;
 }
 
+void simulated_forget_undo(struct simulated_cluster *c)
+{
+	while (c->n_undo > 0)
+		allocations_view_release(&c->undo[--c->n_undo].before);
+}
+
 void simulated_cluster_init(struct simulated_cluster *c)
 {
 	*c = (struct simulated_cluster){.cache = xcalloc(CACHE_ENTRIES, sizeof(*c->cache))};
@@ -86,8 +92,7 @@ void simulated_cluster_init(struct simulated_cluster *c)
 
 void simulated_cluster_release(struct simulated_cluster *c)
 {
-	for (size_t i = 0; i < c->n_undo; i++)
-		allocations_view_release(&c->undo[i].before);
+	simulated_forget_undo(c);
 	for (size_t i = 0; i < c->n_constraints; i++) {
 		simulated_constraints_release(c->constraints[i]);
 		free(c->constraints[i]);

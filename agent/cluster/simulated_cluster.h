@@ -177,6 +177,9 @@ void simulated_evict(struct simulated_cluster *c, size_t pod);
 size_t simulated_mark(const struct simulated_cluster *c);
 void simulated_undo(struct simulated_cluster *c, size_t mark);
 
+/* Makes all changes final. */
+void simulated_forget_undo(struct simulated_cluster *c);
+
 /* ---- between simulated_cluster.c and simulated_objects.c */
 
 /* Frees what was evaluated. */

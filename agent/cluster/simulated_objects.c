@@ -491,9 +491,7 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 		settle_pod(c, i);
 	for (size_t i = 0; i < c->n_pods; i++)
 		start_unreported(c, i);
-	for (size_t i = 0; i < c->n_undo; i++)
-		allocations_view_release(&c->undo[i].before);
-	c->n_undo = 0;
+	simulated_forget_undo(c);
 }
 
 static void add_copy(struct simulated_cluster *c, const struct doc *owner, const char *namespace,
