@@ -12,7 +12,6 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "scoring/request.h"
 
 /* ---- what is there */
 
@@ -67,32 +66,11 @@ static void fill_devices(struct top_row *row, const struct device_inventory *dev
 
 /* ---- what the kubelet would admit */
 
-static struct top_number rest(size_t free, size_t used)
-{
-	return (struct top_number){.known = true, .n = free > used ? free - used : 0};
-}
-
-/* The free CPUs that copies of the shape leave. */
-static void strand_by_shape(
-	struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
-{
-	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	const struct resource_quantity *cpus;
-	struct pod_copies copies = {0};
-
-	request_of_node(shape, &wanted);
-	cpus = resource_list_find(&wanted, "cpu");
-	if (!cpus || cpus->quantity.nano <= 0)
-		return;
-	node_admission_copies(admission, shape, &copies);
-	if (copies.known && !copies.at_least)
-		row->stranded = rest(row->free, whole(cpus->quantity.nano * (qty_t)copies.n));
-}
-
 static void fill_verdicts(
 	struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+	struct pod_copies copies = {0};
 
 	exclusive_cpus_find(&admission->kubelet, &admitted);
 	row->unknown = xstrdup(admitted.unknown.text);
@@ -100,7 +78,9 @@ static void fill_verdicts(
 		row->largest[i].known =
 			node_admission_largest(admission, &admitted, i + 1, &row->largest[i].n);
 	if (shape) {
-		strand_by_shape(row, admission, shape);
+		node_admission_copies(admission, shape, &copies);
+		row->stranded.known =
+			node_admission_copies_stranded_cpus(admission, shape, &copies, &row->stranded.n);
 		return;
 	}
 	row->stranded.known = !*row->unknown;

@@ -461,20 +461,42 @@ bool node_admission_largest(const struct node_admission *a, const struct exclusi
 	return true;
 }
 
-size_t node_admission_stranded_cpus(
-	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted)
+static size_t free_cpus(const struct inventory *inv)
 {
-	const struct inventory *inv = &a->state->inventory;
 	int cpu = inventory_resource(inv, "cpu");
-	size_t usable, free = 0, limit = node_admission_requestable_cpus(a);
+	size_t free = 0;
 
-	usable = exclusive_cpus_usable(&a->kubelet, a->ws, admitted);
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
 
 		if (amount->present && amount->available > 0)
 			free += (size_t)(amount->available / QTY_UNIT);
 	}
+	return free;
+}
+
+size_t node_admission_stranded_cpus(
+	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted)
+{
+	size_t usable = exclusive_cpus_usable(&a->kubelet, a->ws, admitted);
+	size_t limit = node_admission_requestable_cpus(a), free = free_cpus(&a->state->inventory);
+
 	usable = usable < limit ? usable : limit;
 	return free > usable ? free - usable : 0;
+}
+
+bool node_admission_copies_stranded_cpus(const struct node_admission *a, const struct pod_request *pod,
+	const struct pod_copies *copies, size_t *ret)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	const struct resource_quantity *cpus;
+	size_t used, free = free_cpus(&a->state->inventory);
+
+	request_of_node(pod, &wanted);
+	cpus = resource_list_find(&wanted, "cpu");
+	if (!cpus || cpus->quantity.nano <= 0 || !copies->known || copies->at_least)
+		return false;
+	used = (size_t)(cpus->quantity.nano * (qty_t)copies->n / QTY_UNIT);
+	*ret = free > used ? free - used : 0;
+	return true;
 }

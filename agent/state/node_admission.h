@@ -105,6 +105,13 @@ size_t node_admission_stranded_cpus(
 	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted);
 
 /*
+ * The free CPUs of the NUMA nodes that remain after `copies` of the pod, node_admission_copies()' result.
+ * False if the number is unknown, or if the pod requests no CPUs.
+ */
+bool node_admission_copies_stranded_cpus(const struct node_admission *a, const struct pod_request *pod,
+	const struct pod_copies *copies, size_t *ret);
+
+/*
  * The CPU manager's shared pool: as its state says; every online CPU if policy none keeps no state and no
  * container holds a CPU, because a kubelet that changes to static begins with that. NULL = unknown. Borrowed
  * from `state`.

@@ -219,7 +219,7 @@ static void room_has_the_numbers_of_the_labels(void **state)
 	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
 	CLEANUP(headroom_release) struct headroom room = {0};
-	static const size_t copies[] = {5, 3, 0, 0};
+	static const size_t copies[] = {5, 3, 0, 0}, stranded[] = {3, 5, 23, 23};
 
 	(void)state;
 	hints_of_node(shapes, &config, &o, &annotations, &labels);
@@ -234,10 +234,12 @@ static void room_has_the_numbers_of_the_labels(void **state)
 	}
 	assert_true(room.stranded_known);
 	assert_int_equal(room.stranded, 1); /* full-pcpus-only */
-	assert_int_equal(room.n_copies, ARRAY_SIZE(copies));
+	assert_int_equal(room.n_shapes, ARRAY_SIZE(copies));
 	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
-		assert_true(room.copies[i].known);
-		assert_int_equal(room.copies[i].n, copies[i]);
+		assert_true(room.shapes[i].copies.known);
+		assert_int_equal(room.shapes[i].copies.n, copies[i]);
+		assert_true(room.shapes[i].stranded_known);
+		assert_int_equal(room.shapes[i].stranded, stranded[i]);
 	}
 }
 

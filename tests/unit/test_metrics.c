@@ -180,13 +180,15 @@ static void room_has_only_what_is_known(void **state)
 {
 	struct hint_shape shapes[] = {{.name = (char[]){"small"}}, {.name = (char[]){"nic"}}};
 	const struct hints_config config = {.shapes = shapes, .n_shapes = ARRAY_SIZE(shapes)};
-	struct pod_copies copies[] = {{.known = true, .n = 7}, {.n = 3}};
+	struct shape_headroom known[] = {
+		{.copies = {.known = true, .n = 7}, .stranded_known = true, .stranded = 2},
+		{.copies = {.n = 3}}};
 	const struct headroom nothing = {0}, room = {.max_exclusive = {4, 6},
 						     .n_max = 2,
 						     .stranded_known = true,
 						     .stranded = 5,
-						     .copies = copies,
-						     .n_copies = ARRAY_SIZE(copies)};
+						     .shapes = known,
+						     .n_shapes = ARRAY_SIZE(known)};
 	CLEANUP(metrics_freep) struct metrics *m = make();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 
@@ -199,6 +201,8 @@ static void room_has_only_what_is_known(void **state)
 	assert_value(&text, "nrtd_stranded_cpus", "5");
 	assert_value(&text, "nrtd_shape_copies{shape=\"small\"}", "7");
 	assert_null(value(&text, "nrtd_shape_copies{shape=\"nic\"}"));
+	assert_value(&text, "nrtd_shape_stranded_cpus{shape=\"small\"}", "2");
+	assert_null(value(&text, "nrtd_shape_stranded_cpus{shape=\"nic\"}"));
 	metrics_set_headroom(m, &nothing, &config);
 	render(m, 0, &text);
 	assert_null(strstr(text.text, "stranded"));
@@ -318,8 +322,8 @@ static int run_promtool(void)
 	CLEANUP(inventory_release) struct inventory inv;
 	struct hint_shape shape = {.name = (char[]){"small"}};
 	const struct hints_config config = {.shapes = &shape, .n_shapes = 1};
-	struct pod_copies copies = {.known = true};
-	const struct headroom room = {.n_max = 1, .stranded_known = true, .copies = &copies, .n_copies = 1};
+	struct shape_headroom known = {.copies.known = true, .stranded_known = true};
+	const struct headroom room = {.n_max = 1, .stranded_known = true, .shapes = &known, .n_shapes = 1};
 	FILE *promtool;
 	int status;
 

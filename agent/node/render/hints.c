@@ -318,7 +318,7 @@ void hints_make(const struct hints_config *c, const struct node_state *node, con
 
 void headroom_release(struct headroom *r)
 {
-	free(r->copies);
+	free(r->shapes);
 	*r = (struct headroom){0};
 }
 
@@ -344,10 +344,15 @@ void headroom_find(const struct hints_config *c, const struct node_state *node, 
 
 	node_admission_init(&admission, node);
 	find_exclusive(&admission, &headroom);
-	headroom.copies = xcalloc(c->n_shapes + 1, sizeof(*headroom.copies));
-	for (; headroom.n_copies < c->n_shapes; headroom.n_copies++)
-		node_admission_copies(
-			&admission, &c->shapes[headroom.n_copies].pod, &headroom.copies[headroom.n_copies]);
+	headroom.shapes = xcalloc(c->n_shapes + 1, sizeof(*headroom.shapes));
+	for (; headroom.n_shapes < c->n_shapes; headroom.n_shapes++) {
+		const struct pod_request *pod = &c->shapes[headroom.n_shapes].pod;
+		struct shape_headroom *shape = &headroom.shapes[headroom.n_shapes];
+
+		node_admission_copies(&admission, pod, &shape->copies);
+		shape->stranded_known = node_admission_copies_stranded_cpus(
+			&admission, pod, &shape->copies, &shape->stranded);
+	}
 	*ret = headroom;
 	headroom = (struct headroom){0};
 }

@@ -151,15 +151,22 @@ void hints_make(const struct hints_config *c, const struct node_state *node, con
 int fit_hints_to_doc(
 	const struct fit_hints *h, const char *nrt_hash, size_t max_size, struct doc *ret, struct err *err);
 
+/* More pods of one shape. */
+struct shape_headroom {
+	struct pod_copies copies;
+	bool stranded_known;
+	size_t stranded; /* CPUs: node_admission_copies_stranded_cpus() */
+};
+
 /* The node's headroom, for metrics. */
 struct headroom {
 	size_t max_exclusive
 		[HINTS_MAX_NUMA_LABELS]; /* on at most 1, 2, ... NUMA nodes; as in the Node's labels */
 	unsigned n_max;                  /* number of known values */
 	bool stranded_known;
-	size_t stranded;           /* CPUs: node_admission_stranded_cpus() */
-	struct pod_copies *copies; /* of each shape, in their order */
-	size_t n_copies;
+	size_t stranded;               /* CPUs: node_admission_stranded_cpus() */
+	struct shape_headroom *shapes; /* in the order of the configured shapes */
+	size_t n_shapes;
 };
 
 /* For the shapes of `c`. The caller releases `ret`. */

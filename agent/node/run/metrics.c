@@ -33,6 +33,7 @@ enum {
 	MAX_EXCLUSIVE_CPUS,
 	STRANDED_CPUS,
 	SHAPE_COPIES,
+	SHAPE_STRANDED_CPUS,
 	FAMILY_COUNT
 };
 
@@ -76,6 +77,9 @@ static const struct family {
 		GAUGE, {NO_LABEL}},
 	[SHAPE_COPIES] = {"nrtd_shape_copies",
 		"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.", GAUGE,
+		{NO_LABEL}},
+	[SHAPE_STRANDED_CPUS] = {"nrtd_shape_stranded_cpus",
+		"Free CPUs that would remain after filling the node with pods of a --shape.", GAUGE,
 		{NO_LABEL}},
 };
 
@@ -254,6 +258,23 @@ static void print_inventory(const struct inventory *inv, struct strbuf *out)
 }
 
 /* Unknown values have no series. */
+static void print_shapes(const struct headroom *headroom, const struct hints_config *shapes, unsigned family,
+	struct strbuf *out)
+{
+	if (headroom->n_shapes > 0)
+		add_head(out, family);
+	for (size_t i = 0; i < headroom->n_shapes; i++) {
+		const struct shape_headroom *shape = &headroom->shapes[i];
+		bool is_copies = family == SHAPE_COPIES;
+
+		if (is_copies ? !shape->copies.known : !shape->stranded_known)
+			continue;
+		strbuf_addf(out, "%s{", families[family].name);
+		exposition_label(out, "shape", shapes->shapes[i].name);
+		strbuf_addf(out, "} %zu\n", is_copies ? shape->copies.n : shape->stranded);
+	}
+}
+
 static void print_headroom(
 	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
 {
@@ -264,15 +285,8 @@ static void print_headroom(
 			headroom->max_exclusive[i]);
 	if (headroom->stranded_known)
 		add_one(out, STRANDED_CPUS, (double)headroom->stranded);
-	if (headroom->n_copies > 0)
-		add_head(out, SHAPE_COPIES);
-	for (size_t i = 0; i < headroom->n_copies; i++) {
-		if (!headroom->copies[i].known)
-			continue;
-		strbuf_addf(out, "%s{", families[SHAPE_COPIES].name);
-		exposition_label(out, "shape", shapes->shapes[i].name);
-		strbuf_addf(out, "} %zu\n", headroom->copies[i].n);
-	}
+	print_shapes(headroom, shapes, SHAPE_COPIES, out);
+	print_shapes(headroom, shapes, SHAPE_STRANDED_CPUS, out);
 }
 
 void metrics_set_inventory(struct metrics *m, const struct inventory *inv)
