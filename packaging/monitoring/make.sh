@@ -1,12 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make.sh [FOLDER]: generate two files in FOLDER (default: packaging/kubernetes/monitoring): from rules.yaml a PrometheusRule object for
-# the Prometheus Operator, and from dashboard.table the Grafana dashboard. The chart's files/ link to rules.yaml and to the dashboard.
-# Needs jq.
+# make.sh [FOLDER [URL]]: generate two files in FOLDER (default: packaging/kubernetes/monitoring): from rules.yaml a PrometheusRule object
+# for the Prometheus Operator, and from dashboard.table the Grafana dashboard. The chart's files/ link to rules.yaml and to the dashboard.
+# With URL, the address of a copy of doc/monitoring.md, each alert has the annotation runbook_url, and FOLDER also gets rules.yaml with this
+# annotation. Needs jq.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-$here/../kubernetes/monitoring}
+url=${2:-}
+case $url in *[!A-Za-z0-9:/._~%+-]*) echo "make.sh: '$url' is not a URL without '#', '?' and '&'" >&2 && exit 2 ;; esac
+rules() { sed "${url:+s|runbook: doc/monitoring\\.md#|runbook_url: $url#|}" "$here/rules.yaml"; }
 
 {
 	cat <<-'END'
@@ -18,7 +22,8 @@ out=${1:-$here/../kubernetes/monitoring}
 		  name: nrtd
 		spec:
 	END
-	sed -n '/^groups:/,$p' "$here/rules.yaml" | sed '/^ *#/d; s/^./  &/'
+	rules | sed -n '/^groups:/,$p' | sed '/^ *#/d; s/^./  &/'
 } >"$out/prometheusrule.yaml"
 
 jq -Rn -f "$here/dashboard.jq" "$here/dashboard.table" >"$out/dashboard.json"
+[ -z "$url" ] || rules >"$out/rules.yaml"

@@ -11,6 +11,7 @@ def amount($unit):
 	elif $unit == "s" then
 		if . >= 172800 then "\(. / 86400 | round_to(0)) d" elif . >= 120 then "\(. / 60 | round_to(0)) min" elif . >= 1 or . == 0 then "\(round_to(1)) s"
 		else "\(. * 1000 | round_to(2)) ms" end
+	elif ($unit | startswith("suffix:")) then "\(round_to(2))\($unit[7:])"
 	elif $unit == "ops" then "\(round_to(2))/s"
 	else round_to(2) end;
 def text($x; $y; $class): "<text x=\"\($x)\" y=\"\($y)\" class=\"\($class)\">\(@html)</text>";

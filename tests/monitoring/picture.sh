@@ -9,7 +9,7 @@ end=$(date +%s)
 step=$(($2 / 160 + 1))
 # shellcheck disable=SC2016 # Grafana's names
 jq -r '.panels[] | select(.targets) | .id as $id | .targets[] | [$id, .legendFormat, .expr] | join("\t")' "$3" |
-	sed 's/\$node/node-1/g; s/\$__rate_interval/1m/g' >"$work/queries"
+	sed 's/\$node/node-1/g; s/\$cluster/.*/g; s/\$__rate_interval/1m/g' >"$work/queries"
 tab=$(printf '\t')
 while IFS=$tab read -r id query; do
 	legend=${query%%"$tab"*}

@@ -22,7 +22,8 @@ pids=()
 for program in prometheus jq curl openssl; do
 	command -v $program >/dev/null || skip "$program is not here (packaging/install-deps.sh promtool)"
 done
-$here/build.sh controlplane
+# shellcheck disable=SC2086 # words
+$here/build.sh controlplane ${PICTURE:+kubectl}
 # shellcheck source=tests/upstream/work.sh
 . $here/work.sh
 stop() {
@@ -78,18 +79,31 @@ churn() {
 		sleep "$pause"
 	done
 }
-# questions PAUSE: a scheduler's, about pods of 2 to 8 CPUs; nobody binds these
+# pod NAME CPUS: its object
+pod() {
+	printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","namespace":"default"},"spec":{"schedulerName":"none","containers":[{"name":"app","image":"example.com/app","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}}' \
+		"$1" "$2" "$2"
+}
+# questions PAUSE: a scheduler's, about pods of 2 to 8 CPUs. Nobody binds them: the API server has each for the picture, until the next
+# one is there, so that its assumption ends with the pod; otherwise assumptions expire.
 questions() {
-	local n cpus
+	local n object
 	for ((n = 1; ; n++)); do
-		cpus=$((2 + 2 * (n % 4)))
+		object=$(pod "p$n" $((2 + 2 * (n % 4))))
+		if [ -n "${PICTURE:-}" ]; then
+			object=$(admin create -f - -o json <<<"$object")
+			admin delete pod "p$((n - 2))" --now --wait=false --ignore-not-found
+		else
+			object=$(jq -c --arg uid "p$n" '.metadata.uid = $uid' <<<"$object")
+		fi
 		for verb in filter prioritize; do
-			printf '{"Pod":{"metadata":{"name":"p%s","namespace":"default","uid":"p%s"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":["node-1","node-2","node-3"]}' \
-				$n $n $cpus $cpus | curl -sk -o /dev/null -m 10 --data-binary @- "https://127.0.0.1:$port/$verb"
+			jq -c '{Pod: ., Nodes: null, NodeNames: ["node-1", "node-2", "node-3"]}' <<<"$object" |
+				curl -sk -o /dev/null -m 10 --data-binary @- "https://127.0.0.1:$port/$verb"
 		done
 		sleep "$1"
 	done
-}
+} >/dev/null
+admin() { build/upstream/kubectl --kubeconfig "$work/cluster/admin.kubeconfig" "$@"; }
 start_agents() {
 	local name machine config i=0
 	for name in $nodes; do
@@ -114,7 +128,7 @@ start_extender() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=any -addext subjectAltName=DNS:any -days 90 \
 		-keyout "$work/tls.key" -out "$work/tls.crt" 2>/dev/null
 	"$B/nrtd-extender" --kubeconfig="$work/cluster/admin.kubeconfig" --http=127.0.0.1:$port --advertise=127.0.0.1 --lease=nrtd/nrtd-extender \
-		--assume-timeout=3s --tls-cert="$work/tls.crt" --tls-key="$work/tls.key" 2>"$work/extender.log" &
+		--assume-timeout="$([ -n "${PICTURE:-}" ] && echo 1m || echo 3s)" --tls-cert="$work/tls.crt" --tls-key="$work/tls.key" 2>"$work/extender.log" &
 	pids+=($!)
 	questions "$1" &
 	pids+=($!)
@@ -149,7 +163,7 @@ start_prometheus() { # INTERVAL
 queries() {
 	# shellcheck disable=SC2016 # Grafana's names
 	jq -r '.panels[] | select(.targets) | .title as $title | .targets[] | [$title, .expr] | join("\t")' $dashboard |
-		sed 's/\$node/node-1/g; s/\$__rate_interval/1m/g'
+		sed 's/\$node/node-1/g; s/\$cluster/.*/g; s/\$__rate_interval/1m/g'
 }
 # ask QUERY: the answer in $work/answer
 ask() { curl -sG -m 30 "http://$prometheus/api/v1/query" --data-urlencode "query=$1" >"$work/answer"; }

@@ -36,7 +36,7 @@ while read -r alert; do
 	for key in summary description; do
 		grep -q "^      $key: ." "$dir/one" || echo "$alert: no $key"
 	done
-	grep -q "^      runbook_url: https://nrtd.dev/doc/monitoring.md#$heading\$" "$dir/one" || echo "$alert: no link to its section"
+	grep -q "^      runbook: doc/monitoring.md#$heading\$" "$dir/one" || echo "$alert: does not name its section"
 done <"$dir/alerts" >"$dir/out"
 none "every alert has its parts, two cases, and a section with commands" "$dir/out"
 sed -n 's/^ *- record: //p' $rules | while read -r record; do
@@ -53,7 +53,7 @@ board=packaging/kubernetes/monitoring/dashboard.json
 has() { # NAME EXPRESSION: it is true of the dashboard
 	check "dashboard: $1" sh -c "jq -e '$2' $board >'$dir/out' 2>'$dir/err'"
 }
-has "what it is" '(.uid | test("^[a-z]+$")) and .title != "" and .schemaVersion >= 36 and .time.from and (.templating.list | map(.name)) == ["datasource", "node"]'
+has "what it is" '(.uid | test("^[a-z]+$")) and .title != "" and .schemaVersion >= 36 and .time.from and (.templating.list | map(.name)) == ["datasource", "cluster", "node"]'
 has "panels have ids of their own" '[.panels[].id] | length > 20 and length == (unique | length) and all(.[]; type == "number" and . > 0)'
 has "panels have a type, a title and a place" 'all(.panels[]; (.type | IN("row", "stat", "timeseries")) and (.title | length > 0) and .gridPos.w > 0 and
 	.gridPos.h > 0 and .gridPos.x >= 0 and .gridPos.x + .gridPos.w <= 24)'
@@ -62,13 +62,28 @@ has "no panel lies on another" '[.panels[] | .gridPos] as $g | [range($g | lengt
 has "panels have a unit, a data source and queries" 'all(.panels[] | select(.type != "row"); .fieldConfig.defaults.unit and
 	.datasource.uid == "${datasource}" and (.targets | length > 0 and length == (map(.refId) | unique | length)) and
 	all(.targets[]; .datasource.uid == "${datasource}" and (.expr | length > 0)))'
-has "its variables are those that queries use" '[.. | .expr? // empty | scan("[$][a-zA-Z_]+")] | unique == ["$__rate_interval", "$node"]'
+has "its variables are those that queries use" '[.. | .expr? // empty | scan("[$][a-zA-Z_]+")] | unique == ["$__rate_interval", "$cluster", "$node"]'
+has "every selector of a metric selects the cluster" '[.panels[].targets[]?.expr | [scan("\\b(?:nrtd|process)_[a-z0-9_]+|\\bALERTS")] == [scan("((?:nrtd|process)_[a-z0-9_]+|ALERTS)[{]cluster=~\"[$]cluster\"[,}]")[]]] | length > 30 and all'
+has "a cluster without the label is selected" '.templating.list[] | select(.name == "cluster") | .includeAll and .allValue == ".*" and .current.value == "$__all"'
+has "panels say what they show" '[.panels[] | select(.type != "row") | .description | select(test("^[A-Za-z0-9].+[.]$"))] | length > 25'
+has "amounts without a unit of Grafana name what is counted" '[.panels[].fieldConfig.defaults.unit? // empty] | unique | all(IN("s", "ops", "bytes", "percentunit", "none") or test("^suffix: [A-Za-z]+$"))'
 has "graphs with several queries name their lines" 'all(.panels[] | select((.targets // []) | length > 1).targets[]; .legendFormat != "")'
 if command -v promtool >/dev/null; then
-	jq '{groups: [{name: "panels", rules: [.panels[].targets[]?.expr | gsub("\\$node"; "n") | gsub("\\$__rate_interval"; "1m")] |
+	jq '{groups: [{name: "panels", rules: [.panels[].targets[]?.expr | gsub("\\$(node|cluster)"; "n") | gsub("\\$__rate_interval"; "1m")] |
 		to_entries | map({record: "panel:\(.key)", expr: .value})}]}' $board >"$dir/panels.json"
 	check "every query is PromQL" sh -c "promtool check rules '$dir/panels.json' >'$dir/out' 2>'$dir/err'"
 fi
+
+# --- with an address of the runbooks
+grep :// $rules >"$dir/out"
+none "no rule has an address" "$dir/out"
+mkdir "$dir/linked"
+check "make.sh makes links" packaging/monitoring/make.sh "$dir/linked" https://wiki.example.com/nrtd/monitoring.html
+for made in rules.yaml prometheusrule.yaml; do
+	grep -c '^ *runbook_url: https://wiki.example.com/nrtd/monitoring.html#nrtd[a-z]*$' "$dir/linked/$made" >"$dir/one"
+	check "each alert of $made has one" sh -c "wc -l <'$dir/alerts' | diff - '$dir/one' && ! grep 'runbook: ' '$dir/linked/$made'"
+done
+if packaging/monitoring/make.sh "$dir/linked" 'https://example.com/a|b' 2>/dev/null; then not_ok "a URL that sed would take apart is refused"; fi
 
 mkdir "$dir/made"
 packaging/monitoring/make.sh "$dir/made"
