@@ -64,7 +64,7 @@ program() {
 	command=$(jq -r '.spec.containers[0].command[0] // ""' "$1")
 	image=$(jq -r '.spec.containers[0].image | sub(":[^/]*$"; "") | sub(".*/"; "")' "$1")
 	case $image in
-	nrtd) echo /programs/nrtd ;;
+	nrtd) [ "${command##*/}" = nrtd-extender ] && echo /programs/nrtd-extender || echo /programs/nrtd ;;
 	kube-scheduler) echo /programs/scheduler ;;
 	nfd-topology-updater | resource-topology-exporter) echo "/programs/$image" ;;
 	node-feature-discovery*) [ "${command##*/}" != nfd-topology-updater ] || echo /programs/nfd-topology-updater ;;
@@ -76,7 +76,7 @@ start() {
 	pod=$WORLD/pods/$(jq -r .metadata.uid "$what")
 	container=$(program "$what")
 	image=$PROGRAMS/${container##*/}
-	[ "$container" != /programs/nrtd ] || image=$(command -v nrtd)
+	case $container in /programs/nrtd*) image=$(command -v "${container##*/}") ;; esac
 	image=$(readlink -f "$image")
 	name=$(jq -r .metadata.name "$what")
 	uid=$(jq -r .metadata.uid "$what")
