@@ -13,7 +13,10 @@ cat <<'END'
 The chart installs a DaemonSet that keeps each node's NodeResourceTopology object up to date and, if enabled, the extender for
 kube-scheduler. Requires Kubernetes 1.30 or later. Nodes pull the image from `image.repository`.
 
-    helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace     # if the CRD is missing: --set crd.create=true
+    helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace
+
+helm installs the CRD if it is missing, and neither updates nor deletes it. Keep your values in a file and pass the file to each
+`helm upgrade -f FILE`. Do not use --reuse-values: it keeps the old chart's defaults, and the new chart's values are missing.
 
 If the cluster enforces Pod Security levels, allow privileged pods in the namespace: the agent's pod mounts directories of the host.
 `make chart` packs the chart into build/chart. `helm push` uploads the chart to a registry:

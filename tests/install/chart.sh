@@ -26,10 +26,12 @@ strict() {
 		jq -e '[.. | objects | select(has("properties") and (.properties | type) == "object" and .type == "object")
 			| .additionalProperties] | length > 20 and all(. == false)' "$chart"/values.schema.json
 }
-# one WHAT PATH: without this value in the file, something else is rendered, and the value itself is to be seen
+# changes WHAT PATH: without this value in the file, something else is rendered or checks.yaml refuses, and the value itself is to be
+# seen
 changes() {
 	jq -c --argjson path "$2" 'delpaths([$path])' "$work/$1.json" >"$work/without.json" &&
-		render -f "$work/without.json" >"$work/without.yaml" && ! cmp -s "$work/$1.yaml" "$work/without.yaml" || return 1
+		{ render -f "$work/without.json" >"$work/without.yaml" || grep -F checks.yaml "$work/helm.err"; } &&
+		! cmp -s "$work/$1.yaml" "$work/without.yaml" || return 1
 	jq -r --argjson path "$2" 'getpath($path) | .. | scalars | select(type != "boolean" and . != null and . != "")' "$work/$1.json" |
 		while read -r value; do
 			grep -qF -- "$value" "$work/$1.yaml" || { echo "'$value' is not rendered" && return 1; }
@@ -59,13 +61,13 @@ each_value() {
 	check "every default is in the schema" test $? -eq 0
 }
 other_name() {
-	"$helm" template numa "$chart" -n elsewhere --kube-version 1.30 --set crd.create=false 2>/dev/null >"$work/other.yaml" &&
+	"$helm" template numa "$chart" -n elsewhere --kube-version 1.30 2>/dev/null >"$work/other.yaml" &&
 		! grep -nE '^  name: (numa|nrtd-own-node)$' "$work/other.yaml" && grep -q '^  name: numa-nrtd$' "$work/other.yaml" &&
 		grep -q "endsWith(':elsewhere:nrtd')" "$work/other.yaml" && grep -q 'verbs: \[write-own-node\]' "$work/other.yaml"
 }
 # own_names: with both overrides nothing has the chart's name, and what selects finds: pods, and Services for monitors
 own_names() {
-	takes_chart -f tests/install/values-other.yaml --set extender.enabled=true --set serviceMonitor.enabled=true --set podMonitor.enabled=true &&
+	takes_chart -f tests/install/values-other.yaml &&
 		jq -e "[$objects"' | select(.metadata.name | startswith("host-numa") | not) | .kind + " " + .metadata.name] == ["ServiceAccount nrtd"]' \
 			"$work/stored.json" &&
 		jq -e "[$objects]"' as $all | [$all[] | .spec.template.metadata.labels // empty] as $pods
@@ -73,20 +75,67 @@ own_names() {
 			| [$all[] | {of: (if .kind == "ServiceMonitor" then $services elif .kind == "DaemonSet" or .kind == "Deployment"
 				then [.spec.template.metadata.labels] else $pods end), selector: (if .kind == "Service" then .spec.selector
 				else .spec.selector.matchLabels // .spec.podSelector.matchLabels // empty end)}]
-			| length >= 9 and all(. as $one | [.of[] | select(. as $labels
+			| length >= 7 and all(. as $one | [.of[] | select(. as $labels
 				| $one.selector | to_entries | all($labels[.key] == .value))] | length == 1)' "$work/stored.json"
 }
+monitors=(podMonitor serviceMonitor)
 extender_monitored() {
-	takes_chart --set extender.enabled=true --set podMonitor.enabled=true --set serviceMonitor.enabled=true && plain |
-		jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor")] | length == 4 and (map(.spec
-			| (.podMetricsEndpoints // .endpoints)[0]
-			| select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 2)'
+	local monitor
+	for monitor in "${monitors[@]}"; do
+		takes_chart --set extender.enabled=true --set "$monitor.enabled=true" && plain |
+			jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor")] | length == 2 and (map(.spec
+				| (.podMetricsEndpoints // .endpoints)[0]
+				| select(.scheme == "https" and .tlsConfig.serverName == "nrtd-extender.nrtd.svc")) | length == 1)' || return 1
+	done
 }
 agents_monitored() {
-	takes_chart --set podMonitor.enabled=true --set serviceMonitor.enabled=true && plain |
-		jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor") | .spec | (.podMetricsEndpoints // .endpoints)[0].relabelings
-			| [.[] | select(.sourceLabels == ["__meta_kubernetes_pod_node_name"]) | .targetLabel] == ["node", "instance"]
-				and any(.action == "labeldrop" and .regex == "pod")] == [true, true]'
+	local monitor
+	for monitor in "${monitors[@]}"; do
+		takes_chart --set "$monitor.enabled=true" && plain |
+			jq -e '[.[] | select(.kind == "PodMonitor" or .kind == "ServiceMonitor") | .spec | (.podMetricsEndpoints // .endpoints)[0].relabelings
+				| [.[] | select(.sourceLabels == ["__meta_kubernetes_pod_node_name"]) | .targetLabel] == ["node", "instance"]
+					and any(.action == "labeldrop" and .regex == "pod")] == [true]' || return 1
+	done
+}
+# nothing_silent: values that would render nothing are refused
+nothing_silent() {
+	refused "numaAware.enabled requires extender.enabled" render --set numaAware.enabled=true &&
+		refused "extender.certManager.enabled requires extender.enabled" render --set extender.certManager.enabled=true &&
+		refused "issuerRef requires extender.certManager.enabled" render --set extender.enabled=true,extender.certManager.issuerRef.name=x &&
+		refused "Enable only one" render --set podMonitor.enabled=true,serviceMonitor.enabled=true &&
+		refused "require http.enabled" render --set podMonitor.enabled=true,http.enabled=false &&
+		refused "require http.enabled" render --set serviceMonitor.enabled=true,http.enabled=false &&
+		refused "runbookBase requires prometheusRule.enabled" render --set prometheusRule.runbookBase=https://example.com/m.html
+}
+# one_image: the digest replaces the tag, for both programs
+one_image() {
+	local digest
+	digest=sha256:$(printf 'a%.0s' $(seq 64))
+	render --set extender.enabled=true,image.repository=r/n,image.tag=9,image.digest="$digest" >"$work/digest.yaml" &&
+		[ "$(grep -cxF "        image: \"r/n@$digest\"" "$work/digest.yaml")" -eq 2 ] && ! grep -F 'r/n:' "$work/digest.yaml" &&
+		refused image.digest render --set image.digest=sha256:12
+}
+# runbooks: each alert links to its section below the base, and without a base names the section and no address
+runbooks() {
+	render --set prometheusRule.enabled=true,prometheusRule.runbookBase=https://wiki.example.com/m.html >"$work/linked.yaml" &&
+		render --set prometheusRule.enabled=true >"$work/unlinked.yaml" && ! grep -F ://  "$work/unlinked.yaml" &&
+		[ "$(grep -c '^ *- alert: ' "$work/linked.yaml")" -eq "$(grep -c '^ *runbook_url: https://wiki\.example\.com/m\.html#nrtd' "$work/linked.yaml")" ] &&
+		[ "$(grep -c '^ *- alert: ' "$work/unlinked.yaml")" -eq "$(grep -c '^ *runbook: doc/monitoring\.md#nrtd' "$work/unlinked.yaml")" ] &&
+		! grep '^ *runbook: ' "$work/linked.yaml"
+}
+# spread: of a constraint that names its topology only, the rest is the extender's
+spread() {
+	render --set extender.enabled=true,extender.topologySpreadConstraints[0].topologyKey=zone >"$work/spread.yaml" && takes -f "$work/spread.yaml" &&
+		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template | .metadata.labels as $labels | .spec.topologySpreadConstraints
+			== [{topologyKey: "zone", maxSkew: 1, whenUnsatisfiable: "ScheduleAnyway", labelSelector: {matchLabels: $labels}}]' "$work/stored.json"
+}
+# same_certificates: the chart and the kustomization ask cert-manager for the same
+same_certificates() {
+	local filter='[.[] | select(.apiVersion == "cert-manager.io/v1")]'
+	takes -k "$manifests/extender/certificates" && plain | jq -S "$filter" >"$work/base.json" &&
+		takes_chart --set extender.enabled=true,numaAware.enabled=true,extender.certManager.enabled=true && plain | jq -S "$filter" >"$work/chart.json" &&
+		[ "$(jq length "$work/base.json")" -eq 5 ] && diff "$work/base.json" "$work/chart.json" &&
+		jq -e 'map(select(.kind == "Certificate" and .spec.dnsNames == ["nrtd-extender.nrtd.svc"])) | length == 1' "$work/chart.json"
 }
 # The chart's rules, monitors and dashboard are those of the kustomization.
 same_monitoring() {

@@ -12,6 +12,7 @@ programs=build/upstream
 chart=packaging/helm/nrtd
 manifests=packaging/kubernetes
 operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
+certificates=github.com/cert-manager/cert-manager@v1.19.1
 work=$(mktemp -d)
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
@@ -31,6 +32,12 @@ refused() { # refused TEXT COMMAND...: it fails, and says this
 	fi
 }
 
+# module MODULE@VERSION: the folder with its source
+module() {
+	local answer
+	answer=$(go mod download -json "$1" 2>/dev/null) && jq -r .Dir <<<"$answer"
+}
+
 prepare() {
 	local answer status=0
 	answer=$(packaging/install-deps.sh manifests 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
@@ -41,9 +48,9 @@ prepare() {
 	[ $status -ne 77 ] || exit 0
 	[ $status -eq 0 ] || exit 1
 	export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
-	# Prometheus Operator's definitions, as it ships them.
-	answer=$(go mod download -json $operator 2>&1) || skip "$operator is not available here: $(printf '%s\n' "$answer" | tail -n 1)"
-	definitions=$(jq -r .Dir <<<"$answer")/example/prometheus-operator-crd
+	# The definitions that Prometheus Operator and cert-manager ship.
+	definitions=$(module $operator)/example/prometheus-operator-crd || skip "$operator is not available here"
+	issuing=$(module $certificates)/deploy/crds || skip "$certificates is not available here"
 	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent >"$work/start" 2>&1 ||
 		{ cat "$work/start" && exit 1; }
 }
@@ -116,7 +123,7 @@ selinux_type() {
 		jq -e "$daemonset"' | .spec.template.spec.securityContext.seLinuxOptions.type == "nrtd_container_t"' "$work/stored.json"
 }
 same_crd() {
-	takes -k $manifests/crd && jq -S .spec "$work/stored.json" >"$work/base.json" && takes_chart --set crd.create=true &&
+	takes -k $manifests/crd && jq -S .spec "$work/stored.json" >"$work/base.json" && takes_chart --include-crds &&
 		jq -S "$objects"' | select(.kind == "CustomResourceDefinition") | .spec' "$work/stored.json" | diff "$work/base.json" -
 }
 
@@ -161,8 +168,8 @@ installed() {
 same_extender() {
 	local part filter='[.[] | select(.kind != "ConfigMap") | walk(if type == "object" then del(.configMap, .["nrtd.dev/config"])
 		| if .annotations == {} then del(.annotations) else . end else . end)]'
-	for part in extender extender/scheduler; do
-		takes -k "$manifests/$part" && plain | jq -S "$filter"' | walk(if . == "--lease=$(POD_NAMESPACE)/nrtd-extender" then "--lease=nrtd/nrtd-extender"
+	for part in extender extender/scheduler; do # in the copy in which scheduler_version has set the image's tag
+		takes -k "$work/versioned/$manifests/$part" && plain | jq -S "$filter"' | walk(if . == "--lease=$(POD_NAMESPACE)/nrtd-extender" then "--lease=nrtd/nrtd-extender"
 			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' >"$work/$(basename $part).json" || return 1
 	done
 	takes_chart && plain >"$work/chart.json" &&
@@ -171,6 +178,15 @@ same_extender() {
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
 		[ "$(jq length "$work/base.json")" -eq 17 ] && diff "$work/base.json" "$work/added.json"
+}
+# scheduler_version: by the guide's command; what follows the version in the names of distributions' releases goes
+scheduler_version() {
+	local line
+	line=$(sed -n 's/^    \(version=.*\)$/\1/p' doc/install.md) && mkdir -p "$work/versioned" && cp -rL packaging "$work/versioned/" &&
+		(cd "$work/versioned" && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
+		takes -k "$work/versioned/packaging/kubernetes/extender/scheduler" &&
+		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v1.35.4"' \
+			"$work/stored.json"
 }
 # can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether the extender's service account may do this
 can() {
@@ -262,8 +278,14 @@ for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
 	kubectl wait --for condition=established --timeout 60s crd/$kind.monitoring.coreos.com >/dev/null
 done
+for kind in certificates issuers clusterissuers; do
+	check "cert-manager's definition of $kind" kubectl apply --server-side -f "$issuing/cert-manager.io_$kind.yaml"
+	kubectl wait --for condition=established --timeout 60s crd/$kind.cert-manager.io >/dev/null
+done
 check "the extender: kubectl apply -k $manifests/extender, as a trial" takes -k $manifests/extender
 check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
+check "its image has the cluster's version, by the guide" scheduler_version
+check "the certificates, and the chart makes the same" same_certificates
 check "the chart makes the same objects of both" same_extender
 check "the extender's account may read three kinds and write one Lease" least_privilege
 check "certificates" make_certificates
@@ -272,6 +294,10 @@ check "and that for the cluster's own" scheduler_takes $manifests/extender/own-s
 check "and the chart's" chart_scheduler
 check "but not a misspelt one" misspelt
 check "the schema refuses whatever it does not name" strict
+check "values that would render nothing are refused" nothing_silent
+check "an image's digest replaces the tag" one_image
+check "the extender's pods spread as told" spread
+check "alerts link to a copy of the guide, or to no address" runbooks
 each_value
 check "the extender's metrics are asked for over HTTPS" extender_monitored
 check "an agent's series are its Node's" agents_monitored
@@ -296,10 +322,11 @@ check "the service account" kubectl create serviceaccount nrtd -n nrtd
 check "the DaemonSet's pod is admitted there" pod nrtd
 check "at level baseline it would not be" baseline
 kubectl delete namespace nrtd --wait=false >/dev/null
-check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set crd.create=true --set podMonitor.enabled=true
+check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set podMonitor.enabled=true
+check "helm has installed the definition, which was missing" kubectl get crd noderesourcetopologies.topology.node.k8s.io
 check "its notes name what is there" notes_hold 2
 check "it is there" installed
-check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml --set crd.create=false
+check "helm upgrade" helm_there upgrade nrtd $chart -n tools -f tests/install/values-all.yaml
 check "its notes name the definition and the extender too" notes_hold 5
 check "the extender runs as the chart starts it, with its account's rights" extender_runs
 check "helm uninstall" helm_there uninstall nrtd -n tools

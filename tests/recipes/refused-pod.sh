@@ -5,7 +5,7 @@
 scene() {
 	node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 && held worker-2 c 15 &&
 		held worker-2 d 6 && scheduler && kubectl create -f <(guaranteed plain 8) && refused_on plain worker-1 &&
-		helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace --set crd.create=true && controllers &&
+		helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace && controllers &&
 		until_true published worker-1 'available: "7"' && until_true published worker-2 'available: "10"'
 }
 after_2() {

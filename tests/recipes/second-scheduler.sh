@@ -7,14 +7,14 @@ scene() {
 	node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 && held worker-2 c 15 &&
 		held worker-2 d 6 && scheduler && kubectl create -f <(guaranteed plain 8) && refused_on plain worker-1
 }
-after_5() { check "where its kubelet admits it" runs_on aligned worker-2; }
+after_4() { check "where its kubelet admits it" runs_on aligned worker-2; }
 waits() { kubectl get pod more -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}' | grep -F 'the freest has 7'; }
-after_6() {
+after_5() {
 	check "one more such pod" kubectl create -f <(guaranteed more 8 '"schedulerName":"numa-aware",')
 	check "waits, with the kubelets' reasons" until_true waits
 	kubectl delete pod more >/dev/null
 }
-after_7() { check "those of the other scheduler" grep -x 'default/a default-scheduler' "$work/printed"; }
+after_6() { check "those of the other scheduler" grep -x 'default/a default-scheduler' "$work/printed"; }
 done_with() {
 	check "neither of the two is left" sh -c '! kubectl get deployments,services,secrets -n nrtd -o name | grep -e extender -e aware'
 	check "the agents are" kubectl get daemonset nrtd -n nrtd

@@ -11,7 +11,8 @@ after_4() {
 	local address replica
 	address=$(kubectl get service nrtd-extender -n nrtd -o 'jsonpath={.spec.clusterIP}')
 	replica=$(kubectl get pods -n nrtd -l app.kubernetes.io/name=nrtd-extender -o 'jsonpath={.items[0].status.podIP}')
-	check "the Service's address is in the configuration" grep -F "https://$address:8096" "$place/scheduler.yaml"
+	check "the Service has the address of the configuration" grep -F "https://$address:8096" "$place/scheduler.yaml"
+	check "a new Service gets the same address" grep -x "  clusterIP: $address" "$place/nrtd.yaml"
 	sed "s#//$address:#//$replica:#; s#/etc/kubernetes/nrtd-extender/#$place/#" "$place/scheduler.yaml" >"$WORLD/own.yaml"
 	stop_scheduler
 	scheduler "$WORLD/own.yaml"

@@ -41,3 +41,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "nrtd.scheduler.selector" . }}
 {{ include "nrtd.labels.common" . }}
 {{- end }}
+{{- define "nrtd.image" -}}
+{{ .Values.image.repository }}{{ with .Values.image.digest }}@{{ . }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- /* Prefers a node per replica. The argument is the labels of the replicas. */}}
+{{- define "nrtd.apart" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          {{- . | nindent 10 }}
+{{- end }}
