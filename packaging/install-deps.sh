@@ -53,6 +53,7 @@ rpm)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git rpmbuild=rpm find-debuginfo=debugedit eu-strip=elfutils bzip2=bzip2 lstopo-no-graphics=hwloc-nox"
 	;;
+repository) commands="$commands dpkg-scanpackages=dpkg-dev createrepo_c=createrepo-c gpg=gpg" ;;
 packages) commands="$commands lintian=lintian rpmlint=rpmlint faketime=faketime" ;;
 # separate groups, because their packages install servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
@@ -62,7 +63,7 @@ release) commands="$commands minisign=minisign skopeo=skopeo jq=jq curl=curl dif
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|ccache|release|deb|rpm|packages|install|vm|apparmor|selinux|node|container|manifests" >&2
+	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|ccache|release|deb|rpm|repository|packages|install|vm|apparmor|selinux|node|container|manifests" >&2
 	exit 2
 	;;
 esac

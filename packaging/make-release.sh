@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # make-release.sh OUT [ARCH...]: build all files of a release from the committed tree, and replace OUT when all are complete: the source,
 # the Debian and the RPM packages for this machine's architecture, the tarballs and the images for each ARCH (default: every architecture
-# of packaging/arch.sh) with their SBOMs, the Helm chart, SHA256SUMS, and with RELEASE_URL, the URL of the published files, the krew
-# manifest. Reproducible: the same commit, the same Debian packages and the same helm give the same bytes. doc/release.md explains how to
-# sign a release. For BUILDAH and BUILD_OPTIONS see make-image.sh.
+# of packaging/arch.sh) with their SBOMs, the Helm chart, repositories for apt and dnf, SHA256SUMS, and with RELEASE_URL, the URL of the
+# published files, the krew manifest. SIGN_KEY is the gpg key that signs the repositories. Reproducible but for the signatures: the same
+# commit, the same Debian packages and the same helm give the same bytes. doc/release.md explains how to sign a release. For BUILDAH and BUILD_OPTIONS see make-image.sh.
 set -eu
 out=$1
 shift
@@ -25,6 +25,7 @@ packaging/make-source.sh "$new"
 packaging/make-deb.sh "$new"
 packaging/make-rpm.sh "$new"
 packaging/make-chart.sh "$new"
+packaging/make-repository.sh "$new/repository" "$new" "${SIGN_KEY:-}"
 for arch; do
 	packaging/make-tarball.sh "$new" "$arch"
 	tar -xzOf "$new/nrtd-$version-linux-$arch.tar.gz" "nrtd-$version/share/doc/nrtd/nrtd.cdx.json" >"$new/nrtd-$version-linux-$arch.cdx.json"

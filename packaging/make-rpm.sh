@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make-rpm.sh OUT [OPTION...]: build the RPM packages and the source package of the committed tree into OUT.
-# OPTIONs are passed to rpmbuild, such as "--without check".
+# OPTIONs are passed to rpmbuild, such as "--without check". HOMEPAGE, if set, becomes the packages' URL.
 set -eu
 umask 022 # the source package keeps the files' modes
 out=$1
@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$out" "$work/SOURCES"
 out=$(cd "$out" && pwd)
 
-git -C "$top" show HEAD:packaging/nrtd.spec >"$work/nrtd.spec"
+git -C "$top" show HEAD:packaging/nrtd.spec | awk -v homepage="${HOMEPAGE:-}" '{print} /^License:/ && homepage != "" {print "URL:            " homepage}' \
+	>"$work/nrtd.spec"
 version=$(git -C "$top" show HEAD:Makefile | sed -n 's/^VERSION := //p')
 packaged=$(sed -n 's/^Version: *//p' "$work/nrtd.spec")
 if [ "$version" != "$packaged" ]; then

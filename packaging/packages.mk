@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ---- packages, archives and images of the committed tree
-.PHONY: deb rpm chart image-all tarball release dist
+.PHONY: deb rpm chart image-all tarball release repository dist
 own_architecture = $(if $(CROSS),$(error make $@ is not for other architectures))
 ##release deb: build the Debian packages into build/deb
 deb:
@@ -27,11 +27,17 @@ tarball:
 	@packaging/install-deps.sh roots
 	@packaging/make-tarball.sh build/tarball $(ARCH)
 
-##release release: build all packages with SBOMs and checksums (root, Debian; RELEASE_URL; doc/release.md)
+##release release: build all packages with SBOMs and checksums (root, Debian; RELEASE_URL, SIGN_KEY; doc/release.md)
 release:
 	$(own_architecture)
-	@for group in deb rpm roots container; do packaging/install-deps.sh $$group || exit 1; done
+	@for group in deb rpm repository roots container; do packaging/install-deps.sh $$group || exit 1; done
 	@packaging/make-release.sh build/release
+
+##release repository: add the packages in build/release to REPOSITORY, a folder with repositories for apt and dnf (SIGN_KEY)
+repository:
+	$(if $(REPOSITORY),,$(error make repository needs REPOSITORY=FOLDER))
+	@packaging/install-deps.sh repository
+	@packaging/make-repository.sh "$(REPOSITORY)" build/release "$(SIGN_KEY)"
 
 ##release dist: pack the committed tree as build/nrtd-VERSION.tar.gz
 dist:

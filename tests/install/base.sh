@@ -12,7 +12,7 @@ make_base() {
 	local base container tree
 	mkdir -p $cache
 	tree=$(packaging/root.sh make bookworm) || skip "the base image's tree cannot be made"
-	base=docker.io/library/$(sed -nE 's/^FROM .*(debian:[^ ]*) .*/\1/p' packaging/container/Dockerfile)
+	base=docker.io/library/$(sed -nE 's/^ARG BASE=(.*)/\1/p' packaging/container/Dockerfile)
 	{
 		b inspect --type image "$base" >/dev/null 2>&1 ||
 			{ container=$(b from scratch) && b add --quiet "$container" "$tree" / &&
