@@ -27,13 +27,13 @@ tarball:
 	@packaging/install-deps.sh roots
 	@packaging/make-tarball.sh build/tarball $(ARCH)
 
-##release release: build all packages with SBOMs and checksums (root, Debian; RELEASE_URL, SIGN_KEY; doc/release.md)
+##release release: build all packages with SBOMs and checksums (root, Debian; RELEASE_URL, SIGN_KEY)
 release:
 	$(own_architecture)
 	@for group in deb rpm repository roots container; do packaging/install-deps.sh $$group || exit 1; done
 	@packaging/make-release.sh build/release
 
-##release repository: add the packages in build/release to REPOSITORY, a folder with repositories for apt and dnf (SIGN_KEY)
+##release repository: add build/release to the apt and dnf repositories in REPOSITORY (SIGN_KEY)
 repository:
 	$(if $(REPOSITORY),,$(error make repository needs REPOSITORY=FOLDER))
 	@packaging/install-deps.sh repository

@@ -26,12 +26,13 @@ install-test:
 
 # ---- packages and archives of the committed tree, and the systems that nrtd is built on (tests/install)
 # RELEASES and ARCHS limit a test to these releases and architectures.
-.PHONY: rpm-test releases-test managers-test release-test
+.PHONY: rpm-test releases-test managers-test release-test repository-test
 ##release rpm-test: install and run the RPM packages under a booted systemd (root, Debian, Go)
 ##release releases-test: build, and run the unit tests, on other distributions (root, Debian; RELEASES="trixie")
 ##release managers-test: run install-deps.sh with the real dnf and zypper (root, Debian)
 ##release release-test: run make release twice, compare the bytes, sign, push, install (root, Debian, Go; ARCHS)
-rpm-test releases-test managers-test release-test:
+##release repository-test: use a signed repository with apt, dnf and zypper (root, Debian)
+rpm-test releases-test managers-test release-test repository-test:
 	@tests/install/$(@:-test=).sh
 
 # ---- the AppArmor profile and the SELinux module, in virtual machines (tests/install)
@@ -59,8 +60,8 @@ monitoring-test:
 
 # ---- the commands of doc/recipes (tests/recipes); RECIPES: names of recipes
 .PHONY: recipes-test
-##judges recipes-test: run the commands of doc/recipes (root, Go; RECIPES="NAME ...")
-recipes-test: $(B)/nrtd
+##judges recipes-test: run the commands of doc/recipes and doc/production.md (root, Go; RECIPES="NAME ...")
+recipes-test: $(PRODUCT)
 	@B=$(B) tests/recipes/run.sh $(RECIPES)
 
 # ---- the tarball with its libraries, in minimal systems of several releases (tests/install); ROOTS: names of releases

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [NAME...]: the recipes of doc/recipes (all, or those named), each as a reader follows it: the fenced blocks of its
-# text are run in their order against the real API server, kube-scheduler, kubelet managers, kubectl and helm. NAME.sh sets
+# run.sh [NAME...]: the recipes of doc/recipes and doc/production.md (all, or those named), each as a reader follows it: the
+# fenced blocks of its text are run in their order against the real API server, kube-scheduler, kubelet managers, kubectl and helm. NAME.sh sets
 # the scene and checks what came of each block; world.sh has the nodes.
 #
 #	```sh                   run by `sh -eu`; the folder has a copy of packaging/, as in a clone
@@ -82,7 +82,7 @@ play() { # the recipe
 	place=$work/$recipe/place
 	mkdir -p "$place"
 	cp -rL packaging "$place/packaging" 2>/dev/null
-	check "its blocks" extract "doc/recipes/$recipe.md" "$work/$recipe/blocks"
+	check "its blocks" extract "$text" "$work/$recipe/blocks"
 	check "the scene" scene
 	for block in "$work/$recipe"/blocks/*.*; do
 		base=${block%.*}
@@ -109,9 +109,11 @@ play() { # the recipe
 prepare_world
 unused=0
 # shellcheck disable=SC2046 # names
-[ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README)
+[ $# -gt 0 ] || set -- $(basename -s .md doc/recipes/*.md | grep -vx README) production
 for recipe; do
 	subject=$recipe
+	text=doc/recipes/$recipe.md
+	[ -e "$text" ] || text=doc/$recipe.md
 	nodes= # what a scene may set: names, separated by commas
 	# shellcheck source=/dev/null
 	. "tests/recipes/$recipe.sh" || exit 1

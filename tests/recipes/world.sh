@@ -16,13 +16,16 @@ prepare_world() {
 	unshare -m true 2>/dev/null || skip "mount namespaces cannot be made here (they need root)"
 	if [ -z "${UPSTREAM_BUILT:-}" ]; then
 		tests/upstream/build.sh controlplane kubectl managers scheduler && tests/upstream/build_module.sh helm tool &&
+			tests/upstream/build_module.sh kubeadm tool &&
 			tests/upstream/build_module.sh peers/nfd tool && tests/upstream/build_module.sh peers/rte tool
 	fi
 	case $? in 0) ;; 77) exit 0 ;; *) exit 1 ;; esac
 	tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu || exit 1
 	mkdir "$work/bin"
-	ln -s "$programs/helm" "$here/$B/kubectl-numa" "$here/$B/nrtd" "$work/bin/"
+	ln -s "$programs/helm" "$here/$B/kubectl-numa" "$here/$B/nrtd" "$here/$B/nrtd-extender" "$work/bin/"
 	cp tests/recipes/kubectl.sh "$work/bin/kubectl"
+	cp tests/recipes/sudo.sh "$work/bin/sudo"
+	cp tests/recipes/sudo.sh "$work/bin/kubeadm"
 	export PATH=$work/bin:$PATH HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
 	export PROGRAMS=$programs
 }
@@ -134,9 +137,13 @@ nothing_left() { # of nrtd: no object but the definition, nothing on the Nodes
 # node (or number) and a hash of its template; those of another template or without an owner go first.
 controllers() {
 	local name
+	# shellcheck disable=SC2016 # jq's variables
+	local selected='def selected($spec): (.metadata.labels // {}) as $labels | ($labels | contains($spec.nodeSelector // {})) and
+		($spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution // {nodeSelectorTerms: [{}]}
+			| any(.nodeSelectorTerms[]; all(.matchExpressions[]?; $labels[.key] as $value | any(.values[]; . == $value))));'
 	kubectl get daemonsets,deployments,pods,nodes -A -o json >"$WORLD/all.json" || return 1
-	jq -c '[.items[] | select(.kind == "Node") | .metadata.name] as $nodes | .items[] | select(.kind == "DaemonSet" or .kind == "Deployment") | . as $owner
-		| (if .kind == "DaemonSet" then $nodes[] else "r\(range(.spec.replicas // 1))" end) as $place
+	jq -c "$selected"'[.items[] | select(.kind == "Node")] as $nodes | .items[] | select(.kind == "DaemonSet" or .kind == "Deployment") | . as $owner
+		| (if .kind == "DaemonSet" then $nodes[] | select(selected($owner.spec.template.spec)) | .metadata.name else "r\(range(.spec.replicas // 1))" end) as $place
 		| {apiVersion: "v1", kind: "Pod", metadata: (.spec.template.metadata + {namespace: .metadata.namespace,
 			name: "\(.metadata.name)-\($place)-\(.metadata.generation)",
 			ownerReferences: [{apiVersion: "apps/v1", kind, name: .metadata.name, uid: .metadata.uid, controller: true}]}),
