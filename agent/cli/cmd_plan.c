@@ -39,36 +39,6 @@ static void planning_release(struct planning *p)
 	free(p->wanted);
 }
 
-/* ---- the cluster */
-
-static int add_node(struct cluster_node *node, void *data, struct err *err)
-{
-	struct planning *p = data;
-
-	(void)err;
-	simulated_cluster_add_node(&p->cluster, node);
-	return 0;
-}
-
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	struct planning *p = data;
-
-	return simulated_cluster_add_object(&p->cluster, kind, object, err);
-}
-
-static int read_cluster(struct planning *p, struct err *err)
-{
-	int r = source_each_node(p->source, add_node, p, err);
-
-	if (r == 0)
-		r = source_read_objects(p->source, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB,
-			add_object, p, err);
-	if (r == 0)
-		simulated_cluster_finish(&p->cluster);
-	return r;
-}
-
 /* ---- the wanted pods */
 
 static void want(struct planning *p, size_t pod)
@@ -187,7 +157,7 @@ static int make_plan(struct planning *p, struct err *err)
 	if (r == 0)
 		r = source_open(p->options, p->options->n_words, &p->source, err);
 	if (r == 0)
-		r = read_cluster(p, err);
+		r = source_read_cluster(p->source, &p->cluster, err);
 	if (r == 0)
 		r = option_set(p->options, OPT_PENDING) ? want_pending(p, err) : want_copies(p, err);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cli/commands.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -16,27 +17,10 @@ static int set_option(struct settings *s, const char *text, struct err *err)
 {
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *name = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
-	bool *value;
-	char *end;
-	unsigned long n;
 
 	if (!equals)
 		return err_set(err, -EINVAL, "'%.60s' is not K=V", text);
-	if (!strcmp(name, "max-allowable-numa-nodes")) {
-		errno = 0;
-		n = strtoul(equals + 1, &end, 10);
-		if (errno || *end || equals[1] < '0' || equals[1] > '9' || n > MACHINE_MAX_NODES)
-			return err_set(err, -EINVAL, "'%.60s' is not a number of NUMA nodes", text);
-		s->topology.max_numa_nodes = (unsigned)n;
-		return 0;
-	}
-	value = !strcmp(name, "prefer-closest-numa-nodes") ? &s->topology.prefer_closest_numa_nodes
-							   : cpu_manager_option(&s->cpu_options, name);
-	if (!value)
-		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
-	return text_parse_bool(equals + 1, value)
-		       ? 0
-		       : err_set(err, -EINVAL, "'%.60s' is not true or false", equals + 1);
+	return settings_change_option(s, name, equals + 1, err);
 }
 
 /* The settings as asked for. The values of --policy and --scope were checked with the flags. */

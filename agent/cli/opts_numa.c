@@ -3,7 +3,7 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/opts_check.h"
 
-#define CLUSTER (ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN))
+#define CLUSTER (ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE))
 
 static const struct option_def options_cluster[] = {
 	{.id = OPT_FROM,
@@ -90,7 +90,7 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
-		.commands = ON(PLAN),
+		.commands = ON(PLAN) | ON(SIMULATE),
 		.arg = "FORMAT",
 		.values = "text|json|yaml",
 		.fallback = "text",
@@ -137,6 +137,20 @@ static const struct option_def options_reports[] = {
 		.arg = "NAMESPACE",
 		.check = option_check_not_empty,
 		.help = "move no pods of this namespace; repeats"},
+	{.id = OPT_SET,
+		.flag = "--set",
+		.repeats = true,
+		.commands = ON(SIMULATE),
+		.arg = "KEY=VALUE",
+		.check = option_check_not_empty,
+		.help = "assume this kubelet setting on all nodes, \"topologyManagerPolicy=restricted\", \"full-pcpus-only=true\", \"reservedCPUs=4\"; repeats"},
+	{.id = OPT_WITHOUT_NODE,
+		.flag = "--without-node",
+		.repeats = true,
+		.commands = ON(SIMULATE),
+		.arg = "NODE",
+		.check = option_check_not_empty,
+		.help = "assume that this node is gone and its pods start on other nodes; repeats"},
 	{.id = OPT_STRATEGY,
 		.flag = "--strategy",
 		.commands = ON(SCORE),
@@ -198,7 +212,7 @@ static const struct option_def options_reports[] = {
 		.help = "column to sort the nodes by; numbers descending, texts ascending"},
 	{.id = OPT_NO_HEADERS,
 		.flag = "--no-headers",
-		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(PLAN),
+		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(PLAN) | ON(SIMULATE),
 		.help = "omit the column headings, and any totals"},
 	{.flag = NULL},
 };
@@ -245,6 +259,15 @@ static const struct command_def commands[] = {
 			    "  kubectl numa plan --pending -l pool=hpc\n"
 			    "  kubectl numa plan --cpus 32 --evict --below-priority 1000\n",
 		.run = command_plan},
+	{.id = COMMAND_SIMULATE,
+		.name = "simulate",
+		.usage = "[--set KEY=VALUE...] [--without-node NODE...] [FLAG...]",
+		.help = "tell what other kubelet settings, or the loss of nodes, would change",
+		.examples =
+			"  kubectl numa simulate --set topologyManagerPolicy=single-numa-node -l pool=hpc\n"
+			"  kubectl numa simulate --set reservedCPUs=4 --cpus 8\n"
+			"  kubectl numa simulate --without-node node-7\n",
+		.run = command_simulate},
 	{.id = COMMAND_NUMA_SHOW,
 		.name = "show",
 		.usage = "NODE [FLAG...]",

@@ -5,7 +5,7 @@
 
 #define SHOWS      (ON(SHOW) | ON(NUMA_SHOW))
 #define FITS       (ON(FIT) | ON(NUMA_FIT))
-#define PODS       (FITS | ON(SCORE) | ON(TOP) | ON(PLAN)) /* commands about a pod that is described */
+#define PODS       (FITS | ON(SCORE) | ON(TOP) | ON(PLAN) | ON(SIMULATE)) /* commands about a pod that is described */
 #define DAEMON_API (ON(RUN) | ON(DIFF) | ON(CHECK) | ON(EXTENDER))
 
 const struct option_def options_daemon_api[] = {

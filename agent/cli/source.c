@@ -387,11 +387,6 @@ static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, 
 	return s->files ? read_files(s, kinds, fn, data, err) : read_server(s, kinds, fn, data, err);
 }
 
-int source_read_objects(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
-{
-	return source_read(s, kinds, fn, data, err);
-}
-
 static int no_objects(const struct source *s, struct err *err)
 {
 	return s->files
@@ -585,6 +580,32 @@ int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduli
 	return option_set(s->options, OPT_OBJECTS_ONLY)
 		       ? 0
 		       : source_read_nodes_and_pods(s, add_usage, &delivery, err);
+}
+
+/* ---- the whole cluster */
+
+static int add_to_cluster(struct cluster_node *node, void *data, struct err *err)
+{
+	(void)err;
+	simulated_cluster_add_node(data, node);
+	return 0;
+}
+
+static int add_object_to_cluster(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	return simulated_cluster_add_object(data, kind, object, err);
+}
+
+int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err)
+{
+	unsigned kinds = 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB;
+	int r = source_each_node(s, add_to_cluster, c, err);
+
+	if (r == 0)
+		r = source_read(s, kinds, add_object_to_cluster, c, err);
+	if (r == 0)
+		simulated_cluster_finish(c);
+	return r;
 }
 
 /* ---- one Pod and its Events */

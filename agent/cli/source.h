@@ -8,6 +8,7 @@
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/scheduling_constraints.h"
+#include "agent/cluster/simulated_cluster.h"
 
 struct source;
 
@@ -50,8 +51,9 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
 	struct err *err);
 
-/* Objects of the kinds (bit 1 << kind), one at a time. A denied list is an error. */
-int source_read_objects(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err);
+/* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
+ * initialized, and finished on success. */
+int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err);
 
 /* Nodes and Pods, one at a time; denied ones are left out with a warning. */
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);

@@ -16,7 +16,8 @@
 #define CHUNK_BYTES   65536
 #define KINDS_SIZE    96 /* of the names of all kinds, and " or " between them */
 
-static const char *const kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event", "PodDisruptionBudget"};
+static const char *const kind_names[OBJECT_KIND_COUNT] = {
+	"NodeResourceTopology", "Node", "Pod", "Event", "PodDisruptionBudget"};
 
 /* Where the objects go. */
 struct sink {

@@ -170,33 +170,6 @@ static void revert_steps(struct search *s, size_t n_steps, size_t mark)
 	simulated_undo(s->c, mark);
 }
 
-/* ---- places without moves */
-
-static bool is_usable(struct search *s, size_t node, size_t pod)
-{
-	return !s->excluded[node] && s->c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE &&
-	       !*simulated_constraint(s->c, node, pod);
-}
-
-/* The node on whose NUMA nodes the fewest CPUs remain free; ties go to the first name. SIMULATED_NOWHERE = no kubelet admits. */
-static size_t find_place(struct search *s, size_t pod)
-{
-	size_t best = SIMULATED_NOWHERE, best_free = SIZE_MAX;
-
-	for (size_t i = 0; i < s->c->n_nodes; i++) {
-		struct simulated_verdict v;
-
-		if (!is_usable(s, i, pod))
-			continue;
-		v = simulated_judge(s->c, i, pod);
-		if (v.answer != KUBELET_ADMITS || v.free_after >= best_free)
-			continue;
-		best = i;
-		best_free = v.free_after;
-	}
-	return best;
-}
-
 /* ---- the sets of pods, in ascending order of their cost */
 
 static bool is_before(const struct pod_set *a, const struct pod_set *b)
@@ -322,7 +295,7 @@ static void begin_room(struct search *s, size_t pod, struct room *r)
 		struct room_node *n;
 		bool aligned;
 
-		if (!is_usable(s, i, pod))
+		if (!simulated_is_usable(s->c, i, pod, s->excluded))
 			continue;
 		aligned = admits_without_all(s, i, pod, true);
 		if (!aligned && !admits_without_all(s, i, pod, false))
@@ -380,7 +353,7 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 		return true;
 	}
 	if (to == TO_OTHER_NODES)
-		place = find_place(s, pod);
+		place = simulated_find_place(s->c, pod, s->excluded);
 	if (place != SIMULATED_NOWHERE)
 		started = simulated_start(s->c, place, pod);
 	else
@@ -460,7 +433,7 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 /* Searches with chains of moves only where single moves give nothing. */
 static bool place_wanted(struct search *s, size_t pod)
 {
-	size_t place = find_place(s, pod);
+	size_t place = simulated_find_place(s->c, pod, s->excluded);
 	bool started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
 
 	s->verdicts_limit = s->c->n_verdicts + PLAN_VERDICTS;

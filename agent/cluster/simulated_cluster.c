@@ -150,6 +150,11 @@ static void find_requestable(
 	free = (struct resource_list){0};
 }
 
+void simulated_requestable(const struct simulated_node *n, struct resource_list *ret)
+{
+	find_requestable(n, NULL, ret);
+}
+
 static struct node_admission *admission_of(struct simulated_node *n)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
@@ -285,6 +290,30 @@ enum kubelet_answer simulated_judge_without(
 	node_admission_judge(&a, &class->pod, &admission);
 	c->n_verdicts++;
 	return admission.answer;
+}
+
+size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded)
+{
+	size_t best = SIMULATED_NOWHERE, best_free = SIZE_MAX;
+
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct simulated_verdict v;
+
+		if (!simulated_is_usable(c, i, pod, excluded))
+			continue;
+		v = simulated_judge(c, i, pod);
+		if (v.answer != KUBELET_ADMITS || v.free_after >= best_free)
+			continue;
+		best = i;
+		best_free = v.free_after;
+	}
+	return best;
+}
+
+bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded)
+{
+	return !excluded[node] && c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE &&
+	       !*simulated_constraint(c, node, pod);
 }
 
 char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
@@ -429,6 +458,17 @@ void simulated_evict(struct simulated_cluster *c, size_t pod)
 	allocations_view_without(&n->state.allocations, excluded, &after);
 	log_change(c, node, pod, false, 0, &after);
 	c->undo[c->n_undo - 1].position = simulated_remove_from_node(c, pod);
+}
+
+void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n)
+{
+	const struct allocations *a = &n->object.state.allocations;
+	CLEANUP(freep) bool *none = xcalloc(a->n_items + 1, sizeof(*none));
+
+	n->state = n->object.state;
+	allocations_view_without(a, none, &n->state.allocations);
+	n->version = ++c->last_version;
+	forget_admission(n);
 }
 
 size_t simulated_mark(const struct simulated_cluster *c)

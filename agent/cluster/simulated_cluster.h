@@ -162,6 +162,19 @@ const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_
 /* What the verdict on the pod is, for a person: "admitted" or one sentence. The caller frees the text. */
 char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 
+/* Whether a pod may start on the node at all: the node is not excluded (one flag per node), has no obstacle, and satisfies the
+ * pod's constraints. */
+bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded);
+
+/*
+ * The usable node whose kubelet admits the pod and on whose NUMA nodes the fewest CPUs remain free; ties go to the first name.
+ * SIMULATED_NOWHERE = no kubelet admits.
+ */
+size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded);
+
+/* What pods can still request of the node: allocatable minus requested, at least 0. To be released. */
+void simulated_requestable(const struct simulated_node *n, struct resource_list *ret);
+
 /* What the pod holds on its node: its CPUs, and the NUMA nodes of its CPUs, memory and devices. To be released. */
 void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret);
 
@@ -180,7 +193,10 @@ void simulated_undo(struct simulated_cluster *c, size_t mark);
 /* Makes all changes final. */
 void simulated_forget_undo(struct simulated_cluster *c);
 
-/* ---- between simulated_cluster.c and simulated_objects.c */
+/* ---- for simulated_objects.c and simulate.c */
+
+/* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
+void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);
 
 /* Frees what was evaluated. */
 void simulated_constraints_release(struct simulated_constraints *k);

@@ -53,16 +53,6 @@ static struct simulated_node *find_or_add_node(struct simulated_cluster *c, cons
 	return n;
 }
 
-/* The allocations as a view that changes of the node replace. */
-static void begin_state(struct simulated_node *n)
-{
-	const struct allocations *a = &n->object.state.allocations;
-	CLEANUP(freep) bool *none = xcalloc(a->n_items + 1, sizeof(*none));
-
-	n->state = n->object.state;
-	allocations_view_without(a, none, &n->state.allocations);
-}
-
 void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node *node)
 {
 	struct simulated_node *n = find_or_add_node(c, node->state.node_name);
@@ -74,7 +64,7 @@ void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node
 	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&node->state);
 	known_resources_of_state(&c->classes.known, &n->object.state, &n->resources[1]);
-	begin_state(n);
+	simulated_begin_state(c, n);
 }
 
 static void copy_member(const struct doc *map, const char *key, struct doc *to)

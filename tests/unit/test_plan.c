@@ -5,162 +5,24 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/base/yaml.h"
 #include "agent/cluster/plan.h"
-#include "agent/cluster/pod_parse.h"
-#include "agent/node/render/render.h"
 #include "common/cleanup.h"
-#include "common/text.h"
-#include "tests/lib/node_sim.h"
+#include "tests/lib/planned_cluster.h"
 
-#define NODES_MAX 4
-#define PODS_MAX  64
-
-struct test_pod {
-	unsigned cpus, gib, node;
-	bool runs;
-};
-
-struct test_cluster {
-	struct node_sim sims[NODES_MAX];
-	unsigned n_nodes, n_pods;
-	struct test_pod pods[PODS_MAX];
-	struct simulated_cluster c;
-};
-
-static const struct synthetic machine = {
-	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = (uint64_t)32 << 30};
 static const struct plan_options limits = {.max_moves = 20};
 
-static void cluster_release(struct test_cluster *t)
-{
-	for (unsigned i = 0; i < t->n_nodes; i++)
-		node_sim_release(&t->sims[i]);
-	simulated_cluster_release(&t->c);
-}
-
-static void cluster_init(struct test_cluster *t, unsigned n_nodes, const struct node_sim_setup *setup)
-{
-	*t = (struct test_cluster){.n_nodes = n_nodes};
-	for (unsigned i = 0; i < n_nodes; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "node-%u", i);
-		node_sim_init(&t->sims[i], setup);
-		text_set(&t->sims[i].state.node_name, name);
-	}
-}
-
-/* Starts a pod on a simulated node. The pod's number is in its name, "pN", which is also its UID. */
-static bool start(struct test_cluster *t, unsigned number, unsigned node)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "app cpu=%u memory=%uGi", t->pods[number].cpus, t->pods[number].gib);
-	t->sims[node].n_begun = number;
-	t->pods[number].node = node;
-	t->pods[number].runs = node_sim_begin(&t->sims[node], text);
-	return t->pods[number].runs;
-}
-
-static bool add(struct test_cluster *t, unsigned node, unsigned cpus, unsigned gib)
-{
-	assert_true(t->n_pods < PODS_MAX);
-	t->pods[t->n_pods] = (struct test_pod){.cpus = cpus, .gib = gib};
-	if (!start(t, t->n_pods, node))
-		return false;
-	t->n_pods++;
-	return true;
-}
-
-static void end(struct test_cluster *t, unsigned number)
-{
-	struct node_sim *sim = &t->sims[t->pods[number].node];
-	char name[16];
-
-	snprintf(name, sizeof(name), "p%u", number);
-	for (size_t i = 0; i < sim->state.allocations.n_items; i++)
-		if (!strcmp(sim->state.allocations.items[i].pod, name)) {
-			node_sim_end(sim, i);
-			break;
-		}
-	t->pods[number].runs = false;
-}
-
-static void add_object(struct test_cluster *t, enum object_kind kind, const char *yaml)
-{
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	struct err err = {""};
-
-	if (yaml_parse(yaml, strlen(yaml), &object, &err) < 0 ||
-		simulated_cluster_add_object(&t->c, kind, &object, &err) < 0)
-		fail_msg("%s: %s", yaml, err.text);
-}
-
-/* `extra`: further members of the pods' spec. */
-static void publish(struct test_cluster *t, const char *labels, const char *extra)
-{
-	static const struct nrt_config config = {.node_state = true};
-	char yaml[1024];
-
-	simulated_cluster_init(&t->c);
-	for (unsigned i = 0; i < t->n_nodes; i++) {
-		CLEANUP(doc_release) struct doc object = DOC_INIT;
-		struct cluster_node node;
-		struct err err = {""};
-
-		nrt_render(&t->sims[i].state, &config, &object, NULL);
-		if (cluster_node_read(&object, &node, &err) < 0)
-			fail_msg("%s", err.text);
-		simulated_cluster_add_node(&t->c, &node);
-		cluster_node_release(&node);
-		snprintf(yaml, sizeof(yaml),
-			"{metadata: {name: node-%u}, status: {allocatable: {cpu: 14, memory: 60Gi, pods: 100}}}",
-			i);
-		add_object(t, OBJECT_NODE, yaml);
-	}
-	for (unsigned i = 0; i < t->n_pods; i++) {
-		if (!t->pods[i].runs)
-			continue;
-		snprintf(yaml, sizeof(yaml),
-			"{metadata: {name: p%u, namespace: default, uid: p%u, labels: {%s}, ownerReferences:"
-			" [{kind: ReplicaSet, name: r, controller: true}]}, spec: {nodeName: node-%u, %s containers:"
-			" [{name: app, resources: {limits: {cpu: %u, memory: %uGi}}}]}}",
-			i, i, labels, t->pods[i].node, extra, t->pods[i].cpus, t->pods[i].gib);
-		add_object(t, OBJECT_POD, yaml);
-	}
-}
-
-static size_t want(struct test_cluster *t, unsigned cpus, unsigned gib, size_t n)
-{
-	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
-	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	struct err err = {""};
-	char yaml[256];
-
-	snprintf(yaml, sizeof(yaml),
-		"{kind: Pod, apiVersion: v1, metadata: {name: wanted}, spec: {containers: [{name: app,"
-		" resources: {limits: {cpu: %u, memory: %uGi}}}]}}",
-		cpus, gib);
-	if (yaml_parse(yaml, strlen(yaml), &object, &err) < 0 ||
-		pod_templates_from_doc(&object, &templates, &err) < 0)
-		fail_msg("%s", err.text);
-	return simulated_cluster_add_copies(
-		&t->c, templates.items[0].owner, "default", "wanted", &templates.items[0].pod, n);
-}
-
-static void make_plan(struct test_cluster *t, unsigned cpus, unsigned gib, const struct plan_options *options,
-	struct plan *ret)
+static void make_plan(struct planned_cluster *t, unsigned cpus, unsigned gib,
+	const struct plan_options *options, struct plan *ret)
 {
 	size_t wanted;
 
 	simulated_cluster_finish(&t->c);
-	wanted = want(t, cpus, gib, 1);
+	wanted = planned_cluster_want(t, cpus, gib, 1);
 	plan_find(&t->c, &wanted, 1, options, ret);
 }
 
 /* Carries the plan out on the simulated nodes. */
-static void replay(struct test_cluster *t, const struct plan *plan, unsigned cpus, unsigned gib)
+static void replay(struct planned_cluster *t, const struct plan *plan, unsigned cpus, unsigned gib)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct plan_step *step = &plan->steps[i];
@@ -168,15 +30,15 @@ static void replay(struct test_cluster *t, const struct plan *plan, unsigned cpu
 		unsigned number = t->n_pods, to;
 
 		if (step->kind == PLAN_START)
-			t->pods[t->n_pods++] = (struct test_pod){.cpus = cpus, .gib = gib};
+			t->pods[t->n_pods++] = (struct planned_pod){.cpus = cpus, .gib = gib};
 		else
 			number = (unsigned)strtoul(p->name + 1, NULL, 10);
 		if (step->kind != PLAN_START)
-			end(t, number);
+			planned_cluster_end(t, number);
 		if (step->to == SIMULATED_NOWHERE)
 			continue;
 		to = (unsigned)strtoul(t->c.nodes[step->to].name + 5, NULL, 10);
-		if (!start(t, number, to))
+		if (!planned_cluster_start(t, number, to))
 			fail_msg("step %zu: node-%u rejects %s", i + 1, to, p->name);
 	}
 }
@@ -187,26 +49,26 @@ static const struct node_sim_setup single = {
 	.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, .scope = TOPOLOGY_SCOPE_CONTAINER};
 
 /* NUMA node 0 has 6 CPUs for pods, NUMA node 1 has 8. Each has a pod of 4 CPUs: enough is free for 6, and nothing aligned. */
-static void cluster_of_two(struct test_cluster *t)
+static void cluster_of_two(struct planned_cluster *t)
 {
 	struct node_sim_setup setup = single;
 
-	setup.machine = machine;
-	cluster_init(t, 2, &setup);
+	setup.machine = planned_machine;
+	planned_cluster_init(t, 2, &setup);
 	for (unsigned node = 0; node < 2; node++) {
-		assert_true(add(t, node, 4, 1));
-		assert_true(add(t, node, 4, 1));
+		assert_true(planned_cluster_add(t, node, 4, 1));
+		assert_true(planned_cluster_add(t, node, 4, 1));
 	}
 }
 
 static void a_pod_moves_to_another_node(void **state)
 {
-	CLEANUP(cluster_release) struct test_cluster t;
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
 	cluster_of_two(&t);
-	publish(&t, "", "");
+	planned_cluster_publish(&t, "", "");
 	make_plan(&t, 8, 1, &limits, &plan);
 	assert_int_equal(plan.outcome, PLAN_FULL);
 	assert_int_equal(plan.n_moves, 1);
@@ -255,13 +117,13 @@ static void pods_that_must_stay_stay(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(cluster_release) struct test_cluster t;
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
 		CLEANUP(plan_release) struct plan plan;
 
 		cluster_of_two(&t);
-		publish(&t, cases[i].labels, cases[i].extra);
+		planned_cluster_publish(&t, cases[i].labels, cases[i].extra);
 		if (cases[i].budget)
-			add_object(&t, OBJECT_PDB, cases[i].budget);
+			planned_cluster_object(&t, OBJECT_PDB, cases[i].budget);
 		make_plan(&t, 8, 1, &cases[i].options, &plan);
 		if (plan.outcome != PLAN_NONE || plan.n_steps != 0 || plan.fixed[cases[i].fixed] != 4)
 			fail_msg("case %zu: outcome %d, %zu steps, %zu %s", i, (int)plan.outcome,
@@ -272,12 +134,12 @@ static void pods_that_must_stay_stay(void **state)
 /* A pod whose anti-affinity keeps it from the other node has no place there. */
 static void constraints_hold_for_the_destination(void **state)
 {
-	CLEANUP(cluster_release) struct test_cluster t;
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
 	cluster_of_two(&t);
-	publish(&t, "app: x",
+	planned_cluster_publish(&t, "app: x",
 		"affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey:"
 		" kubernetes.io/hostname, labelSelector: {matchLabels: {app: x}}}]}},");
 	make_plan(&t, 8, 1, &limits, &plan);
@@ -288,12 +150,12 @@ static void constraints_hold_for_the_destination(void **state)
 static void evicted_pods_need_no_place(void **state)
 {
 	static const struct plan_options evict = {.max_moves = 9, .evict = true};
-	CLEANUP(cluster_release) struct test_cluster t;
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
 	cluster_of_two(&t);
-	publish(&t, "", "nodeSelector: {no: node},");
+	planned_cluster_publish(&t, "", "nodeSelector: {no: node},");
 	make_plan(&t, 8, 1, &evict, &plan);
 	assert_int_equal(plan.outcome, PLAN_FULL);
 	assert_int_equal(plan.steps[0].kind, PLAN_EVICT);
@@ -304,16 +166,16 @@ static void evicted_pods_need_no_place(void **state)
 static void a_restart_on_the_same_node_can_make_room(void **state)
 {
 	struct node_sim_setup setup = single;
-	CLEANUP(cluster_release) struct test_cluster t;
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
-	setup.machine = machine;
-	cluster_init(&t, 1, &setup);
-	assert_true(add(&t, 0, 6, 1));
-	assert_true(add(&t, 0, 2, 1));
-	end(&t, 0);
-	publish(&t, "", "");
+	setup.machine = planned_machine;
+	planned_cluster_init(&t, 1, &setup);
+	assert_true(planned_cluster_add(&t, 0, 6, 1));
+	assert_true(planned_cluster_add(&t, 0, 2, 1));
+	planned_cluster_end(&t, 0);
+	planned_cluster_publish(&t, "", "");
 	make_plan(&t, 8, 1, &limits, &plan);
 	assert_int_equal(plan.outcome, PLAN_FULL);
 	assert_int_equal(plan.n_moves, 1);
@@ -323,22 +185,22 @@ static void a_restart_on_the_same_node_can_make_room(void **state)
 
 /* ---- random clusters */
 
-static void draw_cluster(struct test_cluster *t, uint64_t *seed)
+static void draw_cluster(struct planned_cluster *t, uint64_t *seed)
 {
-	struct node_sim_setup setup = {.machine = machine,
+	struct node_sim_setup setup = {.machine = planned_machine,
 		.policy = test_random(seed) % 2 ? TOPOLOGY_MANAGER_RESTRICTED
 						: TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
 		.scope = test_random(seed) % 2 ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER,
 		.full_pcpus_only = test_random(seed) % 4 == 0,
 		.memory_static = test_random(seed) % 2};
 
-	cluster_init(t, 2 + (unsigned)(test_random(seed) % 2), &setup);
+	planned_cluster_init(t, 2 + (unsigned)(test_random(seed) % 2), &setup);
 	for (unsigned i = 0; i < 24; i++)
-		add(t, (unsigned)(test_random(seed) % t->n_nodes),
+		planned_cluster_add(t, (unsigned)(test_random(seed) % t->n_nodes),
 			2 * (1 + (unsigned)(test_random(seed) % 2)), 1 + (unsigned)(test_random(seed) % 4));
 	for (unsigned i = 0; i < t->n_pods; i++)
 		if (test_random(seed) % 3 == 0)
-			end(t, i);
+			planned_cluster_end(t, i);
 }
 
 /* Whether at most `moves` moves make room; the cluster is as before afterwards. */
@@ -379,15 +241,15 @@ static void random_plans_hold(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 300; i++) {
-		CLEANUP(cluster_release) struct test_cluster t;
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
 		CLEANUP(plan_release) struct plan plan;
 		unsigned cpus = 4 + 2 * (unsigned)(test_random(&seed) % 3), least;
 		size_t wanted;
 
 		draw_cluster(&t, &seed);
-		publish(&t, "", "");
+		planned_cluster_publish(&t, "", "");
 		simulated_cluster_finish(&t.c);
-		wanted = want(&t, cpus, 1, 1);
+		wanted = planned_cluster_want(&t, cpus, 1, 1);
 		least = fewest_moves(&t.c, wanted);
 		plan_find(&t.c, &wanted, 1, &limits, &plan);
 		replay(&t, &plan, cpus, 1);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cluster/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/state/manager_state.h"
+#include "agent/state/node_derive.h"
+#include "agent/state/projected_state.h"
+#include "agent/state/settings_change.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+const char *const simulated_fate_names[SIMULATED_FATE_COUNT] = {
+	"rejected", "unknown", "no place", "moved", "more NUMA nodes"};
+
+void simulation_release(struct simulation *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		free(s->nodes[i].problem);
+	for (size_t i = 0; i < s->n_events; i++)
+		free(s->events[i].reason);
+	free(s->nodes);
+	free(s->events);
+	*s = (struct simulation){0};
+}
+
+/* ---- amounts */
+
+static size_t count_free(const struct inventory *inv)
+{
+	int cpu = inventory_resource(inv, "cpu");
+	size_t free = 0;
+
+	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
+		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
+
+		free += amount->present && amount->available > 0 ? (size_t)(amount->available / QTY_UNIT) : 0;
+	}
+	return free;
+}
+
+static struct simulated_amounts measure(
+	struct simulated_cluster *c, size_t node, const struct pod_request *shape)
+{
+	const struct simulated_node *n = &c->nodes[node];
+	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
+	CLEANUP(node_admission_release) struct node_admission a = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	CLEANUP(inventory_release) struct inventory inv;
+	struct simulated_amounts ret = {.known = false};
+	struct node_state state;
+
+	inventory_init(&inv);
+	if (n->obstacle != SIMULATED_NO_OBSTACLE)
+		return ret;
+	state = n->state;
+	node_derive_inventory(&state, &inv, NULL);
+	state.inventory = inv;
+	node_admission_init(&a, &state);
+	simulated_requestable(n, &requestable);
+	node_admission_limit(&a, &requestable);
+	ret.free = count_free(&inv);
+	exclusive_cpus_find(&a.kubelet, &admitted);
+	ret.known = true;
+	for (unsigned i = 0; i < 2; i++)
+		ret.known = node_admission_largest(&a, &admitted, i + 1, &ret.largest[i]) && ret.known;
+	if (ret.known)
+		ret.stranded = node_admission_stranded_cpus(&a, &admitted);
+	if (shape)
+		node_admission_copies(&a, shape, &ret.copies);
+	return ret;
+}
+
+/* ---- pods */
+
+static size_t count_numa(const struct simulated_cluster *c, size_t pod)
+{
+	CLEANUP(pod_held_release) struct pod_held held = {0};
+
+	simulated_held(c, pod, &held);
+	return held.found ? cpuset_size(held.numa) : 0;
+}
+
+/* `reason` moves. */
+static void add_event(struct simulation *s, enum simulated_fate fate, const struct simulated_cluster *c,
+	size_t pod, size_t node, size_t before, char *reason)
+{
+	*(struct simulated_event *)vec_push(&s->events, &s->n_events, &s->events_size, sizeof(*s->events)) =
+		(struct simulated_event){.fate = fate,
+			.pod = pod,
+			.node = node,
+			.to = c->pods[pod].node == node ? SIMULATED_NOWHERE : c->pods[pod].node,
+			.before = before,
+			.after = count_numa(c, pod),
+			.reason = reason};
+}
+
+static void start_again(
+	struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod, size_t before)
+{
+	enum kubelet_answer answer =
+		c->pods[pod].unread ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
+	struct simulated_change *change = &s->nodes[node];
+	size_t after;
+
+	if (answer != KUBELET_ADMITS) {
+		bool rejects = answer == KUBELET_REJECTS;
+
+		change->n_rejected += rejects;
+		change->n_unknown += !rejects;
+		add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node, before,
+			c->pods[pod].unread ? xstrdup("the pod's requests cannot be read")
+					    : simulated_explain(c, node, pod));
+		return;
+	}
+	simulated_start(c, node, pod);
+	after = count_numa(c, pod);
+	change->n_wider += before > 0 && after > before;
+	change->n_narrower += after > 0 && after < before;
+	if (before > 0 && after > before)
+		add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
+}
+
+static int compare_indexes(const void *va, const void *vb)
+{
+	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
+
+	return (a > b) - (a < b);
+}
+
+/* Indexes of pods are in the order of their creation. The caller frees the copy. */
+static size_t *copy_pods(const struct simulated_node *n)
+{
+	size_t *pods = xcalloc(n->n_pods + 1, sizeof(*pods));
+
+	if (n->n_pods > 0)
+		memcpy(pods, n->pods, n->n_pods * sizeof(*pods));
+	qsort(pods, n->n_pods, sizeof(*pods), compare_indexes);
+	return pods;
+}
+
+/* ---- other settings */
+
+static int change_settings(
+	const struct simulate_options *options, struct settings *s, bool *ret_reserved, struct err *err)
+{
+	for (size_t i = 0; i < options->n_settings; i++) {
+		int r = settings_change(s, options->settings[i], ret_reserved, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The Node's allocatable CPUs change with the reserved CPUs. */
+static void change_allocatable(struct simulated_node *n, size_t reserved_before)
+{
+	const struct resource_quantity *cpu = resource_list_find(&n->allocatable, "cpu");
+	struct quantity q;
+
+	if (!cpu)
+		return;
+	q = cpu->quantity;
+	q.nano += ((qty_t)reserved_before - (qty_t)cpuset_size(n->object.state.reserved.cpus)) * QTY_UNIT;
+	resource_list_set(&n->allocatable, "cpu", q);
+}
+
+/* The node with the changed settings and without pods. */
+static int empty_node(
+	struct simulated_cluster *c, size_t node, const struct simulate_options *options, struct err *err)
+{
+	static const struct derive_config config = {.reserved_named = false};
+	struct simulated_node *n = &c->nodes[node];
+	struct node_state *state = &n->object.state;
+	size_t reserved_before = cpuset_size(state->reserved.cpus);
+	bool reserved = false;
+	int r;
+
+	while (n->n_pods > 0)
+		simulated_remove_from_node(c, n->pods[n->n_pods - 1]);
+	allocations_view_release(&n->state.allocations);
+	r = change_settings(options, &state->settings, &reserved, err);
+	if (r == 0 && reserved && state->allocatable_cpus)
+		hwloc_bitmap_zero(state->allocatable_cpus);
+	if (r == 0)
+		r = projected_state_empty(state, err);
+	if (r == 0) {
+		reserved_cpus_release(&state->reserved);
+		inventory_release(&state->inventory);
+		inventory_init(&state->inventory);
+		r = node_derive(&config, state, NULL, err);
+	}
+	simulated_begin_state(c, n);
+	if (r == 0 && reserved)
+		change_allocatable(n, reserved_before);
+	return r;
+}
+
+/* A node that cannot be simulated has no pods afterwards, and nothing is known about it. */
+static void change_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,
+	struct simulation *s)
+{
+	struct simulated_node *n = &c->nodes[node];
+	size_t n_pods = n->n_pods;
+	CLEANUP(freep) size_t *pods = copy_pods(n);
+	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
+	struct err err = {""};
+
+	for (size_t i = 0; i < n_pods; i++)
+		before[i] = count_numa(c, pods[i]);
+	s->nodes[node].changed = true;
+	if (empty_node(c, node, options, &err) < 0) {
+		s->nodes[node].problem = xstrdup(err.text);
+		n->obstacle = SIMULATED_NOT_EXACT;
+	}
+	for (size_t i = 0; i < n_pods; i++)
+		start_again(c, s, node, pods[i], before[i]);
+}
+
+/* ---- nodes that are gone */
+
+struct ranked_pod {
+	int32_t priority;
+	size_t pod, node, before;
+};
+
+static int compare_ranked(const void *va, const void *vb)
+{
+	const struct ranked_pod *a = va, *b = vb;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return (a->pod > b->pod) - (a->pod < b->pod);
+}
+
+struct displaced {
+	struct ranked_pod *items;
+	size_t n_items, items_size;
+};
+
+static void displaced_release(struct displaced *d)
+{
+	free(d->items);
+}
+
+static void empty_lost_node(struct simulated_cluster *c, size_t node, struct displaced *d)
+{
+	struct simulated_node *n = &c->nodes[node];
+	size_t n_pods = n->n_pods;
+	CLEANUP(freep) size_t *pods = copy_pods(n);
+
+	for (size_t i = 0; i < n_pods; i++) {
+		const struct simulated_pod *p = &c->pods[pods[i]];
+		size_t before = count_numa(c, pods[i]);
+
+		simulated_evict(c, pods[i]);
+		if (!p->daemon && !p->mirror && !p->unread && !p->terminating)
+			*(struct ranked_pod *)vec_push(&d->items, &d->n_items, &d->items_size,
+				sizeof(*d->items)) = (struct ranked_pod){
+				.priority = p->priority, .pod = pods[i], .node = node, .before = before};
+	}
+}
+
+static void place_displaced(struct simulated_cluster *c, struct displaced *d, struct simulation *s)
+{
+	CLEANUP(freep) bool *gone = xcalloc(c->n_nodes + 1, sizeof(*gone));
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		gone[i] = s->nodes[i].without;
+	if (d->n_items > 1)
+		qsort(d->items, d->n_items, sizeof(*d->items), compare_ranked);
+	for (size_t i = 0; i < d->n_items; i++) {
+		const struct ranked_pod *r = &d->items[i];
+		size_t place = simulated_find_place(c, r->pod, gone);
+
+		if (place != SIMULATED_NOWHERE && simulated_start(c, place, r->pod)) {
+			add_event(s, SIMULATED_MOVED, c, r->pod, r->node, r->before, xstrdup(""));
+			continue;
+		}
+		s->nodes[r->node].n_rejected++;
+		add_event(s, SIMULATED_HOMELESS, c, r->pod, r->node, r->before,
+			xstrdup("no node takes the pod"));
+	}
+}
+
+static int find_lost(const struct simulated_cluster *c, const struct simulate_options *options,
+	struct simulation *s, struct err *err)
+{
+	for (size_t i = 0; i < options->n_without; i++) {
+		size_t node = simulated_cluster_find(c, options->without[i]);
+
+		if (node == SIMULATED_NOWHERE)
+			return err_set(err, -EINVAL, "no such node: '%.60s'", options->without[i]);
+		s->nodes[node].without = true;
+	}
+	return 0;
+}
+
+/* ---- all nodes */
+
+static int check_settings(const struct simulate_options *options, struct err *err)
+{
+	CLEANUP(settings_release) struct settings scratch;
+	bool reserved;
+
+	settings_init(&scratch);
+	return change_settings(options, &scratch, &reserved, err);
+}
+
+int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
+	struct err *err)
+{
+	CLEANUP(displaced_release) struct displaced displaced = {0};
+	CLEANUP(simulation_release)
+	struct simulation s = {.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes)), .n_nodes = c->n_nodes};
+	int r = check_settings(options, err);
+
+	if (r == 0)
+		r = find_lost(c, options, &s, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->n_nodes; i++)
+		s.nodes[i].before = measure(c, i, options->shape);
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (s.nodes[i].without && c->nodes[i].has_object)
+			empty_lost_node(c, i, &displaced);
+		else if (options->n_settings > 0 && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+			change_node(c, i, options, &s);
+	place_displaced(c, &displaced, &s);
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (!s.nodes[i].without)
+			s.nodes[i].after = measure(c, i, options->shape);
+	*ret = s;
+	s = (struct simulation){0};
+	return 0;
+}

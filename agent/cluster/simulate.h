@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Simulates other kubelet settings, and the loss of nodes: which pods would be rejected, and what would be free.
+ */
+#include "agent/cluster/simulated_cluster.h"
+
+struct simulate_options {
+	const char *const *settings; /* KEY=VALUE as for settings_change(), applied to every node; borrowed */
+	size_t n_settings;
+	const char *const *without; /* nodes that are gone; borrowed */
+	size_t n_without;
+	const struct pod_request *shape; /* whose copies are counted; NULL = none */
+};
+
+/* What a node has free. Without static CPU manager policy, or with an obstacle, nothing is known. */
+struct simulated_amounts {
+	bool known;
+	size_t free;              /* CPUs */
+	size_t stranded;          /* free CPUs that no further pod can get aligned */
+	size_t largest[2];        /* CPUs of the largest pod on one NUMA node, and on at most two */
+	struct pod_copies copies; /* of the shape */
+};
+
+struct simulated_change {
+	struct simulated_amounts before, after;
+	size_t n_rejected, n_unknown; /* pods that ran on the node */
+	size_t n_wider, n_narrower;   /* pods on more NUMA nodes than before, and on fewer */
+	bool changed;                 /* the node's pods were admitted again */
+	bool without;                 /* the node is gone */
+	char *problem;                /* why the node could not be simulated; NULL = it could */
+};
+
+enum simulated_fate {
+	SIMULATED_REJECTED, /* the kubelet would reject the pod */
+	SIMULATED_UNKNOWN,  /* the kubelet's verdict is unknown */
+	SIMULATED_HOMELESS, /* no other node takes the pod of a node that is gone */
+	SIMULATED_MOVED,    /* a pod of a node that is gone starts on another node */
+	SIMULATED_WIDER,    /* the pod gets more NUMA nodes than before */
+	SIMULATED_FATE_COUNT
+};
+
+extern const char *const simulated_fate_names[SIMULATED_FATE_COUNT]; /* "rejected", "unknown", ... */
+
+struct simulated_event {
+	enum simulated_fate fate;
+	size_t pod, node;     /* node: where the pod ran */
+	size_t to;            /* of a moved pod, else SIMULATED_NOWHERE */
+	size_t before, after; /* NUMA nodes of the pod */
+	char *reason;         /* one sentence; "" = none */
+};
+
+struct simulation {
+	struct simulated_change *nodes; /* one per node of the cluster */
+	size_t n_nodes;
+	struct simulated_event *events; /* by node, in the order of admission */
+	size_t n_events, events_size;
+};
+
+void simulation_release(struct simulation *s);
+
+/*
+ * Applies the changes to the cluster. The pods of each node with other settings end and are admitted again in the order of their
+ * creation, as after a reboot. The pods of nodes that are gone are then placed on the other nodes, the highest priority first;
+ * pods of DaemonSets and static pods go with their node. Nodes with an obstacle do not change.
+ * 0; -EINVAL with one line: a bad setting, or no such node.
+ */
+int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
+	struct err *err);
