@@ -250,3 +250,21 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
 	return ws;
 }
+
+uint64_t kubelet_assigned_nodes(
+	const struct kubelet *k, const struct pod_request *pod, const struct kubelet_verdict *v)
+{
+	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
+	uint64_t nodes = 0, hinted = 0;
+
+	for (size_t i = 0; i < v->n_placements; i++) {
+		const struct kubelet_placement *p = &v->placements[i];
+
+		for (size_t c = 0; p->cpus && c < k->topology.n_cpus; c++)
+			if (p->cpus[c])
+				nodes |= node_mask_of((unsigned)numa->ids[numa->of[c]]);
+		nodes |= p->memory_nodes;
+		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
+	}
+	return nodes || !request_has_non_native(pod) ? nodes : hinted;
+}

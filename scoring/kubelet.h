@@ -151,6 +151,13 @@ bool kubelet_device_taken(
  */
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret);
 
+/*
+ * The NUMA nodes, by id, of the CPUs and memory that the kubelet would assign to the pod of this verdict. For a pod with devices
+ * only, the merged hint; the hint of a pod without devices and without assigned CPUs or memory has no meaning.
+ */
+uint64_t kubelet_assigned_nodes(
+	const struct kubelet *k, const struct pod_request *pod, const struct kubelet_verdict *v);
+
 /* guaranteedCPUs(): the number of the container's exclusive CPUs; 0 = it runs in the shared pool. */
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos);
 

@@ -197,23 +197,19 @@ static bool is_judged(const struct simulated_node *n, const struct pod_class *cl
 	return n->obstacle == SIMULATED_NO_OBSTACLE && !class->too_large && !class->pod.has_claims;
 }
 
-static size_t count_free_after(const struct node_admission *a, const struct kubelet_verdict *v)
+static void score(const struct node_admission *a, const struct pod_class *class,
+	const struct kubelet_verdict *managers, struct simulated_verdict *v)
 {
 	const struct kubelet *k = &a->kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
-	uint64_t nodes = 0;
-	size_t sum = 0, all = 0;
+	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
 
-	for (size_t i = 0; i < v->n_placements; i++)
-		nodes |= v->placements[i].memory_nodes |
-			 (v->placements[i].hint.any_node ? 0 : v->placements[i].hint.nodes);
 	kubelet_free_cpus(k, a->ws, free_cpus);
-	for (size_t i = 0; i < numa->n; i++) {
-		all += free_cpus[i];
-		sum += nodes & node_mask_of((unsigned)numa->ids[i]) ? free_cpus[i] : 0;
-	}
-	return nodes ? sum : all;
+	for (size_t i = 0; i < numa->n; i++)
+		if (!nodes || nodes & node_mask_of((unsigned)numa->ids[i]))
+			v->free_after += free_cpus[i];
+	v->numa_nodes = node_mask_count(nodes);
 }
 
 static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, const struct pod_class *class)
@@ -232,7 +228,7 @@ static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, 
 	node_admission_judge(a, &class->pod, &admission);
 	v.answer = admission.answer;
 	if (v.answer == KUBELET_ADMITS)
-		v.free_after = count_free_after(a, &admission.managers);
+		score(a, class, &admission.managers, &v);
 	return v;
 }
 
@@ -292,9 +288,15 @@ enum kubelet_answer simulated_judge_without(
 	return admission.answer;
 }
 
+static bool is_better(const struct simulated_verdict *a, const struct simulated_verdict *b)
+{
+	return a->numa_nodes != b->numa_nodes ? a->numa_nodes < b->numa_nodes : a->free_after < b->free_after;
+}
+
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded)
 {
-	size_t best = SIMULATED_NOWHERE, best_free = SIZE_MAX;
+	struct simulated_verdict best_verdict = {.answer = KUBELET_UNKNOWN};
+	size_t best = SIMULATED_NOWHERE;
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_verdict v;
@@ -302,10 +304,11 @@ size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool 
 		if (!simulated_is_usable(c, i, pod, excluded))
 			continue;
 		v = simulated_judge(c, i, pod);
-		if (v.answer != KUBELET_ADMITS || v.free_after >= best_free)
+		if (v.answer != KUBELET_ADMITS ||
+			(best != SIMULATED_NOWHERE && !is_better(&v, &best_verdict)))
 			continue;
 		best = i;
-		best_free = v.free_after;
+		best_verdict = v;
 	}
 	return best;
 }

@@ -77,6 +77,7 @@ struct simulated_node {
 
 struct simulated_verdict {
 	enum kubelet_answer answer;
+	size_t numa_nodes; /* of the pod; 0 = the kubelet assigns nothing */
 	size_t free_after; /* CPUs that remain free on the pod's NUMA nodes; on all if the pod has none */
 };
 
@@ -167,7 +168,8 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded);
 
 /*
- * The usable node whose kubelet admits the pod and on whose NUMA nodes the fewest CPUs remain free; ties go to the first name.
+ * Of the usable nodes whose kubelets admit the pod: the node where the pod gets the fewest NUMA nodes, then the node on whose NUMA
+ * nodes the fewest CPUs remain free; ties go to the first name.
  * SIMULATED_NOWHERE = no kubelet admits.
  */
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded);

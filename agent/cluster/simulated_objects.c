@@ -502,6 +502,7 @@ static void add_copy(struct simulated_cluster *c, const struct doc *owner, const
 size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
 	const char *namespace, const char *name, struct pod_request *request, size_t n)
 {
+	CLEANUP(freep) char *own = xstrdup(name); /* `name` may be the request's */
 	struct pod_class *class = pod_classes_take(&c->classes, request);
 	size_t first = c->n_pods;
 
@@ -509,7 +510,7 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 	for (size_t i = 0; i < c->n_constraints; i++)
 		simulated_constraints_release(c->constraints[i]);
 	for (size_t i = 0; i < n; i++) {
-		CLEANUP(freep) char *numbered = n > 1 ? xasprintf("%s-%zu", name, i + 1) : xstrdup(name);
+		CLEANUP(freep) char *numbered = n > 1 ? xasprintf("%s-%zu", own, i + 1) : xstrdup(own);
 
 		add_copy(c, owner, namespace ? namespace : "", numbered, class);
 	}

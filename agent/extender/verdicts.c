@@ -15,26 +15,6 @@
 
 /* ---- the score */
 
-/* The NUMA nodes, by id, that the kubelet would assign. For a pod with devices only, the merged hint; the hint of a pod without
- * devices and without assigned CPUs or memory has no meaning. */
-static uint64_t assigned_numa_nodes(
-	const struct kubelet *k, const struct pod_class *class, const struct kubelet_verdict *v)
-{
-	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	uint64_t nodes = 0, hinted = 0;
-
-	for (size_t i = 0; i < v->n_placements; i++) {
-		const struct kubelet_placement *p = &v->placements[i];
-
-		for (size_t c = 0; p->cpus && c < k->topology.n_cpus; c++)
-			if (p->cpus[c])
-				nodes |= node_mask_of((unsigned)numa->ids[numa->of[c]]);
-		nodes |= p->memory_nodes;
-		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
-	}
-	return nodes || !request_has_non_native(&class->pod) ? nodes : hinted;
-}
-
 /* distances_keep(), which cannot fail for the nodes of an inventory: MACHINE_MAX_NODES. */
 static struct distances *distances_of(struct distances_kept *kept, const struct inventory *inv)
 {
@@ -81,7 +61,7 @@ static void score_verdict(struct verdicts *verdicts, struct projected_node *o, c
 {
 	const struct kubelet *k = &o->admission.kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	uint64_t nodes = assigned_numa_nodes(k, class, managers);
+	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
 	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
 	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
