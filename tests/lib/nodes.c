@@ -27,7 +27,7 @@ void test_node_init(struct test_node *node, const char *const *zones)
 	size_t n = 0;
 
 	for (; zones[n]; n++) {
-		struct resource_list zone = test_list(zones[n]);
+		struct resource_list zone = resources_from_text(zones[n]);
 
 		for (size_t i = 0; i < zone.n_items; i++)
 			resource_list_set(&names, zone.items[i].name, (struct quantity){0});
@@ -39,7 +39,7 @@ void test_node_init(struct test_node *node, const char *const *zones)
 	test_node_shape(node, n, list, names.n_items);
 	resource_list_release(&names);
 	for (size_t i = 0; i < n; i++) {
-		struct resource_list zone = test_list(zones[i]);
+		struct resource_list zone = resources_from_text(zones[i]);
 
 		for (size_t r = 0; r < zone.n_items; r++) {
 			int at = inventory_resource(&node->inv, zone.items[r].name);
@@ -71,40 +71,4 @@ void test_node_set(struct test_node *node, size_t position, const char *name, co
 	assert_int_equal(quantity_parse(amount, &q, NULL), 0);
 	*inventory_amount(&node->inv, position, (size_t)r) =
 		(struct inventory_amount){true, q.nano, q.nano, q.nano};
-}
-
-void test_list_set(struct resource_list *list, const char *name, const char *amount)
-{
-	struct quantity q;
-
-	if (quantity_parse(amount, &q, NULL) < 0)
-		fail_msg("not a quantity: '%s'", amount);
-	resource_list_set(list, name, q);
-}
-
-struct resource_list test_list(const char *text)
-{
-	CLEANUP(freep) char *copy = strdup(text);
-	struct resource_list list = {0};
-	char *rest = copy, *item;
-
-	assert_non_null(copy);
-	while ((item = strsep(&rest, ","))) {
-		char *name = strsep(&item, "=");
-
-		if (item)
-			test_list_set(&list, name, item);
-		else if (*name)
-			fail_msg("not a list of resources: '%s'", text);
-	}
-	return list;
-}
-
-void test_pod_add(struct pod_request *pod, enum container_kind kind, const char *requests)
-{
-	struct container_request *c = pod_request_add(pod, kind, "c");
-
-	assert_non_null(c);
-	c->requests = test_list(requests);
-	c->limits = test_list(requests);
 }

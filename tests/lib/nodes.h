@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Nodes and pods for the scoring tests, written as texts: a list of resources is "cpu=4,memory=8Gi".
+ * Nodes for the scoring tests, from texts of their zones' resources (tests/lib/pods.h).
  */
 #include "scoring/fit.h"
 #include "scoring/request.h"
+#include "tests/lib/pods.h"
 
 struct test_node {
 	struct inventory inv;
@@ -23,9 +24,3 @@ void test_node_release(struct test_node *node);
 
 /* Capacity, allocatable and available of a resource of the shape. */
 void test_node_set(struct test_node *node, size_t position, const char *name, const char *amount);
-
-struct resource_list test_list(const char *text);
-void test_list_set(struct resource_list *list, const char *name, const char *amount);
-
-/* Append a container whose limits are its requests. */
-void test_pod_add(struct pod_request *pod, enum container_kind kind, const char *requests);

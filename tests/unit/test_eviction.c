@@ -5,7 +5,7 @@
 #include "tests/lib/nodes.h"
 #include "tests/lib/peers.h"
 
-static const char *const zones[] = {"cpu=8,memory=8Gi,v.io/d=2", "cpu=8,memory=8Gi", NULL};
+static const char *const zones[] = {"cpu=8 memory=8Gi v.io/d=2", "cpu=8 memory=8Gi", NULL};
 
 /* A node with nothing free, and a victim with an init container, a sidecar and an app container. */
 static void fixture(struct test_node *node, struct pod_request *pod)
@@ -13,11 +13,9 @@ static void fixture(struct test_node *node, struct pod_request *pod)
 	test_node_init(node, zones);
 	for (size_t i = 0; i < node->inv.n_nodes * node->inv.n_resources; i++)
 		node->inv.amounts[i].available = 0;
-	pod_request_init(pod);
+	pod_from_text(pod,
+		"init cpu=8 memory=8Gi; sidecar cpu=1 memory=1Gi; app cpu=2500m memory=2Gi v.io/d=1 v.io/other=1");
 	pod->qos = QOS_GUARANTEED;
-	test_pod_add(pod, CONTAINER_INIT, "cpu=8,memory=8Gi");
-	test_pod_add(pod, CONTAINER_SIDECAR, "cpu=1,memory=1Gi");
-	test_pod_add(pod, CONTAINER_APP, "cpu=2500m,memory=2Gi,v.io/d=1,v.io/other=1");
 }
 
 static qty_t left(const struct test_node *node, size_t position, const char *name)

@@ -26,7 +26,7 @@ static void proposals_first_node(void **state)
 	test_node_set(&node, 0, "cpu", "2");
 	test_node_set(&node, 1, "cpu", "4");
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "3");
+	resources_set(&request, "cpu", "3");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.verdict, FIT_FOUND);
 	assert_int_equal(fit.nodes, 2);
@@ -57,21 +57,21 @@ static void missing_resources_exclude_nodes(void **state)
 	test_node_set(&node, 1, "cpu", "2");
 	test_node_set(&node, 1, "vendor.com/nic", "1");
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "8");
+	resources_set(&request, "cpu", "8");
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).nodes, 1);
-	test_list_set(&request, "vendor.com/nic", "0"); /* by name, whatever the quantity */
+	resources_set(&request, "vendor.com/nic", "0"); /* by name, whatever the quantity */
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	/* Shared CPUs are not counted, so the node with the device suffices. */
 	assert_int_equal(fit_required(&node.space, QOS_BURSTABLE, &request).nodes, 2);
-	test_list_set(&request, "ephemeral-storage", "0");
+	resources_set(&request, "ephemeral-storage", "0");
 	assert_int_equal(fit_required(&node.space, QOS_BURSTABLE, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
 
 	assert_true(fit_is_not_numa(&node.space, &request));
-	test_list_set(&request, "ephemeral-storage", "1");
-	test_list_set(&request, "memory", "1"); /* a name of the inventory that no node has */
+	resources_set(&request, "ephemeral-storage", "1");
+	resources_set(&request, "memory", "1"); /* a name of the inventory that no node has */
 	assert_true(fit_is_not_numa(&node.space, &request));
-	test_list_set(&request, "cpu", "0");
+	resources_set(&request, "cpu", "0");
 	assert_false(fit_is_not_numa(&node.space, &request));
 	resource_list_release(&request);
 	test_node_release(&node);
@@ -94,7 +94,7 @@ static void least_distance_is_over_all_nodes(void **state)
 	test_node_set(&node, 0, "cpu", "4");
 	test_node_set(&node, 1, "cpu", "4");
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "6");
+	resources_set(&request, "cpu", "6");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.nodes, 3);
 	assert_int_equal(fit.min_distance, FIT_MIN_DISTANCE_NO);
@@ -116,7 +116,7 @@ static void ids_are_not_positions(void **state)
 	for (size_t i = 0; i < 3; i++)
 		test_node_set(&node, i, "cpu", "4");
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "9");
+	resources_set(&request, "cpu", "9");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_int_equal(fit.nodes, 7);
 	assert_int_equal(fit.n_nodes, 2);
@@ -251,8 +251,8 @@ static void work_limit_gives_unknown(void **state)
 
 	(void)state;
 	random_node(&random, &node, 12);
-	test_list_set(&request, "cpu", "20");
-	test_list_set(&request, "memory", "20");
+	resources_set(&request, "cpu", "20");
+	resources_set(&request, "memory", "20");
 	for (size_t i = 0; i < 12; i++) {
 		test_node_set(&node, i, "cpu", i % 2 ? "7" : "1");
 		test_node_set(&node, i, "memory", i % 2 ? "1" : "7");
@@ -282,7 +282,7 @@ static void unknown_least_distance(void **state)
 	fit_space_release(&node.space);
 	distances_release(&node.distances);
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "4");
+	resources_set(&request, "cpu", "4");
 	distances_search(&node.distances);
 	assert_int_equal(node.distances.low[2], 60);
 	assert_int_equal(node.distances.high[2], 60);
@@ -315,14 +315,14 @@ static void single_nodes(void **state)
 	fit_space_release(&node.space);
 	distances_release(&node.distances);
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "1");
+	resources_set(&request, "cpu", "1");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_true(fit.nodes == 1 && fit.n_nodes == 1 && fit.min_distance == FIT_MIN_DISTANCE_YES);
-	test_list_set(&request, "cpu", "3");
+	resources_set(&request, "cpu", "3");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_true(fit.nodes == 4 && fit.n_nodes == 1 && fit.min_distance == FIT_MIN_DISTANCE_NO);
 	assert_false(node.distances.searched);
-	test_list_set(&request, "cpu", "5");
+	resources_set(&request, "cpu", "5");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_true(fit.nodes == 5 && fit.n_nodes == 2 && fit.min_distance == FIT_MIN_DISTANCE_YES);
 	assert_true(node.distances.searched);
@@ -344,7 +344,7 @@ static void single_nodes_too_far(void **state)
 	fit_space_release(&node.space);
 	distances_release(&node.distances);
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "1");
+	resources_set(&request, "cpu", "1");
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
 	test_node_release(&node);
@@ -364,14 +364,14 @@ static void sixty_four_nodes(void **state)
 		test_node_set(&node, i, "cpu", i < 8 ? "1" : "4");
 	}
 	test_node_ready(&node);
-	test_list_set(&request, "cpu", "60");
+	resources_set(&request, "cpu", "60");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	/* 15 nodes of 4: a whole socket and 7 of the next, the first that have 4. */
 	assert_true(fit.nodes == (combination_first(15) << 8));
 	assert_int_equal(fit.min_distance, FIT_MIN_DISTANCE_YES);
-	test_list_set(&request, "cpu", "232");
+	resources_set(&request, "cpu", "232");
 	assert_true(fit_required(&node.space, QOS_GUARANTEED, &request).nodes == UINT64_MAX);
-	test_list_set(&request, "cpu", "233");
+	resources_set(&request, "cpu", "233");
 	assert_int_equal(fit_required(&node.space, QOS_GUARANTEED, &request).verdict, FIT_NONE);
 	resource_list_release(&request);
 	test_node_release(&node);

@@ -27,8 +27,8 @@ static char *print(const struct fit_hints *h, size_t max_size)
 /* Two sockets of 32 CPUs, of which the second has a network card and the first some work. */
 static void the_whole_document(void **state)
 {
-	static const char *const zones[] = {"cpu=14,hugepages-1Gi=0,memory=64Gi",
-		"cpu=30500m,hugepages-1Gi=4Gi,memory=64Gi,vendor.com/nic=2", NULL};
+	static const char *const zones[] = {"cpu=14 hugepages-1Gi=0 memory=64Gi",
+		"cpu=30500m hugepages-1Gi=4Gi memory=64Gi vendor.com/nic=2", NULL};
 	static const struct synthetic two = {
 		.sockets = 2, .numas = 1, .uncores = 1, .cores = 16, .threads = 2};
 	CLEANUP(fit_hints_release) struct fit_hints h = {0};
@@ -68,9 +68,9 @@ static void the_whole_document(void **state)
 	pod_request_init(&small);
 	pod_request_init(&wide);
 	pod_request_init(&burstable);
-	test_pod_add(&small, CONTAINER_APP, "cpu=4,memory=8Gi,vendor.com/nic=1");
-	test_pod_add(&wide, CONTAINER_APP, "cpu=45,memory=8Gi");
-	test_pod_add(&burstable, CONTAINER_APP, "cpu=500m");
+	pod_add_from_text(&small, "cpu=4 memory=8Gi vendor.com/nic=1");
+	pod_add_from_text(&wide, "cpu=45 memory=8Gi");
+	pod_add_from_text(&burstable, "cpu=500m");
 	input.inventory = &node.inv;
 	assert_int_equal(fit_hints_init(&h, &input), 0);
 	text = print(&h, FIT_HINTS_MAX_SIZE);
@@ -188,8 +188,8 @@ static void shapes_end_at_their_own_limit(void **state)
 	node.inv.topology.max_numa_nodes = 64;
 	pod_request_init(&small);
 	pod_request_init(&wide);
-	test_pod_add(&small, CONTAINER_APP, "cpu=60,hugepages-1Gi=60,memory=60,vendor.com/nic=60");
-	test_pod_add(&wide, CONTAINER_APP, "cpu=700,hugepages-1Gi=700,memory=700,vendor.com/nic=700");
+	pod_add_from_text(&small, "cpu=60 hugepages-1Gi=60 memory=60 vendor.com/nic=60");
+	pod_add_from_text(&wide, "cpu=700 hugepages-1Gi=700 memory=700 vendor.com/nic=700");
 	input.inventory = &node.inv;
 	assert_int_equal(fit_hints_init(&h, &input), 0);
 	assert_int_equal(h.shapes[0].fit.verdict, FIT_FOUND);
@@ -216,7 +216,7 @@ static void shapes_end_at_their_own_limit(void **state)
 static void entries_go_from_the_end(void **state)
 {
 	static const char *const zones[] = {
-		"cpu=1,vendor.com/nic=9", "cpu=2,vendor.com/nic=8", "cpu=4,vendor.com/nic=7", NULL};
+		"cpu=1 vendor.com/nic=9", "cpu=2 vendor.com/nic=8", "cpu=4 vendor.com/nic=7", NULL};
 	CLEANUP(fit_hints_release) struct fit_hints h = {0};
 	CLEANUP(freep) char *whole = NULL;
 	struct fit_hints_input input = {.limits = NO_LIMITS};

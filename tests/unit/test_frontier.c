@@ -37,7 +37,7 @@ static void assert_amount(const struct frontier *f, size_t entry, const char *na
 
 static void two_nodes(void **state)
 {
-	static const char *const zones[] = {"cpu=4,vendor.com/nic=1", "cpu=8", NULL};
+	static const char *const zones[] = {"cpu=4 vendor.com/nic=1", "cpu=8", NULL};
 	struct test_node node;
 	struct frontier f;
 
@@ -90,10 +90,11 @@ static void order_within_a_size(void **state)
 static void absent_is_less_than_nothing(void **state)
 {
 	static const char *const zones[] = {
-		"cpu=4,vendor.com/nic=-2", "cpu=4,vendor.com/nic=1", "cpu=4", NULL};
-	CLEANUP(resource_list_release) struct resource_list zero = test_list("vendor.com/nic=0");
-	CLEANUP(resource_list_release) struct resource_list below = test_list("vendor.com/nic=-1");
-	CLEANUP(resource_list_release) struct resource_list other = test_list("cpu=1,vendor.com/gpu=0");
+		"cpu=4 vendor.com/nic=-2", "cpu=4 vendor.com/nic=1", "cpu=4", NULL};
+	CLEANUP(resource_list_release) struct resource_list zero = resources_from_text("vendor.com/nic=0");
+	CLEANUP(resource_list_release) struct resource_list below = resources_from_text("vendor.com/nic=-1");
+	CLEANUP(resource_list_release)
+	struct resource_list other = resources_from_text("cpu=1 vendor.com/gpu=0");
 	struct test_node node;
 	struct frontier f;
 
@@ -115,7 +116,7 @@ static void absent_is_less_than_nothing(void **state)
 /* 64 nodes in sockets of 8, all free: one entry for each size, though there are 2^64 combinations. */
 static void equal_nodes_stand_in_for_each_other(void **state)
 {
-	CLEANUP(resource_list_release) struct resource_list request = test_list("cpu=160");
+	CLEANUP(resource_list_release) struct resource_list request = resources_from_text("cpu=160");
 	struct frontier_limits limits = {.entries = 3, .work = FRONTIER_WORK_LIMIT};
 	struct test_node node;
 	struct frontier f;
@@ -143,7 +144,7 @@ static void equal_nodes_stand_in_for_each_other(void **state)
 /* As many as there may be is not one too many. */
 static void limits_are_exact(void **state)
 {
-	static const char *const zones[] = {"cpu=4,vendor.com/nic=1", "cpu=8", NULL};
+	static const char *const zones[] = {"cpu=4 vendor.com/nic=1", "cpu=8", NULL};
 	struct frontier_limits limits = {.entries = 3, .work = UINT64_MAX};
 	struct test_node node;
 	struct frontier f;

@@ -6,56 +6,38 @@
 #include "tests/lib/nodes.h"
 #include "tests/lib/peers.h"
 
-/* One pod as texts: containers are "kind requests|limits", kind i, s or a. */
 struct qos_case {
-	const char *name;
-	const char *containers[4];
+	const char *name, *pod;                /* tests/lib/pods.h */
 	const char *pod_requests, *pod_limits; /* NULL = no pod-level resources */
 	enum qos_class want;
 };
 
-static void add_container(struct pod_request *pod, const char *text)
-{
-	static const char kinds[] = "isa";
-	char requests[128], limits[128];
-	struct container_request *c;
-
-	assert_int_equal(sscanf(text + 2, "%127[^|]|%127s", requests, limits), 2);
-	c = pod_request_add(pod, (enum container_kind)(strchr(kinds, text[0]) - kinds), "c");
-	assert_non_null(c);
-	c->requests = test_list(strcmp(requests, "-") ? requests : "");
-	c->limits = test_list(strcmp(limits, "-") ? limits : "");
-}
-
 static void qos_classes(void **state)
 {
 	static const struct qos_case cases[] = {
-		{"no container", {NULL}, NULL, NULL, QOS_BEST_EFFORT},
-		{"nothing asked", {"a -|-"}, NULL, NULL, QOS_BEST_EFFORT},
-		{"device alone", {"a v.io/d=1|v.io/d=1"}, NULL, NULL, QOS_BEST_EFFORT},
-		{"zero is nothing", {"a cpu=0,memory=0|cpu=0,memory=0"}, NULL, NULL, QOS_BEST_EFFORT},
-		{"equal", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
-		{"equal in value", {"a cpu=1000m,memory=1Gi|cpu=1,memory=1024Mi"}, NULL, NULL,
+		{"no container", "", NULL, NULL, QOS_BEST_EFFORT},
+		{"nothing asked", "app |", NULL, NULL, QOS_BEST_EFFORT},
+		{"device alone", "app v.io/d=1", NULL, NULL, QOS_BEST_EFFORT},
+		{"zero is nothing", "app cpu=0 memory=0", NULL, NULL, QOS_BEST_EFFORT},
+		{"equal", "app cpu=1 memory=1Gi", NULL, NULL, QOS_GUARANTEED},
+		{"equal in value", "app cpu=1000m memory=1Gi | cpu=1 memory=1024Mi", NULL, NULL,
 			QOS_GUARANTEED},
-		{"fractional", {"a cpu=500m,memory=1Gi|cpu=500m,memory=1Gi"}, NULL, NULL, QOS_GUARANTEED},
-		{"lower request", {"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, NULL, NULL, QOS_BURSTABLE},
-		{"limit of cpu alone", {"a cpu=1|cpu=1"}, NULL, NULL, QOS_BURSTABLE},
-		{"a request of cpu", {"a cpu=1|-"}, NULL, NULL, QOS_BURSTABLE},
-		{"a request of memory", {"a memory=1Gi|-"}, NULL, NULL, QOS_BURSTABLE},
-		{"no request, a limit of cpu", {"a -|cpu=1"}, NULL, NULL, QOS_BURSTABLE},
-		{"no request, a limit of memory", {"a -|memory=1Gi"}, NULL, NULL, QOS_BURSTABLE},
-		{"one without limits", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, NULL, NULL,
-			QOS_BURSTABLE},
-		{"init counts", {"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, NULL, NULL,
-			QOS_BURSTABLE},
+		{"fractional", "app cpu=500m memory=1Gi", NULL, NULL, QOS_GUARANTEED},
+		{"lower request", "app cpu=1 memory=1Gi | cpu=2 memory=1Gi", NULL, NULL, QOS_BURSTABLE},
+		{"limit of cpu alone", "app cpu=1", NULL, NULL, QOS_BURSTABLE},
+		{"a request of cpu", "app cpu=1 |", NULL, NULL, QOS_BURSTABLE},
+		{"a request of memory", "app memory=1Gi |", NULL, NULL, QOS_BURSTABLE},
+		{"no request, a limit of cpu", "app | cpu=1", NULL, NULL, QOS_BURSTABLE},
+		{"no request, a limit of memory", "app | memory=1Gi", NULL, NULL, QOS_BURSTABLE},
+		{"one without limits", "app cpu=1 memory=1Gi; app |", NULL, NULL, QOS_BURSTABLE},
+		{"init counts", "init cpu=1 |; app cpu=1 memory=1Gi", NULL, NULL, QOS_BURSTABLE},
 		{"sums are compared",
-			{"a cpu=1,memory=1Gi|cpu=2,memory=1Gi", "a cpu=2,memory=1Gi|cpu=1,memory=1Gi"}, NULL,
-			NULL, QOS_GUARANTEED},
-		{"pod level", {"a -|-"}, "cpu=1,memory=1Gi", "cpu=1,memory=1Gi", QOS_GUARANTEED},
-		{"pod level rules alone", {"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "cpu=1", "",
-			QOS_BURSTABLE},
-		{"pod level cpu alone", {"a -|-"}, "cpu=1", "cpu=1", QOS_BURSTABLE},
-		{"pod level empty", {"a cpu=1|cpu=1"}, "", "", QOS_BEST_EFFORT},
+			"app cpu=1 memory=1Gi | cpu=2 memory=1Gi; app cpu=2 memory=1Gi | cpu=1 memory=1Gi",
+			NULL, NULL, QOS_GUARANTEED},
+		{"pod level", "app |", "cpu=1 memory=1Gi", "cpu=1 memory=1Gi", QOS_GUARANTEED},
+		{"pod level rules alone", "app cpu=1 memory=1Gi", "cpu=1", "", QOS_BURSTABLE},
+		{"pod level cpu alone", "app |", "cpu=1", "cpu=1", QOS_BURSTABLE},
+		{"pod level empty", "app cpu=1", "", "", QOS_BEST_EFFORT},
 	};
 
 	(void)state;
@@ -63,13 +45,11 @@ static void qos_classes(void **state)
 		struct pod_request pod;
 		enum qos_class got;
 
-		pod_request_init(&pod);
-		for (size_t j = 0; j < ARRAY_SIZE(cases[i].containers) && cases[i].containers[j]; j++)
-			add_container(&pod, cases[i].containers[j]);
+		pod_from_text(&pod, cases[i].pod);
 		pod.has_pod_resources = cases[i].pod_requests != NULL;
 		if (pod.has_pod_resources) {
-			pod.pod_requests = test_list(cases[i].pod_requests);
-			pod.pod_limits = test_list(cases[i].pod_limits);
+			pod.pod_requests = resources_from_text(cases[i].pod_requests);
+			pod.pod_limits = resources_from_text(cases[i].pod_limits);
 		}
 		got = request_qos(&pod);
 		test_assert_text(cases[i].name, qos_class_names[got], qos_class_names[cases[i].want]);
@@ -83,18 +63,17 @@ static void qos_classes(void **state)
 static void what_keeps_a_pod_from_being_guaranteed(void **state)
 {
 	static const struct {
-		const char *containers[4];
-		const char *want;
+		const char *pod, *want;
 	} cases[] = {
-		{{"a -|-"}, ""},
-		{{"a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, ""},
-		{{"a cpu=1|cpu=1"}, "1 memory"},
-		{{"a cpu=1,memory=1Gi|cpu=2,memory=1Gi"}, "1 cpu"},
-		{{"a cpu=1,memory=1Gi|-"}, "1 cpu and memory"},
-		{{"a cpu=1,memory=1Gi|cpu=1,memory=1Gi", "a -|-"}, "1 cpu and memory"},
-		{{"i cpu=1|-", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "1 cpu and memory"},
-		{{"a cpu=1|cpu=1", "a cpu=2|cpu=2", "a cpu=1,memory=1Gi|cpu=1,memory=1Gi"}, "2 memory"},
-		{{"a cpu=1|cpu=1", "a memory=1Gi|memory=1Gi"}, ""},
+		{"app |", ""},
+		{"app cpu=1 memory=1Gi", ""},
+		{"app cpu=1", "1 memory"},
+		{"app cpu=1 memory=1Gi | cpu=2 memory=1Gi", "1 cpu"},
+		{"app cpu=1 memory=1Gi |", "1 cpu and memory"},
+		{"app cpu=1 memory=1Gi; app |", "1 cpu and memory"},
+		{"init cpu=1 |; app cpu=1 memory=1Gi", "1 cpu and memory"},
+		{"app cpu=1; app cpu=2; app cpu=1 memory=1Gi", "2 memory"},
+		{"app cpu=1; app memory=1Gi", ""},
 	};
 
 	(void)state;
@@ -103,12 +82,10 @@ static void what_keeps_a_pod_from_being_guaranteed(void **state)
 		struct pod_request pod;
 		char text[64] = "";
 
-		pod_request_init(&pod);
-		for (size_t c = 0; c < 4 && cases[i].containers[c]; c++)
-			add_container(&pod, cases[i].containers[c]);
+		pod_from_text(&pod, cases[i].pod);
 		if (request_gap_of(&pod, &gap))
 			snprintf(text, sizeof(text), "%zu %s", gap.n_containers, gap.resource);
-		test_assert_text(cases[i].containers[0], text, cases[i].want);
+		test_assert_text(cases[i].pod, text, cases[i].want);
 		pod.has_pod_resources = true;
 		assert_false(request_gap_of(&pod, &gap));
 		pod_request_release(&pod);
@@ -121,7 +98,7 @@ static void limits_become_requests(void **state)
 
 	(void)state;
 	pod_request_init(&pod);
-	add_container(&pod, "a memory=1Gi|cpu=2,memory=2Gi");
+	pod_add_from_text(&pod, "app memory=1Gi | cpu=2 memory=2Gi");
 	assert_int_equal(request_qos(&pod), QOS_BURSTABLE);
 	request_default(&pod);
 	assert_true(resource_list_find(&pod.containers[0].requests, "cpu")->quantity.nano == 2 * QTY_UNIT);
@@ -132,7 +109,7 @@ static void limits_become_requests(void **state)
 
 static void check_list(const char *name, const struct resource_list *got, const char *want_text)
 {
-	struct resource_list want = test_list(want_text);
+	struct resource_list want = resources_from_text(want_text);
 
 	if (got->n_items != want.n_items)
 		fail_msg("%s: %zu resources, want %s", name, got->n_items, want_text);
@@ -151,28 +128,29 @@ static void check_list(const char *name, const struct resource_list *got, const 
 static void effective_requests(void **state)
 {
 	static const struct {
-		const char *name, *containers[5], *overhead;
+		const char *name, *pod, *overhead;
 		enum qos_class qos;
 		bool pod_level;
 		const char *want;
 	} cases[] = {
-		{"sum", {"a cpu=1,memory=1Gi|-", "a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, false,
-			"cpu=3,memory=1Gi,v.io/d=1"},
-		{"init", {"i cpu=5|-", "i cpu=2,memory=4Gi|-", "a cpu=1,memory=1Gi|-"}, "", QOS_GUARANTEED,
-			false, "cpu=5,memory=4Gi"},
-		{"sidecar first", {"s cpu=2|-", "i cpu=4|-", "a cpu=3|-"}, "", QOS_GUARANTEED, false,
+		{"sum", "app cpu=1 memory=1Gi |; app cpu=2 v.io/d=1 |", "", QOS_GUARANTEED, false,
+			"cpu=3 memory=1Gi v.io/d=1"},
+		{"init", "init cpu=5 |; init cpu=2 memory=4Gi |; app cpu=1 memory=1Gi |", "", QOS_GUARANTEED,
+			false, "cpu=5 memory=4Gi"},
+		{"sidecar first", "sidecar cpu=2 |; init cpu=4 |; app cpu=3 |", "", QOS_GUARANTEED, false,
 			"cpu=4"},
-		{"sidecar last", {"i cpu=4|-", "s cpu=2|-", "a cpu=1|-"}, "", QOS_GUARANTEED, false, "cpu=4"},
-		{"overhead", {"a cpu=1|-"}, "cpu=250m,memory=64Mi", QOS_GUARANTEED, false,
-			"cpu=1250m,memory=64Mi"},
-		{"fraction", {"a cpu=1500m,memory=1Gi|-", "a cpu=2|-"}, "", QOS_GUARANTEED, false,
-			"cpu=3500m,memory=1Gi"},
-		{"burstable", {"a cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1|-"}, "", QOS_BURSTABLE, false,
-			"cpu=2,hugepages-2Mi=4Mi,memory=1Gi,v.io/d=1"},
-		{"pod level", {"a cpu=2,v.io/d=1|-"}, "", QOS_GUARANTEED, true, "cpu=2,v.io/d=1"},
-		{"zero and storage", {"a cpu=2,ephemeral-storage=1Gi,v.io/d=0|-"}, "", QOS_GUARANTEED, false,
-			"cpu=2,ephemeral-storage=1Gi,v.io/d=0"},
-		{"nothing", {NULL}, "", QOS_BEST_EFFORT, false, ""},
+		{"sidecar last", "init cpu=4 |; sidecar cpu=2 |; app cpu=1 |", "", QOS_GUARANTEED, false,
+			"cpu=4"},
+		{"overhead", "app cpu=1 |", "cpu=250m memory=64Mi", QOS_GUARANTEED, false,
+			"cpu=1250m memory=64Mi"},
+		{"fraction", "app cpu=1500m memory=1Gi |; app cpu=2 |", "", QOS_GUARANTEED, false,
+			"cpu=3500m memory=1Gi"},
+		{"burstable", "app cpu=2 hugepages-2Mi=4Mi memory=1Gi v.io/d=1 |", "", QOS_BURSTABLE, false,
+			"cpu=2 hugepages-2Mi=4Mi memory=1Gi v.io/d=1"},
+		{"pod level", "app cpu=2 v.io/d=1 |", "", QOS_GUARANTEED, true, "cpu=2 v.io/d=1"},
+		{"zero and storage", "app cpu=2 ephemeral-storage=1Gi v.io/d=0 |", "", QOS_GUARANTEED, false,
+			"cpu=2 ephemeral-storage=1Gi v.io/d=0"},
+		{"nothing", "", "", QOS_BEST_EFFORT, false, ""},
 	};
 
 	(void)state;
@@ -180,12 +158,10 @@ static void effective_requests(void **state)
 		struct resource_list list = {0};
 		struct pod_request pod;
 
-		pod_request_init(&pod);
+		pod_from_text(&pod, cases[i].pod);
 		pod.qos = cases[i].qos;
 		pod.has_pod_resources = cases[i].pod_level;
-		pod.overhead = test_list(cases[i].overhead);
-		for (size_t j = 0; j < ARRAY_SIZE(cases[i].containers) && cases[i].containers[j]; j++)
-			add_container(&pod, cases[i].containers[j]);
+		pod.overhead = resources_from_text(cases[i].overhead);
 		request_effective_scheduler(&pod, &list);
 		check_list(cases[i].name, &list, cases[i].want);
 		resource_list_release(&list);
@@ -200,25 +176,22 @@ static void amounts_of_the_node(void **state)
 	struct pod_request pod;
 
 	(void)state;
-	pod_request_init(&pod);
-	test_pod_add(&pod, CONTAINER_SIDECAR, "cpu=1,memory=10");
-	test_pod_add(&pod, CONTAINER_INIT, "cpu=9");
-	test_pod_add(&pod, CONTAINER_APP, "cpu=2,memory=20,v.io/d=1");
-	pod.overhead = test_list("cpu=500m");
+	pod_from_text(&pod, "sidecar cpu=1 memory=10; init cpu=9; cpu=2 memory=20 v.io/d=1");
+	pod.overhead = resources_from_text("cpu=500m");
 	request_of_node(&pod, &got);
-	check_list("containers", &got, "cpu=10500m,memory=30,v.io/d=1");
+	check_list("containers", &got, "cpu=10500m memory=30 v.io/d=1");
 	resource_list_release(&got);
 	pod.has_pod_resources = true;
-	pod.pod_requests = test_list("cpu=4");
+	pod.pod_requests = resources_from_text("cpu=4");
 	request_of_node(&pod, &got);
-	check_list("pod", &got, "cpu=4500m,memory=30,v.io/d=1");
+	check_list("pod", &got, "cpu=4500m memory=30 v.io/d=1");
 	resource_list_release(&got);
 	pod_request_release(&pod);
 }
 
 static void exclusive_amounts(void **state)
 {
-	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
+	static const char *const zones[] = {"cpu=1 vendor.com/gpu=1", NULL};
 	struct test_node node;
 
 	(void)state;
@@ -237,20 +210,20 @@ static void exclusive_amounts(void **state)
 
 static void exclusive_pods(void **state)
 {
-	static const char *const zones[] = {"cpu=1,vendor.com/gpu=1", NULL};
+	static const char *const zones[] = {"cpu=1 vendor.com/gpu=1", NULL};
 	struct test_node node;
 	struct pod_request pod;
 
 	(void)state;
 	test_node_init(&node, zones);
 	pod_request_init(&pod);
-	test_pod_add(&pod, CONTAINER_INIT, "cpu=1,memory=1Gi,vendor.com/gpu=1");
+	pod_add_from_text(&pod, "init cpu=1 memory=1Gi vendor.com/gpu=1");
 	assert_true(request_has_non_native(&pod));
 	assert_false(request_pod_is_exclusive(&pod, &node.inv));
 	pod.containers[0].kind = CONTAINER_SIDECAR;
 	assert_true(request_pod_is_exclusive(&pod, &node.inv));
 	pod_request_release(&pod);
-	test_pod_add(&pod, CONTAINER_APP, "cpu=500m");
+	pod_add_from_text(&pod, "cpu=500m");
 	assert_false(request_has_non_native(&pod));
 	assert_false(request_pod_is_exclusive(&pod, &node.inv));
 	pod_request_release(&pod);
@@ -271,29 +244,27 @@ static void whole_numbers_of_cpus(void **state)
 static void what_a_pod_takes_of_the_node(void **state)
 {
 	static const struct {
-		const char *containers[4];
+		const char *pod;
 		const char *overhead, *pod_requests; /* NULL = none */
 		const char *want;
 	} cases[] = {
-		{{"a cpu=1,memory=1Gi|-", "a cpu=500m,memory=1Gi|-"}, NULL, NULL, "cpu=1500m,memory=2Gi"},
-		{{"i cpu=4|-", "a cpu=1,memory=1Gi|-"}, NULL, NULL, "cpu=4,memory=1Gi"},
-		{{"s cpu=1|-", "i cpu=4|-", "a cpu=2|-"}, NULL, NULL, "cpu=5"},
-		{{"i cpu=4|-", "s cpu=1|-", "a cpu=2|-"}, NULL, NULL, "cpu=4"},
-		{{"i cpu=4|-", "a cpu=2|-"}, "cpu=250m", NULL, "cpu=4250m"},
-		{{"a cpu=2,hugepages-2Mi=2Mi|-"}, "cpu=1", "cpu=8", "cpu=9,hugepages-2Mi=2Mi"},
+		{"app cpu=1 memory=1Gi |; app cpu=500m memory=1Gi |", NULL, NULL, "cpu=1500m memory=2Gi"},
+		{"init cpu=4 |; app cpu=1 memory=1Gi |", NULL, NULL, "cpu=4 memory=1Gi"},
+		{"sidecar cpu=1 |; init cpu=4 |; app cpu=2 |", NULL, NULL, "cpu=5"},
+		{"init cpu=4 |; sidecar cpu=1 |; app cpu=2 |", NULL, NULL, "cpu=4"},
+		{"init cpu=4 |; app cpu=2 |", "cpu=250m", NULL, "cpu=4250m"},
+		{"app cpu=2 hugepages-2Mi=2Mi |", "cpu=1", "cpu=8", "cpu=9 hugepages-2Mi=2Mi"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct resource_list got = {0}, want = test_list(cases[i].want);
+		struct resource_list got = {0}, want = resources_from_text(cases[i].want);
 		struct pod_request pod;
 
-		pod_request_init(&pod);
-		for (size_t c = 0; c < ARRAY_SIZE(cases[i].containers) && cases[i].containers[c]; c++)
-			add_container(&pod, cases[i].containers[c]);
-		pod.overhead = test_list(cases[i].overhead ? cases[i].overhead : "");
+		pod_from_text(&pod, cases[i].pod);
+		pod.overhead = resources_from_text(cases[i].overhead ? cases[i].overhead : "");
 		pod.has_pod_resources = cases[i].pod_requests != NULL;
-		pod.pod_requests = test_list(cases[i].pod_requests ? cases[i].pod_requests : "");
+		pod.pod_requests = resources_from_text(cases[i].pod_requests ? cases[i].pod_requests : "");
 		request_of_node(&pod, &got);
 		assert_int_equal(got.n_items, want.n_items);
 		for (size_t k = 0; k < got.n_items; k++) {

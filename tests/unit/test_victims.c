@@ -163,9 +163,9 @@ static void the_node_as_a_whole(void **state)
 	node_sim_init(&sim, &small);
 	assert_true(node_sim_begin(&sim, "app cpu=2 memory=1Gi"));
 	assert_true(node_sim_begin(&sim, "app cpu=3 memory=1Gi"));
-	most = test_list("cpu=2500m");
-	small_pod = test_list("cpu=2");
-	large_pod = test_list("cpu=3500m"); /* half a CPU of it in the shared pool */
+	most = resources_from_text("cpu=2500m");
+	small_pod = resources_from_text("cpu=2");
+	large_pod = resources_from_text("cpu=3500m"); /* half a CPU of it in the shared pool */
 	pod_from_text(&pod, "app cpu=6 memory=1Gi");
 	assert_frees(&sim, "app cpu=6 memory=1Gi", "nothing");
 	victims_find(&sim.state, &pod, &known, &w);
