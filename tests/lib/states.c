@@ -7,6 +7,7 @@
 #include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "tests/lib/synthetic.h"
 #include "tests/lib/test.h"
 
 static void add_set(struct strbuf *out, const char *before, hwloc_const_bitmap_t set)
@@ -72,23 +73,6 @@ void test_notes_text(const struct notes *n, struct strbuf *out)
 	assert_int_equal(strbuf_error(out), 0);
 }
 
-void test_machine(struct machine *m, const char *online, const char *offline, const char *nodes)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = NULL;
-
-	machine_init(m);
-	assert_int_equal(cpuset_parse(online, &m->online, NULL), 0);
-	assert_int_equal(cpuset_parse(offline, &m->offline, NULL), 0);
-	assert_int_equal(cpuset_parse(nodes, &ids, NULL), 0);
-	for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id)) {
-		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
-
-		assert_non_null(node);
-		node->id = (unsigned)id;
-		node->cpus = hwloc_bitmap_alloc();
-	}
-}
-
 void test_state_check(const struct test_state *t, const char *text, size_t len, int want_r, const char *want,
 	const char *want_notes)
 {
@@ -100,7 +84,7 @@ void test_state_check(const struct test_state *t, const char *text, size_t len, 
 	struct err err = {""};
 	int r;
 
-	test_machine(&machine, t->online, t->offline, t->nodes);
+	bare_machine(&machine, t->online, t->offline, t->nodes);
 	r = state_parse(t->kind, text, len, &machine, &s, &notes, &err);
 	if (r < 0) {
 		assert_null(s.policy);

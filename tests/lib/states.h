@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the tests of the state files share: allocations as text, and a machine by lists of ids. */
+/* What the tests of the state files share: allocations as text. */
 #include "agent/node/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
@@ -17,11 +17,8 @@ void test_allocations_text(const struct allocations *a, struct strbuf *out);
 /* All notes, "; " between them. */
 void test_notes_text(const struct notes *n, struct strbuf *out);
 
-/* A machine with these CPUs online and offline and these NUMA nodes; the caller releases it. */
-void test_machine(struct machine *m, const char *online, const char *offline, const char *nodes);
-
 /*
- * Parse a text on a machine of these CPUs and NUMA nodes, as test_machine() takes them, and compare what
+ * Parse a text on a machine of these CPUs and NUMA nodes, as bare_machine() takes them, and compare what
  * state_parse() returns, "policy: allocations|resource ids;resource ids" (or the error), and the notes (NULL =
  * none).
  */

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "common/cleanup.h"
+#include "common/vec.h"
+
 static void *allocate(size_t n, size_t size)
 {
 	void *p = calloc(n + 1, size);
@@ -42,6 +45,9 @@ void synthetic_machine(const struct synthetic *s, struct machine *ret)
 
 	machine_init(ret);
 	ret->n_cores = n_cores;
+	ret->cpus_size = (size_t)n_cores * s->threads;
+	ret->nodes_size = n_nodes;
+	ret->sockets_size = s->sockets;
 	ret->cpus = allocate((size_t)n_cores * s->threads, sizeof(*ret->cpus));
 	ret->nodes = allocate(n_nodes, sizeof(*ret->nodes));
 	ret->sockets = allocate(s->sockets, sizeof(*ret->sockets));
@@ -69,4 +75,39 @@ void synthetic_machine(const struct synthetic *s, struct machine *ret)
 		hwloc_bitmap_set(ret->nodes[cpu.numa].cpus, id);
 		hwloc_bitmap_set(ret->sockets[cpu.socket].cpus, id);
 	}
+}
+
+static hwloc_bitmap_t set_of(const char *list)
+{
+	hwloc_bitmap_t set = NULL;
+
+	if (cpuset_parse(list, &set, NULL) < 0)
+		abort();
+	return set;
+}
+
+struct numa_node *machine_add_node(
+	struct machine *m, unsigned id, int socket, const char *cpus, uint64_t memory_bytes)
+{
+	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+	struct socket_info *s;
+
+	*node = (struct numa_node){
+		.id = id, .socket = socket, .memory_bytes = memory_bytes, .cpus = set_of(cpus)};
+	if (socket == MACHINE_NONE)
+		return node;
+	s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
+	*s = (struct socket_info){.id = socket, .cpus = set_of(cpus)};
+	return node;
+}
+
+void bare_machine(struct machine *ret, const char *online, const char *offline, const char *nodes)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = set_of(nodes);
+
+	machine_init(ret);
+	ret->online = set_of(online);
+	ret->offline = set_of(offline);
+	for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id))
+		machine_add_node(ret, (unsigned)id, MACHINE_NONE, "", 0);
 }

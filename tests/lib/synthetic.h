@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Regular machines made up for tests and benchmarks.
+ * Machines made up for tests and benchmarks: regular ones, and ones NUMA node by NUMA node.
  */
 #include <stdbool.h>
 
@@ -16,3 +16,10 @@ struct synthetic {
 
 /* Distances: 10 to itself, 12 within the socket, 32 beyond. Aborts when out of memory. */
 void synthetic_machine(const struct synthetic *s, struct machine *ret);
+
+/* A machine of CPUs and NUMA nodes, as lists of ids, of which nothing else is known. */
+void bare_machine(struct machine *ret, const char *online, const char *offline, const char *nodes);
+
+/* Append a NUMA node with a list of CPUs, and its socket unless that is MACHINE_NONE. Valid until the next one. */
+struct numa_node *machine_add_node(
+	struct machine *m, unsigned id, int socket, const char *cpus, uint64_t memory_bytes);

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
+#include "tests/lib/synthetic.h"
 #include "tests/lib/wire.h"
 
 #define HALF          "{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}"
@@ -32,7 +33,7 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	w->dir = test_tmpdir();
-	test_machine(&w->machine, "0-5", "", "0-1");
+	bare_machine(&w->machine, "0-5", "", "0-1");
 	allocations_answer_init(&w->answer);
 	*state = w;
 	return 0;

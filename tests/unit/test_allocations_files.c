@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/states.h"
+#include "tests/lib/synthetic.h"
 
 /* Copy fixtures/states/NAME into the tree as `path`. */
 static void place(const char *dir, const char *path, const char *name)
@@ -61,7 +62,7 @@ static void the_files_are_put_together(void **state)
 	struct err err = {""};
 
 	(void)state;
-	test_machine(&machine, "0-31", "", "0-1");
+	bare_machine(&machine, "0-31", "", "0-1");
 	test_write_file(dir, "k/cpu_manager_state", cpus);
 	place(dir, "k/memory_manager_state", "mem_v1.json");
 	place(dir, "k/device-plugins/kubelet_internal_checkpoint", "device_v2.json");
@@ -200,7 +201,7 @@ static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
 	struct err err = {""};
 
 	(void)state;
-	test_machine(&machine, "0-3", "", "0-1");
+	bare_machine(&machine, "0-3", "", "0-1");
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.1/numa_node", "0\n");
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.2/numa_node", "0\n");
 	test_write_file(dir, "sys/bus/pci/devices/0000:3b:02.3/numa_node", "-1\n");

@@ -49,42 +49,39 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct allocation *add(struct allocations *a, const char *uid, const char *container)
-{
-	struct allocation *item = allocations_add_container(a, uid, container);
+/* ---- what the two sources report, as texts */
 
-	assert_non_null(item);
-	return item;
+/* "cpus 4-5", "memory 10@0" (bytes and NUMA nodes), or the id of a device */
+static void hold(struct allocation *item, const char *what)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	struct memory_block *block;
+	unsigned long bytes;
+	char list[16];
+
+	if (!strncmp(what, "cpus ", 5)) {
+		assert_int_equal(hwloc_bitmap_list_sscanf(item->cpus, what + 5), 0);
+	} else if (sscanf(what, "memory %lu@%15s", &bytes, list) == 2) {
+		block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+		assert_int_equal(hwloc_bitmap_list_sscanf(nodes, list), 0);
+		*block =
+			(struct memory_block){.type = strdup("memory"), .bytes = bytes, .nodes = TAKE(nodes)};
+	} else {
+		device_blocks_add(
+			&item->devices, &item->n_devices, &item->devices_size, "v/nic", nodes, false, what);
+	}
 }
 
-static void hold_cpus(struct allocation *item, const char *cpus)
+static struct allocation *add_to_files(struct world *w, const char *uid, const char *container)
 {
-	assert_int_equal(hwloc_bitmap_list_sscanf(item->cpus, cpus), 0);
+	return allocations_add_container(&w->files, uid, container);
 }
 
-static void hold_memory(struct allocation *item, uint64_t bytes, const char *nodes)
+/* The API also lists the pod. */
+static struct allocation *add_to_api(struct world *w, const char *pod, const char *container)
 {
-	struct memory_block *block =
-		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
-
-	block->type = strdup("memory");
-	block->bytes = bytes;
-	block->nodes = hwloc_bitmap_alloc();
-	assert_int_equal(hwloc_bitmap_list_sscanf(block->nodes, nodes), 0);
-}
-
-static void hold_device(struct allocation *item, const char *id)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t none = hwloc_bitmap_alloc();
-
-	device_blocks_add(&item->devices, &item->n_devices, &item->devices_size, "v/nic", none, false, id);
-}
-
-/* A container that the API lists; the item to fill. */
-static struct allocation *list(struct world *w, const char *pod, const char *container)
-{
+	struct allocation *item = allocations_add_container(&w->api, "", container);
 	struct pod_ref *ref = NULL;
-	struct allocation *item = add(&w->api, "", container);
 
 	text_set(&item->namespace, "ns");
 	text_set(&item->pod, pod);
@@ -96,6 +93,64 @@ static struct allocation *list(struct world *w, const char *pod, const char *con
 	ref->name = strdup(pod);
 	return item;
 }
+
+/* Containers "POD/CONTAINER WHAT, WHAT; ...", each with what it holds. */
+static void add_all(struct world *w,
+	struct allocation *(*add)(struct world *w, const char *pod, const char *container), const char *text)
+{
+	CLEANUP(freep) char *copy = strdup(text);
+	char *rest = copy, *part;
+
+	while ((part = strsep(&rest, ";"))) {
+		char *pod = part + strspn(part, " "), *what = pod, *container, *one;
+		struct allocation *item;
+
+		strsep(&what, " ");
+		container = strrchr(pod, '/');
+		assert_non_null(container);
+		*container++ = '\0';
+		item = add(w, pod, container);
+		while ((one = strsep(&what, ",")))
+			hold(item, one + strspn(one, " "));
+	}
+}
+
+/* PODs by their UIDs. */
+static void in_files(struct world *w, const char *text)
+{
+	add_all(w, add_to_files, text);
+}
+
+/* PODs by their names, in the namespace ns. */
+static void in_api(struct world *w, const char *text)
+{
+	add_all(w, add_to_api, text);
+}
+
+static void make_folders(const struct world *w, const char *parent, const char *names)
+{
+	CLEANUP(freep) char *copy = strdup(names);
+	char *rest = copy, *name, path[200];
+
+	while ((name = strsep(&rest, " "))) {
+		snprintf(path, sizeof(path), "%s/%s/x", parent, name);
+		test_write_file(w->dir, path, "");
+	}
+}
+
+/* The kubelet's folders of pods, by UID. */
+static void folders(const struct world *w, const char *uids)
+{
+	make_folders(w, "k/pods", uids);
+}
+
+/* The folders of pods' logs, "NAMESPACE_POD_UID". */
+static void logs(const struct world *w, const char *names)
+{
+	make_folders(w, "var/log/pods", names);
+}
+
+/* ---- the evidence, and what it ends */
 
 static void look(struct world *w, bool fresh, bool settled)
 {
@@ -175,9 +230,8 @@ static void a_pod_without_folder_has_ended_and_its_cpus_are_shared(void **state)
 {
 	struct world *w = *state;
 
-	hold_cpus(add(&w->files, "gone", "c"), "4-5");
-	hold_cpus(add(&w->files, "there", "c"), "6");
-	test_write_file(w->dir, "k/pods/there/x", "");
+	in_files(w, "gone/c cpus 4-5; there/c cpus 6");
+	folders(w, "there");
 	look(w, false, true);
 	by_files(w, "shared 4-5;there/c cpus 6;");
 }
@@ -188,7 +242,7 @@ static void without_folders_nothing_is_known_to_have_ended(void **state)
 
 	test_rmtree(&w->dir);
 	w->dir = test_tmpdir();
-	hold_device(add(&w->files, "u", "c"), "nic0");
+	in_files(w, "u/c nic0");
 	look(w, false, true);
 	by_files(w, "shared ;u/c v/nic nic0@;");
 }
@@ -199,13 +253,13 @@ static void a_pod_that_waits_for_its_folder_holds_what_it_has(void **state)
 	struct world *w = *state;
 	char *folder = NULL;
 
-	hold_device(add(&w->files, "u", "c"), "nic0");
+	in_files(w, "u/c nic0");
 	admit(w, "u");
 	look(w, true, false);
 	by_files(w, "shared ;u/c v/nic nic0@;");
 	look(w, false, true);
 	by_files(w, "shared ;u/c v/nic nic0@;");
-	test_write_file(w->dir, "k/pods/u/x", "");
+	folders(w, "u");
 	look(w, false, true);
 	by_files(w, "shared ;u/c v/nic nic0@;");
 	assert_true(asprintf(&folder, "%s/k/pods/u", w->dir) > 0);
@@ -219,7 +273,7 @@ static void a_refused_pod_holds_nothing(void **state)
 {
 	struct world *w = *state;
 
-	hold_device(add(&w->files, "refused", "c"), "nic0");
+	in_files(w, "refused/c nic0");
 	admit(w, "other");
 	look(w, true, false);
 	by_files(w, "shared ;refused/c v/nic nic0@;");
@@ -232,13 +286,13 @@ static void without_admitted_pods_none_waits_for_long(void **state)
 {
 	struct world *w = *state;
 
-	hold_device(add(&w->files, "u", "c"), "nic0");
+	in_files(w, "u/c nic0");
 	look(w, true, false);
 	by_files(w, "shared ;u/c v/nic nic0@;");
 	look(w, false, false);
 	by_files(w, "shared ;");
 	pods_seen_release(&w->seen);
-	hold_device(add(&w->files, "u", "c"), "nic0");
+	in_files(w, "u/c nic0");
 	admit(w, "u");
 	look(w, false, false);
 	by_files(w, "shared ;");
@@ -248,7 +302,7 @@ static void a_uid_that_is_a_path_is_no_folder(void **state)
 {
 	struct world *w = *state;
 
-	hold_device(add(&w->files, "a/b", "c"), "nic0");
+	in_files(w, "a/b/c nic0");
 	look(w, false, true);
 	by_files(w, "shared ;a/b/c v/nic nic0@;");
 }
@@ -259,7 +313,7 @@ static void a_folder_that_cannot_be_looked_at_may_be_there(void **state)
 	CLEANUP(freep) char *folder = NULL;
 	bool root = geteuid() == 0;
 
-	hold_device(add(&w->files, "u", "c"), "nic0");
+	in_files(w, "u/c nic0");
 	assert_true(asprintf(&folder, "%s/k/pods", w->dir) > 0);
 	assert_int_equal(chmod(w->dir, 0755), 0);
 	assert_int_equal(chmod(folder, 0), 0);
@@ -276,14 +330,10 @@ static void a_folder_that_cannot_be_looked_at_may_be_there(void **state)
 static void a_completed_pod_holds_nothing(void **state)
 {
 	struct world *w = *state;
-	struct allocation *item = add(&w->files, "done", "c");
 
-	hold_cpus(item, "4");
-	hold_device(item, "nic0");
-	hold_device(list(w, "p", "c"), "nic1");
-	hold_device(add(&w->files, "running", "c"), "nic1");
-	test_write_file(w->dir, "k/pods/done/x", "");
-	test_write_file(w->dir, "k/pods/running/x", "");
+	in_api(w, "p/c nic1");
+	in_files(w, "done/c cpus 4, nic0; running/c nic1");
+	folders(w, "done running");
 	by_api(w, false, "shared 4;running/c v/nic nic1@;");
 	test_assert_text("its UID", w->api.items[0].pod_uid, "running");
 }
@@ -292,12 +342,9 @@ static void what_init_containers_of_listed_pods_hold_is_kept(void **state)
 {
 	struct world *w = *state;
 
-	hold_device(list(w, "p", "c"), "nic1");
-	list(w, "q", "c"); /* holds something by an init container only */
-	hold_device(add(&w->files, "p-uid", "c"), "nic1");
-	hold_device(add(&w->files, "p-uid", "init"), "nic2");
-	hold_device(add(&w->files, "q-uid", "init"), "nic3");
-	test_write_file(w->dir, "k/pods/q-uid/x", "");
+	in_api(w, "p/c nic1; q/c"); /* holds something by an init container only */
+	in_files(w, "p-uid/c nic1; p-uid/init nic2; q-uid/init nic3");
+	folders(w, "q-uid");
 	by_api(w, false, "shared ;p-uid/c v/nic nic1@;p-uid/init v/nic nic2@;q-uid/init v/nic nic3@;");
 }
 
@@ -306,13 +353,10 @@ static void logs_tell_a_completed_pod_from_one_with_init_containers(void **state
 {
 	struct world *w = *state;
 
-	list(w, "q", "c");
-	hold_device(add(&w->files, "q-uid", "init"), "nic3");
-	hold_device(add(&w->files, "done", "main"), "nic4");
-	test_write_file(w->dir, "k/pods/q-uid/x", "");
-	test_write_file(w->dir, "k/pods/done/x", "");
-	test_write_file(w->dir, "var/log/pods/ns_q_q-uid/x", "");
-	test_write_file(w->dir, "var/log/pods/ns_job_done/x", "");
+	in_api(w, "q/c");
+	in_files(w, "q-uid/init nic3; done/main nic4");
+	folders(w, "q-uid done");
+	logs(w, "ns_q_q-uid ns_job_done");
 	by_api(w, false, "shared ;q-uid/init v/nic nic3@;");
 	test_assert_text("its UID", w->api.items[0].pod_uid, "q-uid");
 }
@@ -322,11 +366,9 @@ static void the_older_pod_of_a_name_has_ended(void **state)
 {
 	struct world *w = *state;
 
-	hold_device(list(w, "q", "c"), "nic1");
-	hold_device(add(&w->files, "new", "c"), "nic1");
-	hold_device(add(&w->files, "old", "c"), "nic2");
-	test_write_file(w->dir, "var/log/pods/ns_q_new/x", "");
-	test_write_file(w->dir, "var/log/pods/ns_q_old/x", "");
+	in_api(w, "q/c nic1");
+	in_files(w, "new/c nic1; old/c nic2");
+	logs(w, "ns_q_new ns_q_old");
 	by_api(w, false, "shared ;new/c v/nic nic1@;");
 }
 
@@ -335,42 +377,30 @@ static void of_equal_pods_as_many_are_held_as_are_listed(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(list(w, "one", "c"), 10, "0");
-	hold_memory(list(w, "two", "c"), 10, "0");
-	hold_memory(add(&w->files, "a", "c"), 10, "0");
-	hold_memory(add(&w->files, "b", "c"), 10, "0");
-	hold_memory(add(&w->files, "c", "c"), 10, "0");
-	hold_memory(add(&w->files, "d", "c"), 10, "1");
-	test_write_file(w->dir, "k/pods/b/x", "");
-	test_write_file(w->dir, "k/pods/c/x", "");
+	in_api(w, "one/c memory 10@0; two/c memory 10@0");
+	in_files(w, "a/c memory 10@0; b/c memory 10@0; c/c memory 10@0; d/c memory 10@1");
+	folders(w, "b c");
 	by_api(w, false, "shared ;b/c memory 10@0;c/c memory 10@0;");
 }
 
 /* Pod u has a folder, and containers init and app in the files; p is listed. */
 static void u_may_be_p(struct world *w)
 {
-	hold_cpus(add(&w->files, "u", "app"), "4");
-	hold_cpus(add(&w->files, "u", "init"), "5");
-	test_write_file(w->dir, "k/pods/u/x", "");
+	in_files(w, "u/app cpus 4; u/init cpus 5");
+	folders(w, "u");
 }
 
 /* A container that holds something would have been found by it, and one of the same name would be listed with it. */
 static void a_listed_pod_that_holds_something_is_another_one(void **state)
 {
+	static const char *const listed[] = {
+		"p/main", "p/main cpus 1", "p/main memory 10@0", "p/main nic0", "p/app"};
 	struct world *w = *state;
 
-	for (int holds = 0; holds < 5; holds++) {
-		struct allocation *item;
-
+	for (size_t i = 0; i < ARRAY_SIZE(listed); i++) {
 		u_may_be_p(w);
-		item = list(w, "p", holds == 4 ? "app" : "main");
-		if (holds == 1)
-			hold_cpus(item, "1");
-		else if (holds == 2)
-			hold_memory(item, 10, "0");
-		else if (holds == 3)
-			hold_device(item, "nic0");
-		by_api(w, false, holds == 0 ? "shared ;u/app cpus 4;u/init cpus 5;" : "shared 4-5;");
+		in_api(w, listed[i]);
+		by_api(w, false, i == 0 ? "shared ;u/app cpus 4;u/init cpus 5;" : "shared 4-5;");
 		allocations_release(&w->files);
 		allocations_release(&w->api);
 		w->files.cpus_known = true;
@@ -385,15 +415,15 @@ static void pods_of_one_name_are_told_apart_by_their_namespaces(void **state)
 	struct allocation *other;
 
 	u_may_be_p(w);
-	list(w, "p", "main");
-	other = add(&w->api, "", "main");
+	in_api(w, "p/main");
+	other = allocations_add_container(&w->api, "", "main");
 	text_set(&other->namespace, "elsewhere");
 	text_set(&other->pod, "p");
-	hold_cpus(other, "1");
+	hold(other, "cpus 1");
 	/* Its logs name a pod of a third namespace, which is not listed. */
-	hold_cpus(add(&w->files, "third", "c"), "6");
-	test_write_file(w->dir, "k/pods/third/x", "");
-	test_write_file(w->dir, "var/log/pods/third_p_third/x", "");
+	in_files(w, "third/c cpus 6");
+	folders(w, "third");
+	logs(w, "third_p_third");
 	by_api(w, false, "shared 6;u/app cpus 4;u/init cpus 5;");
 }
 
@@ -403,8 +433,8 @@ static void a_listed_pod_with_logs_of_its_own_is_another_one(void **state)
 	struct world *w = *state;
 
 	u_may_be_p(w);
-	list(w, "p", "main");
-	test_write_file(w->dir, "var/log/pods/ns_p_p-uid/x", "");
+	in_api(w, "p/main");
+	logs(w, "ns_p_p-uid");
 	by_api(w, false, "shared 4-5;");
 }
 
@@ -413,8 +443,8 @@ static void a_pod_without_the_container_is_another_one(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(add(&w->files, "u", "other"), 5, "0");
-	hold_memory(list(w, "p", "c"), 5, "0");
+	in_files(w, "u/other memory 5@0");
+	in_api(w, "p/c memory 5@0");
 	allocations_sort(&w->files);
 	allocations_sort(&w->api);
 	look(w, false, true);
@@ -435,12 +465,8 @@ static void a_pod_with_a_sidecar_is_not_a_smaller_one(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(add(&w->files, "a", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "sidecar"), 7, "0");
-	hold_memory(list(w, "p", "app"), 5, "0");
-	hold_memory(list(w, "q", "app"), 5, "0");
-	hold_memory(list(w, "q", "sidecar"), 7, "0");
+	in_files(w, "a/app memory 5@0; b/app memory 5@0; b/sidecar memory 7@0");
+	in_api(w, "p/app memory 5@0; q/app memory 5@0; q/sidecar memory 7@0");
 	by_api(w, false, "shared ;a/app memory 5@0;b/app memory 5@0;b/sidecar memory 7@0;");
 	assert_uid(w, "p", "a");
 	assert_uid(w, "q", "b");
@@ -451,15 +477,10 @@ static void nor_where_leftovers_are_as_much(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(add(&w->files, "c", "app"), 5, "0");
-	hold_memory(add(&w->files, "c", "init"), 9, "0");
-	hold_memory(list(w, "r", "app"), 5, "0");
-	hold_memory(add(&w->files, "a", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "sidecar"), 7, "0");
-	hold_memory(list(w, "p", "app"), 5, "0");
-	hold_memory(list(w, "q", "app"), 5, "0");
-	hold_memory(list(w, "q", "sidecar"), 7, "0");
+	in_files(w, "c/app memory 5@0; c/init memory 9@0");
+	in_api(w, "r/app memory 5@0");
+	in_files(w, "a/app memory 5@0; b/app memory 5@0; b/sidecar memory 7@0");
+	in_api(w, "p/app memory 5@0; q/app memory 5@0; q/sidecar memory 7@0");
 	by_api(w, false,
 		"shared ;a/app memory 5@0;b/app memory 5@0;b/sidecar memory 7@0;c/app memory 5@0;"
 		"c/init memory 9@0;");
@@ -471,13 +492,9 @@ static void logs_tell_pods_that_hold_the_same_apart(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(add(&w->files, "a", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "app"), 5, "0");
-	hold_memory(add(&w->files, "b", "init"), 7, "0");
-	hold_memory(list(w, "p", "app"), 5, "0");
-	hold_memory(list(w, "q", "app"), 5, "0");
-	test_write_file(w->dir, "var/log/pods/ns_p_a/x", "");
-	test_write_file(w->dir, "var/log/pods/ns_q_b/x", "");
+	in_files(w, "a/app memory 5@0; b/app memory 5@0; b/init memory 7@0");
+	in_api(w, "p/app memory 5@0; q/app memory 5@0");
+	logs(w, "ns_p_a ns_q_b");
 	by_api(w, false, "shared ;a/app memory 5@0;b/app memory 5@0;b/init memory 7@0;");
 	assert_uid(w, "p", "a");
 	assert_uid(w, "q", "b");
@@ -489,12 +506,9 @@ static void two_pods_with_one_cpu_are_two(void **state)
 {
 	struct world *w = *state;
 
-	hold_cpus(add(&w->files, "a", "app"), "0");
-	hold_cpus(add(&w->files, "b", "app"), "0");
-	hold_cpus(add(&w->files, "b", "init"), "0-3");
-	hold_cpus(list(w, "p", "app"), "0");
-	hold_cpus(list(w, "q", "app"), "0");
-	test_write_file(w->dir, "k/pods/b/x", "");
+	in_files(w, "a/app cpus 0; b/app cpus 0; b/init cpus 0-3");
+	in_api(w, "p/app cpus 0; q/app cpus 0");
+	folders(w, "b");
 	by_api(w, false, "shared ;a/app cpus 0;b/app cpus 0;b/init cpus 0-3;");
 	assert_uid(w, "p", "a");
 	assert_uid(w, "q", "b");
@@ -504,11 +518,9 @@ static void logs_tell_pods_with_one_cpu_apart(void **state)
 {
 	struct world *w = *state;
 
-	hold_cpus(add(&w->files, "a", "app"), "0");
-	hold_cpus(add(&w->files, "b", "app"), "0");
-	hold_cpus(list(w, "p", "app"), "0");
-	hold_cpus(list(w, "q", "app"), "0");
-	test_write_file(w->dir, "var/log/pods/ns_q_a/x", "");
+	in_files(w, "a/app cpus 0; b/app cpus 0");
+	in_api(w, "p/app cpus 0; q/app cpus 0");
+	logs(w, "ns_q_a");
 	by_api(w, false, "shared ;a/app cpus 0;b/app cpus 0;");
 	assert_uid(w, "p", "b");
 	assert_uid(w, "q", "a");
@@ -519,13 +531,10 @@ static void logs_of_another_name_are_of_another_pod(void **state)
 {
 	struct world *w = *state;
 
-	hold_memory(add(&w->files, "ended", "app"), 5, "0");
-	hold_memory(add(&w->files, "ended", "init"), 7, "0");
-	hold_memory(add(&w->files, "u", "app"), 5, "0");
-	hold_memory(list(w, "p", "app"), 5, "0");
-	test_write_file(w->dir, "k/pods/ended/x", "");
-	test_write_file(w->dir, "k/pods/u/x", "");
-	test_write_file(w->dir, "var/log/pods/ns_other_ended/x", "");
+	in_files(w, "ended/app memory 5@0; ended/init memory 7@0; u/app memory 5@0");
+	in_api(w, "p/app memory 5@0");
+	folders(w, "ended u");
+	logs(w, "ns_other_ended");
 	by_api(w, false, "shared ;u/app memory 5@0;");
 	assert_uid(w, "p", "u");
 }
@@ -535,9 +544,8 @@ static void a_kubelet_that_has_just_started_may_list_a_pod_later(void **state)
 {
 	struct world *w = *state;
 
-	hold_cpus(add(&w->files, "later", "c"), "4");
-	hold_cpus(add(&w->files, "gone", "c"), "5");
-	test_write_file(w->dir, "k/pods/later/x", "");
+	in_files(w, "later/c cpus 4; gone/c cpus 5");
+	folders(w, "later");
 	by_api(w, true, "shared 5;later/c cpus 4;");
 	by_api(w, false, "shared 4-5;");
 }

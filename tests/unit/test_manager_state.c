@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/states.h"
+#include "tests/lib/synthetic.h"
 
 #define GIB (1ull << 30)
 
@@ -29,7 +30,7 @@ static void make_machine(struct machine *m)
 {
 	struct hugepage_pool *pool;
 
-	test_machine(m, "0-5", "", "0-2");
+	bare_machine(m, "0-5", "", "0-2");
 	for (size_t i = 0; i < m->n_nodes; i++)
 		m->nodes[i].memory_bytes = 8 * GIB;
 	pool = vec_push(&m->nodes[0].pools, &m->nodes[0].n_pools, &m->nodes[0].pools_size, sizeof(*pool));

@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/claims.h"
+#include "tests/lib/synthetic.h"
 
 #include <errno.h>
 
@@ -17,32 +18,19 @@
 /* Two NUMA nodes of 4 CPUs and 8 GiB, 2 of them in 1 GiB pages, plus a node 4 with memory only. */
 static void make_machine(struct machine *m)
 {
-	static const unsigned ids[] = {0, 1, 4};
+	static const struct synthetic shape = {
+		.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 8 * GIB};
 
-	machine_init(m);
-	m->online = hwloc_bitmap_alloc();
-	m->offline = hwloc_bitmap_alloc();
-	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+	synthetic_machine(&shape, m);
+	free(TAKE(m->distances));
+	machine_add_node(m, 4, MACHINE_NONE, "", 8 * GIB);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		struct numa_node *node = &m->nodes[i];
 		struct hugepage_pool *pool =
 			vec_push(&node->pools, &node->n_pools, &node->pools_size, sizeof(*pool));
 
 		*pool = (struct hugepage_pool){.page_bytes = GIB, .pages = i < 2 ? 2 : 0};
-		node->id = ids[i];
-		node->socket = i < 2 ? (int)i : MACHINE_NONE;
-		node->cpus = hwloc_bitmap_alloc();
-		node->memory_bytes = 8 * GIB;
-		for (unsigned c = 0; i < 2 && c < 4; c++) {
-			struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
-			unsigned id = (unsigned)i * 4 + c;
-
-			*cpu = (struct cpu){
-				.id = id, .core = id, .socket = (int)i, .numa = (int)i, .l3 = (int)i};
-			hwloc_bitmap_set(node->cpus, id);
-			hwloc_bitmap_set(m->online, id);
-		}
 	}
-	m->n_cores = 8;
 }
 
 static hwloc_bitmap_t set_of(const char *list)

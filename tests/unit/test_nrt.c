@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "tests/lib/synthetic.h"
 
 struct world {
 	struct node_state node;
@@ -40,21 +41,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A NUMA node of two CPUs (none when first_cpu is negative) in a socket of its own. */
+/* A NUMA node of two CPUs (none when first_cpu is negative). */
 static void add_node(struct world *w, unsigned id, int socket, int first_cpu, uint64_t memory_bytes)
 {
-	struct machine *m = &w->node.machine;
-	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+	char cpus[24] = "";
 
-	*node = (struct numa_node){
-		.id = id, .socket = socket, .memory_bytes = memory_bytes, .cpus = hwloc_bitmap_alloc()};
 	if (first_cpu >= 0)
-		hwloc_bitmap_set_range(node->cpus, (unsigned)first_cpu, first_cpu + 1);
-	if (socket != MACHINE_NONE) {
-		struct socket_info *s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
-
-		*s = (struct socket_info){.id = socket, .cpus = hwloc_bitmap_dup(node->cpus)};
-	}
+		snprintf(cpus, sizeof(cpus), "%d-%d", first_cpu, first_cpu + 1);
+	machine_add_node(&w->node.machine, id, socket, cpus, memory_bytes);
 }
 
 static void render(struct world *w, struct doc *ret)

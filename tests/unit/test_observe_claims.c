@@ -10,6 +10,7 @@
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
+#include "tests/lib/synthetic.h"
 #include "tests/lib/wire.h"
 
 #define SPEC                                                                                                            \
@@ -38,7 +39,7 @@ static int setup(void **state)
 	assert_true(asprintf(&w->socket, "%s/s", w->dir) > 0);
 	machine_init(&w->sources.machine);
 	machine_release(&w->sources.machine);
-	test_machine(&w->sources.machine, "0-7", "", "0");
+	bare_machine(&w->sources.machine, "0-7", "", "0");
 	w->sources.machine_known = true;
 	w->config = (struct observe_config){.sysroot = w->dir,
 		.node_name = "n",

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "tests/lib/synthetic.h"
 
 /* ---- fingerprint */
 
@@ -158,22 +159,11 @@ struct world {
 /* Nodes 0 to n_nodes - 1 of CPUS_PER_NODE CPUs. */
 static void world_init(struct world *w, unsigned n_nodes)
 {
-	struct machine *m = &w->machine;
+	const struct synthetic shape = {
+		.sockets = 1, .numas = n_nodes, .uncores = 1, .cores = CPUS_PER_NODE, .threads = 1};
 
-	machine_init(m);
+	synthetic_machine(&shape, &w->machine);
 	allocations_init(&w->held);
-	for (unsigned id = 0; id < n_nodes; id++) {
-		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
-
-		*node = (struct numa_node){.id = id, .socket = MACHINE_NONE, .cpus = hwloc_bitmap_alloc()};
-		hwloc_bitmap_set_range(node->cpus, id * CPUS_PER_NODE, (int)((id + 1) * CPUS_PER_NODE - 1));
-	}
-	for (unsigned id = 0; id < n_nodes * CPUS_PER_NODE; id++) {
-		struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
-
-		*cpu = (struct cpu){.id = id, .core = id, .socket = MACHINE_NONE, .l3 = MACHINE_NONE};
-	}
-	machine_derive(m);
 }
 
 static void world_release(struct world *w)

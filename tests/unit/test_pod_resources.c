@@ -9,6 +9,7 @@
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"
+#include "tests/lib/synthetic.h"
 #include "tests/lib/wire.h"
 
 /* pods {name namespace containers{name devices{resource ids topology{nodes{id}}} cpus memory{type size
@@ -24,7 +25,7 @@ static int parse(const char *list, const char *allocatable, struct pod_resources
 	CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(1u << 20);
 	CLEANUP(machine_release) struct machine machine;
 
-	test_machine(&machine, "0-15", "", "0-1");
+	bare_machine(&machine, "0-15", "", "0-1");
 	wire_add(&a, list);
 	if (allocatable)
 		wire_add(&b, allocatable);
