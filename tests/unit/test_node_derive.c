@@ -41,19 +41,55 @@ static hwloc_bitmap_t set_of(const char *list)
 	return set;
 }
 
-static void hold(struct allocations *a, const char *cpus)
-{
-	struct allocation *item = allocations_add(a);
+struct world {
+	struct node_state node;
+	struct notes notes;
+};
 
-	assert_non_null(item);
+/* The static policy, with these CPUs in the shared pool. */
+static void share(struct world *w, const char *shared)
+{
+	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->node.allocations.cpus_known = true;
+	w->node.allocations.shared = set_of(shared);
+}
+
+/* A container. */
+static struct allocation *hold(struct world *w, const char *cpus)
+{
+	struct allocation *item = allocations_add(&w->node.allocations);
+
 	hwloc_bitmap_free(item->cpus);
 	item->cpus = set_of(cpus);
+	return item;
+}
+
+/* A NUMA node of the memory manager's state. Valid until the next one. */
+static struct memory_node *add_memory_node(struct world *w, unsigned id)
+{
+	struct memory_state *m = &w->node.allocations.memory;
+	struct memory_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+
+	w->node.allocations.memory_known = true;
+	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
+	node->id = id;
+	return node;
+}
+
+/* Of plain memory; `table->type` is set. */
+static void add_table(struct memory_node *node, struct memory_table table)
+{
+	struct memory_table *t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
+
+	table.type = strdup("memory");
+	*t = table;
 }
 
 /* Amounts of one cell in whole units. */
-static void check(const struct inventory *inv, size_t node, const char *name, uint64_t capacity,
+static void check(const struct world *w, size_t node, const char *name, uint64_t capacity,
 	uint64_t allocatable, uint64_t available)
 {
+	const struct inventory *inv = &w->node.inventory;
 	int resource = inventory_resource(inv, name);
 	const struct inventory_amount *amount;
 
@@ -64,11 +100,6 @@ static void check(const struct inventory *inv, size_t node, const char *name, ui
 	assert_int_equal((uint64_t)(amount->allocatable / QTY_UNIT), allocatable);
 	assert_int_equal((uint64_t)(amount->available / QTY_UNIT), available);
 }
-
-struct world {
-	struct node_state node;
-	struct notes notes;
-};
 
 static int setup(void **state)
 {
@@ -110,10 +141,10 @@ static void hardware_alone_gives_a_useful_inventory(void **state)
 	struct world *w = *state;
 
 	build(w, NULL);
-	check(&w->node.inventory, 0, "cpu", 4, 4, 4);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 6 * GIB, 6 * GIB);
-	check(&w->node.inventory, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
-	check(&w->node.inventory, 2, "hugepages-1Gi", 0, 0, 0);
+	check(w, 0, "cpu", 4, 4, 4);
+	check(w, 0, "memory", 8 * GIB, 6 * GIB, 6 * GIB);
+	check(w, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
+	check(w, 2, "hugepages-1Gi", 0, 0, 0);
 	assert_false(
 		inventory_amount(&w->node.inventory, 2, (size_t)inventory_resource(&w->node.inventory, "cpu"))
 			->present);
@@ -128,13 +159,11 @@ static void cpus_that_the_kubelet_does_not_know_are_not_allocatable(void **state
 	struct world *w = *state;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0");
 
-	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->node.allocations.cpus_known = true;
-	w->node.allocations.shared = set_of("0,2-3");
-	hold(&w->node.allocations, "1");
+	share(w, "0,2-3");
+	hold(w, "1");
 	build(w, reserved);
-	check(&w->node.inventory, 0, "cpu", 4, 3, 2);
-	check(&w->node.inventory, 1, "cpu", 4, 0, 0);
+	check(w, 0, "cpu", 4, 3, 2);
+	check(w, 1, "cpu", 4, 0, 0);
 }
 
 static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
@@ -142,15 +171,13 @@ static void exclusive_and_reserved_cpus_are_subtracted_as_sets(void **state)
 	struct world *w = *state;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0,4");
 
-	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->node.allocations.cpus_known = true;
-	w->node.allocations.shared = set_of("0,3-4,7");
-	hold(&w->node.allocations, "1-2");
-	hold(&w->node.allocations, "2");
-	hold(&w->node.allocations, "4-6"); /* 4 is reserved as well: counted once */
+	share(w, "0,3-4,7");
+	hold(w, "1-2");
+	hold(w, "2");
+	hold(w, "4-6"); /* 4 is reserved as well: counted once */
 	build(w, reserved);
-	check(&w->node.inventory, 0, "cpu", 4, 3, 1);
-	check(&w->node.inventory, 1, "cpu", 4, 3, 1);
+	check(w, 0, "cpu", 4, 3, 1);
+	check(w, 1, "cpu", 4, 3, 1);
 	assert_int_equal(w->notes.lines.n_items, 0);
 }
 
@@ -165,39 +192,27 @@ static void the_seed_example_leaves_seven_cpus_a_node(void **state)
 		hwloc_bitmap_set_range(w->node.machine.nodes[i].cpus, i * 16, (int)i * 16 + 15);
 	}
 	w->node.allocations.shared = set_of("0,10-15,25-31");
-	hold(&w->node.allocations, "16-24");
-	hold(&w->node.allocations, "1-9");
+	hold(w, "16-24");
+	hold(w, "1-9");
 	build(w, NULL);
-	check(&w->node.inventory, 0, "cpu", 16, 16, 7);
-	check(&w->node.inventory, 1, "cpu", 16, 16, 7);
+	check(w, 0, "cpu", 16, 16, 7);
+	check(w, 1, "cpu", 16, 16, 7);
 	assert_true(noted(w, "reserved CPUs are not known"));
 }
 
 static void memory_state_beats_the_hardware(void **state)
 {
 	struct world *w = *state;
-	struct memory_node *node;
-	struct memory_table *table;
 
 	w->node.settings.cpu_manager = CPU_MANAGER_NONE;
-	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
-	w->node.allocations.memory_known = true;
-	node = vec_push(&w->node.allocations.memory.nodes, &w->node.allocations.memory.n_nodes,
-		&w->node.allocations.memory.nodes_size, sizeof(*node));
-	node->id = 1;
-	table = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
-	*table = (struct memory_table){.type = strdup("memory"),
-		.total = 8 * GIB,
-		.allocatable = 5 * GIB,
-		.reserved = GIB,
-		.free = 4 * GIB};
-	node = vec_push(&w->node.allocations.memory.nodes, &w->node.allocations.memory.n_nodes,
-		&w->node.allocations.memory.nodes_size, sizeof(*node));
-	node->id = 9;
+	add_table(add_memory_node(w, 1),
+		(struct memory_table){
+			.total = 8 * GIB, .allocatable = 5 * GIB, .reserved = GIB, .free = 4 * GIB});
+	add_memory_node(w, 9);
 	build(w, NULL);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 6 * GIB, 6 * GIB);
-	check(&w->node.inventory, 1, "memory", 8 * GIB, 5 * GIB, 4 * GIB);
-	check(&w->node.inventory, 1, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
+	check(w, 0, "memory", 8 * GIB, 6 * GIB, 6 * GIB);
+	check(w, 1, "memory", 8 * GIB, 5 * GIB, 4 * GIB);
+	check(w, 1, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
 	assert_true(noted(w, "NUMA node 9"));
 	assert_true(noted(w, "'none'"));
 }
@@ -206,26 +221,21 @@ static void memory_state_beats_the_hardware(void **state)
 static void amounts_below_zero_are_not_published(void **state)
 {
 	struct world *w = *state;
-	struct memory_node *node;
+	struct memory_node *node = add_memory_node(w, 0);
 	struct memory_table *table;
 
-	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
-	w->node.allocations.memory_known = true;
-	node = vec_push(&w->node.allocations.memory.nodes, &w->node.allocations.memory.n_nodes,
-		&w->node.allocations.memory.nodes_size, sizeof(*node));
-	table = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
-	*table = (struct memory_table){.type = strdup("memory"),
-		.system_reserved = GIB,
-		.allocatable = 0 - (uint64_t)GIB,
-		.reserved = 2 * GIB,
-		.free = 0 - (uint64_t)(3 * GIB)};
+	add_table(node, (struct memory_table){.system_reserved = GIB,
+				.allocatable = 0 - (uint64_t)GIB,
+				.reserved = 2 * GIB,
+				.free = 0 - (uint64_t)(3 * GIB)});
+	table = &node->tables[0];
 	build(w, NULL);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
+	check(w, 0, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
 	table->free -= 4 * GIB;
 	table->reserved += 4 * GIB;
 	inventory_release(&w->node.inventory);
 	build(w, NULL);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 5 * GIB, 0);
+	check(w, 0, "memory", 8 * GIB, 5 * GIB, 0);
 }
 
 static void reserved_memory_never_goes_below_zero(void **state)
@@ -241,8 +251,8 @@ static void reserved_memory_never_goes_below_zero(void **state)
 			.bytes = (qty_t)(i ? 100 * GIB : GIB) * QTY_UNIT};
 	}
 	build(w, NULL);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 5 * GIB, 5 * GIB);
-	check(&w->node.inventory, 1, "memory", 8 * GIB, 0, 0);
+	check(w, 0, "memory", 8 * GIB, 5 * GIB, 5 * GIB);
+	check(w, 1, "memory", 8 * GIB, 0, 0);
 }
 
 static void distances_become_costs(void **state)
@@ -340,11 +350,11 @@ static void devices_count_on_every_node_they_are_near(void **state)
 	take(a, "v/nic", "0,4", "n1"); /* an init container's, handed on */
 	take(a, "v/nic", "1", "gone"); /* no longer healthy */
 	build(w, NULL);
-	check(&w->node.inventory, 0, "v/nic", 2, 2, 1);
-	check(&w->node.inventory, 1, "v/nic", 2, 1, 1);
-	check(&w->node.inventory, 2, "v/nic", 1, 1, 0);
-	check(&w->node.inventory, 0, "v/gpu", 0, 0, 0);
-	check(&w->node.inventory, 1, "v/gpu", 1, 1, 1);
+	check(w, 0, "v/nic", 2, 2, 1);
+	check(w, 1, "v/nic", 2, 1, 1);
+	check(w, 2, "v/nic", 1, 1, 0);
+	check(w, 0, "v/gpu", 0, 0, 0);
+	check(w, 1, "v/gpu", 1, 1, 1);
 	assert_int_equal(inventory_resource(&w->node.inventory, "v/far"), -1);
 	assert_true(noted(w, "v/gpu: the NUMA nodes of 1 of 2 devices are not known"));
 	assert_false(noted(w, "v/nic"));
@@ -366,20 +376,18 @@ static void claims_are_subtracted_once(void **state)
 	struct world *w = *state;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = set_of("0");
 
-	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->node.allocations.cpus_known = true;
-	w->node.allocations.shared = set_of("0,3-7");
-	hold(&w->node.allocations, "1-2");
+	share(w, "0,3-7");
+	hold(w, "1-2");
 	test_add_claim(&w->node.claims, "dra.cpu", "a", "0,2-3,99", "memory", GIB, 0);
 	test_add_claim(&w->node.claims, "dra.cpu", "b", "3-5", "memory", 99 * GIB, 1);
 	test_add_claim(&w->node.claims, "dra.memory", "c", "", "hugepages-1Gi", GIB, 0);
 	test_add_claim(&w->node.claims, "dra.memory", "d", "", "memory", GIB, 0);
 	build(w, reserved);
-	check(&w->node.inventory, 0, "cpu", 4, 3, 0);
-	check(&w->node.inventory, 1, "cpu", 4, 4, 2);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 6 * GIB, 4 * GIB);
-	check(&w->node.inventory, 1, "memory", 8 * GIB, 6 * GIB, 0);
-	check(&w->node.inventory, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, GIB);
+	check(w, 0, "cpu", 4, 3, 0);
+	check(w, 1, "cpu", 4, 4, 2);
+	check(w, 0, "memory", 8 * GIB, 6 * GIB, 4 * GIB);
+	check(w, 1, "memory", 8 * GIB, 6 * GIB, 0);
+	check(w, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, GIB);
 }
 
 /* The policy that the drivers ask for. */
@@ -391,8 +399,8 @@ static void claims_hold_cpus_under_policy_none(void **state)
 	w->node.settings.cpu_manager = CPU_MANAGER_NONE;
 	test_add_claim(&w->node.claims, "dra.cpu", "a", "2-4", "hugepages-1Gi", GIB, 0);
 	build(w, NULL);
-	check(&w->node.inventory, 0, "cpu", 4, 4, 2);
-	check(&w->node.inventory, 1, "cpu", 4, 4, 3);
+	check(w, 0, "cpu", 4, 4, 2);
+	check(w, 1, "cpu", 4, 4, 3);
 	assert_true(noted(w, "all but those that claims hold count as available"));
 	/* The kubelet's own count knows no claim. */
 	assert_true(node_derive_free_pages(&w->node, "hugepages-1Gi", &pages));
@@ -436,20 +444,18 @@ static void resources_go_by_name_or_pattern(void **state)
 		uint64_t pages = i < 2 ? 2 * GIB + GIB / 512 : GIB / 512;
 
 		if (i < 2)
-			check(&w->node.inventory, i, "cpu", 4, 4, 4);
-		check(&w->node.inventory, i, "memory", 8 * GIB, 8 * GIB - pages, 8 * GIB - pages);
-		check(&w->node.inventory, i, "v.com/b", i, i, i);
+			check(w, i, "cpu", 4, 4, 4);
+		check(w, i, "memory", 8 * GIB, 8 * GIB - pages, 8 * GIB - pages);
+		check(w, i, "v.com/b", i, i, i);
 	}
 }
 
 static struct allocation *hold_memory(
-	struct allocations *a, const char *namespace, const char *pod, const char *cpus, uint64_t gib)
+	struct world *w, const char *namespace, const char *pod, const char *cpus, uint64_t gib)
 {
-	struct allocation *item;
+	struct allocation *item = hold(w, cpus);
 	struct memory_block *block;
 
-	hold(a, cpus);
-	item = &a->items[a->n_items - 1];
 	text_set(&item->namespace, namespace);
 	text_set(&item->pod, pod);
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
@@ -457,24 +463,13 @@ static struct allocation *hold_memory(
 	return item;
 }
 
-/* 5 GiB allocatable on each of two NUMA nodes, of which `first` and `second` GiB are reserved. */
-static void set_memory_state(struct allocations *a, uint64_t first, uint64_t second)
+/* A NUMA node has 5 GiB allocatable, of which some are reserved. */
+static void reserve_memory(struct world *w, unsigned id, uint64_t gib)
 {
-	a->memory_known = true;
-	for (unsigned id = 0; id < 2; id++) {
-		struct memory_node *node =
-			vec_push(&a->memory.nodes, &a->memory.n_nodes, &a->memory.nodes_size, sizeof(*node));
-		struct memory_table *t =
-			vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
-		uint64_t reserved = (id == 0 ? first : second) * GIB;
-
-		node->id = id;
-		*t = (struct memory_table){.type = strdup("memory"),
-			.total = 8 * GIB,
-			.allocatable = 5 * GIB,
-			.reserved = reserved,
-			.free = 5 * GIB - reserved};
-	}
+	add_table(add_memory_node(w, id), (struct memory_table){.total = 8 * GIB,
+						  .allocatable = 5 * GIB,
+						  .reserved = gib * GIB,
+						  .free = (5 - gib) * GIB});
 }
 
 static void only_named_namespaces_and_nameless_pods_count(void **state)
@@ -486,20 +481,18 @@ static void only_named_namespaces_and_nameless_pods_count(void **state)
 	struct world *w = *state;
 	struct allocations *all = &w->node.allocations;
 
-	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
-	w->node.settings.memory_manager = MEMORY_MANAGER_STATIC;
-	all->cpus_known = true;
-	all->shared = set_of("4-7");
-	hold_memory(all, "a", "p", "0", 1);
-	hold_memory(all, "c", "p", "1", 7);
+	share(w, "4-7");
+	hold_memory(w, "a", "p", "0", 1);
+	hold_memory(w, "c", "p", "1", 7);
 	/* Such a name decides nothing that is published. */
-	hold_memory(all, "c", "q", "3", 0)->named_by_logs = true;
-	hold_memory(all, "", "", "2", 1);
-	set_memory_state(all, 5, 4);
+	hold_memory(w, "c", "q", "3", 0)->named_by_logs = true;
+	hold_memory(w, "", "", "2", 1);
+	reserve_memory(w, 0, 5);
+	reserve_memory(w, 1, 4);
 	derive(w, &config);
-	check(&w->node.inventory, 0, "cpu", 4, 4, 1);
-	check(&w->node.inventory, 0, "memory", 8 * GIB, 5 * GIB, 5 * GIB);
-	check(&w->node.inventory, 1, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
+	check(w, 0, "cpu", 4, 4, 1);
+	check(w, 0, "memory", 8 * GIB, 5 * GIB, 5 * GIB);
+	check(w, 1, "memory", 8 * GIB, 5 * GIB, 3 * GIB);
 	assert_true(noted(w, "--namespace: no source reports the pods' namespaces"));
 	/* The allocations themselves are unchanged. */
 	assert_int_equal(all->n_items, 4);
@@ -523,8 +516,8 @@ static void claims_count_by_their_namespaces(void **state)
 		text_set(&c->namespace, claims[i].namespace);
 	}
 	derive(w, &config);
-	check(&w->node.inventory, 0, "cpu", 4, 4, 4);
-	check(&w->node.inventory, 1, "cpu", 4, 4, 1);
+	check(w, 0, "cpu", 4, 4, 4);
+	check(w, 1, "cpu", 4, 4, 1);
 	assert_false(noted(w, "namespaces"));
 	assert_int_equal(w->node.claims.n_items, 3);
 }
