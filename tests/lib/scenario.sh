@@ -26,6 +26,21 @@ check() { # NAME COMMAND...
 	fi
 }
 
+# ---- documents of -o json, in $dir/out
+
+# need_jq: skip the test without jq
+need_jq() {
+	command -v jq >/dev/null || {
+		echo "skipped: jq is not here"
+		exit 0
+	}
+}
+has() { jq -e "$1" "$dir/out" >/dev/null; }                                                      # has FILTER: it is true
+value() { jq -c "$1" "$dir/out"; } # value FILTER
+of_node() { jq -c --arg node "$1" ".nodes[] | select(.name == \$node) | $2" "$dir/out"; }        # of_node NODE FILTER
+is() { [ "$(of_node "$1" "$2")" = "$3" ]; }                                                      # is NODE FILTER VALUE
+names() { jq -r '.nodes[].name' "$dir/out" | tr '\n' ' '; }                                      # of the nodes, in their order
+
 # The example node of the manuals: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers with nine CPUs each.
 example_node() { # FOLDER
 	cp -r build/fixtures/machines/seed-2s-32cpu "$1"

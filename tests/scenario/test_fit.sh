@@ -7,6 +7,7 @@ nrtd=${B:-build}/nrtd
 numa=${B:-build}/kubectl-numa
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
+need_jq
 
 # The node of the manual: 32 CPUs on two NUMA nodes, CPU 0 reserved, two containers of nine CPUs.
 node=$dir/node
@@ -256,9 +257,16 @@ cluster() { # NAME STATUS WANT FLAG...
 		not_ok "cluster: $name" "$dir/all"
 	fi
 }
+# holds NAME FILTER FLAG...: the filter is true of what -o json prints
+holds() {
+	name=$1 filter=$2
+	shift 2
+	"$numa" fit "$@" -o json >"$dir/out" 2>"$dir/err"
+	if has "$filter"; then ok "cluster: $name"; else not_ok "cluster: $name" "$dir/out"; fi
+}
 cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --cpus 6
 cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --from - --cpus 6
-cluster "it does not" 3 "TopologyAffinityError  0" --from "$dir/w10.yaml" --cpus 8
+holds "it does not" '.items[0] | .rejection == "TopologyAffinityError" and .copies == 0' --from "$dir/w10.yaml" --cpus 8
 cluster "who would have to go" 3 "    UID #" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees
 cluster "by name" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees
 # 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
@@ -268,9 +276,10 @@ cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" w10 --from "$dir
 cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "an object has no priorities" 3 "  2 pods stay: of unknown priority" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
 # as if somebody were gone
+first_cpus='.containers[0] | .numaNodes == [0] and .preferred and .cpus == "1-11"'
 cluster "without one pod" 0 "fits 1 of 1 node, 1 copy" --from "$dir/w10.yaml" --cpus 11 --without-pod $a
-cluster "by the hash that it is listed by" 0 "request    0 preferred         1-11" w10 --from "$dir/w10.yaml" --cpus 11 --without-pod "$("$numa" fit w10 --from "$dir/w10.yaml" --cpus 25 --without-pod $a --what-frees | sed -n 's/^ *UID \(#[^,]*\),.*/\1/p')"
-cluster "by a name that the Pods know" 0 "request    0 preferred         1-11" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --without-pod default/b
+holds "by the hash that it is listed by" "$first_cpus" w10 --from "$dir/w10.yaml" --cpus 11 --without-pod "$("$numa" fit w10 --from "$dir/w10.yaml" --cpus 25 --without-pod $a --what-frees | sed -n 's/^ *UID \(#[^,]*\),.*/\1/p')"
+holds "by a name that the Pods know" "$first_cpus" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --without-pod default/b
 cluster "and what it asks of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --without-pod default/a
 cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 10 --policy none --without-pod default/shared
 cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --from "$dir/w10.yaml" --cpus 11 --without-pod default/web
@@ -283,9 +292,9 @@ cluster "a priority for nothing" 2 "--below-priority goes with --what-frees" w10
 cluster "names" 0 "node/w10" --from "$dir/w10.yaml" --cpus 6 -o name
 cluster "wide" 0 "restricted  container" --from "$dir/w10.yaml" --cpus 6 -o wide
 "$nrtd" dump --sysroot "$bare" --node-name bare 2>/dev/null >"$dir/bare.yaml"
-cluster "an answer that is not known rests on nothing" 1 "unknown  unknown  unknown  nrtd" --from "$dir/bare.yaml" --cpus 6 -o wide
+holds "an answer that is not known rests on nothing" '.items[0] | .basis == "unknown" and .admitted == null' --from "$dir/bare.yaml" --cpus 6
 cluster "of one node too" 1 "basis        unknown" bare --from "$dir/bare.yaml" --cpus 6
-cluster "JSON" 0 '"copies": 2,' --from "$dir/w10.yaml" --cpus 6 -o json
+holds "JSON" '.copies == 2' --from "$dir/w10.yaml" --cpus 6
 cluster "YAML" 0 'fits: 1' --from "$dir/w10.yaml" --cpus 6 -o yaml
 cluster "no headings" 0 w10 --from "$dir/w10.yaml" --cpus 6 --no-headers
 [ "$(wc -l <"$dir/out")" -eq 1 ] || not_ok "and no totals" "$dir/out"
@@ -333,7 +342,8 @@ many "the file's replicas" 0 "6 replicas: enough" 6 ""
 many "are too many" 3 "7 replicas: not enough, there is room for 6" 7 ""
 many "a flag beats the file" 0 "2 replicas: enough" 7 "" --replicas 2
 many "a node selector" 3 "3 replicas: not enough, there is room for 2" 3 "nodeSelector: {disk: hdd},"
-many "of which node" 3 "Unschedulable  0       0         -           -          nodeSelector disk=hdd does not match" 3 "nodeSelector: {disk: hdd},"
+holds "of which node" '[.items[] | select(.replicas == 0 and .rejection == "Unschedulable") | .reason] == ["nodeSelector disk=hdd does not match", "nodeSelector disk=hdd does not match"]' \
+	--from "$dir/three.yaml" -f "$dir/deployment.yaml" --from "$pods" --from "$nodes"
 many "node affinity" 3 "there is room for 4" 5 "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}},"
 apart='{labelSelector: {matchLabels: {app: web}}, topologyKey:'
 many "one a node" 3 "4 replicas: not enough, there is room for 3" 4 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"

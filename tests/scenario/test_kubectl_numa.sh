@@ -9,6 +9,7 @@ numa=$(pwd)/${B:-build}/kubectl-numa
 examples=tests/fixtures/examples
 . tests/lib/scenario.sh
 . tests/lib/api_server.sh
+need_jq
 export LC_ALL=C
 unset COLUMNS NO_COLOR
 mkdir "$dir/tmp"
@@ -51,18 +52,15 @@ asked() {
 	requests | diff "$dir/want" - >"$dir/diff"
 	if [ -s "$dir/diff" ]; then not_ok "$asked_name" "$dir/diff"; else ok "$asked_name"; fi
 }
-# has EXPRESSION: it holds of d, the JSON document that was printed
-has() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$dir/out" "$1"; }
-first_words() { awk '{print $1}' "$dir/out" | tr '\n' ' '; }
 
 # --- score: the nodes' objects only
 plugin score -f "$dir/it's a pod.yaml" --bogus
 says "an unknown flag" 2 "unknown flag '--bogus'"
 plugin score -f "$dir/it's a pod.yaml" -o json
-check "score" has '[n["scores"]["LeastNUMANodes"] for n in d["nodes"]] == [94, 82]'
+check "score" has '[.nodes[].scores.LeastNUMANodes] == [94, 82]'
 asked "score requests the objects" $nrt
 plugin score -f "$dir/it's a pod.yaml" -o json --context east
-check "score: another context" has '[n["scores"]["LeastNUMANodes"] for n in d["nodes"]] == [94, 82]'
+check "score: another context" has '[.nodes[].scores.LeastNUMANodes] == [94, 82]'
 asked "has another server" /east$nrt
 plugin score node/node-1 -f "$dir/it's a pod.yaml" -o name
 check "score of one node" test "$(cat "$dir/out")" = node/node-1
@@ -70,8 +68,8 @@ asked "requests its object" $nrt/node-1
 
 # --- fit: the nodes' objects, the Nodes and the Pods
 plugin fit -f "$dir/it's a pod.yaml" -o json
-check "fit" has 'd["fits"] == 1 and len(d["items"]) == 2'
-check "fit counts what other pods request" has '[i["rejection"] for i in d["items"] if i["name"] == "node-2"] == ["OutOfcpu"]'
+check "fit" has '.fits == 1 and (.items | length) == 2'
+check "fit counts what other pods request" has '[.items[] | select(.name == "node-2") | .rejection] == ["OutOfcpu"]'
 asked "fit requests objects, Nodes and Pods" $nrt /api/v1/nodes "/api/v1/pods?fieldSelector=$unfinished"
 plugin fit --cpus 4 --objects-only -o name
 check "fit --objects-only" test "$(tr '\n' ' ' <"$dir/out")" = "node/node-2 node/node-1 "
@@ -183,14 +181,14 @@ mkdir -p "$dir/a b/.kube"
 kubeconfig "$dir/a b/.kube/config"
 (unset KUBECONFIG && HOME=$dir timeout 60 "$numa" top >"$dir/out" 2>"$dir/err")
 check "no credentials" test $? -eq 1 -a ! -s "$dir/out" -a "$(grep -c '^kubectl-numa: no credentials for the API server: ' "$dir/err")" -eq 1
-(unset KUBECONFIG && HOME="$dir/a b" timeout 60 "$numa" top --no-headers >"$dir/out" 2>"$dir/err")
-check "the kubeconfig file in the home directory" test "$(first_words)" = "node-1 node-2 "
+(unset KUBECONFIG && HOME="$dir/a b" timeout 60 "$numa" top -o json >"$dir/out" 2>"$dir/err")
+check "the kubeconfig file in the home directory" test "$(names)" = "node-1 node-2 "
 sed 's/user: {}/user: {token: t}/' "$dir/kubeconfig" >"$dir/token"
 plugin top --kubeconfig "$dir/token"
 says "a token without TLS" 1 "'$dir/token': cluster 'here': server '$server' is rejected: credentials require https://"
 asked "is not sent"
-plugin top --no-headers --kubeconfig "$dir/kubeconfig" --context west --server "$server"
-check "--server beats the kubeconfig file" test "$(first_words)" = "node-1 node-2 "
+plugin top -o json --kubeconfig "$dir/kubeconfig" --context west --server "$server"
+check "--server beats the kubeconfig file" test "$(names)" = "node-1 node-2 "
 
 # --- show
 plugin show node-1 --kubeconfig "$dir/a b/.kube/config" --width 100
@@ -208,8 +206,8 @@ plugin show node-1 node-2
 says "show of two nodes" 2 "unexpected word 'node-2'"
 
 # --- top
-plugin top --no-headers --sort-by free
-check "top" test "$(first_words)" = "node-2 node-1 "
+plugin top -o json --sort-by free
+check "top" test "$(names)" = "node-2 node-1 "
 asked "top requests objects, Nodes and Pods" $nrt /api/v1/nodes "/api/v1/pods?fieldSelector=$unfinished"
 "$numa" top --from "$api$nrt.json" --from "$api/api/v1/nodes.json" --from "$api/api/v1/pods.json" >"$dir/want"
 plugin top
@@ -219,19 +217,19 @@ plugin top --objects-only
 check "top of the objects prints what it prints of the file" cmp -s "$dir/out" "$dir/want"
 asked "and requests nothing else" $nrt
 plugin top node-2 node/node-1 -o json
-check "top of nodes" has '[n["name"] for n in d["nodes"]] == ["node-1", "node-2"]'
-plugin top node-1 --no-headers
-check "top of one node" test "$(first_words)" = "node-1 "
+check "top of nodes" has '[.nodes[].name] == ["node-1", "node-2"]'
+plugin top node-1 -o json
+check "top of one node" test "$(names)" = "node-1 "
 asked "requests this one" $nrt/node-1 /api/v1/nodes/node-1 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
 written=$(date -u -d "@$(($(date +%s) - 7200))" +%Y-%m-%dT%H:%M:%SZ)
 objects "$(nrt_object node-1 2 4 | sed "s/\"name\":\"node-1\"}/\"name\":\"node-1\",\"managedFields\":[{\"manager\":\"nrtd\",\"operation\":\"Apply\",\"time\":\"$written\"}]}/")"
 plugin top -o json
-check "top has the age of an object" has '7200 <= d["nodes"][0]["ageSeconds"] < 7300'
+check "top has the age of an object" has '.nodes[0].ageSeconds | 7200 <= . and . < 7300'
 both
 # A list in pieces: items before kind, as some servers print them.
 printf '{"items":[%s],"metadata":{},"kind":"NodeResourceTopologyList"}' "$(nrt_object node-1 2 4)" | serve $nrt
-plugin top --no-headers --objects-only
-check "a list whose items come first" test "$(first_words)" = "node-1 "
+plugin top -o json --objects-only
+check "a list whose items come first" test "$(names)" = "node-1 "
 both
 
 # --- a picture that follows the object

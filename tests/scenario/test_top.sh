@@ -8,13 +8,13 @@ nrtd=${B:-build}/nrtd
 numa=${B:-build}/kubectl-numa
 examples=tests/fixtures/examples
 . tests/lib/scenario.sh
+need_jq
 export LC_ALL=C
 unset COLUMNS NO_COLOR
 top() { "$numa" top "$@" >"$dir/out" 2>"$dir/err"; }
-# The table's column of a node: is NODE COLUMN VALUE
-cell() { awk -v node="$1" -v column="$2" '$1 == node {print $column}' "$dir/out"; }
-is() { [ "$(cell "$1" "$2")" = "$3" ]; }
-names() { awk '{print $1}' "$dir/out" | tr '\n' ' '; }
+json() { top "$@" -o json; }
+# Of the lines of a table
+first_names() { awk '{print $1}' "$dir/out" | tr '\n' ' '; }
 
 # --- the largest pods are those that nrtd fit admits on the same machine: no pod is larger
 example_node "$dir/seed"
@@ -26,34 +26,35 @@ on_node() { # POLICY COMMAND [ARG...]
 }
 for policy in none best-effort restricted single-numa-node; do
 	on_node "$policy" dump -o json >"$dir/seed.json"
-	top --from "$dir/seed.json" --no-headers
-	numbers=$(tr -d '~' <"$dir/out" | awk '{print $5, $6, $7, $8}')
-	free=${numbers%%/*}
-	# shellcheck disable=SC2086 # four numbers
-	set -- $numbers
-	for n in "$2" "$3"; do
+	json --from "$dir/seed.json"
+	free=$(of_node seed .cpus.free)
+	stranded=$(of_node seed .cpus.stranded)
+	largest=$(of_node seed '.largestPods | max')
+	for n in $(of_node seed '.largestPods[]'); do
 		on_node "$policy" fit --cpus "$n" --memory 1Mi >"$dir/out"
 		check "$policy: fit admits the largest pod, $n CPUs" test $? -eq 0
 	done
-	for n in $(seq $(($3 + 1)) "$free"); do
+	for n in $(seq $((largest + 1)) "$free"); do
 		on_node "$policy" fit --cpus "$n" --memory 1Mi >"$dir/out"
 		check "$policy: fit refuses $n CPUs" test $? -eq 3
 	done
-	check "$policy: nothing is stranded" test "$4" -eq 0
-	copies=$(on_node "$policy" fit --cpus 3 --memory 1Mi -o json | sed -n 's/^ *"n": \([0-9]*\),*$/\1/p; s/^ *"copies": \([0-9]*\),*$/\1/p' | head -n 1)
-	top --from "$dir/seed.json" --no-headers --cpus 3 --memory 1Mi
+	check "$policy: nothing is stranded" test "$stranded" -eq 0
+	copies=$(on_node "$policy" fit --cpus 3 --memory 1Mi -o json | jq .copies)
+	json --from "$dir/seed.json" --cpus 3 --memory 1Mi
 	check "$policy: pods of 3 CPUs strand what $copies copies leave" \
-		test "$(tr -d '~' <"$dir/out" | awk '{print $8}')" -eq $((free - 3 * copies))
+		is seed .cpus.stranded $((free - 3 * copies))
 done
 
 # --- every way to give it nodes and a shape, every output
 top --from $examples/kep-nodes.yaml
 cp "$dir/out" "$dir/want"
-check "free CPUs of each NUMA node" is node-1 4 2,4
-check "free of allocatable" is node-1 5 6/16
-check "zones alone are an estimate" is node-1 7 '~6'
-check "and that is said" grep -q '^~ estimated by the zones' "$dir/out"
+check "zones alone are an estimate, which is said" grep -q '^~ estimated by the zones' "$dir/out"
+check "and shown" grep -q '^node-1 .* 2,4  *6/16 .* ~6 ' "$dir/out"
 check "totals" grep -q '^2 nodes  *22/32  *8  *16  *~0$' "$dir/out"
+json --from $examples/kep-nodes.yaml
+check "free CPUs of each NUMA node" is node-1 '[.numaNodes[].free]' '[2,4]'
+check "free and allocatable CPUs" is node-1 '[.cpus.free, .cpus.allocatable]' '[6,16]'
+check "the largest pods" is node-1 .largestPods '[4,6]'
 "$numa" top --from - <$examples/kep-nodes.yaml >"$dir/out" 2>"$dir/err"
 check "standard input gives the same" cmp -s "$dir/out" "$dir/want"
 mkfifo "$dir/pipe"
@@ -65,23 +66,21 @@ check "/dev/stdin gives the same" cmp -s "$dir/out" "$dir/want"
 top node-2 node/node-1 --from $examples/kep-nodes.yaml
 check "every node by name gives the same" cmp -s "$dir/out" "$dir/want"
 top node/node-1 --from $examples/kep-nodes.yaml --no-headers
-check "one node by name" test "$(names)" = "node-1 "
+check "one node by name" test "$(first_names)" = "node-1 "
 top --from $examples/kep-nodes.yaml --no-headers --sort-by free
-check "--no-headers, --sort-by free" test "$(names)" = "node-2 node-1 "
+check "--no-headers, --sort-by free" test "$(first_names)" = "node-2 node-1 "
 sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
-top --from "$dir/names.yaml" --no-headers
+json --from "$dir/names.yaml"
 check "node-9 is before node-10" test "$(names)" = "node-9 node-10 "
-top --from $examples/kep-nodes.yaml --cpus 3
-check "a shape by flags" is node-2 8 '~1'
-top --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
-check "a shape from a file" is node-2 8 '~4'
+json --from $examples/kep-nodes.yaml --cpus 3
+check "a shape by flags" is node-2 .cpus.stranded 1
+json --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml
+check "a shape from a file" is node-2 .cpus.stranded 4
 top --from $examples/kep-nodes.yaml -o wide
 check "-o wide" grep -q 'ALLOCATABLE  BASIS$' "$dir/out"
 "$nrtd" dump --sysroot build/fixtures/machines/2s-snc4 --node-name bare 2>/dev/null >"$dir/bare.yaml"
 top --from "$dir/bare.yaml" -o wide
 check "numbers that are not known rest on nothing" grep -q '^bare .* unknown$' "$dir/out"
-top --from $examples/kep-nodes.yaml -o json
-check "-o json" grep -q '"largestPods": \[4, 6\]' "$dir/out"
 top --from $examples/kep-nodes.yaml -o yaml
 check "-o yaml" grep -q '^    stranded: 0$' "$dir/out"
 top --from $examples/kep-nodes.yaml --color always
@@ -94,25 +93,25 @@ cat >"$dir/held.json" <<'EOF'
 {"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"node-1","containers":[{"name":"c"}]}},
 {"kind":"Pod","metadata":{"name":"q"},"spec":{"nodeName":"node-2","containers":[{"name":"c","resources":{"requests":{"cpu":"14500m"}}}]}}]}
 EOF
-top --from $examples/kep-nodes.yaml --from "$dir/held.json"
-check "the largest pod is what requests leave" is node-2 7 '~1'
-check "the rest is stranded" is node-2 8 '~15'
-check "the zones' free CPUs stay" is node-2 5 16/16
-check "no room for pods, no largest pod" is node-1 7 '~0'
-check "and all is stranded" is node-1 8 '~6'
+json --from $examples/kep-nodes.yaml --from "$dir/held.json"
+check "the largest pod is what requests leave" is node-2 '.largestPods | max' 1
+check "the rest is stranded" is node-2 .cpus.stranded 15
+check "the zones' free CPUs stay" is node-2 '[.cpus.free, .cpus.allocatable]' '[16,16]'
+check "no room for pods, no largest pod" is node-1 '.largestPods | max' 0
+check "and all is stranded" is node-1 .cpus.stranded 6
 sed -n '/kind":"Pod/{s/,$//;s/\]}$//;p;q}' "$dir/held.json" >"$dir/pod.json"
-top --from $examples/kep-nodes.yaml --from "$dir/held.json" --cpus 1
-check "a shape too: one copy" is node-2 8 '~15'
-top --from $examples/kep-nodes.yaml --from "$dir/held.json" --objects-only
-check "--objects-only ignores what pods request" is node-2 7 '~16'
+json --from $examples/kep-nodes.yaml --from "$dir/held.json" --cpus 1
+check "a shape too: one copy" is node-2 .cpus.stranded 15
+json --from $examples/kep-nodes.yaml --from "$dir/held.json" --objects-only
+check "--objects-only ignores what pods request" is node-2 '.largestPods | max' 16
 top --from $examples/kep-nodes.yaml --from "$dir/pod.json"
 check "Pods without Nodes change nothing" cmp -s "$dir/out" "$dir/want"
 mkdir "$dir/mixed"
 cp $examples/kep-nodes.yaml "$dir/held.json" "$dir/mixed/"
 printf 'kind: ConfigMap\nmetadata: {name: node-3}\n' >"$dir/mixed/other.yaml"
-top --from "$dir/mixed"
-check "a directory of all kinds: node-1" is node-1 7 '~0'
-check "a directory of all kinds: node-2" is node-2 7 '~1'
+json --from "$dir/mixed"
+check "a directory of all kinds: node-1" is node-1 '.largestPods | max' 0
+check "a directory of all kinds: node-2" is node-2 '.largestPods | max' 1
 
 # --- bad input: status 2, one line, nothing printed
 refuse() { # NAME MESSAGE ARGS...
@@ -183,5 +182,6 @@ awk 'BEGIN {
 }' >"$dir/cluster.json"
 top --from "$dir/cluster.json" --no-headers
 check "5000 nodes: a line for each" test "$(wc -l <"$dir/out")" -eq 5000
-check "5000 nodes: the last" is n4999 4 1,2,3,4,5,6,7,8
+json n4999 --from "$dir/cluster.json"
+check "5000 nodes: the last" is n4999 '[.numaNodes[].free]' '[1,2,3,4,5,6,7,8]'
 exit $failed
