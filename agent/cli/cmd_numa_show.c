@@ -6,7 +6,7 @@
 
 #include "agent/cli/source.h"
 #include "agent/cli/watching.h"
-#include "agent/cluster/nrt_parse.h"
+#include "agent/cluster/cluster_node.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -26,7 +26,7 @@ static int picture(
 		r = source_nrt(source, &object, err);
 	if (r < 0)
 		return r;
-	r = observe_nrt(&object, &state, &notes, err);
+	r = cluster_node_read_picture(&object, &state, &notes, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", source_reader(source).name);
 	return watching_draw(options, &state, &notes, terminal, out, err);

@@ -103,18 +103,16 @@ static int read_exact(const char *text, struct node_state *ret, struct err *err)
 	return 0;
 }
 
-static int read_estimate(const struct doc *object, const char *name, struct inventory *inventory,
-	struct node_state *ret, struct err *err)
+static struct zone_facts read_facts(const struct doc *object, struct inventory *inventory)
 {
 	const char *options = nrt_attribute(object, "cpuManagerPolicyOptions");
-	const struct zone_facts facts = {
+
+	return (struct zone_facts){
 		.inventory = inventory,
 		.cpu_manager = nrt_cpu_manager(object),
 		.memory_manager = nrt_memory_manager(object),
 		.full_pcpus_only = options && strstr(options, "full-pcpus-only=true"),
 	};
-
-	return zone_state_make(name, &facts, ret, err);
 }
 
 /* `inventory` moves to n->state. */
@@ -122,6 +120,7 @@ static void read_state(
 	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
 {
 	const char *text = nrt_attribute(object, NODE_STATE_ATTRIBUTE);
+	const struct zone_facts facts = read_facts(object, inventory);
 	struct err why = {""};
 	int r = text ? read_exact(text, &n->state, &why)
 		     : err_set(&n->why, -ENOENT, "the object has no node state");
@@ -140,7 +139,7 @@ static void read_state(
 			r == -ENOTSUP ? "its node state is of a newer version of nrtd" : "damaged node state",
 			why.text);
 	}
-	r = read_estimate(object, name, inventory, &n->state, &why);
+	r = zone_state_make(name, &facts, &n->state, &why);
 	if (r == 0) {
 		n->basis = CLUSTER_ESTIMATED;
 		return;
@@ -189,6 +188,87 @@ void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded
 	inventory_release(&state->inventory);
 	state->inventory = inventory;
 	inventory_init(&inventory);
+}
+
+/* ---- for pictures */
+
+static void copy_attribute(const struct doc *object, const char *name, char **ret)
+{
+	const char *value = nrt_attribute(object, name);
+
+	if (value)
+		text_set(ret, value);
+}
+
+/* As the node itself derives its inventory. */
+static void restore_inventory(struct node_state *state, struct notes *notes)
+{
+	inventory_release(&state->inventory);
+	inventory_init(&state->inventory);
+	node_derive_inventory(state, &state->inventory, notes);
+	for (size_t i = 0; i < state->allocations.n_items; i++)
+		text_set(
+			&state->allocations.items[i].container, ""); /* the object has positions, not names */
+	notes_add(notes,
+		"drawn from the node state in a NodeResourceTopology object, which has hashes of pods' UIDs");
+}
+
+static void note_zones(const struct doc *object, struct notes *notes)
+{
+	const struct doc *zones = doc_get(object, "zones");
+
+	DOC_FOREACH_ITEM (zone, zones)
+		if (!strcmp(doc_text(zone, "type"), "Node") && nrt_zone_node(zone) < 0)
+			notes_add(notes,
+				"zone '%s' is omitted: schedulers know only the names node-0 to node-63",
+				doc_text(zone, "name"));
+}
+
+static int read_zones(const struct doc *object, const struct cluster_node *n, struct node_state *ret,
+	struct notes *notes, struct err *err)
+{
+	CLEANUP(inventory_release) struct inventory inventory;
+	const struct zone_facts facts = read_facts(object, &inventory);
+	int r;
+
+	inventory_init(&inventory);
+	r = nrt_inventory(object, &inventory, err);
+	if (r == 0)
+		r = zone_state_known(n->state.node_name, &facts, doc_get(object, "zones"), ret, err);
+	if (r < 0)
+		return err_wrap(err, r, "NodeResourceTopology '%.100s'", n->state.node_name);
+	nrt_topology_settings(object, &ret->settings.topology);
+	notes_add(notes, "drawn from the zones of a NodeResourceTopology object: %s", n->why.text);
+	note_zones(object, notes);
+	return 0;
+}
+
+int cluster_node_read_picture(
+	const struct doc *object, struct node_state *ret, struct notes *notes, struct err *err)
+{
+	CLEANUP(cluster_node_release) struct cluster_node n = {.basis = CLUSTER_UNKNOWN};
+	CLEANUP(node_state_release) struct node_state state;
+	int r;
+
+	node_state_init(&state);
+	node_state_init(&n.state);
+	r = cluster_node_read(object, &n, err);
+	if (r < 0)
+		return r;
+	if (n.basis == CLUSTER_EXACT) {
+		state = n.state;
+		node_state_init(&n.state);
+		restore_inventory(&state, notes);
+	} else {
+		r = read_zones(object, &n, &state, notes, err);
+		if (r < 0)
+			return r;
+	}
+	copy_attribute(object, "cpuManagerPolicyOptions", &state.settings.cpu_options_text);
+	copy_attribute(object, "topologyManagerPolicyOptions", &state.settings.topology_options_text);
+	*ret = state;
+	node_state_init(&state);
+	return 0;
 }
 
 /* ---- all nodes */

@@ -18,21 +18,6 @@
  */
 int nrt_inventory(const struct doc *object, struct inventory *ret, struct err *err);
 
-/*
- * The object as an observation of its node, for pictures of a remote machine (observe_nrt.c). Takes `object` apart.
- *
- * The machine has the NUMA nodes of the Node zones, without zones that only fill gaps in the ids; CPUs if a zone has the
- * attribute "cpus"; sockets from the Socket zones and the zones' parents; the costs as distances. Cores, caches and
- * offline CPUs are unknown: no core is counted. The inventory has the zones' amounts by ascending NUMA node id. The
- * settings are those of attributes and topologyPolicies; all others are unknown. The notes list what the object does not
- * contain. No container holds anything.
- *
- * 0; -EINVAL with one line: no zones, a zone that appears twice, an invalid CPU list, an invalid or negative quantity,
- * or an object that nrt_inventory() rejects; -ERANGE: a quantity that is too large, or a CPU id of MACHINE_MAX_CPUS or
- * above. `ret` is untouched on failure.
- */
-int observe_nrt(struct doc *object, struct node_state *ret, struct notes *ret_notes, struct err *err);
-
 /* ---- parts of an object that schedulers do not read */
 
 /* The NUMA node id of a Node zone, or -1 for a zone that nrt_inventory() ignores. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates a node's state from its zones.
+ * Makes a node's state from its zones: an estimate, or only what the zones contain.
  */
 #include "agent/cluster/cluster_node.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "agent/cluster/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -351,6 +354,174 @@ int zone_state_make(
 		return r;
 	s.inventory = *facts->inventory;
 	inventory_init(facts->inventory);
+	*ret = s;
+	node_state_init(&s);
+	return 0;
+}
+
+/* ---- without an estimate */
+
+static int check_amounts(const struct inventory *inv, struct err *err)
+{
+	for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
+		const struct inventory_amount *a = &inv->amounts[i];
+
+		if (a->capacity < 0 || a->allocatable < 0 || a->available < 0)
+			return err_set(err, -EINVAL, "zone 'node-%u', resource '%s': %s is negative",
+				inv->nodes[i / inv->n_resources].id, inv->resources[i % inv->n_resources],
+				a->capacity < 0      ? "capacity"
+				: a->allocatable < 0 ? "allocatable"
+						     : "available");
+	}
+	return 0;
+}
+
+/* The zones' inventory, a row per NUMA node of the machine. */
+static void copy_inventory(const struct zones *z, struct inventory *ret)
+{
+	const struct inventory *from = z->inv;
+
+	inventory_shape(ret, z->n, (const char *const *)from->resources, from->n_resources);
+	ret->topology = from->topology;
+	for (size_t i = 0; i < z->n; i++) {
+		ret->nodes[i] = from->nodes[z->order[i]];
+		for (size_t r = 0; r < from->n_resources; r++)
+			*inventory_amount(ret, i, r) = *inventory_amount(from, z->order[i], r);
+	}
+}
+
+static const struct doc *find_zone(const struct doc *zones, unsigned id)
+{
+	DOC_FOREACH_ITEM (zone, zones)
+		if (nrt_zone_node(zone) == (int)id)
+			return zone;
+	return NULL;
+}
+
+/* The attribute "cpus", an empty set without it. */
+static int read_cpus(const struct doc *zone, hwloc_bitmap_t *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	const char *list = nrt_attribute(zone, "cpus");
+	int r = cpuset_parse(list ? list : "", &cpus, err);
+
+	if (r == 0 && hwloc_bitmap_last(cpus) >= MACHINE_MAX_CPUS)
+		r = err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",
+			hwloc_bitmap_last(cpus), MACHINE_MAX_CPUS);
+	if (r < 0)
+		return err_wrap(err, r, "zone '%.60s', attribute 'cpus'", doc_text(zone, "name"));
+	*ret = TAKE(cpus);
+	return 0;
+}
+
+/* N of a parent "socket-N", else MACHINE_NONE. */
+static int socket_of(const struct doc *zone)
+{
+	static const char prefix[] = "socket-";
+	const char *parent = doc_text(zone, "parent"), *digits = parent + sizeof(prefix) - 1;
+
+	if (strncmp(parent, prefix, sizeof(prefix) - 1) != 0 || !*digits || strlen(digits) > 5 ||
+		strspn(digits, "0123456789") != strlen(digits))
+		return MACHINE_NONE;
+	return (int)strtoul(digits, NULL, 10);
+}
+
+static void add_to_socket(struct machine *m, int id, hwloc_const_bitmap_t cpus)
+{
+	struct socket_info *s = NULL;
+
+	for (size_t i = 0; i < m->n_sockets && !s; i++)
+		if (m->sockets[i].id == id)
+			s = &m->sockets[i];
+	if (!s) {
+		s = vec_push(&m->sockets, &m->n_sockets, &m->sockets_size, sizeof(*s));
+		s->id = id;
+		s->cpus = cpuset_new();
+	}
+	cpuset_or(s->cpus, s->cpus, cpus);
+}
+
+/* A CPU on several nodes belongs to the first. */
+static void add_cpus_of_nodes(struct machine *m)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = cpuset_new();
+
+	for (size_t i = 0; i < m->n_nodes; i++)
+		cpuset_or(all, all, m->nodes[i].cpus);
+	for (int id = hwloc_bitmap_first(all); id >= 0; id = hwloc_bitmap_next(all, id)) {
+		struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
+
+		*cpu = (struct cpu){.id = (unsigned)id,
+			.core = (unsigned)id,
+			.socket = MACHINE_NONE,
+			.numa = MACHINE_NONE,
+			.l3 = MACHINE_NONE};
+		for (size_t i = 0; i < m->n_sockets && cpu->socket == MACHINE_NONE; i++)
+			if (hwloc_bitmap_isset(m->sockets[i].cpus, cpu->id))
+				cpu->socket = m->sockets[i].id;
+	}
+	machine_derive(m);
+	m->n_cores = 0;
+}
+
+static int add_nodes(const struct zones *z, const struct doc *zones, struct machine *m, struct err *err)
+{
+	int memory = inventory_resource(z->inv, "memory");
+
+	for (size_t i = 0; i < z->n; i++) {
+		unsigned id = z->inv->nodes[z->order[i]].id;
+		const struct doc *zone = find_zone(zones, id);
+		hwloc_bitmap_t cpus = NULL;
+		struct numa_node *node;
+		int r = read_cpus(zone, &cpus, err);
+
+		if (r < 0)
+			return r;
+		node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+		node->id = id;
+		node->cpus = cpus;
+		node->memory_bytes = units_of(z->inv, z->order[i], memory).capacity;
+		if (socket_of(zone) != MACHINE_NONE)
+			add_to_socket(m, socket_of(zone), cpus);
+	}
+	add_cpus_of_nodes(m);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		if (hwloc_bitmap_iszero(m->nodes[i].cpus))
+			m->nodes[i].socket = socket_of(find_zone(zones, m->nodes[i].id));
+	return 0;
+}
+
+static void add_distances(const struct zones *z, struct machine *m)
+{
+	copy_distances(z, m);
+	for (size_t i = 0; i < m->n_nodes * m->n_nodes; i++)
+		if (i / m->n_nodes != i % m->n_nodes && m->distances[i] != INVENTORY_COST_UNKNOWN)
+			return;
+	free(m->distances);
+	m->distances = NULL;
+}
+
+int zone_state_known(const char *node_name, const struct zone_facts *facts, const struct doc *zones,
+	struct node_state *ret, struct err *err)
+{
+	CLEANUP(zones_release) struct zones z = {0};
+	CLEANUP(node_state_release) struct node_state s;
+	int r = check_amounts(facts->inventory, err);
+
+	node_state_init(&s);
+	if (r == 0)
+		r = zones_init(&z, facts, err);
+	if (r == 0)
+		r = add_nodes(&z, zones, &s.machine, err);
+	if (r < 0)
+		return r;
+	s.node_name = xstrdup(node_name);
+	add_distances(&z, &s.machine);
+	copy_inventory(&z, &s.inventory);
+	s.settings.cpu_manager = facts->cpu_manager;
+	s.settings.memory_manager = facts->memory_manager;
+	if (facts->cpu_manager == CPU_MANAGER_NONE)
+		s.reserved.cpus = cpuset_new(); /* no CPU is reserved */
 	*ret = s;
 	node_state_init(&s);
 	return 0;

@@ -6,7 +6,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "agent/cluster/cluster_node.h"
-#include "agent/cluster/nrt_parse.h"
 #include "agent/cluster/object_input.h"
 #include "agent/node/observe/observe.h"
 #include "agent/report/score_report.h"
@@ -232,7 +231,7 @@ static void show(const char *path, uint8_t how)
 	observation_init(&o);
 	show_view_init(&view);
 	if (r == 0)
-		r = observe_nrt(&object, &o.node, &o.notes, &err);
+		r = cluster_node_read_picture(&object, &o.node, &o.notes, &err);
 	if (r < 0) {
 		fuzz_check_line(err.text);
 		return;
