@@ -82,6 +82,12 @@ static inline const char *doc_text(const struct doc *map, const char *key)
 	return text ? text : "";
 }
 
+/* The name of a Kubernetes object, or NULL. */
+static inline const char *doc_object_name(const struct doc *object)
+{
+	return doc_string(doc_get(doc_get(object, "metadata"), "name"));
+}
+
 /* NULL if `d` is NULL, not a list, or an empty list. */
 static inline struct doc *doc_list_items(const struct doc *d)
 {

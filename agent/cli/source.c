@@ -290,7 +290,7 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 /* Which Nodes --selector selects. */
 static int add_selected(struct doc *node, void *data, struct err *err)
 {
-	const char *name = doc_string(doc_get(doc_get(node, "metadata"), "name"));
+	const char *name = doc_object_name(node);
 	struct source *s = data;
 
 	(void)err;
@@ -417,7 +417,7 @@ static bool is_wanted(struct source *s, const char *name)
 /* An object without a name goes on: its reader rejects it. */
 static int filter_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 	struct nrt_filter *f = data;
 
 	if (kind == OBJECT_NRT)
@@ -493,7 +493,7 @@ static void choice_release(struct choice *c)
 
 static int choose(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 	struct choice *c = data;
 
 	(void)kind;

@@ -671,7 +671,7 @@ void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
 int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
 	struct err *err)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 	struct node_info *node;
 	int r;
 

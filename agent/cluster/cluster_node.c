@@ -154,7 +154,7 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 {
 	CLEANUP(cluster_node_release) struct cluster_node n = {.basis = CLUSTER_UNKNOWN};
 	CLEANUP(inventory_release) struct inventory inventory;
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 	int r;
 
 	node_state_init(&n.state);

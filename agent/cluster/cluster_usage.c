@@ -147,7 +147,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 
 	if (!name)
 		return err_set(err, -EINVAL, "a %s without a name", kind == OBJECT_NODE ? "Node" : "Pod");

@@ -255,7 +255,7 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 {
 	const char *kind = doc_string(doc_get(object, "kind")),
 		   *api = doc_string(doc_get(object, "apiVersion"));
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 	const struct doc *spec = doc_get(object, "spec"), *template;
 	const char *path = "spec.template";
 	bool is_job;
@@ -401,7 +401,7 @@ static int apply_pending_resize(struct pod_request *pod, const struct doc *statu
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
-	int r = add_template(pod, doc_string(doc_get(doc_get(pod, "metadata"), "name")), 1, NULL, &t, err);
+	int r = add_template(pod, doc_object_name(pod), 1, NULL, &t, err);
 
 	if (r == 0)
 		r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);

@@ -100,7 +100,7 @@ static bool field_matches(const struct doc *requirement, const struct doc *node)
 {
 	const char *op = doc_text(requirement, "operator");
 	const struct doc *values = doc_get(requirement, "values");
-	const char *name = doc_string(doc_get(doc_get(node, "metadata"), "name"));
+	const char *name = doc_object_name(node);
 
 	if (strcmp(doc_text(requirement, "key"), "metadata.name") != 0 || !name || !doc_list_items(values) ||
 		values->n_items != 1)

@@ -120,7 +120,7 @@ static int add_name(enum object_kind kind, struct doc *object, void *data, struc
 {
 	(void)kind;
 	(void)err;
-	strbuf_addf(data, "%s ", doc_string(doc_get(doc_get(object, "metadata"), "name")));
+	strbuf_addf(data, "%s ", doc_object_name(object));
 	return 0;
 }
 

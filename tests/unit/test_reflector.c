@@ -55,7 +55,7 @@ static int on_end(void *ctx, const char *version)
 
 static const char *name_of(const struct doc *object)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 
 	return name ? name : "?";
 }

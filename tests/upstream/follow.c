@@ -27,7 +27,7 @@ static void on_signal(int signal)
 
 static void say(const char *what, const struct doc *object)
 {
-	const char *name = doc_string(doc_get(doc_get(object, "metadata"), "name"));
+	const char *name = doc_object_name(object);
 
 	printf("%s%s%s\n", what, object ? " " : "", name ? name : "");
 	fflush(stdout);
