@@ -10,11 +10,12 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define NO_NODE      "the extender knows no Node or NodeResourceTopology object of this name"
-#define OTHER_POLICY "the node's policy is not that of the pod's annotation volcano.sh/numa-topology-policy"
-#define NOT_BEST     "the extender chose another node"
+#define NO_NODE "the extender knows no Node or NodeResourceTopology object of this name"
+#define OTHER_POLICY \
+	"the node's topology manager policy is not the one in the pod's annotation volcano.sh/numa-topology-policy"
+#define NOT_BEST "the extender chose another node"
 #define NAMESPACE_FULL \
-	"the pod's namespace has reached the limit of pods that have a node and are not bound yet"
+	"the pod's namespace has reached the limit of assumed pods: pods that have a node and are not bound yet"
 
 /* A requested node. */
 struct candidate {

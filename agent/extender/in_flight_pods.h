@@ -17,9 +17,9 @@ struct in_flight_pods {
 	const struct pod_class *
 		*order; /* the admitted pods in the order of their admission, then all other pods */
 	size_t n, n_admitted;
-	bool unknown_start; /* what the kubelet holds when the pods reach it is unknown: no further pod is admitted */
+	bool unknown_start; /* it is unknown which pods the kubelet held when the pods arrived: no further pod is admitted */
 	const struct pod_class **trial; /* scratch: an order of all in-flight pods and one more pod */
-	struct projected_state base; /* the node without the in-flight pods; set if there is room for any */
+	struct projected_state base; /* the node without the in-flight pods; initialized if `max` was not 0 */
 	struct node_state state;     /* the state of `base`; `admission` points to it */
 	struct node_admission admission;
 	bool has_admission;
@@ -41,9 +41,9 @@ int in_flight_admit_alone(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);
 
 /*
- * Whether the kubelet admits the pod class and all in-flight pods in every order of the pods that are not admitted yet, behind
- * the admitted pods. Schedulers bind pods concurrently, so pods reach the kubelet in another order than they were assumed. *ret
- * is false if there are too many orders to try, or if unknown_start is set. 0; -ETIME when the work limit is reached first.
+ * Whether the kubelet admits the pod class and all in-flight pods, whatever the order in which those that are not admitted yet
+ * arrive. The admitted pods come first. Schedulers bind pods concurrently, so pods may reach the kubelet in another order than
+ * they were assumed in. *ret is false if there are too many orders to try, or if unknown_start is set. 0; -ETIME when the work limit is reached first.
  */
 int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);

@@ -13,7 +13,7 @@
 #define ESTIMATE_LAG_MS 3000u
 #define ESTIMATE_LAG_S  5 /* the same for times in objects, which have a resolution of 1 s */
 
-/* An nrtd object whose content changed this long after the pod's admission was reported is complete for the pod. */
+/* An object of nrtd that changed this long after the pod's admission was reported reports everything that the pod holds. */
 #define SETTLED_MS 2000u
 
 /* ---- cached projections */
@@ -98,9 +98,9 @@ static void mark_excluded(const struct reported_items *own, bool *excluded)
 }
 
 /*
- * Whether an object of another exporter, which names no pods, includes the pod: its zones were written ESTIMATE_LAG_S after the
- * pod started, or changed ESTIMATE_LAG_MS after the binding was reported. An object from a file has no such times and includes
- * the running pods.
+ * Whether the amounts of another exporter's object, which names no pods, count the pod: the zones were written ESTIMATE_LAG_S
+ * after the pod started, or changed ESTIMATE_LAG_MS after the binding was reported. An object from a file has no such times and
+ * counts every bound pod.
  */
 static bool zones_include(const struct node_info *node, const struct pod_info *pod)
 {
@@ -257,7 +257,8 @@ static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 	return found_at > 0 && found_at >= node->freed_version;
 }
 
-/* Adds the pod behind the pods in `o`. pod->held is computed once, and again if another pod holds the same resources by now. */
+/* Adds the pod to `o`, after the pods already there. pod->held is computed once, and computed again if another pod now holds
+ * these resources. */
 static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
 	struct pod_info *pod, const struct pod_plan *pod_plan, const struct node_plan *plan)
 {
@@ -331,7 +332,7 @@ static bool has_items(
 
 /* ---- the projection */
 
-/* Limits the admission to allocatable minus requested of the Node object, if any. */
+/* Limits the admission to the Node's allocatable minus the requests of its pods. Without a Node object there is no limit. */
 static void limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
@@ -405,7 +406,8 @@ static bool is_in_flight(const struct node_info *node, const struct node_plan *p
 	       !(plan->pods[i].is_partial && plan->adds_rest);
 }
 
-/* The number of pods that ended after the pod got the node and that may have been there when the pod reached the kubelet. */
+/* The number of pods that ended after this pod was placed on the node, and that the kubelet may still have held when this pod
+ * arrived. */
 static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
 {
 	size_t n = 0;
@@ -420,9 +422,9 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 }
 
 /*
- * Whether the kubelet's state when the in-flight pods reached the kubelet is unknown. A verdict covers two cases: the
- * kubelet admitted all in-flight pods before another pod's end (pod->held), or after the end (in_flight_admit()). With
- * several in-flight pods or several ended pods, cases between these two are possible, which a verdict does not cover.
+ * Whether it is unknown which pods the kubelet held when the in-flight pods arrived. A verdict covers two cases: all in-flight
+ * pods arrived before another pod's end (pod->held), or all arrived after the end (in_flight_admit()). With several in-flight
+ * pods or several ended pods some may have arrived before an end and some after it, which a verdict does not cover.
  */
 static bool is_start_unknown(const struct node_info *node, const struct node_plan *plan)
 {

@@ -27,8 +27,8 @@ void projected_node_release(struct projected_node *o);
 
 /*
  * Caches recently projected nodes. Nodes whose slots differ by a multiple of PROJECTIONS_KEPT share an entry of `kept`.
- * Nodes of higher slots use `kept` only if they have in-flight pods, because these nodes cost the most to project; else
- * they use `last`.
+ * A node whose slot is PROJECTIONS_KEPT or higher uses `kept` only if it has in-flight pods, because such nodes cost the most to
+ * project. Otherwise the node uses `last`.
  */
 struct projections {
 	struct cluster_cache *cache; /* borrowed */
@@ -42,7 +42,7 @@ void projections_release(struct projections *p);
 /* Discards the cached projection of this slot, and `last`. */
 void projections_forget(struct projections *p, size_t slot);
 
-/* Whether the node's NodeResourceTopology object has a state. The two functions below require it. */
+/* Whether the node has a NodeResourceTopology object from which its state is known. The two functions below require it. */
 bool project_node_possible(const struct node_info *node);
 
 /*
@@ -57,7 +57,9 @@ struct projected_node *project_node(struct projections *p, const struct node_inf
 int project_node_without(struct projections *p, const struct node_info *node, const bool *excluded,
 	struct projected_node *ret);
 
-/* cache_assume_pod() for any node. Computes what the kubelet will assign to the pod now, regardless of the work limit, because
- * pods that end later change the result. */
+/*
+ * Assumes the pod on the node, as cache_assume_pod(), also if project_node_possible() is false. Computes at once what the kubelet
+ * will assign to the pod, regardless of the work limit: pods that end later would change the result.
+ */
 void project_assume_pod(
 	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms);

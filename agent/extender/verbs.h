@@ -13,8 +13,8 @@
 #define VERB_STRATEGY_VOLCANO STRATEGY_COUNT
 
 struct verb_config {
-	/* Ranks the nodes that admit the pod: an enum strategy, or VERB_STRATEGY_VOLCANO. With VERB_STRATEGY_VOLCANO a pod
-	 * with the annotation volcano.sh/numa-topology-policy passes only nodes of that policy, ranked by LeastNUMANodes. */
+	/* Ranks the nodes that admit the pod: an enum strategy, or VERB_STRATEGY_VOLCANO, which ranks by LeastNUMANodes. With
+	 * VERB_STRATEGY_VOLCANO only nodes of the policy in the pod's annotation volcano.sh/numa-topology-policy pass, if any. */
 	int strategy;
 	bool all;          /* /filter returns every node that admits the pod and assumes the pod on no node */
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
@@ -40,8 +40,8 @@ struct verb_answer {
 void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
 
 /*
- * Answers /filter. A pod that no kubelet has to align passes every node. For any other pod, unless config->all is set, only
- * the best node passes, and the pod is assumed on that node in place of an earlier assumption. If no kubelet aligns the pod
+ * Answers /filter. Every node passes for a pod that no kubelet has to align. For any other pod, unless config->all is set, only
+ * the best node passes, and the pod is assumed on that node; an earlier assumption is forgotten. If no kubelet aligns the pod
  * and only one node passes, the pod is assumed there too. If the pod's namespace has reached its limit of assumed pods, no
  * node passes. With config->pass_unknown, unknown nodes pass if no known node aligns the pod. If no node passes, `verdicts`
  * marks the nodes on which preemption cannot help.

@@ -15,7 +15,7 @@
 
 /* ---- the score */
 
-/* distances_keep(), which cannot fail for the nodes of an inventory: MACHINE_MAX_NODES. */
+/* As distances_keep(), which cannot fail here: an inventory has at most MACHINE_MAX_NODES NUMA nodes. */
 static struct distances *distances_of(struct distances_kept *kept, const struct inventory *inv)
 {
 	struct distances *d = NULL;
@@ -273,8 +273,10 @@ static bool has_amounts(const struct node_info *node, const struct pod_class *cl
 	return true;
 }
 
-/* Whether a cached verdict is still valid: the managers' answer as long as the node's version is the same, and the node-level
- * amounts too. */
+/*
+ * Whether a cached verdict is still valid. A new version of the node invalidates it. New node-level amounts invalidate an
+ * admission that they no longer satisfy, a rejection that rested on the amounts, and an unknown answer.
+ */
 static bool is_valid(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
 {
 	if (v->version != node->version)
@@ -382,7 +384,8 @@ bool verdict_rejects_always(
 	if (node->has_node)
 		node_admission_limit(&admission, &node->allocatable);
 	node_admission_judge(&admission, &class->pod, &a);
-	/* For the first container, and for the whole pod, free resources never turn an admission into a rejection. */
+	/* Evictions can help if the managers reject a later container: the NUMA nodes of earlier containers may change with what
+	 * is free. They cannot help if the first container, or the sum of the pod's requests, does not fit an empty node. */
 	return a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
 }
 

@@ -54,7 +54,7 @@ void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache);
 void verdicts_release(struct verdicts *verdicts);
 
 /*
- * The verdict of the node's kubelet on the pod class, with the node's state as of project_node(). Call verdict_confirm()
+ * The verdict of the node's kubelet on the pod class, given the state that project_node() returns. Call verdict_confirm()
  * for an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the
  * least recently requested class loses its verdicts.
  *

@@ -47,8 +47,8 @@ void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t 
 
 /* ---- all requests */
 
-#define WORK_NODES \
-	500u /* the limit of a request applies to this many nodes, and grows in proportion to more nodes */
+/* The limit of a request is the same for up to this many nodes, and proportional to the number of nodes above. */
+#define WORK_NODES          500u
 #define WORK_LOGGED_CLASSES 64u
 
 /* A zeroed struct has seen no request. */
@@ -74,7 +74,7 @@ uint64_t work_now_ns(void);
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms);
 
-/* To be called after the request if its limit was reached: charges the namespace, and logs once per pod class that `unreached`
- * nodes are not judged yet, at most every 10 s. */
+/* To be called after each request. If the request reached its limit, charges the namespace, and logs how many nodes are not judged
+ * yet (`unreached`): one line per pod class, and at most one line per 10 s. */
 void work_end(struct work_history *history, const struct work_request *request,
 	const struct work_limit *limit, uint64_t class_number, size_t unreached, uint64_t now_ms);
