@@ -14,6 +14,17 @@
 #define GIB ((uint64_t)1 << 30)
 #define NIC "vendor.com/nic"
 
+#define PLAIN                              \
+	.machine = {.sockets = 2,          \
+		.numas = 1,                \
+		.uncores = 1,              \
+		.cores = 8,                \
+		.threads = 1,              \
+		.memory_bytes = 16 * GIB}, \
+	.policy = TOPOLOGY_MANAGER_RESTRICTED, .scope = TOPOLOGY_SCOPE_CONTAINER
+const struct node_sim_setup node_sim_plain = {PLAIN};
+const struct node_sim_setup node_sim_nics = {PLAIN, .nics = 2, .near = 1};
+
 static void model(struct node_state *s)
 {
 	inventory_release(&s->inventory);

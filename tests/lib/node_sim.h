@@ -18,6 +18,9 @@ struct node_sim_setup {
 		near; /* vendor.com/nic: so many a NUMA node, each near it and the near - 1 nodes after it */
 };
 
+/* Two sockets of 8 CPUs and 16 GiB, policy restricted; and the same with two NICs near each NUMA node. */
+extern const struct node_sim_setup node_sim_plain, node_sim_nics;
+
 struct node_sim {
 	struct node_state state;
 	unsigned n_begun;

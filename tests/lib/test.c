@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 
 /* dir/sub/name in one of four buffers used in turn. */
 static const char *join(const char *dir, const char *sub, const char *name)
@@ -170,4 +171,24 @@ bool test_runner(void)
 	const char *runner = getenv("RUNNER");
 
 	return runner && *runner;
+}
+
+static void keep_line(enum log_level level, const char *line, void *data)
+{
+	struct test_log_lines *lines = data;
+
+	(void)level;
+	lines->n++;
+	snprintf(lines->last, sizeof(lines->last), "%s", line);
+}
+
+void test_log_begin(struct test_log_lines *lines)
+{
+	*lines = (struct test_log_lines){.n = 0};
+	log_set_sink(keep_line, lines);
+}
+
+void test_log_end(void)
+{
+	log_set_sink(NULL, NULL);
 }

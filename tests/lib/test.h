@@ -62,3 +62,11 @@ void test_assert_text(const char *what, const char *got, const char *want);
 
 /* Whether a program such as valgrind or QEMU runs the test (RUNNER of tests/check/run-tests.sh). */
 bool test_runner(void);
+
+/* The log's lines instead of standard error, until test_log_end(). */
+struct test_log_lines {
+	unsigned n;
+	char last[300];
+};
+void test_log_begin(struct test_log_lines *lines);
+void test_log_end(void);

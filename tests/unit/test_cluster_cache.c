@@ -6,17 +6,7 @@
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 
-#define GIB   ((uint64_t)1 << 30)
 #define NODES ((1u << CLUSTER_NODES) - 1)
-
-/* Two sockets of 8 CPUs; the first CPU is reserved. All nodes are the same. */
-static const struct node_sim_setup plain = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_CONTAINER,
-	.nics = 2,
-	.near = 1};
 
 /* The one node that passes. */
 static size_t ask_one(struct extender_cluster *c, const struct cluster_pod_sim *pod, uint64_t now_ms)
@@ -42,7 +32,7 @@ static void an_assumed_pod_counts_until_it_expires(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 	assert_int_equal(c.cache.n_assumed, CLUSTER_NODES);
 	cache_expire(&c.cache, 59999);
@@ -59,7 +49,7 @@ static void a_repeated_request_replaces_the_assumed_pod(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	for (unsigned i = 0; i < 3; i++)
 		ask_one(&c, pod, 0);
@@ -74,7 +64,7 @@ static void a_bound_pod_counts_once_before_and_after_it_is_reported(void **state
 	size_t node;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
@@ -96,7 +86,7 @@ static void a_pod_bound_to_another_node_counts_there(void **state)
 	size_t assumed, other;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	assumed = ask_one(&c, pod, 0);
 	other = (assumed + 1) % CLUSTER_NODES;
@@ -115,7 +105,7 @@ static void a_deleted_pod_frees_its_resources(void **state)
 	size_t node;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report_deleted(&c, pod);
@@ -152,7 +142,7 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi"); /* not assumed */
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
@@ -182,7 +172,7 @@ static void a_node_gets_no_equal_pod_after_a_rejection(void **state)
 	size_t node;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	node = pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -215,7 +205,7 @@ static void a_partially_reported_pod_counts_completely(void **state)
 	size_t node;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi vendor.com/nic=2");
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
@@ -235,7 +225,7 @@ static void a_list_deletes_missing_objects(void **state)
 	struct cluster_pod_sim *pods[2];
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (size_t i = 0; i < 2; i++) {
 		pods[i] = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 		ask_one(&c, pods[i], 0);
@@ -265,7 +255,7 @@ static void pods_that_hold_nothing_do_not_block_a_node(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		for (size_t node = 0; node < CLUSTER_NODES; node++) {
 			struct cluster_pod_sim *pod = extender_cluster_pod(&c, texts[i]);
@@ -282,7 +272,7 @@ static void ties_go_to_the_fullest_numa_node(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
 	assert_true(extender_cluster_begin(&c, pod, 2));
 	extender_cluster_publish(&c, 2, 0);
@@ -297,7 +287,8 @@ static void unknown_nodes_come_last(void **state)
 {
 	static const struct verb_config pass = {.strategy = STRATEGY_LEAST_NUMA_NODES, .pass_unknown = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct node_sim_setup setups[CLUSTER_NODES] = {
+		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
 
 	(void)state;
 	extender_cluster_init(&c, setups, 1);
@@ -318,7 +309,8 @@ static void nodes_of_a_request_are_counted(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args, small;
-	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct node_sim_setup setups[CLUSTER_NODES] = {
+		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
 	struct verb_answer a = {0};
 
 	(void)state;
@@ -351,7 +343,8 @@ static void a_rejection_mentions_ignored_claims(void **state)
 {
 	static const char note[] = "; resourceClaims are not evaluated";
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct node_sim_setup setups[CLUSTER_NODES] = {
+		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
 
 	(void)state;
 	extender_cluster_init(&c, setups, 1);
@@ -377,7 +370,8 @@ static void volcanos_annotation_selects_nodes_by_policy(void **state)
 	static const struct verb_config volcano = {.strategy = VERB_STRATEGY_VOLCANO, .all = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
-	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct node_sim_setup setups[CLUSTER_NODES] = {
+		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
 	struct verb_answer a = {0};
 
 	(void)state;
@@ -423,7 +417,7 @@ static void scores_follow_the_strategy(void **state)
 		struct cluster_pod_sim *first;
 		int fuller, emptier;
 
-		extender_cluster_init_alike(&c, &plain);
+		extender_cluster_init_alike(&c, &node_sim_nics);
 		for (unsigned n = 0; n < 2; n++) {
 			first = extender_cluster_pod(&c, "app cpu=5 memory=1Gi");
 			first->node = 1;
@@ -445,7 +439,7 @@ static void the_closest_numa_nodes_score_more(void **state)
 	CLEANUP(extender_cluster_args_release) struct extender_args args;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=10 memory=1Gi"), &args);
 	assert_int_equal(score_on(&c, "node-0", &args, STRATEGY_LEAST_NUMA_NODES), 82);
 }
@@ -457,7 +451,7 @@ static void prioritize_scores_up_to_ten_and_assumes_nothing(void **state)
 	struct verb_answer a = {0};
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	extender_prioritize(&c.verdicts, &answer_all, &args, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
@@ -493,7 +487,7 @@ static void fill(struct extender_cluster *c)
 		{"app cpu=4 memory=1Gi", 1, 0}, {"app cpu=4 memory=1Gi", 1, 1},
 		{"app cpu=4 memory=1Gi", 1, 2}, {"app cpu=3 memory=1Gi", 1, 3}};
 
-	extender_cluster_init_alike(c, &plain);
+	extender_cluster_init_alike(c, &node_sim_nics);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
 		struct cluster_pod_sim *pod = extender_cluster_pod(c, pods[i].text);
 

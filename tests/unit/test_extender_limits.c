@@ -16,14 +16,7 @@
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"
 
-#define GIB       ((uint64_t)1 << 30)
 #define ALL_NODES ((1u << CLUSTER_NODES) - 1)
-
-static const struct node_sim_setup plain = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
 /* A limit that is reached immediately: one result is computed. */
 static void limit(struct extender_cluster *c)
@@ -41,7 +34,7 @@ static void each_request_continues_where_the_last_one_ended(void **state)
 	unsigned passing = 0;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_plain);
 	pod = extender_cluster_pod(&c, "app cpu=4 memory=1Gi");
 	for (int n = 1; n <= CLUSTER_NODES; n++) {
 		limit(&c);
@@ -60,7 +53,7 @@ static void unjudged_nodes_do_not_pass(void **state)
 	struct verb_answer answer = {0};
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=12 memory=1Gi"), &args);
 	c.verdicts.projections.work = (struct work_limit){.until_ns = 1, .cached_only = true};
 	extender_filter(&c.verdicts, &answer_best, &args, 0, &answer);
@@ -85,7 +78,7 @@ static void orders_of_in_flight_pods_count_as_work(void **state)
 	unsigned passing = 0;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_plain);
 	for (size_t i = 0; i < 2; i++) { /* in flight on node-0, the fullest node */
 		pods[i] = extender_cluster_pod(&c, i ? "app cpu=3 memory=1Gi" : "app cpu=2 memory=1Gi");
 		extender_cluster_report(&c, pods[i], NULL, 0);
@@ -113,7 +106,7 @@ static void victims_count_as_work(void **state)
 	struct pod_class *class;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_plain);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=4 memory=1Gi"), &args);
 	p.pod = args.pod;
 	p.items = calloc(CLUSTER_NODES, sizeof(*p.items));
@@ -176,22 +169,6 @@ static void all_namespaces_get_a_quarter_of_a_cpu(void **state)
 	assert_in_range(cpu, 20000, 30000);
 }
 
-/* ---- log lines */
-
-struct lines {
-	unsigned n;
-	char last[300];
-};
-
-static void on_line(enum log_level level, const char *line, void *data)
-{
-	struct lines *lines = data;
-
-	(void)level;
-	lines->n++;
-	snprintf(lines->last, sizeof(lines->last), "%s", line);
-}
-
 /* ---- the server */
 
 #define SERVER_NODES 200u
@@ -199,7 +176,7 @@ static void on_line(enum log_level level, const char *line, void *data)
 static struct server *start_server(uint64_t work_ms)
 {
 	static const struct nrt_config nrt = {.node_state = true};
-	struct node_sim_setup setup = plain;
+	struct node_sim_setup setup = node_sim_plain;
 	const struct server_config config = {.max_stale_ms = UINT64_MAX,
 		.verbs = {.pass_unknown = true},
 		.cache = {.assume_ms = 60000},
@@ -281,18 +258,18 @@ static void expensive_pods_leave_time_for_others(void **state)
 	CLEANUP(strbuf_release) struct strbuf ordinary = STRBUF_INIT(1 << 20);
 	CLEANUP(server_freep) struct server *s = start_server(1), *unlimited = start_server(0);
 	double unreached, without_limit = seconds_of(unlimited, "u", 100), seconds = 0;
-	struct lines lines = {0};
+	struct test_log_lines lines;
 
 	(void)state;
 	print_request(&ordinary, "other", "o", 1);
-	log_set_sink(on_line, &lines);
+	test_log_begin(&lines);
 	for (unsigned i = 0; i < 20; i++) {
 		char uid[16];
 
 		snprintf(uid, sizeof(uid), "u%u", i);
 		seconds += seconds_of(s, uid, 100 + i);
 	}
-	log_set_sink(NULL, NULL);
+	test_log_end();
 	unreached = metric(s, "\nnrtd_extender_unreached_nodes_total ");
 	assert_true(unreached > 10 * SERVER_NODES);
 	assert_int_equal(lines.n, 1);
@@ -309,13 +286,13 @@ static void requests_that_assume_a_pod_reach_the_limit_too(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
 	CLEANUP(server_freep) struct server *s = start_server(1);
-	struct lines lines = {0};
+	struct test_log_lines lines;
 
 	(void)state;
 	print_request(&body, "hostile", "u", 100);
-	log_set_sink(on_line, &lines);
+	test_log_begin(&lines);
 	assert_true(ask(s, &body, "\"FailedNodes\":{},"));
-	log_set_sink(NULL, NULL);
+	test_log_end();
 	assert_true(metric(s, "\nnrtd_extender_assumed_pods ") == 1);
 	assert_true(metric(s, "\nnrtd_extender_unreached_nodes_total ") > 0);
 	assert_int_equal(lines.n, 1);

@@ -13,17 +13,7 @@
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"
 
-#define GIB   ((uint64_t)1 << 30)
 #define NODES ((1u << CLUSTER_NODES) - 1)
-
-/* Two sockets of 8 CPUs; the first CPU is reserved. All nodes are the same. */
-static const struct node_sim_setup plain = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_CONTAINER,
-	.nics = 2,
-	.near = 1};
 
 static void parse(const char *yaml, struct doc *ret)
 {
@@ -83,7 +73,7 @@ static void a_mirror_pod_neither_frees_nor_holds_resources(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	run_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	report(&c, CACHE_POD, FAKE_MIRROR, 0);
@@ -115,7 +105,7 @@ static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 	pod_names_hash_pod("default", "p917170", one);
 	pod_names_hash_pod("evil", "x1042", two);
 	assert_string_equal(one, two);
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
 	item = &c.sims[0].state.allocations.items[0];
 	text_set(&item->pod_uid, "");
@@ -153,7 +143,7 @@ static void a_resource_without_a_plugin_frees_nothing(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = run_pod(&c, "app cpu=3 memory=1Gi");
 	pod->text = "app cpu=3 memory=1Gi vendor.com/eni=1";
 	move_cpus(&c, 0);
@@ -174,7 +164,7 @@ static void pod_level_resources_with_a_device_free_nothing(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=2"), 0));
 	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app vendor.com/nic=1"), 0));
 	node_sim_end(&c.sims[0], 0);
@@ -207,7 +197,7 @@ static void a_pending_resize_neither_frees_nor_holds_resources(void **state)
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		char text[1024];
 
-		extender_cluster_init_alike(&c, &plain);
+		extender_cluster_init_alike(&c, &node_sim_nics);
 		run_pod(&c, "app cpu=7 memory=1Gi");
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		/* Without a resize condition the pod holds 7 CPUs, and the eighth CPU is reserved for it. */
@@ -230,7 +220,7 @@ static void the_reported_part_stays_held_and_the_rest_is_added(void **state)
 	size_t n_devices;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi vendor.com/nic=1");
 	assert_true(extender_cluster_begin(&c, pod, 0));
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -285,7 +275,7 @@ static void only_rejections_by_managers_block_a_node(void **state)
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		struct cluster_pod_sim *pod;
 
-		extender_cluster_init_alike(&c, &plain);
+		extender_cluster_init_alike(&c, &node_sim_nics);
 		pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 		if (cases[i].assumed)
 			assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
@@ -308,7 +298,7 @@ static void a_node_with_a_rejection_can_be_deleted(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	extender_cluster_report(&c, pod, NULL, 0);
@@ -339,7 +329,7 @@ static void a_deleted_pod_is_not_assumed(void **state)
 	struct cluster_pod_sim *pods[4];
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
 		pods[i] = extender_cluster_pod(&c, "app cpu=2 memory=1Gi");
 	cache_list_begin(&c.cache, CACHE_POD);
@@ -376,7 +366,7 @@ static void a_skipped_pod_may_be_any_pod(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	cache_list_begin(&c.cache, CACHE_POD);
 	cache_skip(&c.cache, CACHE_POD);
@@ -401,7 +391,7 @@ static void an_unreadable_pod_is_no_other_pod(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	cache_list_begin(&c.cache, CACHE_POD);
 	cache_list_end(&c.cache, CACHE_POD, 7, 0);
@@ -422,7 +412,7 @@ static void a_list_without_the_pod_forgets_it(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (unsigned i = 0; i < 2; i++)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
 	cache_list_begin(&c.cache, CACHE_POD);
@@ -440,7 +430,7 @@ static void a_namespace_has_a_limit_of_assumed_pods(void **state)
 	struct cluster_pod_sim *pod = NULL;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	c.cache.config.namespace_assumed_max = 2;
 	for (unsigned i = 0; i < 2; i++) {
 		pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
@@ -468,7 +458,7 @@ static void a_pod_stays_assumed_while_volumes_are_bound(void **state)
 	struct verb_answer a = {0};
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	args.pod.has_volumes = true;
 	extender_filter(&c.verdicts, &answer_best, &args, 0, &a);
@@ -483,7 +473,8 @@ static void a_pod_stays_assumed_while_volumes_are_bound(void **state)
 static void the_pod_is_assumed_on_the_only_passing_node(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct node_sim_setup setups[CLUSTER_NODES] = {plain, plain, plain, plain};
+	struct node_sim_setup setups[CLUSTER_NODES] = {
+		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
 	size_t passing = 0;
 
 	(void)state;
@@ -514,7 +505,7 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	assert_true(extender_cluster_begin(&c, pod, 0));
@@ -537,7 +528,7 @@ static void ended_pods_are_remembered_up_to_a_limit(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (unsigned i = 0; i < ENDED_PODS_MAX + 10; i++) {
 		char text[512];
 
@@ -565,7 +556,7 @@ static void pods_larger_than_their_node_block_no_other_pod(void **state)
 	const struct node_info *node;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	report(&c, CACHE_POD, BOUND("1", "100"), 0);
 	report(&c, CACHE_POD, BOUND("2", "200"), 0);
 	report(&c, CACHE_POD, BOUND("3", "300"), 0);
@@ -607,7 +598,7 @@ static void a_pod_too_large_to_be_judged_blocks_no_other_pod(void **state)
 	struct verb_answer a = {0};
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	report(&c, CACHE_POD, large, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
@@ -629,7 +620,7 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	struct cluster_pod_sim *pod;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
 	report(&c, CACHE_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
@@ -680,7 +671,7 @@ static void an_unchanged_object_does_not_include_new_pods(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 
 	(void)state;
-	extender_cluster_init_alike(&c, &plain);
+	extender_cluster_init_alike(&c, &node_sim_nics);
 	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
 	assert_true(node_9_takes(&c));
 	report(&c, CACHE_POD, ON_NODE_9("phase: Pending"), 2000);
@@ -712,7 +703,7 @@ static void an_object_older_than_a_running_pod_does_not_include_it(void **state)
 		for (unsigned order = 0; order < 2; order++) {
 			CLEANUP(extender_cluster_release) struct extender_cluster c;
 
-			extender_cluster_init_alike(&c, &plain);
+			extender_cluster_init_alike(&c, &node_sim_nics);
 			if (order == 0)
 				report(&c, CACHE_POD, cases[i].started, 1);
 			report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);

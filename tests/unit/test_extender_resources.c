@@ -11,19 +11,13 @@
 
 #define GIB ((uint64_t)1 << 30)
 
-static const struct node_sim_setup plain = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_CONTAINER};
-
 /* All nodes have the same machine and an object. Only node-0 has devices vendor.com/nic. The first n nodes have a Node object. */
 static void init_with_nodes(struct extender_cluster *c, size_t n)
 {
 	struct node_sim_setup setups[CLUSTER_NODES];
 
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		setups[i] = plain;
+		setups[i] = node_sim_plain;
 	setups[0].nics = 2;
 	extender_cluster_init(c, setups, 1);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {

@@ -8,7 +8,6 @@
 #include "common/text.h"
 #include "tests/lib/node_sim.h"
 
-#define GIB ((uint64_t)1 << 30)
 /* node-0 has an object and admits the pod; node-1 is unknown. */
 #define POD                                                                                \
 	"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"1\"}," \
@@ -17,12 +16,6 @@
 #define NAMES POD "\"Nodes\":null,\"NodeNames\":[\"node-0\",\"node-1\"]}"
 #define VICTIMS \
 	POD "\"NodeNameToMetaVictims\":{\"node-1\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}}}"
-
-static const struct node_sim_setup setup = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 16 * GIB},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
 /* All kinds are listed. The API server has never sent anything: `stale` selects whether that makes the cache stale. */
 static struct server *begin(bool stale, bool open)
@@ -34,7 +27,7 @@ static struct server *begin(bool stale, bool open)
 	struct server *s = NULL;
 	struct node_sim sim;
 
-	node_sim_init(&sim, &setup);
+	node_sim_init(&sim, &node_sim_plain);
 	text_set(&sim.state.node_name, "node-0");
 	server_new(&config, NULL, &s);
 	nrt_render(&sim.state, &nrt, &object, NULL);

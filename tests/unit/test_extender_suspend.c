@@ -50,20 +50,6 @@ static void the_cache_is_stale_after_suspend(void **state)
 	assert_false(server_ready(s, &line));
 }
 
-struct lines {
-	unsigned n;
-	char last[300];
-};
-
-static void on_line(enum log_level level, const char *line, void *data)
-{
-	struct lines *lines = data;
-
-	(void)level;
-	lines->n++;
-	snprintf(lines->last, sizeof(lines->last), "%s", line);
-}
-
 static void bad_objects_do_not_flood_the_log(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 0};
@@ -71,11 +57,11 @@ static void bad_objects_do_not_flood_the_log(void **state)
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	const struct err why = {"bad quantity"};
 	struct metrics_source from = {.lease = NULL};
-	struct lines lines = {0};
+	struct test_log_lines lines;
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	log_set_sink(on_line, &lines);
+	test_log_begin(&lines);
 	for (unsigned i = 0; i < 6000; i++) {
 		suspended_s = i / 102; /* up to 58 s */
 		server_skip(s, CACHE_POD, &why);
@@ -84,7 +70,7 @@ static void bad_objects_do_not_flood_the_log(void **state)
 	test_assert_text("line", lines.last, "Pods: skipped an object: bad quantity");
 	suspended_s = 60;
 	server_skip(s, CACHE_POD, &why);
-	log_set_sink(NULL, NULL);
+	test_log_end();
 	assert_int_equal(lines.n, 2);
 	test_assert_text(
 		"line", lines.last, "Pods: skipped 6000 objects, the last one because: bad quantity");
