@@ -101,3 +101,17 @@ void name_table_remove(struct name_table *t, const char *name)
 	}
 	*gap = (struct name_entry){0};
 }
+
+/* The index plus 1, because NULL is no value. */
+void name_table_add_index(struct name_table *t, const char *name, size_t index)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced */
+	name_table_add(t, name, (void *)(uintptr_t)(index + 1));
+}
+
+size_t name_table_find_index(const struct name_table *t, const char *name)
+{
+	const void *value = name_table_find(t, name);
+
+	return value ? (size_t)(uintptr_t)value - 1 : SIZE_MAX;
+}

@@ -41,5 +41,9 @@ void *name_table_find(const struct name_table *t, const char *name);
  * removed. */
 void name_table_add(struct name_table *t, const char *name, void *value);
 
+/* An index as the value of a name: an item of an array that may move. SIZE_MAX = no such name. */
+void name_table_add_index(struct name_table *t, const char *name, size_t index);
+size_t name_table_find_index(const struct name_table *t, const char *name);
+
 /* Remove a name if the table has it. */
 void name_table_remove(struct name_table *t, const char *name);

@@ -18,8 +18,8 @@ int command_show(const struct options *options);
 int command_numa_fit(const struct options *options); /* 3: no node admits the pod */
 int command_numa_show(const struct options *options);
 int command_score(const struct options *options);
-int command_why(const struct options *options); /* 3: no node takes the pod */
-int command_plan(const struct options *options); /* 4: places for a part of the pods; 3: for none */
+int command_why(const struct options *options);      /* 3: no node takes the pod */
+int command_plan(const struct options *options);     /* 4: places for a part of the pods; 3: for none */
 int command_simulate(const struct options *options); /* 3: pods would be rejected */
 int command_top(const struct options *options);
 int command_run(const struct options *options);

@@ -3,9 +3,10 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/opts_check.h"
 
-#define SHOWS      (ON(SHOW) | ON(NUMA_SHOW))
-#define FITS       (ON(FIT) | ON(NUMA_FIT))
-#define PODS       (FITS | ON(SCORE) | ON(TOP) | ON(PLAN) | ON(SIMULATE)) /* commands about a pod that is described */
+#define SHOWS (ON(SHOW) | ON(NUMA_SHOW))
+#define FITS  (ON(FIT) | ON(NUMA_FIT))
+#define PODS \
+	(FITS | ON(SCORE) | ON(TOP) | ON(PLAN) | ON(SIMULATE)) /* commands about a pod that is described */
 #define DAEMON_API (ON(RUN) | ON(DIFF) | ON(CHECK) | ON(EXTENDER))
 
 const struct option_def options_daemon_api[] = {

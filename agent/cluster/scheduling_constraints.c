@@ -225,18 +225,12 @@ void scheduling_constraints_init(
 
 /* ---- objects */
 
-/* An index plus 1 as the value of a name. A pointer would become invalid when the array grows. */
-static void *index_value(size_t number)
-{
-	return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): never dereferenced */
-}
-
 const struct constrained_node *scheduling_constraints_node(
 	const struct scheduling_constraints *sc, const char *name)
 {
-	const void *number = name_table_find(&sc->by_name, name);
+	size_t at = name_table_find_index(&sc->by_name, name);
 
-	return number ? &sc->nodes[(uintptr_t)number - 1] : NULL;
+	return at == SIZE_MAX ? NULL : &sc->nodes[at];
 }
 
 static void add_node(struct scheduling_constraints *sc, const struct doc *object, const char *name)
@@ -257,7 +251,7 @@ static void add_node(struct scheduling_constraints *sc, const struct doc *object
 				  : scheduling_constraints_of_node(sc->pod, object, sc->bound);
 	if (labels && labels->kind == DOC_MAP)
 		doc_copy(labels, &node->labels);
-	name_table_add(&sc->by_name, node->name, index_value(sc->n_nodes));
+	name_table_add_index(&sc->by_name, node->name, sc->n_nodes - 1);
 }
 
 /* The terms of the pod's anti-affinity that select the constrained pod. */
@@ -392,13 +386,12 @@ static void find_domains(struct scheduling_constraints *sc, size_t at)
 	for (size_t i = 0; i < sc->n_nodes; i++) {
 		struct constrained_node *node = &sc->nodes[i];
 		const char *value = domain_of(rule, node);
-		const void *found = value ? name_table_find(&domains, value) : NULL;
 
-		node->domains[at] = found ? (size_t)(uintptr_t)found - 1 : DOMAIN_NONE;
-		if (!value || found)
+		node->domains[at] = value ? name_table_find_index(&domains, value) : DOMAIN_NONE;
+		if (!value || node->domains[at] != SIZE_MAX)
 			continue;
-		name_table_add(&domains, value, index_value(domains.n + 1));
-		node->domains[at] = domains.n - 1;
+		node->domains[at] = domains.n;
+		name_table_add_index(&domains, value, domains.n);
 	}
 	domain_rule_domains(rule, domains.n);
 }

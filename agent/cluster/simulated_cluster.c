@@ -71,14 +71,6 @@ static void node_release(struct simulated_node *n)
 	free(n->pods);
 }
 
-void simulated_constraints_release(struct simulated_constraints *k)
-{
-	if (k->evaluated)
-		scheduling_constraints_release(k->evaluated);
-	free(k->evaluated);
-	k->evaluated = NULL;
-}
-
 void simulated_forget_undo(struct simulated_cluster *c)
 {
 	while (c->n_undo > 0)

@@ -195,10 +195,13 @@ void simulated_undo(struct simulated_cluster *c, size_t mark);
 /* Makes all changes final. */
 void simulated_forget_undo(struct simulated_cluster *c);
 
-/* ---- for simulated_objects.c and simulate.c */
+/* ---- for the other files of this module and simulate.c */
 
 /* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);
+
+/* Sets the constraints of a new pod. */
+void simulated_find_constraints(struct simulated_cluster *c, size_t pod);
 
 /* Frees what was evaluated. */
 void simulated_constraints_release(struct simulated_constraints *k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the objects of a simulated cluster, and evaluates the scheduling constraints of its pods.
+ * Reads the objects of a simulated cluster.
  */
 #include "agent/cluster/simulated_cluster.h"
 
@@ -21,21 +21,11 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define CONTENT_MAX \
-	((size_t)4 << 20) /* of the text that identifies a pod's constraints; a larger pod has its own */
-
 /* ---- objects */
-
-static void *index_value(size_t number)
-{
-	return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): never dereferenced */
-}
 
 size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node)
 {
-	const void *number = name_table_find(&c->nodes_by_name, node);
-
-	return number ? (size_t)(uintptr_t)number - 1 : SIMULATED_NOWHERE;
+	return name_table_find_index(&c->nodes_by_name, node);
 }
 
 static struct simulated_node *find_or_add_node(struct simulated_cluster *c, const char *name)
@@ -49,7 +39,7 @@ static struct simulated_node *find_or_add_node(struct simulated_cluster *c, cons
 	n->node = (struct doc)DOC_INIT;
 	n->name = xstrdup(name);
 	n->version = ++c->last_version;
-	name_table_add(&c->nodes_by_name, n->name, index_value(c->n_nodes));
+	name_table_add_index(&c->nodes_by_name, n->name, c->n_nodes - 1);
 	return n;
 }
 
@@ -266,111 +256,6 @@ int simulated_cluster_add_object(
 	return 0;
 }
 
-/* ---- the pods' constraints */
-
-static const struct doc *labels_of(const struct simulated_pod *p)
-{
-	return doc_get(doc_get(&p->object, "metadata"), "labels");
-}
-
-/* Identifies all but the pod's own name and node. A pod that is too large to be printed has a key of its own. */
-static void print_constraints_key(const struct simulated_pod *p, size_t index, char ret[HASH_TEXT_SIZE])
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
-	const struct doc *spec = &p->object.items[0];
-	int r = 0;
-
-	for (size_t i = 1; i < spec->n_items && r == 0; i++) { /* without nodeName */
-		strbuf_addf(&text, "%s:", spec->items[i].key);
-		r = json_print_compact(&spec->items[i], &text);
-	}
-	strbuf_addf(&text, "\n%s\n", p->namespace);
-	if (r == 0 && labels_of(p))
-		r = json_print_compact(labels_of(p), &text);
-	if (r < 0 || strbuf_error(&text) < 0)
-		hash_text(&index, sizeof(index), ret);
-	else
-		hash_text(text.text, text.len, ret);
-}
-
-static bool has_anti_affinity(const struct simulated_pod *p)
-{
-	const struct doc *affinity = doc_get(doc_get(&p->object, "spec"), "affinity");
-
-	return doc_list_items(doc_get(doc_get(affinity, "podAntiAffinity"),
-		       "requiredDuringSchedulingIgnoredDuringExecution")) != NULL;
-}
-
-static void find_constraints(struct simulated_cluster *c, size_t pod)
-{
-	struct simulated_pod *p = &c->pods[pod];
-	struct simulated_constraints *k, **slot;
-	char key[HASH_TEXT_SIZE];
-	const void *found;
-
-	c->n_anti_affinity += has_anti_affinity(p);
-	c->n_added_anti_affinity += p->added && has_anti_affinity(p);
-	print_constraints_key(p, pod, key);
-	found = name_table_find(&c->constraints_by_key, key);
-	if (found) {
-		p->constraints = (size_t)(uintptr_t)found - 1;
-		return;
-	}
-	slot = vec_push(&c->constraints, &c->n_constraints, &c->constraints_size, sizeof(*slot));
-	*slot = k = xcalloc(1, sizeof(*k));
-	snprintf(k->key, sizeof(k->key), "%s", key);
-	k->pod = pod;
-	p->constraints = c->n_constraints - 1;
-	name_table_add(&c->constraints_by_key, k->key, index_value(c->n_constraints));
-}
-
-/* Discards the constraints that were evaluated longest ago. */
-static void note_evaluated(struct simulated_cluster *c, size_t index)
-{
-	size_t *slot = &c->evaluated[c->next_evaluated];
-
-	if (*slot > 0)
-		simulated_constraints_release(c->constraints[*slot - 1]);
-	*slot = index + 1;
-	c->next_evaluated = (c->next_evaluated + 1) % SIMULATED_EVALUATED;
-}
-
-/* Evaluates the constraints where the pods are now. */
-static void evaluate(struct simulated_cluster *c, struct simulated_constraints *k)
-{
-	const struct simulated_pod *p = &c->pods[k->pod];
-	struct scheduling_constraints *sc = xcalloc(1, sizeof(*sc));
-
-	k->evaluated = sc;
-	scheduling_constraints_init(sc, &p->object, p->namespace, false);
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].has_node)
-			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
-	sc->pods_known = true;
-	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
-		scheduling_constraints_add(sc, OBJECT_POD, &c->pods[i].object);
-	/* Later moves matter if there are rules, or if a pod's anti-affinity excludes the pod: now, or when the pod runs. */
-	k->depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0 || c->n_added_anti_affinity > 0 ||
-			     (c->n_anti_affinity > 0 && c->n_undo > 0);
-	scheduling_constraints_finish(sc);
-	k->version = c->placement_version;
-}
-
-const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_t pod)
-{
-	struct simulated_constraints *k = c->constraints[c->pods[pod].constraints];
-
-	if (k->evaluated && k->depends_on_pods && k->version != c->placement_version) {
-		simulated_constraints_release(k);
-		evaluate(c, k);
-	}
-	if (!k->evaluated) {
-		note_evaluated(c, c->pods[pod].constraints);
-		evaluate(c, k);
-	}
-	return scheduling_constraints_violated(k->evaluated, c->nodes[node].name);
-}
-
 /* ---- the end of the objects */
 
 static int compare_nodes(const void *va, const void *vb)
@@ -388,7 +273,7 @@ static void sort_nodes(struct simulated_cluster *c)
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_node *n = &c->nodes[i];
 
-		name_table_add(&c->nodes_by_name, n->name, index_value(i + 1));
+		name_table_add_index(&c->nodes_by_name, n->name, i);
 		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
 			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
 			      : !n->has_node                     ? SIMULATED_NO_NODE
@@ -405,6 +290,11 @@ static int compare_pods(const void *va, const void *vb)
 		return a->created_s < b->created_s ? -1 : 1;
 	r = strcmp(a->namespace, b->namespace);
 	return r ? r : strcmp(a->name, b->name);
+}
+
+static const struct doc *labels_of(const struct simulated_pod *p)
+{
+	return doc_get(doc_get(&p->object, "metadata"), "labels");
 }
 
 static void find_budgets(const struct simulated_cluster *c, struct simulated_pod *p)
@@ -429,7 +319,7 @@ static void settle_pod(struct simulated_cluster *c, size_t pod)
 
 	p->class = pod_classes_take(&c->classes, &p->request);
 	find_budgets(c, p);
-	find_constraints(c, pod);
+	simulated_find_constraints(c, pod);
 	if (*node && at == SIMULATED_NOWHERE)
 		at = (size_t)(find_or_add_node(c, node) - c->nodes);
 	if (at != SIMULATED_NOWHERE)
@@ -496,7 +386,7 @@ static void add_copy(struct simulated_cluster *c, const struct doc *owner, const
 	p->priority_known = owner && pod_priority_read(owner, &p->priority);
 	p->class = class;
 	class->users++;
-	find_constraints(c, c->n_pods - 1);
+	simulated_find_constraints(c, c->n_pods - 1);
 }
 
 size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
