@@ -32,7 +32,7 @@ prepare_world() {
 
 # until_true COMMAND...: within 30 s
 until_true() {
-	local end=$((SECONDS + 30))
+	local end=$((SECONDS + 120))
 	until "$@" >"$work/last" 2>&1; do
 		[ $SECONDS -lt $end ] || { cat "$work/last" && return 1; }
 		sleep 0.1
@@ -152,14 +152,14 @@ controllers() {
 	jq -r '.items[] | select(.kind == "Pod" and .metadata.ownerReferences != null) | .metadata | "\(.namespace)/\(.name)"' "$WORLD/all.json" |
 		sort >"$WORLD/there.names"
 	for name in $(comm -13 "$WORLD/wanted.names" "$WORLD/there.names"); do
-		kubectl delete pod -n "${name%/*}" "${name#*/}" --timeout=30s || return 1
+		kubectl delete pod -n "${name%/*}" "${name#*/}" --timeout=120s || return 1
 	done
 	for name in $(comm -23 "$WORLD/wanted.names" "$WORLD/there.names"); do
 		jq -c --arg name "$name" 'select("\(.metadata.namespace)/\(.metadata.name)" == $name)' "$WORLD/wanted" | kubectl create -f - || return 1
 	done
 	[ -s "$WORLD/wanted" ] || return 0
 	for name in $(cat "$WORLD/wanted.names"); do
-		kubectl wait --for=condition=Ready --timeout=30s -n "${name%/*}" "pod/${name#*/}" ||
+		kubectl wait --for=condition=Ready --timeout=120s -n "${name%/*}" "pod/${name#*/}" ||
 			{ kubectl get pod -n "${name%/*}" "${name#*/}" -o yaml; kubectl logs -n "${name%/*}" "${name#*/}"; return 1; }
 	done
 	# The names of Services, in every pod's /etc/hosts: that of the first pod.

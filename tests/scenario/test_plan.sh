@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `kubectl numa plan --from` and `simulate --from`: two nodes and their pods as files; what is printed, the exit status, and bad input.
+# tests/unit/test_plan.c carries plans out; tests/upstream has the real kubelet managers. B names the build folder.
+set -u
+nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
+. tests/lib/scenario.sh
+
+# Node a: NUMA node 0 has 6 free CPUs and a pod of 9, NUMA node 1 has 7 and a pod of 9. Node b has one pod, of 9 CPUs on NUMA node 0.
+example_node "$dir/a"
+example_node "$dir/b"
+one=777870b5-c64f-42f5-9296-688b9dc212ba
+two=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
+three=11111111-b6a5-4aaa-8fcd-76c1aa64e6fd
+printf '{"policyName":"static","defaultCpuSet":"0,10-31","entries":{"%s":{"c":"1-9"}},"checksum":0}' $three \
+	>"$dir/b/var/lib/kubelet/cpu_manager_state"
+for name in a b; do
+	"$nrtd" dump --sysroot "$dir/$name" --node-name $name 2>"$dir/dump-err"
+	echo ---
+done >"$dir/nrt.yaml"
+if [ "$(grep -c nrtd.dev/node-state "$dir/nrt.yaml")" -ne 2 ]; then not_ok "the objects carry the node state" "$dir/dump-err"; fi
+node() { printf '{"kind":"Node","metadata":{"name":"%s","labels":{"n":"%s"}},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}' "$1" "$1"; }
+pod() { # NAME UID NODE PRIORITY OWNERS
+	printf '{"kind":"Pod","metadata":{"name":"%s","namespace":"ml","uid":"%s","labels":{"app":"%s"}%s},"spec":{"nodeName":"%s","priority":%s,"containers":[{"name":"c","resources":{"limits":{"cpu":"9","memory":"1Gi"}}}]},"status":{"phase":"Running"}}' \
+		"$1" "$2" "$1" "$5" "$3" "$4"
+}
+owned=',"ownerReferences":[{"kind":"ReplicaSet","name":"r","controller":true}]'
+objects() { # OWNERS
+	printf '{"kind":"List","items":[%s,%s,%s,%s,%s]}' "$(node a)" "$(node b)" "$(pod one $one a 0 "$1")" "$(pod two $two a 1000 "$1")" "$(pod three $three b 0 "$1")"
+}
+objects "$owned" >"$dir/objects.json"
+cat >"$dir/pod.yaml" <<'END'
+apiVersion: v1
+kind: Pod
+metadata: {name: wide, namespace: ml}
+spec:
+  nodeSelector: {n: a}
+  containers: [{name: c, resources: {limits: {cpu: 12, memory: 1Gi}}}]
+END
+
+# run NAME STATUS EXPRESSION WORD...: the exit status, and EXPRESSION holds of d, the JSON document
+run() {
+	name=$1
+	want=$2
+	expression=$3
+	shift 3
+	"$numa" "$@" --from "$dir/nrt.yaml" --from "$dir/objects.json" -o json >"$dir/out" 2>"$dir/err"
+	got=$?
+	cat "$dir/out" "$dir/err" >"$dir/all"
+	if [ $got -eq "$want" ] && python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$dir/out" "$expression"; then
+		ok "$name"
+	else
+		echo "status $got, want $want, and $expression" >>"$dir/all"
+		not_ok "$name" "$dir/all"
+	fi
+}
+moves='[(s["action"], s["pod"], s["from"], s["to"]) for s in d["steps"]]'
+
+run "no move" 0 "$moves == [('start', 'request', None, 'b')] and d['outcome'] == 'full'" plan --cpus 12
+run "a move" 0 "$moves == [('move', 'one', 'a', 'b'), ('start', 'wide', None, 'a')] and d['cost'] == 25 and d['steps'][0]['owner'] == \"ReplicaSet 'r'\"" \
+	plan -f "$dir/pod.yaml"
+run "the CPUs of each step" 0 "d['steps'][0]['cpus'] == '16-24' and d['steps'][1]['numaNodes'] == '1'" plan -f "$dir/pod.yaml"
+run "a part" 4 "d['outcome'] == 'partial' and d['placed'] == 1 and d['unplaced'][0]['pod'] == 'wide-2' and d['unplaced'][0]['reasons']" \
+	plan -f "$dir/pod.yaml" --replicas 2
+run "none" 3 "d['outcome'] == 'none' and not d['steps']" plan --cpus 32
+run "a namespace that stays" 3 "d['notMovable'] == {'namespace': 3}" plan -f "$dir/pod.yaml" --keep ml
+run "evictions" 0 "[(s['action'], s['pod'], s['to']) for s in d['steps']] == [('evict', 'one', None), ('start', 'wide', 'a')]" \
+	plan -f "$dir/pod.yaml" --evict
+run "evictions below a priority" 3 "d['notMovable'] == {'priority': 3}" plan -f "$dir/pod.yaml" --evict --below-priority 0
+"$numa" plan --from "$dir/nrt.yaml" --from "$dir/objects.json" -f "$dir/pod.yaml" >"$dir/out" 2>"$dir/err"
+check "text: a step" grep -q "^1     move    ml/one   a     b   1     16-24  ReplicaSet 'r'  0         -    25$" "$dir/out"
+check "text: the outcome" grep -qx 'full: 1 of 1 pod placed, 1 move, cost 25' "$dir/out"
+
+# Pods without a controller, a PodDisruptionBudget that allows nothing, objects without node state
+objects '' >"$dir/objects.json"
+run "bare pods" 3 "d['notMovable'] == {'no controller': 3}" plan -f "$dir/pod.yaml"
+run "bare pods, allowed" 0 "d['moves'] == 1" plan -f "$dir/pod.yaml" --allow-bare
+objects "$owned" | sed 's/^{"kind":"List","items":\[/&{"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ml"},"spec":{"selector":{"matchLabels":{"app":"one"}}},"status":{"disruptionsAllowed":0}},/' \
+	>"$dir/objects.json"
+run "a budget" 0 "d['steps'][0]['pod'] == 'two' and d['notMovable'] == {'PodDisruptionBudget': 1}" plan -f "$dir/pod.yaml" --evict
+objects "$owned" >"$dir/objects.json"
+cp "$dir/nrt.yaml" "$dir/exact.yaml"
+sed 's,nrtd.dev/node-state,example.com/other,' "$dir/exact.yaml" >"$dir/nrt.yaml"
+run "estimates" 3 "[n['node'] for n in d['leftAlone']] == ['a', 'b'] and not d['steps']" plan -f "$dir/pod.yaml"
+cp "$dir/exact.yaml" "$dir/nrt.yaml"
+
+# Pending pods
+objects "$owned" | sed 's/"nodeName":"a","priority":1000/"priority":1000/' >"$dir/objects.json"
+run "pending pods" 0 "d['steps'][0]['pod'] == 'two' and d['wanted'] == 1" plan --pending
+objects "$owned" >"$dir/objects.json"
+run "no pending pods" 0 "d['wanted'] == 0" plan --pending
+
+# --- simulate
+run "a looser policy" 0 "d['totals']['rejected'] == 0 and [p['what'] for p in d['pods']] == ['more NUMA nodes']" simulate --set topologyManagerPolicy=none
+run "reserved CPUs" 3 "[(p['pod'], p['what']) for p in d['pods']] == [('two', 'rejected')] and d['totals']['after']['free'] < d['totals']['before']['free']" \
+	simulate --set reservedCPUs=16
+run "a node that is gone" 3 "[(p['pod'], p['what'], p['node']) for p in d['pods']] == [('two', 'moved', 'a'), ('one', 'no place', 'a')]" \
+	simulate --without-node a
+run "copies" 0 "d['totals']['before']['copies'] == 5" simulate --set topologyManagerPolicy=restricted --cpus 6
+
+# --- bad input: one line, status 2
+bad() { # NAME LINE WORD...
+	name=$1
+	line=$2
+	shift 2
+	"$numa" "$@" --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+	got=$?
+	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
+}
+bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE or --without-node NAME" simulate
+bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
+bad "an unknown node" "no such node: 'c'" simulate --without-node c
+bad "two kinds of wanted pods" "--pending is for the pods of the cluster, not for a pod that is described" plan --pending --cpus 4
+exit "$failed"
