@@ -111,7 +111,7 @@ nothing_silent() {
 one_image() {
 	local digest
 	digest=sha256:$(printf 'a%.0s' $(seq 64))
-	render --set extender.enabled=true,image.repository=r/n,image.tag=9,image.digest="$digest" >"$work/digest.yaml" &&
+	render --set extender.enabled=true,image.repository=r/n,image.tag=v9,image.digest="$digest" >"$work/digest.yaml" &&
 		[ "$(grep -cxF "        image: \"r/n@$digest\"" "$work/digest.yaml")" -eq 2 ] && ! grep -F 'r/n:' "$work/digest.yaml" &&
 		refused image.digest render --set image.digest=sha256:12
 }

@@ -183,7 +183,7 @@ same_extender() {
 scheduler_version() {
 	local line
 	line=$(sed -n 's/^    \(version=.*\)$/\1/p' doc/install.md) && mkdir -p "$work/versioned" && cp -rL packaging "$work/versioned/" &&
-		(cd "$work/versioned" && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
+		(cd "$work/versioned" && programs=$OLDPWD/$programs && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
 		takes -k "$work/versioned/packaging/kubernetes/extender/scheduler" &&
 		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v1.35.4"' \
 			"$work/stored.json"
