@@ -8,7 +8,7 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
-programs=build/upstream
+programs=$PWD/build/upstream
 chart=packaging/helm/nrtd
 manifests=packaging/kubernetes
 operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
@@ -37,6 +37,9 @@ module() {
 	local answer
 	answer=$(go mod download -json "$1" 2>/dev/null) && jq -r .Dir <<<"$answer"
 }
+
+# established CRD: kubectl wait fails while the status has no conditions
+established() { eventually 60 kubectl wait --for condition=established --timeout 60s "crd/$1" >/dev/null 2>&1; }
 
 prepare() {
 	local answer status=0
@@ -183,7 +186,7 @@ same_extender() {
 scheduler_version() {
 	local line
 	line=$(sed -n 's/^    \(version=.*\)$/\1/p' doc/install.md) && mkdir -p "$work/versioned" && cp -rL packaging "$work/versioned/" &&
-		(cd "$work/versioned" && programs=$OLDPWD/$programs && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
+		(cd "$work/versioned" && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
 		takes -k "$work/versioned/packaging/kubernetes/extender/scheduler" &&
 		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v1.35.4"' \
 			"$work/stored.json"
@@ -276,11 +279,11 @@ check "and with a prefix the policy is bound" prefixed
 check "the guide's patch gives the pod an SELinux type" selinux_type
 for kind in podmonitors servicemonitors prometheusrules; do
 	check "Prometheus Operator's definition of $kind" kubectl apply --server-side -f "$definitions/monitoring.coreos.com_$kind.yaml"
-	kubectl wait --for condition=established --timeout 60s crd/$kind.monitoring.coreos.com >/dev/null
+	established $kind.monitoring.coreos.com
 done
 for kind in certificates issuers clusterissuers; do
 	check "cert-manager's definition of $kind" kubectl apply --server-side -f "$issuing/cert-manager.io_$kind.yaml"
-	kubectl wait --for condition=established --timeout 60s crd/$kind.cert-manager.io >/dev/null
+	established $kind.cert-manager.io
 done
 check "the extender: kubectl apply -k $manifests/extender, as a trial" takes -k $manifests/extender
 check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler

@@ -52,6 +52,8 @@ complete() {
 		grep -qF -e "$file" -e "$(sed -E 's/-(amd64|arm64|ppc64le|s390x)/-ARCH/' <<<"$file")" doc/release.md ||
 			{ echo "doc/release.md has no $file" && return 1; }
 	done <"$work/expected"
+	grep -qx "Filename: ./nrtd_$version-1_$here.deb" "$release/repository/apt/Packages" &&
+		zgrep -q "href=\"nrtd-$version-1.$(uname -m).rpm\"" "$release"/repository/rpm/repodata/*primary.xml.gz && ! ls "$release"/repository/rpm/*.src.rpm
 }
 sums() { (cd "$release" && sha256sum --quiet --check SHA256SUMS && [ "$(find . -type f | wc -l)" -eq $(($(wc -l <SHA256SUMS) + 1)) ]); }
 same() {
@@ -104,7 +106,7 @@ krew_runs() {
 }
 
 [ "$(id -u)" -eq 0 ] || skip "a release needs root"
-for group in deb rpm roots container registry release; do
+for group in deb rpm repository roots container registry release; do
 	answer=$(packaging/install-deps.sh $group 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 done
 helm=$(tests/upstream/helm.sh) || { echo "$helm" && exit; }
