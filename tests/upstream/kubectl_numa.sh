@@ -85,6 +85,30 @@ check "top of two nodes" test "$(awk '{print $1}' "$work/out" | tr '\n' ' ')" = 
 numa top cxl absent
 check "top of a node that is not there" grep -qx "kubectl-numa: the API server: no object of node 'absent'" "$work/err"
 
+# Plans and simulations read Nodes, Pods and PodDisruptionBudgets as well.
+kubectl create -f - >"$work/out" 2>&1 <<-END || check "create a Node and a PodDisruptionBudget" false
+	{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: 2s-snc4}},
+	{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}, spec: {selector: {}, minAvailable: 1}}]}
+END
+kubectl patch node 2s-snc4 -p '{"spec": {"taints": null}}' >/dev/null
+kubectl patch node 2s-snc4 --subresource status >/dev/null \
+	-p '{"status": {"allocatable": {"cpu": "90", "memory": "100Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True"}]}}'
+kubectl get noderesourcetopologies.topology.node.k8s.io,nodes,pods,poddisruptionbudgets -A -o json >"$work/all.json"
+for command in "plan --cpus 2" "simulate --set topologyManagerPolicy=none"; do
+	# shellcheck disable=SC2086 # words
+	numa $command -o json
+	echo $? >"$work/status"
+	# shellcheck disable=SC2086
+	"$NUMA" $command --from "$work/all.json" -o json >"$work/want" 2>/dev/null
+	check "$command: the status of the same from a file" test "$(cat "$work/status")" -eq $?
+	check "$command prints what it prints of the objects in a file" cmp -s "$work/want" "$work/out"
+	check "$command prints a report" grep -qE '"(outcome|totals)"' "$work/out"
+done
+numa plan --cpus 2 --as nobody
+check "plan without the right to list" sh -c "[ $? -eq 1 ] && grep -q forbidden '$work/err'"
+kubectl delete node 2s-snc4 >/dev/null
+kubectl delete poddisruptionbudget b >/dev/null
+
 # A picture that follows the object, and says that the object is gone.
 kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
