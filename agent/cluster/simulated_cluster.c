@@ -44,7 +44,7 @@ static void pod_release(struct simulated_pod *p)
 	free(p->uid);
 	free(p->owner);
 	pod_request_release(&p->request);
-	doc_release(&p->object);
+	free(p->bound);
 }
 
 static void forget_admission(struct simulated_node *n)
@@ -147,12 +147,25 @@ void simulated_requestable(const struct simulated_node *n, struct resource_list 
 	find_requestable(n, NULL, ret);
 }
 
-static struct node_admission *admission_of(struct simulated_node *n)
+/* Discards the admission whose entry is the oldest. */
+static void note_admission(struct simulated_cluster *c, size_t node)
+{
+	size_t *slot = &c->admissions[c->next_admission];
+
+	if (*slot > 0)
+		forget_admission(&c->nodes[*slot - 1]);
+	*slot = node + 1;
+	c->next_admission = (c->next_admission + 1) % SIMULATED_ADMISSIONS;
+}
+
+static struct node_admission *admission_of(struct simulated_cluster *c, size_t node)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	struct simulated_node *n = &c->nodes[node];
 
 	if (n->admission)
 		return n->admission;
+	note_admission(c, node);
 	n->admission = xcalloc(1, sizeof(*n->admission));
 	node_admission_init(n->admission, &n->state);
 	find_requestable(n, NULL, &requestable);
@@ -216,7 +229,7 @@ static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, 
 	if (!has_pod_slot(n, 0) || find_missing(c, n, class))
 		return (struct simulated_verdict){.answer = KUBELET_REJECTS};
 	c->n_verdicts++;
-	a = admission_of(n);
+	a = admission_of(c, node);
 	node_admission_judge(a, &class->pod, &admission);
 	v.answer = admission.answer;
 	if (v.answer == KUBELET_ADMITS)
@@ -328,7 +341,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 		return xstrdup("OutOfpods: the node has as many pods as it may have");
 	if (missing)
 		return xasprintf("insufficient %s", missing);
-	node_admission_judge(admission_of(n), &class->pod, &a);
+	node_admission_judge(admission_of(c, node), &class->pod, &a);
 	if (a.answer == KUBELET_ADMITS)
 		return xstrdup("admitted");
 	resource = a.short_of ? a.short_of : a.unsure_of;
@@ -349,13 +362,6 @@ void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_he
 
 /* ---- changes */
 
-void simulated_set_node_name(struct simulated_pod *p, const char *node)
-{
-	struct doc *spec = &p->object.items[0];
-
-	doc_set_text(&spec->items[0], DOC_STRING, node, strlen(node));
-}
-
 void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position)
 {
 	struct simulated_node *n = &c->nodes[node];
@@ -366,7 +372,6 @@ void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod,
 	n->pods[position] = pod;
 	resource_list_add(&n->requested, &p->class->wanted, 1);
 	p->node = node;
-	simulated_set_node_name(p, n->name);
 	c->placement_version++;
 	forget_admission(n);
 }
@@ -384,7 +389,6 @@ size_t simulated_remove_from_node(struct simulated_cluster *c, size_t pod)
 	n->n_pods--;
 	resource_list_add(&n->requested, &p->class->wanted, -1);
 	p->node = SIMULATED_NOWHERE;
-	simulated_set_node_name(p, "");
 	c->placement_version++;
 	forget_admission(n);
 	return at;
@@ -431,7 +435,7 @@ bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
 
 	if (simulated_judge(c, node, pod).answer != KUBELET_ADMITS)
 		return false;
-	a = admission_of(n);
+	a = admission_of(c, node);
 	node_admission_judge(a, &p->class->pod, &admission);
 	projected_state_init(&o, &n->state, none);
 	if (p->class->aligned)

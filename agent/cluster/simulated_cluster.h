@@ -35,8 +35,8 @@ struct simulated_pod {
 	struct pod_names names;
 	struct pod_request request; /* until simulated_cluster_finish() */
 	struct pod_class *class;
-	struct doc object;  /* metadata and spec as far as scheduling constraints depend on them */
 	size_t constraints; /* index in simulated_cluster.constraints */
+	char *bound;        /* spec.nodeName, until simulated_cluster_finish(); NULL = none */
 	size_t node;        /* or SIMULATED_NOWHERE */
 	int32_t priority;
 	int64_t created_s; /* metadata.creationTimestamp, in seconds since the epoch */
@@ -81,16 +81,17 @@ struct simulated_verdict {
 	size_t free_after; /* CPUs that remain free on the pod's NUMA nodes; on all if the pod has none */
 };
 
-/* Pods with the same constraints. */
+/* Pods with the same namespace, labels and constraints. */
 struct simulated_constraints {
 	char key[HASH_TEXT_SIZE]; /* identifies the constraints */
-	size_t pod;               /* the first pod with these constraints */
+	struct doc object;        /* metadata and spec as far as constraints depend on them, without a name */
 	struct scheduling_constraints *evaluated;
 	bool depends_on_pods;
 	uint64_t version; /* simulated_cluster.placement_version at the evaluation */
 };
 
-#define SIMULATED_EVALUATED 16u /* each takes memory for every node */
+#define SIMULATED_EVALUATED  16u   /* evaluated constraints; each takes memory for every node */
+#define SIMULATED_ADMISSIONS 1024u /* kept; each takes about 33 KB for a machine of 96 CPUs */
 
 struct simulated_undo;
 struct simulated_cache_entry;
@@ -109,6 +110,9 @@ struct simulated_cluster {
 	size_t evaluated
 		[SIMULATED_EVALUATED]; /* a ring buffer of indexes plus 1: constraints that are evaluated */
 	size_t next_evaluated;
+	size_t admissions
+		[SIMULATED_ADMISSIONS]; /* a ring buffer of indexes plus 1: nodes with an admission */
+	size_t next_admission;
 	size_t n_anti_affinity,
 		n_added_anti_affinity; /* pods whose required anti-affinity may exclude other pods */
 	struct pod_classes classes;
@@ -200,14 +204,10 @@ void simulated_forget_undo(struct simulated_cluster *c);
 /* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);
 
-/* Sets the constraints of a new pod. */
-void simulated_find_constraints(struct simulated_cluster *c, size_t pod);
+/* Sets the constraints of a new pod, whose object moves. The first member of its spec is nodeName. */
+void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod *p, struct doc *object);
 
-/* Frees what was evaluated. */
 void simulated_constraints_release(struct simulated_constraints *k);
-
-/* Sets spec.nodeName of the pod's object. */
-void simulated_set_node_name(struct simulated_pod *p, const char *node);
 
 /* Adds the pod to the node's list at this position; what the kubelet assigns does not change. */
 void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position);

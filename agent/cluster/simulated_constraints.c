@@ -16,7 +16,7 @@
 #define CONTENT_MAX \
 	((size_t)4 << 20) /* of the text that identifies constraints; a pod with more has its own */
 
-void simulated_constraints_release(struct simulated_constraints *k)
+static void discard_evaluated(struct simulated_constraints *k)
 {
 	if (k->evaluated)
 		scheduling_constraints_release(k->evaluated);
@@ -24,58 +24,53 @@ void simulated_constraints_release(struct simulated_constraints *k)
 	k->evaluated = NULL;
 }
 
-static const struct doc *labels_of(const struct simulated_pod *p)
+void simulated_constraints_release(struct simulated_constraints *k)
 {
-	return doc_get(doc_get(&p->object, "metadata"), "labels");
+	discard_evaluated(k);
+	doc_release(&k->object);
 }
 
-/* Identifies all but the pod's own name and node. A pod that is too large to be printed has a key of its own. */
-static void print_constraints_key(const struct simulated_pod *p, size_t index, char ret[HASH_TEXT_SIZE])
+/* Identifies the object. An object that is too large to be printed has a key of its own. */
+static void print_key(const struct doc *object, size_t index, char ret[HASH_TEXT_SIZE])
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
-	const struct doc *spec = &p->object.items[0];
-	int r = 0;
 
-	for (size_t i = 1; i < spec->n_items && r == 0; i++) { /* without nodeName */
-		strbuf_addf(&text, "%s:", spec->items[i].key);
-		r = json_print_compact(&spec->items[i], &text);
-	}
-	strbuf_addf(&text, "\n%s\n", p->namespace);
-	if (r == 0 && labels_of(p))
-		r = json_print_compact(labels_of(p), &text);
-	if (r < 0 || strbuf_error(&text) < 0)
+	if (json_print_compact(object, &text) < 0)
 		hash_text(&index, sizeof(index), ret);
 	else
 		hash_text(text.text, text.len, ret);
 }
 
-static bool has_anti_affinity(const struct simulated_pod *p)
+static bool has_anti_affinity(const struct doc *object)
 {
-	const struct doc *affinity = doc_get(doc_get(&p->object, "spec"), "affinity");
+	const struct doc *affinity = doc_get(doc_get(object, "spec"), "affinity");
 
 	return doc_list_items(doc_get(doc_get(affinity, "podAntiAffinity"),
 		       "requiredDuringSchedulingIgnoredDuringExecution")) != NULL;
 }
 
-void simulated_find_constraints(struct simulated_cluster *c, size_t pod)
+void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod *p, struct doc *object)
 {
-	struct simulated_pod *p = &c->pods[pod];
 	struct simulated_constraints *k, **slot;
 	char key[HASH_TEXT_SIZE];
-	size_t found;
 
-	c->n_anti_affinity += has_anti_affinity(p);
-	c->n_added_anti_affinity += p->added && has_anti_affinity(p);
-	print_constraints_key(p, pod, key);
-	found = name_table_find_index(&c->constraints_by_key, key);
-	if (found != SIZE_MAX) {
-		p->constraints = found;
+	c->n_anti_affinity += has_anti_affinity(object);
+	if (p->added && has_anti_affinity(object)) {
+		c->n_added_anti_affinity++;
+		for (size_t i = 0; i < c->n_constraints; i++)
+			c->constraints[i]->depends_on_pods = true;
+	}
+	print_key(object, c->n_constraints, key);
+	p->constraints = name_table_find_index(&c->constraints_by_key, key);
+	if (p->constraints != SIZE_MAX) {
+		doc_release(object);
 		return;
 	}
 	slot = vec_push(&c->constraints, &c->n_constraints, &c->constraints_size, sizeof(*slot));
 	*slot = k = xcalloc(1, sizeof(*k));
 	snprintf(k->key, sizeof(k->key), "%s", key);
-	k->pod = pod;
+	k->object = *object;
+	*object = (struct doc)DOC_INIT;
 	p->constraints = c->n_constraints - 1;
 	name_table_add_index(&c->constraints_by_key, k->key, p->constraints);
 }
@@ -86,25 +81,37 @@ static void note_evaluated(struct simulated_cluster *c, size_t index)
 	size_t *slot = &c->evaluated[c->next_evaluated];
 
 	if (*slot > 0)
-		simulated_constraints_release(c->constraints[*slot - 1]);
+		discard_evaluated(c->constraints[*slot - 1]);
 	*slot = index + 1;
 	c->next_evaluated = (c->next_evaluated + 1) % SIMULATED_EVALUATED;
+}
+
+/* The first member of an object's spec is nodeName. */
+static void add_pod(
+	struct scheduling_constraints *sc, const struct simulated_cluster *c, const struct simulated_pod *p)
+{
+	struct doc *object = &c->constraints[p->constraints]->object;
+	const char *node = c->nodes[p->node].name;
+
+	doc_set_text(&object->items[0].items[0], DOC_STRING, node, strlen(node));
+	scheduling_constraints_add(sc, OBJECT_POD, object);
 }
 
 /* Evaluates the constraints where the pods are now. */
 static void evaluate(struct simulated_cluster *c, struct simulated_constraints *k)
 {
-	const struct simulated_pod *p = &c->pods[k->pod];
 	struct scheduling_constraints *sc = xcalloc(1, sizeof(*sc));
 
 	k->evaluated = sc;
-	scheduling_constraints_init(sc, &p->object, p->namespace, false);
+	scheduling_constraints_init(
+		sc, &k->object, doc_text(doc_get(&k->object, "metadata"), "namespace"), false);
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (c->nodes[i].has_node)
 			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
 	sc->pods_known = true;
 	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
-		scheduling_constraints_add(sc, OBJECT_POD, &c->pods[i].object);
+		if (c->pods[i].node != SIMULATED_NOWHERE)
+			add_pod(sc, c, &c->pods[i]);
 	/* Later moves matter if there are rules, or if a pod's anti-affinity excludes the pod: now, or when the pod runs. */
 	k->depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0 || c->n_added_anti_affinity > 0 ||
 			     (c->n_anti_affinity > 0 && c->n_undo > 0);
@@ -117,7 +124,7 @@ const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_
 	struct simulated_constraints *k = c->constraints[c->pods[pod].constraints];
 
 	if (k->evaluated && k->depends_on_pods && k->version != c->placement_version) {
-		simulated_constraints_release(k);
+		discard_evaluated(k);
 		evaluate(c, k);
 	}
 	if (!k->evaluated) {

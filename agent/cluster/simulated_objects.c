@@ -155,8 +155,8 @@ static void copy_containers(const struct doc *spec, const char *list, struct doc
 		copy_members(container, members, ARRAY_SIZE(members), copies, NULL);
 }
 
-/* The first member of the copy's spec is nodeName, which simulated_set_node_name() changes. */
-static void copy_pod(const struct doc *object, const char *namespace, const char *name, struct doc *ret)
+/* The first member of the copy's spec is nodeName. All copies have the same name. */
+static void copy_pod(const struct doc *object, const char *namespace, struct doc *ret)
 {
 	static const char *const members[] = {"nodeSelector", "affinity", "tolerations",
 		"topologySpreadConstraints", "hostNetwork", "volumes"};
@@ -171,7 +171,7 @@ static void copy_pod(const struct doc *object, const char *namespace, const char
 	copy_containers(spec, "containers", copy);
 	copy_containers(spec, "initContainers", copy);
 	copy = doc_add_map(ret, "metadata");
-	doc_add_string(copy, "name", name);
+	doc_add_string(copy, "name", "pod");
 	doc_add_string(copy, "namespace", namespace);
 	copy_member(metadata, "labels", copy);
 	copy_member(metadata, "deletionTimestamp", copy);
@@ -211,17 +211,20 @@ static void read_request(const struct doc *object, struct simulated_pod *p)
 	pod_request_init(&template.pod);
 }
 
-static struct simulated_pod *push_pod(
-	struct simulated_cluster *c, const struct doc *object, const char *namespace, const char *name)
+static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct doc *object,
+	const char *namespace, const char *name, bool added)
 {
+	CLEANUP(doc_release) struct doc copy = DOC_INIT;
 	struct simulated_pod *p = vec_push(&c->pods, &c->n_pods, &c->pods_size, sizeof(*p));
 
 	p->namespace = xstrdup(*namespace ? namespace : "default");
 	p->name = xstrdup(name);
+	p->added = added;
 	p->node = SIMULATED_NOWHERE;
 	p->budget = SIZE_MAX;
 	pod_request_init(&p->request);
-	copy_pod(object, p->namespace, name, &p->object);
+	copy_pod(object, p->namespace, &copy);
+	simulated_set_constraints(c, p, &copy);
 	return p;
 }
 
@@ -232,10 +235,10 @@ static void add_pod_object(struct simulated_cluster *c, const struct doc *object
 
 	if (pod_has_ended(object))
 		return;
-	p = push_pod(c, object, doc_text(doc_get(object, "metadata"), "namespace"), name);
+	p = push_pod(c, object, doc_text(doc_get(object, "metadata"), "namespace"), name, false);
 	read_pod_facts(object, p);
 	read_request(object, p);
-	simulated_set_node_name(p, node);
+	p->bound = *node ? xstrdup(node) : NULL;
 }
 
 int simulated_cluster_add_object(
@@ -292,38 +295,33 @@ static int compare_pods(const void *va, const void *vb)
 	return r ? r : strcmp(a->name, b->name);
 }
 
-static const struct doc *labels_of(const struct simulated_pod *p)
-{
-	return doc_get(doc_get(&p->object, "metadata"), "labels");
-}
-
 static void find_budgets(const struct simulated_cluster *c, struct simulated_pod *p)
 {
+	const struct doc *object = &c->constraints[p->constraints]->object;
+	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
+
 	for (size_t i = 0; i < c->n_budgets; i++) {
 		const struct simulated_budget *b = &c->budgets[i];
 
 		if (strcmp(b->namespace, p->namespace) != 0 || b->selector.kind != DOC_MAP ||
-			!label_selector_matches(&b->selector, labels_of(p)))
+			!label_selector_matches(&b->selector, labels))
 			continue;
 		p->budget = i;
 		p->n_budgets++;
 	}
 }
 
-/* The pods of the classes, and on the nodes that they are bound to. */
 static void settle_pod(struct simulated_cluster *c, size_t pod)
 {
 	struct simulated_pod *p = &c->pods[pod];
-	CLEANUP(freep) char *node = xstrdup(doc_text(doc_get(&p->object, "spec"), "nodeName"));
-	size_t at = *node ? simulated_cluster_find(c, node) : SIMULATED_NOWHERE;
+	size_t node = p->bound ? simulated_cluster_find(c, p->bound) : SIMULATED_NOWHERE;
 
 	p->class = pod_classes_take(&c->classes, &p->request);
 	find_budgets(c, p);
-	simulated_find_constraints(c, pod);
-	if (*node && at == SIMULATED_NOWHERE)
-		at = (size_t)(find_or_add_node(c, node) - c->nodes);
-	if (at != SIMULATED_NOWHERE)
-		simulated_add_to_node(c, at, pod, c->nodes[at].n_pods);
+	if (node != SIMULATED_NOWHERE)
+		simulated_add_to_node(c, node, pod, c->nodes[node].n_pods);
+	free(p->bound);
+	p->bound = NULL;
 }
 
 static enum reported find_reported(const struct simulated_node *n, const struct simulated_pod *p)
@@ -364,8 +362,8 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 	if (c->n_pods > 1)
 		qsort(c->pods, c->n_pods, sizeof(*c->pods), compare_pods);
 	for (size_t i = 0; i < c->n_pods; i++) /* may add nodes without objects */
-		if (*doc_text(doc_get(&c->pods[i].object, "spec"), "nodeName"))
-			find_or_add_node(c, doc_text(doc_get(&c->pods[i].object, "spec"), "nodeName"));
+		if (c->pods[i].bound)
+			find_or_add_node(c, c->pods[i].bound);
 	sort_nodes(c);
 	for (size_t i = 0; i < c->n_pods; i++)
 		settle_pod(c, i);
@@ -377,16 +375,14 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 static void add_copy(struct simulated_cluster *c, const struct doc *owner, const char *namespace,
 	const char *name, struct pod_class *class)
 {
-	struct simulated_pod *p = push_pod(c, owner, namespace, name);
+	struct simulated_pod *p = push_pod(c, owner, namespace, name, true);
 
 	p->uid = xstrdup("");
 	p->owner = xstrdup("");
-	p->added = true;
 	p->names = pod_names_of(name, p->namespace, name);
 	p->priority_known = owner && pod_priority_read(owner, &p->priority);
 	p->class = class;
 	class->users++;
-	simulated_find_constraints(c, c->n_pods - 1);
 }
 
 size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
@@ -396,9 +392,6 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 	struct pod_class *class = pod_classes_take(&c->classes, request);
 	size_t first = c->n_pods;
 
-	/* The pods may move in memory, and evaluated constraints borrow from them. */
-	for (size_t i = 0; i < c->n_constraints; i++)
-		simulated_constraints_release(c->constraints[i]);
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(freep) char *numbered = n > 1 ? xasprintf("%s-%zu", own, i + 1) : xstrdup(own);
 
