@@ -593,6 +593,23 @@ static int parse_part(
 		       : r;
 }
 
+/* False if the item has a kind that the caller does not want. The rest of such an item is not checked. */
+static bool is_wanted(const struct json_stream *s)
+{
+	struct json_walk walk;
+	struct json_piece key, value;
+	char kind[64];
+
+	if (!s->wants ||
+		!json_walk_begin(&walk, (struct json_piece){.text = s->text.text, .len = s->text.len}, '{'))
+		return true;
+	while (json_walk_next(&walk, &key, &value) > 0)
+		if (key.len == strlen("\"kind\"") && !memcmp(key.text, "\"kind\"", key.len))
+			return value.len > sizeof(kind) || json_piece_string(value, kind) < 0 ||
+			       s->wants(s->data, kind);
+	return true;
+}
+
 /* Pass a part to the caller. With `skip`, an invalid part is skipped, unless the part is a List. */
 static int deliver_part(struct json_stream *s, enum json_stream_part what, struct err *err)
 {
@@ -783,7 +800,7 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 			if (s->nesting.depth > 0 && can_continue(s, &s->text))
 				break;
 			s->state = AFTER_ITEM;
-			r = deliver_part(s, JSON_STREAM_ITEM, err);
+			r = is_wanted(s) ? deliver_part(s, JSON_STREAM_ITEM, err) : 0;
 			continue;
 		}
 		if (s->nesting.in_string || s->nesting.depth > 1)

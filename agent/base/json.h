@@ -99,10 +99,14 @@ struct json_nesting {
 	bool escaped; /* the previous byte was a backslash in a string */
 };
 
-/* `skip` may be set after json_stream_init(). The members below `data` belong to json.c. */
+/* Called with the kind of an item. False = the item is neither parsed nor passed on. */
+typedef bool json_stream_wants_fn(void *data, const char *kind);
+
+/* `skip` and `wants` may be set after json_stream_init(). The members below `data` belong to json.c. */
 struct json_stream {
 	json_stream_fn *fn;
-	json_stream_skip_fn *skip; /* NULL = a part that is invalid or too large stops the stream */
+	json_stream_skip_fn *skip;   /* NULL = a part that is invalid or too large stops the stream */
+	json_stream_wants_fn *wants; /* NULL = every item is wanted */
 	void *data;
 	struct strbuf text;          /* the current item, so far */
 	struct strbuf around;        /* the current object, so far; of a List, everything except its items */

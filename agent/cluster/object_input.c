@@ -165,6 +165,11 @@ static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
 	return n < 0 ? err_set(err, -errno, "cannot read: %s", strerror(errno)) : n;
 }
 
+static bool is_wanted_kind(void *data, const char *kind)
+{
+	return find_kind(data, kind, strlen(kind)) >= 0;
+}
+
 /* Reads a JSON text whose first `n` bytes are in `chunk`. */
 static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
 {
@@ -172,6 +177,8 @@ static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 	int r = 0;
 
 	json_stream_init(&stream, read_part, sink);
+	if (sink->kinds & OBJECT_SKIP_OTHERS)
+		stream.wants = is_wanted_kind;
 	while (n > 0 && r == 0) {
 		r = json_stream_feed(&stream, chunk, (size_t)n, err);
 		if (r == 0)
