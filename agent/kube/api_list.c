@@ -5,12 +5,13 @@
 
 #include "agent/base/json.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 struct listing {
 	api_object_fn *fn;
 	void *data;
 	struct json_stream stream;
-	bool ended; /* the list's own members were read */
+	bool is_list; /* the end of a list was read */
 };
 
 static void listing_release(struct listing *l)
@@ -18,7 +19,15 @@ static void listing_release(struct listing *l)
 	json_stream_release(&l->stream);
 }
 
-static int take_part(
+/* A list without items may have "items": null, as Go prints an empty slice. */
+static bool is_list_kind(const struct doc *object)
+{
+	const char *kind = doc_string(doc_get(object, "kind"));
+
+	return kind && text_ends_with(kind, "List");
+}
+
+static int deliver_item(
 	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
 {
 	struct listing *l = data;
@@ -26,11 +35,11 @@ static int take_part(
 	(void)list;
 	if (what == JSON_STREAM_ITEM)
 		return l->fn(part, l->data, err);
-	l->ended = true;
+	l->is_list = what == JSON_STREAM_LIST || is_list_kind(part);
 	return 0;
 }
 
-static int take_piece(const char *piece, size_t len, void *data, struct err *err)
+static int feed_stream(const char *piece, size_t len, void *data, struct err *err)
 {
 	struct listing *l = data;
 
@@ -38,7 +47,7 @@ static int take_piece(const char *piece, size_t len, void *data, struct err *err
 }
 
 /* The API server's message of a response that is not 2xx. */
-static int refused(const struct api_response *response, struct err *err)
+static int report_rejection(const struct api_response *response, struct err *err)
 {
 	char message[API_MESSAGE_MAX];
 
@@ -57,17 +66,17 @@ int api_list(struct api_client *c, const char *path, unsigned idle_ms, api_objec
 
 	*ret_status = 0;
 	api_response_init(&response);
-	json_stream_init(&l.stream, take_part, &l);
-	r = api_client_stream(c, &get, take_piece, &l, &response, err);
+	json_stream_init(&l.stream, deliver_item, &l);
+	r = api_client_stream(c, &get, feed_stream, &l, &response, err);
 	*ret_status = response.status;
 	if (r < 0)
 		return r;
 	if (response.status / 100 != 2)
-		return refused(&response, err);
+		return report_rejection(&response, err);
 	r = json_stream_end(&l.stream, err);
 	if (r < 0)
 		return r;
-	return l.ended ? 0 : err_set(err, -EBADMSG, "the API server's response is not a list");
+	return l.is_list ? 0 : err_set(err, -EBADMSG, "the API server's response is not a list");
 }
 
 int api_get(struct api_client *c, const char *path, struct doc *ret, int *ret_status, struct err *err)
@@ -83,5 +92,5 @@ int api_get(struct api_client *c, const char *path, struct doc *ret, int *ret_st
 		return r;
 	*ret_status = response.status;
 	return response.status / 100 == 2 ? json_parse(response.body.text, response.body.len, ret, err)
-					  : refused(&response, err);
+					  : report_rejection(&response, err);
 }
