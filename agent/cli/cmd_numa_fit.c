@@ -188,7 +188,8 @@ static int ask(struct asked *a, struct err *err)
 	pod_report_init(&a->report, &pod->pod);
 	a->report.usage = &a->usage;
 	a->report.constraints = &a->constraints;
-	scheduling_constraints_init(&a->constraints, pod->owner, pod->namespace, is_manifest(pod->owner));
+	scheduling_constraints_init(&a->constraints, pod->owner,
+		pod->namespace ? pod->namespace : source_namespace(a->source), is_manifest(pod->owner));
 	a->constraints.only = a->only;
 	a->constraints.excluded = &a->gone;
 	r = source_read_usage(a->source, &a->usage, &a->constraints, err);

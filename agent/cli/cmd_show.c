@@ -10,12 +10,13 @@
 #include "common/log.h"
 
 /* One picture of the node, for a terminal or as SVG. */
-static int picture(
-	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+static int picture(const struct options *options, void *data, const struct terminal *terminal,
+	struct strbuf *out, struct err *err)
 {
 	CLEANUP(observation_release) struct observation o;
 	int r;
 
+	(void)data;
 	observation_init(&o);
 	r = observe_local(options, &o, err);
 	if (r < 0)
@@ -34,5 +35,5 @@ int command_show(const struct options *options)
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return watching(options, picture, EXIT_FAILURE);
+	return watching(options, picture, NULL, EXIT_FAILURE);
 }

@@ -81,32 +81,35 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return 0;
 }
 
-/* The rows in the order that is asked for, and their totals. */
-static int read_rows(
-	const struct options *options, struct rows *rows, struct top_totals *totals, struct err *err)
-{
-	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
-	CLEANUP(source_closep) struct source *source = NULL;
-	const struct pod_template *pod = NULL;
-	int r = 0;
+/* What is the same for every picture. */
+struct request {
+	struct pod_templates pods;
+	const struct pod_template *pod; /* NULL = none is given */
+	struct source *source;
+};
 
-	if (pod_input_given(options)) {
-		r = pod_input_read(options, &pods, err);
-		if (r == 0)
-			r = pod_input_pick(options, &pods, &pod, err);
-	}
-	if (r == 0)
-		r = source_open(options, 0, &source, err);
-	if (r < 0)
-		return r;
-	rows->shape = pod ? &pod->pod : NULL;
+static void request_release(struct request *request)
+{
+	pod_templates_release(&request->pods);
+	source_close(request->source);
+}
+
+/* The rows in the order of --sort-by, and their totals. After an error the next picture opens the source again. */
+static int read_rows(const struct options *options, struct request *request, struct rows *rows,
+	struct top_totals *totals, struct err *err)
+{
+	int r = source_begin(options, &request->source, err);
+
+	rows->shape = request->pod ? &request->pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	r = source_read_usage(source, &rows->usage, NULL, err);
 	if (r == 0)
-		r = source_each_node(source, add_node, rows, err);
-	rows->shape = NULL;
-	if (r < 0)
+		r = source_read_usage(request->source, &rows->usage, NULL, err);
+	if (r == 0)
+		r = source_each_node(request->source, add_node, rows, err);
+	if (r < 0) {
+		source_closep(&request->source);
 		return r;
+	}
 	top_sort(rows->items, rows->n_items, top_column_find(options->value[OPT_SORT_BY]));
 	top_totals(rows->items, rows->n_items, totals);
 	return 0;
@@ -129,8 +132,8 @@ static int print_table(const struct options *options, const struct rows *rows,
 	return canvas_print(&c, terminal->colour, terminal->utf8, out);
 }
 
-static int print_rows(
-	const struct options *options, const struct terminal *terminal, struct strbuf *out, struct err *err)
+static int print_rows(const struct options *options, void *data, const struct terminal *terminal,
+	struct strbuf *out, struct err *err)
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(top_totals_release) struct top_totals totals = {0};
@@ -138,7 +141,7 @@ static int print_rows(
 	int r;
 
 	writer_init(&w, options->value[OPT_OUTPUT], false, out);
-	r = read_rows(options, &rows, &totals, err);
+	r = read_rows(options, data, &rows, &totals, err);
 	if (r < 0)
 		return r;
 	if (writer_is_doc(&w)) {
@@ -167,26 +170,24 @@ static int check_flags(const struct options *options, struct err *err)
 	return 0;
 }
 
-/* A pod that cannot be read is wrong usage, whatever the nodes are read from. */
-static int check_pod(const struct options *options, struct err *err)
+static int read_pod(const struct options *options, struct request *request, struct err *err)
 {
-	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
-	const struct pod_template *pod;
-	int r;
+	int r = pod_input_given(options) ? pod_input_read(options, &request->pods, err) : 0;
 
-	if (!pod_input_given(options) || options_use_stdin(options))
-		return 0;
-	r = pod_input_read(options, &pods, err);
-	return r < 0 ? r : pod_input_pick(options, &pods, &pod, err);
+	return r < 0 || request->pods.n_items == 0
+		       ? r
+		       : pod_input_pick(options, &request->pods, &request->pod, err);
 }
 
 int command_top(const struct options *options)
 {
+	CLEANUP(request_release) struct request request = {0};
 	struct err err = {""};
 
-	if (check_flags(options, &err) < 0 || check_pod(options, &err) < 0) {
+	/* A pod that cannot be read is wrong usage, wherever the nodes are read from. */
+	if (check_flags(options, &err) < 0 || read_pod(options, &request, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return watching(options, print_rows, source_exit_status(options, 0));
+	return watching(options, print_rows, &request, source_exit_status(options, 0));
 }

@@ -201,9 +201,37 @@ static void guess_name(const char *word, const char *name, struct guess *best)
 		*best = (struct guess){.name = name, .distance = d};
 }
 
+/* "fit and why": the program's commands that have the flag `word`, "--namespace" or "-n". */
+static void list_owners(const struct program *program, const char *word, struct strbuf *out)
+{
+	const struct command_def *every = NULL;
+	unsigned owners = 0;
+
+	FOREACH_OPTION (def, program, every)
+		if (word[1] == '-' ? !strncmp(word, def->flag, strcspn(word, "=")) &&
+					     strlen(def->flag) == strcspn(word, "=")
+				   : def->letter && def->letter == word[1])
+			owners |= def->commands;
+	FOREACH_COMMAND (c, program)
+		if (owners >> c->id & 1) {
+			owners &= ~(1u << c->id);
+			strbuf_addf(out, "%s%s",
+				out->len == 0                               ? ""
+				: owners & options_commands(program, every) ? ", "
+									    : " and ",
+				c->name);
+		}
+}
+
 static int unknown_flag(const struct options *o, const char *word, struct err *err)
 {
+	CLEANUP(strbuf_release) struct strbuf owners = STRBUF_INIT(256);
 	struct guess best = {0};
+
+	list_owners(o->program, word, &owners);
+	if (o->command && owners.len > 0)
+		return err_set(err, -EINVAL, "'%s' is a flag of %s, not of %s", word, owners.text,
+			*o->command->name ? o->command->name : o->program->name);
 
 	FOREACH_OPTION (def, o->program, o->command)
 		guess_name(word, def->flag, &best);
@@ -231,9 +259,11 @@ static int flag_error(const struct options *o, int argc, char **argv, int c, str
 {
 	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 
+	const char letter[] = {'-', (char)optopt, '\0'};
+
 	if (optopt > 0 && optopt < LONG_OPTION)
-		return err_set(
-			err, -EINVAL, c == ':' ? "flag '-%c' needs a value" : "unknown flag '-%c'", optopt);
+		return c == ':' ? err_set(err, -EINVAL, "flag '%s' needs a value", letter)
+				: unknown_flag(o, letter, err);
 	if (c == ':' || optopt >= LONG_OPTION)
 		return err_set(err, -EINVAL,
 			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
@@ -369,7 +399,7 @@ static void help_option(const struct command_def *command, const struct option_d
 	else if (def->arg)
 		strbuf_addf(&left, " %s", def->arg);
 	strbuf_addf(out, "  %-26s", left.text);
-	if (left.len > 26)
+	if (left.len >= 26)
 		strbuf_addf(out, "\n%28s", "");
 	strbuf_addf(out, "%s", def->help);
 	if (def->values)

@@ -12,6 +12,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/time.h"
 #include "agent/cli/commands.h"
+#include "agent/cluster/label_match.h"
 #include "agent/kube/api_list.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -26,7 +27,7 @@
 #define UNFINISHED "status.phase!=Succeeded,status.phase!=Failed"
 #define WARNINGS   5u /* nodes with an unreadable node state that have a line of their own */
 
-/* A node that the command names, or that --selector selects. */
+/* A node that the command names. */
 struct wanted_node {
 	const char *name;
 	bool found; /* it has an object */
@@ -37,7 +38,7 @@ struct source {
 	struct wanted_node *nodes; /* of the command line */
 	size_t n_nodes;
 	bool files;
-	FILE **copies; /* of --from, in order: what can be read only once; NULL = not read yet, or a file */
+	FILE **copies; /* of --from, in order: copies of pipes and standard input; NULL = not read yet, or a file */
 	size_t n_copies;
 	struct credentials *credentials;
 	struct api_client *client;
@@ -88,6 +89,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 {
 	CLEANUP(source_closep) struct source *s = xcalloc(1, sizeof(*s));
 	size_t n = 0;
+	int r;
 
 	s->options = options;
 	s->files = option_set(options, OPT_FROM);
@@ -105,12 +107,8 @@ int source_open(const struct options *options, size_t first_node, struct source 
 			snprintf(s->name, sizeof(s->name), "--from");
 		s->copies = xcalloc(n, sizeof(*s->copies));
 		s->n_copies = n;
-		if (option_set(options, OPT_SELECTOR))
-			return err_set(err, -EINVAL, "%s goes with an API server, not with --from",
-				options->origin[OPT_SELECTOR]);
 	} else {
-		int r = connect_client(s, err);
-
+		r = connect_client(s, err);
 		if (r < 0)
 			return r == -EINVAL ? -ENOTCONN : r; /* not wrong usage */
 		snprintf(s->name, sizeof(s->name), "the API server");
@@ -119,18 +117,35 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	return 0;
 }
 
+/* Forget what was read. */
+static void restart(struct source *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		s->nodes[i].found = false;
+	name_table_release(&s->selected);
+	strv_release(&s->selected_names);
+	s->selector_applied = false;
+}
+
+int source_begin(const struct options *options, struct source **s, struct err *err)
+{
+	if (!*s)
+		return source_open(options, 0, s, err);
+	restart(*s);
+	return 0;
+}
+
 void source_close(struct source *s)
 {
 	if (!s)
 		return;
+	restart(s);
 	for (size_t i = 0; i < s->n_copies; i++)
 		if (s->copies[i])
 			fclose(s->copies[i]);
 	free(s->copies);
 	api_client_free(s->client);
 	credentials_free(s->credentials);
-	name_table_release(&s->selected);
-	strv_release(&s->selected_names);
 	free(s->nodes);
 	free(s);
 }
@@ -138,6 +153,15 @@ void source_close(struct source *s)
 int source_exit_status(const struct options *options, int r)
 {
 	return r == -EINVAL || option_set(options, OPT_FROM) ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+const char *source_namespace(const struct source *s)
+{
+	const char *namespace = s->options->value[OPT_NAMESPACE];
+
+	if (!namespace && !s->files)
+	namespace = credentials_namespace(s->credentials);
+	return namespace ? namespace : "default";
 }
 
 const char *source_node(const struct source *s)
@@ -287,7 +311,7 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 	return one;
 }
 
-/* Which Nodes --selector selects. */
+/* Adds a Node's name to those that --selector selects. */
 static int add_selected(struct doc *node, void *data, struct err *err)
 {
 	const char *name = doc_object_name(node);
@@ -301,18 +325,59 @@ static int add_selected(struct doc *node, void *data, struct err *err)
 	return 0;
 }
 
-static int apply_selector(struct source *s, struct err *err)
+struct selection {
+	struct source *source;
+	struct doc selector;
+	size_t n_nodes; /* selected or not */
+};
+
+static void selection_release(struct selection *selection)
+{
+	doc_release(&selection->selector);
+}
+
+static int select_node(enum object_kind kind, struct doc *node, void *data, struct err *err)
+{
+	struct selection *selection = data;
+
+	(void)kind;
+	selection->n_nodes++;
+	return label_selector_matches(&selection->selector, doc_get(doc_get(node, "metadata"), "labels"))
+		       ? add_selected(node, selection->source, err)
+		       : 0;
+}
+
+/* The selector's Nodes in the files. */
+static int select_in_files(struct source *s, struct err *err)
+{
+	CLEANUP(selection_release) struct selection selection = {.source = s};
+	int r = label_selector_parse(s->options->value[OPT_SELECTOR], &selection.selector, err);
+
+	if (r == 0)
+		r = read_files(s, 1u << OBJECT_NODE, select_node, &selection, err);
+	return r < 0 || selection.n_nodes > 0
+		       ? r
+		       : err_set(err, -EINVAL, "%s has no Node, by whose labels nodes are selected", s->name);
+}
+
+static int select_on_server(struct source *s, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	int status, r;
 
-	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
-		return 0;
 	strbuf_addstr(&path, "/api/v1/nodes");
 	add_query(&path, "labelSelector", s->options->value[OPT_SELECTOR]);
 	r = strbuf_error(&path);
-	if (r == 0)
-		r = api_list(s->client, path.text, s->idle_ms, add_selected, s, &status, err);
+	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, add_selected, s, &status, err);
+}
+
+static int apply_selector(struct source *s, struct err *err)
+{
+	int r;
+
+	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
+		return 0;
+	r = s->files ? select_in_files(s, err) : select_on_server(s, err);
 	s->selector_applied = r == 0;
 	return r < 0 ? err_wrap(err, r, "%s", s->options->origin[OPT_SELECTOR]) : 0;
 }
@@ -478,23 +543,23 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 	return r;
 }
 
-struct choice {
+struct nrt_choice {
 	struct source *source;
 	struct doc object;
 	size_t n;            /* wanted objects */
 	struct strbuf names; /* of all objects, as far as they fit */
 };
 
-static void choice_release(struct choice *c)
+static void nrt_choice_release(struct nrt_choice *c)
 {
 	doc_release(&c->object);
 	strbuf_release(&c->names);
 }
 
-static int choose(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int choose_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const char *name = doc_object_name(object);
-	struct choice *c = data;
+	struct nrt_choice *c = data;
 
 	(void)kind;
 	if (!name)
@@ -509,12 +574,12 @@ static int choose(enum object_kind kind, struct doc *object, void *data, struct 
 
 int source_nrt(struct source *s, struct doc *ret, struct err *err)
 {
-	CLEANUP(choice_release) struct choice c = {.source = s, .names = STRBUF_INIT(300)};
+	CLEANUP(nrt_choice_release) struct nrt_choice c = {.source = s, .names = STRBUF_INIT(300)};
 	int r = apply_selector(s, err);
 	const char *more;
 
 	if (r == 0)
-		r = source_read(s, 1u << OBJECT_NRT, choose, &c, err);
+		r = source_read(s, 1u << OBJECT_NRT, choose_nrt, &c, err);
 	if (r < 0)
 		return r;
 	if (c.names.len == 0)
@@ -638,9 +703,9 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	const char *pod_namespace = s->options->value[OPT_NAMESPACE];
-	struct pod_choice c = {
-		.namespace = pod_namespace, .name = without_kind(name, "pod"), .object = DOC_INIT};
+	struct pod_choice c = {.namespace = s->options->value[OPT_NAMESPACE],
+		.name = without_kind(name, "pod"),
+		.object = DOC_INIT};
 	int status, r;
 
 	if (s->files) {
@@ -658,9 +723,7 @@ int source_pod(struct source *s, const char *name, struct doc *ret, struct err *
 		return r;
 	}
 	strbuf_addstr(&path, "/api/v1/namespaces/");
-	if (!pod_namespace)
-		pod_namespace = credentials_namespace(s->credentials);
-	api_path_escape(&path, pod_namespace ? pod_namespace : "default");
+	api_path_escape(&path, source_namespace(s));
 	strbuf_addstr(&path, "/pods/");
 	api_path_escape(&path, c.name);
 	return api_get(s->client, path.text, ret, &status, err);

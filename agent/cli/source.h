@@ -20,6 +20,12 @@ struct source;
 int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err);
 void source_close(struct source *s);
 
+/*
+ * For a command that reads repeatedly: opens *s as source_open() if it is NULL. Otherwise forgets what was read, and keeps the
+ * connection and the credentials, which renew themselves.
+ */
+int source_begin(const struct options *options, struct source **s, struct err *err);
+
 static inline void source_closep(struct source **s)
 {
 	source_close(*s);
@@ -34,6 +40,9 @@ int source_exit_status(const struct options *options, int r);
 
 /* The node, when the command names exactly one; else NULL. */
 const char *source_node(const struct source *s);
+
+/* The namespace of --namespace, else of the kubeconfig's context, else "default". */
+const char *source_namespace(const struct source *s);
 
 /* The source as a reader. Valid as long as the source. */
 struct object_reader source_reader(struct source *s);

@@ -22,7 +22,7 @@ static void find_terminal(const struct options *options, struct terminal *ret)
 	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
 }
 
-static int picture(const struct options *options, watching_fn *draw, bool redraw)
+static int picture(const struct options *options, watching_fn *draw, void *data, bool redraw)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
 	CLEANUP(strbuf_release) struct strbuf frame = STRBUF_INIT(WATCHING_MAX);
@@ -31,7 +31,7 @@ static int picture(const struct options *options, watching_fn *draw, bool redraw
 	int r;
 
 	find_terminal(options, &terminal);
-	r = draw(options, &terminal, &text, &err);
+	r = draw(options, data, &terminal, &text, &err);
 	if (r < 0) {
 		strbuf_reset(&text);
 		strbuf_addf(&text, "%s: error: %s\n", options->program->name, err.text);
@@ -73,12 +73,12 @@ static int wait_for_signal(const struct timespec *time, const sigset_t *unblocke
 
 /* Draw pictures until a signal ends the watch. 0, or -errno when a picture could not be printed. */
 static int watch_loop(
-	const struct options *options, watching_fn *draw, const sigset_t *unblocked, bool redraw)
+	const struct options *options, watching_fn *draw, void *data, const sigset_t *unblocked, bool redraw)
 {
 	const struct timespec pause = {.tv_sec = strtol(options->value[OPT_WATCH], NULL, 10)};
 
 	for (;;) {
-		int r = picture(options, draw, redraw), signal;
+		int r = picture(options, draw, data, redraw), signal;
 
 		if (r < 0)
 			return r;
@@ -92,7 +92,7 @@ static int watch_loop(
 	}
 }
 
-static int draw_once(const struct options *options, watching_fn *draw, int failed)
+static int draw_once(const struct options *options, watching_fn *draw, void *data, int failed)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
 	struct terminal terminal;
@@ -100,7 +100,7 @@ static int draw_once(const struct options *options, watching_fn *draw, int faile
 	int r;
 
 	find_terminal(options, &terminal);
-	r = draw(options, &terminal, &text, &err);
+	r = draw(options, data, &terminal, &text, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return failed;
@@ -136,7 +136,7 @@ static int hold_signals(bool redraw, sigset_t *ret_unblocked)
 
 /* The signals are blocked except between two pictures, so that no signal interrupts a picture. They stay blocked until the
  * process exits: a second signal does not change the exit status. */
-static int draw_again(const struct options *options, watching_fn *draw)
+static int draw_again(const struct options *options, watching_fn *draw, void *data)
 {
 	struct terminal terminal;
 	sigset_t unblocked;
@@ -149,7 +149,7 @@ static int draw_again(const struct options *options, watching_fn *draw)
 	if (r == 0 && redraw)
 		r = output_write(terminal_enter, strlen(terminal_enter));
 	if (r == 0)
-		r = watch_loop(options, draw, &unblocked, redraw);
+		r = watch_loop(options, draw, data, &unblocked, redraw);
 	if (redraw && output_write(terminal_leave, strlen(terminal_leave)) < 0 && r == 0)
 		r = -EIO;
 	if (r < 0)
@@ -157,9 +157,10 @@ static int draw_again(const struct options *options, watching_fn *draw)
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int watching(const struct options *options, watching_fn *draw, int failed)
+int watching(const struct options *options, watching_fn *draw, void *data, int failed)
 {
-	return option_set(options, OPT_WATCH) ? draw_again(options, draw) : draw_once(options, draw, failed);
+	return option_set(options, OPT_WATCH) ? draw_again(options, draw, data)
+					      : draw_once(options, draw, data, failed);
 }
 
 int watching_check(const struct options *options, struct err *err)

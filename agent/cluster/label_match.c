@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+
 bool label_in(const struct doc *values, const char *text)
 {
 	DOC_FOREACH_ITEM (value, values) {
@@ -71,6 +73,117 @@ const struct doc *label_find_missing(const struct doc *equal, const struct doc *
 				return want;
 		}
 	return NULL;
+}
+
+#define LABEL_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+
+/* A part of a selector's text, and the rest of the text. */
+struct selector_text {
+	const char *at;
+	char word[320]; /* a label's prefix, name or value */
+};
+
+static void skip_blanks(struct selector_text *t)
+{
+	t->at += strspn(t->at, " \t");
+}
+
+/* The text begins with `token`, which is skipped. */
+static bool skip_token(struct selector_text *t, const char *token)
+{
+	skip_blanks(t);
+	if (strncmp(t->at, token, strlen(token)) != 0)
+		return false;
+	t->at += strlen(token);
+	return true;
+}
+
+/* The next word, which may be empty, into t->word. False = too long. */
+static bool read_word(struct selector_text *t)
+{
+	size_t len;
+
+	skip_blanks(t);
+	len = strspn(t->at, LABEL_CHARACTERS);
+	if (len >= sizeof(t->word))
+		return false;
+	memcpy(t->word, t->at, len);
+	t->word[len] = '\0';
+	t->at += len;
+	return true;
+}
+
+/* "(a, b)" */
+static bool read_set(struct selector_text *t, struct doc *values)
+{
+	if (!skip_token(t, "("))
+		return false;
+	do {
+		if (!read_word(t))
+			return false;
+		doc_add_string(values, NULL, t->word);
+	} while (skip_token(t, ","));
+	return skip_token(t, ")");
+}
+
+/* What follows a label's name. "==" precedes "=", which is its beginning. */
+static bool read_operator(struct selector_text *t, struct doc *requirement)
+{
+	static const struct {
+		const char *token, *name;
+		bool set;
+	} operators[] = {{"==", "In", false}, {"=", "In", false}, {"!=", "NotIn", false}, {">", "Gt", false},
+		{"<", "Lt", false}, {"in ", "In", true}, {"in(", "In", true}, {"notin ", "NotIn", true},
+		{"notin(", "NotIn", true}};
+	struct doc *values;
+
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
+		if (!skip_token(t, operators[i].token))
+			continue;
+		doc_add_string(requirement, "operator", operators[i].name);
+		values = doc_add_list(requirement, "values");
+		if (operators[i].set) {
+			t->at--; /* the bracket */
+			return read_set(t, values);
+		}
+		if (!read_word(t))
+			return false;
+		doc_add_string(values, NULL, t->word);
+		return true;
+	}
+	doc_add_string(requirement, "operator", "Exists");
+	return true;
+}
+
+static bool read_requirement(struct selector_text *t, struct doc *requirement)
+{
+	bool absent = skip_token(t, "!");
+
+	if (!read_word(t) || !*t->word)
+		return false;
+	doc_add_string(requirement, "key", t->word);
+	if (!absent)
+		return read_operator(t, requirement);
+	doc_add_string(requirement, "operator", "DoesNotExist");
+	return true;
+}
+
+int label_selector_parse(const char *text, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc selector = {.kind = DOC_MAP};
+	struct doc *requirements = doc_add_list(&selector, "matchExpressions");
+	struct selector_text t = {.at = text};
+
+	do {
+		if (!read_requirement(&t, doc_add_map(requirements, NULL)))
+			return err_set(err, -EINVAL, "'%.100s' is not a label selector", text);
+	} while (skip_token(&t, ","));
+	skip_blanks(&t);
+	if (*t.at)
+		return err_set(err, -EINVAL, "'%.100s' is not a label selector", text);
+	*ret = selector;
+	selector = (struct doc)DOC_INIT;
+	return 0;
 }
 
 bool label_selector_is_empty(const struct doc *selector)

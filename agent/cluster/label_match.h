@@ -26,5 +26,11 @@ const struct doc *label_find_missing(const struct doc *equal, const struct doc *
 /* Whether the labels match a LabelSelector. NULL matches nothing, an empty selector everything. */
 bool label_selector_matches(const struct doc *selector, const struct doc *labels);
 
+/*
+ * Parses a selector as kubectl takes it, "pool=hpc,zone!=b,gpu,!spot,disk in (ssd,nvme)", into a LabelSelector with
+ * matchExpressions. 0; -EINVAL with one line. `ret` is untouched on failure.
+ */
+int label_selector_parse(const char *text, struct doc *ret, struct err *err);
+
 /* Whether the LabelSelector is set and has no requirement. */
 bool label_selector_is_empty(const struct doc *selector);

@@ -352,6 +352,8 @@ many "all in one zone" 3 "5 replicas: not enough, there is room for 4" 5 "affini
 many "spread" 3 "6 replicas: not enough, there is room for 5" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
 pods=$dir/web.yaml
 many "where a spread copy goes" 0 "node/w12" 4 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]," -o name
+many "one a node, beside a pod of its namespace" 3 "there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
+many "the pod's namespace is -n" 0 "3 replicas: enough" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}}," -n team
 pods=$dir/other.yaml
 many "host ports" 3 "there is room for 3" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
 many "what is not looked at" 0 "not looked at, and schedulers do: volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"

@@ -120,6 +120,9 @@ refuse_path $nrt
 echo '<html>' | serve $nrt
 plugin score -f $examples/kep-pod.yaml
 says "an answer that is not JSON" 1 "not valid JSON at line 1: an object is expected"
+echo '{"kind":"Status","status":"Success"}' | serve $nrt
+plugin top
+says "an answer that is not a list" 1 "the API server's response is not a list"
 objects "$(nrt_object node-1 2 x)"
 plugin top
 says "an object with a wrong amount" 1 "the API server: NodeResourceTopology 'node-1': zone 'node-1', resource 'cpu': available: not a quantity: 'x'"

@@ -104,6 +104,9 @@ json --from $examples/kep-nodes.yaml --from "$dir/held.json" --cpus 1
 check "a shape too: one copy" is node-2 .cpus.stranded 15
 json --from $examples/kep-nodes.yaml --from "$dir/held.json" --objects-only
 check "--objects-only ignores what pods request" is node-2 '.largestPods | max' 16
+sed 's/"name":"node-1"/&,"labels":{"pool":"hpc"}/' "$dir/held.json" >"$dir/labels.json"
+json --from $examples/kep-nodes.yaml --from "$dir/labels.json" -l pool=hpc
+check "-l selects by the Nodes' labels" test "$(names)" = "node-1 "
 top --from $examples/kep-nodes.yaml --from "$dir/pod.json"
 check "Pods without Nodes change nothing" cmp -s "$dir/out" "$dir/want"
 mkdir "$dir/mixed"
@@ -134,7 +137,11 @@ refuse "standard input watched" "--watch: standard input can be read only once" 
 refuse "a shape on standard input watched" "--watch: standard input can be read only once" --from $nodes -f - --watch
 refuse "Nodes on standard input watched" "--watch: standard input can be read only once" --from $nodes --from - --watch
 refuse "standard input twice" "cannot both be standard input" --from - --from -
-refuse "a selector without an API server" "--selector goes with an API server, not with --from" --from $nodes -l a=b
+refuse "a selector without Nodes" "--selector: $nodes has no Node, by whose labels nodes are selected" --from $nodes -l a=b
+refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --from $nodes --from "$dir/held.json" -l 'a in (b'
+refuse "a flag of other commands" "'-n' is a flag of fit and why, not of top" --from $nodes -n x
+echo 'kind: Pod' | refuse "a shape on standard input without a spec" "'standard input'" --from $nodes -f -
+echo 'kind: Pod' | refuse "and with an API server" "'standard input'" --server http://127.0.0.1:1 -f -
 refuse "an empty path" "--from" --from ""
 refuse "a node without object" "$nodes: no object of node 'node-3'" node-1 node-3 --from $nodes
 refuse "a document watched" "--watch: only a table can be watched" --from $nodes -o json --watch

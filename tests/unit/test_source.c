@@ -6,6 +6,7 @@
 
 #include "agent/cli/source.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/api_server.h"
 
@@ -194,6 +195,115 @@ static void nodes_are_selected(void **state)
 	check_request(&s, 0, "/api/v1/nodes", "labelSelector=pool=x y");
 }
 
+/* Of Nodes in files kubectl-numa applies the selector itself. */
+static void nodes_of_files_are_selected(void **state)
+{
+	static const struct {
+		const char *selector, *want;
+	} cases[] = {
+		{"pool=hpc", "a"},
+		{"pool==hpc", "a"},
+		{"pool!=hpc", "b c"},
+		{" pool in (hpc, web) ", "a b"},
+		{"pool notin(web)", "a c"},
+		{"gpu", "a b"},
+		{"!gpu", "c"},
+		{"pool,gpu=", "b"},
+		{"gpu>1", "a"},
+		{"gpu<1", ""},
+		{"x.io/a-b_c=1", "c"},
+	};
+	static const char *const bad[] = {
+		"a b", "a=b,", ",", "!", "a in", "a in (b", "a in b", "a=b)", "=b", "a!b"};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+
+	(void)state;
+	test_write_file(dir, "all.json",
+		"{\"kind\": \"List\", \"items\": [" NRT("a") ", " NRT("b") ", " NRT(
+			"c") ", {\"kind\": \"Node\", \"metadata\": {\"name\": \"a\", \"labels\": {\"pool\": \"hpc\", \"gpu\": \"2\"}}}"
+			     ", {\"kind\": \"Node\", \"metadata\": {\"name\": \"b\", \"labels\": {\"pool\": \"web\", \"gpu\": \"\"}}}"
+			     ", {\"kind\": \"Node\", \"metadata\": {\"name\": \"c\", \"labels\": {\"x.io/a-b_c\": \"1\"}}}]}");
+	for (size_t i = 0; i < ARRAY_SIZE(cases) + ARRAY_SIZE(bad); i++) {
+		bool good = i < ARRAY_SIZE(cases);
+		char selector[32], names[16] = "";
+		char *argv[] = {(char[]){"kubectl-numa"}, (char[]){"top"}, (char[]){"--from"}, dir,
+			(char[]){"-l"}, selector, NULL};
+		struct session s = {.source = NULL};
+		struct err err = {""};
+		int r;
+
+		snprintf(selector, sizeof(selector), "%s",
+			good ? cases[i].selector : bad[i - ARRAY_SIZE(cases)]);
+		assert_int_equal(options_parse(&program_numa, 6, argv, &s.options, NULL), 0);
+		assert_int_equal(source_open(&s.options, 0, &s.source, NULL), 0);
+		r = source_each_node(s.source, add_node_name, &s, &err);
+		for (size_t k = 0; k < s.names.n_items; k++)
+			text_addf(names, sizeof(names), "%s%s", k > 0 ? " " : "", s.names.items[k]);
+		test_assert_text(selector, names, good ? cases[i].want : "");
+		assert_int_equal(r, good ? 0 : -EINVAL);
+		if (!good)
+			assert_non_null(strstr(err.text, "is not a label selector"));
+		source_close(s.source);
+		strv_release(&s.names);
+	}
+}
+
+/* For the next picture of --watch the lists and the selector's Nodes are read again, over the open connection. */
+static void an_open_source_is_read_again(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = LIST(NODE("a"))},
+		{.status = 200, .body = LIST(NRT("a") ", " NRT("b"))},
+		{.status = 200, .body = LIST(NODE("b"))},
+		{.status = 200, .body = LIST(NRT("a") ", " NRT("b"))},
+	};
+	CLEANUP(stop) struct session s = {.source = NULL};
+	char *words[] = {(char[]){"top"}, (char[]){"-l"}, (char[]){"x"}, NULL};
+	const struct source *opened;
+
+	(void)state;
+	start(&s, script, ARRAY_SIZE(script), words);
+	opened = s.source;
+	assert_int_equal(source_each_node(s.source, add_node_name, &s, NULL), 0);
+	assert_int_equal(source_begin(&s.options, &s.source, NULL), 0);
+	assert_ptr_equal(s.source, opened);
+	assert_int_equal(source_each_node(s.source, add_node_name, &s, NULL), 0);
+	assert_int_equal(s.server.n_requests, 4);
+	assert_int_equal(s.names.n_items, 2);
+	test_assert_text("first", s.names.items[0], "a");
+	test_assert_text("second", s.names.items[1], "b");
+}
+
+/* An empty list may be null, and anything else is not a list. */
+static void an_answer_must_be_a_list(void **state)
+{
+	static const struct {
+		const char *body;
+		int want;
+	} cases[] = {
+		{"{\"kind\": \"NodeList\", \"items\": null}", 0},
+		{"{\"items\": []}", 0},
+		{"{\"kind\": \"Status\", \"status\": \"Success\"}", -EBADMSG},
+		{"{}", -EBADMSG},
+		{"", -EBADMSG},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct api_answer script[] = {
+			{.status = 200, .body = cases[i].body}, {.status = 200, .body = LIST("")}};
+		CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+		CLEANUP(stop) struct session s = {.source = NULL};
+		char *words[] = {(char[]){"top"}, NULL};
+		struct err err = {""};
+
+		start(&s, script, ARRAY_SIZE(script), words);
+		assert_int_equal(source_read_usage(s.source, &usage, NULL, &err), cases[i].want);
+		if (cases[i].want < 0)
+			test_assert_text("error", err.text, "the API server's response is not a list");
+	}
+}
+
 static void denied_kinds_are_omitted(void **state)
 {
 	static const struct api_answer script[] = {
@@ -285,6 +395,9 @@ int main(void)
 		cmocka_unit_test(lists_are_read_from_the_server),
 		cmocka_unit_test(one_node_is_one_object),
 		cmocka_unit_test(nodes_are_selected),
+		cmocka_unit_test(nodes_of_files_are_selected),
+		cmocka_unit_test(an_open_source_is_read_again),
+		cmocka_unit_test(an_answer_must_be_a_list),
 		cmocka_unit_test(denied_kinds_are_omitted),
 		cmocka_unit_test(what_is_missing_is_named),
 		cmocka_unit_test(a_pod_and_its_events),
