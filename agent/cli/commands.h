@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * The subcommands. Each takes the parsed options and returns the process's exit status: 0 fine, 1 failure, 2
- * usage. These functions log; what they call returns its errors.
+ * The subcommands. Each takes the parsed options and returns the process's exit status: 0 success, 1 failure, 2
+ * wrong usage. Only these functions log errors; the functions that they call return them.
  */
 #include "agent/cli/opts.h"
 #include "common/settings.h"
@@ -13,19 +13,19 @@
 
 int command_dump(const struct options *options);
 int command_check(const struct options *options);
-int command_fit(const struct options *options); /* 3: does not fit */
+int command_fit(const struct options *options); /* 3: the pod does not fit */
 int command_show(const struct options *options);
 int command_numa_fit(const struct options *options); /* 3: no node admits the pod */
 int command_numa_show(const struct options *options);
 int command_score(const struct options *options);
-int command_why(const struct options *options);      /* 3: no node takes the pod */
+int command_why(const struct options *options);      /* 3: no node admits the pod */
 int command_plan(const struct options *options);     /* 4: places for a part of the pods; 3: for none */
 int command_simulate(const struct options *options); /* 3: pods would be rejected */
 int command_top(const struct options *options);
 int command_run(const struct options *options);
-int command_diff(const struct options *options); /* 0 the same, 1 different, 2 trouble */
+int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */
 int command_extender(const struct options *options);
 int command_completion(const struct options *options);
 
-/* Log what each setting is and where it was found, at the level that --verbose shows. */
+/* Log each setting and where it was found, at the level of --verbose. */
 void command_log_settings(const struct settings *s);

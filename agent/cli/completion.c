@@ -46,7 +46,7 @@ static void add_names(struct strbuf *out, const struct program *program)
 
 /* ---- bash */
 
-/* "dump:--output|dump:-o) ...": what may follow a flag of a command. */
+/* "dump:--output|dump:-o) ...": completes the value of a flag. */
 static void add_bash_values(struct strbuf *out, const struct command_def *c, const struct option_def *def)
 {
 	strbuf_addf(out, "\t%s:%s", c->name, def->flag);
@@ -63,7 +63,7 @@ static void add_bash_values(struct strbuf *out, const struct command_def *c, con
 	strbuf_addstr(out, ")\n\t\treturn\n\t\t;;\n");
 }
 
-/* The script calls the command `command`; a word that is none is "". */
+/* Sets `command` in the script; "" = the command without a name. */
 static void add_bash_command(struct strbuf *out, const struct program *program)
 {
 	if (has_commands(program)) {
@@ -199,7 +199,7 @@ void completion_zsh(const struct program *program, struct strbuf *out)
 
 /* ---- fish */
 
-/* Text in single quotes, in which fish knows two escapes. */
+/* Text in single quotes, in which fish has two escapes. */
 static void add_fish_text(struct strbuf *out, const char *text)
 {
 	strbuf_addch(out, '\'');

@@ -29,8 +29,8 @@ const struct option_def *options_def(const struct options *o, enum option_id id)
 	return NULL;
 }
 
-/* `text` is one of the words of "a|b|c". */
-static bool among(const char *text, const char *values)
+/* Whether `text` is one of the words of "a|b|c". */
+static bool is_one_of(const char *text, const char *values)
 {
 	size_t len = strlen(text);
 
@@ -45,7 +45,7 @@ static int set_value(struct options *o, const struct option_def *def, const char
 {
 	enum option_id id = def->id;
 
-	if (def->values && !among(value, def->values))
+	if (def->values && !is_one_of(value, def->values))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
 	if (def->check) {
 		int r = def->check(value, err);
@@ -71,7 +71,7 @@ const char *options_next(const struct options *o, enum option_id id, size_t *pos
 	return NULL;
 }
 
-/* A flag without value, from the environment: true and false as Go's ParseBool reads them; "" is false. */
+/* The environment variable of a flag that has no value: a boolean as of text_parse_bool(); "" is false. */
 static int set_switch(struct options *o, const struct option_def *def, const char *text, const char *origin,
 	struct err *err)
 {
@@ -82,7 +82,7 @@ static int set_switch(struct options *o, const struct option_def *def, const cha
 	return on ? set_value(o, def, "true", origin, err) : 0;
 }
 
-/* Also of flags that the command does not take: a stage's configuration has them. */
+/* Also for flags of the program's other commands: stage_config.c reads them for every command. */
 static void set_fallbacks(struct options *o)
 {
 	const struct command_def *every = NULL;
@@ -93,7 +93,7 @@ static void set_fallbacks(struct options *o)
 		o->value[def->id] = def->fallback;
 }
 
-/* A daemon is started by a unit or a manifest, where a variable is easier to set than a flag. */
+/* Units and manifests start the daemons, and set a variable more easily than a flag. */
 static int read_environment(struct options *o, struct err *err)
 {
 	FOREACH_OPTION (def, o->program, o->command) {
@@ -110,7 +110,7 @@ static int read_environment(struct options *o, struct err *err)
 	return 0;
 }
 
-/* A flag replaces all that the environment gave. */
+/* A flag replaces all values of its environment variable. */
 static void forget_environment(struct options *o, const struct option_def *def)
 {
 	size_t kept = 0;
@@ -159,13 +159,13 @@ static const struct option_def *option_of(const struct options *o, int val)
 	return NULL;
 }
 
-/* ---- what was meant */
+/* ---- suggestions */
 
 #define NAME_MAX_LENGTH 48u
-#define NEAR_ENOUGH     2u
+#define MAX_DISTANCE    2u
 
-/* Letters to change, add or take away to make one of the other. */
-static size_t distance(const char *a, size_t a_len, const char *b)
+/* The Levenshtein distance of two names. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b)
 {
 	size_t b_len = strlen(b), row[NAME_MAX_LENGTH + 1] = {0};
 
@@ -179,25 +179,25 @@ static size_t distance(const char *a, size_t a_len, const char *b)
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
 			size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-			size_t least = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+			size_t shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
 
 			diagonal = row[j];
-			row[j] = changed < least ? changed : least;
+			row[j] = changed < shifted ? changed : shifted;
 		}
 	}
 	return row[b_len];
 }
 
 struct guess {
-	const char *name; /* NULL = none is near enough */
+	const char *name; /* NULL = no name is similar enough */
 	size_t distance;
 };
 
 static void guess_name(const char *word, const char *name, struct guess *best)
 {
-	size_t d = distance(word, strcspn(word, "="), name);
+	size_t d = edit_distance(word, strcspn(word, "="), name);
 
-	if (d <= NEAR_ENOUGH && (!best->name || d < best->distance))
+	if (d <= MAX_DISTANCE && (!best->name || d < best->distance))
 		*best = (struct guess){.name = name, .distance = d};
 }
 
@@ -270,7 +270,7 @@ static int flag_error(const struct options *o, int argc, char **argv, int c, str
 	return unknown_flag(o, word, err);
 }
 
-/* One of the command's words, or the value of the first flag that may be given as a word and has no value yet. */
+/* An argument that is not a flag: the command takes it, or it is the value of the first flag with `word` that has none. */
 static int set_word(struct options *o, const char *word, struct err *err)
 {
 	if (o->command && o->n_words < o->command->max_words) {
@@ -291,7 +291,7 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 	int c;
 
 	make_tables(o, longs, letters);
-	optind = 0; /* begin again, also behind an error within a word */
+	optind = 0; /* start anew, also after an error within an argument */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		const struct option_def *def;
@@ -343,7 +343,7 @@ static int read_word_for_flag(int argc, char **argv, struct options *o, struct e
 	return 1;
 }
 
-/* The command of argv[1], or what the program does without one; NULL = neither. */
+/* The command of argv[1], or the one without a name; NULL = none. */
 static const struct command_def *find_command(const struct program *program, int argc, char **argv)
 {
 	const struct command_def *command = argc < 2 ? NULL : command_of(program, argv[1]);
@@ -445,10 +445,10 @@ void options_help(const struct program *program, const struct command_def *comma
 		out, "\n'%s COMMAND --help' lists its flags. Manual: %s.\n", program->call, program->manual);
 }
 
-/* The flags whose value is a file that may be standard input. */
+/* Flags whose file may be standard input. */
 static const enum option_id input_files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS, OPT_FROM, OPT_NRT};
 
-/* How many files are standard input; the flag of each is *ret_origin in turn, by the order above. */
+/* The number of files that are standard input. `origins` becomes the flags of the first two. */
 static size_t count_stdin(const struct options *o, const char *origins[2])
 {
 	size_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Options: one table gives the flag, its environment variable, its values and its help text. Parsing, --help,
- * the manual page's test and shell completion all read that table. Depends on common/ only.
+ * Parses the command line by tables of flags. The tables have each flag's environment variable, values and help text, which
+ * --help, the shell completions and the test of the manual pages read, too. Depends on common/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -139,14 +139,14 @@ enum option_id {
 
 struct option_def {
 	enum option_id id;
-	const char *flag;    /* "--output"; NULL ends a table */
+	const char *flag;    /* "--output"; NULL at the end of a table */
 	char letter;         /* short flag, or 0 */
-	bool repeats;        /* may be given several times; options_next() gives each value */
-	bool word;           /* the value may be a word without the flag */
+	bool repeats;        /* may be given several times; options_next() returns the values */
+	bool word;           /* the value may be given without the flag */
 	unsigned commands;   /* ON(x) | ON(y): the commands that take the flag */
-	const char *env;     /* environment variable, read by daemons only; or NULL */
-	const char *arg;     /* the value's name in help, NULL = the flag takes none */
-	const char *implied; /* value of a flag without one, "--watch" or "--watch=5"; else NULL */
+	const char *env;     /* environment variable, which only daemons read; or NULL */
+	const char *arg;     /* the value's name in help; NULL = the flag has no value */
+	const char *implied; /* the value if none is given: "--watch" or "--watch=5"; else NULL */
 	const char *values;  /* "yaml|json": the only values accepted, or NULL */
 	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
 	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
@@ -156,11 +156,11 @@ struct option_def {
 struct options;
 
 struct command_def {
-	const char *name;  /* "fit"; "" = what the program does without a command */
-	const char *usage; /* what follows the name, "[NODE...] -f FILE [FLAG...]" */
+	const char *name;  /* "fit"; "" = the command of a program that is called without one */
+	const char *usage; /* the arguments, "[NODE...] -f FILE [FLAG...]" */
 	const char *help;
 	const char *examples;                      /* lines, each with a newline; NULL = none */
-	size_t max_words;                          /* words that the command takes beside its flags */
+	size_t max_words;                          /* maximum number of arguments that are not flags */
 	int (*run)(const struct options *options); /* returns the exit status */
 	enum command id;
 	bool daemon; /* reads the environment */
@@ -170,11 +170,11 @@ struct command_def {
 
 /* One program: its commands and its flags. Tables that several programs have are below. */
 struct program {
-	const char *name;                                       /* "kubectl-numa" */
-	const char *call;                                       /* how a person calls it, "kubectl numa" */
-	const char *summary;                                    /* one line without full stop */
-	const char *usage;                                      /* behind the name */
-	const char *manual;                                     /* "nrtd(8)" */
+	const char *name;    /* "kubectl-numa" */
+	const char *call;    /* as users call the program, "kubectl numa" */
+	const char *summary; /* one line without full stop */
+	const char *usage;   /* the arguments */
+	const char *manual;  /* "nrtd(8)" */
 	const struct command_def *commands[PROGRAM_MAX_TABLES]; /* each until run is NULL; then NULL */
 	const struct option_def *options[PROGRAM_MAX_TABLES];   /* each until flag is NULL; then NULL */
 };
@@ -216,19 +216,17 @@ struct options {
 	const char *value[OPT_COUNT];  /* points into argv, the environment or the table; NULL = not given */
 	const char *origin[OPT_COUNT]; /* the flag or the environment variable; NULL for the fallback */
 	struct option_value
-		repeated[OPTIONS_MAX_REPEATED]; /* every value of the flags that repeat, in order */
+		repeated[OPTIONS_MAX_REPEATED]; /* all values of the flags that repeat, in order */
 	size_t n_repeated;
-	const char *words[OPTIONS_MAX_WORDS]; /* beside the flags, in order */
+	const char *words[OPTIONS_MAX_WORDS]; /* arguments that are not flags, in order */
 	size_t n_words;
 };
 
 /*
- * Parse argv[1..]: the command, then its flags. Flags override a daemon's environment, which overrides the fallback.
- * Other commands ignore the environment.
- * A flag without value is "true" when given. "help", "help COMMAND" and "version" are the flags of that name.
- * 0; -EINVAL with a one-line text for an unknown command or flag, with what was probably meant, a bad or missing
- * value, a stray word. `ret` is written only on success and points into argv and the
- * environment.
+ * Parse argv[1..]: the command, then its flags. A flag overrides the environment variable, which overrides the fallback. Only
+ * daemons read the environment. A flag that has no value becomes "true". "help", "help COMMAND" and "version" mean the flags
+ * --help and --version. 0; -EINVAL with one line for an unknown command or flag (with a suggestion), a bad or missing value, or
+ * an unexpected argument. `ret` is written only on success and points into argv and the environment.
  */
 int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err);
 
@@ -237,20 +235,20 @@ static inline bool option_set(const struct options *o, enum option_id id)
 	return o->value[id] != NULL;
 }
 
-/* The values of a flag that repeats, one a call: *pos starts at 0. NULL after the last. */
+/* The next value of a flag that repeats. *pos starts at 0. NULL after the last value. */
 const char *options_next(const struct options *o, enum option_id id, size_t *pos);
 
-/* A file of a flag is standard input ("-"). */
+/* Whether a flag names standard input ("-") as its file. */
 bool options_use_stdin(const struct options *o);
 
-/* At most one file may be standard input, which is read once. 0; -EINVAL with one line. */
+/* Checks that at most one flag names standard input, which can be read only once. 0; -EINVAL with one line. */
 int options_stdin_once(const struct options *o, struct err *err);
 
-/* The command's flag with this id; NULL = it has none. */
+/* The command's flag with this id; NULL = the command has no such flag. */
 const struct option_def *options_def(const struct options *o, enum option_id id);
 
-/* Help for the program as a whole (`command` is NULL) or for one command. */
+/* Append the help of a command, or with NULL of the whole program. */
 void options_help(const struct program *program, const struct command_def *command, struct strbuf *out);
 
-/* From argv to the exit status: parses, runs the command, prints help and version. */
+/* Parse argv, and run the command or print help or the version. Returns the exit status. */
 int program_main(const struct program *program, int argc, char **argv);

@@ -47,7 +47,7 @@ int option_check_seconds(const char *value, struct err *err)
 	return check_range(value, 1, 86400, err);
 }
 
-/* 32 bits, as a pod has it. */
+/* A pod's priority has 32 bits. */
 int option_check_priority(const char *value, struct err *err)
 {
 	return check_range(value, INT32_MIN, INT32_MAX, err);
@@ -86,7 +86,7 @@ int option_check_release(const char *value, struct err *err)
 	return settings_parse_release(value, &minor, err);
 }
 
-/* An annotation of a megabyte is more than an object can have. */
+/* An object's annotations have 256 KiB at most. */
 int option_check_bytes(const char *value, struct err *err)
 {
 	return check_range(value, 1024, 262144, err);

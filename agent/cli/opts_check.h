@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Checks of flags' values, for the table of flags. Each returns 0, or -EINVAL with one line.
+ * Checks of the values of flags, for the tables of flags. Each returns 0, or -EINVAL with one line.
  */
 #include "common/err.h"
 

@@ -9,7 +9,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* The flags that make up a request, with the resource they ask for (NULL: the value names it). */
+/* The flags of a request, with their resources (NULL = part of the value). */
 static const struct request_flag {
 	enum option_id id;
 	const char *resource;
@@ -25,8 +25,8 @@ static const struct request_flag {
 
 /* ---- from a file */
 
-/* Move the templates of `from` behind those of `to`. */
-static void append(struct pod_templates *to, struct pod_templates *from)
+/* Move the templates of `from` to the end of `to`. */
+static void append_templates(struct pod_templates *to, struct pod_templates *from)
 {
 	vec_grow(&to->items, &to->items_size, to->n_items + from->n_items, sizeof(*to->items));
 	for (size_t i = 0; i < from->n_items; i++)
@@ -34,7 +34,7 @@ static void append(struct pod_templates *to, struct pod_templates *from)
 	from->n_items = 0;
 }
 
-/* The objects of a list, those of Lists in it too; `other` keeps why an object had no template. */
+/* Read the objects of a list and of Lists in it. `other` becomes the reason why the last skipped object has no template. */
 static int read_objects(const struct doc *list, const char *what, size_t *n_objects,
 	struct pod_templates *ret, struct err *other, struct err *err)
 {
@@ -62,7 +62,7 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 		}
 		if (r < 0)
 			return list->n_items == 1 ? r : err_wrap(err, r, "%s %zu", what, i);
-		append(ret, &found);
+		append_templates(ret, &found);
 		r = 0;
 	}
 	return 0;
@@ -93,7 +93,7 @@ static int read_file(const char *path, struct pod_templates *ret, struct err *er
 
 /* ---- from flags */
 
-/* N pages; true when the text is a plain number. */
+/* A plain number counts pages. */
 static bool is_page_count(const char *text)
 {
 	return *text && strspn(text, "0123456789") == strlen(text);
@@ -114,8 +114,8 @@ static int check_pages(const struct request_flag *flag, const char *text, struct
 	return 0;
 }
 
-/* One flag's value into the container. */
-static int read_flag(const struct option_def *def, const struct request_flag *flag, const char *value,
+/* Add the resource of one value to the container. */
+static int read_value(const struct option_def *def, const struct request_flag *flag, const char *value,
 	struct container_request *c, struct err *err)
 {
 	const char *equals = flag->resource ? NULL : strrchr(value, '=');
@@ -131,7 +131,7 @@ static int read_flag(const struct option_def *def, const struct request_flag *fl
 		return err_set(err, -EINVAL,
 			"'%.100s' is not the name of a device resource, \"vendor.com/nic\"", name);
 	if (resource_list_find(&c->requests, name))
-		return err_set(err, -EINVAL, "%.100s is asked for twice", name);
+		return err_set(err, -EINVAL, "%.100s is requested twice", name);
 	r = pod_resource_parse(name, text, &q, err);
 	if (r == 0 && flag->page_bytes > 0)
 		r = check_pages(flag, text, &q, err);
@@ -142,7 +142,7 @@ static int read_flag(const struct option_def *def, const struct request_flag *fl
 	return 0;
 }
 
-/* Every value of one flag. */
+/* Read all values of a flag. */
 static int read_values(const struct options *options, const struct request_flag *flag,
 	struct container_request *c, struct err *err)
 {
@@ -153,7 +153,7 @@ static int read_values(const struct options *options, const struct request_flag 
 	if (def->repeats)
 		value = options_next(options, flag->id, &pos);
 	while (value) {
-		int r = read_flag(def, flag, value, c, err);
+		int r = read_value(def, flag, value, c, err);
 
 		if (r < 0)
 			return err_wrap(err, r, "%s", options->origin[flag->id]);
@@ -179,15 +179,14 @@ static int read_flags(const struct options *options, struct pod_templates *ret, 
 			return r;
 	}
 	if (option_set(options, OPT_POD))
-		return err_set(
-			err, -EINVAL, "%s: there is no file to pick a pod from", options->origin[OPT_POD]);
+		return err_set(err, -EINVAL, "%s requires --filename", options->origin[OPT_POD]);
 	return c->requests.n_items > 0
 		       ? 0
 		       : err_set(err, -EINVAL,
-				 "no pod: give its file with -f, or a request with flags such as --cpus and --memory");
+				 "no pod: give a file with -f, or a request with flags such as --cpus and --memory");
 }
 
-/* A pod comes from one place. */
+/* --filename excludes the flags of a request. */
 static int check_sources(const struct options *options, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++)
@@ -221,7 +220,7 @@ int pod_input_read(const struct options *options, struct pod_templates *ret, str
 	return 0;
 }
 
-/* "'web', 'db'", and how many templates are named `name` (NULL = any). */
+/* Append all names to `names`, "'web', 'db'". Returns how many templates have the name (NULL = any). */
 static size_t count_named(const struct pod_templates *templates, const char *name, struct strbuf *names,
 	const struct pod_template **ret_last)
 {
@@ -252,12 +251,12 @@ int pod_input_pick(const struct options *options, const struct pod_templates *te
 		return err_set(err, -EINVAL, "%s: %zu pod templates, choose one with --pod: %s%s",
 			options->origin[OPT_FILENAME], n, names.text, more);
 	if (n > 1)
-		return err_set(err, -EINVAL, "%s: %zu pod templates are named '%.60s': leave one in the file",
+		return err_set(err, -EINVAL,
+			"%s: %zu pod templates are named '%.60s': remove all but one from the file",
 			options->origin[OPT_POD], n, name);
 	if (n == 0)
-		return err_set(err, -EINVAL, "%s: no pod template is named '%.60s', there %s %s%s",
-			options->origin[OPT_POD], name, templates->n_items == 1 ? "is" : "are", names.text,
-			more);
+		return err_set(err, -EINVAL, "%s: no pod template is named '%.60s'; the file has %s%s",
+			options->origin[OPT_POD], name, names.text, more);
 	*ret = found;
 	return 0;
 }

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * pod_input: the pod that a command is asked about, from -f FILE or from flags.
+ * pod_input: reads the pod of a command from -f FILE, or makes a pod from flags such as --cpus.
  */
 #include "agent/cli/opts.h"
 #include "agent/cluster/pod_parse.h"
 
-/* The file may have this many bytes, and hold this many objects. */
+/* Maximum size of the file and number of its objects. */
 #define POD_INPUT_MAX_BYTES   (1024u * 1024u)
 #define POD_INPUT_MAX_OBJECTS 1000u
 
-/* A pod is asked about: by a file, or by one of the flags that make up a request. */
+/* Whether the command line has a pod: a file, or a flag of a request. */
 bool pod_input_given(const struct options *options);
 
 /*
- * With --filename: every pod template of the file, in its order. The file is YAML or JSON, may hold several
- * documents and Lists of objects; objects without a pod template are passed over as long as some other has
- * one. Without it: one pod named "request" with one container, which has what --cpus, --memory,
- * --hugepages-*, --device and --resource say as requests and limits and is taken to be Guaranteed, also where
- * it asks for CPUs or memory alone.
+ * With --filename: all pod templates of the file, in order. The file is YAML or JSON, with one or more documents or Lists.
+ * Objects without a pod template are skipped if another object has one. Without --filename: a pod named "request" with one
+ * container, whose requests and limits are those of --cpus, --memory, --hugepages-*, --device and --resource. The pod
+ * counts as Guaranteed, even if it requests only CPUs or only memory.
  *
- * 0 (at least one template); -EINVAL, -ENOENT and others of open(2), -EFBIG, -ERANGE with one line that names
- * the file or flag. `ret` (zeroed) is untouched on failure.
+ * 0 (at least one template); -EINVAL, errors of open(2) such as -ENOENT, -EFBIG, -ERANGE, with one line that names the file
+ * or the flag. `ret` must be zeroed and is untouched on failure.
  */
 int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err);
 
 /*
- * The template that --pod names, else the only one: an answer about one of several could be taken for an answer about all.
- * -EINVAL with one line where there is none of that name, or more than one. *ret belongs to `templates`.
+ * Picks the template that --pod names, or else the only one. -EINVAL with one line: no template has the name, several have
+ * it, or --pod is missing. *ret belongs to `templates`.
  */
 int pod_input_pick(const struct options *options, const struct pod_templates *templates,
 	const struct pod_template **ret, struct err *err);

@@ -30,7 +30,7 @@
 /* A node that the command names. */
 struct wanted_node {
 	const char *name;
-	bool found; /* it has an object */
+	bool found; /* has an object */
 };
 
 struct source {
@@ -42,7 +42,7 @@ struct source {
 	size_t n_copies;
 	struct credentials *credentials;
 	struct api_client *client;
-	unsigned idle_ms;           /* the longest pause within a list; 0 = the default */
+	unsigned idle_ms;           /* longest pause within a list; 0 = the default */
 	struct name_table selected; /* names of Nodes that --selector selects */
 	struct strv selected_names;
 	bool selector_applied;
@@ -171,7 +171,7 @@ const char *source_node(const struct source *s)
 
 /* ---- files */
 
-/* Standard input and pipes can be read once, and a command may read its objects kind by kind. */
+/* Standard input and pipes can be read only once, but commands read objects kind by kind. */
 static bool reads_once(const char *path)
 {
 	struct stat st;
@@ -196,7 +196,7 @@ static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
 	return 0;
 }
 
-/* The copy of the input, from its beginning. */
+/* Set *copy to a copy of the input, made by the first call, and to its start. */
 static int open_copy(const char *path, FILE **copy, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
@@ -287,7 +287,7 @@ static void add_events_query(const struct source *s, struct strbuf *path)
 	add_query(path, "fieldSelector", selector.text);
 }
 
-/* The path of a kind's list, or of the one object that is wanted of it: then true. */
+/* The path of a kind's list, or of the object of the only node: then true. */
 static bool make_path(const struct source *s, enum object_kind kind, struct strbuf *path)
 {
 	static const char *const paths[OBJECT_KIND_COUNT] = {
@@ -382,7 +382,7 @@ static int apply_selector(struct source *s, struct err *err)
 	return r < 0 ? err_wrap(err, r, "%s", s->options->origin[OPT_SELECTOR]) : 0;
 }
 
-/* The status code of a GET; 0 without a response. */
+/* The status of a GET; 0 = no response. */
 static int probe_path(struct source *s, const char *path)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -392,7 +392,7 @@ static int probe_path(struct source *s, const char *path)
 	return status;
 }
 
-/* What a 404 means. Without the CRD the list is not found, either. */
+/* The reason of a 404: no CRD, no Node, or no object. Without the CRD the list is a 404, too. */
 static int explain_absence(struct source *s, enum object_kind kind, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -464,7 +464,7 @@ struct nrt_filter {
 	struct source *source;
 	object_fn *fn;
 	void *data;
-	size_t n; /* objects, wanted or not */
+	size_t n; /* objects read, including those of unwanted nodes */
 };
 
 static bool is_wanted(struct source *s, const char *name)
@@ -479,7 +479,7 @@ static bool is_wanted(struct source *s, const char *name)
 	return wanted;
 }
 
-/* An object without a name goes on: its reader rejects it. */
+/* Passes on an object without a name, so that its reader rejects it. */
 static int filter_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const char *name = doc_object_name(object);
@@ -492,7 +492,7 @@ static int filter_nrt(enum object_kind kind, struct doc *object, void *data, str
 	return f->fn(kind, object, f->data, err);
 }
 
-/* The reader of source_reader(): of NodeResourceTopology objects only those of wanted nodes. */
+/* The reader of source_reader(): omits NodeResourceTopology objects of unwanted nodes. */
 static int read_wanted(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
 	struct source *s = source;
@@ -529,7 +529,7 @@ static int deliver_node(struct cluster_node *node, void *data, struct err *err)
 
 int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err)
 {
-	/* Log lines would corrupt a table that is redrawn. */
+	/* Log lines would corrupt a redrawn table. */
 	struct node_delivery delivery = {.fn = fn, .data = data, .quiet = option_set(s->options, OPT_WATCH)};
 	const struct object_reader reader = source_reader(s);
 	int r = cluster_nodes_each(&reader, deliver_node, &delivery, err);
@@ -547,7 +547,7 @@ struct nrt_choice {
 	struct source *source;
 	struct doc object;
 	size_t n;            /* wanted objects */
-	struct strbuf names; /* of all objects, as far as they fit */
+	struct strbuf names; /* of all objects, as many as fit */
 };
 
 static void nrt_choice_release(struct nrt_choice *c)
@@ -617,7 +617,7 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
 		if (r == 0)
 			continue;
 		log_warning("the answer omits %s: %s", names[i], why.text);
-		return 0; /* without Nodes, what Pods request is of no use */
+		return 0; /* the requests of Pods are of no use without Nodes */
 	}
 	return 0;
 }
@@ -676,7 +676,7 @@ int source_read_cluster(struct source *s, struct simulated_cluster *c, struct er
 /* ---- one Pod and its Events */
 
 struct pod_choice {
-	const char *namespace, *name; /* namespace NULL = any */
+	const char *namespace, *name; /* namespace: NULL = any */
 	struct doc object;
 	size_t n;
 };

@@ -13,9 +13,9 @@
 struct source;
 
 /*
- * Opens what the command's flags name; its words from the one at `first_node` on are nodes, and the objects of other nodes
- * are left out. Nothing is sent to the API server yet. *ret is the caller's, to be closed by source_close(). 0; -EINVAL with
- * one line; what credentials_new() returns.
+ * Opens the source that the command's flags name. The command's arguments from index `first_node` on are the names of nodes;
+ * objects of other nodes are omitted. Sends no request yet. The caller closes *ret with source_close(). 0; -ENOTCONN with one
+ * line for bad credentials; other errors of credentials_new().
  */
 int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err);
 void source_close(struct source *s);
@@ -34,28 +34,28 @@ static inline void source_closep(struct source **s)
 
 /*
  * The exit status of a command that failed with `r`: EXIT_USAGE for wrong usage (-EINVAL) and for files that cannot be read,
- * EXIT_FAILURE when the API server cannot be reached or does not have what the command needs.
+ * EXIT_FAILURE for an API server that cannot be reached, denies a request or lacks an object.
  */
 int source_exit_status(const struct options *options, int r);
 
-/* The node, when the command names exactly one; else NULL. */
+/* The node, if the command names exactly one; else NULL. */
 const char *source_node(const struct source *s);
 
 /* The namespace of --namespace, else of the kubeconfig's context, else "default". */
 const char *source_namespace(const struct source *s);
 
-/* The source as a reader. Valid as long as the source. */
+/* A reader of the source, which must outlive the reader. */
 struct object_reader source_reader(struct source *s);
 
 /*
- * Calls `fn` for each NodeResourceTopology object, as cluster_nodes_each(), and warns about each of the first few nodes whose
- * node state cannot be read. -ENOENT with one line when a node that the command names has no object.
+ * Calls `fn` for each NodeResourceTopology object, as cluster_nodes_each(). Logs a warning for nodes whose node state cannot be
+ * read. -ENOENT with one line if a node that the command names has no object.
  */
 int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err);
 
 /*
- * Adds Nodes and Pods to the usage, and to the constraints (NULL = none). With --objects-only none are added; when the API
- * server denies them, they are left out with a warning. 0; -EINVAL with one line for a broken object.
+ * Adds Nodes and Pods to the usage, and to the constraints (NULL = none). Adds nothing with --objects-only. Kinds that the API
+ * server denies are omitted, with a warning. 0; -EINVAL with one line for an invalid object.
  */
 int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
 	struct err *err);
@@ -64,14 +64,14 @@ int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduli
  * initialized, and finished on success. */
 int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err);
 
-/* Nodes and Pods, one at a time; denied ones are left out with a warning. */
+/* Calls `fn` for each Node and Pod. Kinds that the API server denies are omitted, with a warning. */
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);
 
-/* The Pod of this name; of several in files it must be the only one in its namespace. -ENOENT when there is none. */
+/* The Pod of this name, "pod/NAME" or "NAME". -ENOENT: there is none; -EINVAL: files have several, in different namespaces. */
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err);
 
 /* The NodeResourceTopology object of the named node, or of the only one. -ENOENT, -EINVAL with one line. */
 int source_nrt(struct source *s, struct doc *ret, struct err *err);
 
-/* The Events of the pod, in a reader that delivers no others from the API server. */
+/* A reader of the pod's Events. From files it also delivers other Events. */
 struct object_reader source_events(struct source *s, const char *namespace, const char *pod);

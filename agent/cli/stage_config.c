@@ -10,14 +10,14 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* Publications of changes: two at once, for the two ends of an admission, and two a second, however much changes. */
-#define CHANGE_INTERVAL_MS 550u /* in 10 s as many as one each 500 ms */
+/* At most two publications of changes per second. A burst of two covers both ends of an admission. */
+#define CHANGE_INTERVAL_MS 550u /* with the burst, 20 publications in 10 s */
 #define CHANGE_BURST       2u
-/* An annotation's name behind the slash has 63 bytes at most. */
+/* An annotation's name has at most 63 bytes after the slash. */
 #define SHAPE_NAME_MAX (63u - (sizeof("fit-score.") - 1))
 
-/* 0 where the command does not take the flag. */
-static uint64_t milliseconds(const struct options *options, enum option_id id)
+/* The value of a duration flag; 0 if the command does not have the flag. */
+static uint64_t flag_ms(const struct options *options, enum option_id id)
 {
 	uint64_t ms = 0;
 
@@ -26,7 +26,7 @@ static uint64_t milliseconds(const struct options *options, enum option_id id)
 	return ms;
 }
 
-static bool is(const struct options *options, enum option_id id, const char *value)
+static bool has_value(const struct options *options, enum option_id id, const char *value)
 {
 	return options->value[id] && !strcmp(options->value[id], value);
 }
@@ -57,7 +57,7 @@ struct observe_config stage_observe(const struct options *options)
 		.pod_resources = options->value[OPT_POD_RESOURCES],
 		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
 		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0,
-		.cdi_dir = is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
+		.cdi_dir = has_value(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];
@@ -132,7 +132,7 @@ static int add_amount(struct container_request *c, const char *text, size_t len,
 		return err_set(err, -EINVAL, "'%.60s' is not RESOURCE=QUANTITY", pair);
 	*equals = '\0';
 	if (resource_list_find(&c->requests, pair))
-		return err_set(err, -EINVAL, "%.60s is asked for twice", pair);
+		return err_set(err, -EINVAL, "%.60s is requested twice", pair);
 	r = pod_resource_parse(pair, equals + 1, &q, err);
 	if (r < 0)
 		return r;
@@ -191,11 +191,12 @@ int stage_hints(const struct options *options, struct hints_config *ret, struct 
 int stage_render(const struct options *options, struct render_config *ret, struct err *err)
 {
 	ret->nrt = stage_nrt(options);
-	ret->others_nrt = is(options, OPT_COEXIST, "koordinator");
-	if (ret->others_nrt && is(options, OPT_KOORDINATOR, "on"))
+	ret->others_nrt = has_value(options, OPT_COEXIST, "koordinator");
+	if (ret->others_nrt && has_value(options, OPT_KOORDINATOR, "on"))
 		return err_set(err, -EINVAL,
 			"--coexist=koordinator leaves to koordlet what --koordinator=on would write: set one of them");
-	ret->numatopology = is(options, OPT_NUMATOPOLOGY, "on") || is(options, OPT_NUMATOPOLOGY, "auto");
+	ret->numatopology =
+		has_value(options, OPT_NUMATOPOLOGY, "on") || has_value(options, OPT_NUMATOPOLOGY, "auto");
 	return stage_hints(options, &ret->hints, err);
 }
 
@@ -206,10 +207,10 @@ struct publish_config stage_publish(const struct options *options)
 	return (struct publish_config){.credentials = {.api_server = options->value[OPT_API_SERVER],
 					       .kubeconfig = options->value[OPT_KUBECONFIG],
 					       .context = options->value[OPT_CONTEXT]},
-		.refresh_ms = milliseconds(options, OPT_REFRESH),
-		.node_interval_ms = milliseconds(options, OPT_NODE_WRITE_INTERVAL),
+		.refresh_ms = flag_ms(options, OPT_REFRESH),
+		.node_interval_ms = flag_ms(options, OPT_NODE_WRITE_INTERVAL),
 		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10),
-		.numatopology_if_served = is(options, OPT_NUMATOPOLOGY, "auto")};
+		.numatopology_if_served = has_value(options, OPT_NUMATOPOLOGY, "auto")};
 }
 
 /* ---- daemon */
@@ -220,9 +221,9 @@ int stage_daemon(const struct options *options, struct loop_config *ret, struct 
 
 	if (r < 0)
 		return r;
-	ret->coalesce_ms = milliseconds(options, OPT_COALESCE);
+	ret->coalesce_ms = flag_ms(options, OPT_COALESCE);
 	ret->changes = (struct budget){.interval_ms = CHANGE_INTERVAL_MS, .burst = CHANGE_BURST};
-	ret->poll_ms = milliseconds(options, OPT_POLL);
+	ret->poll_ms = flag_ms(options, OPT_POLL);
 	return 0;
 }
 
@@ -233,7 +234,7 @@ struct check_config stage_check(const struct options *options, struct stage_list
 	return (struct check_config){.observe = stage_observe(options),
 		.model = stage_model(options, lists),
 		.nrt = stage_nrt(options),
-		.others_nrt = is(options, OPT_COEXIST, "koordinator"),
-		.numatopology = is(options, OPT_NUMATOPOLOGY, "on"),
+		.others_nrt = has_value(options, OPT_COEXIST, "koordinator"),
+		.numatopology = has_value(options, OPT_NUMATOPOLOGY, "on"),
 		.credentials = stage_publish(options).credentials};
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * From the command line to each stage's configuration: the one place that knows both.
+ * Makes each stage's configuration from the command line.
  *
- * Texts in a configuration belong to the command line or the environment, and lists to struct stage_lists,
- * which must outlive it.
+ * A configuration borrows its texts from the command line and the environment, and its lists from struct stage_lists,
+ * which must outlive the configuration.
  */
 #include "agent/cli/opts.h"
 #include "agent/node/check/check.h"
@@ -27,18 +27,16 @@ struct publish_config stage_publish(const struct options *options);
 struct nrt_config stage_nrt(const struct options *options);
 
 /*
- * What --shape, --shape-strategy, --fit-hints-max and --labels say. A shape is "NAME=RESOURCE=QUANTITY,...",
- * a Guaranteed pod of one container. 0; -EINVAL with one line (no name that an annotation can end in, a name
- * twice, a resource twice, a bad amount). `ret` is untouched on failure; else hints_config_release()
- * releases it.
+ * From --shape, --shape-strategy, --fit-hints-max and --labels. A shape is "NAME=RESOURCE=QUANTITY,...", a Guaranteed pod
+ * of one container. 0; -EINVAL with one line: a name that is invalid at the end of an annotation's name, a repeated name or
+ * resource, an invalid quantity. `ret` is untouched on failure; otherwise hints_config_release() releases it.
  */
 int stage_hints(const struct options *options, struct hints_config *ret, struct err *err);
 
-/* What is to be published, as stage_hints(); `ret` is zeroed, and its hints are released as there. */
+/* From the flags of the published objects. Returns as stage_hints(). `ret` must be zeroed; the caller releases ret->hints. */
 int stage_render(const struct options *options, struct render_config *ret, struct err *err);
 
-/* What the flags say of the daemon itself; the rest of *ret stays. 0; -EINVAL with one line for a bad --http.
- */
+/* From the flags of the daemon; other members of *ret are untouched. 0; -EINVAL with one line for an invalid --http. */
 int stage_daemon(const struct options *options, struct loop_config *ret, struct err *err);
 
 struct check_config stage_check(const struct options *options, struct stage_lists *lists);

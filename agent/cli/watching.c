@@ -22,7 +22,7 @@ static void find_terminal(const struct options *options, struct terminal *ret)
 	terminal_detect(STDOUT_FILENO, options->value[OPT_COLOR], options->value[OPT_WIDTH], ret);
 }
 
-static int picture(const struct options *options, watching_fn *draw, void *data, bool redraw)
+static int print_picture(const struct options *options, watching_fn *draw, void *data, bool redraw)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WATCHING_MAX);
 	CLEANUP(strbuf_release) struct strbuf frame = STRBUF_INIT(WATCHING_MAX);
@@ -44,7 +44,7 @@ static int picture(const struct options *options, watching_fn *draw, void *data,
 	return r < 0 ? r : output_write(frame.text, frame.len);
 }
 
-/* Stop as the terminal's user asked, with the screen given back in the meantime. */
+/* Stop the process for the user's Ctrl-Z, and restore the terminal for that time. */
 static int suspend(void)
 {
 	int r = output_write(terminal_leave, strlen(terminal_leave));
@@ -78,7 +78,7 @@ static int watch_loop(
 	const struct timespec pause = {.tv_sec = strtol(options->value[OPT_WATCH], NULL, 10)};
 
 	for (;;) {
-		int r = picture(options, draw, data, redraw), signal;
+		int r = print_picture(options, draw, data, redraw), signal;
 
 		if (r < 0)
 			return r;

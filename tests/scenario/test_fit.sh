@@ -216,7 +216,7 @@ printf '{kind: Pod, spec: {containers: [{resources: {requests: {gpu: 2}}}]}}' >"
 seq -f 'line %.0f of something else' 10000 >"$dir/long.yaml"
 seq -f '# %.0f' 200000 >"$dir/large.yaml"
 head -c 100000 /dev/urandom >"$dir/noise.yaml"
-bad "no request" "no pod: give its file with -f, or a request with flags such as --cpus and --memory"
+bad "no request" "no pod: give a file with -f, or a request with flags such as --cpus and --memory"
 bad "no file" "cannot open '$dir/absent.yaml': No such file or directory" -f "$dir/absent.yaml"
 bad "a directory" "cannot read '$dir': Is a directory" -f "$dir"
 bad "not YAML" "'$dir/broken.yaml': not valid YAML at line 2, column 1: did not find expected node content" \
@@ -228,7 +228,7 @@ bad "an unknown resource" "'$dir/unknown.yaml': spec: containers[0]: resources.r
 	-f "$dir/unknown.yaml"
 bad "10000 lines of something else" "'$dir/long.yaml': not a Kubernetes object: it has no kind" -f "$dir/long.yaml"
 bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
-bad "no such pod" "--pod: no pod template is named 'x', there are 'web', 'worker'" -f "$dir/pods.yaml" --pod x
+bad "no such pod" "--pod: no pod template is named 'x'; the file has 'web', 'worker'" -f "$dir/pods.yaml" --pod x
 bad "which of several" "--filename: 2 pod templates, choose one with --pod: 'web', 'worker'" -f "$dir/pods.yaml"
 bad "empty, and pods" "--assume-empty and --pods exclude each other" --cpus 2 --assume-empty --pods "$dir/class.yaml"
 bad "two sources" "--filename and --cpus exclude each other" -f "$dir/pods.yaml" --cpus 2

@@ -188,7 +188,7 @@ static void bad_shapes_are_named(void **state)
 			"--shape: '-a=cpu=1' does not begin with a name and '=': small=cpu=4,memory=8Gi"},
 		{"a=", "--shape: shape 'a': '' is not RESOURCE=QUANTITY"},
 		{"a=cpu", "--shape: shape 'a': 'cpu' is not RESOURCE=QUANTITY"},
-		{"a=cpu=1,cpu=2", "--shape: shape 'a': cpu is asked for twice"},
+		{"a=cpu=1,cpu=2", "--shape: shape 'a': cpu is requested twice"},
 		{"a=cpu=-1", NULL},
 		{"a=cpu=x", NULL},
 		{"a=memory=1,", "--shape: shape 'a': '' is not RESOURCE=QUANTITY"},

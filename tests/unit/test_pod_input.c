@@ -77,7 +77,7 @@ static void flags_make_one_guaranteed_container(void **state)
 static void bad_flags_are_named(void **state)
 {
 	static const char *const cases[][2] = {
-		{"", "no pod: give its file with -f, or a request with flags such as --cpus and --memory"},
+		{"", "no pod: give a file with -f, or a request with flags such as --cpus and --memory"},
 		{"--cpus -1", "--cpus: '-1' is negative"},
 		{"--cpus four", "--cpus: not a quantity: 'four'"},
 		{"--memory 8x", "--memory: not a quantity: '8x'"},
@@ -90,11 +90,11 @@ static void bad_flags_are_named(void **state)
 		{"--device v.com/nic", "--device: 'v.com/nic' is not NAME=N"},
 		{"--device v.com/nic=", "--device: not a quantity: ''"},
 		{"--device v.com/nic=1.5", "--device: '1.5' is not a whole number"},
-		{"--device v.com/nic=1 --device v.com/nic=2", "--device: v.com/nic is asked for twice"},
+		{"--device v.com/nic=1 --device v.com/nic=2", "--device: v.com/nic is requested twice"},
 		{"--resource =1", "--resource: '=1' is not NAME=QUANTITY"},
 		{"--resource gpu=1", "--resource: unknown resource 'gpu'"},
-		{"--cpus 1 --resource cpu=1", "--resource: cpu is asked for twice"},
-		{"--cpus 1 --pod x", "--pod: there is no file to pick a pod from"},
+		{"--cpus 1 --resource cpu=1", "--resource: cpu is requested twice"},
+		{"--cpus 1 --pod x", "--pod requires --filename"},
 		{"--cpus 1 -f x.yaml", "--filename and --cpus exclude each other"},
 		{"-f /nonexistent/x.yaml", "cannot open '/nonexistent/x.yaml': No such file or directory"},
 	};
@@ -232,14 +232,14 @@ static void one_template_is_picked(void **state)
 	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod c", dir);
 	parse(line, &o);
 	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
-	test_assert_text("no such", err.text, "--pod: no pod template is named 'c', there are 'a', 'b'");
+	test_assert_text("no such", err.text, "--pod: no pod template is named 'c'; the file has 'a', 'b'");
 	pod_templates_release(&t);
 	test_write_file(dir, "pod.yaml", POD("a", "1") "\n---\n" POD("a", "2"));
 	snprintf(line, sizeof(line), "-f %s/pod.yaml --pod a", dir);
 	parse(line, &o);
 	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
 	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
-	test_assert_text("two", err.text, "--pod: 2 pod templates are named 'a': leave one in the file");
+	test_assert_text("two", err.text, "--pod: 2 pod templates are named 'a': remove all but one from the file");
 	pod_templates_release(&t);
 	test_write_file(dir, "pod.yaml", POD("a", "1"));
 	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
