@@ -21,7 +21,8 @@ variant := $(if $(CROSS),-$(ARCH))$(if $(SANITIZE),-san-$(subst $(comma),-,$(SAN
 B := build$(if $(variant),/variant$(variant))
 
 NRTD_CPPFLAGS = -I. -I$(B)/gen -D_GNU_SOURCE -DNRTD_VERSION='"$(VERSION)"' -include common/banned.h
-NRTD_CFLAGS = -std=gnu11 -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections -Wall -Wextra
+# Without tables to unwind the stack, which the debug symbols have.
+NRTD_CFLAGS = -std=gnu11 -fstack-protector-strong -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -Wall -Wextra
 NRTD_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -Wl,--gc-sections
 # nrtd check loads libnuma, which calls these functions of nrtd instead of libnuma's.
 NRTD_LDFLAGS += -Wl,--export-dynamic-symbol=numa_error -Wl,--export-dynamic-symbol=numa_warn
@@ -49,7 +50,7 @@ NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
 # -Os for commands and for I/O-bound code, -O2 for the rest.
-SMALL := $(addprefix agent/,node/observe/% node/publish/% node/run/% node/check/% kube/% http/% report/% cli/%)
+SMALL := $(addprefix agent/,node/% kube/% http/% report/% cli/%)
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
 # Packed relocations have a twentieth of the size. They require glibc 2.36 or later at run time, and a linker that writes them (in 2023 only
 # those for x86). To run with an older glibc, build with PACK_RELOCATIONS=.
