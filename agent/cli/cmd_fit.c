@@ -6,8 +6,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/node_name.h"
-#include "agent/cli/fit_pods.h"
-#include "agent/cli/fit_what_if.h"
+#include "agent/cli/fit_flags.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
@@ -84,13 +83,13 @@ static int answer(struct asked *a)
 	pod_report_init(&report, &a->picked->pod);
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
 	suggest_empty(a, &n);
-	fit_pods_add_victims(a->options, use, node, &a->picked->pod, &n);
+	fit_flags_add_victims(a->options, use, node, &a->picked->pod, &n);
 	r = print(a->options, &report, &n);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	return fit_status(&n);
+	return fit_flags_status(&n);
 }
 
 /* --assume-empty excludes flags that name the pods of the node, or another node. */
@@ -162,7 +161,7 @@ static int read_request(struct asked *a, struct err *err)
 	settings_init(&scratch);
 	r = check_flags(a->options, err);
 	if (r == 0)
-		r = fit_what_if(a->options, &scratch, err);
+		r = fit_flags_assume(a->options, &scratch, err);
 	if (r == 0)
 		r = pod_input_read(a->options, &a->templates, err);
 	if (r == 0)
@@ -192,7 +191,7 @@ static int observe_node(struct asked *a, struct err *err)
 	int r = observe(&config, &a->o, err);
 
 	if (r == 0)
-		r = fit_what_if(a->options, &node->settings, err);
+		r = fit_flags_assume(a->options, &node->settings, err);
 	if (r == 0)
 		r = option_set(a->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
 							     : take_pods(a, err);
@@ -207,7 +206,7 @@ int command_fit(const struct options *options)
 
 	observation_init(&a.o);
 	a.usage.excluded = &a.gone;
-	fit_pods_gone(options, &a.gone);
+	fit_flags_exclude(options, &a.gone);
 	r = read_request(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);

@@ -5,8 +5,7 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/cli/fit_pods.h"
-#include "agent/cli/fit_what_if.h"
+#include "agent/cli/fit_flags.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/cluster/scheduling_constraints.h"
@@ -52,7 +51,7 @@ static void ask_one(struct asked *a, struct cluster_node *node)
 	a->only_basis = node->basis;
 	if (n->rest_fits)
 		n->basis = node->basis; /* of the answer without devices */
-	fit_pods_add_victims(a->options, use, &node->state, pod, n);
+	fit_flags_add_victims(a->options, use, &node->state, pod, n);
 }
 
 /* Warns if an excluded pod is on the node, and the object does not say what the pod holds. */
@@ -72,7 +71,7 @@ static int take_node(struct cluster_node *node, void *data, struct err *err)
 
 	if (a->only && a->report.n_nodes > 0)
 		return 0;
-	r = fit_what_if(a->options, &node->state.settings, err);
+	r = fit_flags_assume(a->options, &node->state.settings, err);
 	if (r < 0)
 		return r;
 	warn_held(a, node);
@@ -169,7 +168,7 @@ static int read_request(struct asked *a, struct err *err)
 	a->only = source_node(a->source);
 	r = check_flags(a, err);
 	if (r == 0)
-		r = fit_what_if(a->options, &scratch, err); /* wrong usage is reported first */
+		r = fit_flags_assume(a->options, &scratch, err); /* wrong usage is reported first */
 	if (r == 0 && pod_input_read(a->options, &a->templates, err) < 0)
 		r = -EINVAL; /* also for a file that is not there */
 	return r < 0 ? r : pod_input_pick(a->options, &a->templates, &a->picked, err);
@@ -210,7 +209,7 @@ int command_numa_fit(const struct options *options)
 	struct err err = {""};
 	int r;
 
-	fit_pods_gone(options, &a.gone);
+	fit_flags_exclude(options, &a.gone);
 	r = ask(&a, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
@@ -221,5 +220,5 @@ int command_numa_fit(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	return a.only ? fit_status(&a.report.nodes[0]) : status_of_all(&a);
+	return a.only ? fit_flags_status(&a.report.nodes[0]) : status_of_all(&a);
 }

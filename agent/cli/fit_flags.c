@@ -1,16 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cli/fit_pods.h"
+#include "agent/cli/fit_flags.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cli/commands.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-void fit_pods_gone(const struct options *options, struct excluded_pods *ret)
+/* ---- the settings to assume */
+
+/* One K=V of --option. */
+static int set_option(struct settings *s, const char *text, struct err *err)
+{
+	const char *equals = strchr(text, '=');
+	CLEANUP(freep) char *name = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
+
+	if (!equals)
+		return err_set(err, -EINVAL, "'%.60s' is not K=V", text);
+	return settings_change_option(s, name, equals + 1, err);
+}
+
+int fit_flags_assume(const struct options *options, struct settings *s, struct err *err)
+{
+	const char *policy = options->value[OPT_POLICY], *scope = options->value[OPT_SCOPE], *text;
+	size_t pos = 0;
+
+	if (policy)
+		s->topology.policy = (enum topology_manager_policy)settings_name_index(
+			topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, policy);
+	if (scope)
+		s->topology.scope = (enum topology_manager_scope)settings_name_index(
+			topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, scope);
+	while ((text = options_next(options, OPT_OPTION, &pos))) {
+		int r = set_option(s, text, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", options->origin[OPT_OPTION]);
+	}
+	return 0;
+}
+
+/* ---- pods that are assumed to have ended */
+
+void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 {
 	const char *name;
 	size_t pos = 0;
@@ -60,7 +98,7 @@ static void find_pods(const struct node_usage *use, struct allocations *held, st
 }
 
 /* Keeps the pods of this priority or higher, and of unknown priority. */
-static void hold_back(const struct allocations *held, struct holders *h, struct victim_priority *ret)
+static void keep_pods(const struct allocations *held, struct holders *h, struct victim_priority *ret)
 {
 	for (size_t i = 0; i < held->n_items; i++) {
 		const struct cluster_pod *pod = h->pods[i];
@@ -74,7 +112,7 @@ static void hold_back(const struct allocations *held, struct holders *h, struct 
 	}
 }
 
-void fit_pods_add_victims(const struct options *options, const struct node_usage *use,
+void fit_flags_add_victims(const struct options *options, const struct node_usage *use,
 	struct node_state *state, const struct pod_request *pod, struct node_report *n)
 {
 	CLEANUP(holders_release) struct holders h = {0};
@@ -94,8 +132,19 @@ void fit_pods_add_victims(const struct options *options, const struct node_usage
 	if (below) {
 		n->priority.asked = true;
 		n->priority.below = (int32_t)strtol(below, NULL, 10);
-		hold_back(&state->allocations, &h, &n->priority);
+		keep_pods(&state->allocations, &h, &n->priority);
 		known.stays = h.stays;
 	}
 	node_report_add_victims(state, pod, &known, n);
+}
+
+/* ---- the answer */
+
+int fit_flags_status(const struct node_report *n)
+{
+	if (n->answer == KUBELET_UNKNOWN)
+		log_error("no verdict: %s", n->reason);
+	return n->answer == KUBELET_ADMITS    ? EXIT_SUCCESS
+	       : n->answer == KUBELET_REJECTS ? EXIT_DOES_NOT_FIT
+					      : EXIT_FAILURE;
 }
