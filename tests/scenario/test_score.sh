@@ -109,7 +109,7 @@ refuse() { # NAME MESSAGE ARGS...
 }
 pod=$examples/kep-pod.yaml
 nodes=$examples/kep-nodes.yaml
-refuse "no pod" "give its file with -f" --from $nodes
+refuse "no pod" "give a file with -f" --from $nodes
 refuse "file that is not there" "cannot open" --from "$dir/none" -f $pod
 refuse "a pod as node" "$pod: no NodeResourceTopology in it" --from $pod -f $pod
 refuse "a node as pod" "kep-nodes.yaml" --from $nodes -f $nodes

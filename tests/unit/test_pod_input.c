@@ -239,7 +239,8 @@ static void one_template_is_picked(void **state)
 	parse(line, &o);
 	assert_int_equal(pod_input_read(&o, &t, NULL), 0);
 	assert_int_equal(pod_input_pick(&o, &t, &picked, &err), -EINVAL);
-	test_assert_text("two", err.text, "--pod: 2 pod templates are named 'a': remove all but one from the file");
+	test_assert_text(
+		"two", err.text, "--pod: 2 pod templates are named 'a': remove all but one from the file");
 	pod_templates_release(&t);
 	test_write_file(dir, "pod.yaml", POD("a", "1"));
 	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
