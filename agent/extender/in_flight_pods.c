@@ -38,13 +38,18 @@ void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool
 	p->n_admitted += admitted;
 }
 
-/* Whether the kubelet admits each of the first n pods of `trial` in this order. */
-static int try_order(struct in_flight_pods *p, size_t n, struct work_limit *work, bool *ret)
+/*
+ * Whether the kubelet admits each of the first n pods of `trial` in this order. An order in which the kubelet would reject a pod
+ * that it has admitted was not the order of their arrival: *ret_possible.
+ */
+static int try_order(
+	struct in_flight_pods *p, size_t n, struct work_limit *work, bool *ret_possible, bool *ret)
 {
 	const struct kubelet *k = &p->admission.kubelet;
 	struct kubelet_verdict v = {.answer = KUBELET_ADMITS};
+	size_t i;
 
-	for (size_t i = 0; i < n && v.answer == KUBELET_ADMITS; i++) {
+	for (i = 0; i < n && v.answer == KUBELET_ADMITS; i++) {
 		if (!work_limit_has_time(work))
 			return -ETIME;
 		if (i == 0)
@@ -53,6 +58,7 @@ static int try_order(struct in_flight_pods *p, size_t n, struct work_limit *work
 			kubelet_judge_next(k, p->admission.ws, &p->trial[i]->pod, p->trial[i]->qos, &v);
 	}
 	*ret = v.answer == KUBELET_ADMITS;
+	*ret_possible = *ret || i > p->n_admitted;
 	return 0;
 }
 
@@ -88,8 +94,9 @@ static int by_address(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* `order` is sorted. The number of orders is n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes. */
-static bool too_many_orders(const struct pod_class *const *order, size_t n)
+/* `order` is sorted. The number of orders is n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes; at most a
+ * little more than ORDERS_MAX. */
+static size_t count_orders(const struct pod_class *const *order, size_t n)
 {
 	size_t orders = 1, run = 0;
 
@@ -97,7 +104,18 @@ static bool too_many_orders(const struct pod_class *const *order, size_t n)
 		run = i > 0 && order[i] == order[i - 1] ? run + 1 : 1;
 		orders = orders * (i + 1) / run;
 	}
-	return orders > ORDERS_MAX;
+	return orders;
+}
+
+/* The next order of the n pods of `trial`: the admitted pods stay first. False after the last order. */
+static bool next_trial(struct in_flight_pods *p, size_t n)
+{
+	size_t n_rest = n - p->n_admitted;
+
+	if (next_order(p->trial + p->n_admitted, n_rest))
+		return true;
+	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_address);
+	return next_order(p->trial, p->n_admitted);
 }
 
 static void ensure_admission(struct in_flight_pods *p)
@@ -123,7 +141,8 @@ int in_flight_admit_alone(
 int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret)
 {
-	size_t n = p->n + 1;
+	size_t n = p->n + 1, n_rest = n - p->n_admitted;
+	bool admits = true, possible = false, any = false;
 	int r = 0;
 
 	*ret = p->n == 0 || !p->unknown_start;
@@ -131,14 +150,17 @@ int in_flight_admit(
 		return 0;
 	memcpy(p->trial, p->order, p->n * sizeof(*p->order));
 	p->trial[p->n] = class;
-	qsort(p->trial + p->n_admitted, n - p->n_admitted, sizeof(*p->trial), by_address);
-	*ret = !too_many_orders(p->trial + p->n_admitted, n - p->n_admitted);
-	if (*ret)
-		ensure_admission(p);
-	while (r == 0 && *ret) {
-		r = try_order(p, n, work, ret);
-		if (r == 0 && *ret && !next_order(p->trial + p->n_admitted, n - p->n_admitted))
-			break;
-	}
+	qsort(p->trial, p->n_admitted, sizeof(*p->trial), by_address);
+	qsort(p->trial + p->n_admitted, n_rest, sizeof(*p->trial), by_address);
+	*ret = count_orders(p->trial, p->n_admitted) * count_orders(p->trial + p->n_admitted, n_rest) <=
+	       ORDERS_MAX;
+	if (!*ret)
+		return 0;
+	ensure_admission(p);
+	do {
+		r = try_order(p, n, work, &possible, &admits);
+		any = any || possible;
+	} while (r == 0 && (admits || !possible) && next_trial(p, n));
+	*ret = any && (admits || !possible);
 	return r;
 }
