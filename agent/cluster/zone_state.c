@@ -418,10 +418,12 @@ static int read_cpus(const struct doc *zone, hwloc_bitmap_t *ret, struct err *er
 static int socket_of(const struct doc *zone)
 {
 	static const char prefix[] = "socket-";
-	const char *parent = doc_text(zone, "parent"), *digits = parent + sizeof(prefix) - 1;
+	const char *parent = doc_text(zone, "parent"), *digits;
 
-	if (strncmp(parent, prefix, sizeof(prefix) - 1) != 0 || !*digits || strlen(digits) > 5 ||
-		strspn(digits, "0123456789") != strlen(digits))
+	if (strncmp(parent, prefix, sizeof(prefix) - 1) != 0)
+		return MACHINE_NONE;
+	digits = parent + sizeof(prefix) - 1;
+	if (!*digits || strlen(digits) > 5 || strspn(digits, "0123456789") != strlen(digits))
 		return MACHINE_NONE;
 	return (int)strtoul(digits, NULL, 10);
 }
