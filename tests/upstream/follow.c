@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "agent/base/time.h"
 #include "agent/kube/lease.h"
 #include "agent/kube/reflector.h"
