@@ -166,7 +166,7 @@ struct command_def {
 	bool daemon; /* reads the environment */
 };
 
-#define PROGRAM_MAX_TABLES 8
+#define PROGRAM_MAX_TABLES 15 /* and the NULL behind them */
 
 /* One program: its commands and its flags. Tables that several programs have are below. */
 struct program {
@@ -175,8 +175,8 @@ struct program {
 	const char *summary; /* one line without full stop */
 	const char *usage;   /* the arguments */
 	const char *manual;  /* "nrtd(8)" */
-	const struct command_def *commands[PROGRAM_MAX_TABLES]; /* each until run is NULL; then NULL */
-	const struct option_def *options[PROGRAM_MAX_TABLES];   /* each until flag is NULL; then NULL */
+	const struct command_def *commands[PROGRAM_MAX_TABLES + 1]; /* each until run is NULL; then NULL */
+	const struct option_def *options[PROGRAM_MAX_TABLES + 1];   /* each until flag is NULL; then NULL */
 };
 
 extern const struct program program_nrtd, program_extender, program_numa;

@@ -200,6 +200,16 @@ static void words_for_flags(void **state)
 }
 
 /* The list of commands has a gap before each text. */
+/* The loops over tables end at a NULL, which a full array would not have. */
+static void tables_end_with_null(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		assert_null(programs[i]->commands[PROGRAM_MAX_TABLES]);
+		assert_null(programs[i]->options[PROGRAM_MAX_TABLES]);
+	}
+}
+
 static void the_list_of_commands_has_columns(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
@@ -385,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(words_for_flags, clean_environment, clean_environment),
+		cmocka_unit_test(tables_end_with_null),
 		cmocka_unit_test(the_list_of_commands_has_columns),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(
