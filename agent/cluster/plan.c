@@ -98,6 +98,7 @@ struct search {
 	struct plan *plan;
 	bool *moved;             /* by pod */
 	bool *excluded;          /* by node: room is being made there */
+	size_t n_leaving;        /* pods that have left their node and whose move is no step yet */
 	uint64_t verdicts_limit; /* value of simulated_cluster.n_verdicts */
 };
 
@@ -345,7 +346,7 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	size_t from = s->c->pods[pod].node, place = from;
 	bool started;
 
-	if (s->plan->n_moves >= s->options->max_moves)
+	if (s->plan->n_moves + s->n_leaving >= s->options->max_moves)
 		return false;
 	simulated_evict(s->c, pod);
 	if (s->options->evict) {
@@ -354,10 +355,12 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	}
 	if (to == TO_OTHER_NODES)
 		place = simulated_find_place(s->c, pod, s->excluded);
+	s->n_leaving++;
 	if (place != SIMULATED_NOWHERE)
 		started = simulated_start(s->c, place, pod);
 	else
 		started = depth > 1 && make_room(s, pod, depth - 1);
+	s->n_leaving--;
 	if (started)
 		add_step(s, PLAN_MOVE, pod, from);
 	return started;

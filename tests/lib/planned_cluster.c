@@ -122,6 +122,6 @@ size_t planned_cluster_want(struct planned_cluster *t, unsigned cpus, unsigned g
 	if (yaml_parse(yaml, strlen(yaml), &object, &err) < 0 ||
 		pod_templates_from_doc(&object, &templates, &err) < 0)
 		fail_msg("%s", err.text);
-	return simulated_cluster_add_copies(
-		&t->c, templates.items[0].owner, "default", "wanted", &templates.items[0].pod, n);
+	return simulated_cluster_add_copies(&t->c, templates.items[0].owner, "default",
+		templates.items[0].pod.name, &templates.items[0].pod, n);
 }

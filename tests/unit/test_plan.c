@@ -183,6 +183,21 @@ static void a_restart_on_the_same_node_can_make_room(void **state)
 	replay(&t, &plan, 8, 1);
 }
 
+/* The name is a part of the request, which moves into the cluster. */
+static void copies_have_the_name_of_their_template(void **state)
+{
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	size_t first;
+
+	(void)state;
+	cluster_of_two(&t);
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	first = planned_cluster_want(&t, 8, 1, 2);
+	assert_string_equal(t.c.pods[first].name, "wanted-1");
+	assert_string_equal(t.c.pods[first + 1].name, "wanted-2");
+}
+
 /* ---- random clusters */
 
 static void draw_cluster(struct planned_cluster *t, uint64_t *seed)
@@ -269,6 +284,28 @@ static void random_plans_hold(void **state)
 	assert_true(moves * 10 <= fewest * 12);
 }
 
+/* Also where a pod that leaves gets its place by a further move. */
+static void plans_keep_the_limit_of_moves(void **state)
+{
+	uint64_t seed = 36;
+	unsigned full = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		const struct plan_options few = {.max_moves = 1 + i % 2};
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
+		CLEANUP(plan_release) struct plan plan;
+
+		draw_cluster(&t, &seed);
+		planned_cluster_publish(&t, "", "");
+		make_plan(&t, 8, 1, &few, &plan);
+		assert_true(plan.n_moves <= few.max_moves);
+		replay(&t, &plan, 8, 1);
+		full += plan.outcome == PLAN_FULL && plan.n_moves > 0;
+	}
+	assert_true(full > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,7 +314,9 @@ int main(void)
 		cmocka_unit_test(constraints_hold_for_the_destination),
 		cmocka_unit_test(evicted_pods_need_no_place),
 		cmocka_unit_test(a_restart_on_the_same_node_can_make_room),
+		cmocka_unit_test(copies_have_the_name_of_their_template),
 		cmocka_unit_test(random_plans_hold),
+		cmocka_unit_test(plans_keep_the_limit_of_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
