@@ -56,27 +56,13 @@ func main() {
 }
 
 func run(ctx context.Context, driver *extenderinvariant.Driver, folder, replay string, steps int, s differential.Settings) (failed int, err error) {
-	all, _, err := kubelet.Machines(folder)
+	if driver.Machines, _, err = kubelet.Machines(folder); err != nil {
+		return 0, err
+	}
+	suitable, err := kubelet.EqualMachines(ctx, &kubelet.Nrtd{Path: driver.Nrtd}, driver.Machines, extenderinvariant.Suits)
 	if err != nil {
 		return 0, err
 	}
-	suitable := map[string]*kubelet.Machine{}
-	for name, machine := range all {
-		if !extenderinvariant.Suits(machine) {
-			continue
-		}
-		differences, err := kubelet.CompareMachine(ctx, &kubelet.Nrtd{Path: driver.Nrtd}, machine)
-		if err != nil {
-			return 0, fmt.Errorf("machine %s: %w", name, err)
-		}
-		if len(differences) == 0 {
-			suitable[name] = machine
-		}
-	}
-	if len(suitable) == 0 {
-		return 0, fmt.Errorf("no machine in %s suits", folder)
-	}
-	driver.Machines = all
 	if driver.Work, err = os.MkdirTemp("", "nx-"); err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -54,12 +53,10 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	var before progress
-	if *resume != "" {
-		if err := json.Unmarshal([]byte(*resume), &before); err != nil {
-			fmt.Println("not ok kubelet: -resume:", err)
-			os.Exit(1)
-		}
+	before, err := differential.ParseProgress[kubelet.Tally](*resume)
+	if err != nil {
+		fmt.Println("not ok kubelet: -resume:", err)
+		os.Exit(1)
 	}
 	driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: *nrtd}, Verdict: *verdict, Sample: *sample, Tally: before.Tally}
 	if err := connect(driver, *kubeconfig); err != nil {
@@ -67,8 +64,8 @@ func main() {
 		os.Exit(1)
 	}
 	failed, err := run(ctx, driver, *folder, *known, *replay, *devices, s, before)
-	if stuck := (*progress)(nil); errors.As(err, &stuck) {
-		err = stuck.goOn()
+	if s := (*stuck)(nil); errors.As(err, &s) {
+		err = s.progress.GoOn()
 	}
 	if err != nil {
 		fmt.Println("not ok kubelet:", err)
@@ -91,26 +88,15 @@ func connect(driver *kubelet.Driver, kubeconfig string) error {
 	return err
 }
 
-// progress is what a process of this run has counted when the kubelet's code gets stuck, which ends it.
-type progress struct {
-	Seed                 uint64
-	Next, Passed, Failed int
-	Tally                kubelet.Tally
+// stuck ends a process of the run: the kubelet's code does not return.
+type stuck struct {
+	progress differential.Progress[kubelet.Tally]
 }
 
-func (p *progress) Error() string { return fmt.Sprintf("stuck before case %d", p.Next) }
+func (s *stuck) Error() string { return fmt.Sprintf("stuck before case %d", s.progress.Next) }
 
-// goOn replaces this process by one that continues behind the case that got stuck.
-func (p *progress) goOn() error {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	// The last of several -resume counts.
-	return syscall.Exec("/proc/self/exe", append(slices.Clone(os.Args), "-resume", string(text)), os.Environ())
-}
-
-func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay string, devices bool, s differential.Settings, before progress) (int, error) {
+func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay string, devices bool, s differential.Settings,
+	before differential.Progress[kubelet.Tally]) (int, error) {
 	out := io.Writer(os.Stdout)
 	if before.Next > 0 {
 		out, replay = io.Discard, "" // all but the random cases has been there
@@ -164,8 +150,8 @@ func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay stri
 	same, differing, err := differential.Run(problem, s)
 	passed += replayed + same
 	failed += broken + differing
-	if stuck := (differential.Stuck{}); errors.As(err, &stuck) {
-		return failed, &progress{s.Seed, stuck.Next, passed, failed, driver.Tally}
+	if at := (differential.Stuck{}); errors.As(err, &at) {
+		return failed, &stuck{differential.Progress[kubelet.Tally]{Seed: s.Seed, Next: at.Next, Passed: passed, Failed: failed, Tally: driver.Tally}}
 	}
 	fmt.Printf("kubelet: %v\n", driver.Tally)
 	fmt.Printf("kubelet: %d passed, %d failed\n", passed, failed)

@@ -292,13 +292,13 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 	}
 	v.yes, v.reason = len(a.NodeNames) == 1, a.reason(n.Name)
 	p.probes++
-	want, err := n.try(probe.object, types.UID(fmt.Sprintf("tried-%d", p.probes)))
+	want, err := n.Try(probe.object, types.UID(fmt.Sprintf("tried-%d", p.probes)))
 	if err != nil {
 		return v, err
 	}
 	p.Tally.Compared++
 	if p.Verbose && v.yes != want.Admitted {
-		cpus, twice := n.managers.Exclusive()
+		cpus, twice := n.Managers.Exclusive()
 		fmt.Printf("  |    %s publishes %s; its pods hold CPUs %v (some twice: %v), this one would get %v\n", n.Name, content(n.published), cpus, twice, want.Containers)
 	}
 	switch {
@@ -378,7 +378,7 @@ func (p *player) echo(step Step) error {
 				continue
 			}
 			p.probes++
-			want, err := v.node.try(newPod("x", "probes", "x", p.seq.Pods[v.shape]).object, types.UID(fmt.Sprintf("tried-%d", p.probes)))
+			want, err := v.node.Try(newPod("x", "probes", "x", p.seq.Pods[v.shape]).object, types.UID(fmt.Sprintf("tried-%d", p.probes)))
 			if err != nil {
 				return err
 			}

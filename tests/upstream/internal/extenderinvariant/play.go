@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"nrtd.dev/tests/upstream/internal/kubelet"
+	"nrtd.dev/tests/upstream/internal/kubeletnode"
 )
 
 // errWrong is what nrtd did wrong.
@@ -115,7 +116,7 @@ func (d *Driver) Play(ctx context.Context, s *Sequence) (differences []string, e
 			fmt.Printf("  | after %d steps: %v\n", p.order, err)
 		}
 		differences, err = append([]string{err.Error()}, textOf(s)...), nil
-	case errors.Is(err, errKubelet) && p.order > 0:
+	case errors.Is(err, kubeletnode.ErrKubelet) && p.order > 0:
 		d.Tally.GivenUp++
 		err = nil
 	}
@@ -193,7 +194,7 @@ func (p *player) close() {
 		r.close()
 	}
 	for _, n := range p.nodes {
-		n.close()
+		n.Close()
 	}
 }
 
@@ -361,7 +362,7 @@ func (p *player) admit(pod *pod) error {
 	if pod.state != bound || pod.mirror {
 		return nil
 	}
-	verdict, err := pod.node.admit(pod.object, pod.uid)
+	verdict, err := pod.node.Admit(pod.object, pod.uid)
 	if err != nil {
 		return err
 	}
@@ -384,7 +385,7 @@ func (p *player) end(pod *pod, step Step) error {
 		return nil
 	}
 	if pod.state >= admitted {
-		if err := pod.node.complete(pod.uid); err != nil {
+		if err := pod.node.Complete(pod.uid); err != nil {
 			return err
 		}
 	}
@@ -406,11 +407,11 @@ func (p *player) remove(pod *pod) error {
 	if pod.state == deleted {
 		return nil
 	}
-	if pod.node != nil && pod.node.there[pod.uid] != nil && !pod.mirror {
+	if pod.node != nil && pod.node.Has(pod.uid) && !pod.mirror {
 		now := metav1.Now()
 		pod.object.DeletionTimestamp = &now
 		p.put(pod)
-		if err := pod.node.drop(pod.uid); err != nil {
+		if err := pod.node.Drop(pod.uid); err != nil {
 			return err
 		}
 	}
@@ -432,7 +433,7 @@ func (p *player) static(step Step, n *node) error {
 	pod.shape, pod.uid, pod.static = step.N, types.UID("file-"+step.Pod), true
 	own := pod.object.DeepCopy()
 	own.UID = pod.uid
-	verdict, err := n.admit(own, pod.uid)
+	verdict, err := n.Admit(own, pod.uid)
 	if err != nil || !verdict.Admitted {
 		return err
 	}
@@ -485,11 +486,9 @@ func (p *player) resize(pod *pod, more int64) error {
 	cpus := c.Resources.Requests[v1.ResourceCPU]
 	cpus.SetMilli(cpus.MilliValue() + 1000*more)
 	amounts := v1.ResourceList{v1.ResourceCPU: cpus}
-	var granted bool
-	var err error
-	said := guard(func() { granted, err = pod.node.managers.Resize(pod.key(), c.Name, amounts) })
-	if said != nil || err != nil {
-		return errors.Join(said, err)
+	granted, err := pod.node.Resize(pod.key(), c.Name, amounts)
+	if err != nil {
+		return err
 	}
 	if granted {
 		return fmt.Errorf("%s: a kubelet without the feature gate granted other exclusive CPUs", pod.id)

@@ -13,10 +13,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	kubeletconfigv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"nrtd.dev/tests/upstream/internal/kubelet"
-	"nrtd.dev/tests/upstream/internal/managers"
+	"nrtd.dev/tests/upstream/internal/kubeletnode"
 )
 
 // Sequence is what happens in one cluster. The steps of a sequence that was drawn are written down while it is played. A
@@ -34,10 +33,8 @@ type Sequence struct {
 
 // NodeSetup is one node.
 type NodeSetup struct {
-	Machine string                                     `json:"machine"`
-	Config  *kubeletconfigv1beta1.KubeletConfiguration `json:"config"`
-	Devices []managers.Devices                         `json:"devices,omitempty"`
-	Foreign bool                                       `json:"foreign,omitempty"` // another exporter writes its object: without the node's state
+	kubeletnode.Setup
+	Foreign bool `json:"foreign,omitempty"` // another exporter writes its object: without the node's state
 }
 
 // Step is one thing that happens.
@@ -122,18 +119,8 @@ func sorted[K ~string](keys iter.Seq[K]) (list []string) {
 // policy option. Where cores have different numbers of CPUs it may give one CPU to two pods (K29 in scoring/DEFECTS.md), and
 // a pod that is only tried changes what the next one gets.
 func Suits(m *kubelet.Machine) bool {
-	threads := 0
-	for _, node := range m.Info.Topology {
-		if len(node.Distances) != len(m.Info.Topology) {
-			return false
-		}
-		for _, core := range node.Cores {
-			if threads = max(threads, len(core.Threads)); len(core.Threads) != threads {
-				return false
-			}
-		}
-	}
-	return m.Info.NumCores >= minCPUs && m.Info.NumCores <= maxCPUs && len(m.Info.Topology) >= minNodes && len(m.Info.Topology) <= maxNodes
+	return kubeletnode.IsRegular(m) && m.Info.NumCores >= minCPUs && m.Info.NumCores <= maxCPUs && len(m.Info.Topology) >= minNodes &&
+		len(m.Info.Topology) <= maxNodes
 }
 
 // Random draws a sequence whose steps are drawn when it is played.
@@ -171,36 +158,14 @@ func setupOf(r *rand.Rand, i int, n kubelet.Node, foreign bool) *NodeSetup {
 	if c.TopologyManagerPolicy == "single-numa-node" {
 		delete(c.CPUManagerPolicyOptions, cpumanager.AlignBySocketOption) // the kubelet does not start with both
 	}
-	var devices []managers.Devices
-	for _, d := range n.Devices {
-		// Which of several devices with different NUMA nodes a container gets is by chance where both suit it.
-		for k, near := range d.NUMA {
-			d.NUMA[k] = near[:min(len(near), 1)]
-		}
-		devices = append(devices, d)
-	}
-	return &NodeSetup{Machine: n.Machine, Config: c, Devices: devices, Foreign: foreign}
+	return &NodeSetup{kubeletnode.Setup{Machine: n.Machine, Config: c, Devices: kubeletnode.NearOneNode(n.Devices)}, foreign}
 }
 
 // shapeFor draws what the i-th kind of pod asks for.
 func shapeFor(r *rand.Rand, n *kubelet.Node, i int) v1.PodSpec {
 	pod := n.Pod(r, "x")
 	spec := pod.Spec
-	// Two containers with the same device: which of them gets which is by chance.
-	given := map[v1.ResourceName]bool{}
-	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
-		for k := range list {
-			for _, d := range n.Devices {
-				name := v1.ResourceName(d.Resource)
-				if _, asks := list[k].Resources.Limits[name]; asks && given[name] {
-					delete(list[k].Resources.Limits, name)
-					delete(list[k].Resources.Requests, name)
-				} else if asks {
-					given[name] = true
-				}
-			}
-		}
-	}
+	kubeletnode.ShareNoDevice(&spec, n.Devices)
 	switch i {
 	case 0, 1: // what most pods ask for
 		spec = v1.PodSpec{Containers: containers(1, func(int) v1.ResourceList { return amountsOf(fmt.Sprint(1+r.IntN(3)+3*i), "64Mi") })}

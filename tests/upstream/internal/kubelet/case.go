@@ -88,6 +88,12 @@ func (n *Node) Pod(r *rand.Rand, name string) *v1.Pod {
 	return pod
 }
 
+// CPUs is the number of the machine's CPUs.
+func (n *Node) CPUs() int { return n.machine.cpus() }
+
+// NUMANodes is the number of the machine's NUMA nodes.
+func (n *Node) NUMANodes() int { return n.machine.nodes() }
+
 // resize draws other amounts of CPU, of memory or of both for one of the pod's containers.
 func (n *Node) resize(r *rand.Rand, pod *v1.Pod) *Resize {
 	container := pick(r, slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)...)

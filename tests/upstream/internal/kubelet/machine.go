@@ -89,6 +89,27 @@ func Known(path string) (map[string]string, error) {
 	return known, nil
 }
 
+// EqualMachines returns those machines that suit a test and that nrtd and the kubelet see alike.
+func EqualMachines(ctx context.Context, nrtd *Nrtd, machines map[string]*Machine, suits func(*Machine) bool) (map[string]*Machine, error) {
+	equal := map[string]*Machine{}
+	for name, machine := range machines {
+		if !suits(machine) {
+			continue
+		}
+		differences, err := CompareMachine(ctx, nrtd, machine)
+		if err != nil {
+			return nil, fmt.Errorf("machine %s: %w", name, err)
+		}
+		if len(differences) == 0 {
+			equal[name] = machine
+		}
+	}
+	if len(equal) == 0 {
+		return nil, fmt.Errorf("none of %d machines suits", len(machines))
+	}
+	return equal, nil
+}
+
 // nrtdMachine is what `nrtd dump --what machine -o json` prints, as far as the kubelet knows the same.
 type nrtdMachine struct {
 	CPUs []struct {
