@@ -54,6 +54,12 @@ outcome: all
 extender-invariant: all
 	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
 
+# PLAN: options, such as "-clusters 10000 -seed 1"
+.PHONY: plan-test
+##judges plan-test: carry out plans of kubectl numa plan on real kubelets (Go; PLAN="-clusters 10000")
+plan-test: all
+	@B=$(B) tests/upstream/plan.sh $(PLAN)
+
 # SCALE: numbers of agents and options, such as "30,300 -churn 1m"; SHORT=1
 .PHONY: scale
 ##judges scale: measure one API server with up to 1000 nodes (root, Go; an hour; SCALE=30 SHORT=1)

@@ -109,6 +109,7 @@ by_themselves() {
 	check "extender's faults" $here/extender_faults.sh
 	check "tenant" $here/tenant.sh -short -slack 5
 	check "extender's invariant" $here/extender_invariant.sh -seed "$SEED" -slack 5
+	check "plan" $here/plan.sh -clusters $((200 + CASES / 10)) -seed "$SEED"
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	[ -z "${SHORT:-}" ] || return 0
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"

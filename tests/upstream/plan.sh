@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# plan.sh [OPTION...]: `kubectl numa plan` for random clusters whose kubelets are the real managers; each plan is carried out on the
+# managers. OPTIONs are those of plan (-clusters 10000, -seed N, -first N -clusters 1 -verbose). B names the build folder.
+set -u
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+cd "$(dirname "$0")/../.." || exit 1
+B=${B:-build}
+here=tests/upstream
+$here/build.sh plan
+. tests/upstream/work.sh
+tests/fixtures/machines/make.sh "$work/machines" || exit 1
+for spec in "$here"/testdata/outcome/*.spec; do
+	machine=$work/machines/$(basename "$spec" .spec)
+	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
+done
+build/upstream/plan -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"
