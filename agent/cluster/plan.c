@@ -355,6 +355,8 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	}
 	if (to == TO_OTHER_NODES)
 		place = simulated_find_place(s->c, pod, s->excluded);
+	else if (*simulated_constraint(s->c, from, pod))
+		return false; /* the pod's labels or the node's have changed, or the node is cordoned */
 	s->n_leaving++;
 	if (place != SIMULATED_NOWHERE)
 		started = simulated_start(s->c, place, pod);

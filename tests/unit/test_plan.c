@@ -183,6 +183,25 @@ static void a_restart_on_the_same_node_can_make_room(void **state)
 	replay(&t, &plan, 8, 1);
 }
 
+/* A pod whose node selector matches its node no more cannot start there again. */
+static void a_restart_needs_a_node_that_the_scheduler_accepts(void **state)
+{
+	struct node_sim_setup setup = single;
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(plan_release) struct plan plan;
+
+	(void)state;
+	setup.machine = planned_machine;
+	planned_cluster_init(&t, 1, &setup);
+	assert_true(planned_cluster_add(&t, 0, 6, 1));
+	assert_true(planned_cluster_add(&t, 0, 2, 1));
+	planned_cluster_end(&t, 0);
+	planned_cluster_publish(&t, "", "nodeSelector: {no: node},");
+	make_plan(&t, 8, 1, &limits, &plan);
+	assert_int_equal(plan.outcome, PLAN_NONE);
+	assert_int_equal(plan.n_steps, 0);
+}
+
 /* The name is a part of the request, which moves into the cluster. */
 static void copies_have_the_name_of_their_template(void **state)
 {
@@ -314,6 +333,7 @@ int main(void)
 		cmocka_unit_test(constraints_hold_for_the_destination),
 		cmocka_unit_test(evicted_pods_need_no_place),
 		cmocka_unit_test(a_restart_on_the_same_node_can_make_room),
+		cmocka_unit_test(a_restart_needs_a_node_that_the_scheduler_accepts),
 		cmocka_unit_test(copies_have_the_name_of_their_template),
 		cmocka_unit_test(random_plans_hold),
 		cmocka_unit_test(plans_keep_the_limit_of_moves),
