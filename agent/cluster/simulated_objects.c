@@ -329,6 +329,10 @@ static enum reported find_reported(const struct simulated_node *n, const struct 
 	CLEANUP(reported_index_release) struct reported_index index = {0};
 	struct reported_items items;
 
+	for (size_t i = 0; i < n->state.allocations.n_items && p->mirror; i++)
+		if (pod_names_match(&p->names, &n->state.allocations.items[i]))
+			return REPORTED_ALL; /* reported_find() finds nothing of a static pod */
+
 	reported_index_init(&index, &n->state.allocations);
 	items = reported_find(&index, &p->names);
 	return reported_compare(&index, &n->state, p->class, &items);
@@ -345,7 +349,7 @@ static void start_unreported(struct simulated_cluster *c, size_t pod)
 	struct simulated_node *n = node == SIMULATED_NOWHERE ? NULL : &c->nodes[node];
 	enum reported reported;
 
-	if (!n || n->obstacle != SIMULATED_NO_OBSTACLE || !p->class->aligned || p->mirror)
+	if (!n || n->obstacle != SIMULATED_NO_OBSTACLE || !p->class->aligned)
 		return;
 	reported = find_reported(n, p);
 	if (reported == REPORTED_ALL)
