@@ -172,21 +172,33 @@ const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, cons
 	return mirror;
 }
 
+void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
+	const struct resource_list *returned, struct resource_list *ret)
+{
+	*ret = (struct resource_list){0};
+	for (size_t i = 0; i < allocatable->n_items; i++) {
+		const char *name = allocatable->items[i].name;
+		struct quantity q = allocatable->items[i].quantity;
+		qty_t held = resource_list_amount(requested, name);
+
+		if (returned)
+			held -= resource_list_amount(returned, name);
+		q.nano = q.nano > held ? q.nano - held : 0;
+		resource_list_append(ret, name, q);
+	}
+	resource_list_sort(ret);
+}
+
 void node_usage_requestable(const struct node_usage *use, struct resource_list *ret)
 {
-	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct resource_quantity *pods = resource_list_find(&use->allocatable, "pods");
+	qty_t held = (qty_t)use->n_pods * QTY_UNIT;
+	struct quantity q;
 
-	for (size_t i = 0; i < use->allocatable.n_items; i++) {
-		const struct resource_quantity *a = &use->allocatable.items[i];
-		const struct resource_quantity *taken = resource_list_find(&use->requested, a->name);
-		qty_t held = !strcmp(a->name, "pods") ? (qty_t)use->n_pods * QTY_UNIT
-			     : taken                  ? taken->quantity.nano
-						      : 0;
-		struct quantity q = a->quantity;
-
-		q.nano = q.nano > held ? q.nano - held : 0;
-		resource_list_set(&free, a->name, q);
-	}
-	*ret = free;
-	free = (struct resource_list){0};
+	requestable_amounts(&use->allocatable, &use->requested, NULL, ret);
+	if (!pods)
+		return;
+	q = pods->quantity;
+	q.nano = q.nano > held ? q.nano - held : 0;
+	resource_list_set(ret, "pods", q);
 }

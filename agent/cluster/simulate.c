@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cluster/cluster_usage.h"
 #include "agent/state/manager_state.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/projected_state.h"
@@ -62,7 +63,7 @@ static struct simulated_amounts measure(
 	node_derive_inventory(&state, &inv, NULL);
 	state.inventory = inv;
 	node_admission_init(&a, &state);
-	simulated_requestable(n, &requestable);
+	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);
 	node_admission_limit(&a, &requestable);
 	ret.free = count_free(&inv);
 	exclusive_cpus_find(&a.kubelet, &admitted);

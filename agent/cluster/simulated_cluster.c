@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cluster/cluster_usage.h"
 #include "agent/state/manager_state.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
@@ -119,34 +120,6 @@ void simulated_cluster_release(struct simulated_cluster *c)
 
 /* ---- verdicts */
 
-/* What pods can still request of the node: allocatable minus requested, at least 0. */
-static void find_requestable(
-	const struct simulated_node *n, const struct resource_list *returned, struct resource_list *ret)
-{
-	CLEANUP(resource_list_release) struct resource_list free = {0};
-
-	for (size_t i = 0; i < n->allocatable.n_items; i++) {
-		struct quantity q = n->allocatable.items[i].quantity;
-		const char *name = n->allocatable.items[i].name;
-		qty_t taken = resource_list_amount(&n->requested, name);
-
-		if (returned)
-			taken -= resource_list_amount(returned, name);
-		if (!strcmp(name, "pods"))
-			continue;
-		q.nano = q.nano > taken ? q.nano - taken : 0;
-		resource_list_append(&free, name, q);
-	}
-	resource_list_sort(&free);
-	*ret = free;
-	free = (struct resource_list){0};
-}
-
-void simulated_requestable(const struct simulated_node *n, struct resource_list *ret)
-{
-	find_requestable(n, NULL, ret);
-}
-
 /* Discards the admission whose entry is the oldest. */
 static void note_admission(struct simulated_cluster *c, size_t node)
 {
@@ -168,7 +141,7 @@ static struct node_admission *admission_of(struct simulated_cluster *c, size_t n
 	note_admission(c, node);
 	n->admission = xcalloc(1, sizeof(*n->admission));
 	node_admission_init(n->admission, &n->state);
-	find_requestable(n, NULL, &requestable);
+	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);
 	node_admission_limit(n->admission, &requestable);
 	return n->admission;
 }
@@ -285,7 +258,7 @@ enum kubelet_answer simulated_judge_without(
 	if (!has_pod_slot(n, leaving) || find_missing(c, n, class))
 		return KUBELET_REJECTS;
 	projected_state_init(&o, &n->state, excluded);
-	find_requestable(n, &returned, &requestable);
+	requestable_amounts(&n->allocatable, &n->requested, &returned, &requestable);
 	node_admission_init(&a, &o.state);
 	node_admission_limit(&a, &requestable);
 	node_admission_judge(&a, &class->pod, &admission);

@@ -178,9 +178,6 @@ bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, c
  */
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded);
 
-/* What pods can still request of the node: allocatable minus requested, at least 0. To be released. */
-void simulated_requestable(const struct simulated_node *n, struct resource_list *ret);
-
 /* What the pod holds on its node: its CPUs, and the NUMA nodes of its CPUs, memory and devices. To be released. */
 void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cluster/cluster_usage.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -335,20 +336,14 @@ static bool has_items(
 /* Limits the admission to the Node's allocatable minus the requests of its pods. Without a Node object there is no limit. */
 static void limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
-	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	CLEANUP(resource_list_release) struct resource_list returned = {0}, requestable = {0};
 
-	resource_list_add(&requestable, &node->allocatable, 1);
 	if (!node->has_node)
 		return;
-	for (size_t i = 0; i < requestable.n_items; i++) {
-		struct resource_quantity *q = &requestable.items[i];
-		qty_t held = resource_list_amount(&node->requested, q->name);
-
-		for (size_t k = 0; without && k < node->n_pods; k++)
-			if (without[k])
-				held -= resource_list_amount(&node->pods[k]->class->wanted, q->name);
-		q->quantity.nano = q->quantity.nano > held ? q->quantity.nano - held : 0;
-	}
+	for (size_t i = 0; without && i < node->n_pods; i++)
+		if (without[i])
+			resource_list_add(&returned, &node->pods[i]->class->wanted, 1);
+	requestable_amounts(&node->allocatable, &node->requested, &returned, &requestable);
 	node_admission_limit(&o->admission, &requestable);
 }
 
