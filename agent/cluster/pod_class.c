@@ -414,6 +414,20 @@ struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *po
 }
 
 /* Removes names with an amount of 0, which would accumulate. */
+const char *pod_class_lacks(const struct pod_class *class, const struct known_resources *known,
+	const struct resource_list *allocatable, const struct strv *reported)
+{
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+
+		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
+			!resource_list_find(allocatable, wanted->name) &&
+			!strv_contains(reported, wanted->name) && known_resources_has(known, wanted->name))
+			return wanted->name;
+	}
+	return NULL;
+}
+
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested)
 {
 	size_t kept = 0;

@@ -83,6 +83,15 @@ void pod_classes_release(struct pod_classes *s);
  */
 struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *pod);
 
+/*
+ * The first extended resource that the pod class requests, that another node has and that is neither in `allocatable`, the
+ * Node's, nor in `reported`, the names in the node's object. NULL = no such resource. A kubelet ignores an extended resource that
+ * its Node does not have: the pod would run without the resource. For a resource that no node has, the kubelet's answer counts,
+ * because a DRA driver may serve it.
+ */
+const char *pod_class_lacks(const struct pod_class *class, const struct known_resources *known,
+	const struct resource_list *allocatable, const struct strv *reported);
+
 /* Subtracts the node-level request of one pod of the class from a sum that includes the pod. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested);
 

@@ -154,20 +154,10 @@ static bool has_pod_slot(const struct simulated_node *n, size_t leaving)
 	return !pods || (qty_t)(n->n_pods - leaving + 1) * QTY_UNIT <= pods->quantity.nano;
 }
 
-/* The first extended resource of the pod that the node does not have; NULL = none. */
 static const char *find_missing(
 	const struct simulated_cluster *c, const struct simulated_node *n, const struct pod_class *class)
 {
-	for (size_t i = 0; i < class->wanted.n_items; i++) {
-		const struct resource_quantity *wanted = &class->wanted.items[i];
-
-		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
-			!resource_list_find(&n->allocatable, wanted->name) &&
-			!strv_contains(&n->resources[1], wanted->name) &&
-			known_resources_has(&c->classes.known, wanted->name))
-			return wanted->name;
-	}
-	return NULL;
+	return pod_class_lacks(class, &c->classes.known, &n->allocatable, &n->resources[1]);
 }
 
 static bool is_judged(const struct simulated_node *n, const struct pod_class *class)

@@ -112,16 +112,9 @@ static const struct node_rejection *find_rejection(
 const char *verdict_lacks(
 	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node)
 {
-	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
-		const struct resource_quantity *wanted = &class->wanted.items[i];
-
-		if (wanted->quantity.nano > 0 && !resource_name_is_native(wanted->name) &&
-			!resource_list_find(&node->allocatable, wanted->name) &&
-			!strv_contains(&node->resources[CACHE_NRT], wanted->name) &&
-			known_resources_has(&cache->classes.known, wanted->name))
-			return wanted->name;
-	}
-	return NULL;
+	return node->has_node ? pod_class_lacks(class, &cache->classes.known, &node->allocatable,
+					&node->resources[CACHE_NRT])
+			      : NULL;
 }
 
 /* Requires project_node_possible(). False when the work limit is reached first. */

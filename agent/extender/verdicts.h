@@ -73,11 +73,7 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);
 
-/*
- * The first extended resource that the pod class requests, that another node has and that this node does not have. NULL = no
- * such resource, or no Node object. A kubelet ignores an extended resource that its Node does not have: the pod would run
- * without the resource. For a resource that no node has, the kubelet's answer counts, because a DRA driver may serve it.
- */
+/* pod_class_lacks() of the node; NULL without a Node object. */
 const char *verdict_lacks(
 	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node);
 
