@@ -11,9 +11,9 @@
 
 #define DEPTH_MAX 2u /* pods may leave a node for pods that leave a node for a wanted pod */
 
-const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "wanted or moved already", "DaemonSet",
-	"static pod", "no controller", "local storage", "priority", "namespace", "PodDisruptionBudget",
-	"several PodDisruptionBudgets", "terminating", "unknown requests"};
+const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
+	"local storage", "priority", "namespace", "PodDisruptionBudget", "several PodDisruptionBudgets",
+	"terminating", "unknown requests"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
 const char *const plan_outcome_names[3] = {"full", "partial", "none"};
 
@@ -30,7 +30,11 @@ void plan_release(struct plan *plan)
 
 /* ---- which pods may move */
 
-uint64_t plan_cost(const struct simulated_pod *pod)
+/*
+ * What it costs to restart a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
+ * 0. A restart without CPUs costs 16, a pod of 16 CPUs twice as much, a pod of priority 1000 five times as much.
+ */
+static uint64_t cost_of_restart(const struct simulated_pod *pod)
 {
 	uint64_t weight = 1;
 
@@ -39,13 +43,12 @@ uint64_t plan_cost(const struct simulated_pod *pod)
 	return weight * (16 + pod->class->cpus);
 }
 
-enum plan_fixed plan_fixed(const struct simulated_cluster *c, size_t pod, const struct plan_options *options)
+static enum plan_fixed find_fixed(
+	const struct simulated_cluster *c, size_t pod, const struct plan_options *options)
 {
 	const struct simulated_pod *p = &c->pods[pod];
 
-	if (p->added)
-		return PLAN_FIXED_WANTED;
-	if (p->mirror)
+	if (p->names.mirror)
 		return PLAN_FIXED_STATIC;
 	if (p->daemon)
 		return PLAN_FIXED_DAEMON;
@@ -96,7 +99,7 @@ struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
 	struct plan *plan;
-	bool *moved;             /* by pod */
+	bool *moved;             /* by pod; wanted pods too: no step moves them */
 	bool *excluded;          /* by node: room is being made there */
 	size_t n_leaving;        /* pods that have left their node and whose move is no step yet */
 	uint64_t verdicts_limit; /* value of simulated_cluster.n_verdicts */
@@ -141,7 +144,7 @@ static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, siz
 		.pod = pod,
 		.from = from,
 		.to = p->node,
-		.cost = kind == PLAN_START ? 0 : plan_cost(p),
+		.cost = kind == PLAN_START ? 0 : cost_of_restart(p),
 		.allowed = p->n_budgets > 0 ? s->c->budgets[p->budget].allowed : -1};
 	describe_place(s->c, step);
 	plan->n_moves += kind != PLAN_START;
@@ -210,7 +213,7 @@ static struct pod_set pop_set(struct room *r)
 
 static uint64_t cost_of(const struct search *s, const struct room_node *n, size_t candidate)
 {
-	return plan_cost(&s->c->pods[n->candidates[candidate]]);
+	return cost_of_restart(&s->c->pods[n->candidates[candidate]]);
 }
 
 /* The two sets after a set: the last member replaced by the next candidate, and the next candidate added. So every set comes
@@ -252,7 +255,7 @@ static int compare_ranked(const void *va, const void *vb)
 
 static bool may_leave(const struct search *s, size_t pod)
 {
-	return !s->moved[pod] && plan_fixed(s->c, pod, s->options) == PLAN_MOVABLE;
+	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE;
 }
 
 /* Whether the kubelet admits the pod without all pods that may leave; `aligned`: only those that its managers may have
@@ -280,7 +283,7 @@ static void find_candidates(const struct search *s, size_t node, bool aligned, s
 		const struct simulated_pod *p = &s->c->pods[n->pods[i]];
 
 		if (may_leave(s, n->pods[i]) && (!aligned || p->class->aligned))
-			ranked[count++] = (struct ranked_pod){.cost = plan_cost(p), .pod = n->pods[i]};
+			ranked[count++] = (struct ranked_pod){.cost = cost_of_restart(p), .pod = n->pods[i]};
 	}
 	if (count > 1)
 		qsort(ranked, count, sizeof(*ranked), compare_ranked);
@@ -459,7 +462,7 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 	*ret = (struct plan){.n_wanted = n_wanted, .unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced))};
 	for (size_t i = 0; i < c->n_pods; i++)
 		if (c->pods[i].node != SIMULATED_NOWHERE)
-			ret->fixed[plan_fixed(c, i, options)]++;
+			ret->fixed[find_fixed(c, i, options)]++;
 	for (size_t i = 0; i < n_wanted; i++)
 		moved[wanted[i]] = true;
 	for (size_t i = 0; i < n_wanted; i++) {

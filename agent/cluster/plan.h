@@ -16,7 +16,6 @@
 /* Why the plan does not move a pod. */
 enum plan_fixed {
 	PLAN_MOVABLE,
-	PLAN_FIXED_WANTED, /* one of the wanted pods, or a pod that an earlier step has moved */
 	PLAN_FIXED_DAEMON,
 	PLAN_FIXED_STATIC,
 	PLAN_FIXED_BARE, /* no controller would recreate the pod */
@@ -50,7 +49,7 @@ struct plan_step {
 	enum plan_step_kind kind;
 	size_t pod, from, to; /* indexes in the cluster; SIMULATED_NOWHERE = none */
 	char *cpus, *numa;    /* what the kubelet of `to` assigns, as lists; "" = nothing exclusive */
-	uint64_t cost;        /* plan_cost() of a move or eviction, else 0 */
+	uint64_t cost;        /* of a move or eviction, else 0 */
 	int64_t allowed;      /* disruptions that the pod's PodDisruptionBudget allows; -1 = no budget */
 };
 
@@ -84,12 +83,3 @@ void plan_release(struct plan *plan);
  */
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret);
-
-/*
- * What it costs to restart a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
- * 0. A restart without CPUs costs 16, a pod of 16 CPUs twice as much, a pod of priority 1000 five times as much.
- */
-uint64_t plan_cost(const struct simulated_pod *pod);
-
-/* Whether the plan may move the pod. */
-enum plan_fixed plan_fixed(const struct simulated_cluster *c, size_t pod, const struct plan_options *options);

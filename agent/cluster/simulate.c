@@ -261,7 +261,7 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 		size_t before = count_numa(c, pods[i]);
 
 		simulated_evict(c, pods[i]);
-		if (!p->daemon && !p->mirror && !p->unread && !p->terminating)
+		if (!p->daemon && !p->names.mirror && !p->unread && !p->terminating)
 			*(struct ranked_pod *)vec_push(&d->items, &d->n_items, &d->items_size,
 				sizeof(*d->items)) = (struct ranked_pod){
 				.priority = p->priority, .pod = pods[i], .node = node, .before = before};

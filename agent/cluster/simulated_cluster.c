@@ -391,7 +391,6 @@ bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct simulated_node *n = &c->nodes[node];
 	struct simulated_pod *p = &c->pods[pod];
-	CLEANUP(freep) bool *none = xcalloc(n->state.allocations.n_items + 1, sizeof(*none));
 	struct projected_state o;
 	struct node_admission *a;
 	struct admission admission;
@@ -400,7 +399,7 @@ bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
 		return false;
 	a = admission_of(c, node);
 	node_admission_judge(a, &p->class->pod, &admission);
-	projected_state_init(&o, &n->state, none);
+	projected_state_init(&o, &n->state, NULL);
 	if (p->class->aligned)
 		projected_state_add(&o, make_item(c, a, p, &admission.managers));
 	allocations_sort(&o.state.allocations);
@@ -418,17 +417,13 @@ void simulated_evict(struct simulated_cluster *c, size_t pod)
 
 	mark_items(n, &c->pods[pod], excluded);
 	allocations_view_without(&n->state.allocations, excluded, &after);
-	log_change(c, node, pod, false, 0, &after);
-	c->undo[c->n_undo - 1].position = simulated_remove_from_node(c, pod);
+	log_change(c, node, pod, false, simulated_remove_from_node(c, pod), &after);
 }
 
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n)
 {
-	const struct allocations *a = &n->object.state.allocations;
-	CLEANUP(freep) bool *none = xcalloc(a->n_items + 1, sizeof(*none));
-
 	n->state = n->object.state;
-	allocations_view_without(a, none, &n->state.allocations);
+	allocations_view_without(&n->object.state.allocations, NULL, &n->state.allocations);
 	n->version = ++c->last_version;
 	forget_admission(n);
 }

@@ -42,9 +42,9 @@ struct simulated_pod {
 	int64_t created_s; /* metadata.creationTimestamp, in seconds since the epoch */
 	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
-	bool priority_known, daemon, mirror, local_storage, terminating, gated;
+	bool priority_known, daemon, local_storage, terminating, gated;
 	bool added;  /* by simulated_cluster_add_copies(): no object of the cluster */
-	bool unread; /* the Pod cannot be judged, so the pod is never moved */
+	bool unread; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 
 /* Why no pod may start on a node, and none may leave. */
@@ -99,14 +99,14 @@ struct simulated_cache_entry;
 struct simulated_cluster {
 	struct simulated_node *nodes; /* by name after simulated_cluster_finish() */
 	size_t n_nodes, nodes_size;
-	struct name_table nodes_by_name; /* index plus 1 */
+	struct name_table nodes_by_name; /* indexes */
 	struct simulated_pod *pods;
 	size_t n_pods, pods_size;
 	struct simulated_budget *budgets;
 	size_t n_budgets, budgets_size;
 	struct simulated_constraints **constraints;
 	size_t n_constraints, constraints_size;
-	struct name_table constraints_by_key; /* index plus 1 */
+	struct name_table constraints_by_key; /* indexes */
 	size_t evaluated
 		[SIMULATED_EVALUATED]; /* a ring buffer of indexes plus 1: constraints that are evaluated */
 	size_t next_evaluated;
@@ -152,7 +152,7 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 /* SIZE_MAX = no such node. */
 size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node);
 
-/* ---- questions. The pod runs nowhere, or is thought away from its node by simulated_evict(). */
+/* ---- questions about a pod that runs nowhere: a wanted pod, or a pod that simulated_evict() has evicted */
 
 /* Whether the node's kubelet admits the pod. Unknown for a node with an obstacle. */
 struct simulated_verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod);

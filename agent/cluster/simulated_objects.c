@@ -188,7 +188,6 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->daemon = !strcmp(kind, "DaemonSet");
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->names = pod_names_of_object(metadata);
-	p->mirror = p->names.mirror;
 	p->local_storage = has_local_storage(spec);
 	p->terminating = doc_get(metadata, "deletionTimestamp") != NULL;
 	p->gated = doc_list_items(gates) != NULL;
@@ -329,7 +328,7 @@ static enum reported find_reported(const struct simulated_node *n, const struct 
 	CLEANUP(reported_index_release) struct reported_index index = {0};
 	struct reported_items items;
 
-	for (size_t i = 0; i < n->state.allocations.n_items && p->mirror; i++)
+	for (size_t i = 0; i < n->state.allocations.n_items && p->names.mirror; i++)
 		if (pod_names_match(&p->names, &n->state.allocations.items[i]))
 			return REPORTED_ALL; /* reported_find() finds nothing of a static pod */
 

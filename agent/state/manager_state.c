@@ -120,7 +120,7 @@ void allocations_view_without(const struct allocations *all, const bool *exclude
 	memory_state_init(&ret->memory);
 	copy_memory(&all->memory, &ret->memory);
 	for (size_t i = 0; i < all->n_items; i++)
-		if (excluded[i])
+		if (excluded && excluded[i])
 			give_back_item(&all->items[i], ret->shared, &ret->memory);
 		else
 			ret->items[ret->n_items++] = all->items[i];

@@ -18,7 +18,7 @@
 void allocations_give_back(struct allocations *a, const bool *ended);
 
 /*
- * The same as a view: `all` is unchanged, and *ret borrows everything from it but the items array, the shared
+ * The same as a view (`excluded` NULL: without any): `all` is unchanged, and *ret borrows everything from it but the items array, the shared
  * pool and the memory state, which allocations_view_release() frees.
  */
 void allocations_view_without(const struct allocations *all, const bool *excluded, struct allocations *ret);

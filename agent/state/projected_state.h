@@ -14,7 +14,7 @@ struct projected_state {
 };
 
 /*
- * The state without the items whose excluded[i] is set. `state` must outlive `o` unchanged. Until
+ * The state without the items whose excluded[i] is set; `excluded` NULL = with all. `state` must outlive `o` unchanged. Until
  * projected_state_finish() the inventory is that of `state`.
  */
 void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *excluded);
