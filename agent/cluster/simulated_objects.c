@@ -323,34 +323,30 @@ static void settle_pod(struct simulated_cluster *c, size_t pod)
 	p->bound = NULL;
 }
 
-static enum reported find_reported(const struct simulated_node *n, const struct simulated_pod *p)
+/* reported_find() finds nothing of a static pod. */
+static enum reported find_reported(
+	const struct simulated_node *n, const struct reported_index *index, const struct simulated_pod *p)
 {
-	CLEANUP(reported_index_release) struct reported_index index = {0};
+	const struct allocations *a = &n->object.state.allocations;
 	struct reported_items items;
 
-	for (size_t i = 0; i < n->state.allocations.n_items && p->names.mirror; i++)
-		if (pod_names_match(&p->names, &n->state.allocations.items[i]))
-			return REPORTED_ALL; /* reported_find() finds nothing of a static pod */
-
-	reported_index_init(&index, &n->state.allocations);
-	items = reported_find(&index, &p->names);
-	return reported_compare(&index, &n->state, p->class, &items);
+	for (size_t i = 0; i < a->n_items && p->names.mirror; i++)
+		if (pod_names_match(&p->names, &a->items[i]))
+			return REPORTED_ALL;
+	items = reported_find(index, &p->names);
+	return reported_compare(index, &n->object.state, p->class, &items);
 }
 
 /*
  * Starts a pod that the node's object does not report. Where the kubelet would reject the pod, or an object reports a part of
- * the pod, what the pod holds is not known.
+ * the pod, what the pod holds is not known. `index`: of the node's object.
  */
-static void start_unreported(struct simulated_cluster *c, size_t pod)
+static void start_unreported(struct simulated_cluster *c, size_t pod, const struct reported_index *index)
 {
-	struct simulated_pod *p = &c->pods[pod];
-	size_t node = p->node;
-	struct simulated_node *n = node == SIMULATED_NOWHERE ? NULL : &c->nodes[node];
-	enum reported reported;
+	size_t node = c->pods[pod].node;
+	struct simulated_node *n = &c->nodes[node];
+	enum reported reported = find_reported(n, index, &c->pods[pod]);
 
-	if (!n || n->obstacle != SIMULATED_NO_OBSTACLE || !p->class->aligned)
-		return;
-	reported = find_reported(n, p);
 	if (reported == REPORTED_ALL)
 		return;
 	simulated_remove_from_node(c, pod);
@@ -358,6 +354,24 @@ static void start_unreported(struct simulated_cluster *c, size_t pod)
 		simulated_add_to_node(c, node, pod, n->n_pods);
 		n->obstacle = SIMULATED_UNSETTLED;
 	}
+}
+
+static void start_unreported_pods(struct simulated_cluster *c)
+{
+	CLEANUP(freep) struct reported_index *indexes = xcalloc(c->n_nodes + 1, sizeof(*indexes));
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+			reported_index_init(&indexes[i], &c->nodes[i].object.state.allocations);
+	for (size_t i = 0; i < c->n_pods; i++) {
+		size_t node = c->pods[i].node;
+
+		if (node != SIMULATED_NOWHERE && c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE &&
+			c->pods[i].class->aligned)
+			start_unreported(c, i, &indexes[node]);
+	}
+	for (size_t i = 0; i < c->n_nodes; i++)
+		reported_index_release(&indexes[i]);
 }
 
 void simulated_cluster_finish(struct simulated_cluster *c)
@@ -370,8 +384,7 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 	sort_nodes(c);
 	for (size_t i = 0; i < c->n_pods; i++)
 		settle_pod(c, i);
-	for (size_t i = 0; i < c->n_pods; i++)
-		start_unreported(c, i);
+	start_unreported_pods(c);
 	simulated_forget_undo(c);
 }
 
