@@ -111,7 +111,7 @@ static int want_pending(struct planning *p, struct err *err)
 	for (size_t i = 0; i < p->cluster.n_pods; i++) {
 		const struct simulated_pod *pod = &p->cluster.pods[i];
 
-		if (pod->node == SIMULATED_NOWHERE && !pod->gated && !pod->terminating && !pod->unread)
+		if (pod->node == SIMULATED_NOWHERE && !pod->gated && !pod->terminating && !pod->unreadable)
 			want(p, i);
 	}
 	if (p->n_wanted > WANTED_MAX)

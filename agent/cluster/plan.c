@@ -56,7 +56,7 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_BARE;
 	if (p->terminating)
 		return PLAN_FIXED_TERMINATING;
-	if (p->unread || p->class->too_large || p->class->pod.has_claims)
+	if (p->unreadable || p->class->too_large || p->class->pod.has_claims)
 		return PLAN_FIXED_UNKNOWN;
 	for (size_t i = 0; i < options->n_keep; i++)
 		if (!strcmp(options->keep[i], p->namespace))

@@ -16,7 +16,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-const char *const simulated_fate_names[SIMULATED_FATE_COUNT] = {
+const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT] = {
 	"rejected", "unknown", "no place", "moved", "more NUMA nodes"};
 
 void simulation_release(struct simulation *s)
@@ -88,11 +88,11 @@ static size_t count_numa(const struct simulated_cluster *c, size_t pod)
 }
 
 /* `reason` moves. */
-static void add_event(struct simulation *s, enum simulated_fate fate, const struct simulated_cluster *c,
+static void add_event(struct simulation *s, enum simulated_effect effect, const struct simulated_cluster *c,
 	size_t pod, size_t node, size_t before, char *reason)
 {
 	*(struct simulated_event *)vec_push(&s->events, &s->n_events, &s->events_size, sizeof(*s->events)) =
-		(struct simulated_event){.fate = fate,
+		(struct simulated_event){.effect = effect,
 			.pod = pod,
 			.node = node,
 			.to = c->pods[pod].node == node ? SIMULATED_NOWHERE : c->pods[pod].node,
@@ -105,7 +105,7 @@ static void start_again(
 	struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod, size_t before)
 {
 	enum kubelet_answer answer =
-		c->pods[pod].unread ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
+		c->pods[pod].unreadable ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
 	struct simulated_change *change = &s->nodes[node];
 	size_t after;
 
@@ -115,7 +115,7 @@ static void start_again(
 		change->n_rejected += rejects;
 		change->n_unknown += !rejects;
 		add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node, before,
-			c->pods[pod].unread ? xstrdup("the pod's requests cannot be read")
+			c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
 					    : simulated_explain(c, node, pod));
 		return;
 	}
@@ -261,7 +261,7 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 		size_t before = count_numa(c, pods[i]);
 
 		simulated_evict(c, pods[i]);
-		if (!p->daemon && !p->names.mirror && !p->unread && !p->terminating)
+		if (!p->daemon && !p->names.mirror && !p->unreadable && !p->terminating)
 			*(struct ranked_pod *)vec_push(&d->items, &d->n_items, &d->items_size,
 				sizeof(*d->items)) = (struct ranked_pod){
 				.priority = p->priority, .pod = pods[i], .node = node, .before = before};
@@ -285,7 +285,7 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 			continue;
 		}
 		s->nodes[r->node].n_rejected++;
-		add_event(s, SIMULATED_HOMELESS, c, r->pod, r->node, r->before,
+		add_event(s, SIMULATED_NO_PLACE, c, r->pod, r->node, r->before,
 			xstrdup("no node takes the pod"));
 	}
 }

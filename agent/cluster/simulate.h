@@ -31,19 +31,19 @@ struct simulated_change {
 	char *problem;                /* why the node could not be simulated; NULL = it could */
 };
 
-enum simulated_fate {
+enum simulated_effect {
 	SIMULATED_REJECTED, /* the kubelet would reject the pod */
 	SIMULATED_UNKNOWN,  /* the kubelet's verdict is unknown */
-	SIMULATED_HOMELESS, /* no other node takes the pod of a node that is gone */
+	SIMULATED_NO_PLACE, /* no other node takes the pod of a node that is gone */
 	SIMULATED_MOVED,    /* a pod of a node that is gone starts on another node */
 	SIMULATED_WIDER,    /* the pod gets more NUMA nodes than before */
-	SIMULATED_FATE_COUNT
+	SIMULATED_EFFECT_COUNT
 };
 
-extern const char *const simulated_fate_names[SIMULATED_FATE_COUNT]; /* "rejected", "unknown", ... */
+extern const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT]; /* "rejected", "unknown", ... */
 
 struct simulated_event {
-	enum simulated_fate fate;
+	enum simulated_effect effect;
 	size_t pod, node;     /* node: where the pod ran */
 	size_t to;            /* of a moved pod, else SIMULATED_NOWHERE */
 	size_t before, after; /* NUMA nodes of the pod */

@@ -44,7 +44,7 @@ struct simulated_pod {
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
 	bool priority_known, daemon, local_storage, terminating, gated;
 	bool added;  /* by simulated_cluster_add_copies(): no object of the cluster */
-	bool unread; /* the requests of the Pod cannot be read, so the pod is never moved */
+	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 
 /* Why no pod may start on a node, and none may leave. */

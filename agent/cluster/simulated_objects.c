@@ -196,14 +196,14 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 		p->created_s = created;
 }
 
-/* An unread pod counts where it is, without requests. */
+/* An unreadable pod counts where it is, without requests. */
 static void read_request(const struct doc *object, struct simulated_pod *p)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	struct err ignored = {""};
 
 	if (pod_template_from_pod(object, &template, &ignored) < 0) {
-		p->unread = true;
+		p->unreadable = true;
 		return;
 	}
 	p->request = template.pod;

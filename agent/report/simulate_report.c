@@ -119,7 +119,7 @@ static void write_event(struct writer *w, const struct simulated_cluster *c, con
 	writer_string(w, "pod", NULL, p->name);
 	writer_cell(w, "POD", "%s/%s", p->namespace, p->name);
 	writer_string(w, "node", "NODE", c->nodes[e->node].name);
-	writer_string(w, "what", "WHAT", simulated_fate_names[e->fate]);
+	writer_string(w, "what", "WHAT", simulated_effect_names[e->effect]);
 	writer_text(w, "to", "TO", e->to == SIMULATED_NOWHERE ? "" : c->nodes[e->to].name);
 	writer_number(w, "numaNodesBefore", NULL, true, (int64_t)e->before);
 	writer_number(w, "numaNodesAfter", NULL, true, (int64_t)e->after);

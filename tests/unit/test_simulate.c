@@ -30,10 +30,10 @@ static void print_settings(const struct node_sim_setup *setup, char text[3][64],
 }
 
 static const struct simulated_event *find_event(const struct simulation *s, const struct simulated_cluster *c,
-	const char *name, enum simulated_fate fate)
+	const char *name, enum simulated_effect effect)
 {
 	for (size_t i = 0; i < s->n_events; i++)
-		if (s->events[i].fate == fate && !strcmp(c->pods[s->events[i].pod].name, name))
+		if (s->events[i].effect == effect && !strcmp(c->pods[s->events[i].pod].name, name))
 			return &s->events[i];
 	return NULL;
 }
@@ -138,7 +138,7 @@ static void pods_of_a_lost_node_go_elsewhere(void **state)
 	assert_int_equal(simulate(&t.c, &options, &s, &err), 0);
 	moved = find_event(&s, &t.c, "p0", SIMULATED_MOVED);
 	assert_true(moved && !strcmp(t.c.nodes[moved->to].name, "node-1"));
-	assert_non_null(find_event(&s, &t.c, "p1", SIMULATED_HOMELESS));
+	assert_non_null(find_event(&s, &t.c, "p1", SIMULATED_NO_PLACE));
 	assert_int_equal(s.nodes[0].n_rejected, 1);
 	assert_true(s.nodes[1].before.free > s.nodes[1].after.free);
 }
