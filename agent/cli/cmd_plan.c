@@ -9,7 +9,7 @@
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
-#include "agent/report/plan_report.h"
+#include "agent/report/simulated_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/xalloc.h"

@@ -8,7 +8,7 @@
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
-#include "agent/report/simulate_report.h"
+#include "agent/report/simulated_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -108,7 +108,7 @@ int command_simulate(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	if (simulate_count_lost(&s.simulation) > 0)
+	if (simulation_count_rejected(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;
-	return simulate_count_unknown(&s.simulation) > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return simulation_count_unknown(&s.simulation) > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

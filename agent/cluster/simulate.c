@@ -116,7 +116,7 @@ static void start_again(
 		change->n_unknown += !rejects;
 		add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node, before,
 			c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
-					    : simulated_explain(c, node, pod));
+						: simulated_explain(c, node, pod));
 		return;
 	}
 	simulated_start(c, node, pod);
@@ -340,4 +340,22 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	*ret = s;
 	s = (struct simulation){0};
 	return 0;
+}
+
+size_t simulation_count_rejected(const struct simulation *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++)
+		n += s->nodes[i].n_rejected;
+	return n;
+}
+
+size_t simulation_count_unknown(const struct simulation *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++)
+		n += s->nodes[i].n_unknown;
+	return n;
 }

@@ -67,3 +67,7 @@ void simulation_release(struct simulation *s);
  */
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err);
+
+/* Pods that lose their place, and pods whose verdict is unknown. */
+size_t simulation_count_rejected(const struct simulation *s);
+size_t simulation_count_unknown(const struct simulation *s);

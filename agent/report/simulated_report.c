@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/simulated_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+static void write_pod(struct writer *w, const struct simulated_pod *p)
+{
+	writer_string(w, "namespace", NULL, p->namespace);
+	writer_string(w, "pod", NULL, p->name);
+	writer_cell(w, "POD", "%s/%s", p->namespace, p->name);
+}
+
+/* An item of the list of nodes that were left alone. */
+static void write_left_alone(struct writer *w, const struct simulated_node *node)
+{
+	writer_map(w, NULL);
+	writer_string(w, "node", NULL, node->name);
+	writer_string(w, "reason", NULL, simulated_obstacle_names[node->obstacle]);
+	writer_end(w);
+}
+
+/* ---- why a pod has no place */
+
+struct reason {
+	char *text;
+	size_t n_nodes;
+};
+
+struct reasons {
+	struct reason *items;
+	size_t n_items, items_size;
+};
+
+static void reasons_release(struct reasons *r)
+{
+	for (size_t i = 0; i < r->n_items; i++)
+		free(r->items[i].text);
+	free(r->items);
+}
+
+/* `text` moves. */
+static void count_reason(struct reasons *r, char *text)
+{
+	for (size_t i = 0; i < r->n_items; i++)
+		if (!strcmp(r->items[i].text, text)) {
+			r->items[i].n_nodes++;
+			free(text);
+			return;
+		}
+	*(struct reason *)vec_push(&r->items, &r->n_items, &r->items_size, sizeof(*r->items)) =
+		(struct reason){.text = text, .n_nodes = 1};
+}
+
+static int compare_reasons(const void *va, const void *vb)
+{
+	const struct reason *a = va, *b = vb;
+
+	if (a->n_nodes != b->n_nodes)
+		return a->n_nodes > b->n_nodes ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+/* Why no node takes the pod, after the plan's last step; the most frequent reason first. */
+static void find_reasons(struct simulated_cluster *c, size_t pod, struct reasons *ret)
+{
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		const char *constraint = c->nodes[i].has_node ? simulated_constraint(c, i, pod) : "";
+
+		count_reason(ret, *constraint ? xstrdup(constraint) : simulated_explain(c, i, pod));
+	}
+	if (ret->n_items > 1)
+		qsort(ret->items, ret->n_items, sizeof(*ret->items), compare_reasons);
+}
+
+/* ---- the steps */
+
+static const char *node_name(const struct simulated_cluster *c, size_t node)
+{
+	return node == SIMULATED_NOWHERE ? "" : c->nodes[node].name;
+}
+
+static void write_step(
+	struct writer *w, const struct simulated_cluster *c, const struct plan_step *step, size_t number)
+{
+	const struct simulated_pod *p = &c->pods[step->pod];
+
+	writer_row(w);
+	writer_cell(w, "STEP", "%zu", number);
+	writer_string(w, "action", "ACTION", plan_step_names[step->kind]);
+	write_pod(w, p);
+	writer_text(w, "uid", NULL, p->uid);
+	writer_text(w, "from", "FROM", node_name(c, step->from));
+	writer_text(w, "to", "TO", node_name(c, step->to));
+	writer_text(w, "verdict", NULL, step->to == SIMULATED_NOWHERE ? "" : "admitted");
+	writer_string(w, "numaNodes", "NUMA", step->numa);
+	writer_string(w, "cpus", "CPUS", step->cpus);
+	writer_text(w, "owner", "OWNER", p->owner);
+	writer_number(w, "priority", "PRIORITY", p->priority_known, p->priority);
+	writer_text(w, "podDisruptionBudget", NULL, step->allowed >= 0 ? c->budgets[p->budget].name : "");
+	writer_number(w, "disruptionsAllowed", "PDB", step->allowed >= 0, step->allowed);
+	writer_number(w, "cost", "COST", step->kind != PLAN_START, (int64_t)step->cost);
+	writer_end(w);
+}
+
+static void write_steps(struct writer *w, const struct simulated_cluster *c, const struct plan *plan)
+{
+	static const char *const headings[] = {
+		"STEP", "ACTION", "POD", "FROM", "TO", "NUMA", "CPUS", "OWNER", "PRIORITY", "PDB", "COST"};
+
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "steps");
+	for (size_t i = 0; i < plan->n_steps; i++)
+		write_step(w, c, &plan->steps[i], i + 1);
+	writer_end(w);
+	if (plan->n_steps == 0 || writer_is_doc(w))
+		return;
+	writer_table(w);
+	strbuf_addch(w->out, '\n');
+}
+
+/* ---- why not */
+
+static void write_reasons(struct writer *w, const struct reasons *reasons)
+{
+	writer_list(w, "reasons");
+	for (size_t i = 0; i < reasons->n_items; i++) {
+		const struct reason *reason = &reasons->items[i];
+
+		writer_map(w, NULL);
+		writer_number(w, "nodes", NULL, true, (int64_t)reason->n_nodes);
+		writer_string(w, "reason", NULL, reason->text);
+		writer_end(w);
+		if (writer_is_doc(w))
+			continue;
+		strbuf_addf(w->out, "  %zu node%s: ", reason->n_nodes, reason->n_nodes == 1 ? "" : "s");
+		strbuf_add_one_line(w->out, reason->text);
+		strbuf_addch(w->out, '\n');
+	}
+	writer_end(w);
+}
+
+static void write_unplaced(struct writer *w, struct simulated_cluster *c, const struct plan *plan)
+{
+	writer_list(w, "unplaced");
+	for (size_t i = 0; i < plan->n_unplaced; i++) {
+		const struct simulated_pod *p = &c->pods[plan->unplaced[i]];
+		CLEANUP(reasons_release) struct reasons reasons = {0};
+
+		writer_map(w, NULL);
+		writer_string(w, "namespace", NULL, p->namespace);
+		writer_string(w, "pod", NULL, p->name);
+		if (i == 0) {
+			if (!writer_is_doc(w))
+				strbuf_addf(w->out, "no place for %s/%s%s:\n", p->namespace, p->name,
+					plan->n_unplaced > 1 ? " and the pods after it" : "");
+			find_reasons(c, plan->unplaced[i], &reasons);
+			write_reasons(w, &reasons);
+		}
+		writer_end(w);
+	}
+	writer_end(w);
+}
+
+static void write_fixed(struct writer *w, const struct plan *plan)
+{
+	const char *separator = "not movable: ";
+
+	writer_map(w, "notMovable");
+	for (size_t i = PLAN_MOVABLE + 1; i < PLAN_FIXED_COUNT; i++) {
+		if (plan->fixed[i] == 0)
+			continue;
+		writer_number(w, plan_fixed_names[i], NULL, true, (int64_t)plan->fixed[i]);
+		if (writer_is_doc(w) || plan->outcome == PLAN_FULL)
+			continue;
+		strbuf_addf(w->out, "%s%zu (%s)", separator, plan->fixed[i], plan_fixed_names[i]);
+		separator = ", ";
+	}
+	writer_end(w);
+	if (*separator == ',')
+		strbuf_addch(w->out, '\n');
+}
+
+#define NAMED_NODES 10u /* nodes left alone that text names */
+
+static void write_nodes_left_alone(struct writer *w, const struct simulated_cluster *c)
+{
+	size_t n = 0;
+
+	writer_list(w, "leftAlone");
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+			continue;
+		write_left_alone(w, &c->nodes[i]);
+		if (n++ >= NAMED_NODES || writer_is_doc(w))
+			continue;
+		strbuf_addstr(w->out, "left alone: node '");
+		strbuf_add_one_line(w->out, c->nodes[i].name);
+		strbuf_addf(w->out, "': %s\n", simulated_obstacle_names[c->nodes[i].obstacle]);
+	}
+	writer_end(w);
+	if (n > NAMED_NODES && !writer_is_doc(w))
+		strbuf_addf(w->out, "left alone: %zu more nodes\n", n - NAMED_NODES);
+}
+
+static void write_outcome(struct writer *w, const struct plan *plan)
+{
+	writer_string(w, "outcome", NULL, plan_outcome_names[plan->outcome]);
+	writer_number(w, "wanted", NULL, true, (int64_t)plan->n_wanted);
+	writer_number(w, "placed", NULL, true, (int64_t)plan->n_placed);
+	writer_number(w, "moves", NULL, true, (int64_t)plan->n_moves);
+	writer_number(w, "cost", NULL, true, (int64_t)plan->cost);
+	writer_bool(w, "searchComplete", true, !plan->gave_up);
+	if (writer_is_doc(w))
+		return;
+	strbuf_addf(w->out, "%s: %zu of %zu pod%s placed, %zu move%s, cost %llu\n",
+		plan_outcome_names[plan->outcome], plan->n_placed, plan->n_wanted,
+		plan->n_wanted == 1 ? "" : "s", plan->n_moves, plan->n_moves == 1 ? "" : "s",
+		(unsigned long long)plan->cost);
+	if (plan->gave_up)
+		strbuf_addstr(w->out, "the search reached its limit: there may be a better plan\n");
+}
+
+void plan_report(struct writer *w, struct simulated_cluster *c, const struct plan *plan)
+{
+	write_steps(w, c, plan);
+	write_outcome(w, plan);
+	write_unplaced(w, c, plan);
+	write_fixed(w, plan);
+	write_nodes_left_alone(w, c);
+}
+
+/* ---- a simulation: nodes */
+
+static void write_amounts(struct writer *w, const char *key, const struct simulated_amounts *a, bool copies)
+{
+	writer_map(w, key);
+	writer_number(w, "free", NULL, a->known, (int64_t)a->free);
+	writer_number(w, "stranded", NULL, a->known, (int64_t)a->stranded);
+	writer_number(w, "largestOnOneNumaNode", NULL, a->known, (int64_t)a->largest[0]);
+	writer_number(w, "largestOnTwoNumaNodes", NULL, a->known, (int64_t)a->largest[1]);
+	if (copies)
+		writer_number(w, "copies", NULL, a->copies.known, (int64_t)a->copies.n);
+	writer_end(w);
+}
+
+/* "12", or "12->8". */
+static void write_change(struct writer *w, const char *heading, bool before_known, size_t before,
+	bool after_known, size_t after)
+{
+	if (!before_known || !after_known)
+		writer_cell(w, heading, "%s", "?");
+	else if (before == after)
+		writer_cell(w, heading, "%zu", before);
+	else
+		writer_cell(w, heading, "%zu->%zu", before, after);
+}
+
+static void write_cells(struct writer *w, const struct simulated_change *n)
+{
+	const struct simulated_amounts *b = &n->before, *a = &n->after;
+	bool known = a->known || n->without;
+
+	write_change(w, "FREE", b->known, b->free, known, a->free);
+	write_change(w, "STRANDED", b->known, b->stranded, known, a->stranded);
+	write_change(w, "1-NUMA", b->known, b->largest[0], known, a->largest[0]);
+	write_change(w, "2-NUMA", b->known, b->largest[1], known, a->largest[1]);
+	write_change(w, "COPIES", b->copies.known, b->copies.n, a->copies.known || n->without, a->copies.n);
+}
+
+static bool is_equal(const struct simulated_amounts *a, const struct simulated_amounts *b)
+{
+	return a->known == b->known && a->free == b->free && a->stranded == b->stranded &&
+	       a->largest[0] == b->largest[0] && a->largest[1] == b->largest[1] &&
+	       a->copies.known == b->copies.known && a->copies.n == b->copies.n;
+}
+
+/* Nodes whose free amounts or pods change. */
+static bool is_shown(const struct simulated_change *n)
+{
+	return n->changed || n->without || !is_equal(&n->before, &n->after);
+}
+
+static void write_node(struct writer *w, const char *name, const struct simulated_change *n, bool copies)
+{
+	writer_row(w);
+	writer_string(w, "node", "NODE", name);
+	writer_bool(w, "gone", true, n->without);
+	writer_number(w, "rejected", "REJECTED", true, (int64_t)n->n_rejected);
+	writer_number(w, "unknown", "UNKNOWN", true, (int64_t)n->n_unknown);
+	writer_number(w, "onMoreNumaNodes", "WIDER", true, (int64_t)n->n_wider);
+	writer_number(w, "onFewerNumaNodes", "NARROWER", true, (int64_t)n->n_narrower);
+	write_amounts(w, "before", &n->before, copies);
+	write_amounts(w, "after", &n->after, copies);
+	write_cells(w, n);
+	writer_text(w, "problem", "PROBLEM", text_or_empty(n->problem));
+	writer_end(w);
+}
+
+static void write_nodes(
+	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
+{
+	static const char *const headings[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
+		"STRANDED", "1-NUMA", "2-NUMA", "PROBLEM"};
+	static const char *const with_copies[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
+		"STRANDED", "1-NUMA", "2-NUMA", "COPIES", "PROBLEM"};
+
+	writer_columns(
+		w, copies ? with_copies : headings, copies ? ARRAY_SIZE(with_copies) : ARRAY_SIZE(headings));
+	writer_list(w, "nodes");
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (is_shown(&s->nodes[i]))
+			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
+	writer_end(w);
+	if (!writer_is_doc(w))
+		writer_table(w);
+}
+
+/* ---- a simulation: pods */
+
+static void write_event(struct writer *w, const struct simulated_cluster *c, const struct simulated_event *e)
+{
+	const struct simulated_pod *p = &c->pods[e->pod];
+
+	writer_row(w);
+	write_pod(w, p);
+	writer_string(w, "node", "NODE", c->nodes[e->node].name);
+	writer_string(w, "what", "WHAT", simulated_effect_names[e->effect]);
+	writer_text(w, "to", "TO", e->to == SIMULATED_NOWHERE ? "" : c->nodes[e->to].name);
+	writer_number(w, "numaNodesBefore", NULL, true, (int64_t)e->before);
+	writer_number(w, "numaNodesAfter", NULL, true, (int64_t)e->after);
+	write_change(w, "NUMA", true, e->before, true, e->after);
+	writer_text(w, "owner", "OWNER", p->owner);
+	writer_text(w, "reason", "REASON", e->reason);
+	writer_end(w);
+}
+
+static void write_events(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
+{
+	static const char *const headings[] = {"POD", "NODE", "WHAT", "TO", "NUMA", "OWNER", "REASON"};
+
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "pods");
+	for (size_t i = 0; i < s->n_events; i++)
+		write_event(w, c, &s->events[i]);
+	writer_end(w);
+	if (writer_is_doc(w) || s->n_events == 0)
+		return;
+	strbuf_addch(w->out, '\n');
+	writer_table(w);
+}
+
+/* ---- a simulation: totals */
+
+static void add_amounts(struct simulated_amounts *sum, const struct simulated_amounts *a)
+{
+	if (!a->known)
+		return;
+	sum->known = true;
+	sum->free += a->free;
+	sum->stranded += a->stranded;
+	for (size_t i = 0; i < ARRAY_SIZE(sum->largest); i++)
+		sum->largest[i] = a->largest[i] > sum->largest[i] ? a->largest[i] : sum->largest[i];
+	sum->copies.known |= a->copies.known;
+	sum->copies.n += a->copies.n;
+}
+
+static void write_totals(struct writer *w, const struct simulation *s, bool copies)
+{
+	struct simulated_amounts before = {.known = false}, after = {.known = false};
+	size_t lost = simulation_count_rejected(s), unknown = simulation_count_unknown(s);
+
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		add_amounts(&before, &s->nodes[i].before);
+		add_amounts(&after, &s->nodes[i].after);
+	}
+	writer_map(w, "totals");
+	writer_number(w, "rejected", NULL, true, (int64_t)lost);
+	writer_number(w, "unknown", NULL, true, (int64_t)unknown);
+	write_amounts(w, "before", &before, copies);
+	write_amounts(w, "after", &after, copies);
+	writer_end(w);
+	if (writer_is_doc(w))
+		return;
+	strbuf_addf(w->out,
+		"\n%zu pod%s rejected, %zu unknown; free CPUs %zu -> %zu, stranded %zu -> %zu, largest pod %zu -> %zu CPUs on one NUMA node",
+		lost, lost == 1 ? "" : "s", unknown, before.free, after.free, before.stranded, after.stranded,
+		before.largest[0], after.largest[0]);
+	if (copies)
+		strbuf_addf(w->out, ", copies of the pod %zu -> %zu", before.copies.n, after.copies.n);
+	strbuf_addch(w->out, '\n');
+}
+
+static void write_nodes_not_simulated(
+	struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
+{
+	size_t n = 0;
+
+	writer_list(w, "leftAlone");
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE || s->nodes[i].changed ||
+			s->nodes[i].without)
+			continue;
+		write_left_alone(w, &c->nodes[i]);
+		n++;
+	}
+	writer_end(w);
+	if (n > 0 && !writer_is_doc(w))
+		strbuf_addf(w->out,
+			"left alone: %zu node%s without an exact node state or without a Node object\n", n,
+			n == 1 ? "" : "s");
+}
+
+void simulate_report(
+	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
+{
+	write_nodes(w, c, s, copies);
+	write_events(w, c, s);
+	write_totals(w, s, copies);
+	write_nodes_not_simulated(w, c, s);
+}
