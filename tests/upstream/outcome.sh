@@ -10,9 +10,6 @@ B=${B:-build}
 here=tests/upstream
 $here/build.sh controlplane scheduler managers outcome
 . tests/upstream/work.sh
-for spec in "$here"/testdata/outcome/*.spec; do
-	machine=$work/$(basename "$spec" .spec)
-	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
-done
+outcome_machines "$work" || exit 1
 build/upstream/outcome -nrtd "$B/nrtd" -machines "$work" -manifests "$($here/cluster.sh manifests)" \
 	-plot build/upstream/outcome.svg "$@"

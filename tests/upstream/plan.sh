@@ -10,8 +10,5 @@ here=tests/upstream
 $here/build.sh plan
 . tests/upstream/work.sh
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
-for spec in "$here"/testdata/outcome/*.spec; do
-	machine=$work/machines/$(basename "$spec" .spec)
-	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
-done
+outcome_machines "$work/machines" || exit 1
 build/upstream/plan -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"

@@ -10,9 +10,6 @@ B=${B:-build}
 here=tests/upstream
 $here/build.sh controlplane managers tenant
 . tests/upstream/work.sh
-for spec in "$here"/testdata/outcome/*.spec; do
-	machine=$work/$(basename "$spec" .spec)
-	mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || exit 1
-done
+outcome_machines "$work" || exit 1
 $here/cluster.sh start "$work/cluster" -nodes node-other -timeout 2h >/dev/null || exit 1
 build/upstream/tenant -cluster "$work/cluster" -machines "$work" -nrtd "$B/nrtd" "$@"

@@ -17,6 +17,14 @@ leave() {
 trap leave EXIT
 trap 'exit 1' INT TERM
 
+# The machines of testdata/outcome, each in a folder of its name in FOLDER.
+outcome_machines() { # FOLDER
+	for spec in tests/upstream/testdata/outcome/*.spec; do
+		machine=$1/$(basename "$spec" .spec)
+		mkdir "$machine" && awk -v out="$machine" -f tests/fixtures/machines/make.awk "$spec" || return 1
+	done
+}
+
 # A user may have so many inotify instances until the script ends, where that may be changed.
 want_inotify() { # NUMBER
 	: "${instances:=$(cat /proc/sys/fs/inotify/max_user_instances)}"
