@@ -162,19 +162,25 @@ static void evicted_pods_need_no_place(void **state)
 	replay(&t, &plan, 8, 1);
 }
 
-/* Two pods of 2 CPUs on NUMA node 1, where 4 are free; a pod of 8 needs NUMA node 1, and NUMA node 0 has a place for both. */
-static void a_restart_on_the_same_node_can_make_room(void **state)
+/* A pod of 2 CPUs is on NUMA node 1, which a pod of 8 needs, and NUMA node 0 is free. */
+static void cluster_of_one(struct planned_cluster *t)
 {
 	struct node_sim_setup setup = single;
+
+	setup.machine = planned_machine;
+	planned_cluster_init(t, 1, &setup);
+	assert_true(planned_cluster_add(t, 0, 6, 1));
+	assert_true(planned_cluster_add(t, 0, 2, 1));
+	planned_cluster_end(t, 0);
+}
+
+static void a_restart_on_the_same_node_can_make_room(void **state)
+{
 	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
-	setup.machine = planned_machine;
-	planned_cluster_init(&t, 1, &setup);
-	assert_true(planned_cluster_add(&t, 0, 6, 1));
-	assert_true(planned_cluster_add(&t, 0, 2, 1));
-	planned_cluster_end(&t, 0);
+	cluster_of_one(&t);
 	planned_cluster_publish(&t, "", "");
 	make_plan(&t, 8, 1, &limits, &plan);
 	assert_int_equal(plan.outcome, PLAN_FULL);
@@ -183,19 +189,14 @@ static void a_restart_on_the_same_node_can_make_room(void **state)
 	replay(&t, &plan, 8, 1);
 }
 
-/* A pod whose node selector matches its node no more cannot start there again. */
+/* A pod whose node selector no longer matches its node cannot start there again. */
 static void a_restart_needs_a_node_that_the_scheduler_accepts(void **state)
 {
-	struct node_sim_setup setup = single;
 	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
 
 	(void)state;
-	setup.machine = planned_machine;
-	planned_cluster_init(&t, 1, &setup);
-	assert_true(planned_cluster_add(&t, 0, 6, 1));
-	assert_true(planned_cluster_add(&t, 0, 2, 1));
-	planned_cluster_end(&t, 0);
+	cluster_of_one(&t);
 	planned_cluster_publish(&t, "", "nodeSelector: {no: node},");
 	make_plan(&t, 8, 1, &limits, &plan);
 	assert_int_equal(plan.outcome, PLAN_NONE);
