@@ -150,7 +150,7 @@ int cluster_usage_add(
 	const char *name = doc_object_name(object);
 
 	if (!name)
-		return err_set(err, -EINVAL, "a %s without a name", kind == OBJECT_NODE ? "Node" : "Pod");
+		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	if (kind == OBJECT_NODE)
 		return add_node(u, object, name, err);
 	return add_pod(u, object, name, err);

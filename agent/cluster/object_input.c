@@ -16,7 +16,7 @@
 #define CHUNK_BYTES   65536
 #define KINDS_SIZE    96 /* of the names of all kinds, and " or " between them */
 
-static const char *const kind_names[OBJECT_KIND_COUNT] = {
+const char *const object_kind_names[OBJECT_KIND_COUNT] = {
 	"NodeResourceTopology", "Node", "Pod", "Event", "PodDisruptionBudget"};
 
 /* Where the objects go. */
@@ -36,16 +36,16 @@ static void print_kinds(unsigned kinds, char text[KINDS_SIZE])
 
 	for (size_t i = 0; i < OBJECT_KIND_COUNT; i++)
 		if (kinds >> i & 1)
-			len += (size_t)snprintf(
-				text + len, KINDS_SIZE - len, "%s%s", len > 0 ? " or " : "", kind_names[i]);
+			len += (size_t)snprintf(text + len, KINDS_SIZE - len, "%s%s", len > 0 ? " or " : "",
+				object_kind_names[i]);
 }
 
 /* The accepted kind whose name is the first `len` bytes of `name`, or -1. */
 static int find_kind(const struct sink *sink, const char *name, size_t len)
 {
 	for (int i = 0; i < OBJECT_KIND_COUNT; i++)
-		if (sink->kinds >> i & 1 && strlen(kind_names[i]) == len &&
-			!strncmp(kind_names[i], name, len))
+		if (sink->kinds >> i & 1 && strlen(object_kind_names[i]) == len &&
+			!strncmp(object_kind_names[i], name, len))
 			return i;
 	return -1;
 }

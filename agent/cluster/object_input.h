@@ -9,6 +9,8 @@
 
 enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_PDB, OBJECT_KIND_COUNT };
 
+extern const char *const object_kind_names[OBJECT_KIND_COUNT]; /* "NodeResourceTopology", "Node", ... */
+
 /* Called with one object, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int object_fn(enum object_kind kind, struct doc *object, void *data, struct err *err);
 

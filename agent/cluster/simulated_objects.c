@@ -243,12 +243,10 @@ static void add_pod_object(struct simulated_cluster *c, const struct doc *object
 int simulated_cluster_add_object(
 	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err)
 {
-	static const char *const kinds[OBJECT_KIND_COUNT] = {
-		[OBJECT_NODE] = "Node", [OBJECT_POD] = "Pod", [OBJECT_PDB] = "PodDisruptionBudget"};
 	const char *name = doc_text(doc_get(object, "metadata"), "name");
 
 	if (!*name)
-		return err_set(err, -EINVAL, "a %s without a name", kinds[kind]);
+		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	if (kind == OBJECT_NODE)
 		return add_node_object(c, object, name, err);
 	if (kind == OBJECT_POD)
