@@ -40,16 +40,22 @@ bool thread_any(void)
 	return atomic_load(&threads) > 0;
 }
 
-int cancel_init(struct cancel *c)
+int thread_pipe(int fds[2])
 {
-	int fds[2];
-
 	if (pipe(fds) < 0)
 		return -errno;
 	fcntl(fds[0], F_SETFD, FD_CLOEXEC);
 	fcntl(fds[1], F_SETFD, FD_CLOEXEC);
-	*c = (struct cancel){.fd = fds[0], .write_fd = fds[1]};
 	return 0;
+}
+
+int cancel_init(struct cancel *c)
+{
+	int fds[2], r = thread_pipe(fds);
+
+	if (r == 0)
+		*c = (struct cancel){.fd = fds[0], .write_fd = fds[1]};
+	return r;
 }
 
 void cancel_release(struct cancel *c)

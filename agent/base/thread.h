@@ -18,6 +18,9 @@ void thread_join(pthread_t thread);
  */
 bool thread_any(void);
 
+/* As pipe2(2) with O_CLOEXEC, which is not everywhere. A program that another thread starts meanwhile inherits the pipe. 0 or -errno. */
+int thread_pipe(int fds[2]);
+
 /* A request to end, made once, which other threads notice at once, also while they wait. */
 struct cancel {
 	atomic_bool requested;

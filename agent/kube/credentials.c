@@ -436,23 +436,13 @@ static int check_status(int status, struct err *err)
 	return 0;
 }
 
-/* A pipe whose ends no other program inherits; pipe2(2) is not everywhere. Needs start_lock. */
-static int open_pipe(int fds[2])
-{
-	if (pipe(fds) < 0)
-		return -errno;
-	fcntl(fds[0], F_SETFD, FD_CLOEXEC);
-	fcntl(fds[1], F_SETFD, FD_CLOEXEC);
-	return 0;
-}
-
 /* Starts the plugin. *ret_from becomes the read end of a pipe with the plugin's output. */
 static int start_plugin(const struct exec_config *config, int *ret_from, pid_t *ret_pid, struct err *err)
 {
 	int fds[2], r;
 
 	pthread_mutex_lock(&start_lock);
-	r = open_pipe(fds);
+	r = thread_pipe(fds);
 	if (r < 0) {
 		err_set(err, r, "%s", strerror(-r));
 	} else {
