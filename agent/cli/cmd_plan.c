@@ -72,37 +72,18 @@ static int want_copies(struct planning *p, struct err *err)
 	return 0;
 }
 
-struct ranked_pod {
-	int32_t priority;
-	size_t cpus, pod;
-};
-
 /* By priority, then by CPUs, both descending; then by age. */
-static int compare_ranked(const void *va, const void *vb)
+static int compare_wanted(const void *va, const void *vb, void *cluster)
 {
-	const struct ranked_pod *a = va, *b = vb;
+	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
+	const struct simulated_cluster *c = cluster;
+	const struct simulated_pod *pod_a = &c->pods[a], *pod_b = &c->pods[b];
 
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	if (a->cpus != b->cpus)
-		return a->cpus > b->cpus ? -1 : 1;
-	return (a->pod > b->pod) - (a->pod < b->pod);
-}
-
-static void sort_wanted(struct planning *p)
-{
-	CLEANUP(freep) struct ranked_pod *ranked = xcalloc(p->n_wanted + 1, sizeof(*ranked));
-
-	for (size_t i = 0; i < p->n_wanted; i++) {
-		const struct simulated_pod *pod = &p->cluster.pods[p->wanted[i]];
-
-		ranked[i] = (struct ranked_pod){
-			.priority = pod->priority, .cpus = pod->class->cpus, .pod = p->wanted[i]};
-	}
-	if (p->n_wanted > 1)
-		qsort(ranked, p->n_wanted, sizeof(*ranked), compare_ranked);
-	for (size_t i = 0; i < p->n_wanted; i++)
-		p->wanted[i] = ranked[i].pod;
+	if (pod_a->priority != pod_b->priority)
+		return pod_a->priority > pod_b->priority ? -1 : 1;
+	if (pod_a->class->cpus != pod_b->class->cpus)
+		return pod_a->class->cpus > pod_b->class->cpus ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
 /* The pods that wait for a scheduler. */
@@ -117,7 +98,7 @@ static int want_pending(struct planning *p, struct err *err)
 	if (p->n_wanted > WANTED_MAX)
 		return err_set(err, -EINVAL, "%zu pending pods: a plan is for %u pods at most", p->n_wanted,
 			WANTED_MAX);
-	sort_wanted(p);
+	vec_sort(p->wanted, p->n_wanted, sizeof(*p->wanted), compare_wanted, &p->cluster);
 	return 0;
 }
 

@@ -239,20 +239,6 @@ static void push_successors(const struct search *s, struct room *r, const struct
 
 /* ---- candidates */
 
-struct ranked_pod {
-	uint64_t cost;
-	size_t pod;
-};
-
-static int compare_ranked(const void *va, const void *vb)
-{
-	const struct ranked_pod *a = va, *b = vb;
-
-	if (a->cost != b->cost)
-		return a->cost < b->cost ? -1 : 1;
-	return (a->pod > b->pod) - (a->pod < b->pod);
-}
-
 static bool may_leave(const struct search *s, size_t pod)
 {
 	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE;
@@ -273,23 +259,25 @@ static bool admits_without_all(struct search *s, size_t node, size_t pod, bool a
 	return any && simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
 }
 
+static int compare_costs(const void *va, const void *vb, void *cluster)
+{
+	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
+	const struct simulated_cluster *c = cluster;
+	uint64_t cost_a = cost_of_restart(&c->pods[a]), cost_b = cost_of_restart(&c->pods[b]);
+
+	return cost_a != cost_b ? (cost_a < cost_b ? -1 : 1) : (a > b) - (a < b);
+}
+
 static void find_candidates(const struct search *s, size_t node, bool aligned, struct room_node *ret)
 {
 	const struct simulated_node *n = &s->c->nodes[node];
-	CLEANUP(freep) struct ranked_pod *ranked = xcalloc(n->n_pods + 1, sizeof(*ranked));
-	size_t count = 0;
 
-	for (size_t i = 0; i < n->n_pods && count < UINT16_MAX; i++) {
-		const struct simulated_pod *p = &s->c->pods[n->pods[i]];
-
-		if (may_leave(s, n->pods[i]) && (!aligned || p->class->aligned))
-			ranked[count++] = (struct ranked_pod){.cost = cost_of_restart(p), .pod = n->pods[i]};
-	}
-	if (count > 1)
-		qsort(ranked, count, sizeof(*ranked), compare_ranked);
-	*ret = (struct room_node){.node = node, .candidates = xcalloc(count + 1, sizeof(*ret->candidates))};
-	for (size_t i = 0; i < count; i++)
-		ret->candidates[ret->n_candidates++] = ranked[i].pod;
+	*ret = (struct room_node){
+		.node = node, .candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates))};
+	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++)
+		if (may_leave(s, n->pods[i]) && (!aligned || s->c->pods[n->pods[i]].class->aligned))
+			ret->candidates[ret->n_candidates++] = n->pods[i];
+	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
 }
 
 /* The nodes on which room for the pod can be made, each with its cheapest set. */
@@ -371,24 +359,21 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	return started;
 }
 
-static int by_cpus(const struct simulated_cluster *c, size_t a, size_t b)
+static int compare_cpus(const void *va, const void *vb, void *cluster)
 {
-	size_t x = c->pods[a].class->cpus, y = c->pods[b].class->cpus;
+	const struct simulated_cluster *c = cluster;
+	size_t a = c->pods[*(const size_t *)va].class->cpus, b = c->pods[*(const size_t *)vb].class->cpus;
 
-	return (x < y) - (x > y);
+	return (a < b) - (a > b);
 }
 
 /* The set's pods, the largest first: fewer nodes have a place for a large pod. */
 static void list_pods(
 	const struct search *s, const struct room_node *n, const struct pod_set *set, size_t *ret)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		size_t pod = n->candidates[set->members[i]], at = i;
-
-		for (; at > 0 && by_cpus(s->c, ret[at - 1], pod) > 0; at--)
-			ret[at] = ret[at - 1];
-		ret[at] = pod;
-	}
+	for (size_t i = 0; i < set->n; i++)
+		ret[i] = n->candidates[set->members[i]];
+	vec_sort(ret, set->n, sizeof(*ret), compare_cpus, s->c);
 }
 
 /* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */

@@ -226,22 +226,22 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 
 /* ---- nodes that are gone */
 
-struct ranked_pod {
-	int32_t priority;
-	size_t pod, node, before;
+struct displaced_pod {
+	size_t pod, node, before; /* NUMA nodes before */
 };
 
-static int compare_ranked(const void *va, const void *vb)
+static int compare_priorities(const void *va, const void *vb, void *cluster)
 {
-	const struct ranked_pod *a = va, *b = vb;
+	size_t a = ((const struct displaced_pod *)va)->pod, b = ((const struct displaced_pod *)vb)->pod;
+	const struct simulated_cluster *c = cluster;
 
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	return (a->pod > b->pod) - (a->pod < b->pod);
+	if (c->pods[a].priority != c->pods[b].priority)
+		return c->pods[a].priority > c->pods[b].priority ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
 struct displaced {
-	struct ranked_pod *items;
+	struct displaced_pod *items;
 	size_t n_items, items_size;
 };
 
@@ -262,9 +262,9 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 
 		simulated_evict(c, pods[i]);
 		if (!p->daemon && !p->names.mirror && !p->unreadable && !p->terminating)
-			*(struct ranked_pod *)vec_push(&d->items, &d->n_items, &d->items_size,
-				sizeof(*d->items)) = (struct ranked_pod){
-				.priority = p->priority, .pod = pods[i], .node = node, .before = before};
+			*(struct displaced_pod *)vec_push(
+				&d->items, &d->n_items, &d->items_size, sizeof(*d->items)) =
+				(struct displaced_pod){.pod = pods[i], .node = node, .before = before};
 	}
 }
 
@@ -274,10 +274,9 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 
 	for (size_t i = 0; i < c->n_nodes; i++)
 		gone[i] = s->nodes[i].without;
-	if (d->n_items > 1)
-		qsort(d->items, d->n_items, sizeof(*d->items), compare_ranked);
+	vec_sort(d->items, d->n_items, sizeof(*d->items), compare_priorities, c);
 	for (size_t i = 0; i < d->n_items; i++) {
-		const struct ranked_pod *r = &d->items[i];
+		const struct displaced_pod *r = &d->items[i];
 		size_t place = simulated_find_place(c, r->pod, gone);
 
 		if (place != SIMULATED_NOWHERE && simulated_start(c, place, r->pod)) {
