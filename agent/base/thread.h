@@ -45,7 +45,7 @@ bool cancel_requested(const struct cancel *c);
 
 /*
  * Wait until poll(2) finds one of `events` on `fd` (-1 = none), cancellation is requested (`c` NULL = never), or `ms` have
- * passed. What poll(2) found on `fd`; 0 also after a signal; -errno.
+ * passed. Returns what poll(2) found on `fd`, 0 also after a signal, or -errno.
  */
 int cancel_poll(const struct cancel *c, int fd, short events, int ms);
 

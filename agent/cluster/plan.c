@@ -9,7 +9,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define DEPTH_MAX 2u /* pods may leave a node for pods that leave a node for a wanted pod */
+#define DEPTH_MAX 2u /* 2: a pod that leaves a node for a wanted pod may make another pod leave its node */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"local storage", "priority", "namespace", "PodDisruptionBudget", "several PodDisruptionBudgets",

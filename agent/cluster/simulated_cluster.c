@@ -120,7 +120,7 @@ void simulated_cluster_release(struct simulated_cluster *c)
 
 /* ---- verdicts */
 
-/* Discards the admission whose entry is the oldest. */
+/* Notes that the node gets an admission, and discards the admission that was noted longest ago. */
 static void note_admission(struct simulated_cluster *c, size_t node)
 {
 	size_t *slot = &c->admissions[c->next_admission];

@@ -43,7 +43,7 @@ struct simulated_pod {
 	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
 	bool priority_known, daemon, local_storage, terminating, gated;
-	bool added;  /* by simulated_cluster_add_copies(): no object of the cluster */
+	bool added;      /* by simulated_cluster_add_copies(): no object of the cluster */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 

@@ -75,7 +75,7 @@ void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod
 	name_table_add_index(&c->constraints_by_key, k->key, p->constraints);
 }
 
-/* Discards the constraints that were evaluated longest ago. */
+/* Notes that the constraints are evaluated, and discards those that were noted longest ago. */
 static void note_evaluated(struct simulated_cluster *c, size_t index)
 {
 	size_t *slot = &c->evaluated[c->next_evaluated];

@@ -144,7 +144,7 @@ static bool has_local_storage(const struct doc *spec)
 	return false;
 }
 
-/* Of containers only what host ports depend on. */
+/* Copies the members of containers on which host ports depend. */
 static void copy_containers(const struct doc *spec, const char *list, struct doc *to)
 {
 	static const char *const members[] = {"ports", "restartPolicy"};
@@ -155,7 +155,8 @@ static void copy_containers(const struct doc *spec, const char *list, struct doc
 		copy_members(container, members, ARRAY_SIZE(members), copies, NULL);
 }
 
-/* The first member of the copy's spec is nodeName. All copies have the same name. */
+/* Copies what scheduling constraints depend on. nodeName is the first member of the copy's spec; all copies have one name, so that
+ * pods with the same constraints have equal copies. */
 static void copy_pod(const struct doc *object, const char *namespace, struct doc *ret)
 {
 	static const char *const members[] = {"nodeSelector", "affinity", "tolerations",
@@ -196,7 +197,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 		p->created_s = created;
 }
 
-/* An unreadable pod counts where it is, without requests. */
+/* A pod whose requests cannot be read stays on its node, and counts as a pod without requests. */
 static void read_request(const struct doc *object, struct simulated_pod *p)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
