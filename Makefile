@@ -100,11 +100,11 @@ parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-##daily run: install missing packages, build, print this machine's NodeResourceTopology
+##daily run: install missing packages, build (V=1: print commands), print this machine's NodeResourceTopology
 run:
 	@packaging/install-deps.sh build
-	@$(MAKE) $(parallel) --no-print-directory $(B)/nrtd
-	@$(B)/nrtd dump
+	@packaging/run.sh build $(B)/nrtd $(MAKE) $(parallel) --no-print-directory
+	@packaging/run.sh show $(B)/nrtd
 
 ##daily test: install missing packages, build, run every test that requires no cluster
 ##daily ARCH=arm64 test: cross-build for arm64, ppc64le or s390x, test under QEMU (Debian)

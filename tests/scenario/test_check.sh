@@ -22,7 +22,7 @@ mkdir -p "$tree/var/lib/kubelet/device-plugins"
 
 # --- nothing but hardware: all of it is missing, and nothing stops nrtd
 run 0 --sysroot "$tree"
-said "^ok +machine +2 packages, 2 NUMA nodes"
+said "^ok +machine +2 sockets, 2 NUMA nodes"
 said "^warn +CPU state +$tree/var/lib/kubelet/cpu_manager_state: absent"
 said "^ +remedy: in a container mount the kubelet's root directory"
 said "^ok +pod-resources +not asked"

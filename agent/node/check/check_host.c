@@ -50,9 +50,10 @@ static bool step_machine(struct host *h)
 		return false;
 	}
 	check_report_add(h->report, CHECK_OK, "machine",
-		"%zu packages, %zu NUMA nodes, %zu cores, %zu CPUs online, %zu offline, SLIT %s",
-		m->n_sockets, m->n_nodes, m->n_cores, m->n_cpus, cpuset_size(m->offline),
-		m->distances ? "known" : "not known");
+		"%zu socket%s, %zu NUMA node%s, %zu core%s, %zu CPU%s online, %zu offline, distances %s",
+		m->n_sockets, m->n_sockets == 1 ? "" : "s", m->n_nodes, m->n_nodes == 1 ? "" : "s",
+		m->n_cores, m->n_cores == 1 ? "" : "s", m->n_cpus, m->n_cpus == 1 ? "" : "s",
+		cpuset_size(m->offline), m->distances ? "known" : "not known");
 	return true;
 }
 
