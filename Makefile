@@ -93,17 +93,17 @@ PROGRAMS := $(PRODUCT) $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $@)
 
-# run, test and coverage build with one job per CPU unless -j is given.
+# run, demo, test and coverage build with one job per CPU unless -j is given.
 parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
 .PHONY: all run test units check check-unit coverage lint nightly map clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-##daily run: install missing packages, build (V=1: print commands), print this machine's NodeResourceTopology
+##daily run: install missing packages, build, print this machine's NodeResourceTopology
 run:
 	@packaging/install-deps.sh build
-	@packaging/run.sh build $(B)/nrtd $(MAKE) $(parallel) --no-print-directory
+	@packaging/run.sh build $(B) $(MAKE) $(parallel) --no-print-directory $(B)/nrtd
 	@packaging/run.sh show $(B)/nrtd
 
 ##daily test: install missing packages, build, run every test that requires no cluster

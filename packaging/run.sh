@@ -1,25 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh build PROGRAM MAKE [FLAG...]: build PROGRAM, with one line of progress on standard error instead of a line per file. With V=1 in
-# the environment, make prints its own lines.
+# run.sh build FOLDER MAKE [FLAG...] TARGET...: build the targets below FOLDER, with one line of progress on standard error instead of a
+# line per file. With V=1 in the environment, make prints its own lines.
 # run.sh show NRTD: print this machine's NodeResourceTopology object, then on standard error three lines: what nrtd found, which sources
 # are missing, and what to try next.
 set -eu
 
 build() {
-	program=$1
+	folder=$1
 	shift
-	if [ -n "${V:-}" ]; then exec "$@" "$program"; fi
+	if [ -n "${V:-}" ]; then exec "$@"; fi
 	# make -n assumes that a rule that always runs changes its file, so the flags file is exempt from the count.
-	total=$("$@" -n -o "${program%/*}/flags" "$program" 2>/dev/null | grep -c "^printf '  %-7s") || :
-	[ -t 2 ] || [ "$total" -eq 0 ] || echo "building $program: $total steps" >&2
-	{ "$@" "$program" || echo "failed"; } | {
+	total=$("$@" -n -o FORCE -o "$folder/flags" 2>/dev/null | grep -c "^printf '  %-7s") || :
+	[ -t 2 ] || [ "$total" -eq 0 ] || echo "building nrtd: $total steps" >&2
+	{ "$@" || echo "failed"; } | {
 		n=0
 		while read -r line; do
 			if [ "$line" = failed ]; then exit 1; fi
 			n=$((n + 1))
 			# The carriage return is last, so that a compiler's message replaces the line.
-			[ ! -t 2 ] || printf 'building %s: %d of %d steps\r' "$program" $n "$total" >&2
+			[ ! -t 2 ] || printf 'building nrtd: %d of %d steps\r' $n "$total" >&2
 		done
 		[ ! -t 2 ] || [ $n -eq 0 ] || echo >&2
 	}
@@ -54,7 +54,7 @@ show)
 	{ "$2" check 2>/dev/null || :; } | summary "$2" >&2
 	;;
 *)
-	echo "usage: $0 build PROGRAM MAKE [FLAG...] | show NRTD" >&2
+	echo "usage: $0 build FOLDER MAKE [FLAG...] TARGET... | show NRTD" >&2
 	exit 2
 	;;
 esac

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make run` prints (packaging/run.sh): one line while building, the object, and three lines for the next step. A stand-in for make
 # prints what make does; the gate runs `make run` itself. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
 set -u
 B=${B:-build}
 . tests/lib/scenario.sh
@@ -19,11 +20,11 @@ done ;;
 esac
 END
 chmod +x "$dir/make"
-build() { packaging/run.sh build "$dir/program" "$dir/make" -j2 >"$dir/out" 2>"$dir/err"; }
+build() { packaging/run.sh build "$dir" "$dir/make" -j2 nrtd >"$dir/out" 2>"$dir/err"; }
 check "it builds" build
-check "with one line" test "$(cat "$dir/err")" = "building $dir/program: 3 steps"
+check "with one line" test "$(cat "$dir/err")" = "building nrtd: 3 steps"
 check "on standard error" test ! -s "$dir/out"
-V=1 packaging/run.sh build "$dir/program" "$dir/make" -j2 >"$dir/out" 2>"$dir/err"
+V=1 packaging/run.sh build "$dir" "$dir/make" -j2 nrtd >"$dir/out" 2>"$dir/err"
 check "V=1: make's own lines" test "$(wc -l <"$dir/out")" -eq 3 -a ! -s "$dir/err"
 touch "$dir/broken"
 build
@@ -31,8 +32,8 @@ check "a failed build is a failure" test $? -eq 1
 check "the compiler's message is shown" grep -qx "b.c:1: error: expected ';'" "$dir/err"
 if command -v script >/dev/null; then
 	rm "$dir/broken"
-	script -qc "packaging/run.sh build '$dir/program' '$dir/make' -j2" /dev/null 2>&1 </dev/null | tr '\r' '\n' >"$dir/out"
-	check "on a terminal the line counts" grep -qx "building $dir/program: 2 of 3 steps" "$dir/out"
+	script -qc "packaging/run.sh build '$dir' '$dir/make' -j2 nrtd" /dev/null 2>&1 </dev/null | tr '\r' '\n' >"$dir/out"
+	check "on a terminal the line counts" grep -qx "building nrtd: 2 of 3 steps" "$dir/out"
 fi
 
 # --- the object and the three lines: on hardware alone, and with a kubelet's files
