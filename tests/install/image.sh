@@ -39,6 +39,7 @@ prepare() {
 
 # the image's name, as doc/install.md builds it
 tag=$(sed -nE 's/.*docker build -f packaging\/container\/Dockerfile -t ([^ `]+) .*/\1/p' doc/install.md | head -n 1)
+tag=${tag#registry.example/} # the manifests' name, before the guide's sed
 # runtime_config ACCOUNT SERVICE: from a Pod on standard input, oci.jq says what the arguments are
 runtime_config() {
 	jq -f tests/install/oci.jq --arg root "$root" --argjson image "$image" --arg account "$1" --arg service "$2" \
@@ -170,7 +171,7 @@ node() {
 # guide_command: what doc/install.md says to type for a cluster
 guide_command() {
 	local -a command
-	read -ra command < <(sed -n 's/^    kubectl \(apply -k [^#]*\)#.*/\1/p' doc/install.md)
+	read -ra command < <(sed -n 's/^    kubectl \(apply -k packaging\/kubernetes\)$/\1/p' doc/install.md)
 	echo "command: kubectl ${command[*]}"
 	[ ${#command[@]} -eq 3 ] && kubectl "${command[@]}"
 }

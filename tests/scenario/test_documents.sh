@@ -23,7 +23,7 @@ example_node "$node"
 sed 1,150d README.md >"$dir/out"
 none "README has 150 lines at most" "$dir/out"
 sed -n '/^## Install/,/^## Where/s/^    //p' README.md >"$dir/commands"
-[ "$(wc -l <"$dir/commands")" -eq 4 ] || not_ok "README installs the agent in three ways, and the plugin" "$dir/commands"
+[ "$(wc -l <"$dir/commands")" -eq 9 ] || not_ok "README installs the packages, and the DaemonSet in two ways" "$dir/commands"
 while read -r command; do
 	if grep -qF -- "    $command" doc/install.md; then ok "the guide has: $command"; else not_ok "the guide has: $command"; fi
 done <"$dir/commands"
