@@ -48,6 +48,7 @@ codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"
 deb)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands git=git dh=debhelper dh_apparmor=dh-apparmor dpkg-buildpackage=dpkg-dev lstopo-no-graphics=hwloc-nox"
+	files="$files /usr/share/build-essential/list=build-essential" # dpkg-checkbuilddeps requires the package
 	;;
 rpm)
 	modules="$modules cmocka=libcmocka-dev"

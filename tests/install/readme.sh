@@ -9,13 +9,12 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
-here=$PWD
 work=$(mktemp -d)
 trap '[ ! -e "$work/cluster/controlplane.pid" ] || tests/upstream/cluster.sh stop "$work/cluster"; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
 # commands HEADING: the indented lines below this heading
-commands() { awk -v heading="## $1" '/^## / { on = $0 == heading } on && sub(/^    /, "")' "$here/README.md"; }
+commands() { awk -v heading="## $1" '/^## / { on = $0 == heading } on && sub(/^    /, "")' README.md; }
 # inside COMMAND: in the clone on the new machine; apt asks before it installs
 inside() { yes | ROOT_MOUNT=$PWD packaging/root.sh enter "$root" sh -ec "cd /root/nrtd && $1"; }
 clone() {
@@ -23,14 +22,14 @@ clone() {
 	# The clone has the owner of the machine; this folder may have another one.
 	ROOT_MOUNT=$PWD packaging/root.sh enter "$root" sh -ec 'git config --global --replace-all safe.directory "*" && git clone -q /mnt /root/nrtd'
 }
-# prints COMMAND: the last command printed what README says of this one
-prints() {
+# does COMMAND: the command did what README says
+does() {
 	case $1 in
-	"make run"*) grep -qx 'kind: NodeResourceTopology' "$work/out" && grep -q '^found: ' "$work/out" && grep -q '^try next: ' "$work/out" ;;
-	"make demo"*) grep -q '^-> .*no kubelet rejected a pod' "$work/out" ;;
-	"build/nrtd show"*) grep -q '^machine .* NUMA node' "$work/out" ;;
-	"make test"*) grep -qE '^[0-9]+ passed, 0 failed$' "$work/out" ;;
-	"make deb"*) grep -q '^kubectl-numa_.*deb$' "$work/out" && grep -q '^nrtd_.*deb$' "$work/out" ;;
+	"make run"*) grep -qx 'kind: NodeResourceTopology' "$work/printed" && grep -q '^found: ' "$work/printed" && grep -q '^try next: ' "$work/printed" ;;
+	"make demo"*) grep -q '^-> .*no kubelet rejected a pod' "$work/printed" ;;
+	"build/nrtd show"*) grep -q '^machine .* NUMA node' "$work/printed" ;;
+	"make test"*) grep -qE '^[0-9]+ passed, 0 failed$' "$work/printed" ;;
+	"make deb"*) grep -q '^kubectl-numa_.*deb$' "$work/printed" && grep -q '^nrtd_.*deb$' "$work/printed" ;;
 	*"/nrtd_"*) inside 'nrtd --version' | grep '^nrtd ' && [ -e "$root/lib/systemd/system/nrtd.service" ] ;;
 	*"/kubectl-numa_"*) inside 'kubectl-numa --version' | grep '^kubectl-numa ' ;;
 	*) echo "README has a command that nothing checks: $1" && return 1 ;;
@@ -53,15 +52,16 @@ machine() {
 		check "$line" inside "$line"
 		# shellcheck disable=SC2154 # checks.sh
 		[ "$failed" -eq 0 ] || return
-		check "it does what README says" prints "$line"
+		cp "$work/out" "$work/printed"
+		check "it does what README says" does "$line"
 	done < <(commands "Try it" && commands Install)
 }
 
 # ---- the cluster: kubectl and helm of tests/upstream
 image() { [ "$(kubectl get daemonset nrtd -n nrtd -o 'jsonpath={.spec.template.spec.containers[0].image}')" = registry.example/nrtd:0.1.0 ]; }
 crd() { kubectl wait --for condition=established --timeout 60s crd/noderesourcetopologies.topology.node.k8s.io; }
-# fresh: the cluster has nothing of nrtd
-fresh() { kubectl delete --ignore-not-found --wait -k packaging/kubernetes && kubectl delete --ignore-not-found --wait -k packaging/kubernetes/crd; }
+start() { tests/upstream/cluster.sh start "$work/cluster" -nodes worker-1 -manifests "" -scheduler "" -agent tests/agent; }
+again() { tests/upstream/cluster.sh stop "$work/cluster" && rm -rf "$work/cluster" && start; }
 cluster() {
 	local line status=0
 	tests/upstream/build.sh controlplane kubectl && tests/upstream/build_module.sh helm tool || status=$?
@@ -69,24 +69,22 @@ cluster() {
 	mkdir "$work/bin" && ln -s "$PWD/build/upstream/kubectl" "$PWD/build/upstream/helm" "$work/bin/"
 	PATH=$work/bin:$PATH
 	export KUBECONFIG=$work/cluster/admin.kubeconfig HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm
-	check "a control plane" tests/upstream/cluster.sh start "$work/cluster" -nodes worker-1 -manifests "" -scheduler ""
+	check "a control plane" start
 	check "a copy of packaging/" cp -rL packaging "$work/packaging"
-	cd "$work" || return
 	while IFS= read -r line; do
 		case $line in
 		docker*) echo "     not run: $line" && continue ;;
-		sed* | kubectl*) check "$line" sh -ec "$line" ;;
+		sed* | kubectl*) check "$line" sh -ec "cd '$work' && $line" ;;
 		helm*)
 			check "the CRD" crd
 			check "the DaemonSet has the image of the registry" image
-			check "a cluster without nrtd" fresh
-			check "$line" sh -ec "$line"
+			check "another control plane" again
+			check "$line" sh -ec "cd '$work' && $line"
 			check "the CRD" crd
 			check "the DaemonSet has the image of the registry" image
 			;;
 		esac
 	done < <(commands Install)
-	cd "$here" || return
 }
 machine
 cluster
