@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "scoring/request.h"
 
 const char *const kubelet_rejection_names[] = {
 	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
@@ -267,4 +268,21 @@ uint64_t kubelet_assigned_nodes(
 		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
 	}
 	return nodes || !request_has_non_native(pod) ? nodes : hinted;
+}
+
+size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
+{
+	const struct resource_quantity *q = resource_list_find(&container->requests, "cpu");
+
+	return qos == QOS_GUARANTEED && q ? (size_t)request_whole_cpus(q->quantity.nano) : 0;
+}
+
+size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos)
+{
+	struct request_peak peak = {0};
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		request_peak_add(&peak, pod->containers[i].kind,
+			(qty_t)kubelet_exclusive_cpus(&pod->containers[i], qos));
+	return (size_t)request_peak(&peak);
 }

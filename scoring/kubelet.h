@@ -138,6 +138,21 @@ void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const 
 void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
 
+/* What the state files of a restarted kubelet list for a running pod. Borrowed. */
+struct kubelet_held {
+	/* Per container of the pod: what the container holds; NULL = the files do not name the container. */
+	const struct allocation *const *containers;
+	/* The manager's file was kept; without the file the manager assigns anew. Devices are always kept. */
+	bool cpus, memory;
+};
+
+/*
+ * The verdict on a running pod that a restarted kubelet admits again. Its device plugins may register before or after; if the answer
+ * depends on that, the answer is unknown. Placements have only CPUs and memory that are assigned anew.
+ */
+void kubelet_judge_again(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, const struct kubelet_held *held, struct kubelet_verdict *ret);
+
 /*
  * Whether a device (by its position in resource `r` of the node's inventory) is held after the pods that this
  * workspace has judged.

@@ -7,43 +7,21 @@
 
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/kubelet_held.h"
+#include "scoring/kubelet_steps.h"
 #include "scoring/request.h"
 
-/* The verdict on one pod in progress. */
-struct judgement {
-	const struct kubelet *k;
-	struct kubelet_workspace *ws;
-	const struct pod_request *pod;
-	enum qos_class qos;
-	bool uses_cpu_manager, uses_memory_manager;
-	struct kubelet_verdict *verdict;
-};
+static bool holds_cpus(const struct judgement *j)
+{
+	return j->held && j->held->cpus;
+}
 
-/* The resources of one merge: what a container, or the whole pod, requests. ws->demands has the devices. */
-struct demand {
-	const struct container_request *container; /* NULL = the pod */
-	size_t cpus;                               /* exclusive */
-	bool memory;                               /* ws->needs has the amounts */
-};
+static bool holds_memory(const struct judgement *j)
+{
+	return j->held && j->held->memory;
+}
 
 /* ---- demands: what the pod requests of the managers */
-
-size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)
-{
-	const struct resource_quantity *q = resource_list_find(&container->requests, "cpu");
-
-	return qos == QOS_GUARANTEED && q ? (size_t)request_whole_cpus(q->quantity.nano) : 0;
-}
-
-size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos)
-{
-	struct request_peak peak = {0};
-
-	for (size_t i = 0; i < pod->n_containers; i++)
-		request_peak_add(&peak, pod->containers[i].kind,
-			(qty_t)kubelet_exclusive_cpus(&pod->containers[i], qos));
-	return (size_t)request_peak(&peak);
-}
 
 static void add_demand(struct kubelet_workspace *ws, size_t resource, qty_t amount)
 {
@@ -105,138 +83,6 @@ static void find_device_demands(const struct judgement *j, const struct containe
 		if (find_device_resource(j, container->limits.items[k].name, &r))
 			add_demand(j->ws, r, container->limits.items[k].quantity.nano);
 	}
-}
-
-/* ---- costs: the steps of a verdict, counted before the work from the sizes of the pod and of the node */
-
-/* Weights, measured: steps for each ... */
-#define STEPS_CONTAINER 100u /* container */
-#define STEPS_ITEM      120u /* request or limit */
-#define STEPS_HINT      4u   /* set of NUMA nodes that is checked as a hint */
-#define STEPS_PICK      6u   /* set of NUMA nodes that is compared for the best hint */
-#define STEPS_CPU       10u  /* CPU, per container */
-#define STEPS_DEVICE    6u   /* device, per container */
-
-static uint64_t count_sets(uint64_t nodes)
-{
-	unsigned n = node_mask_count(nodes);
-
-	return UINT64_C(1) << (n < NODE_MASK_WALK_MAX ? n : NODE_MASK_WALK_MAX);
-}
-
-/* Reading the pod's requests and limits, and the node's state. */
-static uint64_t reading_steps(const struct judgement *j)
-{
-	const struct kubelet *k = j->k;
-	uint64_t items = 0;
-
-	for (size_t i = 0; i < j->pod->n_containers; i++)
-		items += j->pod->containers[i].requests.n_items + j->pod->containers[i].limits.n_items;
-	return STEPS_CONTAINER * (uint64_t)j->pod->n_containers + STEPS_ITEM * items + k->topology.n_cpus +
-	       k->devices.n_devices + k->memory.n_nodes * k->memory.n_types;
-}
-
-/* Adding the hints of one resource to a merge; `first`: of the first resource. */
-static uint64_t merge_add_steps(const struct judgement *j, bool first)
-{
-	const struct topology_merge *merge = &j->ws->merge;
-
-	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + (first ? 0 : 2 * merge->bits));
-}
-
-/*
- * Finding the best merged hint. With prefer-closest-numa-nodes it sums the distances of sets of one size, at most a
- * quarter of all sets.
- */
-static uint64_t merge_finish_steps(const struct judgement *j)
-{
-	const struct topology_merge *merge = &j->ws->merge;
-	uint64_t distances = j->k->rules.prefer_closest ? merge->bits * merge->bits / 8 : 0;
-
-	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + distances);
-}
-
-static uint64_t device_hint_steps(const struct judgement *j, const struct device_demand *demand)
-{
-	const struct device_manager *dm = &j->k->devices;
-
-	return STEPS_DEVICE * (uint64_t)dm->inventory->resources[demand->resource].n_devices +
-	       count_sets(dm->nodes & j->k->reach) *
-		       (STEPS_HINT + 2 * device_manager_groups(dm, demand->resource));
-}
-
-static uint64_t memory_hint_steps(const struct judgement *j)
-{
-	const struct kubelet_workspace *ws = j->ws;
-	size_t n_walks = 0;
-
-	for (size_t i = 0; i < ws->needs.n_items; i++)
-		n_walks += ws->needs.items[i].type < j->k->memory.n_types;
-	return ws->needs.n_items + count_sets(j->k->memory.nodes) *
-					   (STEPS_HINT + n_walks * (STEPS_HINT + 2 * ws->memory.n_reuse));
-}
-
-static uint64_t cpu_hint_steps(const struct judgement *j)
-{
-	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * count_sets(j->k->reach);
-}
-
-/*
- * How often the hints of the memory needs, which are all the same, are merged: once per need, but at most one more time
- * than there are NUMA nodes. A set in a merge is the AND of hints, and each AND removes at least one node, so after that
- * many merges every set has been reached. Without hints only the first merge changes anything.
- */
-static size_t count_memory_merges(const struct judgement *j)
-{
-	size_t n = j->ws->needs.n_items, limit = j->ws->hints.n_items > 0 ? j->ws->merge.bits + 1 : 1;
-
-	return n < limit ? n : limit;
-}
-
-/* Making and merging the hints of a demand. */
-static uint64_t demand_steps(const struct judgement *j, const struct demand *demand)
-{
-	const struct kubelet_workspace *ws = j->ws;
-	uint64_t steps = merge_finish_steps(j);
-	size_t n = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
-
-	if (n_needs > ws->merge.bits + 1)
-		n_needs = ws->merge.bits + 1;
-	for (size_t i = 0; i < ws->n_demands; i++)
-		steps += device_hint_steps(j, &ws->demands[i]) + merge_add_steps(j, n++ == 0);
-	if (demand->cpus > 0)
-		steps += cpu_hint_steps(j) + merge_add_steps(j, n++ == 0);
-	if (demand->memory)
-		steps += memory_hint_steps(j);
-	for (size_t i = 0; i < n_needs; i++)
-		steps += merge_add_steps(j, n++ == 0);
-	return steps;
-}
-
-/* Merging one more resource to see whether anything is still admitted. */
-static uint64_t explain_steps(const struct judgement *j)
-{
-	return merge_add_steps(j, false) + merge_finish_steps(j);
-}
-
-/* Finding how an amount fits the sets of `nodes`. */
-static uint64_t fit_steps(uint64_t nodes)
-{
-	return count_sets(nodes) * NODE_MASK_WALK_MAX;
-}
-
-/* Allocating a container, without choosing its CPUs and without memory hints. */
-static uint64_t allocation_steps(const struct judgement *j, const struct demand *demand)
-{
-	const struct kubelet_workspace *ws = j->ws;
-	uint64_t steps = STEPS_CPU * (uint64_t)(demand->cpus > 0 ? j->k->topology.n_cpus : 0);
-
-	for (size_t i = 0; i < ws->n_demands; i++)
-		steps += STEPS_DEVICE *
-			 (uint64_t)j->k->devices.inventory->resources[ws->demands[i].resource].n_devices;
-	if (demand->memory)
-		steps += ws->needs.n_items * (4 * j->k->memory.n_nodes + 4 * ws->memory.n_reuse);
-	return steps;
 }
 
 /* ---- the work limit and the hints */
@@ -322,6 +168,28 @@ static bool merge_preferred_cpu_hints(
 	return true;
 }
 
+/* The position of the demand's container in the pod; of the pod's demand, the number of containers. */
+static size_t number_of(const struct judgement *j, const struct demand *demand)
+{
+	return demand->container ? (size_t)(demand->container - j->pod->containers) : j->pod->n_containers;
+}
+
+/* A device manager whose plugins have not returned yet has no preference. */
+static void merge_device_hints(const struct judgement *j, const struct demand *demand)
+{
+	struct kubelet_workspace *ws = j->ws;
+
+	for (size_t i = 0; i < ws->n_demands && (!j->held || j->plugins_return); i++) {
+		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
+
+		if (j->held)
+			kubelet_held_device_hints(j->k, ws, j->held, j->pod, number_of(j, demand), r, n);
+		else
+			device_manager_hints(&j->k->devices, &ws->devices, r, n, &ws->hints);
+		topology_merge_add(&ws->merge, &ws->hints);
+	}
+}
+
 /* Merge the hints in the kubelet's order of hint providers. The result has no meaning when it is not admitted. */
 static struct topology_hint merge_hints(
 	const struct judgement *j, const struct demand *demand, bool *ret_admit)
@@ -331,20 +199,23 @@ static struct topology_hint merge_hints(
 	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
-	if (demand->cpus > 0 && merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
+	if (demand->cpus > 0 && !holds_cpus(j) && merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
 		return hint;
-	for (size_t i = 0; i < ws->n_demands; i++) {
-		device_manager_hints(
-			&k->devices, &ws->devices, ws->demands[i].resource, ws->demands[i].n, &ws->hints);
+	merge_device_hints(j, demand);
+	if (demand->cpus > 0 && holds_cpus(j)) {
+		kubelet_held_cpu_hints(k, ws, j->held, j->pod, number_of(j, demand), demand->cpus);
 		topology_merge_add(&ws->merge, &ws->hints);
-	}
-	if (demand->cpus > 0) {
+	} else if (demand->cpus > 0) {
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
-	if (demand->memory) {
+	for (size_t i = 0; demand->memory && holds_memory(j) && i < ws->needs.n_items; i++) {
+		kubelet_held_memory_hints(ws, j->held, j->pod, number_of(j, demand), &ws->needs.items[i]);
+		topology_merge_add(&ws->merge, &ws->hints);
+	}
+	if (demand->memory && !holds_memory(j)) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
-		for (size_t i = 0; i < count_memory_merges(j); i++)
+		for (size_t i = 0; i < judgement_memory_merges(j); i++)
 			topology_merge_add(&ws->merge, &ws->hints);
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
@@ -454,7 +325,7 @@ static void explain_resource(struct explanation *e, struct amount wanted, struct
 	uint64_t preferred = 0;
 	bool admit;
 
-	if (!spend_for_reason(e, explain_steps(e->j)))
+	if (!spend_for_reason(e, judgement_explain_steps(e->j)))
 		return;
 	topology_merge_add(&ws->merge, &ws->hints);
 	best = topology_merge_finish(&ws->merge, &admit);
@@ -482,7 +353,7 @@ static void explain_memory(struct explanation *e)
 	const struct kubelet *k = e->j->k;
 	struct kubelet_workspace *ws = e->j->ws;
 
-	if (!spend_for_reason(e, memory_hint_steps(e->j)))
+	if (!spend_for_reason(e, judgement_memory_hint_steps(e->j)))
 		return;
 	memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
 	for (int pass = 0; pass < 2; pass++)
@@ -490,7 +361,7 @@ static void explain_memory(struct explanation *e)
 			const struct memory_need *need = &ws->needs.items[i];
 			struct node_mask_fit fit;
 
-			if (!spend_for_reason(e, fit_steps(k->memory.nodes)))
+			if (!spend_for_reason(e, judgement_fit_steps(k->memory.nodes)))
 				return;
 			fit = memory_manager_fit(&k->memory, &ws->memory, need);
 			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
@@ -507,7 +378,7 @@ static void explain_cpus(struct explanation *e, size_t n)
 	struct node_mask_fit fit;
 	int has_preferred;
 
-	if (!spend_for_reason(e, cpu_hint_steps(e->j) + fit_steps(k->reach)))
+	if (!spend_for_reason(e, judgement_cpu_hint_steps(e->j) + judgement_fit_steps(k->reach)))
 		return;
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	has_preferred = cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
@@ -539,7 +410,7 @@ static void explain_affinity(struct judgement *j, const struct demand *demand)
 		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
 
 		/* One part for the hints, one for the fit. */
-		if (!spend_for_reason(&e, 2 * device_hint_steps(j, &ws->demands[i])))
+		if (!spend_for_reason(&e, 2 * judgement_device_hint_steps(j, &ws->demands[i])))
 			return;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
 		explain_resource(&e, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
@@ -607,6 +478,8 @@ static bool allocate_cpus(
 
 	if (demand->cpus == 0)
 		return true;
+	if (holds_cpus(j))
+		return !j->k->cpu.rules.version.smt_check_ignores_state || check_smt(j, demand->cpus);
 	if (!check_smt(j, demand->cpus))
 		return false;
 	take = (ws->counting ? cpu_manager_try : cpu_manager_allocate)(&j->k->cpu, ws->cpu, ws->shared,
@@ -649,10 +522,10 @@ static bool allocate_memory(
 {
 	struct kubelet_workspace *ws = j->ws;
 
-	if (!demand->memory)
+	if (!demand->memory || holds_memory(j))
 		return true;
 	if (!memory_manager_suffices(&j->k->memory, &ws->memory, &ws->needs, placement->hint) &&
-		!spend_steps(j, memory_hint_steps(j)))
+		!spend_steps(j, judgement_memory_hint_steps(j)))
 		return false;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
@@ -681,7 +554,8 @@ static bool allocate_container(
 	struct kubelet_placement *placement = &j->ws->placements[i];
 
 	*placement = (struct kubelet_placement){.hint = hint};
-	if (!spend_steps(j, allocation_steps(j, demand)) || !allocate_devices(j, demand, placement) ||
+	if (!spend_steps(j, judgement_allocation_steps(j, demand)) ||
+		(!j->held && !allocate_devices(j, demand, placement)) ||
 		!allocate_cpus(j, demand, placement, cpus))
 		return false;
 	if (j->uses_memory_manager && !demand->memory) {
@@ -709,14 +583,14 @@ static void judge_containers(struct judgement *j)
 
 	if (per_pod) {
 		find_demand(j, NULL, &demand);
-		if (!spend_steps(j, demand_steps(j, &demand)))
+		if (!spend_steps(j, judgement_demand_steps(j, &demand)))
 			return;
 		hint = merge_hints(j, &demand, &admit);
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
 		find_demand(j, &j->pod->containers[i], &demand);
-		if (per_container && !spend_steps(j, demand_steps(j, &demand)))
+		if (per_container && !spend_steps(j, judgement_demand_steps(j, &demand)))
 			return;
 		if (per_container)
 			hint = merge_hints(j, &demand, &admit);
@@ -731,7 +605,10 @@ static void judge_containers(struct judgement *j)
 	j->verdict->answer = KUBELET_ADMITS;
 	if (!admit) {
 		reject(j, KUBELET_TOPOLOGY_AFFINITY);
-		explain_affinity(j, &demand);
+		if (j->held)
+			kubelet_held_explain(j->k, j->held, j->pod, &j->verdict->reason);
+		else
+			explain_affinity(j, &demand);
 	}
 }
 
@@ -794,23 +671,47 @@ static bool needs_managers(struct judgement *j)
 	return true;
 }
 
+/* Whether the state files determine what becomes of the pod; otherwise the verdict is set. */
+static bool is_known_again(struct judgement *j)
+{
+	const struct kubelet *k = j->k;
+	bool anew = (j->uses_cpu_manager && !j->held->cpus) || (j->uses_memory_manager && !j->held->memory);
+	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
+
+	if (!kubelet_held_is_known(j->held, j->pod, j->qos, j->uses_cpu_manager, j->uses_memory_manager,
+		    &j->verdict->reason))
+		return false;
+	find_device_demands(j, NULL);
+	for (size_t i = 0; i < j->ws->n_demands; i++)
+		if (j->ws->demands[i].n > 0 &&
+			!kubelet_held_knows_devices(k, j->held, j->pod, j->ws->demands[i].resource,
+				j->ws->demands[i].n, &j->verdict->reason))
+			return false;
+	if (!anew || !aligns || j->ws->n_demands == 0)
+		return true;
+	err_set(&j->verdict->reason, 0,
+		"where the pod goes depends on whether device plugins register before the kubelet admits pods");
+	return false;
+}
+
 /* Judge the pod on the state in the workspace. */
-static void judge_pod(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-	enum qos_class qos, struct kubelet_verdict *ret)
+static void judge_pod(struct judgement *j, struct kubelet_verdict *ret)
 {
 	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
-	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .verdict = &verdict};
+	struct kubelet_workspace *ws = j->ws;
 
+	j->verdict = &verdict;
 	ws->work.steps = 0;
-	memset(ws->reusable, 0, k->topology.n_cpus * sizeof(*ws->reusable));
-	if (spend_steps(&j, reading_steps(&j)) && needs_managers(&j) && reserve_placements(&j))
-		judge_containers(&j);
+	memset(ws->reusable, 0, j->k->topology.n_cpus * sizeof(*ws->reusable));
+	if (spend_steps(j, judgement_reading_steps(j)) && needs_managers(j) &&
+		(!j->held || is_known_again(j)) && reserve_placements(j))
+		judge_containers(j);
 	verdict.placements = ws->placements;
 	*ret = verdict;
 }
 
-void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
-	enum qos_class qos, struct kubelet_verdict *ret)
+/* Set the workspace to the kubelet's state. */
+static void reset_workspace(const struct kubelet *k, struct kubelet_workspace *ws)
 {
 	size_t n = k->topology.n_cpus;
 
@@ -818,15 +719,45 @@ void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const 
 		memcpy(ws->shared, k->shared, n * sizeof(*ws->shared));
 	device_books_reset(&ws->devices, &k->devices);
 	memory_books_reset(&ws->memory, &k->memory);
-	judge_pod(k, ws, pod, qos, ret);
+}
+
+void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, struct kubelet_verdict *ret)
+{
+	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos};
+
+	reset_workspace(k, ws);
+	judge_pod(&j, ret);
 }
 
 void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret)
 {
+	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos};
+
 	device_books_begin_pod(&ws->devices, &k->devices);
 	memory_books_begin_pod(&ws->memory);
-	judge_pod(k, ws, pod, qos, ret);
+	judge_pod(&j, ret);
+}
+
+void kubelet_judge_again(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
+	enum qos_class qos, const struct kubelet_held *held, struct kubelet_verdict *ret)
+{
+	struct judgement j = {.k = k, .ws = ws, .pod = pod, .qos = qos, .held = held, .plugins_return = true};
+
+	reset_workspace(k, ws);
+	judge_pod(&j, ret);
+	if (ret->answer != KUBELET_REJECTS)
+		return;
+	/* Fewer hints never make the Topology Manager reject: only the device hints may be the reason. */
+	j.plugins_return = false;
+	reset_workspace(k, ws);
+	judge_pod(&j, ret);
+	if (ret->answer != KUBELET_ADMITS)
+		return;
+	ret->answer = KUBELET_UNKNOWN;
+	err_set(&ret->reason, 0,
+		"the pod is rejected if its device plugins register before the kubelet admits pods");
 }
 
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret)

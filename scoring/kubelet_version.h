@@ -20,6 +20,11 @@ struct kubelet_version {
 	 * takes from no NUMA node more CPUs than it has (cpu_assignment.go, takeByTopologyNUMADistributed).
 	 */
 	bool distribution_heeds_sockets;
+	/*
+	 * Up to 1.36: a restarted kubelet checks full-pcpus-only also for running containers, whose CPUs it does not
+	 * count as free (cpumanager/policy_static.go, Allocate; since 1.37 allocateForAdd looks at the state first).
+	 */
+	bool smt_check_ignores_state;
 };
 
 #define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() assumes this release when it is unknown */
@@ -32,5 +37,6 @@ static inline struct kubelet_version kubelet_version_of(unsigned minor)
 		.uncore_rounds_down = minor > 0 && minor <= 33,
 		.device_hints_on_every_node = minor > 0 && minor <= 35,
 		.distribution_heeds_sockets = minor == 0 || minor >= 37,
+		.smt_check_ignores_state = minor > 0 && minor <= 36,
 	};
 }

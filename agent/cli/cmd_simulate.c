@@ -60,9 +60,10 @@ static int read_flags(struct simulating *s, struct err *err)
 		s->without[s->changes.n_without++] = value;
 	s->changes.settings = s->settings;
 	s->changes.without = s->without;
-	if (s->changes.n_settings == 0 && s->changes.n_without == 0)
-		return err_set(
-			err, -EINVAL, "nothing to simulate: use --set KEY=VALUE or --without-node NAME");
+	s->changes.restart = option_set(s->options, OPT_RESTART);
+	if (s->changes.n_settings == 0 && s->changes.n_without == 0 && !s->changes.restart)
+		return err_set(err, -EINVAL,
+			"nothing to simulate: use --set KEY=VALUE, --restart or --without-node NAME");
 	return options_stdin_once(s->options, err);
 }
 

@@ -144,6 +144,10 @@ static const struct option_def options_reports[] = {
 		.arg = "KEY=VALUE",
 		.check = option_check_not_empty,
 		.help = "assume this kubelet setting on all nodes, \"topologyManagerPolicy=restricted\", \"full-pcpus-only=true\", \"reservedCPUs=4\"; repeats"},
+	{.id = OPT_RESTART,
+		.flag = "--restart",
+		.commands = ON(SIMULATE),
+		.help = "restart the kubelets while their pods run, with the settings of --set, instead of draining the nodes: which running pods would a restart lose?"},
 	{.id = OPT_WITHOUT_NODE,
 		.flag = "--without-node",
 		.repeats = true,
@@ -261,11 +265,12 @@ static const struct command_def commands[] = {
 		.run = command_plan},
 	{.id = COMMAND_SIMULATE,
 		.name = "simulate",
-		.usage = "[--set KEY=VALUE...] [--without-node NODE...] [FLAG...]",
+		.usage = "[--set KEY=VALUE...] [--restart] [--without-node NODE...] [FLAG...]",
 		.help = "tell what other kubelet settings, or the loss of nodes, would change",
 		.examples =
 			"  kubectl numa simulate --set topologyManagerPolicy=single-numa-node -l pool=hpc\n"
 			"  kubectl numa simulate --set reservedCPUs=4 --cpus 8\n"
+			"  kubectl numa simulate --restart --set cpuManagerPolicy=static\n"
 			"  kubectl numa simulate --without-node node-7\n",
 		.run = command_simulate},
 	{.id = COMMAND_NUMA_SHOW,

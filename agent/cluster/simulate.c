@@ -21,8 +21,10 @@ const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT] = {
 
 void simulation_release(struct simulation *s)
 {
-	for (size_t i = 0; i < s->n_nodes; i++)
+	for (size_t i = 0; i < s->n_nodes; i++) {
 		free(s->nodes[i].problem);
+		free(s->nodes[i].action);
+	}
 	for (size_t i = 0; i < s->n_events; i++)
 		free(s->events[i].reason);
 	free(s->nodes);
@@ -79,28 +81,6 @@ static struct simulated_amounts measure(
 
 /* ---- pods */
 
-static size_t count_numa(const struct simulated_cluster *c, size_t pod)
-{
-	CLEANUP(pod_held_release) struct pod_held held = {0};
-
-	simulated_held(c, pod, &held);
-	return held.found ? cpuset_size(held.numa) : 0;
-}
-
-/* `reason` moves. */
-static void add_event(struct simulation *s, enum simulated_effect effect, const struct simulated_cluster *c,
-	size_t pod, size_t node, size_t before, char *reason)
-{
-	*(struct simulated_event *)vec_push(&s->events, &s->n_events, &s->events_size, sizeof(*s->events)) =
-		(struct simulated_event){.effect = effect,
-			.pod = pod,
-			.node = node,
-			.to = c->pods[pod].node == node ? SIMULATED_NOWHERE : c->pods[pod].node,
-			.before = before,
-			.after = count_numa(c, pod),
-			.reason = reason};
-}
-
 static void start_again(
 	struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod, size_t before)
 {
@@ -114,92 +94,44 @@ static void start_again(
 
 		change->n_rejected += rejects;
 		change->n_unknown += !rejects;
-		add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node, before,
+		simulation_add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node,
+			before,
 			c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
 						: simulated_explain(c, node, pod));
 		return;
 	}
 	simulated_start(c, node, pod);
-	after = count_numa(c, pod);
+	after = simulation_count_numa(c, pod);
 	change->n_wider += before > 0 && after > before;
 	change->n_narrower += after > 0 && after < before;
 	if (before > 0 && after > before)
-		add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
-}
-
-static int compare_indexes(const void *va, const void *vb)
-{
-	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
-
-	return (a > b) - (a < b);
-}
-
-/* Indexes of pods are in the order of their creation. The caller frees the copy. */
-static size_t *copy_pods(const struct simulated_node *n)
-{
-	size_t *pods = xcalloc(n->n_pods + 1, sizeof(*pods));
-
-	if (n->n_pods > 0)
-		memcpy(pods, n->pods, n->n_pods * sizeof(*pods));
-	qsort(pods, n->n_pods, sizeof(*pods), compare_indexes);
-	return pods;
+		simulation_add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
 }
 
 /* ---- other settings */
-
-static int change_settings(
-	const struct simulate_options *options, struct settings *s, bool *ret_reserved, struct err *err)
-{
-	for (size_t i = 0; i < options->n_settings; i++) {
-		int r = settings_change(s, options->settings[i], ret_reserved, err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* The Node's allocatable CPUs change with the reserved CPUs. */
-static void change_allocatable(struct simulated_node *n, size_t reserved_before)
-{
-	const struct resource_quantity *cpu = resource_list_find(&n->allocatable, "cpu");
-	struct quantity q;
-
-	if (!cpu)
-		return;
-	q = cpu->quantity;
-	q.nano += ((qty_t)reserved_before - (qty_t)cpuset_size(n->object.state.reserved.cpus)) * QTY_UNIT;
-	resource_list_set(&n->allocatable, "cpu", q);
-}
 
 /* The node with the changed settings and without pods. */
 static int empty_node(
 	struct simulated_cluster *c, size_t node, const struct simulate_options *options, struct err *err)
 {
-	static const struct derive_config config = {.reserved_named = false};
 	struct simulated_node *n = &c->nodes[node];
 	struct node_state *state = &n->object.state;
-	size_t reserved_before = cpuset_size(state->reserved.cpus);
-	bool reserved = false;
+	struct simulated_setting_change change;
 	int r;
 
 	while (n->n_pods > 0)
 		simulated_remove_from_node(c, n->pods[n->n_pods - 1]);
 	allocations_view_release(&n->state.allocations);
-	r = change_settings(options, &state->settings, &reserved, err);
-	if (r == 0 && reserved && state->allocatable_cpus)
-		hwloc_bitmap_zero(state->allocatable_cpus);
+	r = simulation_change_settings(options, state, &change, err);
 	if (r == 0)
 		r = projected_state_empty(state, err);
-	if (r == 0) {
-		reserved_cpus_release(&state->reserved);
-		inventory_release(&state->inventory);
-		inventory_init(&state->inventory);
-		r = node_derive(&config, state, NULL, err);
+	if (r < 0) {
+		simulated_begin_state(c, n);
+		return r;
 	}
-	simulated_begin_state(c, n);
-	if (r == 0 && reserved)
-		change_allocatable(n, reserved_before);
+	r = simulation_derive_node(c, n, err);
+	if (r == 0)
+		simulation_change_allocatable(n, &change);
 	return r;
 }
 
@@ -209,12 +141,12 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 {
 	struct simulated_node *n = &c->nodes[node];
 	size_t n_pods = n->n_pods;
-	CLEANUP(freep) size_t *pods = copy_pods(n);
+	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
 	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
 	struct err err = {""};
 
 	for (size_t i = 0; i < n_pods; i++)
-		before[i] = count_numa(c, pods[i]);
+		before[i] = simulation_count_numa(c, pods[i]);
 	s->nodes[node].changed = true;
 	if (empty_node(c, node, options, &err) < 0) {
 		s->nodes[node].problem = xstrdup(err.text);
@@ -254,11 +186,11 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 {
 	struct simulated_node *n = &c->nodes[node];
 	size_t n_pods = n->n_pods;
-	CLEANUP(freep) size_t *pods = copy_pods(n);
+	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
 
 	for (size_t i = 0; i < n_pods; i++) {
 		const struct simulated_pod *p = &c->pods[pods[i]];
-		size_t before = count_numa(c, pods[i]);
+		size_t before = simulation_count_numa(c, pods[i]);
 
 		simulated_evict(c, pods[i]);
 		if (!p->daemon && !p->names.mirror && !p->unreadable && !p->terminating)
@@ -280,11 +212,11 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 		size_t place = simulated_find_place(c, r->pod, gone);
 
 		if (place != SIMULATED_NOWHERE && simulated_start(c, place, r->pod)) {
-			add_event(s, SIMULATED_MOVED, c, r->pod, r->node, r->before, xstrdup(""));
+			simulation_add_event(s, SIMULATED_MOVED, c, r->pod, r->node, r->before, xstrdup(""));
 			continue;
 		}
 		s->nodes[r->node].n_rejected++;
-		add_event(s, SIMULATED_NO_PLACE, c, r->pod, r->node, r->before,
+		simulation_add_event(s, SIMULATED_NO_PLACE, c, r->pod, r->node, r->before,
 			xstrdup("no node takes the pod"));
 	}
 }
@@ -304,22 +236,13 @@ static int find_lost(const struct simulated_cluster *c, const struct simulate_op
 
 /* ---- all nodes */
 
-static int check_settings(const struct simulate_options *options, struct err *err)
-{
-	CLEANUP(settings_release) struct settings scratch;
-	bool reserved;
-
-	settings_init(&scratch);
-	return change_settings(options, &scratch, &reserved, err);
-}
-
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err)
 {
 	CLEANUP(displaced_release) struct displaced displaced = {0};
 	CLEANUP(simulation_release)
 	struct simulation s = {.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes)), .n_nodes = c->n_nodes};
-	int r = check_settings(options, err);
+	int r = simulation_check_settings(options, err);
 
 	if (r == 0)
 		r = find_lost(c, options, &s, err);
@@ -330,6 +253,8 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (s.nodes[i].without && c->nodes[i].has_object)
 			empty_lost_node(c, i, &displaced);
+		else if (options->restart && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+			simulation_restart_node(c, i, options, &s);
 		else if (options->n_settings > 0 && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
 			change_node(c, i, options, &s);
 	place_displaced(c, &displaced, &s);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Simulates other kubelet settings, and the loss of nodes: which pods would be rejected, and what would be free.
+ * Simulates other kubelet settings, restarts of kubelets, and the loss of nodes: which pods would be rejected, and what would be
+ * free.
  */
 #include "agent/cluster/simulated_cluster.h"
+#include "agent/state/settings_change.h"
 
 struct simulate_options {
 	const char *const *settings; /* KEY=VALUE as for settings_change(), applied to every node; borrowed */
 	size_t n_settings;
+	bool restart;               /* kubelets restart while their pods run */
 	const char *const *without; /* nodes that are gone; borrowed */
 	size_t n_without;
 	const struct pod_request *shape; /* whose copies are counted; NULL = none */
@@ -29,6 +32,7 @@ struct simulated_change {
 	bool changed;                 /* the node's pods were admitted again */
 	bool without;                 /* the node is gone */
 	char *problem;                /* why the node could not be simulated; NULL = it could */
+	char *action; /* what a person must do before the restarted kubelet starts; NULL = nothing */
 };
 
 enum simulated_effect {
@@ -61,8 +65,9 @@ void simulation_release(struct simulation *s);
 
 /*
  * Applies the changes to the cluster. The pods of each node with other settings end and are admitted again in the order of their
- * creation, as after a reboot. The pods of nodes that are gone are then placed on the other nodes, the highest priority first;
- * pods of DaemonSets and static pods go with their node. Nodes with an obstacle do not change.
+ * creation, as if the node were drained and its pods came back; or, with `restart`, every kubelet restarts while its pods run. The
+ * pods of nodes that are gone are then placed on the other nodes, the highest priority first; pods of DaemonSets and static pods go
+ * with their node. Nodes with an obstacle do not change.
  * 0; -EINVAL with one line: a bad setting, or no such node.
  */
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
@@ -71,3 +76,42 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 /* Pods that lose their place, and pods whose verdict is unknown. */
 size_t simulation_count_rejected(const struct simulation *s);
 size_t simulation_count_unknown(const struct simulation *s);
+
+/* ---- for the other files of this module */
+
+/* NUMA nodes of what the pod holds. */
+size_t simulation_count_numa(const struct simulated_cluster *c, size_t pod);
+
+/* Adds an event of a pod that ran on the node. `reason` moves. */
+void simulation_add_event(struct simulation *s, enum simulated_effect effect,
+	const struct simulated_cluster *c, size_t pod, size_t node, size_t before, char *reason);
+
+/* The node's pods in the order of their creation; the caller frees the list. */
+size_t *simulation_list_pods(const struct simulated_node *n);
+
+/* 0; -EINVAL with one line: a bad setting. */
+int simulation_check_settings(const struct simulate_options *options, struct err *err);
+
+/* What of a node changes with its settings: to be filled before the change. */
+struct simulated_setting_change {
+	struct settings_changes changes;
+	qty_t reserved_cpu,
+		reserved_memory; /* of before: kubeReserved and systemReserved, or reservedSystemCPUs */
+};
+
+/*
+ * Changes the node's settings, and prepares the state for node_derive(): reserved CPUs follow from the settings if these change them.
+ * 0; -EINVAL with one line.
+ */
+int simulation_change_settings(const struct simulate_options *options, struct node_state *state,
+	struct simulated_setting_change *ret, struct err *err);
+
+/* Derives reserved CPUs and inventory, and sets the simulated state to the state of the node's object. 0; -errno with one line. */
+int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n, struct err *err);
+
+/* The Node's allocatable CPUs and memory change with what is reserved. */
+void simulation_change_allocatable(struct simulated_node *n, const struct simulated_setting_change *change);
+
+/* The kubelet of the node, with the changed settings, restarts while the node's pods run. */
+void simulation_restart_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,
+	struct simulation *s);

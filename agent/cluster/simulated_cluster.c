@@ -387,24 +387,31 @@ static struct allocation *make_item(struct simulated_cluster *c, const struct no
 	return *slot;
 }
 
-bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
+void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, const struct node_admission *a,
+	const struct kubelet_verdict *v)
 {
 	struct simulated_node *n = &c->nodes[node];
 	struct simulated_pod *p = &c->pods[pod];
 	struct projected_state o;
+
+	projected_state_init(&o, &n->state, NULL);
+	if (p->class->aligned)
+		projected_state_add(&o, make_item(c, a, p, v));
+	allocations_sort(&o.state.allocations);
+	log_change(c, node, pod, true, n->n_pods, &o.state.allocations);
+	simulated_add_to_node(c, node, pod, n->n_pods);
+}
+
+bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod)
+{
 	struct node_admission *a;
 	struct admission admission;
 
 	if (simulated_judge(c, node, pod).answer != KUBELET_ADMITS)
 		return false;
 	a = admission_of(c, node);
-	node_admission_judge(a, &p->class->pod, &admission);
-	projected_state_init(&o, &n->state, NULL);
-	if (p->class->aligned)
-		projected_state_add(&o, make_item(c, a, p, &admission.managers));
-	allocations_sort(&o.state.allocations);
-	log_change(c, node, pod, true, n->n_pods, &o.state.allocations);
-	simulated_add_to_node(c, node, pod, n->n_pods);
+	node_admission_judge(a, &c->pods[pod].class->pod, &admission);
+	simulated_assign(c, node, pod, a, &admission.managers);
 	return true;
 }
 

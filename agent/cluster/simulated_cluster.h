@@ -186,6 +186,10 @@ void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_he
 /* Starts the pod on the node. False, and no change, unless the kubelet admits the pod. */
 bool simulated_start(struct simulated_cluster *c, size_t node, size_t pod);
 
+/* Starts the pod on the node with what a verdict of `a`, the admission of the node's state, assigns. */
+void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, const struct node_admission *a,
+	const struct kubelet_verdict *v);
+
 /* The pod ends on its node, whose kubelet takes back what the pod held. */
 void simulated_evict(struct simulated_cluster *c, size_t pod);
 

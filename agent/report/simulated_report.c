@@ -297,6 +297,7 @@ static void write_node(struct writer *w, const char *name, const struct simulate
 	write_amounts(w, "before", &n->before, copies);
 	write_amounts(w, "after", &n->after, copies);
 	write_cells(w, n);
+	writer_text(w, "action", NULL, text_or_empty(n->action));
 	writer_text(w, "problem", "PROBLEM", text_or_empty(n->problem));
 	writer_end(w);
 }
@@ -318,6 +319,25 @@ static void write_nodes(
 	writer_end(w);
 	if (!writer_is_doc(w))
 		writer_table(w);
+}
+
+/* What must be done on nodes before their restarted kubelets start. */
+static void print_actions(struct writer *w, const struct simulation *s)
+{
+	CLEANUP(reasons_release) struct reasons actions = {0};
+
+	for (size_t i = 0; i < s->n_nodes && !writer_is_doc(w); i++)
+		if (s->nodes[i].action)
+			count_reason(&actions, xstrdup(s->nodes[i].action));
+	for (size_t i = 0; i < actions.n_items; i++) {
+		size_t n = actions.items[i].n_nodes;
+
+		strbuf_addf(w->out,
+			"%sthe kubelet%s of %zu node%s start%s only after this: ", i == 0 ? "\n" : "",
+			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+		strbuf_add_one_line(w->out, actions.items[i].text);
+		strbuf_addch(w->out, '\n');
+	}
 }
 
 /* ---- a simulation: pods */
@@ -419,6 +439,7 @@ void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
 	write_nodes(w, c, s, copies);
+	print_actions(w, s);
 	write_events(w, c, s);
 	write_totals(w, s, copies);
 	write_nodes_not_simulated(w, c, s);

@@ -256,6 +256,7 @@ static int set_initial_shared(struct node_state *node, struct err *err)
 
 	if (r < 0)
 		return r;
+	hwloc_bitmap_free(node->allocations.shared);
 	node->allocations.shared = machine_counted_cpus(&node->machine);
 	if (node->settings.cpu_options.strict_cpu_reservation && reserved.cpus)
 		cpuset_andnot(node->allocations.shared, node->allocations.shared, reserved.cpus);
@@ -327,4 +328,32 @@ int projected_state_empty(struct node_state *node, struct err *err)
 		return r;
 	set_initial_memory(node);
 	return 0;
+}
+
+static void drop_memory(struct allocations *a)
+{
+	for (size_t i = 0; i < a->n_items; i++) {
+		memory_blocks_free(a->items[i].memory, a->items[i].n_memory);
+		a->items[i].memory = NULL;
+		a->items[i].n_memory = a->items[i].memory_size = 0;
+	}
+	memory_state_release(&a->memory);
+	memory_state_init(&a->memory);
+	a->memory_known = false;
+}
+
+int projected_state_remove_files(struct node_state *node, bool cpus, bool memory, struct err *err)
+{
+	struct allocations *a = &node->allocations;
+
+	if (memory) {
+		drop_memory(a);
+		set_initial_memory(node);
+	}
+	if (!cpus)
+		return 0;
+	for (size_t i = 0; i < a->n_items; i++)
+		hwloc_bitmap_zero(a->items[i].cpus);
+	a->cpus_known = true;
+	return set_initial_shared(node, err);
 }

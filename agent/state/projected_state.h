@@ -47,3 +47,9 @@ void projected_state_item(const struct node_admission *admission, const struct p
  * be released).
  */
 int projected_state_empty(struct node_state *node, struct err *err);
+
+/*
+ * Removes a manager's state file, before node_derive(): `cpus` the CPU manager's, `memory` the memory manager's. Pods hold nothing of
+ * that manager any more, whose state is the one of the empty node. Devices stay. Returns as above.
+ */
+int projected_state_remove_files(struct node_state *node, bool cpus, bool memory, struct err *err);

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
+#include "common/resource.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 /* A number from 0 to `max`. */
@@ -48,6 +51,70 @@ static int set_policy(
 		return err_set(err, -EINVAL, "%s has no value '%.60s'", key, value);
 	*ret = found;
 	return 0;
+}
+
+/* Copies the text up to the separator, and moves *at behind the separator. NULL = the text has ended. The caller frees the copy. */
+static char *next_part(const char **at, char separator)
+{
+	const char *begin = *at;
+	size_t len = strcspn(begin, (const char[]){separator, '\0'});
+
+	if (!*begin)
+		return NULL;
+	*at = begin + len + (begin[len] == separator);
+	return xstrndup(begin, len);
+}
+
+/* "memory=1Gi" */
+static int add_reservation(struct settings *s, unsigned node, const char *text, struct err *err)
+{
+	const char *equals = strchr(text, '=');
+	CLEANUP(freep) char *type = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
+	struct quantity q;
+
+	if (!type || (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type)) ||
+		quantity_parse(equals + 1, &q, NULL) < 0 || q.nano < 0)
+		return err_set(err, -EINVAL,
+			"reservedMemory: '%.60s' is not an amount of memory or hugepages such as memory=1Gi",
+			text);
+	*(struct memory_reservation *)vec_push(&s->memory_reservations, &s->n_memory_reservations,
+		&s->memory_reservations_size, sizeof(*s->memory_reservations)) =
+		(struct memory_reservation){.node = node, .type = TAKE(type), .bytes = q.nano};
+	return 0;
+}
+
+/* "0:memory=1Gi,hugepages-1Gi=2Gi" */
+static int add_reservations(struct settings *s, const char *text, struct err *err)
+{
+	const char *at = text;
+	CLEANUP(freep) char *id = next_part(&at, ':');
+	unsigned long node;
+	int r = 0;
+
+	if (!id || !*at || !parse_number(id, MACHINE_MAX_NODES - 1, &node))
+		return err_set(err, -EINVAL, "reservedMemory: '%.60s' is not NODE:TYPE=AMOUNT,...", text);
+	while (r == 0 && *at) {
+		CLEANUP(freep) char *limit = next_part(&at, ',');
+
+		r = add_reservation(s, (unsigned)node, limit, err);
+	}
+	return r;
+}
+
+/* As the kubelet's flag --reserved-memory: "0:memory=1Gi;1:memory=2Gi". */
+static int reserve_memory(struct settings *s, const char *value, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		free(s->memory_reservations[i].type);
+	s->n_memory_reservations = 0;
+	while (r == 0 && *value) {
+		CLEANUP(freep) char *node = next_part(&value, ';');
+
+		r = add_reservations(s, node, err);
+	}
+	return r;
 }
 
 /* 1 = KEY names no policy. */
@@ -104,22 +171,91 @@ static int reserve_count(struct settings *s, const char *value, struct err *err)
 	return 0;
 }
 
-int settings_change(struct settings *s, const char *text, bool *ret_reserved, struct err *err)
+int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err)
 {
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *key = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
+	enum memory_manager_policy before = s->memory_manager;
 	int r;
 
 	if (!equals)
 		return err_set(err, -EINVAL, "'%.60s' is not KEY=VALUE", text);
 	r = change_policy(s, key, equals + 1, err);
+	ret->memory_manager = ret->memory_manager || s->memory_manager != before;
 	if (r <= 0)
 		return r;
 	if (!strcmp(key, "kubelet"))
 		return settings_parse_release(equals + 1, &s->kubelet_minor, err);
+	if (!strcmp(key, "reservedMemory")) {
+		ret->reserved_memory = true;
+		return reserve_memory(s, equals + 1, err);
+	}
 	if (strcmp(key, "reservedSystemCPUs") != 0 && strcmp(key, "reservedCPUs") != 0)
 		return settings_change_option(s, key, equals + 1, err);
-	*ret_reserved = true;
+	ret->reserved_cpus = true;
 	return !strcmp(key, "reservedCPUs") ? reserve_count(s, equals + 1, err)
 					    : reserve_list(s, equals + 1, err);
+}
+
+/* ---- the kubelet's check of reserved memory */
+
+/* Sum of the NUMA nodes' reservations; *ret_pages: whether hugepages are reserved. -EINVAL: a NUMA node that does not exist. */
+static int sum_reservations(const struct node_state *node, qty_t *ret, bool *ret_pages, struct err *err)
+{
+	const struct settings *s = &node->settings;
+
+	*ret = 0;
+	*ret_pages = false;
+	for (size_t i = 0; i < s->n_memory_reservations; i++) {
+		const struct memory_reservation *m = &s->memory_reservations[i];
+		bool known = false;
+
+		for (size_t k = 0; k < node->machine.n_nodes; k++)
+			known = known || node->machine.nodes[k].id == m->node;
+		if (!known)
+			return err_set(err, -EINVAL,
+				"the kubelet would not start: reservedMemory names NUMA node %u, which the machine does not have",
+				m->node);
+		if (!strcmp(m->type, "memory"))
+			*ret = qty_add(*ret, m->bytes);
+		else
+			*ret_pages = *ret_pages || m->bytes > 0;
+	}
+	return 0;
+}
+
+static int fail_unequal(qty_t sum, qty_t reserved, struct err *err)
+{
+	char texts[2][QUANTITY_TEXT_MAX];
+
+	quantity_print((struct quantity){.nano = sum, .format = QUANTITY_BINARY_SI}, texts[0]);
+	quantity_print((struct quantity){.nano = reserved, .format = QUANTITY_BINARY_SI}, texts[1]);
+	return err_set(err, -EINVAL,
+		"the kubelet would not start: reservedMemory reserves %s of memory, and kubeReserved, systemReserved and evictionHard %s",
+		texts[0], texts[1]);
+}
+
+int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err)
+{
+	struct settings *s = &node->settings;
+	qty_t eviction = node_derive_eviction_threshold(node), sum, reserved;
+	bool pages;
+	int r;
+
+	if (s->memory_manager != MEMORY_MANAGER_STATIC || (!changes->memory_manager && !changes->reserved_memory))
+		return 0;
+	r = sum_reservations(node, &sum, &pages, err);
+	if (r < 0)
+		return r;
+	if (!s->eviction_hard_memory)
+		return err_set(err, -EINVAL,
+			"whether the kubelet would start with the Static memory manager is not known: evictionHard is not");
+	if (pages && !changes->reserved_memory)
+		return 0; /* kubeReserved and systemReserved of hugepages are not known */
+	reserved = s->kube_reserved_memory + s->system_reserved_memory + eviction;
+	if (changes->reserved_memory && sum >= eviction && sum > 0) {
+		s->system_reserved_memory += sum - reserved;
+		return 0;
+	}
+	return sum == reserved && sum > 0 ? 0 : fail_unequal(sum, reserved, err);
 }

@@ -16,7 +16,7 @@ three=11111111-b6a5-4aaa-8fcd-76c1aa64e6fd
 printf '{"policyName":"static","defaultCpuSet":"0,10-31","entries":{"%s":{"c":"1-9"}},"checksum":0}' $three \
 	>"$dir/b/var/lib/kubelet/cpu_manager_state"
 for name in a b; do
-	"$nrtd" dump --sysroot "$dir/$name" --node-name $name 2>"$dir/dump-err"
+	"$nrtd" dump --sysroot "$dir/$name" --node-name $name --kubelet-version 1.37 2>"$dir/dump-err"
 	echo ---
 done >"$dir/nrt.yaml"
 if [ "$(grep -c nrtd.dev/node-state "$dir/nrt.yaml")" -ne 2 ]; then not_ok "the objects carry the node state" "$dir/dump-err"; fi
@@ -99,6 +99,18 @@ run "a node that is gone" 3 "[(p['pod'], p['what'], p['node']) for p in d['pods'
 	simulate --without-node a
 run "copies" 0 "d['totals']['before']['copies'] == 5" simulate --set topologyManagerPolicy=restricted --cpus 6
 
+# --- simulate --restart: pod one holds CPUs of NUMA node 0, pod two of NUMA node 1
+run "a restart without changes" 0 "d['totals']['rejected'] == 0 and not d['pods'] and d['totals']['unknown'] == 0" simulate --restart
+run "a restart with another CPU manager" 0 "d['nodes'][0]['action'].startswith('remove cpu_manager_state: configured policy \"none\"')" \
+	simulate --restart --set cpuManagerPolicy=none
+run "a restart with more reserved CPUs" 3 "'not all reserved cpus' in d['nodes'][0]['action'] and [(p['pod'], p['what']) for p in d['pods']] == [('two', 'rejected')]" \
+	simulate --restart --set reservedCPUs=16
+objects "$owned" | sed 's/"priority":1000/"nodeSelector":{"n":"b"},&/' >"$dir/objects.json"
+run "a restart after a label was changed" 3 "[(p['pod'], p['reason']) for p in d['pods']] == [('two', 'nodeSelector n=b does not match')]" simulate --restart
+objects "$owned" >"$dir/objects.json"
+"$numa" simulate --restart --set cpuManagerPolicy=none --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: what to do first" grep -q '^the kubelets of 2 nodes start only after this: remove cpu_manager_state: configured policy "none" differs' "$dir/out"
+
 # --- bad input: one line, status 2
 bad() { # NAME LINE WORD...
 	name=$1
@@ -108,7 +120,7 @@ bad() { # NAME LINE WORD...
 	got=$?
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
-bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE or --without-node NAME" simulate
+bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart or --without-node NAME" simulate
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
 bad "two kinds of wanted pods" "--pending is for the pods of the cluster, not for a pod that is described" plan --pending --cpus 4

@@ -154,6 +154,10 @@ static void bad_settings_change_nothing(void **state)
 		{"nothing=1", "unknown policy option 'nothing'"},
 		{"reservedCPUs=-1", "reservedCPUs: '-1' is not a number of CPUs"},
 		{"max-allowable-numa-nodes=x", "'x' is not a number of NUMA nodes"},
+		{"reservedMemory=memory=1Gi", "reservedMemory: 'memory=1Gi' is not NODE:TYPE=AMOUNT,..."},
+		{"reservedMemory=0:", "reservedMemory: '0:' is not NODE:TYPE=AMOUNT,..."},
+		{"reservedMemory=0:cpu=1",
+			"reservedMemory: 'cpu=1' is not an amount of memory or hugepages such as memory=1Gi"},
 	};
 	const struct node_sim_setup setup = {.machine = planned_machine,
 		.policy = TOPOLOGY_MANAGER_RESTRICTED,
@@ -197,6 +201,192 @@ static void reserved_cpus_are_not_for_pods(void **state)
 	assert_int_equal(s.nodes[0].after.free, 2);
 }
 
+struct memory_case {
+	const char *setting;
+	bool memory_static, restart;
+	size_t n_rejected, n_unknown;
+	const char *action, *problem; /* a part; NULL = none */
+};
+
+static void assert_part(const char *what, const char *text, const char *part)
+{
+	if (!part != !text || (part && !strstr(text, part)))
+		fail_msg("%s: '%s', want '%s'", what, text ? text : "", part ? part : "");
+}
+
+/* Two pods of 30 GiB on NUMA nodes of 32 GiB, of which 1 GiB is reserved. */
+static void assert_memory(const struct memory_case *k)
+{
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_RESTRICTED,
+		.scope = TOPOLOGY_SCOPE_CONTAINER,
+		.memory_static = k->memory_static};
+	const struct simulate_options options = {
+		.settings = &k->setting, .n_settings = 1, .restart = k->restart};
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(simulation_release) struct simulation s = {0};
+	struct err err = {""};
+	struct settings *before;
+
+	planned_cluster_init(&t, 1, &setup);
+	before = &t.sims[0].state.settings;
+	before->kubelet_minor = 37;
+	before->kube_reserved_memory = (qty_t)1948 * (1 << 20) * QTY_UNIT; /* with evictionHard 2 GiB */
+	before->eviction_hard_memory = strdup("100Mi");
+	assert_true(planned_cluster_add(&t, 0, 1, 30));
+	assert_true(planned_cluster_add(&t, 0, 1, 30));
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	if (simulate(&t.c, &options, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(s.nodes[0].n_rejected, k->n_rejected);
+	assert_int_equal(s.nodes[0].n_unknown, k->n_unknown);
+	assert_part("action", s.nodes[0].action, k->action);
+	assert_part("problem", s.nodes[0].problem, k->problem);
+}
+
+static void reserved_memory_is_not_for_pods(void **state)
+{
+	static const char *const unequal =
+		"the kubelet would not start: reservedMemory reserves 0 of memory, and kubeReserved, systemReserved and evictionHard 2Gi";
+	static const struct memory_case cases[] = {
+		{"reservedMemory=0:memory=1Gi;1:memory=1Gi", true, false, 0, 0, NULL, NULL},
+		{"reservedMemory=0:memory=1Gi;1:memory=1Gi", true, true, 0, 0, NULL, NULL},
+		{"reservedMemory=0:memory=3Gi", true, false, 1, 0, NULL, NULL},
+		{"reservedMemory=0:memory=3Gi", true, true, 1, 0,
+			"remove memory_manager_state: the expected machine state is different from the real one",
+			NULL},
+		{"reservedMemory=5:memory=1Gi", true, false, 0, 2, NULL, "reservedMemory names NUMA node 5"},
+		{"reservedMemory=0:memory=50Mi", true, true, 0, 2, NULL,
+			"reservedMemory reserves 50Mi of memory"},
+		{"memoryManagerPolicy=Static", false, false, 0, 2, NULL, unequal},
+		{"memoryManagerPolicy=Static", false, true, 0, 2, NULL, unequal},
+		{"memoryManagerPolicy=None", true, true, 0, 0,
+			"remove memory_manager_state: configured policy \"None\" differs", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].setting);
+		assert_memory(&cases[i]);
+	}
+}
+
+/* ---- restarts of kubelets while the pods run */
+
+/* A node of policy best-effort whose pod p2 has CPUs on both NUMA nodes. */
+static void init_restart(struct planned_cluster *t, unsigned release, bool strict, const char *extra)
+{
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_BEST_EFFORT,
+		.scope = TOPOLOGY_SCOPE_CONTAINER};
+
+	planned_cluster_init(t, 1, &setup);
+	t->sims[0].state.settings.kubelet_minor = release;
+	t->sims[0].state.settings.cpu_options.strict_cpu_reservation = strict;
+	if (strict)
+		hwloc_bitmap_andnot(t->sims[0].state.allocations.shared, t->sims[0].state.allocations.shared,
+			t->sims[0].state.reserved.cpus);
+	assert_true(planned_cluster_add(t, 0, 4, 1));
+	assert_true(planned_cluster_add(t, 0, 6, 1));
+	assert_true(planned_cluster_add(t, 0, 4, 1));
+	planned_cluster_publish(t, "", extra);
+}
+
+struct restart_case {
+	unsigned release;
+	bool strict;                    /* strict-cpu-reservation, before */
+	const char *extra, *setting;    /* of the pods' spec; NULL = none */
+	const char *rejected, *unknown; /* names of pods */
+	const char *reason;             /* of one of them, a part */
+	const char *action, *problem;   /* a part; NULL = none */
+	size_t free;                    /* CPUs afterwards */
+};
+
+static void join_names(const struct simulation *s, const struct simulated_cluster *c,
+	enum simulated_effect effect, char ret[64])
+{
+	*ret = '\0';
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->events[i].effect == effect)
+			snprintf(ret + strlen(ret), 64 - strlen(ret), "%s ", c->pods[s->events[i].pod].name);
+}
+
+static void assert_restart(const struct restart_case *k)
+{
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(simulation_release) struct simulation s = {0};
+	const struct simulate_options options = {
+		.settings = &k->setting, .n_settings = k->setting != NULL, .restart = true};
+	struct err err = {""};
+	char names[64];
+
+	init_restart(&t, k->release, k->strict, k->extra);
+	simulated_cluster_finish(&t.c);
+	assert_int_equal(t.c.nodes[0].obstacle, SIMULATED_NO_OBSTACLE);
+	if (simulate(&t.c, &options, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	join_names(&s, &t.c, SIMULATED_REJECTED, names);
+	assert_string_equal(names, k->rejected);
+	join_names(&s, &t.c, SIMULATED_UNKNOWN, names);
+	assert_string_equal(names, k->unknown);
+	if (k->reason)
+		assert_part("reason", s.events[0].reason, k->reason);
+	assert_part("action", s.nodes[0].action, k->action);
+	assert_part("problem", s.nodes[0].problem, k->problem);
+	if (!k->problem)
+		assert_int_equal(s.nodes[0].after.free, k->free);
+}
+
+static void restarted_kubelets_admit_running_pods_again(void **state)
+{
+	static const struct restart_case cases[] = {
+		/* Nothing changes. */
+		{37, false, "", NULL, "", "", NULL, NULL, NULL, 0},
+		{37, false, "", "topologyManagerPolicy=none", "", "", NULL, NULL, NULL, 0},
+		/* The hints are those of what the pods hold. */
+		{37, false, "", "topologyManagerPolicy=single-numa-node", "p2 ", "",
+			"TopologyAffinityError: single-numa-node: the pod holds CPUs on NUMA nodes {0-1}, which",
+			NULL, NULL, 4},
+		{37, false, "", "topologyManagerPolicy=restricted", "p2 ", "", NULL, NULL, NULL, 4},
+		/* Until 1.36 the check of full-pcpus-only does not count what a pod holds as free. */
+		{36, false, "", "full-pcpus-only=true", "p0 p1 p2 ", "",
+			"SMTAlignmentError: full-pcpus-only: 4 CPUs wanted, 0 free", NULL, NULL, 14},
+		{37, false, "", "full-pcpus-only=true", "", "", NULL, NULL, NULL, 0},
+		/* State files that the kubelet does not accept. */
+		{37, false, "", "cpuManagerPolicy=none", "", "", NULL,
+			"remove cpu_manager_state: configured policy \"none\" differs from state checkpoint policy \"static\"",
+			NULL, 14},
+		{37, false, "", "reservedSystemCPUs=0-3", "p2 ", "",
+			"UnexpectedAdmissionError: 4 exclusive CPUs wanted, 2 available",
+			"remove cpu_manager_state: not all reserved cpus: \"0-3\" are present in defaultCpuSet: \"0,8\"",
+			NULL, 2},
+		{37, false, "", "strict-cpu-reservation=true", "", "", NULL,
+			"remove cpu_manager_state: some of strictly reserved cpus: \"0,8\" are present in",
+			NULL, 0},
+		/* No CPU is in the shared pool any more. */
+		{37, true, "", NULL, "", "", NULL, "remove cpu_manager_state: default cpuset cannot be empty",
+			NULL, 0},
+		/* The kubelet's last check: labels. */
+		{37, false, "nodeSelector: {pool: a},", NULL, "p0 p1 p2 ", "",
+			"nodeSelector pool=a does not match", NULL, NULL, 14},
+		/* What is not known. */
+		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "the kubelet's release is not known", 0},
+		{33, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "how kubelet 1.33 restarts is not known",
+			0},
+		{37, false, "", "kubelet=1.36", "", "p0 p1 p2 ", NULL, NULL,
+			"whether kubelet 1.36 reads the state files of 1.37 is not known", 0},
+		{37, false, "", "max-allowable-numa-nodes=1", "", "p0 p1 p2 ", NULL, NULL,
+			"the kubelet would not start", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("case %zu\n", i);
+		assert_restart(&cases[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +394,8 @@ int main(void)
 		cmocka_unit_test(pods_of_a_lost_node_go_elsewhere),
 		cmocka_unit_test(bad_settings_change_nothing),
 		cmocka_unit_test(reserved_cpus_are_not_for_pods),
+		cmocka_unit_test(reserved_memory_is_not_for_pods),
+		cmocka_unit_test(restarted_kubelets_admit_running_pods_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,7 @@ by_themselves() {
 	check "tenant" $here/tenant.sh -short -slack 5
 	check "extender's invariant" $here/extender_invariant.sh -seed "$SEED" -slack 5
 	check "plan" $here/plan.sh -clusters $((200 + CASES / 10)) -seed "$SEED"
+	check "simulate" $here/simulate.sh -clusters $((60 + CASES / 20)) -seed "$SEED"
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	[ -z "${SHORT:-}" ] || return 0
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"

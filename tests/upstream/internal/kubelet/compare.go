@@ -54,8 +54,8 @@ func (n *Nrtd) runBoth(ctx context.Context, args ...string) ([]byte, string, err
 	return text, said.String(), err
 }
 
-// release is the release of the kubelet's code in this program.
-func release() string {
+// Release is the release of the kubelet's code in this program.
+func Release() string {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
 		if module.Path == "k8s.io/kubernetes" {
@@ -291,7 +291,7 @@ func (d *Driver) ask(ctx context.Context, m *managers.Managers, machine *Machine
 // look is where nrtd finds the kubelet, and how it prints.
 func look(m *managers.Managers, machine *Machine, root string) []string {
 	args := []string{"--sysroot", machine.Dir, "--kubelet-root", "/" + root,
-		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", release(), "-o", "json"}
+		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", Release(), "-o", "json"}
 	if len(m.Completed()) > 0 { // the files do not tell that they have ended
 		args = append(args, "--pod-resources", socketOf(m))
 	}

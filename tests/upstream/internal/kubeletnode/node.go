@@ -15,6 +15,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubeletconfigv1beta1 "k8s.io/kubelet/config/v1beta1"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
+	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/kubelet"
 	"nrtd.dev/tests/upstream/internal/managers"
@@ -81,27 +83,47 @@ func (t *Tree) Start(ctx context.Context, name string, setup *Setup) (*Node, err
 }
 
 func (n *Node) start(ctx context.Context, setup *Setup) error {
-	config := filepath.Join(n.Dir, daemon.ConfigPath)
-	text, err := yaml.Marshal(setup.Config)
+	if err := os.MkdirAll(n.Kubelet(), 0o755); err != nil {
+		return err
+	}
+	return n.startManagers(ctx, setup.Config, setup.Devices, managers.Start)
+}
+
+type starter func(context.Context, string, *cadvisorapi.MachineInfo, *kubeletconfig.KubeletConfiguration) (*managers.Managers, error)
+
+func (n *Node) startManagers(ctx context.Context, config *kubeletconfigv1beta1.KubeletConfiguration, devices []managers.Devices, start starter) error {
+	path := filepath.Join(n.Dir, daemon.ConfigPath)
+	text, err := yaml.Marshal(config)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.MkdirAll(n.Kubelet(), 0o755), os.WriteFile(config, text, 0o644), n.ShowKubelet(1000)); err != nil {
+	if err := errors.Join(os.WriteFile(path, text, 0o644), n.ShowKubelet(1000)); err != nil {
 		return err
 	}
-	loaded, err := managers.LoadConfig(config)
+	loaded, err := managers.LoadConfig(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrKubelet, err)
 	}
-	if n.Managers, err = managers.Start(ctx, n.Kubelet(), n.Tree.machine.Info, loaded); err != nil {
+	if n.Managers, err = start(ctx, n.Kubelet(), n.Tree.machine.Info, loaded); err != nil {
 		return fmt.Errorf("%w: %w", ErrKubelet, err)
 	}
-	for _, d := range setup.Devices {
+	for _, d := range devices {
 		if err := n.Managers.Register(ctx, d); err != nil {
 			return fmt.Errorf("%w: %w", ErrKubelet, err)
 		}
 	}
 	return nil
+}
+
+// Restart starts the kubelet again with other settings while its pods run. Its device plugins have registered when it returns.
+func (n *Node) Restart(ctx context.Context, config *kubeletconfigv1beta1.KubeletConfiguration, devices []managers.Devices) error {
+	if n.Managers != nil {
+		if err := guard(func() { n.Managers.Stop() }); err != nil {
+			return err
+		}
+	}
+	n.Managers = nil
+	return n.startManagers(ctx, config, devices, managers.Restart)
 }
 
 // guard calls the kubelet's code, which may panic or not come back.

@@ -31,6 +31,8 @@ type Driver struct {
 	Work       string // folder for their files; a short path: sockets live below it
 	Verbose    bool
 	Tally      Tally
+	Changed    ChangeTally
+	Release    string // of the kubelet, that nrtd is told
 	runs, made int
 	trees      map[string][]*kubeletnode.Tree // that no node uses, by machine
 }
@@ -72,13 +74,8 @@ func keyOf(object *v1.Pod) string { return object.Namespace + "/" + object.Name 
 
 // Play returns what was wrong about the plan, a line each. The cluster counts as right if the kubelet's code gives up.
 func (d *Driver) Play(ctx context.Context, c *Cluster) ([]string, error) {
-	d.runs++
-	p := &player{Driver: d, ctx: ctx, cluster: c, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), pods: map[string]*pod{}, allowed: map[string]int32{},
-		wanted: map[string]*v1.Pod{}}
+	p := d.newPlayer(ctx, c)
 	defer os.RemoveAll(p.dir)
-	if d.trees == nil {
-		d.trees = map[string][]*kubeletnode.Tree{}
-	}
 	d.Tally.Clusters++
 	err := p.prepare()
 	var plan *plan
@@ -98,6 +95,15 @@ func (d *Driver) Play(ctx context.Context, c *Cluster) ([]string, error) {
 		return nil, nil
 	}
 	return wrong, err
+}
+
+func (d *Driver) newPlayer(ctx context.Context, c *Cluster) *player {
+	d.runs++
+	if d.trees == nil {
+		d.trees = map[string][]*kubeletnode.Tree{}
+	}
+	return &player{Driver: d, ctx: ctx, cluster: c, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), pods: map[string]*pod{}, allowed: map[string]int32{},
+		wanted: map[string]*v1.Pod{}}
 }
 
 // close ends the nodes. The folders of a kubelet whose code has given up are not used again.
@@ -175,6 +181,9 @@ func (p *player) startNode(setup *Node) error {
 	}
 	if err != nil {
 		return err
+	}
+	if p.Release != "" {
+		started.Settings = append(started.Settings, "--kubelet-version", p.Release)
 	}
 	n := &node{Node: started, setup: setup, machine: machine, amounts: started.Managers.NodeStatus().Allocatable}
 	if setup.Pods > 0 {

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Restarts kubelets while their pods run. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2, pkg/kubelet/kubelet.go: HandlePodAdditions()
+ * admits every pod that has not ended, in the order of creation, by the same handlers as a new pod: the managers, which find in
+ * their state files what the pod holds, then the amounts, the node's labels and its taints (lifecycle/predicate.go). A rejected
+ * pod fails, and its containers are killed. What it held stays in the files until all pods have been admitted (removeStaleState()).
+ */
+#include "agent/cluster/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/state/kubelet_restart.h"
+#include "agent/state/manager_state.h"
+#include "agent/state/projected_state.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource.h"
+#include "common/xalloc.h"
+
+#define CRITICAL_PRIORITY 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */
+
+/* One node's restart. */
+struct restart {
+	struct simulated_cluster *c;
+	struct simulation *s;
+	size_t node;
+	struct settings before; /* policies and release only */
+	struct kubelet_restart files;
+	const char *undecided; /* why pods that get something anew are unknown; NULL = they are known */
+	struct node_admission admission; /* of the node's state; state NULL = not made */
+};
+
+static void discard_admission(struct restart *r)
+{
+	if (r->admission.state)
+		node_admission_release(&r->admission);
+}
+
+static void restart_release(struct restart *r)
+{
+	discard_admission(r);
+	kubelet_restart_release(&r->files);
+}
+
+/* ---- the kubelet starts */
+
+static char *print_action(const struct kubelet_restart *files)
+{
+	if (!files->cpus && !files->memory)
+		return NULL;
+	return xasprintf("remove %s%s%s: %s", files->cpus ? "cpu_manager_state" : "",
+		files->cpus && files->memory ? " and " : "", files->memory ? "memory_manager_state" : "",
+		files->cpus ? files->cpus : files->memory);
+}
+
+static int start_kubelet(struct restart *r, const struct simulate_options *options, struct err *err)
+{
+	struct simulated_node *n = &r->c->nodes[r->node];
+	struct node_state *state = &n->object.state;
+	struct simulated_setting_change change;
+	int result;
+
+	r->before = state->settings;
+	allocations_view_release(&n->state.allocations);
+	result = simulation_change_settings(options, state, &change, err);
+	if (result < 0) {
+		simulated_begin_state(r->c, n);
+		return result;
+	}
+	result = simulation_derive_node(r->c, n, err);
+	if (result == 0)
+		result = kubelet_restart_check(&r->before, state, &change.changes, &r->files, err);
+	if (result < 0)
+		return result;
+	simulation_change_allocatable(n, &change);
+	allocations_view_release(&n->state.allocations);
+	result = projected_state_remove_files(state, r->files.cpus != NULL, r->files.memory != NULL, err);
+	if (result < 0) {
+		simulated_begin_state(r->c, n);
+		return result;
+	}
+	result = simulation_derive_node(r->c, n, err);
+	if (result < 0)
+		return result;
+	node_admission_init(&r->admission, &n->state);
+	return r->admission.kubelet.unknown.text[0]
+		       ? err_set(err, -EINVAL, "%s", r->admission.kubelet.unknown.text)
+		       : 0;
+}
+
+/* ---- what pods hold */
+
+struct held_items {
+	const struct allocation **items; /* per container of the pod */
+	bool certain;                    /* false: which container holds which item is not known */
+};
+
+static void held_items_release(struct held_items *h)
+{
+	free(h->items);
+}
+
+static bool is_plugin_resource(const struct allocations *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_registered; i++)
+		if (!strcmp(a->registered[i].resource, name))
+			return true;
+	return false;
+}
+
+static bool requests_memory(const struct container_request *c)
+{
+	for (size_t i = 0; i < c->requests.n_items; i++)
+		if ((!strcmp(c->requests.items[i].name, "memory") ||
+			    resource_name_is_hugepages(c->requests.items[i].name)) &&
+			c->requests.items[i].quantity.nano > 0)
+			return true;
+	return false;
+}
+
+/* Whether the managers of before the restart have assigned something to the container. */
+static bool is_holder(
+	const struct restart *r, const struct simulated_pod *p, const struct container_request *c)
+{
+	const struct allocations *a = &r->c->nodes[r->node].state.allocations;
+	bool guaranteed = p->class->qos == QOS_GUARANTEED && !p->class->pod.has_pod_resources;
+
+	if (guaranteed && r->before.cpu_manager == CPU_MANAGER_STATIC &&
+		kubelet_exclusive_cpus(c, p->class->qos) > 0)
+		return true;
+	if (guaranteed && r->before.memory_manager == MEMORY_MANAGER_STATIC && requests_memory(c))
+		return true;
+	for (size_t i = 0; i < c->limits.n_items; i++)
+		if (c->limits.items[i].quantity.nano > 0 && is_plugin_resource(a, c->limits.items[i].name))
+			return true;
+	return false;
+}
+
+struct holder {
+	const char *name;
+	size_t container; /* position in the pod */
+};
+
+static int compare_holders(const void *a, const void *b)
+{
+	return strcmp(((const struct holder *)a)->name, ((const struct holder *)b)->name);
+}
+
+/* The containers that hold something, by name; without ordinary init containers unless `inits`. Returns their number. */
+static size_t list_holders(
+	const struct restart *r, const struct simulated_pod *p, bool inits, struct holder *ret)
+{
+	const struct pod_request *pod = &p->class->pod;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		if ((inits || pod->containers[i].kind != CONTAINER_INIT) &&
+			is_holder(r, p, &pod->containers[i]))
+			ret[n++] = (struct holder){pod->containers[i].name, i};
+	if (n > 1)
+		qsort(ret, n, sizeof(*ret), compare_holders);
+	return n;
+}
+
+/*
+ * An object lists what a pod's containers hold in the order of the containers' names, without the names. The state files have no
+ * init containers if only the pod-resources API was read.
+ */
+static void find_held(const struct restart *r, const struct simulated_pod *p, struct held_items *ret)
+{
+	const struct allocations *a = &r->c->nodes[r->node].state.allocations;
+	size_t n_containers = p->class->pod.n_containers, n_items = 0, n;
+	CLEANUP(freep) const struct allocation **items = xcalloc(a->n_items + 1, sizeof(*items));
+	CLEANUP(freep) struct holder *holders = xcalloc(n_containers + 1, sizeof(*holders));
+
+	*ret = (struct held_items){.items = xcalloc(n_containers + 1, sizeof(*ret->items))};
+	for (size_t i = 0; i < a->n_items; i++)
+		if (pod_names_match(&p->names, &a->items[i]))
+			items[n_items++] = &a->items[i];
+	n = list_holders(r, p, true, holders);
+	if (n != n_items)
+		n = list_holders(r, p, false, holders);
+	ret->certain = n == n_items;
+	for (size_t i = 0; i < n && ret->certain; i++)
+		ret->items[holders[i].container] = items[i];
+}
+
+/* ---- the kubelet's verdict */
+
+struct again {
+	enum kubelet_answer answer;
+	char *reason;       /* one sentence; NULL = none */
+	bool leaves_behind; /* the managers' files keep something that was assigned to the rejected pod */
+};
+
+static void again_release(struct again *v)
+{
+	free(v->reason);
+}
+
+/* The first amount that the node has too little of, beside the pods that were admitted before; NULL = none. */
+static const char *find_short(const struct simulated_node *n, const struct pod_class *class)
+{
+	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
+
+	if (pods && (qty_t)(n->n_pods + 1) * QTY_UNIT > pods->quantity.nano)
+		return "pods";
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+		const struct resource_quantity *own = resource_list_find(&n->allocatable, wanted->name);
+
+		/* The kubelet adds held devices to what the Node has (UpdatePluginResources()). */
+		if (own && resource_name_is_native(wanted->name) &&
+			resource_list_amount(&n->requested, wanted->name) + wanted->quantity.nano >
+				own->quantity.nano)
+			return wanted->name;
+	}
+	return NULL;
+}
+
+/* The last check: amounts, labels and taints. */
+static void judge_predicates(const struct restart *r, size_t pod, struct again *v)
+{
+	const struct simulated_node *n = &r->c->nodes[r->node];
+	const struct simulated_pod *p = &r->c->pods[pod];
+	const char *resource = find_short(n, p->class);
+	CLEANUP(freep) char *constraint = NULL;
+
+	if (resource) {
+		bool critical = p->names.mirror || !p->priority_known || p->priority >= CRITICAL_PRIORITY;
+
+		v->answer = critical ? KUBELET_UNKNOWN : KUBELET_REJECTS;
+		v->reason = xasprintf(
+			critical ? "OutOf%s: the kubelet evicts other pods for a critical pod" : "OutOf%s",
+			resource);
+		return;
+	}
+	constraint =
+		scheduling_constraints_of_node(&r->c->constraints[p->constraints]->object, &n->node, true);
+	if (!*constraint || p->names.mirror)
+		return;
+	v->answer = KUBELET_REJECTS;
+	v->reason = TAKE(constraint);
+}
+
+/* Whether the managers assign something anew, not what their files list. */
+static bool is_assigned_anew(const struct restart *r, const struct kubelet_verdict *v)
+{
+	for (size_t i = 0; i < v->n_placements; i++)
+		if ((r->files.cpus && v->placements[i].exclusive_cpus > 0) ||
+			(r->files.memory && v->placements[i].memory_nodes))
+			return true;
+	return false;
+}
+
+/* Whether the managers may assign something anew to the pod. */
+static bool may_be_assigned_anew(const struct restart *r, const struct pod_class *class)
+{
+	const struct settings *s = &r->c->nodes[r->node].state.settings;
+
+	return class->aligned && class->qos == QOS_GUARANTEED &&
+	       ((r->files.cpus && s->cpu_manager == CPU_MANAGER_STATIC) ||
+		       (r->files.memory && s->memory_manager == MEMORY_MANAGER_STATIC));
+}
+
+static void judge_managers(struct restart *r, size_t pod, struct kubelet_verdict *managers, struct again *v)
+{
+	const struct simulated_pod *p = &r->c->pods[pod];
+	CLEANUP(held_items_release) struct held_items held = {0};
+	struct kubelet_held files = {.cpus = !r->files.cpus, .memory = !r->files.memory};
+
+	find_held(r, p, &held);
+	files.containers = held.items;
+	kubelet_judge_again(
+		&r->admission.kubelet, r->admission.ws, &p->class->pod, p->class->qos, &files, managers);
+	v->answer = managers->answer;
+	/* A container that could not be allocated may have got its CPUs before. */
+	v->leaves_behind =
+		is_assigned_anew(r, managers) || managers->rejection == KUBELET_UNEXPECTED_ADMISSION;
+	if (v->answer == KUBELET_REJECTS && managers->rejection != KUBELET_NOT_REJECTED)
+		v->reason = xasprintf(
+			"%s: %s", kubelet_rejection_names[managers->rejection], managers->reason.text);
+	else if (managers->reason.text[0])
+		v->reason = xstrdup(managers->reason.text);
+	if (p->class->aligned && !held.certain) {
+		free(v->reason);
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = xstrdup("which of the pod's containers hold what is not known");
+	}
+}
+
+/* Unknown unless all of it is certain. *managers is of the node's admission. */
+static void judge_again(struct restart *r, size_t pod, struct kubelet_verdict *managers, struct again *v)
+{
+	const struct simulated_pod *p = &r->c->pods[pod];
+	const char *unknown = p->unreadable ? "the pod's requests cannot be read"
+			      : p->class->too_large
+				      ? "the pod has too many containers and resources to be judged"
+			      : p->class->pod.has_claims          ? "resourceClaims are not evaluated"
+			      : may_be_assigned_anew(r, p->class) ? r->undecided
+								  : NULL;
+
+	*managers = (struct kubelet_verdict){.answer = KUBELET_UNKNOWN};
+	*v = (struct again){.answer = KUBELET_UNKNOWN};
+	if (unknown) {
+		v->reason = xstrdup(unknown);
+		return;
+	}
+	judge_managers(r, pod, managers, v);
+	if (v->answer == KUBELET_ADMITS)
+		judge_predicates(r, pod, v);
+}
+
+/* ---- all pods */
+
+/* Where the manager's files were removed, what a pod gets depends on each pod before. */
+static void note_undecided(struct restart *r, size_t pod, const struct again *v)
+{
+	if (r->undecided || !may_be_assigned_anew(r, r->c->pods[pod].class))
+		return;
+	if (v->answer == KUBELET_UNKNOWN)
+		r->undecided = "the verdict on a pod that is admitted before is unknown";
+	else if (v->answer == KUBELET_REJECTS && v->leaves_behind)
+		r->undecided = "a rejected pod's CPUs or memory are not free at once";
+	else if (r->c->pods[pod].names.mirror)
+		r->undecided = "static pods are admitted before or after the other pods";
+}
+
+static void count_change(struct restart *r, size_t pod, size_t before)
+{
+	size_t after = simulation_count_numa(r->c, pod);
+	struct simulated_change *change = &r->s->nodes[r->node];
+
+	change->n_wider += before > 0 && after > before;
+	change->n_narrower += after > 0 && after < before;
+	if (before > 0 && after > before)
+		simulation_add_event(r->s, SIMULATED_WIDER, r->c, pod, r->node, before, xstrdup(""));
+}
+
+/* The pod stays on the node with what it holds, or gets what the verdict assigns anew. */
+static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict *anew)
+{
+	struct simulated_node *n = &r->c->nodes[r->node];
+
+	if (!anew) {
+		simulated_add_to_node(r->c, r->node, pod, n->n_pods);
+		return;
+	}
+	simulated_assign(r->c, r->node, pod, &r->admission, anew);
+	discard_admission(r);
+	node_admission_init(&r->admission, &n->state);
+}
+
+/* Admits the pod again. Returns whether the pod stays on the node; an unknown pod stays. */
+static bool admit_again(struct restart *r, size_t pod, size_t before)
+{
+	CLEANUP(again_release) struct again v = {0};
+	struct simulated_change *change = &r->s->nodes[r->node];
+	struct kubelet_verdict managers;
+	bool admits, rejects;
+
+	judge_again(r, pod, &managers, &v);
+	note_undecided(r, pod, &v);
+	admits = v.answer == KUBELET_ADMITS;
+	rejects = v.answer == KUBELET_REJECTS;
+	if (!rejects)
+		keep_pod(r, pod, admits && is_assigned_anew(r, &managers) ? &managers : NULL);
+	if (admits) {
+		count_change(r, pod, before);
+		return true;
+	}
+	change->n_rejected += rejects;
+	change->n_unknown += !rejects;
+	simulation_add_event(r->s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, r->c, pod, r->node,
+		before, v.reason ? TAKE(v.reason) : xstrdup(""));
+	return !rejects;
+}
+
+/* The object reports each pod's resources: none was placed by simulation instead. */
+static bool is_reported(const struct simulated_node *n)
+{
+	return n->state.allocations.n_items == n->object.state.allocations.n_items;
+}
+
+/* The pods of a kubelet that does not start keep running, but no verdict on them is known. */
+static void leave_pods(struct restart *r, const size_t *pods, size_t n_pods)
+{
+	r->c->nodes[r->node].obstacle = SIMULATED_NOT_EXACT;
+	for (size_t i = 0; i < n_pods; i++) {
+		keep_pod(r, pods[i], NULL);
+		r->s->nodes[r->node].n_unknown++;
+		simulation_add_event(r->s, SIMULATED_UNKNOWN, r->c, pods[i], r->node,
+			simulation_count_numa(r->c, pods[i]), xstrdup(r->s->nodes[r->node].problem));
+	}
+}
+
+static void admit_pods(struct restart *r, const size_t *pods, const size_t *before, size_t n_pods)
+{
+	CLEANUP(freep) bool *stays = xcalloc(n_pods + 1, sizeof(*stays));
+
+	for (size_t i = 0; i < n_pods; i++)
+		stays[i] = admit_again(r, pods[i], before[i]);
+	for (size_t i = 0; i < n_pods; i++)
+		if (!stays[i]) {
+			keep_pod(r, pods[i], NULL);
+			simulated_evict(r->c, pods[i]);
+		}
+}
+
+void simulation_restart_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,
+	struct simulation *s)
+{
+	CLEANUP(restart_release) struct restart r = {.c = c, .s = s, .node = node};
+	struct simulated_node *n = &c->nodes[node];
+	size_t n_pods = n->n_pods;
+	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
+	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
+	struct err err = {""};
+
+	if (!is_reported(n)) {
+		n->obstacle = SIMULATED_UNSETTLED;
+		return;
+	}
+	for (size_t i = 0; i < n_pods; i++) {
+		before[i] = simulation_count_numa(c, pods[i]);
+		simulated_remove_from_node(c, pods[i]);
+	}
+	s->nodes[node].changed = true;
+	if (start_kubelet(&r, options, &err) < 0) {
+		s->nodes[node].problem = xstrdup(err.text);
+		leave_pods(&r, pods, n_pods);
+		return;
+	}
+	s->nodes[node].action = print_action(&r.files);
+	admit_pods(&r, pods, before, n_pods);
+}

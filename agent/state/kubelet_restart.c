@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/state/kubelet_restart.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/state/node_derive.h"
+#include "common/allocation.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/machine.h"
+#include "common/xalloc.h"
+#include "scoring/kubelet_version.h"
+
+#define OLDEST_RESTART 34u /* the oldest release whose sources were read for a restart */
+
+void kubelet_restart_release(struct kubelet_restart *r)
+{
+	free(r->cpus);
+	free(r->memory);
+	*r = (struct kubelet_restart){NULL};
+}
+
+static int check_release(unsigned before, unsigned after, struct err *err)
+{
+	if (after == 0)
+		return err_set(err, -ENOTSUP, "the kubelet's release is not known");
+	if (after < OLDEST_RESTART || after > KUBELET_MINOR_COMPARED)
+		return err_set(err, -ENOTSUP,
+			"how kubelet 1.%u restarts is not known: nrtd knows 1.%u to 1.%u", after,
+			OLDEST_RESTART, KUBELET_MINOR_COMPARED);
+	/* A newer kubelet may have written a format that the older one does not read. */
+	if (after < before)
+		return err_set(err, -ENOTSUP,
+			"whether kubelet 1.%u reads the state files of 1.%u is not known", after, before);
+	return 0;
+}
+
+static char *print_other_policy(const char *after, const char *before)
+{
+	return xasprintf(
+		"configured policy \"%s\" differs from state checkpoint policy \"%s\"", after, before);
+}
+
+/* ---- cpu_manager_state */
+
+/* validateState(): the reserved CPUs against the shared pool. NULL = they agree. */
+static char *check_reserved(hwloc_const_bitmap_t shared, hwloc_const_bitmap_t reserved, bool strict)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_new();
+	CLEANUP(freep) char *pool = cpuset_print(shared), *some = NULL;
+
+	hwloc_bitmap_and(both, shared, reserved);
+	if (strict ? hwloc_bitmap_iszero(both) : hwloc_bitmap_isequal(both, reserved))
+		return NULL;
+	some = cpuset_print(strict ? both : reserved);
+	return strict ? xasprintf(
+				"some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"",
+				some, pool)
+		      : xasprintf("not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", some,
+				pool);
+}
+
+/* validateState(): the CPUs in the file against the machine's. NULL = they agree. */
+static char *check_all(const struct node_state *node, hwloc_const_bitmap_t reserved, bool strict)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(&node->machine);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t known = allocations_exclusive_cpus(&node->allocations);
+	CLEANUP(freep) char *want = NULL, *have = NULL;
+
+	cpuset_or(known, known, node->allocations.shared);
+	if (strict)
+		cpuset_andnot(all, all, reserved);
+	if (hwloc_bitmap_isequal(all, known))
+		return NULL;
+	want = cpuset_print(all);
+	have = cpuset_print(known);
+	return xasprintf(
+		"current set of available CPUs \"%s\" doesn't match with CPUs in state \"%s\"", want, have);
+}
+
+static bool holds_cpus(const struct allocations *a)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!hwloc_bitmap_iszero(a->items[i].cpus))
+			return true;
+	return false;
+}
+
+static int check_cpus(
+	const struct settings *before, const struct node_state *node, char **ret, struct err *err)
+{
+	const struct settings *after = &node->settings;
+	hwloc_const_bitmap_t shared = node->allocations.shared, reserved = node->reserved.cpus;
+	bool strict = after->cpu_options.strict_cpu_reservation;
+
+	if (after->cpu_manager == CPU_MANAGER_UNKNOWN || before->cpu_manager == CPU_MANAGER_UNKNOWN)
+		return err_set(err, -ENOTSUP, "the CPU manager's policy is not known");
+	if (after->cpu_manager != before->cpu_manager) {
+		*ret = print_other_policy(cpu_manager_policy_names[after->cpu_manager],
+			cpu_manager_policy_names[before->cpu_manager]);
+		return 0;
+	}
+	if (after->cpu_manager == CPU_MANAGER_NONE)
+		return 0;
+	if (!reserved || !shared || !node->allocations.cpus_known)
+		return err_set(err, -ENOTSUP, "the reserved CPUs or the CPU manager's state are not known");
+	if (hwloc_bitmap_iszero(shared) && !holds_cpus(&node->allocations))
+		return 0; /* the kubelet makes a new shared pool */
+	*ret = hwloc_bitmap_iszero(shared) ? xstrdup("default cpuset cannot be empty")
+					   : check_reserved(shared, reserved, strict);
+	if (!*ret)
+		*ret = check_all(node, reserved, strict);
+	return 0;
+}
+
+/* ---- memory_manager_state */
+
+/* Whether the settings leave as much allocatable as the file has (areMachineStatesEqual()). */
+static bool is_equal_table(
+	const struct node_state *node, const struct memory_node *n, const struct memory_table *table)
+{
+	uint64_t reserved = node_derive_reserved_memory(&node->settings, n->id, table->type);
+
+	for (size_t i = 0; i < n->n_tables && !strcmp(table->type, "memory"); i++)
+		if (&n->tables[i] != table)
+			reserved += n->tables[i].total;
+	return table->total - reserved == table->allocatable;
+}
+
+static bool is_equal_state(const struct node_state *node)
+{
+	const struct memory_state *m = &node->allocations.memory;
+	bool equal = true;
+
+	for (size_t i = 0; i < m->n_nodes && equal; i++)
+		for (size_t t = 0; t < m->nodes[i].n_tables && equal; t++)
+			equal = is_equal_table(node, &m->nodes[i], &m->nodes[i].tables[t]);
+	return equal;
+}
+
+static int check_memory(const struct settings *before, const struct node_state *node,
+	bool reservation_changed, char **ret, struct err *err)
+{
+	const struct settings *after = &node->settings;
+
+	if (after->memory_manager == MEMORY_MANAGER_UNKNOWN ||
+		before->memory_manager == MEMORY_MANAGER_UNKNOWN)
+		return err_set(err, -ENOTSUP, "the memory manager's policy is not known");
+	if (after->memory_manager != before->memory_manager)
+		*ret = print_other_policy(memory_manager_policy_names[after->memory_manager],
+			memory_manager_policy_names[before->memory_manager]);
+	else if (after->memory_manager == MEMORY_MANAGER_STATIC && reservation_changed &&
+		 !is_equal_state(node))
+		*ret = xstrdup("the expected machine state is different from the real one");
+	return 0;
+}
+
+int kubelet_restart_check(const struct settings *before, const struct node_state *node,
+	const struct settings_changes *changes, struct kubelet_restart *ret, struct err *err)
+{
+	CLEANUP(kubelet_restart_release) struct kubelet_restart found = {NULL};
+	int r = check_release(before->kubelet_minor, node->settings.kubelet_minor, err);
+
+	if (r == 0)
+		r = check_cpus(before, node, &found.cpus, err);
+	if (r == 0)
+		r = check_memory(before, node, changes->reserved_memory, &found.memory, err);
+	if (r < 0)
+		return r;
+	*ret = found;
+	found = (struct kubelet_restart){NULL};
+	return 0;
+}

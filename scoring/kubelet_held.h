@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Makes the hints of a running pod that a restarted kubelet admits again: from what the pod holds by the managers' state files, not
+ * from what is free. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2: pkg/kubelet/cm/cpumanager/policy_static.go,
+ * memorymanager/policy_static.go (regenerateHints), devicemanager/topology_hints.go and manager.go (devicesToAllocate). For
+ * kubelet_judge.c alone. Depends on common/ and scoring/ only.
+ */
+#include "scoring/kubelet.h"
+
+/*
+ * Whether the state files determine the hints of a pod that the CPU manager, or the memory manager, serves; otherwise `reason` says
+ * why not.
+ */
+bool kubelet_held_is_known(const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
+	bool by_cpu_manager, bool by_memory_manager, struct err *reason);
+
+/*
+ * The same for the devices of the inventory's resource `r`, of which the pod's containers request `n` at one time. Devices of
+ * ordinary init containers are unknown: a kubelet may reject the pod (kubernetes/kubernetes#138446).
+ */
+bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
+	const struct pod_request *pod, size_t r, size_t n, struct err *reason);
+
+/*
+ * The hints for what container number `i` of the pod, or the whole pod if `i` is the number of containers, holds: for its `n`
+ * exclusive CPUs, for one of the needs in the workspace, and for `n` devices of resource `r`.
+ */
+void kubelet_held_cpu_hints(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t n);
+void kubelet_held_memory_hints(struct kubelet_workspace *ws, const struct kubelet_held *held,
+	const struct pod_request *pod, size_t i, const struct memory_need *need);
+void kubelet_held_device_hints(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t r, size_t n);
+
+/* Why the Topology Manager rejects what the pod holds, in one sentence. */
+void kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *held,
+	const struct pod_request *pod, struct err *ret);
