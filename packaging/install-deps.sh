@@ -58,13 +58,14 @@ repository) commands="$commands dpkg-scanpackages=dpkg-dev createrepo_c=createre
 packages) commands="$commands lintian=lintian rpmlint=rpmlint faketime=faketime" ;;
 # separate groups, because their packages install servers
 promtool) commands="$commands promtool=prometheus prometheus=prometheus jq=jq curl=curl openssl=openssl" ;;
+browser) commands="$commands chromium=chromium" ;;
 registry) commands="$commands docker-registry=docker-registry" ;;
 ccache) commands="$commands ccache=ccache" ;;
 release) commands="$commands minisign=minisign skopeo=skopeo jq=jq curl=curl diffoscope=diffoscope-minimal" ;;
 install) commands="$commands debootstrap=debootstrap systemd-nspawn=systemd-container pgrep=procps nsenter=util-linux" ;;
 manifests) commands="$commands jq=jq curl=curl openssl=openssl" ;;
 *)
-	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|registry|ccache|release|deb|rpm|repository|packages|install|vm|apparmor|selinux|node|container|manifests" >&2
+	echo "usage: $0 build|test [ARCH], or $0 units|roots|lint|promtool|browser|registry|ccache|release|deb|rpm|repository|packages|install|vm|apparmor|selinux|node|container|manifests" >&2
 	exit 2
 	;;
 esac

@@ -20,6 +20,7 @@ nightly() {
 packaging/install-deps.sh lint
 packaging/install-deps.sh promtool
 packaging/install-deps.sh registry
+packaging/install-deps.sh browser # for make check, which is part of coverage
 nightly valgrind valgrind_units
 nightly coverage make coverage
 nightly arm64 make test ARCH=arm64

@@ -10,14 +10,14 @@
 #include "agent/cli/source.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
-#include "agent/report/top.h"
+#include "agent/report/top_page.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* ---- the rows */
+struct cluster_labels;
 
 struct rows {
 	struct top_row *items;
@@ -26,7 +26,137 @@ struct rows {
 	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
 	struct cluster_usage usage;      /* what is requested of the nodes, where that is known */
 	int64_t now_s;
+	struct cluster_labels *labels; /* for a page, else NULL */
+	size_t picture_bytes;          /* of the page so far */
 };
+
+/* ---- what only a page needs: the nodes' pools, and the names of the pods that nodes report as hashes */
+
+struct named_pod {
+	char *node, *namespace, *name;
+	struct pod_names names;
+};
+
+struct cluster_labels {
+	const char *pool_label;
+	struct cluster_usage *usage;
+	struct strv nodes, pools;  /* in the same order */
+	struct name_table by_node; /* indexes */
+	struct named_pod *pods;
+	size_t n_pods, pods_size;
+};
+
+static void cluster_labels_release(struct cluster_labels *l)
+{
+	for (size_t i = 0; i < l->n_pods; i++) {
+		free(l->pods[i].node);
+		free(l->pods[i].namespace);
+		free(l->pods[i].name);
+	}
+	free(l->pods);
+	name_table_release(&l->by_node);
+	strv_release(&l->nodes);
+	strv_release(&l->pools);
+}
+
+static int add_labels(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct cluster_labels *l = data;
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *name = doc_object_name(object);
+	int r = cluster_usage_add(l->usage, kind, object, err);
+
+	if (r < 0)
+		return r;
+	if (kind == OBJECT_NODE && !strv_contains(&l->nodes, name)) {
+		strv_push(&l->nodes, name);
+		strv_push(&l->pools, doc_text(doc_get(metadata, "labels"), l->pool_label));
+	} else if (kind == OBJECT_POD) {
+		*(struct named_pod *)vec_push(&l->pods, &l->n_pods, &l->pods_size, sizeof(*l->pods)) =
+			(struct named_pod){xstrdup(doc_text(doc_get(object, "spec"), "nodeName")),
+				xstrdup(doc_text(metadata, "namespace")), xstrdup(name),
+				pod_names_of_object(metadata)};
+	}
+	return 0;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	return strcmp(((const struct named_pod *)a)->node, ((const struct named_pod *)b)->node);
+}
+
+/* To be called after the last object. */
+static void cluster_labels_finish(struct cluster_labels *l)
+{
+	if (l->n_pods > 1)
+		qsort(l->pods, l->n_pods, sizeof(*l->pods), compare_nodes);
+	for (size_t i = 0; i < l->nodes.n_items; i++)
+		name_table_add_index(&l->by_node, l->nodes.items[i], i);
+}
+
+/* The index of the node's first pod, or of the pod where it would be. */
+static size_t first_pod(const struct cluster_labels *l, const char *node)
+{
+	size_t low = 0, high = l->n_pods;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(l->pods[middle].node, node) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct named_pod *find_pod(
+	const struct cluster_labels *l, const char *node, size_t first, const struct allocation *item)
+{
+	for (size_t i = first; i < l->n_pods && !strcmp(l->pods[i].node, node); i++)
+		if (pod_names_match(&l->pods[i].names, item))
+			return &l->pods[i];
+	return NULL;
+}
+
+/* Gives the pods of the state the names of their Pod objects. */
+static void name_pods(const struct cluster_labels *l, struct node_state *state)
+{
+	size_t first = first_pod(l, state->node_name);
+
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		struct allocation *item = &state->allocations.items[i];
+		const struct named_pod *pod = find_pod(l, state->node_name, first, item);
+
+		if (!pod)
+			continue;
+		text_set(&item->namespace, pod->namespace);
+		text_set(&item->pod, pod->name);
+	}
+}
+
+/* A node that cannot be drawn has no picture, with a warning. */
+static void add_details(struct rows *rows, const struct cluster_node *node, struct top_row *row)
+{
+	CLEANUP(node_state_release) struct node_state state;
+	CLEANUP(notes_release) struct notes notes = {0};
+	size_t pool = name_table_find_index(&rows->labels->by_node, row->name);
+	struct err err = {""};
+
+	row->details = xcalloc(1, sizeof(*row->details));
+	text_set(&row->details->pool, pool == SIZE_MAX ? "" : rows->labels->pools.items[pool]);
+	node_state_init(&state);
+	if (cluster_node_read_picture(node->object, &state, &notes, &err) < 0) {
+		log_warning("the page has no picture: %s", err.text);
+		text_set(&row->details->picture, "");
+		return;
+	}
+	name_pods(rows->labels, &state);
+	top_details_fill(row->details, &state, &notes, rows->picture_bytes < TOP_PICTURES_MAX);
+	rows->picture_bytes += strlen(row->details->picture);
+}
+
+/* ---- the rows */
 
 static void rows_release(struct rows *rows)
 {
@@ -78,6 +208,8 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 		text_set(&row->unknown, node->why.text);
 	if (*row->unknown)
 		row->basis = CLUSTER_UNKNOWN;
+	if (rows->labels)
+		add_details(rows, node, row);
 	return 0;
 }
 
@@ -102,8 +234,12 @@ static int read_rows(const struct options *options, struct request *request, str
 
 	rows->shape = request->pod ? &request->pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	if (r == 0)
+	if (r == 0 && !rows->labels)
 		r = source_read_usage(request->source, &rows->usage, NULL, err);
+	else if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
+		r = source_read_nodes_and_pods(request->source, add_labels, rows->labels, err);
+	if (r == 0 && rows->labels)
+		cluster_labels_finish(rows->labels);
 	if (r == 0)
 		r = source_each_node(request->source, add_node, rows, err);
 	if (r < 0) {
@@ -132,14 +268,37 @@ static int print_table(const struct options *options, const struct rows *rows,
 	return canvas_print(&c, terminal->colour, terminal->utf8, out);
 }
 
+static int print_page(
+	const struct options *options, struct request *request, struct strbuf *out, struct err *err)
+{
+	CLEANUP(rows_release) struct rows rows = {0};
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	CLEANUP(cluster_labels_release)
+	struct cluster_labels labels = {.pool_label = options->value[OPT_POOL_LABEL]};
+	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX];
+	int r;
+
+	rows.labels = &labels;
+	labels.usage = &rows.usage;
+	r = read_rows(options, request, &rows, &totals, err);
+	if (r < 0)
+		return r;
+	timestamp_print_micro(rows.now_s * 1000000, micro);
+	snprintf(made, sizeof(made), "%.19sZ", micro); /* without the fraction */
+	r = top_page(rows.items, rows.n_items, &totals, made, out);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
 static int print_rows(const struct options *options, void *data, const struct terminal *terminal,
 	struct strbuf *out, struct err *err)
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(top_totals_release) struct top_totals totals = {0};
-	CLEANUP(writer_release) struct writer w;
+	CLEANUP(writer_release) struct writer w = {0};
 	int r;
 
+	if (!strcmp(options->value[OPT_OUTPUT], "html"))
+		return print_page(options, data, out, err);
 	writer_init(&w, options->value[OPT_OUTPUT], false, out);
 	r = read_rows(options, data, &rows, &totals, err);
 	if (r < 0)

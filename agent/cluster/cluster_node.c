@@ -301,6 +301,7 @@ static int read_node(enum object_kind kind, struct doc *object, void *data, stru
 	if (r < 0)
 		return err_set(err, r, "%s", why.text);
 	reader->n_read++;
+	node.object = object;
 	return reader->fn(&node, reader->data, err);
 }
 

@@ -35,6 +35,7 @@ struct cluster_node {
 	char *exporter;          /* "" = not known */
 	int64_t written_s;       /* the object's last write, in seconds since the epoch; 0 = not known */
 	int64_t zones_written_s; /* cluster_zones_written_s() */
+	const struct doc *object; /* borrowed while cluster_nodes_each() calls its function, else NULL */
 };
 
 void cluster_node_release(struct cluster_node *n);

@@ -148,6 +148,14 @@ int show_text(const struct show_view *v, size_t width, bool colour, bool utf8, s
  */
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out);
 
+/*
+ * Appends the picture without a style sheet, for an HTML page that contains show_svg_style in its style sheet and
+ * show_svg_defs in one <svg> element. The pictures of a page share both. 0 or -EFBIG.
+ */
+int show_svg_inline(const struct show_view *v, size_t width, struct strbuf *out);
+extern const char show_svg_style[]; /* CSS */
+extern const char show_svg_defs[];  /* a <defs> element */
+
 /* Appends text as XML; bytes that are not printable ASCII become '?'. */
 void svg_escape(struct strbuf *out, const char *text);
 

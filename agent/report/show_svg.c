@@ -34,8 +34,7 @@
  * Colours: light first, dark where the reader's setting says so. The pods' six keep a contrast of 4.5 to 1
  * with their white letters and differ without red and green.
  */
-static const char style_sheet[] =
-	"<style>\n"
+const char show_svg_style[] =
 	"text{font:12px sans-serif;fill:#1f2328}\n"
 	".mono,.n{font:11px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace}\n"
 	".title{font:bold 20px sans-serif}.h{font:bold 13px sans-serif}.strong{font-weight:bold}\n"
@@ -57,8 +56,9 @@ static const char style_sheet[] =
 	".page{fill:#0d1117;stroke:#3d444d}.socket{fill:#151b23;stroke:#3d444d}.node{fill:#0d1117;stroke:#3d444d}\n"
 	".free{fill:#12352a;stroke:#3fa37a}.held{fill:#6d8fb5;stroke:#6d8fb5}\n"
 	".unknown,.reserved,.hatch{stroke:#9198a1}.l3{stroke:#656c76}\n"
-	"}\n"
-	"</style>\n"
+	"}\n";
+
+const char show_svg_defs[] =
 	"<defs><pattern id=\"nrtd-reserved\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 	"<path class=\"hatch\" d=\"M1 0V5\"/></pattern></defs>\n";
 
@@ -690,24 +690,51 @@ static void describe(struct strbuf *out, const struct show_view *v)
 	}
 }
 
+static void begin_svg(struct strbuf *out, const struct svg_box *page)
+{
+	strbuf_addf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
+		"viewBox=\"0 0 %zu %zu\" role=\"img\" ",
+		page->width, page->height, page->width, page->height);
+}
+
+static void end_svg(struct strbuf *out, const struct svg_box *page, const struct strbuf *body)
+{
+	svg_rect(out, *page, "page", NULL);
+	strbuf_add(out, body->text, body->len);
+	strbuf_addstr(out, "</svg>\n");
+}
+
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
 
 	page.height = draw_body(&body, page.width, v);
-	strbuf_addf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
-		"viewBox=\"0 0 %zu %zu\" role=\"img\" aria-labelledby=\"nrtd-title nrtd-desc\">\n"
-		"<title id=\"nrtd-title\">NUMA topology of ",
-		page.width, page.height, page.width, page.height);
+	begin_svg(out, &page);
+	strbuf_addstr(
+		out, "aria-labelledby=\"nrtd-title nrtd-desc\">\n<title id=\"nrtd-title\">NUMA topology of ");
 	svg_escape(out, v->node_name);
 	strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
 	describe(out, v);
-	strbuf_addstr(out, "</desc>\n");
-	strbuf_addstr(out, style_sheet);
-	svg_rect(out, page, "page", NULL);
-	strbuf_add(out, body.text, body.len);
-	strbuf_addstr(out, "</svg>\n");
+	strbuf_addstr(out, "</desc>\n<style>\n");
+	strbuf_addstr(out, show_svg_style);
+	strbuf_addstr(out, "</style>\n");
+	strbuf_addstr(out, show_svg_defs);
+	end_svg(out, &page, &body);
+	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
+}
+
+int show_svg_inline(const struct show_view *v, size_t width, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+
+	page.height = draw_body(&body, page.width, v);
+	begin_svg(out, &page);
+	strbuf_addstr(out, "aria-label=\"");
+	describe(out, v);
+	strbuf_addstr(out, "\">\n");
+	end_svg(out, &page, &body);
 	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
 }

@@ -104,6 +104,20 @@ static void devices_release(struct top_device *devices, size_t n)
 	free(devices);
 }
 
+static void details_release(struct top_details *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_spans; i++) {
+		free(d->spans[i].pod);
+		free(d->spans[i].cpus);
+	}
+	free(d->spans);
+	free(d->pool);
+	free(d->picture);
+	free(d);
+}
+
 void top_row_release(struct top_row *row)
 {
 	free(row->name);
@@ -111,6 +125,7 @@ void top_row_release(struct top_row *row)
 	free(row->unknown);
 	free(row->numa);
 	devices_release(row->devices, row->n_devices);
+	details_release(row->details);
 	*row = (struct top_row){0};
 }
 
@@ -389,6 +404,14 @@ void top_write(struct writer *w, const struct top_row *rows, size_t n, const str
 	for (size_t i = 0; i < n; i++)
 		write_row(w, NULL, &rows[i]);
 	writer_end(w);
+	write_totals(w, totals);
+}
+
+void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals)
+{
+	writer_columns(w, headings, TOP_COLUMN_COUNT);
+	for (size_t i = 0; i < n; i++)
+		write_row(w, NULL, &rows[i]);
 	write_totals(w, totals);
 }
 

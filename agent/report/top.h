@@ -30,6 +30,20 @@ struct top_number {
 	size_t n;
 };
 
+/* A pod whose exclusive CPUs are on several NUMA nodes. */
+struct top_span {
+	char *pod;
+	char *cpus; /* "4 on NUMA node 0, 2 on 1" */
+};
+
+/* What only the HTML page shows of a node (top_page.h). */
+struct top_details {
+	char *pool;    /* "" = unknown */
+	char *picture; /* "" = omitted */
+	struct top_span *spans;
+	size_t n_spans, spans_size;
+};
+
 struct top_row {
 	char *name;
 	char *exporter;           /* "" = unknown */
@@ -45,6 +59,7 @@ struct top_row {
 	unsigned free, allocatable;             /* whole CPUs of all NUMA nodes */
 	struct top_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
 	struct top_number stranded;             /* free CPUs that no pod of the shape can get */
+	struct top_details *details;            /* NULL unless the rows are for a page */
 };
 
 /*
@@ -112,6 +127,9 @@ void top_sort(struct top_row *rows, size_t n, enum top_column column);
  * are null.
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
+
+/* The same cells as in a wide table, with the totals as the last row. */
+void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
 struct top_look {
 	bool wide;    /* all columns */

@@ -13,7 +13,7 @@ bad() {
 
 # Functions of POSIX.1-2008, and those that both glibc and macOS add to it. memfd_create is called only where <sys/mman.h> has MFD_CLOEXEC.
 allowed='abort|access|alphasort|assert_fail|bsearch|calloc|clock_gettime|close|ctype_b_loc|dlclose|dlerror|dlopen|dlsym|environ|errno_location|'
-allowed=$allowed'exit|fclose|fcntl|fdopen|ferror|fflush|fgets|fileno|fnmatch|fopen|fprintf|fputs|fread|free|fstat|fwrite|getenv|getline|getopt_long|'
+allowed=$allowed'exit|gmtime_r|strftime|fclose|fcntl|fdopen|ferror|fflush|fgets|fileno|fnmatch|fopen|fprintf|fputs|fread|free|fstat|fwrite|getenv|getline|getopt_long|'
 allowed=$allowed'ioctl|isatty|kill|mem(ccpy|chr|cmp|cpy|mem|move|set)|memfd_create|malloc|nanosleep|nl_langinfo|open|opt(arg|err|ind|opt)|pipe|poll|'
 allowed=$allowed'posix_spawn[a-z_0-9]*|printf|pselect|pthread_[a-z_]*|putchar|puts|qsort|raise|read|realloc|rewind|scandir|setenv|setlocale|'
 allowed=$allowed'sig(action|addset|delset|emptyset|fillset|ismember|procmask)|(v?sn|va?s|f)printf|stat|std(err|in|out)|str(case|ncase)cmp|strcasestr|'

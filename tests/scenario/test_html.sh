@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kubectl numa top -o html: the page's content, its Content-Security-Policy, names that would bring elements or scripts into the page, and
+# 500 nodes. With Chromium the page is opened: its script runs, and no other. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
+set -u
+nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
+. tests/lib/scenario.sh
+export LC_ALL=C
+unset COLUMNS KUBECONFIG
+command -v python3 >/dev/null || { echo "skipped: there is no python3 here"; exit 0; }
+page() { : >"$dir/out" && "$numa" "$@" >"$dir/page.html" 2>"$dir/err"; }
+has() { grep -qF -- "$1" "$dir/page.html"; }
+lacks() { ! has "$1"; }
+
+# safe: the page is well-formed, self-contained and has only its own style sheet and script, whose hashes the policy has
+cat >"$dir/safe.py" <<'END'
+import base64, hashlib, html.parser, re, sys
+text = open(sys.argv[1]).read()
+elements = set("html head meta title style body main h1 h2 p div label input select option span table thead tbody tfoot tr th td a details"
+	" summary b svg defs pattern path rect text script".split())
+void = {"meta", "input"}
+bad, stack, found = [], [], {"style": [], "script": []}
+class Page(html.parser.HTMLParser):
+	policy = None
+	def handle_starttag(self, tag, attributes):
+		if tag not in elements: bad.append("element " + tag)
+		for name, value in attributes:
+			if name.startswith("on") or name in ("src", "style", "srcset", "xlink:href"): bad.append("attribute " + name)
+			if name == "href" and not re.fullmatch("#n[0-9]+", value): bad.append("link " + value)
+			if name == "content" and "default-src" in value: self.policy = value
+		if tag not in void and not self.get_starttag_text().endswith("/>"): stack.append(tag)
+	def handle_startendtag(self, tag, attributes): self.handle_starttag(tag, attributes)
+	def handle_endtag(self, tag):
+		if not stack or stack.pop() != tag: bad.append("end of " + tag)
+	def handle_data(self, data):
+		if stack and stack[-1] in found: found[stack[-1]].append(data)
+page = Page()
+page.feed(text)
+if stack: bad.append("open: " + str(stack))
+for kind in found:
+	if len(found[kind]) != 1: bad.append("%d of %s" % (len(found[kind]), kind)); continue
+	want = "%s-src 'sha256-%s'" % (kind, base64.b64encode(hashlib.sha256(found[kind][0].encode()).digest()).decode())
+	if want not in (page.policy or ""): bad.append("the policy lacks: " + want)
+if not (page.policy or "").startswith("default-src 'none'; "): bad.append("policy")
+outside = re.findall(r"[a-z]+://[^\"' ]*", text.replace("http://www.w3.org/2000/svg", ""))
+if outside: bad.append("addresses " + str(outside[:3]))
+print("\n".join(bad))
+sys.exit(bool(bad))
+END
+safe() { python3 "$dir/safe.py" "$dir/page.html" >"$dir/out" 2>&1; }
+
+# --- two nodes of two pools; a pod with CPUs of both NUMA nodes of node a
+example_node "$dir/a"
+example_node "$dir/b"
+one=777870b5-c64f-42f5-9296-688b9dc212ba
+printf '{"policyName":"static","defaultCpuSet":"0,2-15,17-31","entries":{"%s":{"c":"1,16"}},"checksum":0}' $one >"$dir/a/var/lib/kubelet/cpu_manager_state"
+objects() { # NAME-OF-A POOL POD
+	rm -rf "$dir/cluster" && mkdir "$dir/cluster"
+	"$nrtd" dump --sysroot "$dir/a" --node-name a --topology-manager-policy best-effort 2>/dev/null | sed "s|^  name: a\$|  name: '$1'|" >"$dir/cluster/a.yaml"
+	"$nrtd" dump --sysroot "$dir/b" --node-name b >"$dir/cluster/b.yaml" 2>/dev/null
+	cat >"$dir/cluster/objects.yaml" <<-END
+		kind: Node
+		metadata: {name: '$1', labels: {pool: '$2', type: big}}
+		status: {allocatable: {cpu: "31", memory: 60Gi, pods: "110"}}
+		---
+		kind: Node
+		metadata: {name: b, labels: {pool: batch}}
+		status: {allocatable: {cpu: "3", memory: 60Gi, pods: "110"}}
+		---
+		kind: Pod
+		metadata: {name: '$3', namespace: ml, uid: $one}
+		spec: {nodeName: '$1', containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}
+		status: {phase: Running}
+	END
+}
+objects a hpc wide
+check "a page" page top --from "$dir/cluster" -o html
+check "is safe" safe
+check "it has both nodes" has '<b>a</b>'
+check "and their pictures" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 2
+check "and their pools" has '<option value="=hpc">hpc</option>'
+check "the pod that spans NUMA nodes, by its name" has '<td>ml/wide</td>'
+check "and where its CPUs are" has '<td>1 on NUMA node 0, 1 on 1</td>'
+check "what is stranded" has '10 stranded'
+check "the totals" has '<p>2 nodes, 42 of 62 CPUs free'
+check "the page of other pools" page top --from "$dir/cluster" -o html --pool-label type
+check "has them" has '<option value="=big">big</option>'
+check "and nodes without a pool" has '<option value="=">no pool</option>'
+check "without Nodes" page top --from "$dir/cluster" -o html --objects-only
+check "there is no pool to choose" lacks 'p-pool"><option'
+check "and pods have no names" has 'pod #'
+check "nodes of other exporters" page top --from tests/fixtures/examples/kep-nodes.yaml -o html
+check "are safe" safe
+check "and are estimates" has '~ estimated by the zones'
+sed '0,/available: "[0-9]*"/s//available: "-1"/' tests/fixtures/examples/kep-nodes.yaml >"$dir/negative.yaml"
+check "a node that cannot be drawn" page top --from "$dir/negative.yaml" -o html
+check "has no picture" test "$(grep -c 'the picture is omitted' "$dir/page.html")" -eq 1
+check "and a warning" grep -q "^kubectl-numa: warning: the page has no picture: .*'node-1'" "$dir/err"
+"$numa" top --from "$dir/cluster" -o html --watch >"$dir/out" 2>"$dir/err"
+check "a page cannot be watched" test $? -eq 2
+
+# --- names that would bring a script into the page
+evil='x"><script>document.title="owned"</script><img src=x onerror=alert(1)>&lt;</td></details>`'
+objects "$evil" "$evil" "$evil"
+check "a page of hostile names" page top --from "$dir/cluster" -o html
+check "is safe, too" safe
+check "the names are text" has 'x&quot;&gt;&lt;script&gt;document.title=&quot;owned&quot;&lt;/script&gt;'
+cp "$dir/page.html" "$dir/evil.html"
+
+# --- 500 nodes
+awk -v a="$dir/cluster/b.yaml" 'BEGIN {
+	while ((getline line <a) > 0) text = text line "\n"
+	for (n = 0; n < 500; n++) { copy = text; sub(/\n  name: b\n/, "\n  name: node-" n "\n", copy); printf "%s---\n", copy }
+}' >"$dir/many.yaml"
+begun=$(date +%s)
+check "500 nodes" page top --from "$dir/many.yaml" -o html
+check "in 30 seconds" test $(($(date +%s) - begun)) -lt 30
+check "in 20 MB" test "$(wc -c <"$dir/page.html")" -lt 20000000
+check "with a picture each" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 500
+check "which are not drawn at first" test "$(grep -c '<details open' "$dir/page.html")" -eq 0
+check "is safe as well" safe
+
+# --- in a browser
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+	echo "skipped: Chromium is not here (packaging/install-deps.sh browser)"
+	exit $failed
+}
+# open FILE QUERY: the page as the browser has it after its script, in $dir/dom; messages of the console in $dir/console
+open() {
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$dir/profile" \
+		--enable-logging=stderr --virtual-time-budget=2000 --dump-dom "file://$1$2" >"$dir/dom" 2>"$dir/log"
+	grep CONSOLE "$dir/log" >"$dir/console"
+	grep -q '</html>' "$dir/dom"
+}
+dom() { grep -qE -- "$1" "$dir/dom"; }
+objects a hpc wide
+page top --from "$dir/cluster" -o html
+check "Chromium opens the page" open "$dir/page.html" ""
+check "its script runs" dom '2 of 2 nodes'
+check "the policy blocks nothing of it" test ! -s "$dir/console"
+check "the filter by pool" open "$dir/page.html" "?pool=batch"
+check "hides the other node" dom '1 of 2 nodes'
+check "hides its picture" dom '<details [^>]*data-name="a"[^>]* hidden'
+check "the filter by name" open "$dir/page.html" "?name=b&mark"
+check "works beside the mark" dom '1 of 2 nodes'
+check "Chromium opens the page of hostile names" open "$dir/evil.html" ""
+check "only the page's script runs" dom '<title>NUMA nodes of the cluster</title>'
+check "and says nothing" test ! -s "$dir/console"
+exit $failed
