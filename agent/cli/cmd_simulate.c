@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubectl numa simulate: what other kubelet settings, or the loss of nodes, would mean for the pods. */
+/* kubectl numa simulate: what other kubelet settings, lost nodes or new machines would mean for the pods. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/report/simulated_report.h"
+#include "agent/state/machine_spec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -21,11 +24,14 @@ struct simulating {
 	struct simulated_cluster cluster;
 	struct simulate_options changes;
 	const char *settings[OPTIONS_MAX_REPEATED], *without[OPTIONS_MAX_REPEATED];
+	struct simulated_addition additions[OPTIONS_MAX_REPEATED];
 	struct simulation simulation;
 };
 
 static void simulating_release(struct simulating *s)
 {
+	for (size_t i = 0; i < s->changes.n_additions; i++)
+		node_state_release(&s->additions[i].hardware);
 	source_close(s->source);
 	pod_templates_release(&s->templates);
 	simulation_release(&s->simulation);
@@ -48,11 +54,82 @@ static int read_shape(struct simulating *s, struct err *err)
 	return 0;
 }
 
+/* ---- machines that do not exist yet */
+
+static int take_hardware(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct node_state *ret = data;
+	struct cluster_node node;
+	int r;
+
+	(void)kind;
+	if (ret->machine.n_nodes > 0)
+		return err_set(err, -EINVAL, "more than one NodeResourceTopology object");
+	r = cluster_node_read(object, &node, err);
+	if (r < 0)
+		return r;
+	if (node.basis == CLUSTER_EXACT) {
+		node_state_release(ret);
+		*ret = node.state;
+		node_state_init(&node.state);
+	} else
+		r = err_set(err, -EINVAL, "the object has no node state: nrtd dump makes one that has");
+	cluster_node_release(&node);
+	return r;
+}
+
+/* "8:2x4x16,512Gi" */
+static int read_addition(struct simulating *s, const char *value, struct err *err)
+{
+	struct simulated_addition *a = &s->additions[s->changes.n_additions];
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+	bool counted = end != value && *end == ':' && *value >= '0' && *value <= '9';
+	const char *what = counted ? end + 1 : value;
+
+	node_state_init(&a->hardware);
+	s->changes.n_additions++;
+	a->n = counted ? n : 1;
+	if (a->n == 0 || a->n > SIMULATED_ADDITIONS_MAX)
+		return err_set(err, -EINVAL, "--add: the number of machines is from 1 to %u, not %.*s",
+			SIMULATED_ADDITIONS_MAX, (int)(end - value), value);
+	if (access(what, F_OK) == 0)
+		return object_input_read(
+			what, 1u << OBJECT_NRT | OBJECT_SKIP_OTHERS, take_hardware, &a->hardware, err);
+	return machine_spec_parse(what, &a->hardware, err);
+}
+
+static int read_additions(struct simulating *s, struct err *err)
+{
+	const char *value;
+	size_t pos = 0, n = 0;
+	int r = 0;
+
+	while (r == 0 && (value = options_next(s->options, OPT_ADD, &pos))) {
+		r = read_addition(s, value, err);
+		n += s->additions[s->changes.n_additions - 1].n;
+	}
+	s->changes.additions = s->additions;
+	s->changes.like = s->options->value[OPT_LIKE];
+	if (r == 0 && n > SIMULATED_ADDITIONS_MAX)
+		return err_set(err, -EINVAL, "--add: more than %u machines", SIMULATED_ADDITIONS_MAX);
+	if (r == 0 && n > 0 && option_set(s->options, OPT_RESTART))
+		return err_set(err, -EINVAL, "--restart is for nodes that exist, not for --add");
+	if (r == 0 && n == 0 && s->changes.like)
+		return err_set(err, -EINVAL, "--like is for the machines of --add");
+	return r;
+}
+
+/* ---- flags */
+
 static int read_flags(struct simulating *s, struct err *err)
 {
 	const char *value;
 	size_t pos = 0;
+	int r = read_additions(s, err);
 
+	if (r < 0)
+		return -EINVAL;
 	while ((value = options_next(s->options, OPT_SET, &pos)))
 		s->settings[s->changes.n_settings++] = value;
 	pos = 0;
@@ -61,9 +138,10 @@ static int read_flags(struct simulating *s, struct err *err)
 	s->changes.settings = s->settings;
 	s->changes.without = s->without;
 	s->changes.restart = option_set(s->options, OPT_RESTART);
-	if (s->changes.n_settings == 0 && s->changes.n_without == 0 && !s->changes.restart)
+	if (s->changes.n_settings == 0 && s->changes.n_without == 0 && s->changes.n_additions == 0 &&
+		!s->changes.restart)
 		return err_set(err, -EINVAL,
-			"nothing to simulate: use --set KEY=VALUE, --restart or --without-node NAME");
+			"nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC");
 	return options_stdin_once(s->options, err);
 }
 

@@ -155,6 +155,19 @@ static const struct option_def options_reports[] = {
 		.arg = "NODE",
 		.check = option_check_not_empty,
 		.help = "assume that this node is gone and its pods start on other nodes; repeats"},
+	{.id = OPT_ADD,
+		.flag = "--add",
+		.repeats = true,
+		.commands = ON(SIMULATE),
+		.arg = "[COUNT:]SPEC|FILE",
+		.check = option_check_not_empty,
+		.help = "add machines that do not exist yet: sockets, NUMA nodes per socket, cores per NUMA node and memory, \"8:2x4x16,512Gi\", or a file that nrtd dump made of such a machine; --set then applies to these machines only; repeats"},
+	{.id = OPT_LIKE,
+		.flag = "--like",
+		.commands = ON(SIMULATE),
+		.arg = "NODE",
+		.check = option_check_not_empty,
+		.help = "give the machines of --add the kubelet settings, labels and taints of this node (default: the kubelet's defaults)"},
 	{.id = OPT_STRATEGY,
 		.flag = "--strategy",
 		.commands = ON(SCORE),
@@ -272,13 +285,15 @@ static const struct command_def commands[] = {
 		.run = command_plan},
 	{.id = COMMAND_SIMULATE,
 		.name = "simulate",
-		.usage = "[--set KEY=VALUE...] [--restart] [--without-node NODE...] [FLAG...]",
-		.help = "tell what other kubelet settings, or the loss of nodes, would change",
+		.usage =
+			"[--set KEY=VALUE...] [--restart] [--without-node NODE...] [--add SPEC...] [FLAG...]",
+		.help = "tell what other kubelet settings, lost nodes or new machines would change",
 		.examples =
 			"  kubectl numa simulate --set topologyManagerPolicy=single-numa-node -l pool=hpc\n"
 			"  kubectl numa simulate --set reservedCPUs=4 --cpus 8\n"
 			"  kubectl numa simulate --restart --set cpuManagerPolicy=static\n"
-			"  kubectl numa simulate --without-node node-7\n",
+			"  kubectl numa simulate --without-node node-7\n"
+			"  kubectl numa simulate --add 8:2x4x16,512Gi --like node-1 -f pod.yaml\n",
 		.run = command_simulate},
 	{.id = COMMAND_NUMA_SHOW,
 		.name = "show",

@@ -236,26 +236,49 @@ static int find_lost(const struct simulated_cluster *c, const struct simulate_op
 
 /* ---- all nodes */
 
+/* A machine that does not exist yet has nothing before. */
+static void measure_before(
+	struct simulated_cluster *c, const struct pod_request *shape, size_t n_before, struct simulation *s)
+{
+	for (size_t i = 0; i < n_before; i++)
+		s->nodes[i].before = measure(c, i, shape);
+	for (size_t i = n_before; i < c->n_nodes; i++) {
+		s->nodes[i].added = true;
+		s->nodes[i].before.known = true;
+		s->nodes[i].before.copies.known = shape != NULL;
+	}
+}
+
+static bool is_changed(const struct simulated_cluster *c, const struct simulate_options *options, size_t node)
+{
+	return options->n_settings > 0 && options->n_additions == 0 &&
+	       c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE;
+}
+
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err)
 {
 	CLEANUP(displaced_release) struct displaced displaced = {0};
-	CLEANUP(simulation_release)
-	struct simulation s = {.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes)), .n_nodes = c->n_nodes};
+	CLEANUP(simulation_release) struct simulation s = {0};
+	size_t n_before = c->n_nodes;
 	int r = simulation_check_settings(options, err);
 
 	if (r == 0)
-		r = find_lost(c, options, &s, err);
+		r = simulation_add_machines(c, options, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < c->n_nodes; i++)
-		s.nodes[i].before = measure(c, i, options->shape);
-	for (size_t i = 0; i < c->n_nodes; i++)
+	s.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes));
+	s.n_nodes = c->n_nodes;
+	r = find_lost(c, options, &s, err);
+	if (r < 0)
+		return r;
+	measure_before(c, options->shape, n_before, &s);
+	for (size_t i = 0; i < n_before; i++)
 		if (s.nodes[i].without && c->nodes[i].has_object)
 			empty_lost_node(c, i, &displaced);
 		else if (options->restart && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
 			simulation_restart_node(c, i, options, &s);
-		else if (options->n_settings > 0 && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+		else if (is_changed(c, options, i))
 			change_node(c, i, options, &s);
 	place_displaced(c, &displaced, &s);
 	for (size_t i = 0; i < c->n_nodes; i++)

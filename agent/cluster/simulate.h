@@ -7,12 +7,23 @@
 #include "agent/cluster/simulated_cluster.h"
 #include "agent/state/settings_change.h"
 
+/* Machines that do not exist yet. */
+struct simulated_addition {
+	size_t n;
+	struct node_state hardware; /* machine and registered devices */
+};
+
+#define SIMULATED_ADDITIONS_MAX 1000u /* machines of all additions together */
+
 struct simulate_options {
-	const char *const *settings; /* KEY=VALUE as for settings_change(), applied to every node; borrowed */
+	const char *const *settings; /* KEY=VALUE as for settings_change(); borrowed */
 	size_t n_settings;
 	bool restart;               /* kubelets restart while their pods run */
 	const char *const *without; /* nodes that are gone; borrowed */
 	size_t n_without;
+	const struct simulated_addition *additions; /* borrowed */
+	size_t n_additions;
+	const char *like; /* the node whose settings, labels and taints added machines have; NULL = none */
 	const struct pod_request *shape; /* whose copies are counted; NULL = none */
 };
 
@@ -31,6 +42,7 @@ struct simulated_change {
 	size_t n_wider, n_narrower;   /* pods on more NUMA nodes than before, and on fewer */
 	bool changed;                 /* the node's pods were admitted again */
 	bool without;                 /* the node is gone */
+	bool added;                   /* the machine does not exist yet */
 	char *problem;                /* why the node could not be simulated; NULL = it could */
 	char *action; /* what a person must do before the restarted kubelet starts; NULL = nothing */
 };
@@ -64,7 +76,8 @@ struct simulation {
 void simulation_release(struct simulation *s);
 
 /*
- * Applies the changes to the cluster. The pods of each node with other settings end and are admitted again in the order of their
+ * Applies the changes to the cluster. Settings apply to the machines that are added, or if there are none to every node. The pods of each
+ * node with other settings end and are admitted again in the order of their
  * creation, as if the node were drained and its pods came back; or, with `restart`, every kubelet restarts while its pods run. The
  * pods of nodes that are gone are then placed on the other nodes, the highest priority first; pods of DaemonSets and static pods go
  * with their node. Nodes with an obstacle do not change.
@@ -111,6 +124,10 @@ int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n
 
 /* The Node's allocatable CPUs and memory change with what is reserved. */
 void simulation_change_allocatable(struct simulated_node *n, const struct simulated_setting_change *change);
+
+/* Adds the machines as nodes "new-1" and so on, without pods. 0; -EINVAL with one line. */
+int simulation_add_machines(
+	struct simulated_cluster *c, const struct simulate_options *options, struct err *err);
 
 /* The kubelet of the node, with the changed settings, restarts while the node's pods run. */
 void simulation_restart_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,

@@ -455,3 +455,27 @@ void simulated_undo(struct simulated_cluster *c, size_t mark)
 		n->version = u->version;
 	}
 }
+
+/* ---- nodes that do not exist */
+
+void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *name, struct node_state *state,
+	struct doc *node, struct resource_list *allocatable)
+{
+	struct simulated_node *n;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		forget_admission(&c->nodes[i]); /* admissions borrow states, which move */
+	n = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*n));
+	n->name = xstrdup(name);
+	n->has_object = n->has_node = true;
+	n->object = (struct cluster_node){.state = *state, .basis = CLUSTER_EXACT, .exporter = xstrdup("")};
+	node_state_init(state);
+	n->node = *node;
+	*node = (struct doc)DOC_INIT;
+	n->allocatable = *allocatable;
+	*allocatable = (struct resource_list){0};
+	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
+	known_resources_of_state(&c->classes.known, &n->object.state, &n->resources[1]);
+	name_table_add_index(&c->nodes_by_name, n->name, c->n_nodes - 1);
+	simulated_begin_state(c, n);
+}

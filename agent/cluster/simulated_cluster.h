@@ -139,6 +139,13 @@ void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node
 int simulated_cluster_add_object(
 	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err);
 
+/*
+ * Adds a node without pods to a finished cluster, from whose admissions nothing is borrowed afterwards. The content of the state, the
+ * Node and its allocatable amounts moves. `name` must be new.
+ */
+void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *name, struct node_state *state,
+	struct doc *node, struct resource_list *allocatable);
+
 /* To be called after the last object. Starts pods that are bound and that their node's object does not report yet. */
 void simulated_cluster_finish(struct simulated_cluster *c);
 

@@ -282,7 +282,7 @@ static bool is_equal(const struct simulated_amounts *a, const struct simulated_a
 /* Nodes whose free amounts or pods change. */
 static bool is_shown(const struct simulated_change *n)
 {
-	return n->changed || n->without || !is_equal(&n->before, &n->after);
+	return n->changed || n->without || n->added || !is_equal(&n->before, &n->after);
 }
 
 static void write_node(struct writer *w, const char *name, const struct simulated_change *n, bool copies)
@@ -290,6 +290,7 @@ static void write_node(struct writer *w, const char *name, const struct simulate
 	writer_row(w);
 	writer_string(w, "node", "NODE", name);
 	writer_bool(w, "gone", true, n->without);
+	writer_bool(w, "added", true, n->added);
 	writer_number(w, "rejected", "REJECTED", true, (int64_t)n->n_rejected);
 	writer_number(w, "unknown", "UNKNOWN", true, (int64_t)n->n_unknown);
 	writer_number(w, "onMoreNumaNodes", "WIDER", true, (int64_t)n->n_wider);
@@ -378,6 +379,8 @@ static void write_events(struct writer *w, const struct simulated_cluster *c, co
 
 static void add_amounts(struct simulated_amounts *sum, const struct simulated_amounts *a)
 {
+	sum->copies.known |= a->copies.known;
+	sum->copies.n += a->copies.n;
 	if (!a->known)
 		return;
 	sum->known = true;
@@ -385,8 +388,6 @@ static void add_amounts(struct simulated_amounts *sum, const struct simulated_am
 	sum->stranded += a->stranded;
 	for (size_t i = 0; i < ARRAY_SIZE(sum->largest); i++)
 		sum->largest[i] = a->largest[i] > sum->largest[i] ? a->largest[i] : sum->largest[i];
-	sum->copies.known |= a->copies.known;
-	sum->copies.n += a->copies.n;
 }
 
 static void write_totals(struct writer *w, const struct simulation *s, bool copies)

@@ -111,6 +111,18 @@ objects "$owned" >"$dir/objects.json"
 "$numa" simulate --restart --set cpuManagerPolicy=none --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "text: what to do first" grep -q '^the kubelets of 2 nodes start only after this: remove cpu_manager_state: configured policy "none" differs' "$dir/out"
 
+# --- simulate --add: machines that do not exist yet
+added='[n["after"] for n in d["nodes"] if n["added"]]'
+run "new machines like a node" 0 "[(a['largestOnOneNumaNode'], a['copies']) for a in $added] == [(32, 15)] * 2 and d['totals']['before']['copies'] == 1 and d['totals']['after']['copies'] == 31" \
+	simulate --add 2:2x4x16,512Gi --like a --cpus 16
+run "new machines have settings of their own" 0 "$added[0]['free'] == 252 and not d['pods'] and len(d['nodes']) == 1" \
+	simulate --add 2x4x16,512Gi --set cpuManagerPolicy=static --set topologyManagerPolicy=restricted --set reservedCPUs=4
+run "new machines with devices" 0 "$added[0]['copies'] == 8" simulate --add 2x4x16,512Gi,vendor.com/gpu=8 --like a --cpus 4 --device vendor.com/gpu=1
+run "a new machine for the pods of a lost node" 0 "sorted(p['to'] for p in d['pods']) == ['b', 'new-1']" simulate --add 1x1x8,64Gi --like a --without-node a
+"$nrtd" dump --sysroot "$dir/a" --node-name x >"$dir/x.yaml" 2>/dev/null
+run "new machines from an object" 0 "[a['copies'] for a in $added] == [7, 7, 7]" simulate --add "3:$dir/x.yaml" --like a --cpus 4
+run "the kubelet's defaults" 0 "[a['copies'] for a in $added] == [4] and d['totals']['after']['copies'] == d['totals']['before']['copies'] + 4" simulate --add 1x1x8,64Gi --cpus 4
+
 # --- bad input: one line, status 2
 bad() { # NAME LINE WORD...
 	name=$1
@@ -120,8 +132,15 @@ bad() { # NAME LINE WORD...
 	got=$?
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
-bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart or --without-node NAME" simulate
+bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC" simulate
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
+bad "no memory" "'2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
+bad "no machine" "--add: the number of machines is from 1 to 1000, not 0" simulate --add 0:2x4x16,512Gi
+bad "too many machines" "--add: more than 1000 machines" simulate --add 600:2x4x16,512Gi --add 600:2x4x16,512Gi
+bad "a kubelet that does not start" "--add: the kubelet would not start: policy static needs reserved CPUs" simulate --add 2x4x16,512Gi --set cpuManagerPolicy=static
+bad "an unknown model" "--like: no such node: 'c'" simulate --add 2x4x16,512Gi --like c
+bad "a model without a machine" "--like is for the machines of --add" simulate --like a --restart
+bad "a restart of new machines" "--restart is for nodes that exist, not for --add" simulate --add 2x4x16,512Gi --restart
 bad "two kinds of wanted pods" "--pending is for the pods of the cluster, not for a pod that is described" plan --pending --cpus 4
 exit "$failed"

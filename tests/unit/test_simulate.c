@@ -7,6 +7,7 @@
 #include "tests/lib/test.h"
 
 #include "agent/cluster/simulate.h"
+#include "agent/state/machine_spec.h"
 #include "common/cleanup.h"
 #include "tests/lib/planned_cluster.h"
 
@@ -272,6 +273,48 @@ static void reserved_memory_is_not_for_pods(void **state)
 	}
 }
 
+/* Two equal machines with the settings of node-0, and a lost node whose pod goes there. */
+static void added_machines_take_pods(void **state)
+{
+	static const char *const lost[] = {"node-0"}, *const setting =
+							      "topologyManagerPolicy=single-numa-node";
+	CLEANUP(node_state_release) struct node_state hardware;
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_RESTRICTED,
+		.scope = TOPOLOGY_SCOPE_CONTAINER};
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(simulation_release) struct simulation s = {0};
+	struct simulated_addition addition = {.n = 2};
+	const struct simulate_options options = {.settings = &setting,
+		.n_settings = 1,
+		.without = lost,
+		.n_without = 1,
+		.additions = &addition,
+		.n_additions = 1,
+		.like = "node-0"};
+	const struct simulated_node *added;
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(machine_spec_parse("2x1x4,64Gi", &hardware, &err), 0);
+	addition.hardware = hardware;
+	planned_cluster_init(&t, 1, &setup);
+	assert_true(planned_cluster_add(&t, 0, 6, 1));
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	if (simulate(&t.c, &options, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(s.n_nodes, 3);
+	added = &t.c.nodes[1];
+	assert_string_equal(added->name, "new-1");
+	assert_int_equal(added->state.settings.cpu_manager, CPU_MANAGER_STATIC);
+	assert_int_equal(added->state.settings.topology.policy, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	assert_int_equal(t.c.nodes[0].object.state.settings.topology.policy, TOPOLOGY_MANAGER_RESTRICTED);
+	assert_non_null(find_event(&s, &t.c, "p0", SIMULATED_MOVED));
+	assert_true(s.nodes[1].added && s.nodes[1].before.free == 0);
+	assert_int_equal(s.nodes[1].after.free + s.nodes[2].after.free, 2 * 14 - 6);
+}
+
 /* ---- restarts of kubelets while the pods run */
 
 /* A node of policy best-effort whose pod p2 has CPUs on both NUMA nodes. */
@@ -395,6 +438,7 @@ int main(void)
 		cmocka_unit_test(bad_settings_change_nothing),
 		cmocka_unit_test(reserved_cpus_are_not_for_pods),
 		cmocka_unit_test(reserved_memory_is_not_for_pods),
+		cmocka_unit_test(added_machines_take_pods),
 		cmocka_unit_test(restarted_kubelets_admit_running_pods_again),
 	};
 

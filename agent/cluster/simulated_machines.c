@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds machines that do not exist yet.
+ */
+#include "agent/cluster/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/state/node_derive.h"
+#include "agent/state/projected_state.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define HOSTNAME         "kubernetes.io/hostname"
+#define DEFAULT_EVICTION "100Mi" /* the kubelet's default of evictionHard memory.available */
+#define DEFAULT_PODS     110     /* and of maxPods */
+
+/* ---- settings */
+
+static void set_defaults(struct settings *s)
+{
+	s->cpu_manager = CPU_MANAGER_NONE;
+	s->memory_manager = MEMORY_MANAGER_NONE;
+	s->topology.policy = TOPOLOGY_MANAGER_NONE;
+	s->topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	s->reserved_cpu_known = true;
+	s->eviction_hard_memory = xstrdup(DEFAULT_EVICTION);
+}
+
+static bool has_node(const struct machine *m, unsigned id)
+{
+	return machine_node_index(m, id) >= 0;
+}
+
+/* A reservation of a NUMA node that the machine does not have is made on the machine's first NUMA node. */
+static void copy_reservations(const struct settings *from, const struct machine *m, struct settings *to)
+{
+	for (size_t i = 0; i < from->n_memory_reservations; i++) {
+		const struct memory_reservation *r = &from->memory_reservations[i];
+
+		*(struct memory_reservation *)vec_push(&to->memory_reservations, &to->n_memory_reservations,
+			&to->memory_reservations_size, sizeof(*to->memory_reservations)) =
+			(struct memory_reservation){.node = has_node(m, r->node) ? r->node : m->nodes[0].id,
+				.type = xstrdup(r->type),
+				.bytes = r->bytes};
+	}
+}
+
+static void copy_text(char **to, const char *from)
+{
+	if (from)
+		text_set(to, from);
+}
+
+/* The kubelet reserves as many CPUs as on the node, and chooses them. */
+static void copy_settings(const struct node_state *like, const struct machine *m, struct settings *to)
+{
+	const struct settings *from = &like->settings;
+
+	to->cpu_manager = from->cpu_manager;
+	to->cpu_options = from->cpu_options;
+	to->memory_manager = from->memory_manager;
+	to->topology = from->topology;
+	to->kubelet_minor = from->kubelet_minor;
+	to->reserved_cpu_known = like->reserved.cpus != NULL || from->reserved_cpu_known;
+	to->kube_reserved_cpu = (qty_t)cpuset_size(like->reserved.cpus) * QTY_UNIT;
+	to->kube_reserved_memory = from->kube_reserved_memory + from->system_reserved_memory;
+	copy_text(&to->eviction_hard_memory, from->eviction_hard_memory);
+	copy_text(&to->feature_gates_text, from->feature_gates_text);
+	copy_text(&to->unknown_cpu_option, from->unknown_cpu_option);
+	copy_text(&to->unknown_topology_option, from->unknown_topology_option);
+	copy_text(&to->unknown_feature_gate, from->unknown_feature_gate);
+	copy_reservations(from, m, to);
+}
+
+/* ---- the node state */
+
+static void copy_devices(const struct allocations *from, struct allocations *to)
+{
+	for (size_t i = 0; i < from->n_registered; i++) {
+		const struct device_block *b = &from->registered[i];
+
+		for (size_t d = 0; d < b->ids.n_items; d++)
+			device_blocks_add(&to->registered, &to->n_registered, &to->registered_size,
+				b->resource, b->nodes, b->nodes_unknown, b->ids.items[d]);
+	}
+	to->registered_known = true;
+}
+
+/* Why the node's kubelet would not start, "" = it starts. */
+static struct err find_problem(const struct node_state *state)
+{
+	CLEANUP(node_admission_release) struct node_admission a = {0};
+
+	node_admission_init(&a, state);
+	return *a.kubelet.unknown.text ? a.kubelet.unknown : a.kubelet.cpu_unknown;
+}
+
+/* `like`: NULL = the kubelet's defaults. */
+static int make_state(const struct node_state *hardware, const struct node_state *like,
+	const struct simulate_options *options, struct node_state *ret, struct err *err)
+{
+	static const struct derive_config config = {.reserved_named = false};
+	struct simulated_setting_change ignored;
+	struct err problem;
+	int r;
+
+	machine_copy(&hardware->machine, &ret->machine);
+	copy_devices(&hardware->allocations, &ret->allocations);
+	if (like)
+		copy_settings(like, &ret->machine, &ret->settings);
+	else
+		set_defaults(&ret->settings);
+	r = simulation_change_settings(options, ret, &ignored, err);
+	if (r == 0)
+		r = projected_state_empty(ret, err);
+	if (r == 0)
+		r = node_derive(&config, ret, NULL, err);
+	if (r < 0)
+		return r;
+	problem = find_problem(ret);
+	return *problem.text ? err_set(err, -EINVAL, "%s", problem.text) : 0;
+}
+
+/* ---- the Node */
+
+static void add_amount(struct resource_list *list, const char *name, qty_t nano, enum quantity_format format)
+{
+	resource_list_set(list, name, (struct quantity){.nano = nano, .format = format});
+}
+
+/* What the Node of an empty machine has for pods. */
+static void find_allocatable(
+	const struct node_state *state, const struct resource_list *like, struct resource_list *ret)
+{
+	CLEANUP(node_admission_release) struct node_admission a = {0};
+	const struct resource_quantity *storage = resource_list_find(like, "ephemeral-storage"),
+				       *pods = resource_list_find(like, "pods");
+
+	node_admission_init(&a, state);
+	for (size_t i = 0; i < a.free.n_items; i++)
+		add_amount(ret, a.free.items[i].name, a.free.items[i].quantity.nano,
+			a.free.items[i].quantity.format);
+	add_amount(ret, "pods", pods ? pods->quantity.nano : (qty_t)DEFAULT_PODS * QTY_UNIT,
+		QUANTITY_DECIMAL_SI);
+	if (storage)
+		resource_list_set(ret, storage->name, storage->quantity);
+}
+
+static void set_label(struct doc *metadata, const char *name)
+{
+	struct doc *labels = NULL;
+
+	for (size_t i = 0; i < metadata->n_items; i++)
+		if (!strcmp(metadata->items[i].key, "labels") && metadata->items[i].kind == DOC_MAP)
+			labels = &metadata->items[i];
+	if (!labels)
+		labels = doc_add_map(metadata, "labels");
+	for (size_t i = 0; i < labels->n_items; i++)
+		if (!strcmp(labels->items[i].key, HOSTNAME)) {
+			doc_set_text(&labels->items[i], DOC_STRING, name, strlen(name));
+			return;
+		}
+	doc_add_string(labels, HOSTNAME, name);
+}
+
+/* A Node with the labels and taints of the other one, and its own name. */
+static void make_node(const struct doc *like, const char *name, struct doc *ret)
+{
+	struct doc *metadata = NULL;
+
+	if (like)
+		doc_copy(like, ret);
+	else
+		*ret = (struct doc){.kind = DOC_MAP};
+	for (size_t i = 0; i < ret->n_items; i++)
+		if (!strcmp(ret->items[i].key, "metadata"))
+			metadata = &ret->items[i];
+	if (!metadata)
+		metadata = doc_add_map(ret, "metadata");
+	for (size_t i = 0; i < metadata->n_items; i++)
+		if (!strcmp(metadata->items[i].key, "name"))
+			doc_set_text(&metadata->items[i], DOC_STRING, name, strlen(name));
+	if (!doc_get(metadata, "name"))
+		doc_add_string(metadata, "name", name);
+	set_label(metadata, name);
+}
+
+/* ---- all machines */
+
+/* A name that no node has; *number is the last one tried. */
+static char *find_name(const struct simulated_cluster *c, unsigned *number)
+{
+	for (;;) {
+		CLEANUP(freep) char *name = xasprintf("new-%u", ++*number);
+
+		if (simulated_cluster_find(c, name) == SIMULATED_NOWHERE)
+			return TAKE(name);
+	}
+}
+
+/* `like`: SIMULATED_NOWHERE = none. */
+static int add_machine(struct simulated_cluster *c, const struct node_state *hardware, size_t like,
+	const struct simulate_options *options, unsigned *number, struct err *err)
+{
+	static const struct resource_list nothing = {0};
+	const struct simulated_node *model = like == SIMULATED_NOWHERE ? NULL : &c->nodes[like];
+	CLEANUP(node_state_release) struct node_state state;
+	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	CLEANUP(freep) char *name = find_name(c, number);
+	int r;
+
+	node_state_init(&state);
+	text_set(&state.node_name, name);
+	r = make_state(hardware, model ? &model->object.state : NULL, options, &state, err);
+	if (r < 0)
+		return err_wrap(err, -EINVAL, "--add");
+	find_allocatable(&state, model ? &model->allocatable : &nothing, &allocatable);
+	make_node(model && model->has_node ? &model->node : NULL, name, &node);
+	simulated_cluster_add_empty_node(c, name, &state, &node, &allocatable);
+	return 0;
+}
+
+static int find_like(const struct simulated_cluster *c, const char *name, size_t *ret, struct err *err)
+{
+	*ret = name ? simulated_cluster_find(c, name) : SIMULATED_NOWHERE;
+	if (name && *ret == SIMULATED_NOWHERE)
+		return err_set(err, -EINVAL, "--like: no such node: '%.60s'", name);
+	if (name && (!c->nodes[*ret].has_object || c->nodes[*ret].object.basis != CLUSTER_EXACT))
+		return err_set(err, -EINVAL, "--like: the settings of node '%.60s' are not known", name);
+	return 0;
+}
+
+int simulation_add_machines(
+	struct simulated_cluster *c, const struct simulate_options *options, struct err *err)
+{
+	unsigned number = 0;
+	size_t like;
+	int r = find_like(c, options->like, &like, err);
+
+	for (size_t i = 0; i < options->n_additions && r == 0; i++)
+		for (size_t k = 0; k < options->additions[i].n && r == 0; k++)
+			r = add_machine(c, &options->additions[i].hardware, like, options, &number, err);
+	return r;
+}
