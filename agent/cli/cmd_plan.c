@@ -9,6 +9,7 @@
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
+#include "agent/report/simulated_page.h"
 #include "agent/report/simulated_report.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -154,7 +155,11 @@ static int print(struct planning *p)
 
 	writer_init(&w, p->options->value[OPT_OUTPUT], !option_set(p->options, OPT_NO_HEADERS), &text);
 	plan_report(&w, &p->cluster, &p->plan);
-	r = writer_finish(&w);
+	if (w.format == WRITER_HTML)
+		r = simulated_page(
+			"Plan of moves", &w.doc, &p->cluster, p->options->value[OPT_POOL_LABEL], &text);
+	else
+		r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
 

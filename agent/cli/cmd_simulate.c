@@ -10,6 +10,7 @@
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
+#include "agent/report/simulated_page.h"
 #include "agent/report/simulated_report.h"
 #include "agent/state/machine_spec.h"
 #include "common/cleanup.h"
@@ -166,7 +167,11 @@ static int print(const struct simulating *s)
 
 	writer_init(&w, s->options->value[OPT_OUTPUT], !option_set(s->options, OPT_NO_HEADERS), &text);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
-	r = writer_finish(&w);
+	if (w.format == WRITER_HTML)
+		r = simulated_page(
+			"Simulation", &w.doc, &s->cluster, s->options->value[OPT_POOL_LABEL], &text);
+	else
+		r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
 

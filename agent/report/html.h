@@ -13,7 +13,7 @@ void html_begin(struct strbuf *out, const char *title);
 void html_end(struct strbuf *out);
 
 /*
- * A filter by name, by one of these pools (none: no choice of a pool), and by the mark. The page's address may contain the
+ * A filter by name, by one of these pools (none: no choice of a pool), and by the mark (NULL: no mark). The page's address may contain the
  * filter's first values: "?name=worker&pool=hpc&mark".
  */
 void html_filter(struct strbuf *out, const struct strv *pools, const char *mark);

@@ -14,7 +14,7 @@
 
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out)
 {
-	static const char *const names[] = {"text", "wide", "name", "json", "yaml"};
+	static const char *const names[] = {"text", "wide", "name", "json", "yaml", "html"};
 
 	*w = (struct writer){.headings = headings, .out = out, .doc = {.kind = DOC_MAP}};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -30,7 +30,7 @@ void writer_release(struct writer *w)
 
 bool writer_is_doc(const struct writer *w)
 {
-	return w->format == WRITER_JSON || w->format == WRITER_YAML;
+	return w->format == WRITER_JSON || w->format == WRITER_YAML || w->format == WRITER_HTML;
 }
 
 int writer_finish(struct writer *w)

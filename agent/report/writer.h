@@ -16,7 +16,7 @@
 #include "common/strbuf.h"
 #include "common/vec.h"
 
-enum writer_format { WRITER_TEXT, WRITER_WIDE, WRITER_NAME, WRITER_JSON, WRITER_YAML };
+enum writer_format { WRITER_TEXT, WRITER_WIDE, WRITER_NAME, WRITER_JSON, WRITER_YAML, WRITER_HTML };
 
 /* Columns as wide as their cells, with two spaces between them. */
 struct table {
@@ -32,19 +32,19 @@ struct writer {
 	bool headings;      /* tables have headings */
 	struct strbuf *out; /* the caller's */
 	struct table table;
-	struct doc doc; /* of JSON and YAML; a report may fill it in directly */
+	struct doc doc; /* unless the format is text; a report may fill it in directly */
 	struct doc *open[WRITER_DEPTH];
 	size_t depth;
 };
 
 /*
- * `output` is the value of --output: "text" or "table", "wide", "name", "json" or "yaml". Appends to `out`,
+ * `output` is the value of --output: "text" or "table", "wide", "name", "json", "yaml" or "html". Appends to `out`,
  * which must outlive `w`.
  */
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out);
 void writer_release(struct writer *w);
 
-/* Whether the format is JSON or YAML. */
+/* Whether the report is a document: JSON, YAML, or HTML, for which the caller makes a page of the document. */
 bool writer_is_doc(const struct writer *w);
 
 /* Appends the document, if any. 0 or -EFBIG, also if a report's text was too long. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Writes a plan of moves, or a simulation of other settings, as an HTML page: the report's tables, and pictures of nodes.
+ */
+#include "agent/base/doc.h"
+#include "agent/cluster/simulated_cluster.h"
+
+#define SIMULATED_PICTURES_MAX \
+	(64u << 20) /* bytes of all pictures of a page; the next pictures are omitted */
+
+/*
+ * Appends the page. `report` is the JSON document of plan_report() or simulate_report(); its lists become tables. `c` is the
+ * cluster as the plan or the simulation left it. Draws each node that a list of the report names. A node's pool is the value of
+ * its Node's label `pool_label`. 0 or -EFBIG.
+ */
+int simulated_page(const char *title, const struct doc *report, const struct simulated_cluster *c,
+	const char *pool_label, struct strbuf *out);
