@@ -162,10 +162,15 @@ static int run_simulation(struct simulating *s, struct err *err)
 static int print(const struct simulating *s)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
-	CLEANUP(writer_release) struct writer w;
+	CLEANUP(writer_release) struct writer w = {0};
+	const char *format = s->options->value[OPT_OUTPUT];
 	int r;
 
-	writer_init(&w, s->options->value[OPT_OUTPUT], !option_set(s->options, OPT_NO_HEADERS), &text);
+	if (!strcmp(format, "svg")) {
+		r = simulate_picture(&s->cluster, &s->simulation, &text);
+		return r < 0 ? r : output_text(&text);
+	}
+	writer_init(&w, format, !option_set(s->options, OPT_NO_HEADERS), &text);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
 	if (w.format == WRITER_HTML)
 		r = simulated_page(

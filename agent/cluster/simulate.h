@@ -27,13 +27,20 @@ struct simulate_options {
 	const struct pod_request *shape; /* whose copies are counted; NULL = none */
 };
 
+struct simulated_zone {
+	unsigned id; /* NUMA node */
+	struct inventory_amount cpus;
+};
+
 /* What a node has free. Without static CPU manager policy, or with an obstacle, nothing is known. */
 struct simulated_amounts {
 	bool known;
-	size_t free;              /* CPUs */
-	size_t stranded;          /* free CPUs that no further pod can get aligned */
-	size_t largest[2];        /* CPUs of the largest pod on one NUMA node, and on at most two */
-	struct pod_copies copies; /* of the shape */
+	size_t free;                  /* CPUs */
+	size_t stranded;              /* free CPUs that no further pod can get aligned */
+	size_t largest[2];            /* CPUs of the largest pod on one NUMA node, and on at most two */
+	struct pod_copies copies;     /* of the shape */
+	struct simulated_zone *zones; /* NUMA nodes with CPUs; none for a node with an obstacle */
+	size_t n_zones, zones_size;
 };
 
 struct simulated_change {

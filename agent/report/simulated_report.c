@@ -279,8 +279,7 @@ static bool is_equal(const struct simulated_amounts *a, const struct simulated_a
 	       a->copies.known == b->copies.known && a->copies.n == b->copies.n;
 }
 
-/* Nodes whose free amounts or pods change. */
-static bool is_shown(const struct simulated_change *n)
+bool simulate_is_shown(const struct simulated_change *n)
 {
 	return n->changed || n->without || n->added || !is_equal(&n->before, &n->after);
 }
@@ -315,7 +314,7 @@ static void write_nodes(
 		w, copies ? with_copies : headings, copies ? ARRAY_SIZE(with_copies) : ARRAY_SIZE(headings));
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < s->n_nodes; i++)
-		if (is_shown(&s->nodes[i]))
+		if (simulate_is_shown(&s->nodes[i]))
 			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
 	writer_end(w);
 	if (!writer_is_doc(w))

@@ -13,3 +13,12 @@ void plan_report(struct writer *w, struct simulated_cluster *c, const struct pla
 /* Writes the nodes that change, the pods that are affected, and totals. `copies`: copies of a shape were counted. */
 void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies);
+
+/*
+ * Appends an SVG document with a row per node that changes: the CPUs of its NUMA nodes before and after, as bars of what is free,
+ * held and reserved, and the pods that are rejected. 0 or -EFBIG.
+ */
+int simulate_picture(const struct simulated_cluster *c, const struct simulation *s, struct strbuf *out);
+
+/* Whether the node's free amounts or pods change. */
+bool simulate_is_shown(const struct simulated_change *n);

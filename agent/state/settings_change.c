@@ -190,6 +190,9 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 		ret->reserved_memory = true;
 		return reserve_memory(s, equals + 1, err);
 	}
+	/* Its scores belong to combinations of hints: a merged hint that is not preferred has no score of its own. */
+	if (!strcmp(key, "numa-allocation-strategy"))
+		return err_set(err, -EINVAL, "%s is proposed (KEP-6007) and not simulated", key);
 	if (strcmp(key, "reservedSystemCPUs") != 0 && strcmp(key, "reservedCPUs") != 0)
 		return settings_change_option(s, key, equals + 1, err);
 	ret->reserved_cpus = true;

@@ -115,13 +115,29 @@ check "text: what to do first" grep -q '^the kubelets of 2 nodes start only afte
 added='[n["after"] for n in d["nodes"] if n["added"]]'
 run "new machines like a node" 0 "[(a['largestOnOneNumaNode'], a['copies']) for a in $added] == [(32, 15)] * 2 and d['totals']['before']['copies'] == 1 and d['totals']['after']['copies'] == 31" \
 	simulate --add 2:2x4x16,512Gi --like a --cpus 16
-run "new machines have settings of their own" 0 "$added[0]['free'] == 252 and not d['pods'] and len(d['nodes']) == 1" \
+run "new machines have settings of their own" 0 "($added)[0]['free'] == 252 and not d['pods'] and len(d['nodes']) == 1" \
 	simulate --add 2x4x16,512Gi --set cpuManagerPolicy=static --set topologyManagerPolicy=restricted --set reservedCPUs=4
-run "new machines with devices" 0 "$added[0]['copies'] == 8" simulate --add 2x4x16,512Gi,vendor.com/gpu=8 --like a --cpus 4 --device vendor.com/gpu=1
+run "new machines with devices" 0 "($added)[0]['copies'] == 8" simulate --add 2x4x16,512Gi,vendor.com/gpu=8 --like a --cpus 4 --device vendor.com/gpu=1
 run "a new machine for the pods of a lost node" 0 "sorted(p['to'] for p in d['pods']) == ['b', 'new-1']" simulate --add 1x1x8,64Gi --like a --without-node a
 "$nrtd" dump --sysroot "$dir/a" --node-name x >"$dir/x.yaml" 2>/dev/null
 run "new machines from an object" 0 "[a['copies'] for a in $added] == [7, 7, 7]" simulate --add "3:$dir/x.yaml" --like a --cpus 4
 run "the kubelet's defaults" 0 "[a['copies'] for a in $added] == [4] and d['totals']['after']['copies'] == d['totals']['before']['copies'] + 4" simulate --add 1x1x8,64Gi --cpus 4
+
+# --- simulate -o svg: a row per node, with bars per NUMA node before and after
+"$numa" simulate --add 1x4x8,64Gi --like a --without-node a --from "$dir/nrt.yaml" --from "$dir/objects.json" -o svg >"$dir/out" 2>"$dir/err"
+cat >"$dir/svg.py" <<'END'
+import sys
+import xml.etree.ElementTree
+
+picture = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
+texts = [t.text for t in picture.findall("{*}text")]
+zones = picture.findall("{*}g")
+widths = [sum(int(r.get("width")) for r in z.findall("{*}rect")) for z in zones]
+print(texts, len(zones), widths)
+# Nodes a and b have two NUMA nodes before, b two and new-1 four after.
+sys.exit(not (texts[4:9] == ["a", "gone", "b", "new-1", "new"] and len(zones) == 10 and len(set(widths[:6])) == 1))
+END
+if python3 "$dir/svg.py" "$dir/out" >"$dir/err" 2>&1; then ok "a picture"; else not_ok "a picture" "$dir/err"; fi
 
 # --- bad input: one line, status 2
 bad() { # NAME LINE WORD...
@@ -135,6 +151,7 @@ bad() { # NAME LINE WORD...
 bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC" simulate
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
+bad "a setting that is only proposed" "numa-allocation-strategy is proposed (KEP-6007) and not simulated" simulate --set numa-allocation-strategy=most-allocated
 bad "no memory" "'2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
 bad "no machine" "--add: the number of machines is from 1 to 1000, not 0" simulate --add 0:2x4x16,512Gi
 bad "too many machines" "--add: more than 1000 machines" simulate --add 600:2x4x16,512Gi --add 600:2x4x16,512Gi
