@@ -104,6 +104,20 @@ void doc_copy(const struct doc *d, struct doc *ret)
 	copy = (struct doc)DOC_INIT;
 }
 
+void doc_copy_member(const struct doc *map, const char *key, struct doc *to)
+{
+	const struct doc *member = doc_get(map, key);
+	struct doc *copy;
+	char *own_key;
+
+	if (!member)
+		return;
+	copy = doc_add(to, key);
+	own_key = copy->key;
+	doc_copy(member, copy);
+	copy->key = own_key;
+}
+
 static const struct doc *find_key(
 	const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
 {

@@ -63,6 +63,9 @@ void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t le
 /* A deep copy without the key of `d`. */
 void doc_copy(const struct doc *d, struct doc *ret);
 
+/* Adds a copy of a map's member to another map; nothing if the map has no such member. */
+void doc_copy_member(const struct doc *map, const char *key, struct doc *to);
+
 /* ---- reading. NULL or an error when the member is missing or of another kind. */
 
 /* The child of a map with this key, or NULL. Of equal keys the last wins, as in Go's decoder. */

@@ -48,6 +48,12 @@ static void pod_free(void *item)
 	free(pod);
 }
 
+static void node_reservation_release(struct node_reservation *r)
+{
+	reservation_release(&r->facts);
+	free(r->user);
+}
+
 static void node_free(void *item)
 {
 	struct node_info *node = item;
@@ -58,6 +64,9 @@ static void node_free(void *item)
 	reported_index_release(&node->reported);
 	resource_list_release(&node->allocatable);
 	resource_list_release(&node->requested);
+	for (size_t i = 0; i < node->n_reservations; i++)
+		node_reservation_release(&node->reservations[i]);
+	free(node->reservations);
 	free(node->pods);
 	free(node->ended);
 	free(node->rejections);
@@ -231,6 +240,8 @@ static void count_assumed(struct cluster_cache *cache, const struct pod_info *po
 	char name[NAMESPACE_SIZE];
 	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
 
+	if (pod->is_reservation)
+		return;
 	if (!ns) {
 		ns = xcalloc(1, sizeof(*ns));
 		ns->name = xstrdup(name);
@@ -245,6 +256,8 @@ static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *
 	char name[NAMESPACE_SIZE];
 	struct namespace_info *ns = name_table_find(&cache->namespaces, namespace_of(pod, name));
 
+	if (pod->is_reservation)
+		return;
 	cache->n_assumed--;
 	if (!ns || --ns->n_assumed > 0)
 		return;
@@ -295,6 +308,50 @@ static void remove_from_node(struct cluster_cache *cache, struct pod_info *pod)
 	node->freed_version = cache->version;
 }
 
+/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
+static struct pod_info *add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+	const char *name, const struct pod_info *init, struct node_info *node)
+{
+	struct pod_info *pod = xcalloc(1, sizeof(*pod));
+
+	*pod = *init;
+	pod->uid = xstrdup(uid);
+	pod->full_name = xasprintf("%s/%s", namespace, name);
+	name_table_add(&cache->pods_by_uid, pod->uid, pod);
+	add_to_node(cache, pod, node);
+	cache->n_pods += !pod->is_reservation;
+	return pod;
+}
+
+/* ---- reservations */
+
+/* The name is not that of a pod, so that no object reports the stand-in. */
+static void add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
+{
+	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
+	const struct pod_info init = {.class = r->class,
+		.names = pod_names_of(name, r->facts.namespace, name),
+		.expires_ms = r->expires_ms,
+		.is_reservation = true};
+
+	r->class->users++;
+	r->stands_in = add_pod(cache, name, r->facts.namespace, name, &init, node);
+}
+
+/* The pod with this UID no longer uses a reservation of the node. */
+static void reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
+{
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		if (!r->user || strcmp(r->user, uid) != 0)
+			continue;
+		free(r->user);
+		r->user = NULL;
+		add_stand_in(cache, node, r);
+	}
+}
+
 static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
@@ -302,7 +359,8 @@ static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 	remove_from_node(cache, pod);
 	pod_classes_drop(&cache->classes, pod->class);
 	name_table_remove(&cache->pods_by_uid, pod->uid);
-	cache->n_pods--;
+	cache->n_pods -= !pod->is_reservation;
+	reopen_reservation(cache, node, pod->uid);
 	pod_free(pod);
 	drop_if_empty(cache, node);
 }
@@ -316,19 +374,179 @@ static void end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t 
 	remove_pod(cache, pod);
 }
 
-/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
-static struct pod_info *add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
-	const char *name, const struct pod_info *init, struct node_info *node)
+static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
 {
-	struct pod_info *pod = xcalloc(1, sizeof(*pod));
+	struct pod_info *stands_in = r->stands_in;
 
-	*pod = *init;
-	pod->uid = xstrdup(uid);
-	pod->full_name = xasprintf("%s/%s", namespace, name);
-	name_table_add(&cache->pods_by_uid, pod->uid, pod);
-	add_to_node(cache, pod, node);
-	cache->n_pods++;
-	return pod;
+	r->stands_in = NULL;
+	if (stands_in)
+		remove_pod(cache, stands_in);
+}
+
+void cache_suspend_reservations(
+	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class)
+{
+	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
+		struct node_info *node = cache->nodes[i];
+
+		for (size_t k = 0; node && k < node->n_reservations; k++) {
+			struct node_reservation *r = &node->reservations[k];
+
+			if (r->user || !reservation_is_for(&r->facts, user, r->class == class))
+				continue;
+			r->suspended = true;
+			remove_stand_in(cache, r);
+		}
+	}
+}
+
+bool cache_has_suspended(const struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_reservations; i++)
+		if (node->reservations[i].suspended)
+			return true;
+	return false;
+}
+
+void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
+{
+	const struct pod_info *pod = find_pod(cache, uid);
+	bool used = false;
+
+	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
+		struct node_info *node = cache->nodes[i];
+
+		for (size_t k = 0; node && k < node->n_reservations; k++) {
+			struct node_reservation *r = &node->reservations[k];
+
+			if (!r->suspended)
+				continue;
+			r->suspended = false;
+			if (pod && pod->node == node && !used) {
+				r->user = xstrdup(uid);
+				used = true;
+			} else {
+				add_stand_in(cache, node, r);
+			}
+		}
+	}
+}
+
+static void free_reservation(struct cluster_cache *cache, struct node_reservation *r)
+{
+	pod_classes_drop(&cache->classes, r->class);
+	node_reservation_release(r);
+	cache->n_reservations--;
+}
+
+static void drop_reservation(struct cluster_cache *cache, struct node_info *node, size_t i)
+{
+	remove_stand_in(cache, &node->reservations[i]);
+	free_reservation(cache, &node->reservations[i]);
+	node->reservations[i] = node->reservations[--node->n_reservations];
+}
+
+static void drop_reservations(struct cluster_cache *cache, struct node_info *node)
+{
+	while (node->n_reservations > 0)
+		drop_reservation(cache, node, node->n_reservations - 1);
+	*node->reservations_hash = '\0';
+}
+
+static void expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+{
+	for (size_t i = node->n_reservations; i > 0; i--) {
+		const struct node_reservation *r = &node->reservations[i - 1];
+
+		if (now_ms < r->expires_ms)
+			continue;
+		log_info("node '%s': the reservation for pod '%s/%s' has expired", node->name,
+			r->facts.namespace, r->facts.pod);
+		drop_reservation(cache, node, i - 1);
+	}
+}
+
+/* Reads a reservation; a reservation that has expired is ignored. */
+static void add_reservation(
+	struct cluster_cache *cache, struct node_info *node, const struct doc *annotation, uint64_t now_ms)
+{
+	CLEANUP(reservation_release) struct reservation facts = {0};
+	struct node_reservation *r;
+	struct err err = {""};
+	int64_t left_s;
+
+	if (reservation_parse(annotation->key, text_or_empty(doc_string(annotation)), &facts, &err) < 0) {
+		log_warning("node '%s': %s", node->name, err.text);
+		return;
+	}
+	left_s = facts.expires_s - clock_ms(CLOCK_REALTIME) / 1000;
+	if (left_s <= 0)
+		return;
+	r = vec_push(&node->reservations, &node->n_reservations, &node->reservations_size, sizeof(*r));
+	*r = (struct node_reservation){.facts = facts,
+		.class = pod_classes_take(&cache->classes, &facts.request),
+		.expires_ms =
+			now_ms + (uint64_t)(left_s < RESERVATION_MAX_S ? left_s : RESERVATION_MAX_S) * 1000};
+	pod_request_init(&r->facts.request);
+	facts = (struct reservation){0};
+	cache->n_reservations++;
+	add_stand_in(cache, node, r);
+}
+
+static void hash_reservations(const struct doc *annotations, char ret[HASH_TEXT_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
+
+	if (annotations && annotations->kind == DOC_MAP)
+		DOC_FOREACH (annotation, annotations)
+			if (reservation_id(annotation->key))
+				strbuf_addf(&text, "%s=%s\n", annotation->key,
+					text_or_empty(doc_string(annotation)));
+	*ret = '\0';
+	if (text.len > 0)
+		hash_text(text.text, text.len, ret);
+}
+
+/* The pod that used the reservation uses the new version of the reservation. */
+static void keep_user(struct cluster_cache *cache, struct node_info *node, struct node_reservation *old)
+{
+	const struct pod_info *pod = old->user ? find_pod(cache, old->user) : NULL;
+
+	for (size_t i = 0; pod && pod->node == node && i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		if (strcmp(r->facts.id, old->facts.id) != 0 || r->user)
+			continue;
+		remove_stand_in(cache, r);
+		r->user = TAKE(old->user);
+		return;
+	}
+}
+
+static void update_reservations(
+	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms)
+{
+	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
+	struct node_reservation *old = node->reservations;
+	size_t n_old = node->n_reservations;
+	char hash[HASH_TEXT_SIZE];
+
+	hash_reservations(annotations, hash);
+	if (!strcmp(hash, node->reservations_hash))
+		return;
+	for (size_t i = 0; i < n_old; i++)
+		remove_stand_in(cache, &old[i]);
+	node->reservations = NULL;
+	node->n_reservations = node->reservations_size = 0;
+	for (size_t i = 0; *hash && i < annotations->n_items; i++)
+		if (reservation_id(annotations->items[i].key) && node->n_reservations < RESERVATIONS_MAX)
+			add_reservation(cache, node, &annotations->items[i], now_ms);
+	for (size_t i = 0; i < n_old; i++) {
+		keep_user(cache, node, &old[i]);
+		free_reservation(cache, &old[i]);
+	}
+	free(old);
+	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);
 }
 
 /* ---- assumed pods */
@@ -386,9 +604,12 @@ static void expire_rejections(struct cluster_cache *cache, struct node_info *nod
 
 static struct pod_info *find_expired(const struct node_info *node, uint64_t now_ms)
 {
-	for (size_t i = 0; node && i < node->n_pods; i++)
-		if (!node->pods[i]->bound && now_ms >= node->pods[i]->expires_ms)
-			return node->pods[i];
+	for (size_t i = 0; node && i < node->n_pods; i++) {
+		struct pod_info *pod = node->pods[i];
+
+		if (!pod->bound && !pod->is_reservation && now_ms >= pod->expires_ms)
+			return pod;
+	}
 	return NULL;
 }
 
@@ -397,8 +618,10 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 	for (size_t i = 0; i < cache->n_nodes; i++) {
 		struct pod_info *pod;
 
-		if (cache->nodes[i])
+		if (cache->nodes[i]) {
 			expire_rejections(cache, cache->nodes[i], now_ms);
+			expire_reservations(cache, cache->nodes[i], now_ms);
+		}
 		while ((pod = find_expired(cache->nodes[i], now_ms))) {
 			log_info("pod '%s' was assumed on node '%s' and not bound in time: it is forgotten",
 				pod->full_name, pod->node->name);
@@ -480,14 +703,15 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	return 0;
 }
 
-static int update_node(
-	struct cluster_cache *cache, struct node_info *node, const struct doc *object, struct err *err)
+static int update_node(struct cluster_cache *cache, struct node_info *node, const struct doc *object,
+	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
 	int r = cluster_allocatable(object, &allocatable, err);
 
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
+	update_reservations(cache, node, object, now_ms);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
 	known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]);
@@ -687,7 +911,7 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 	node = find_or_add(cache, name);
 	node->list_number[kind] = cache->list_number[kind];
 	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
-			      : update_node(cache, node, object, err);
+			      : update_node(cache, node, object, now_ms, err);
 	drop_if_empty(cache, node);
 	return r;
 }
@@ -702,6 +926,7 @@ static void forget_object(struct cluster_cache *cache, struct node_info *node, e
 		node->n_ended = 0;
 	} else if (kind == CACHE_NODE && node->has_node) {
 		resource_list_release(&node->allocatable);
+		drop_reservations(cache, node);
 		node->has_node = false;
 	} else {
 		return;
@@ -743,7 +968,7 @@ void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
 /* Whether a list of this version would contain the pod if the pod still existed. */
 static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info *pod, uint64_t version)
 {
-	return pod->list_number < cache->list_number[CACHE_POD] &&
+	return !pod->is_reservation && pod->list_number < cache->list_number[CACHE_POD] &&
 	       (pod->bound || pod->placed_version <= cache->list_version ||
 		       (pod->resource_version > 0 && pod->resource_version <= version));
 }

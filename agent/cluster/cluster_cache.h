@@ -16,6 +16,7 @@
 #include "agent/cluster/pending_pods.h"
 #include "agent/cluster/pod_class.h"
 #include "agent/cluster/reported_pods.h"
+#include "agent/cluster/reservation.h"
 #include "common/err.h"
 
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
@@ -38,6 +39,7 @@ struct pod_info {
 	 * the only in-flight pod. Valid until something on the node becomes free: node_info.freed_version. 0 = not
 	 * found. */
 	uint64_t rejected_version, rejected_alone_version;
+	bool is_reservation; /* not a pod: stands for the pod of a reservation; never bound */
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
 	bool assumed; /* the extender assumed the pod on this node, even if the pod is bound by now */
@@ -71,6 +73,17 @@ struct node_rejection {
 	uint64_t expires_ms; /* the node gets no pod of the class until then, or until its object changes */
 };
 
+/* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
+struct node_reservation {
+	struct reservation facts; /* without the request */
+	struct pod_class *class;
+	struct pod_info *
+		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
+	char *user;        /* UID of the pod that uses the reservation; NULL = none */
+	bool suspended;    /* by cache_suspend_reservations() */
+	uint64_t expires_ms;
+};
+
 struct node_info {
 	char *name;
 	size_t slot;            /* index in cluster_cache.nodes */
@@ -95,8 +108,12 @@ struct node_info {
 	struct node_rejection *rejections;
 	size_t n_rejections;
 	size_t rejections_size;
-	uint64_t list_number[CACHE_POD];  /* the last lists with its two objects */
-	struct strv resources[CACHE_POD]; /* resource names of the two objects */
+	struct node_reservation *reservations;
+	size_t n_reservations;
+	size_t reservations_size;
+	char reservations_hash[HASH_TEXT_SIZE]; /* of the Node's annotations; "" = no reservations */
+	uint64_t list_number[CACHE_POD];        /* the last lists with its two objects */
+	struct strv resources[CACHE_POD];       /* resource names of the two objects */
 };
 
 struct cache_config {
@@ -124,7 +141,8 @@ struct cluster_cache {
 	size_t nodes_size;
 	uint64_t version; /* the last version given to a node; every version is unique */
 	uint64_t list_number[CACHE_KIND_COUNT];
-	uint64_t list_version;    /* the cache's version when the current list of pods began */
+	uint64_t list_version; /* the cache's version when the current list of pods began */
+	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;
 	uint64_t n_broken[CACHE_REASONS]; /* pods rejected on the node on which they were assumed */
@@ -177,7 +195,23 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 /* Forgets the pod if it is assumed. */
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);
 
-/* Forgets expired assumed pods and expired rejections. */
+/*
+ * Suspends the reservations that a pod of this class may use: they count as free until cache_resume_reservations(). The pod's UID
+ * is `user->uid`.
+ */
+void cache_suspend_reservations(
+	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class);
+
+/* Whether the node has a suspended reservation. */
+bool cache_has_suspended(const struct node_info *node);
+
+/*
+ * Ends the suspension. A pod assumed on a node since then uses the first suspended reservation of that node until the pod ends or
+ * is forgotten. `uid`: of the pod.
+ */
+void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
+
+/* Forgets expired assumed pods, rejections and reservations. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
 /* Discards pod->held. */

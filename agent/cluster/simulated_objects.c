@@ -15,6 +15,7 @@
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
 #include "agent/cluster/reported_pods.h"
+#include "agent/cluster/reservation.h"
 #include "agent/state/manager_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -57,19 +58,6 @@ void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node
 	simulated_begin_state(c, n);
 }
 
-static void copy_member(const struct doc *map, const char *key, struct doc *to)
-{
-	const struct doc *member = doc_get(map, key);
-	struct doc *copy = member ? doc_add(to, key) : NULL;
-	struct doc content;
-
-	if (!member)
-		return;
-	doc_copy(member, &content);
-	content.key = copy->key;
-	*copy = content;
-}
-
 /* Copies members of a map, as far as the map has them. */
 static void copy_members(
 	const struct doc *from, const char *const *members, size_t n, struct doc *to, const char *key)
@@ -77,7 +65,7 @@ static void copy_members(
 	struct doc *map = doc_add_map(to, key);
 
 	for (size_t i = 0; i < n; i++)
-		copy_member(from, members[i], map);
+		doc_copy_member(from, members[i], map);
 }
 
 static int add_node_object(
@@ -119,20 +107,6 @@ static void add_budget(struct simulated_cluster *c, const struct doc *object, co
 
 /* ---- Pods */
 
-/* The controller of an object's owner references; NULL = none. */
-static const struct doc *find_controller(const struct doc *metadata)
-{
-	const struct doc *owners = doc_get(metadata, "ownerReferences");
-
-	DOC_FOREACH_ITEM (owner, owners) {
-		const struct doc *flag = doc_get(owner, "controller");
-
-		if (flag && flag->kind == DOC_BOOL && !strcmp(flag->text, "true"))
-			return owner;
-	}
-	return NULL;
-}
-
 /* An emptyDir volume, whose content is lost when the pod is evicted, as for `kubectl drain`. */
 static bool has_local_storage(const struct doc *spec)
 {
@@ -168,20 +142,20 @@ static void copy_pod(const struct doc *object, const char *namespace, struct doc
 	copy = doc_add_map(ret, "spec");
 	doc_add_string(copy, "nodeName", "");
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		copy_member(spec, members[i], copy);
+		doc_copy_member(spec, members[i], copy);
 	copy_containers(spec, "containers", copy);
 	copy_containers(spec, "initContainers", copy);
 	copy = doc_add_map(ret, "metadata");
 	doc_add_string(copy, "name", "pod");
 	doc_add_string(copy, "namespace", namespace);
-	copy_member(metadata, "labels", copy);
-	copy_member(metadata, "deletionTimestamp", copy);
+	doc_copy_member(metadata, "labels", copy);
+	doc_copy_member(metadata, "deletionTimestamp", copy);
 }
 
 static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 {
 	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
-	const struct doc *controller = find_controller(metadata), *gates = doc_get(spec, "schedulingGates");
+	const struct doc *controller = controller_of(metadata), *gates = doc_get(spec, "schedulingGates");
 	const char *kind = doc_text(controller, "kind");
 	int64_t created = 0;
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "agent/base/json.h"
+#include "agent/cluster/reservation.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -16,6 +17,7 @@ static void pod_release(struct extender_pod *p)
 	free(p->uid);
 	free(p->namespace);
 	free(p->name);
+	free(p->controller);
 	pod_template_release(&p->template);
 	*p = (struct extender_pod){0};
 }
@@ -41,6 +43,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.uid = xstrdup(doc_text(metadata, "uid"));
 	p.namespace = xstrdup(doc_text(metadata, "namespace"));
 	p.name = xstrdup(doc_text(metadata, "name"));
+	p.controller = xstrdup(controller_uid(metadata));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));

@@ -19,6 +19,7 @@
 /* The pod to be scheduled. Omitted texts are "". */
 struct extender_pod {
 	char *uid, *namespace, *name;
+	char *controller; /* its UID */
 	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
 	bool has_volumes; /* PersistentVolumeClaims or ephemeral volumes, for whose binding the scheduler waits */

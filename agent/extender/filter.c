@@ -23,6 +23,7 @@ struct candidate {
 	const struct verdict
 		*verdict; /* NULL if `node` is NULL, or if the pod's Volcano policy excludes the node */
 	size_t index;     /* in the request */
+	bool reserved;    /* the node has a reservation that the pod may use */
 };
 
 /* The requested nodes, judged. */
@@ -109,6 +110,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 {
 	const struct verdict *x = a->verdict, *y = b->verdict;
 
+	if (a->reserved != b->reserved)
+		return a->reserved;
 	if (x->score != y->score)
 		return x->score > y->score;
 	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
@@ -150,6 +153,7 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 
 		judge_candidate(
 			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
+		candidate.reserved = candidate.node && cache_has_suspended(candidate.node);
 		answer->nodes[i] = candidate.node;
 		c->unknown[i] = is_unknown(&candidate);
 		answer->counts.n_unknown += c->unknown[i];
@@ -177,7 +181,7 @@ static void pass_unknown(const struct verb_config *config, const bool *unknown, 
  */
 static bool passes_only_best(const struct verb_answer *a, const struct candidate *best)
 {
-	return a->counts.n_aligning > 0 ||
+	return a->counts.n_aligning > 0 || best->reserved ||
 	       (best->node && !a->verdicts[best->index].reason && a->counts.n_passing == 1);
 }
 
@@ -211,6 +215,25 @@ static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod
 	project_assume_pod(&verdicts->projections, &request, node, now_ms);
 }
 
+static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
+{
+	judge_nodes(c, verdicts, config, args, ret);
+	pass_unknown(config, c->unknown, ret);
+	for (size_t i = 0; i < args->n_names; i++)
+		ret->counts.n_passing += !ret->verdicts[i].reason;
+	if (ret->counts.n_passing == 0) {
+		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
+	} else if (config->all || !passes_only_best(ret, &c->best)) {
+		return;
+	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
+		reject_all(ret, NAMESPACE_FULL);
+	} else {
+		pass_best(ret, &c->best);
+		assume_pod(verdicts, &args->pod, ret->class, c->best.node, now_ms);
+	}
+}
+
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret)
 {
@@ -222,20 +245,9 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 		return;
 	}
 	cache_forget_pod(verdicts->cache, args->pod.uid);
-	judge_nodes(&c, verdicts, config, args, ret);
-	pass_unknown(config, c.unknown, ret);
-	for (size_t i = 0; i < args->n_names; i++)
-		ret->counts.n_passing += !ret->verdicts[i].reason;
-	if (ret->counts.n_passing == 0) {
-		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
-	} else if (config->all || !passes_only_best(ret, &c.best)) {
-		return;
-	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
-		reject_all(ret, NAMESPACE_FULL);
-	} else {
-		pass_best(ret, &c.best);
-		assume_pod(verdicts, &args->pod, ret->class, c.best.node, now_ms);
-	}
+	suspend_reservations(verdicts->cache, &args->pod, ret->class);
+	choose_nodes(&c, verdicts, config, args, now_ms, ret);
+	cache_resume_reservations(verdicts->cache, args->pod.uid);
 }
 
 /* ---- /prioritize */

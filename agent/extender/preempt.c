@@ -119,6 +119,31 @@ static int try_node(struct verdicts *verdicts, const struct node_info *node, con
 	return r;
 }
 
+/* Evictions would make room for the pod of the reservation. */
+static bool is_reserved(const struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_reservations; i++)
+		if (node->reservations[i].stands_in)
+			return true;
+	return false;
+}
+
+/* The answer after the eviction of the victims, as from try_node(). */
+static int answer_node(struct verdicts *verdicts, const struct pod_class *class, int32_t priority,
+	struct extender_victims *victims, enum kubelet_answer *ret)
+{
+	const struct node_info *node = cache_find_node(verdicts->cache, victims->node);
+
+	*ret = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+	if (!node || !class->aligned)
+		return 0;
+	if (is_reserved(node)) {
+		*ret = KUBELET_REJECTS;
+		return 0;
+	}
+	return try_node(verdicts, node, class, priority, victims, ret);
+}
+
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret)
 {
@@ -126,13 +151,12 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	size_t n_passing = 0;
 
 	cache_forget_pod(cache, args->pod.uid);
+	suspend_reservations(cache, &args->pod, class);
 	for (size_t i = 0; i < args->n_items; i++) {
-		struct extender_victims item = args->items[i];
-		struct node_info *node = cache_find_node(cache, item.node);
-		enum kubelet_answer answer = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+		struct extender_victims item;
+		enum kubelet_answer answer;
 
-		if (node && class->aligned &&
-			try_node(verdicts, node, class, args->pod.priority, &args->items[i], &answer) < 0) {
+		if (answer_node(verdicts, class, args->pod.priority, &args->items[i], &answer) < 0) {
 			ret->n_unreached++;
 			continue;
 		}
@@ -142,5 +166,6 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 		args->items[n_passing++] = args->items[i];
 		args->items[i] = item;
 	}
+	cache_resume_reservations(cache, args->pod.uid);
 	ret->n_passing = n_passing;
 }

@@ -426,7 +426,12 @@ static bool is_start_unknown(const struct node_info *node, const struct node_pla
 	size_t pods = 0, ends = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
-		size_t n = is_in_flight(node, plan, i) ? count_ended_in_flight(node, node->pods[i]) : 0;
+		const struct pod_info *pod = node->pods[i];
+		size_t n = 0;
+
+		/* The pod of a reservation has not arrived at the kubelet yet. */
+		if (!pod->is_reservation && is_in_flight(node, plan, i))
+			n = count_ended_in_flight(node, pod);
 
 		pods += n > 0;
 		ends = n > ends ? n : ends;
@@ -453,6 +458,7 @@ static int leave_out_rejected(
 			pod->rejected_alone_version = r == 0 && !admits ? p->cache->version : 0;
 		}
 		plan->pods[i].added = admits;
+		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
 	}
 	return r;
 }

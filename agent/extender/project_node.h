@@ -18,6 +18,9 @@ struct projected_node {
 	struct projected_state node;
 	struct node_admission admission;
 	struct in_flight_pods in_flight;
+	/* The kubelet would not admit the pod of one of the node's reservations now: room is being made for the pod. Every free
+	 * CPU and device of the node may be part of that room. */
+	bool reserved;
 };
 
 /* Accepts a zeroed struct. */

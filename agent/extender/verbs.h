@@ -20,6 +20,16 @@ struct verb_config {
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
+/* Suspends the reservations that the pod may use, until cache_resume_reservations(). */
+static inline void suspend_reservations(
+	struct cluster_cache *cache, const struct extender_pod *pod, const struct pod_class *class)
+{
+	const struct reservation_user user = {
+		.namespace = pod->namespace, .uid = pod->uid, .controller = pod->controller};
+
+	cache_suspend_reservations(cache, &user, class);
+}
+
 /* The nodes of one request, counted for logs and metrics. */
 struct verb_counts {
 	size_t n_nodes, n_admitting, n_unknown, n_passing;
@@ -46,7 +56,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  * node passes. With config->pass_unknown, unknown nodes pass if no known node aligns the pod. If no node passes, `verdicts`
  * marks the nodes on which preemption cannot help.
  *
- * Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
+ * A node with a reservation that the pod may use is better than all other nodes. Nodes with equal scores are ordered by the fewest free CPUs on the chosen NUMA nodes, then by the fewest free CPUs on the
  * node, then by name. This order preserves the largest aligned capacity. `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
@@ -57,7 +67,7 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 	struct extender_args *args, struct verb_answer *ret);
 
 /*
- * Answers /preempt for a pod of the pod class. Moves the nodes whose kubelets admit the pod after the eviction of the victims
+ * Answers /preempt for a pod of the pod class. Nodes with a reservation for another pod do not pass. Moves the nodes whose kubelets admit the pod after the eviction of the victims
  * to the first ret->n_passing places of args->items. All other nodes follow, including the nodes not judged before the work
  * limit. If the scheduler's victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose
  * eviction is necessary. Each added victim counts as a PodDisruptionBudget violation.

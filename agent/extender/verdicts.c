@@ -117,6 +117,8 @@ const char *verdict_lacks(
 			      : NULL;
 }
 
+#define RESERVED "the node is reserved: room is being made for another pod (kubectl numa plan --apply)"
+
 /* Requires project_node_possible(). False when the work limit is reached first. */
 static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, enum strategy strategy, struct verdict *v)
@@ -126,6 +128,11 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 
 	if (!o)
 		return false;
+	if (o->reserved) {
+		v->answer = KUBELET_REJECTS;
+		v->reason = xstrdup(RESERVED);
+		return true;
+	}
 	node_admission_judge(&o->admission, &class->pod, &a);
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;

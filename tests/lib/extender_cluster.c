@@ -211,6 +211,7 @@ void extender_cluster_args(
 	ret->pod.uid = strdup(pod->name);
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);
+	ret->pod.controller = strdup(pod->controller ? pod->controller : "");
 	ret->pod.priority = pod->priority;
 	ret->pod.version = pod->version;
 	ret->pod.template = templates.items[0];
@@ -222,6 +223,7 @@ void extender_cluster_args_release(struct extender_args *args)
 	free(args->pod.uid);
 	free(args->pod.namespace);
 	free(args->pod.name);
+	free(args->pod.controller);
 	pod_template_release(&args->pod.template);
 }
 

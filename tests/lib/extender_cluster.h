@@ -18,8 +18,9 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	const char *reason; /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
-	uint64_t version;   /* resourceVersion in the scheduler's request; 0 = none */
+	const char *controller; /* its UID in the scheduler's request; NULL = none */
+	const char *reason;     /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
+	uint64_t version;       /* resourceVersion in the scheduler's request; 0 = none */
 	bool begun, reported, runs,
 		ended; /* begun on the simulated node; reported to the cache, also as running; ended */
 };
