@@ -13,7 +13,7 @@
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"local storage", "priority", "namespace", "PodDisruptionBudget", "several PodDisruptionBudgets",
-	"terminating", "unknown requests"};
+	"terminating", "unknown requests", "reservation"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
 const char *const plan_outcome_names[3] = {"full", "partial", "none"};
 
@@ -48,6 +48,8 @@ static enum plan_fixed find_fixed(
 {
 	const struct simulated_pod *p = &c->pods[pod];
 
+	if (p->reserved)
+		return PLAN_FIXED_RESERVED;
 	if (p->names.mirror)
 		return PLAN_FIXED_STATIC;
 	if (p->daemon)
@@ -426,9 +428,13 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 /* Searches with chains of moves only where single moves give nothing. */
 static bool place_wanted(struct search *s, size_t pod)
 {
-	size_t place = simulated_find_place(s->c, pod, s->excluded);
-	bool started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
+	size_t place = simulated_reserved_node(s->c, pod);
+	bool started;
 
+	if (place == SIMULATED_NOWHERE || !simulated_is_usable(s->c, place, pod, s->excluded) ||
+		simulated_judge(s->c, place, pod).answer != KUBELET_ADMITS)
+		place = simulated_find_place(s->c, pod, s->excluded);
+	started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
 	s->verdicts_limit = s->c->n_verdicts + PLAN_VERDICTS;
 	for (unsigned depth = 1; depth <= DEPTH_MAX && !started; depth++)
 		started = make_room(s, pod, depth);
@@ -440,10 +446,12 @@ static bool place_wanted(struct search *s, size_t pod)
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret)
 {
-	CLEANUP(freep) bool *moved = xcalloc(c->n_pods + 1, sizeof(*moved));
-	CLEANUP(freep) bool *excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
-	struct search s = {.c = c, .options = options, .plan = ret, .moved = moved, .excluded = excluded};
+	CLEANUP(freep) bool *moved = NULL, *excluded = NULL;
+	struct search s = {.c = c, .options = options, .plan = ret};
 
+	simulated_apply_reservations(c, wanted, n_wanted);
+	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
+	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
 	*ret = (struct plan){.n_wanted = n_wanted, .unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced))};
 	for (size_t i = 0; i < c->n_pods; i++)
 		if (c->pods[i].node != SIMULATED_NOWHERE)

@@ -25,7 +25,8 @@ enum plan_fixed {
 	PLAN_FIXED_BUDGET,  /* its PodDisruptionBudget allows no disruption now */
 	PLAN_FIXED_BUDGETS, /* several PodDisruptionBudgets: the Eviction API rejects such pods */
 	PLAN_FIXED_TERMINATING,
-	PLAN_FIXED_UNKNOWN, /* the pod's requests cannot be judged */
+	PLAN_FIXED_UNKNOWN,  /* the pod's requests cannot be judged */
+	PLAN_FIXED_RESERVED, /* the pod of a reservation, which does not run yet */
 	PLAN_FIXED_COUNT
 };
 
@@ -78,7 +79,7 @@ void plan_release(struct plan *plan);
 
 /*
  * Finds a plan for the wanted pods, which run nowhere, one after the other. For each wanted pod: without moves if a kubelet
- * admits the pod; else with the set of pods of one node whose moves cost the least; where these pods have no other place,
+ * admits the pod, on the node of the pod's reservation if possible; else with the set of pods of one node whose moves cost the least; where these pods have no other place,
  * they too get room by moves. Leaves the cluster as it is after the plan's last step.
  */
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,

@@ -20,7 +20,8 @@
 const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
 	"the node has no NodeResourceTopology object",
 	"the object has no node state: verdicts would be estimates", "the node has no Node object",
-	"the object does not report all of the node's pods yet"};
+	"the object does not report all of the node's pods yet",
+	"the node is reserved: room is being made for another pod"};
 
 /* A change that can be reverted. */
 struct simulated_undo {
@@ -44,6 +45,7 @@ static void pod_release(struct simulated_pod *p)
 	free(p->name);
 	free(p->uid);
 	free(p->owner);
+	free(p->controller);
 	pod_request_release(&p->request);
 	free(p->bound);
 }
@@ -102,6 +104,8 @@ void simulated_cluster_release(struct simulated_cluster *c)
 		free(c->budgets[i].name);
 		doc_release(&c->budgets[i].selector);
 	}
+	for (size_t i = 0; i < c->n_reservations; i++)
+		simulated_reservation_release(&c->reservations[i]);
 	for (size_t i = 0; i < c->n_items; i++) {
 		allocation_release(c->items[i]);
 		free(c->items[i]);
@@ -113,6 +117,7 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	free(c->pods);
 	free(c->nodes);
 	free(c->budgets);
+	free(c->reservations);
 	free(c->items);
 	free(c->cache);
 	*c = (struct simulated_cluster){0};

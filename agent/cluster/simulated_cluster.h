@@ -16,6 +16,7 @@
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/pod_class.h"
 #include "agent/cluster/pod_status.h"
+#include "agent/cluster/reservation.h"
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/state/node_admission.h"
 
@@ -32,6 +33,7 @@ struct simulated_pod {
 	char *namespace, *name;
 	char *uid;   /* metadata.uid; "" for an added pod */
 	char *owner; /* "ReplicaSet 'web-1'": the controller, which would recreate the pod; "" = none */
+	char *controller; /* its UID; "" = none */
 	struct pod_names names;
 	struct pod_request request; /* until simulated_cluster_finish() */
 	struct pod_class *class;
@@ -43,7 +45,8 @@ struct simulated_pod {
 	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
 	bool priority_known, daemon, local_storage, terminating, gated;
-	bool added;      /* by simulated_cluster_add_copies(): no object of the cluster */
+	bool added;      /* no object of the cluster: a copy, or the pod of a reservation */
+	bool reserved;   /* stands for the pod of a reservation */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 
@@ -54,6 +57,7 @@ enum simulated_obstacle {
 	SIMULATED_NOT_EXACT, /* verdicts on the node would be estimates */
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
+	SIMULATED_RESERVED,  /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
 	SIMULATED_OBSTACLE_COUNT
 };
 
@@ -73,6 +77,13 @@ struct simulated_node {
 	uint64_t version;                 /* changes with every change of the node */
 	struct node_admission *admission; /* of `state`; NULL = not made */
 	enum simulated_obstacle obstacle;
+};
+
+/* A reservation of a Node. */
+struct simulated_reservation {
+	struct reservation facts;
+	char *node;
+	size_t user; /* the wanted pod that gets the reservation, after simulated_apply_reservations(); or SIMULATED_NOWHERE */
 };
 
 struct simulated_verdict {
@@ -104,6 +115,8 @@ struct simulated_cluster {
 	size_t n_pods, pods_size;
 	struct simulated_budget *budgets;
 	size_t n_budgets, budgets_size;
+	struct simulated_reservation *reservations;
+	size_t n_reservations, reservations_size;
 	struct simulated_constraints **constraints;
 	size_t n_constraints, constraints_size;
 	struct name_table constraints_by_key; /* indexes */
@@ -155,6 +168,15 @@ void simulated_cluster_finish(struct simulated_cluster *c);
  */
 size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct doc *owner,
 	const char *namespace, const char *name, struct pod_request *request, size_t n);
+
+/*
+ * Starts a pod for each reservation, unless the reservation's pod runs already, is one of the wanted pods, or must not use the
+ * reservation yet. To be called once, after the wanted pods are known.
+ */
+void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted);
+
+/* The node of the wanted pod's reservation; SIMULATED_NOWHERE = none. */
+size_t simulated_reserved_node(const struct simulated_cluster *c, size_t wanted);
 
 /* SIZE_MAX = no such node. */
 size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node);
@@ -208,6 +230,8 @@ void simulated_undo(struct simulated_cluster *c, size_t mark);
 void simulated_forget_undo(struct simulated_cluster *c);
 
 /* ---- for the other files of this module and simulate.c */
+
+void simulated_reservation_release(struct simulated_reservation *r);
 
 /* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);

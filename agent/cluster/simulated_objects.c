@@ -68,6 +68,40 @@ static void copy_members(
 		doc_copy_member(from, members[i], map);
 }
 
+void simulated_reservation_release(struct simulated_reservation *r)
+{
+	reservation_release(&r->facts);
+	free(r->node);
+}
+
+/* The extender logs what is not valid. */
+static void add_reservations(struct simulated_cluster *c, const struct doc *object, const char *node)
+{
+	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	size_t n = 0;
+
+	if (!annotations || annotations->kind != DOC_MAP)
+		return;
+	DOC_FOREACH (annotation, annotations) {
+		struct reservation facts;
+		struct simulated_reservation *slot;
+		const char *text = doc_string(annotation);
+
+		if (!reservation_id(annotation->key) || !text || n == RESERVATIONS_MAX ||
+			reservation_parse(annotation->key, text, &facts, NULL) < 0)
+			continue;
+		slot = vec_push(&c->reservations, &c->n_reservations, &c->reservations_size, sizeof(*slot));
+		*slot = (struct simulated_reservation){
+			.facts = facts, .node = xstrdup(node), .user = SIMULATED_NOWHERE};
+		n++;
+		if (facts.expires_s > now_s)
+			continue;
+		simulated_reservation_release(slot);
+		c->n_reservations--;
+	}
+}
+
 static int add_node_object(
 	struct simulated_cluster *c, const struct doc *object, const char *name, struct err *err)
 {
@@ -87,6 +121,7 @@ static int add_node_object(
 	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");
 	copy_members(doc_get(object, "spec"), spec, ARRAY_SIZE(spec), &n->node, "spec");
 	copy_members(doc_get(object, "status"), status, ARRAY_SIZE(status), &n->node, "status");
+	add_reservations(c, object, name);
 	return 0;
 }
 
@@ -160,6 +195,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	int64_t created = 0;
 
 	p->owner = controller ? xasprintf("%s '%s'", kind, doc_text(controller, "name")) : xstrdup("");
+	p->controller = xstrdup(controller ? doc_text(controller, "uid") : "");
 	p->daemon = !strcmp(kind, "DaemonSet");
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->names = pod_names_of_object(metadata);
@@ -368,6 +404,7 @@ static void add_copy(struct simulated_cluster *c, const struct doc *owner, const
 
 	p->uid = xstrdup("");
 	p->owner = xstrdup("");
+	p->controller = xstrdup("");
 	p->names = pod_names_of(name, p->namespace, name);
 	p->priority_known = owner && pod_priority_read(owner, &p->priority);
 	p->class = class;
@@ -388,4 +425,75 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 	}
 	pod_classes_drop(&c->classes, class);
 	return first;
+}
+
+/* ---- reservations */
+
+/* Whether the pod that the reservation is for has arrived on the node. */
+static bool has_arrived(const struct simulated_cluster *c, const struct simulated_reservation *r)
+{
+	size_t node = simulated_cluster_find(c, r->node);
+
+	for (size_t i = 0; node != SIMULATED_NOWHERE && i < c->nodes[node].n_pods; i++) {
+		const struct simulated_pod *p = &c->pods[c->nodes[node].pods[i]];
+
+		if (*r->facts.uid ? !strcmp(p->uid, r->facts.uid)
+				  : *r->facts.controller && !strcmp(p->controller, r->facts.controller) &&
+					    p->created_s >= r->facts.created_s)
+			return true;
+	}
+	return false;
+}
+
+size_t simulated_reserved_node(const struct simulated_cluster *c, size_t wanted)
+{
+	for (size_t i = 0; i < c->n_reservations; i++)
+		if (c->reservations[i].user == wanted)
+			return simulated_cluster_find(c, c->reservations[i].node);
+	return SIMULATED_NOWHERE;
+}
+
+/* The first of the wanted pods that may use the reservation and has none. */
+static size_t find_user(const struct simulated_cluster *c, const struct reservation *r,
+	const struct pod_class *class, const size_t *wanted, size_t n_wanted)
+{
+	for (size_t i = 0; i < n_wanted; i++) {
+		const struct simulated_pod *p = &c->pods[wanted[i]];
+		const struct reservation_user user = {
+			.namespace = p->namespace, .uid = p->uid, .controller = p->controller};
+
+		if (reservation_is_for(r, &user, class == p->class) &&
+			simulated_reserved_node(c, wanted[i]) == SIMULATED_NOWHERE)
+			return wanted[i];
+	}
+	return SIMULATED_NOWHERE;
+}
+
+static void start_reserved(
+	struct simulated_cluster *c, const struct simulated_reservation *r, struct pod_class *class)
+{
+	size_t node = simulated_cluster_find(c, r->node);
+
+	if (node == SIMULATED_NOWHERE || c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
+		return;
+	add_copy(c, NULL, r->facts.namespace, r->facts.pod, class);
+	c->pods[c->n_pods - 1].reserved = true;
+	if (!simulated_start(c, node, c->n_pods - 1))
+		c->nodes[node].obstacle = SIMULATED_RESERVED;
+}
+
+void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted)
+{
+	for (size_t i = 0; i < c->n_reservations; i++) {
+		struct simulated_reservation *r = &c->reservations[i];
+		struct pod_class *class = pod_classes_take(&c->classes, &r->facts.request);
+
+		if (!r->facts.closed && !has_arrived(c, r)) {
+			r->user = find_user(c, &r->facts, class, wanted, n_wanted);
+			if (r->user == SIMULATED_NOWHERE)
+				start_reserved(c, r, class);
+		}
+		pod_classes_drop(&c->classes, class);
+	}
+	simulated_forget_undo(c);
 }

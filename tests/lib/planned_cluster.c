@@ -92,8 +92,8 @@ void planned_cluster_publish(struct planned_cluster *t, const char *labels, cons
 		simulated_cluster_add_node(&t->c, &node);
 		cluster_node_release(&node);
 		snprintf(yaml, sizeof(yaml),
-			"{metadata: {name: node-%u}, status: {allocatable: {cpu: 14, memory: 60Gi, pods: 100}}}",
-			i);
+			"{metadata: {name: node-%u, annotations: {%s}}, status: {allocatable: {cpu: 14, memory: 60Gi, pods: 100}}}",
+			i, t->annotations[i]);
 		planned_cluster_object(t, OBJECT_NODE, yaml);
 	}
 	for (unsigned i = 0; i < t->n_pods; i++) {

@@ -18,6 +18,7 @@ struct planned_cluster {
 	struct node_sim sims[NODES_MAX];
 	unsigned n_nodes, n_pods;
 	struct planned_pod pods[PODS_MAX];
+	char annotations[NODES_MAX][512]; /* of the Nodes */
 	struct simulated_cluster c;
 };
 

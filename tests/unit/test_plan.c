@@ -5,6 +5,7 @@
  */
 #include "tests/lib/test.h"
 
+#include "agent/base/time.h"
 #include "agent/cluster/plan.h"
 #include "common/cleanup.h"
 #include "tests/lib/planned_cluster.h"
@@ -145,6 +146,64 @@ static void constraints_hold_for_the_destination(void **state)
 	make_plan(&t, 8, 1, &limits, &plan);
 	assert_int_equal(plan.outcome, PLAN_NONE);
 	assert_int_equal(plan.n_steps, 0);
+}
+
+/* Reserves 4 CPUs of a node. */
+static void reserve(struct planned_cluster *t, unsigned node, const char *who)
+{
+	char now[TIMESTAMP_MICRO_MAX], later[TIMESTAMP_MICRO_MAX];
+	int64_t now_us = clock_ms(CLOCK_REALTIME) * 1000;
+
+	timestamp_print_micro(now_us, now);
+	timestamp_print_micro(now_us + 60000000, later);
+	snprintf(t->annotations[node], sizeof(t->annotations[node]),
+		RESERVATION_PREFIX
+		"x: '{\"namespace\":\"default\",%s\"created\":\"%s\",\"expires\":\"%s\",\"spec\":"
+		"{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"4\",\"memory\":\"1Gi\"}}}]}}'",
+		who, now, later);
+}
+
+/* Each node has 2 free CPUs on NUMA node 0 and 8 on NUMA node 1, of which 4 are reserved on some nodes. */
+static void reservations_count(void **state)
+{
+	static const struct {
+		const char *who;
+		unsigned cpus, on; /* on: the nodes, one bit per node */
+		const char *place; /* NULL = the plan moves pods, or there is none */
+	} cases[] = {
+		{"\"uid\":\"other\",", 8, 3, NULL},
+		{"\"uid\":\"other\",", 8, 1, "node-1"},
+		{"\"uid\":\"other\",", 4, 3, "node-0"},
+		{"\"uid\":\"p1\",", 8, 2, "node-0"}, /* p1 runs on node-1 */
+		{"\"uid\":\"p1\",", 8, 3, "node-1"},
+		{"\"uid\":\"p0\",", 8, 3, "node-0"},
+		{"\"uid\":\"other\",\"closed\":true,", 8, 3, "node-0"},
+		{"", 4, 2, "node-1"}, /* the wanted pod has the requests of the reservation */
+		{"", 8, 3, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct node_sim_setup setup = single;
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
+		CLEANUP(plan_release) struct plan plan;
+		const char *place = NULL;
+
+		setup.machine = planned_machine;
+		planned_cluster_init(&t, 2, &setup);
+		for (unsigned node = 0; node < 2; node++) {
+			assert_true(planned_cluster_add(&t, node, 4, 1));
+			if (cases[i].on & 1u << node)
+				reserve(&t, node, cases[i].who);
+		}
+		planned_cluster_publish(&t, "", "");
+		make_plan(&t, cases[i].cpus, 1, &limits, &plan);
+		if (plan.outcome == PLAN_FULL && plan.n_moves == 0)
+			place = t.c.nodes[plan.steps[0].to].name;
+		if (!place != !cases[i].place || (place && strcmp(place, cases[i].place) != 0))
+			fail_msg("case %zu: %s, %zu moves, on %s", i, plan_outcome_names[plan.outcome],
+				plan.n_moves, place ? place : "-");
+	}
 }
 
 static void evicted_pods_need_no_place(void **state)
@@ -332,6 +391,7 @@ int main(void)
 		cmocka_unit_test(a_pod_moves_to_another_node),
 		cmocka_unit_test(pods_that_must_stay_stay),
 		cmocka_unit_test(constraints_hold_for_the_destination),
+		cmocka_unit_test(reservations_count),
 		cmocka_unit_test(evicted_pods_need_no_place),
 		cmocka_unit_test(a_restart_on_the_same_node_can_make_room),
 		cmocka_unit_test(a_restart_needs_a_node_that_the_scheduler_accepts),
