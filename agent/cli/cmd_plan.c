@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
+#include "agent/cli/plan_apply.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/report/simulated_page.h"
@@ -28,15 +30,26 @@ struct planning {
 	const char *keep[KEEP_MAX];
 	size_t *wanted;
 	size_t n_wanted, wanted_size;
+	struct strv
+		first_wanted; /* UIDs of the wanted pods of the first plan; empty: that is the current plan */
+	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
 	struct plan plan;
 };
 
-static void planning_release(struct planning *p)
+/* The cluster, the wanted pods and the plan. */
+static void forget_plan(struct planning *p)
 {
-	source_close(p->source);
 	pod_templates_release(&p->templates);
 	plan_release(&p->plan);
 	simulated_cluster_release(&p->cluster);
+	p->n_wanted = 0;
+}
+
+static void planning_release(struct planning *p)
+{
+	forget_plan(p);
+	source_close(p->source);
+	strv_release(&p->first_wanted);
 	free(p->wanted);
 }
 
@@ -65,7 +78,9 @@ static int want_copies(struct planning *p, struct err *err)
 	if (n > WANTED_MAX)
 		return err_set(err, -EINVAL, "%llu copies: a plan is for %u pods at most",
 			(unsigned long long)n, WANTED_MAX);
-	first = simulated_cluster_add_copies(&p->cluster, template->owner, template->namespace,
+	p->object = template->owner;
+	first = simulated_cluster_add_copies(&p->cluster, template->owner,
+		template->namespace ? template->namespace : source_namespace(p->source),
 		template->pod.name && *template->pod.name ? template->pod.name : "wanted", &template->pod,
 		(size_t)n);
 	for (size_t i = 0; i < n; i++)
@@ -87,15 +102,23 @@ static int compare_wanted(const void *va, const void *vb, void *cluster)
 	return (a > b) - (a < b);
 }
 
+/* Pods that were created after the first plan are not wanted. */
+static bool is_wanted(const struct planning *p, const struct simulated_pod *pod)
+{
+	if (pod->node != SIMULATED_NOWHERE || pod->gated || pod->terminating || pod->unreadable)
+		return false;
+	for (size_t i = 0; i < p->first_wanted.n_items; i++)
+		if (!strcmp(p->first_wanted.items[i], pod->uid))
+			return true;
+	return p->first_wanted.n_items == 0;
+}
+
 /* The pods that wait for a scheduler. */
 static int want_pending(struct planning *p, struct err *err)
 {
-	for (size_t i = 0; i < p->cluster.n_pods; i++) {
-		const struct simulated_pod *pod = &p->cluster.pods[i];
-
-		if (pod->node == SIMULATED_NOWHERE && !pod->gated && !pod->terminating && !pod->unreadable)
+	for (size_t i = 0; i < p->cluster.n_pods; i++)
+		if (is_wanted(p, &p->cluster.pods[i]))
 			want(p, i);
-	}
 	if (p->n_wanted > WANTED_MAX)
 		return err_set(err, -EINVAL, "%zu pending pods: a plan is for %u pods at most", p->n_wanted,
 			WANTED_MAX);
@@ -104,6 +127,30 @@ static int want_pending(struct planning *p, struct err *err)
 }
 
 /* ---- the command */
+
+static int check_apply(const struct options *o, struct err *err)
+{
+	const char *flag = o->origin[OPT_APPLY];
+	uint64_t hold_ms = 0;
+
+	if (!option_set(o, OPT_APPLY))
+		return options_stdin_once(o, err);
+	duration_parse(o->value[OPT_HOLD], &hold_ms, NULL);
+	if (option_set(o, OPT_FROM))
+		return err_set(err, -EINVAL, "%s: files cannot be changed, omit --from", flag);
+	if (!option_set(o, OPT_PENDING) && !option_set(o, OPT_FILENAME))
+		return err_set(err, -EINVAL, "%s: name the pods with --filename or --pending", flag);
+	if (option_set(o, OPT_FILENAME) && options_use_stdin(o))
+		return err_set(err, -EINVAL, "%s: the pod is read repeatedly, give it a file", flag);
+	if (option_set(o, OPT_ALLOW_BARE))
+		return err_set(err, -EINVAL,
+			"%s: nothing recreates pods without a controller, omit --allow-bare", flag);
+	if (strcmp(o->value[OPT_OUTPUT], "text") != 0)
+		return err_set(err, -EINVAL, "%s: the output is text", flag);
+	if (hold_ms > RESERVATION_MAX_S * 1000u)
+		return err_set(err, -EINVAL, "%s: at most 1h", o->origin[OPT_HOLD]);
+	return 0;
+}
 
 static int read_flags(struct planning *p, struct err *err)
 {
@@ -129,15 +176,14 @@ static int read_flags(struct planning *p, struct err *err)
 		return err_set(err, -EINVAL,
 			"%s is for the pods of the cluster, not for a pod that is described",
 			o->origin[OPT_PENDING]);
-	return options_stdin_once(o, err);
+	return check_apply(o, err);
 }
 
 static int make_plan(struct planning *p, struct err *err)
 {
-	int r = read_flags(p, err);
+	int r = source_begin(p->options, &p->source, err);
 
-	if (r == 0)
-		r = source_open(p->options, p->options->n_words, &p->source, err);
+	simulated_cluster_init(&p->cluster);
 	if (r == 0)
 		r = source_read_cluster(p->source, &p->cluster, err);
 	if (r == 0)
@@ -163,14 +209,103 @@ static int print(struct planning *p)
 	return r < 0 ? r : output_text(&text);
 }
 
+static int exit_status(enum plan_outcome outcome)
+{
+	return outcome == PLAN_FULL      ? EXIT_SUCCESS
+	       : outcome == PLAN_PARTIAL ? EXIT_PARTIAL
+					 : EXIT_DOES_NOT_FIT;
+}
+
+/* ---- --apply */
+
+static void print_line(const char *line, void *data)
+{
+	(void)data;
+	printf("%s\n", line);
+	fflush(stdout);
+}
+
+static uint64_t read_duration(const struct options *o, enum option_id id)
+{
+	uint64_t ms = 0;
+
+	duration_parse(o->value[id], &ms, NULL); /* checked with the flags */
+	return ms;
+}
+
+/* Plans again after a move. The new plan must not be worse than the first plan. */
+static int plan_again(
+	struct planning *p, size_t n_moved, size_t first_moves, size_t first_unplaced, struct err *err)
+{
+	int r;
+
+	forget_plan(p);
+	r = make_plan(p, err);
+	if (r < 0)
+		return r;
+	if (p->plan.n_unplaced > first_unplaced)
+		return err_set(err, -EAGAIN, "the cluster has changed: no plan for %zu of the pods",
+			p->plan.n_unplaced);
+	if (n_moved + p->plan.n_moves > first_moves)
+		return err_set(err, -EAGAIN, "the cluster has changed: the plan needs %zu more moves",
+			p->plan.n_moves);
+	return 0;
+}
+
+#define IDLE_ROUNDS 10u /* plans in a row that the cluster outdates before their first move */
+
+static int apply_plan(struct planning *p)
+{
+	const struct plan_apply_options options = {.client = source_client(p->source),
+		.timeout_ms = read_duration(p->options, OPT_TIMEOUT),
+		.hold_ms = read_duration(p->options, OPT_HOLD),
+		.progress = print_line};
+	CLEANUP(plan_apply_release) struct plan_apply apply;
+	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;
+	enum plan_outcome outcome = p->plan.outcome;
+	struct err err = {""};
+	int r;
+
+	for (size_t i = 0; i < p->n_wanted; i++)
+		if (option_set(p->options, OPT_PENDING))
+			strv_push(&p->first_wanted, p->cluster.pods[p->wanted[i]].uid);
+	plan_apply_init(&apply, &options);
+	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
+		n_idle = apply.n_moved > n_moved ? 0 : n_idle + 1;
+		n_moved = apply.n_moved;
+		r = n_idle < IDLE_ROUNDS
+			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
+			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
+		if (r < 0)
+			break;
+	}
+	if (r >= 0)
+		return exit_status(outcome);
+	plan_apply_abandon(&apply);
+	log_error("stopped after %zu of %zu moves: %s", apply.n_moved, first_moves, err.text);
+	return EXIT_FAILURE;
+}
+
+static int finish(struct planning *p)
+{
+	if (!option_set(p->options, OPT_APPLY) || p->plan.outcome == PLAN_NONE)
+		return exit_status(p->plan.outcome);
+	if (p->plan.outcome == PLAN_PARTIAL && !option_set(p->options, OPT_ALLOW_PARTIAL)) {
+		log_error(
+			"not carried out: some of the pods would have no place; --allow-partial carries it out");
+		return EXIT_PARTIAL;
+	}
+	return apply_plan(p);
+}
+
 int command_plan(const struct options *options)
 {
 	CLEANUP(planning_release) struct planning p = {.options = options};
 	struct err err = {""};
-	int r;
+	int r = read_flags(&p, &err);
 
-	simulated_cluster_init(&p.cluster);
-	r = make_plan(&p, &err);
+	if (r == 0)
+		r = make_plan(&p, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
@@ -180,7 +315,5 @@ int command_plan(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	return p.plan.outcome == PLAN_FULL      ? EXIT_SUCCESS
-	       : p.plan.outcome == PLAN_PARTIAL ? EXIT_PARTIAL
-						: EXIT_DOES_NOT_FIT;
+	return finish(&p);
 }

@@ -169,6 +169,11 @@ const char *source_node(const struct source *s)
 	return s->n_nodes == 1 ? s->nodes[0].name : NULL;
 }
 
+struct api_client *source_client(const struct source *s)
+{
+	return s->client;
+}
+
 /* ---- files */
 
 /* Standard input and pipes can be read only once, but commands read objects kind by kind. */

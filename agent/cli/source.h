@@ -9,6 +9,7 @@
 #include "agent/cluster/object_input.h"
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/cluster/simulated_cluster.h"
+#include "agent/kube/api_client.h"
 
 struct source;
 
@@ -43,6 +44,9 @@ const char *source_node(const struct source *s);
 
 /* The namespace of --namespace, else of the kubeconfig's context, else "default". */
 const char *source_namespace(const struct source *s);
+
+/* The client of the API server; NULL if the source is files. */
+struct api_client *source_client(const struct source *s);
 
 /* A reader of the source, which must outlive the reader. */
 struct object_reader source_reader(struct source *s);

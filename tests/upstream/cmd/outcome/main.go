@@ -40,6 +40,7 @@ func main() {
 	flag.Float64Var(&d.Share, "share", 0.77, "of the nodes' CPUs, memory and devices that is asked for at most")
 	flag.IntVar(&d.Replicas, "replicas", 1, "of nrtd-extender; several have a lease")
 	flag.BoolVar(&d.Kill, "kill-extender", false, "kill the nrtd-extender that answers in the middle of each run and start it again")
+	flag.BoolVar(&d.KillPlan, "kill-plan", false, "kill every second kubectl numa plan --apply in the middle")
 	each := flag.Int("each", 6, "nodes of each kind")
 	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
 	budgets := flag.String("budgets", "", "budgets of nrtd's writes to Nodes, separated by commas, as 1/5s,6/5s: each way that needs these writes with each of them")
@@ -139,6 +140,9 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 				results = append(results, result)
 				fmt.Printf("%s, seed %d, %s: %.0f refused of 1000 bound (%s), %d of %d slots placed, %.1f writes a Node and minute, %.1f s, load %s\n", name, seed+s,
 					way.Name, result.PerThousand(), result.Reasons(), result.Placed, result.Slots, result.NodeWritesPerMinute(), time.Since(begun).Seconds(), daemon.Load())
+				if len(result.Plans) > 0 {
+					fmt.Printf("    %d moves, %d of protected pods, %d pods lost, plans by exit status %v\n", result.Moves, result.Violations, result.Lost, result.Plans)
+				}
 				if way.Extender { // there should be none
 					for _, story := range result.Stories {
 						fmt.Println("   ", story)

@@ -43,6 +43,7 @@ type Driver struct {
 	Share     float64       // of the CPUs, memory and devices that is asked for at most
 	Replicas  int           // of nrtd-extender
 	Kill      bool          // nrtd-extender is killed in the middle of the run and started again
+	KillPlan  bool          // every second kubectl numa plan --apply is killed in the middle
 	runs      int
 }
 
@@ -118,7 +119,13 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 		return nil, err
 	}
 	begun := time.Now()
-	if err := p.bursts(ctx); err != nil {
+	stopPlans, err := p.plans(ctx, seed)
+	if err != nil {
+		return nil, err
+	}
+	err = p.bursts(ctx)
+	plans := stopPlans()
+	if err != nil {
 		return nil, err
 	}
 	after, err := p.nodeWrites()
@@ -127,7 +134,7 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	}
 	result := p.slots.finished()
 	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
-	result.Workload, result.Seed = workload.Name, seed
+	result.Workload, result.Seed, result.Plans = workload.Name, seed, plans
 	for _, e := range p.extenders {
 		rss, err := e.RSS()
 		if err != nil {

@@ -27,6 +27,10 @@ type Result struct {
 	NodeWrites    float64       // of annotations and labels, by all of nrtd
 	NodeTime      time.Duration // in which they were made, of all nodes together
 	Stories       []string      // of each refusal
+	// With kubectl numa plan --apply: evicted pods, of these pods with a PodDisruptionBudget that allows no disruption, slots whose
+	// evicted pod was not running again at the end, and runs of the program by exit status.
+	Moves, Violations, Lost int
+	Plans                   map[int]int
 }
 
 // RefusedInAll is the number of pods that kubelets refused.
@@ -85,6 +89,9 @@ func (r *Result) add(o *Result) {
 	r.NodeWrites += o.NodeWrites
 	r.NodeTime += o.NodeTime
 	r.ExtenderRSS = max(r.ExtenderRSS, o.ExtenderRSS)
+	r.Moves += o.Moves
+	r.Violations += o.Violations
+	r.Lost += o.Lost
 	for reason, count := range o.Refused {
 		r.Refused[reason] += count
 	}
@@ -114,19 +121,30 @@ func ratio(a, b int) float64 {
 // mostRefused is the maximum number of rejected pods per 1000 bound with nrtd-extender.
 const mostRefused = 1.0
 
-// Judge checks the extender's goals: almost no rejected pods, and at least as many placed pods as without the extender.
+// Judge checks the extender's goals: almost no rejected pods, and at least as many placed pods as without the extender. With moves:
+// no evicted pod is lost, and no PodDisruptionBudget violated.
 func Judge(results []*Result) (wrong []string) {
 	for _, workload := range Workloads {
-		ours, theirs := Sum(results, "extender", workload.Name), Sum(results, "stock", workload.Name)
-		if ours == nil {
-			continue
-		}
-		if refused := ours.PerThousand(); refused > mostRefused {
-			wrong = append(wrong, fmt.Sprintf("%s: kubelets refused %.1f of 1000 pods that nrtd-extender had chosen a node for (%s), at most %.0f are right",
-				workload.Name, refused, ours.Reasons(), mostRefused))
-		}
-		if theirs != nil && ours.Placed < theirs.Placed {
-			wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with nrtd-extender, %d without", workload.Name, ours.Placed, theirs.Placed))
+		theirs := Sum(results, "stock", workload.Name)
+		for _, way := range Ways {
+			ours := Sum(results, way.Name, workload.Name)
+			if ours == nil || !way.Extender {
+				continue
+			}
+			if refused := ours.PerThousand(); refused > mostRefused {
+				wrong = append(wrong, fmt.Sprintf("%s: kubelets refused %.1f of 1000 pods that nrtd-extender had chosen a node for (%s), at most %.0f are right",
+					workload.Name, refused, ours.Reasons(), mostRefused))
+			}
+			if theirs != nil && ours.Placed < theirs.Placed {
+				wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with %s, %d without", workload.Name, ours.Placed, way.Title, theirs.Placed))
+			}
+			if ours.Violations > 0 || ours.Lost > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: %d of %d moves violated a PodDisruptionBudget, %d pods were lost", workload.Name, ours.Violations, ours.Moves,
+					ours.Lost))
+			}
+			if way.plan && ours.Moves == 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: %s moved no pod", workload.Name, way.Title))
+			}
 		}
 	}
 	return wrong

@@ -20,8 +20,10 @@ type slotState struct {
 	Slot
 	begun   time.Time // zero = not yet
 	pod     *v1.Pod   // the newest, as the API server had it last; nil before it has one
-	attempt int
+	attempt int       // refusals
+	number  int       // of the newest pod
 	placed  bool      // a pod of it ran
+	moving  bool      // its pod was evicted, and the pod that replaces it does not run yet
 	givenUp bool      // kubelets refused too many of its pods
 	ended   time.Time // zero = not yet
 }
@@ -114,6 +116,9 @@ func (s *slots) create(ctx context.Context, slot *slotState, name string) error 
 	if s.way.prepare != nil {
 		s.way.prepare(pod, &slot.Slot)
 	}
+	if s.way.plan {
+		own(pod, s.indexOf(slot))
+	}
 	made, err := s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
@@ -151,6 +156,13 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 		s.bound[pod.UID] = true
 		s.result.Bound++
 	}
+	if pod.DeletionTimestamp != nil && slot.pod.UID == pod.UID && slot.ended.IsZero() && !s.over[pod.UID] {
+		s.over[pod.UID] = true
+		s.evicted(ctx, slot, pod)
+	}
+	if pod.Status.Phase == v1.PodRunning && pod.DeletionTimestamp == nil {
+		slot.moving = false
+	}
 	if pod.Status.Phase == v1.PodRunning && !slot.placed {
 		slot.placed = true
 		s.result.Placed++
@@ -162,6 +174,37 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 		s.later(s.again, func() { s.replace(ctx, slot, pod) })
 	}
 	s.tell()
+}
+
+// evicted replaces a slot's pod that is being deleted and that the slot did not delete. The controller of a ReplicaSet does so at once:
+// pods that are being deleted do not count.
+func (s *slots) evicted(ctx context.Context, slot *slotState, pod *v1.Pod) {
+	s.result.Moves++
+	if pod.Labels[protectedLabel] != "" {
+		s.result.Violations++
+	}
+	slot.moving = true
+	slot.number++
+	name := podName(s.indexOf(slot), slot.number)
+	s.byName[name] = slot
+	s.later(0, func() {
+		if ctx.Err() == nil {
+			s.failedUnlessGone(s.create(ctx, slot, name))
+		}
+	})
+}
+
+// waits tells whether a slot's pod has waited for a node for so long.
+func (s *slots) waits(long time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, slot := range s.list {
+		if !slot.begun.IsZero() && slot.ended.IsZero() && !slot.placed && !slot.givenUp && slot.pod != nil && slot.pod.Spec.NodeName == "" &&
+			time.Since(slot.pod.CreationTimestamp.Time) >= long {
+			return true
+		}
+	}
+	return false
 }
 
 // tell wakes who waits for a change.
@@ -196,7 +239,8 @@ func (s *slots) replace(ctx context.Context, slot *slotState, refused *v1.Pod) {
 		return
 	}
 	slot.attempt++
-	name := podName(s.indexOf(slot), slot.attempt)
+	slot.number++
+	name := podName(s.indexOf(slot), slot.number)
 	s.byName[name] = slot
 	s.mu.Unlock()
 	s.failedUnlessGone(s.create(ctx, slot, name))
@@ -236,7 +280,7 @@ func (s *slots) settled(since int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, slot := range s.list {
-		if slot.Burst >= since && !slot.begun.IsZero() && slot.ended.IsZero() && !slot.placed && !slot.givenUp {
+		if slot.Burst >= since && !slot.begun.IsZero() && slot.ended.IsZero() && (!slot.placed || slot.moving) && !slot.givenUp {
 			return false
 		}
 	}
@@ -248,6 +292,9 @@ func (s *slots) finished() *Result {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, slot := range s.list {
+		if slot.moving && slot.ended.IsZero() {
+			s.result.Lost++
+		}
 		if slot.placed {
 			continue
 		}

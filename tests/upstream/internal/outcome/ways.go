@@ -18,6 +18,8 @@ type Way struct {
 	Flags []string
 	// Extender: `nrtd-extender` runs beside the scheduler.
 	Extender bool
+	// plan: `kubectl numa plan --pending --apply` runs while a pod waits.
+	plan bool
 	// hints: the scheduler needs what nrtd writes to Nodes.
 	hints    bool
 	profiles string
@@ -70,6 +72,7 @@ var Ways = []Way{
 	{Name: "passthrough", Title: "NodeResourceTopologyMatch, no cache", profiles: fmt.Sprintf(match, 0)},
 	{Name: "overreserve", Title: "NodeResourceTopologyMatch, cache", profiles: fmt.Sprintf(match, 5)},
 	{Name: "extender", Title: "nrtd-extender", profiles: stock, Extender: true},
+	{Name: "extender-plan", Title: "nrtd-extender, kubectl numa plan --apply", profiles: stock, Extender: true, plan: true},
 }
 
 // WaysNamed are some of them; the name of one that has several budgets means all of these.

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cli/plan_apply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/base/json.h"
+#include "agent/base/time.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/cluster/pod_status.h"
+#include "agent/cluster/reservation.h"
+#include "agent/kube/api_list.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define BODY_MAX   ((size_t)256 << 10)
+#define PATH_BYTES 4000u
+#define POLL_MS    500u
+
+/*
+ * From a reservation's write to the eviction: the watches of the extender's replicas deliver the reservation, and the scheduler
+ * binds the pods that the extender has assumed on the node before.
+ */
+#define SETTLE_MS 1000u
+
+/* A reservation outlives the step that needs it. */
+#define SLACK_MS 60000u
+
+void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *options)
+{
+	*a = (struct plan_apply){.options = options};
+	api_response_init(&a->response);
+}
+
+static void own_reservation_release(struct own_reservation *r)
+{
+	free(r->node);
+	free(r->id);
+}
+
+void plan_apply_release(struct plan_apply *a)
+{
+	for (size_t i = 0; i < a->n_reservations; i++)
+		own_reservation_release(&a->reservations[i]);
+	free(a->reservations);
+	api_response_release(&a->response);
+	*a = (struct plan_apply){0};
+}
+
+static uint64_t now_ms(void)
+{
+	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
+}
+
+static void pause_ms(unsigned ms)
+{
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+__attribute__((format(printf, 2, 3))) static void report(const struct plan_apply *a, const char *format, ...)
+{
+	CLEANUP(freep) char *line = NULL;
+	va_list args;
+
+	va_start(args, format);
+	line = xvasprintf(format, args);
+	va_end(args);
+	a->options->progress(line, a->options->data);
+}
+
+/* ---- requests */
+
+/* Sends a request whose response, with any status, is in a->response. */
+static int send_request(struct plan_apply *a, const char *method, const char *path, const char *type,
+	const struct doc *object, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	struct api_request request = {.method = method, .path = path, .content_type = type};
+
+	if (object) {
+		json_print_compact(object, &body);
+		if (strbuf_error(&body) < 0)
+			return err_set(err, -EFBIG, "%s: the request is too large", path);
+		request.body = body.text;
+		request.body_len = body.len;
+	}
+	return api_client_request(a->options->client, &request, &a->response, err);
+}
+
+static int unexpected_status(const struct plan_apply *a, const char *what, struct err *err)
+{
+	char message[API_MESSAGE_MAX];
+
+	api_response_message(&a->response, message);
+	return err_set(err, -EREMOTEIO, "%s: HTTP status %d: %s", what, a->response.status, message);
+}
+
+static bool is_success(const struct plan_apply *a)
+{
+	return a->response.status >= 200 && a->response.status < 300;
+}
+
+static void make_pod_path(const char *namespace, const char *name, struct strbuf *path)
+{
+	strbuf_addstr(path, "/api/v1/namespaces/");
+	api_path_escape(path, namespace);
+	strbuf_addstr(path, "/pods");
+	if (!name)
+		return;
+	strbuf_addch(path, '/');
+	api_path_escape(path, name);
+}
+
+/* 1 and the Pod; 0: there is no pod of this name with this UID. */
+static int get_pod(struct plan_apply *a, const struct simulated_pod *p, struct doc *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	int r;
+
+	make_pod_path(p->namespace, p->name, &path);
+	r = send_request(a, "GET", path.text, NULL, NULL, err);
+	if (r < 0)
+		return r;
+	if (a->response.status == HTTP_NOT_FOUND)
+		return 0;
+	if (!is_success(a))
+		return unexpected_status(a, path.text, err);
+	r = json_parse(a->response.body.text, a->response.body.len, &pod, err);
+	if (r < 0)
+		return r;
+	if (strcmp(doc_text(doc_get(&pod, "metadata"), "uid"), p->uid) != 0)
+		return 0;
+	*ret = pod;
+	pod = (struct doc)DOC_INIT;
+	return 1;
+}
+
+/* The time by the API server's clock, which stamps new pods. */
+static int get_time(struct plan_apply *a, int64_t *ret_s, struct err *err)
+{
+	int r = a->response.date_s > 0 ? 0 : send_request(a, "GET", "/version", NULL, NULL, err);
+
+	*ret_s = a->response.date_s > 0 ? a->response.date_s : clock_ms(CLOCK_REALTIME) / 1000;
+	return r;
+}
+
+/* ---- reservations */
+
+/* `value` NULL: removes the annotation. */
+static int patch_node(
+	struct plan_apply *a, const char *node, const char *id, const char *value, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	CLEANUP(doc_release) struct doc patch = {.kind = DOC_MAP};
+	CLEANUP(freep) char *key = xasprintf("%s%s", RESERVATION_PREFIX, id);
+	CLEANUP(freep) char *what = xasprintf("cannot reserve a place on node '%s'", node);
+	struct doc *annotations = doc_add_map(doc_add_map(&patch, "metadata"), "annotations");
+	int r;
+
+	if (value)
+		doc_add_string(annotations, key, value);
+	else
+		doc_add(annotations, key);
+	strbuf_addstr(&path, "/api/v1/nodes/");
+	api_path_escape(&path, node);
+	strbuf_addstr(&path, "?fieldManager=kubectl-numa");
+	r = send_request(a, "PATCH", path.text, "application/merge-patch+json", &patch, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", what);
+	return is_success(a) ? 0 : unexpected_status(a, what, err);
+}
+
+static struct own_reservation *find_own(const struct plan_apply *a, const char *node, const char *id)
+{
+	for (size_t i = 0; i < a->n_reservations; i++)
+		if (!strcmp(a->reservations[i].node, node) && !strcmp(a->reservations[i].id, id))
+			return &a->reservations[i];
+	return NULL;
+}
+
+static int remove_reservation(struct plan_apply *a, size_t i, struct err *err)
+{
+	struct own_reservation *r = &a->reservations[i];
+	int error = patch_node(a, r->node, r->id, NULL, err);
+
+	own_reservation_release(r);
+	a->reservations[i] = a->reservations[--a->n_reservations];
+	return error;
+}
+
+void plan_apply_abandon(struct plan_apply *a)
+{
+	for (size_t i = a->n_reservations; i > 0; i--) {
+		struct err err = {""};
+
+		if (a->reservations[i - 1].for_move && !a->reservations[i - 1].closed)
+			continue;
+		if (remove_reservation(a, i - 1, &err) < 0)
+			log_warning("%s; the reservation expires by itself", err.text);
+	}
+}
+
+/* The id of the reservation of a step's pod. A pod that does not exist yet has no UID. */
+static char *make_id(const struct simulated_pod *p)
+{
+	CLEANUP(freep) char *name = xasprintf("%s/%s", p->namespace, p->name);
+	char hash[HASH_TEXT_SIZE];
+
+	if (*p->uid)
+		return xstrdup(p->uid);
+	hash_text(name, strlen(name), hash);
+	return xstrdup(hash);
+}
+
+/* Who may use a reservation, and for how long. */
+struct place {
+	const struct simulated_pod *pod;
+	const char *node;
+	bool closed, for_move;
+	uint64_t ms;
+};
+
+/* Writes a reservation. PLAN_APPLY_AGAIN: the pod has changed; PLAN_APPLY_DONE: written. */
+static int write_reservation(struct plan_apply *a, const struct place *place, const char *id, struct err *err)
+{
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(RESERVATION_TEXT_MAX);
+	const struct simulated_pod *p = place->pod;
+	char none[] = "";
+	struct reservation r = {.namespace = p->namespace,
+		.pod = p->name,
+		.uid = place->for_move ? none : p->uid,
+		.controller = place->for_move ? p->controller : none,
+		.closed = place->closed};
+	const struct doc *object = a->object;
+	int found = 1, error;
+
+	if (*p->uid) {
+		found = get_pod(a, p, &pod, err);
+		object = &pod;
+	}
+	if (found <= 0)
+		return found < 0 ? found : PLAN_APPLY_AGAIN;
+	error = get_time(a, &r.created_s, err);
+	if (error < 0)
+		return error;
+	r.expires_s = r.created_s + (int64_t)(place->ms / 1000);
+	if (reservation_print(&r, object, &value) < 0)
+		return err_set(err, -EFBIG, "pod '%s/%s' has too many containers to reserve a place for it",
+			p->namespace, p->name);
+	error = patch_node(a, place->node, id, value.text, err);
+	return error < 0 ? error : PLAN_APPLY_DONE;
+}
+
+/* Writes a reservation unless it is there and lasts long enough. Returns as write_reservation(). */
+static int reserve(struct plan_apply *a, const struct place *place, struct err *err)
+{
+	CLEANUP(freep) char *id = make_id(place->pod);
+	struct own_reservation *own = find_own(a, place->node, id);
+	int r = PLAN_APPLY_DONE;
+
+	if (!own || own->closed != place->closed ||
+		now_ms() + a->options->timeout_ms > own->renewed_ms + place->ms - SLACK_MS / 2) {
+		r = write_reservation(a, place, id, err);
+		if (r != PLAN_APPLY_DONE)
+			return r;
+		if (!own) {
+			own = vec_push(
+				&a->reservations, &a->n_reservations, &a->reservations_size, sizeof(*own));
+			*own = (struct own_reservation){.node = xstrdup(place->node), .id = TAKE(id)};
+		}
+		own->renewed_ms = now_ms();
+	}
+	own->closed = place->closed;
+	own->for_move = place->for_move;
+	own->round = a->round;
+	return r;
+}
+
+/* The reservation of a wanted pod on another node, of an earlier process. */
+static int remove_outdated(
+	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_reservations && r == 0; i++) {
+		const struct simulated_reservation *old = &c->reservations[i];
+		bool needed = old->user == SIMULATED_NOWHERE;
+
+		for (size_t k = 0; k < plan->n_steps && !needed; k++)
+			needed = plan->steps[k].pod == old->user &&
+				 !strcmp(c->nodes[plan->steps[k].to].name, old->node);
+		if (!needed && !find_own(a, old->node, old->facts.id))
+			r = patch_node(a, old->node, old->facts.id, NULL, err);
+	}
+	for (size_t i = a->n_reservations; i > 0 && r == 0; i--)
+		if (a->reservations[i - 1].round != a->round)
+			r = remove_reservation(a, i - 1, err);
+	return r;
+}
+
+/* Reserves the places of all steps. Only the pods of the next move, and the wanted pods, may use theirs. */
+static int reserve_places(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	size_t next, struct err *err)
+{
+	uint64_t step_ms = a->options->timeout_ms + SLACK_MS;
+	int r = PLAN_APPLY_DONE;
+
+	a->round++;
+	for (size_t i = 0; i < plan->n_steps && r == PLAN_APPLY_DONE; i++) {
+		const struct plan_step *step = &plan->steps[i];
+		const struct simulated_pod *p = &c->pods[step->pod];
+		bool for_move = step->kind == PLAN_MOVE;
+		struct place place = {.pod = p,
+			.closed = for_move && i != next,
+			.for_move = for_move,
+			.ms = p->added && step_ms < a->options->hold_ms ? a->options->hold_ms : step_ms};
+
+		if (step->to == SIMULATED_NOWHERE || !p->class->aligned)
+			continue;
+		place.node = c->nodes[step->to].name;
+		r = reserve(a, &place, err);
+	}
+	if (r != PLAN_APPLY_DONE)
+		return r;
+	r = remove_outdated(a, c, plan, err);
+	return r < 0 ? r : PLAN_APPLY_DONE;
+}
+
+/* ---- the destination */
+
+struct arrivals {
+	const struct simulated_cluster *c;
+	const struct plan *plan;
+	size_t node;
+	bool any; /* a pod that was not there when the plan was made */
+};
+
+/* Where the pod was before the plan's steps, after which the simulated cluster is. */
+static size_t original_node(const struct arrivals *arrivals, size_t pod)
+{
+	for (size_t i = 0; i < arrivals->plan->n_steps; i++)
+		if (arrivals->plan->steps[i].pod == pod)
+			return arrivals->plan->steps[i].from;
+	return arrivals->c->pods[pod].node;
+}
+
+static int check_known(struct doc *pod, void *data, struct err *err)
+{
+	const char *uid = doc_text(doc_get(pod, "metadata"), "uid");
+	struct arrivals *arrivals = data;
+
+	(void)err;
+	for (size_t i = 0; i < arrivals->c->n_pods; i++)
+		if (!strcmp(arrivals->c->pods[i].uid, uid) && original_node(arrivals, i) == arrivals->node)
+			return 0;
+	arrivals->any = arrivals->any || !pod_has_ended(pod);
+	return 0;
+}
+
+/* Whether the node has pods that it did not have when the plan was made. */
+static int has_new_pods(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	size_t node, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct arrivals arrivals = {.c = c, .plan = plan, .node = node};
+	int status, r;
+
+	strbuf_addstr(&path, "/api/v1/pods?fieldSelector=spec.nodeName%3D");
+	api_path_escape(&path, c->nodes[node].name);
+	r = api_list(a->options->client, path.text, 0, check_known, &arrivals, &status, err);
+	return r < 0 ? r : arrivals.any;
+}
+
+/* ---- the eviction */
+
+/* PLAN_APPLY_DONE: the pod is being evicted; PLAN_APPLY_AGAIN: there is no such pod anymore. */
+static int evict(struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	CLEANUP(doc_release) struct doc eviction = {.kind = DOC_MAP};
+	CLEANUP(freep) char *what = xasprintf("cannot evict pod '%s/%s'", p->namespace, p->name);
+	struct doc *metadata;
+
+	doc_add_string(&eviction, "apiVersion", "policy/v1");
+	doc_add_string(&eviction, "kind", "Eviction");
+	metadata = doc_add_map(&eviction, "metadata");
+	doc_add_string(metadata, "name", p->name);
+	doc_add_string(metadata, "namespace", p->namespace);
+	doc_add_string(doc_add_map(doc_add_map(&eviction, "deleteOptions"), "preconditions"), "uid", p->uid);
+	make_pod_path(p->namespace, p->name, &path);
+	strbuf_addstr(&path, "/eviction");
+	for (;;) {
+		int r = send_request(a, "POST", path.text, "application/json", &eviction, err);
+		int wait_s;
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", what);
+		if (is_success(a))
+			return PLAN_APPLY_DONE;
+		if (a->response.status == HTTP_NOT_FOUND || a->response.status == HTTP_CONFLICT)
+			return PLAN_APPLY_AGAIN;
+		wait_s = a->response.retry_after_s > 0 ? a->response.retry_after_s : 2;
+		if (a->response.status != HTTP_TOO_MANY_REQUESTS ||
+			now_ms() + (uint64_t)wait_s * 1000 > until_ms)
+			return unexpected_status(a, what, err);
+		pause_ms((unsigned)wait_s * 1000);
+	}
+}
+
+static int wait_until_gone(
+	struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
+{
+	for (;;) {
+		CLEANUP(doc_release) struct doc pod = DOC_INIT;
+		int r = get_pod(a, p, &pod, err);
+
+		if (r <= 0)
+			return r;
+		if (pod_has_ended(&pod))
+			return 0;
+		if (now_ms() > until_ms)
+			return err_set(err, -ETIMEDOUT, "pod '%s/%s' was evicted and has not ended in time",
+				p->namespace, p->name);
+		pause_ms(POLL_MS);
+	}
+}
+
+/* ---- the new pod */
+
+/* The pod that a controller creates after an eviction. */
+struct successor {
+	const struct simulated_cluster *c;
+	const struct simulated_pod *evicted;
+	const char *to; /* the node of the plan */
+	char *name, *uid, *node, *reason;
+	bool found, arrived, started, failed;
+};
+
+static void successor_release(struct successor *s)
+{
+	free(s->name);
+	free(s->uid);
+	free(s->node);
+	free(s->reason);
+	s->name = s->uid = s->node = s->reason = NULL;
+}
+
+static bool is_known(const struct simulated_cluster *c, const char *uid)
+{
+	for (size_t i = 0; i < c->n_pods; i++)
+		if (!strcmp(c->pods[i].uid, uid))
+			return true;
+	return false;
+}
+
+/* Of several new pods of the controller: the pod on the plan's node. */
+static int find_successor(struct doc *pod, void *data, struct err *err)
+{
+	const struct doc *metadata = doc_get(pod, "metadata"), *status = doc_get(pod, "status");
+	const char *uid = doc_text(metadata, "uid"), *node = doc_text(doc_get(pod, "spec"), "nodeName");
+	const char *phase = doc_text(status, "phase");
+	struct successor *s = data;
+
+	(void)err;
+	if (strcmp(controller_uid(metadata), s->evicted->controller) != 0 || s->arrived ||
+		is_known(s->c, uid) || (!*node && s->found))
+		return 0;
+	successor_release(s);
+	s->found = true;
+	s->name = xstrdup(doc_text(metadata, "name"));
+	s->uid = xstrdup(uid);
+	s->node = xstrdup(node);
+	s->reason = xstrdup(doc_text(status, "reason"));
+	s->arrived = !strcmp(node, s->to);
+	s->failed = !strcmp(phase, "Failed");
+	s->started = !strcmp(phase, "Running") || *doc_text(status, "startTime");
+	return 0;
+}
+
+/* Waits until the new pod has started on the plan's node. Other nodes do for a pod to which kubelets assign nothing. */
+static int wait_for_successor(struct plan_apply *a, struct successor *s, uint64_t until_ms, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	const struct simulated_pod *p = s->evicted;
+
+	make_pod_path(p->namespace, NULL, &path);
+	for (;;) {
+		int status, r;
+
+		successor_release(s);
+		s->found = s->arrived = s->started = s->failed = false;
+		r = api_list(a->options->client, path.text, 0, find_successor, s, &status, err);
+		if (r < 0)
+			return r;
+		if (s->failed)
+			return err_set(err, -EREMOTEIO, "the kubelet of node '%s' rejected pod '%s/%s': %s",
+				s->node, p->namespace, s->name, s->reason);
+		if (s->found && *s->node && !s->arrived && p->class->aligned)
+			return err_set(err, -EREMOTEIO, "pod '%s/%s' started on node '%s' instead of '%s'",
+				p->namespace, s->name, s->node, s->to);
+		if (s->found && *s->node && s->started)
+			return 0;
+		if (now_ms() > until_ms)
+			return err_set(err, -ETIMEDOUT, "%s '%s/%s' has not started on node '%s' in time",
+				s->found ? "pod" : "the pod in place of", p->namespace,
+				s->found ? s->name : p->name, s->to);
+		pause_ms(POLL_MS);
+	}
+}
+
+/* What the node's object reports of the pod. */
+static int get_held(struct plan_apply *a, const char *node, const char *namespace, const struct successor *s,
+	struct pod_held *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const struct pod_names names = pod_names_of(s->uid, namespace, s->name);
+	struct cluster_node read;
+	int status, r;
+
+	strbuf_addstr(&path, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/");
+	api_path_escape(&path, node);
+	r = api_get(a->options->client, path.text, &object, &status, err);
+	if (r == 0)
+		r = cluster_node_read(&object, &read, err);
+	if (r < 0)
+		return r;
+	pod_held_find(&read.state, &names, ret);
+	cluster_node_release(&read);
+	return 0;
+}
+
+static int wait_until_reported(struct plan_apply *a, const struct successor *s, uint64_t until_ms,
+	struct pod_held *ret, struct err *err)
+{
+	for (;;) {
+		int r = get_held(a, s->node, s->evicted->namespace, s, ret, err);
+
+		if (r < 0 || ret->found)
+			return r;
+		pod_held_release(ret);
+		if (now_ms() > until_ms)
+			return err_set(err, -ETIMEDOUT,
+				"the object of node '%s' does not report pod '%s/%s' in time", s->node,
+				s->evicted->namespace, s->name);
+		pause_ms(POLL_MS);
+	}
+}
+
+/* The pod has been evicted. */
+static int follow_move(struct plan_apply *a, const struct simulated_cluster *c, const struct plan_step *step,
+	uint64_t until_ms, struct err *err)
+{
+	const struct simulated_pod *p = &c->pods[step->pod];
+	CLEANUP(successor_release) struct successor s = {.c = c, .evicted = p, .to = c->nodes[step->to].name};
+	CLEANUP(pod_held_release) struct pod_held held = {0};
+	CLEANUP(freep) char *cpus = NULL, *numa = NULL;
+	int r = wait_for_successor(a, &s, until_ms, err);
+
+	if (r == 0 && (*step->cpus || *step->numa))
+		r = wait_until_reported(a, &s, until_ms, &held, err);
+	if (r < 0)
+		return r;
+	cpus = held.found ? cpuset_print(held.cpus) : xstrdup("");
+	numa = held.found ? cpuset_print(held.numa) : xstrdup("");
+	report(a, "  %s/%s runs on %s%s%s%s%s", p->namespace, s.name, s.node, *numa ? ", NUMA " : "", numa,
+		*cpus ? ", CPUs " : "", cpus);
+	return 0;
+}
+
+/* ---- a round */
+
+static int carry_out(struct plan_apply *a, const struct simulated_cluster *c, const struct plan_step *step,
+	struct err *err)
+{
+	const struct simulated_pod *p = &c->pods[step->pod];
+	uint64_t until_ms = now_ms() + a->options->timeout_ms;
+	CLEANUP(freep) char *id = make_id(p);
+	const struct own_reservation *own;
+	int r;
+
+	report(a, "%s %s/%s: %s%s%s", plan_step_names[step->kind], p->namespace, p->name,
+		c->nodes[step->from].name, step->to == SIMULATED_NOWHERE ? "" : " -> ",
+		step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name);
+	r = evict(a, p, until_ms, err);
+	if (r != PLAN_APPLY_DONE)
+		return r;
+	a->n_moved++;
+	r = wait_until_gone(a, p, until_ms, err);
+	if (r < 0 || step->kind == PLAN_EVICT)
+		return r < 0 ? r : PLAN_APPLY_AGAIN;
+	r = follow_move(a, c, step, now_ms() + a->options->timeout_ms, err);
+	own = r == 0 ? find_own(a, c->nodes[step->to].name, id) : NULL;
+	if (own)
+		r = remove_reservation(a, (size_t)(own - a->reservations), err);
+	return r < 0 ? r : PLAN_APPLY_AGAIN;
+}
+
+/* Waits until a wanted pod of the cluster has started. */
+static int wait_for_wanted(
+	struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
+{
+	for (;;) {
+		CLEANUP(doc_release) struct doc pod = DOC_INIT;
+		int r = get_pod(a, p, &pod, err);
+		const struct doc *status = doc_get(&pod, "status");
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return err_set(err, -ENOENT, "pod '%s/%s' was deleted", p->namespace, p->name);
+		if (!strcmp(doc_text(status, "phase"), "Failed"))
+			return err_set(err, -EREMOTEIO, "pod '%s/%s' has failed: %s", p->namespace, p->name,
+				doc_text(status, "reason"));
+		if (*doc_text(status, "startTime")) {
+			report(a, "start %s/%s: runs on %s", p->namespace, p->name,
+				doc_text(doc_get(&pod, "spec"), "nodeName"));
+			return 0;
+		}
+		if (now_ms() > until_ms)
+			return err_set(err, -ETIMEDOUT, "pod '%s/%s' has not started in time", p->namespace,
+				p->name);
+		pause_ms(POLL_MS);
+	}
+}
+
+static int finish(
+	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
+{
+	uint64_t until_ms = now_ms() + a->options->timeout_ms;
+	int r = 0;
+
+	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
+		const struct simulated_pod *p = &c->pods[plan->steps[i].pod];
+
+		if (p->added)
+			report(a, "start %s/%s: %s is reserved for the pod for %llu s", p->namespace, p->name,
+				c->nodes[plan->steps[i].to].name,
+				(unsigned long long)a->options->hold_ms / 1000);
+		else
+			r = wait_for_wanted(a, p, until_ms, err);
+	}
+	if (r == 0 && !a->object)
+		plan_apply_abandon(a);
+	return r < 0 ? r : PLAN_APPLY_DONE;
+}
+
+int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	const struct doc *object, struct err *err)
+{
+	size_t next = 0;
+	int r;
+
+	a->object = object;
+	while (next < plan->n_steps && plan->steps[next].kind == PLAN_START)
+		next++;
+	r = reserve_places(a, c, plan, next, err);
+	if (r != PLAN_APPLY_DONE)
+		return r;
+	if (next == plan->n_steps)
+		return finish(a, c, plan, err);
+	pause_ms(SETTLE_MS);
+	if (plan->steps[next].to != SIMULATED_NOWHERE) {
+		r = has_new_pods(a, c, plan, plan->steps[next].to, err);
+		if (r != 0)
+			return r < 0 ? r : PLAN_APPLY_AGAIN;
+	}
+	return carry_out(a, c, &plan->steps[next], err);
+}

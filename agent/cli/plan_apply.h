@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Carries out plans in a cluster, one move at a time: `kubectl numa plan --apply`.
+ *
+ * Places are kept free by reservations, which nrtd-extender reads. Each reservation expires by itself, so that nothing is left
+ * of a process that was killed.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/cluster/plan.h"
+#include "agent/cluster/simulated_cluster.h"
+#include "agent/kube/api_client.h"
+#include "common/err.h"
+
+struct plan_apply_options {
+	struct api_client *client; /* borrowed */
+	uint64_t timeout_ms;       /* of each step */
+	uint64_t hold_ms;          /* how long places are reserved for wanted pods that do not exist yet */
+	void (*progress)(const char *line, void *data);
+	void *data;
+};
+
+/* A reservation that this process has written. */
+struct own_reservation {
+	char *node, *id;
+	uint64_t round;      /* the last round that needed the reservation */
+	uint64_t renewed_ms; /* when the reservation was written */
+	bool closed;
+	bool for_move; /* else for a wanted pod */
+};
+
+struct plan_apply {
+	const struct plan_apply_options *options;
+	struct api_response response;
+	struct own_reservation *reservations;
+	size_t n_reservations, reservations_size;
+	uint64_t round;
+	size_t n_moved;
+	const struct doc *object; /* of the current round */
+};
+
+void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *options);
+void plan_apply_release(struct plan_apply *a);
+
+enum plan_apply_result {
+	PLAN_APPLY_AGAIN, /* a move was carried out, or the cluster has changed: plan again */
+	PLAN_APPLY_DONE /* the plan has no moves: the wanted pods have started, or their places are reserved */
+};
+
+/*
+ * Reserves the places of the plan's pods, carries out the plan's first move, and waits until the moved pod runs in its new place
+ * and the node's object reports what the pod holds. If the plan has no moves, waits until the wanted pods run.
+ *
+ * `c` and `plan` are those of plan_find(). `object` has the spec of wanted pods that do not exist yet; NULL: the wanted pods are
+ * pods of the cluster. An enum plan_apply_result; -errno with one line when something unexpected has happened.
+ */
+int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	const struct doc *object, struct err *err);
+
+/* Removes the reservations, except those of pods that were evicted and whose new pods have not started yet. */
+void plan_apply_abandon(struct plan_apply *a);
