@@ -29,7 +29,12 @@
  */
 #define SETTLE_MS 1000u
 
-/* A reservation outlives the step that needs it. */
+/*
+ * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find its place also
+ * without this process, so the reservation outlives the step by SLACK_MS.
+ */
+#define LIFE_MS  20000u
+#define RENEW_MS 6000u
 #define SLACK_MS 60000u
 
 void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *options)
@@ -41,7 +46,8 @@ void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *opti
 static void own_reservation_release(struct own_reservation *r)
 {
 	free(r->node);
-	free(r->id);
+	reservation_release(&r->facts);
+	doc_release(&r->object);
 }
 
 void plan_apply_release(struct plan_apply *a)
@@ -56,13 +62,6 @@ void plan_apply_release(struct plan_apply *a)
 static uint64_t now_ms(void)
 {
 	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
-}
-
-static void pause_ms(unsigned ms)
-{
-	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-	nanosleep(&time, NULL);
 }
 
 __attribute__((format(printf, 2, 3))) static void report(const struct plan_apply *a, const char *format, ...)
@@ -182,7 +181,7 @@ static int patch_node(
 static struct own_reservation *find_own(const struct plan_apply *a, const char *node, const char *id)
 {
 	for (size_t i = 0; i < a->n_reservations; i++)
-		if (!strcmp(a->reservations[i].node, node) && !strcmp(a->reservations[i].id, id))
+		if (!strcmp(a->reservations[i].node, node) && !strcmp(a->reservations[i].facts.id, id))
 			return &a->reservations[i];
 	return NULL;
 }
@@ -190,7 +189,7 @@ static struct own_reservation *find_own(const struct plan_apply *a, const char *
 static int remove_reservation(struct plan_apply *a, size_t i, struct err *err)
 {
 	struct own_reservation *r = &a->reservations[i];
-	int error = patch_node(a, r->node, r->id, NULL, err);
+	int error = patch_node(a, r->node, r->facts.id, NULL, err);
 
 	own_reservation_release(r);
 	a->reservations[i] = a->reservations[--a->n_reservations];
@@ -202,7 +201,7 @@ void plan_apply_abandon(struct plan_apply *a)
 	for (size_t i = a->n_reservations; i > 0; i--) {
 		struct err err = {""};
 
-		if (a->reservations[i - 1].for_move && !a->reservations[i - 1].closed)
+		if (a->reservations[i - 1].for_move && !a->reservations[i - 1].facts.closed)
 			continue;
 		if (remove_reservation(a, i - 1, &err) < 0)
 			log_warning("%s; the reservation expires by itself", err.text);
@@ -221,69 +220,100 @@ static char *make_id(const struct simulated_pod *p)
 	return xstrdup(hash);
 }
 
-/* Who may use a reservation, and for how long. */
+/* Writes the reservation, to expire after its life. */
+static int write_reservation(struct plan_apply *a, struct own_reservation *own, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(RESERVATION_TEXT_MAX);
+	int64_t now_s;
+	int r = get_time(a, &now_s, err);
+
+	if (r < 0)
+		return r;
+	if (own->facts.created_s == 0)
+		own->facts.created_s = now_s;
+	own->facts.expires_s = now_s + (int64_t)(own->life_ms / 1000);
+	if (reservation_print(&own->facts, &own->object, &value) < 0)
+		return err_set(err, -EFBIG, "pod '%s/%s' has too many containers to reserve a place for it",
+			own->facts.namespace, own->facts.pod);
+	own->renewed_ms = now_ms();
+	return patch_node(a, own->node, own->facts.id, value.text, err);
+}
+
+/* Waits, and renews reservations meanwhile. */
+static int pause_ms(struct plan_apply *a, unsigned ms, struct err *err)
+{
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	int r = 0;
+
+	for (size_t i = 0; i < a->n_reservations && r == 0; i++) {
+		struct own_reservation *own = &a->reservations[i];
+
+		if (own->life_ms == LIFE_MS && now_ms() >= own->renewed_ms + RENEW_MS)
+			r = write_reservation(a, own, err);
+	}
+	nanosleep(&time, NULL);
+	return r;
+}
+
+/* A pod's place in a plan. */
 struct place {
 	const struct simulated_pod *pod;
 	const char *node;
+	size_t step;
 	bool closed, for_move;
-	uint64_t ms;
+	uint64_t life_ms;
 };
 
-/* Writes a reservation. PLAN_APPLY_AGAIN: the pod has changed; PLAN_APPLY_DONE: written. */
-static int write_reservation(struct plan_apply *a, const struct place *place, const char *id, struct err *err)
+/* PLAN_APPLY_AGAIN: the pod has changed; PLAN_APPLY_DONE: done. */
+static int add_reservation(struct plan_apply *a, const struct place *place, char *id, struct err *err)
 {
-	CLEANUP(doc_release) struct doc pod = DOC_INIT;
-	CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(RESERVATION_TEXT_MAX);
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	const struct simulated_pod *p = place->pod;
-	char none[] = "";
-	struct reservation r = {.namespace = p->namespace,
-		.pod = p->name,
-		.uid = place->for_move ? none : p->uid,
-		.controller = place->for_move ? p->controller : none,
-		.closed = place->closed};
-	const struct doc *object = a->object;
-	int found = 1, error;
+	struct own_reservation *own;
+	int found = 1;
 
-	if (*p->uid) {
-		found = get_pod(a, p, &pod, err);
-		object = &pod;
-	}
+	if (*p->uid)
+		found = get_pod(a, p, &object, err);
+	else
+		doc_copy(a->object, &object);
 	if (found <= 0)
 		return found < 0 ? found : PLAN_APPLY_AGAIN;
-	error = get_time(a, &r.created_s, err);
-	if (error < 0)
-		return error;
-	r.expires_s = r.created_s + (int64_t)(place->ms / 1000);
-	if (reservation_print(&r, object, &value) < 0)
-		return err_set(err, -EFBIG, "pod '%s/%s' has too many containers to reserve a place for it",
-			p->namespace, p->name);
-	error = patch_node(a, place->node, id, value.text, err);
-	return error < 0 ? error : PLAN_APPLY_DONE;
+	own = vec_push(&a->reservations, &a->n_reservations, &a->reservations_size, sizeof(*own));
+	*own = (struct own_reservation){.node = xstrdup(place->node),
+		.facts = {.id = xstrdup(id),
+			.namespace = xstrdup(p->namespace),
+			.pod = xstrdup(p->name),
+			.uid = xstrdup(place->for_move ? "" : p->uid),
+			.controller = xstrdup(place->for_move ? p->controller : "")},
+		.object = object};
+	pod_request_init(&own->facts.request);
+	object = (struct doc)DOC_INIT;
+	return PLAN_APPLY_DONE;
 }
 
-/* Writes a reservation unless it is there and lasts long enough. Returns as write_reservation(). */
+/* Writes a reservation unless it is there already. Returns as add_reservation(). */
 static int reserve(struct plan_apply *a, const struct place *place, struct err *err)
 {
 	CLEANUP(freep) char *id = make_id(place->pod);
 	struct own_reservation *own = find_own(a, place->node, id);
 	int r = PLAN_APPLY_DONE;
 
-	if (!own || own->closed != place->closed ||
-		now_ms() + a->options->timeout_ms > own->renewed_ms + place->ms - SLACK_MS / 2) {
-		r = write_reservation(a, place, id, err);
+	if (!own) {
+		r = add_reservation(a, place, id, err);
 		if (r != PLAN_APPLY_DONE)
 			return r;
-		if (!own) {
-			own = vec_push(
-				&a->reservations, &a->n_reservations, &a->reservations_size, sizeof(*own));
-			*own = (struct own_reservation){.node = xstrdup(place->node), .id = TAKE(id)};
-		}
-		own->renewed_ms = now_ms();
+		own = &a->reservations[a->n_reservations - 1];
 	}
-	own->closed = place->closed;
-	own->for_move = place->for_move;
 	own->round = a->round;
-	return r;
+	own->for_move = place->for_move;
+	if (own->renewed_ms > 0 && own->facts.closed == place->closed && own->life_ms == place->life_ms &&
+		own->facts.step == (int64_t)place->step)
+		return PLAN_APPLY_DONE;
+	own->facts.closed = place->closed;
+	own->facts.step = (int64_t)place->step;
+	own->life_ms = place->life_ms;
+	r = write_reservation(a, own, err);
+	return r < 0 ? r : PLAN_APPLY_DONE;
 }
 
 /* The reservation of a wanted pod on another node, of an earlier process. */
@@ -312,22 +342,24 @@ static int remove_outdated(
 static int reserve_places(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	size_t next, struct err *err)
 {
-	uint64_t step_ms = a->options->timeout_ms + SLACK_MS;
 	int r = PLAN_APPLY_DONE;
 
 	a->round++;
 	for (size_t i = 0; i < plan->n_steps && r == PLAN_APPLY_DONE; i++) {
 		const struct plan_step *step = &plan->steps[i];
-		const struct simulated_pod *p = &c->pods[step->pod];
-		bool for_move = step->kind == PLAN_MOVE;
-		struct place place = {.pod = p,
-			.closed = for_move && i != next,
-			.for_move = for_move,
-			.ms = p->added && step_ms < a->options->hold_ms ? a->options->hold_ms : step_ms};
+		struct place place = {.pod = &c->pods[step->pod],
+			.step = i,
+			.for_move = step->kind == PLAN_MOVE,
+			.life_ms = LIFE_MS};
 
-		if (step->to == SIMULATED_NOWHERE || !p->class->aligned)
+		if (step->to == SIMULATED_NOWHERE || !place.pod->class->aligned)
 			continue;
 		place.node = c->nodes[step->to].name;
+		place.closed = place.for_move && i != next;
+		if (i == next)
+			place.life_ms = a->options->timeout_ms + SLACK_MS;
+		else if (next == plan->n_steps && place.pod->added)
+			place.life_ms = a->options->hold_ms;
 		r = reserve(a, &place, err);
 	}
 	if (r != PLAN_APPLY_DONE)
@@ -413,7 +445,9 @@ static int evict(struct plan_apply *a, const struct simulated_pod *p, uint64_t u
 		if (a->response.status != HTTP_TOO_MANY_REQUESTS ||
 			now_ms() + (uint64_t)wait_s * 1000 > until_ms)
 			return unexpected_status(a, what, err);
-		pause_ms((unsigned)wait_s * 1000);
+		r = pause_ms(a, (unsigned)wait_s * 1000, err);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -431,7 +465,9 @@ static int wait_until_gone(
 		if (now_ms() > until_ms)
 			return err_set(err, -ETIMEDOUT, "pod '%s/%s' was evicted and has not ended in time",
 				p->namespace, p->name);
-		pause_ms(POLL_MS);
+		r = pause_ms(a, POLL_MS, err);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -514,7 +550,9 @@ static int wait_for_successor(struct plan_apply *a, struct successor *s, uint64_
 			return err_set(err, -ETIMEDOUT, "%s '%s/%s' has not started on node '%s' in time",
 				s->found ? "pod" : "the pod in place of", p->namespace,
 				s->found ? s->name : p->name, s->to);
-		pause_ms(POLL_MS);
+		r = pause_ms(a, POLL_MS, err);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -553,7 +591,9 @@ static int wait_until_reported(struct plan_apply *a, const struct successor *s, 
 			return err_set(err, -ETIMEDOUT,
 				"the object of node '%s' does not report pod '%s/%s' in time", s->node,
 				s->evicted->namespace, s->name);
-		pause_ms(POLL_MS);
+		r = pause_ms(a, POLL_MS, err);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -630,7 +670,9 @@ static int wait_for_wanted(
 		if (now_ms() > until_ms)
 			return err_set(err, -ETIMEDOUT, "pod '%s/%s' has not started in time", p->namespace,
 				p->name);
-		pause_ms(POLL_MS);
+		r = pause_ms(a, POLL_MS, err);
+		if (r < 0)
+			return r;
 	}
 }
 
@@ -669,7 +711,9 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 		return r;
 	if (next == plan->n_steps)
 		return finish(a, c, plan, err);
-	pause_ms(SETTLE_MS);
+	r = pause_ms(a, SETTLE_MS, err);
+	if (r < 0)
+		return r;
 	if (plan->steps[next].to != SIMULATED_NOWHERE) {
 		r = has_new_pods(a, c, plan, plan->steps[next].to, err);
 		if (r != 0)

@@ -3,14 +3,16 @@
 /*
  * Carries out plans in a cluster, one move at a time: `kubectl numa plan --apply`.
  *
- * Places are kept free by reservations, which nrtd-extender reads. Each reservation expires by itself, so that nothing is left
- * of a process that was killed.
+ * Places are kept free by reservations, which nrtd-extender reads. Reservations expire by themselves, most of them after seconds
+ * unless they are renewed, so that a process that was killed leaves nothing behind.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/doc.h"
 #include "agent/cluster/plan.h"
+#include "agent/cluster/reservation.h"
 #include "agent/cluster/simulated_cluster.h"
 #include "agent/kube/api_client.h"
 #include "common/err.h"
@@ -25,11 +27,13 @@ struct plan_apply_options {
 
 /* A reservation that this process has written. */
 struct own_reservation {
-	char *node, *id;
-	uint64_t round;      /* the last round that needed the reservation */
-	uint64_t renewed_ms; /* when the reservation was written */
-	bool closed;
-	bool for_move; /* else for a wanted pod */
+	char *node;
+	struct reservation facts; /* without the request */
+	struct doc object;        /* with the requests of the pod */
+	uint64_t life_ms;         /* from a write to the expiry */
+	uint64_t renewed_ms;      /* the last write */
+	uint64_t round;           /* the last round that needed the reservation */
+	bool for_move;            /* else for a wanted pod */
 };
 
 struct plan_apply {

@@ -383,16 +383,33 @@ static void remove_stand_in(struct cluster_cache *cache, struct node_reservation
 		remove_pod(cache, stands_in);
 }
 
+/* Marks the node's reservations that the pod may use. Returns the first step of these; INT64_MAX = none. */
+static int64_t mark_usable(
+	struct node_info *node, const struct reservation_user *user, const struct pod_class *class)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		r->usable = !r->user && reservation_is_for(&r->facts, user, r->class == class);
+		if (r->usable && r->facts.step < first)
+			first = r->facts.step;
+	}
+	return first;
+}
+
 void cache_suspend_reservations(
 	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class)
 {
 	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
 		struct node_info *node = cache->nodes[i];
+		int64_t first = node ? mark_usable(node, user, class) : INT64_MAX;
 
-		for (size_t k = 0; node && k < node->n_reservations; k++) {
+		for (size_t k = 0; first < INT64_MAX && k < node->n_reservations; k++) {
 			struct node_reservation *r = &node->reservations[k];
 
-			if (r->user || !reservation_is_for(&r->facts, user, r->class == class))
+			if (r->user || (!r->usable && r->facts.step <= first))
 				continue;
 			r->suspended = true;
 			remove_stand_in(cache, r);
@@ -400,10 +417,10 @@ void cache_suspend_reservations(
 	}
 }
 
-bool cache_has_suspended(const struct node_info *node)
+bool cache_has_usable_reservation(const struct node_info *node)
 {
 	for (size_t i = 0; i < node->n_reservations; i++)
-		if (node->reservations[i].suspended)
+		if (node->reservations[i].usable)
 			return true;
 	return false;
 }
@@ -419,15 +436,13 @@ void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
 		for (size_t k = 0; node && k < node->n_reservations; k++) {
 			struct node_reservation *r = &node->reservations[k];
 
-			if (!r->suspended)
-				continue;
-			r->suspended = false;
-			if (pod && pod->node == node && !used) {
+			if (r->usable && pod && pod->node == node && !used) {
 				r->user = xstrdup(uid);
 				used = true;
-			} else {
+			} else if (r->suspended) {
 				add_stand_in(cache, node, r);
 			}
+			r->usable = r->suspended = false;
 		}
 	}
 }

@@ -80,7 +80,7 @@ struct node_reservation {
 	struct pod_info *
 		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
 	char *user;        /* UID of the pod that uses the reservation; NULL = none */
-	bool suspended;    /* by cache_suspend_reservations() */
+	bool suspended, usable; /* by cache_suspend_reservations(); usable: by the pod that is asked about */
 	uint64_t expires_ms;
 };
 
@@ -196,17 +196,17 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);
 
 /*
- * Suspends the reservations that a pod of this class may use: they count as free until cache_resume_reservations(). The pod's UID
- * is `user->uid`.
+ * Suspends the reservations that a pod of this class may use, and the later steps of the plan on the same nodes: they count as free
+ * until cache_resume_reservations(). The pod's UID is `user->uid`.
  */
 void cache_suspend_reservations(
 	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class);
 
-/* Whether the node has a suspended reservation. */
-bool cache_has_suspended(const struct node_info *node);
+/* Whether the node has a reservation that the pod of the suspension may use. */
+bool cache_has_usable_reservation(const struct node_info *node);
 
 /*
- * Ends the suspension. A pod assumed on a node since then uses the first suspended reservation of that node until the pod ends or
+ * Ends the suspension. A pod assumed on a node since then uses the first reservation there that it may use, until the pod ends or
  * is forgotten. `uid`: of the pod.
  */
 void cache_resume_reservations(struct cluster_cache *cache, const char *uid);

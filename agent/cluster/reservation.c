@@ -60,6 +60,8 @@ static int read_value(const struct doc *value, const char *id, struct reservatio
 	r.pod = xstrdup(doc_text(value, "pod"));
 	r.uid = xstrdup(doc_text(value, "uid"));
 	r.controller = xstrdup(doc_text(value, "controller"));
+	if (doc_int64(doc_get(value, "step"), &r.step) < 0)
+		r.step = 0;
 	r.closed = closed && closed->kind == DOC_BOOL && !strcmp(closed->text, "true");
 	*ret = r;
 	r = (struct reservation){0};
@@ -127,6 +129,7 @@ int reservation_print(const struct reservation *r, const struct doc *object, str
 	add_text(&value, "controller", r->controller);
 	if (r->closed)
 		doc_add_bool(&value, "closed", true);
+	doc_add_number(&value, "step", r->step);
 	add_time(&value, "created", r->created_s);
 	add_time(&value, "expires", r->expires_s);
 	spec = doc_add_map(&value, "spec");

@@ -28,6 +28,7 @@ struct reservation {
 	char *uid,
 		*controller; /* only this pod, or pods of the controller with this UID, may use the reservation */
 	bool closed;         /* no pod may use the reservation yet */
+	int64_t step; /* position in the plan: pods of earlier reservations start before the pods of later ones */
 	int64_t created_s, expires_s;
 	struct pod_request request;
 };

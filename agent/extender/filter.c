@@ -153,7 +153,7 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 
 		judge_candidate(
 			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
-		candidate.reserved = candidate.node && cache_has_suspended(candidate.node);
+		candidate.reserved = candidate.node && cache_has_usable_reservation(candidate.node);
 		answer->nodes[i] = candidate.node;
 		c->unknown[i] = is_unknown(&candidate);
 		answer->counts.n_unknown += c->unknown[i];

@@ -4,10 +4,38 @@
 # Each node has 15 and 16 CPUs for pods on its NUMA nodes. 6 and 7 are free on worker-1, 2 and 11 on worker-2: no NUMA node has 12. The pod
 # of 5 CPUs has a place on worker-1.
 scene() {
-	node worker-1 single-numa-node && node worker-2 single-numa-node && held worker-1 a 9 && held worker-1 b 9 && held worker-2 c 13 &&
-		held worker-2 d 5 && scheduler && helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace && controllers &&
-		until_true published worker-1 'available: "7"' && until_true published worker-2 'available: "11"'
+	node worker-1 single-numa-node && node worker-2 single-numa-node && owned a 0 9 worker-1 && owned b 0 9 worker-1 && owned c 0 13 worker-2 &&
+		owned d 0 5 worker-2 && runs_on a-0 worker-1 && runs_on b-0 worker-1 && runs_on c-0 worker-2 && runs_on d-0 worker-2 &&
+		extender && scheduler "$WORLD/extender.yaml" && helm install nrtd packaging/helm/nrtd -n nrtd --create-namespace && controllers &&
+		until_true published worker-1 'available: "7"' && until_true published worker-2 'available: "11"' && keep_d
 }
-done_with() {
-	check "the plan moves one pod" grep -E '^full: 1 of 1 pod placed, 1 move' "$work/printed"
+# owned NAME NUMBER CPUS [NODE]: the pod NAME-NUMBER of the controller NAME
+owned() {
+	guaranteed "$1-$2" "$3" "${4:+\"nodeName\":\"$4\",}" |
+		jq -c --arg name "$1" '.metadata += {labels: {app: $name}, ownerReferences: [{apiVersion: "apps/v1", kind: "ReplicaSet", name: $name, uid: "uid-of-\($name)", controller: true}]}' |
+		kubectl create -f -
 }
+extender() {
+	setsid "$work/bin/nrtd-extender" --http 127.0.0.1:18096 --kubeconfig "$KUBECONFIG" --lease none >"$WORLD/extender.log" 2>&1 &
+	pids+=($!)
+	cat >"$WORLD/extender.yaml" <<END
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+percentageOfNodesToScore: 100
+extenders:
+- {urlPrefix: "http://127.0.0.1:18096", filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
+END
+}
+# The controller of d, which creates d-1 once d-0 is being deleted.
+keep_d() {
+	setsid bash -c "until kubectl get pod d-0 -o 'jsonpath={.metadata.deletionTimestamp}' 2>&1 | grep -q '[^ ]'; do sleep 0.1; done
+		$(declare -f guaranteed owned)
+		owned d 1 5" >"$WORLD/keep.log" 2>&1 &
+	pids+=($!)
+}
+after_3() { check "the plan moves one pod" grep -E '^full: 1 of 1 pod placed, 1 move' "$work/printed"; }
+after_4() {
+	check "the new pod has the place of the plan" grep -E '^  default/d-1 runs on worker-1, NUMA [01], CPUs ' "$work/printed"
+	check "no reservation is left" sh -c '! kubectl get nodes -o yaml | grep -F reservation.nrtd.dev/'
+}
+done_with() { check "the wide pod runs" runs_on wide worker-2; }

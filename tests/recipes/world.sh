@@ -149,7 +149,7 @@ controllers() {
 			ownerReferences: [{apiVersion: "apps/v1", kind, name: .metadata.name, uid: .metadata.uid, controller: true}]}),
 		   spec: (.spec.template.spec + (if .kind == "DaemonSet" then {nodeName: $place} else {} end))}' "$WORLD/all.json" >"$WORLD/wanted"
 	jq -r '.metadata | "\(.namespace)/\(.name)"' "$WORLD/wanted" | sort >"$WORLD/wanted.names"
-	jq -r '.items[] | select(.kind == "Pod" and .metadata.ownerReferences != null) | .metadata | "\(.namespace)/\(.name)"' "$WORLD/all.json" |
+	jq -r '.items[] | select(.kind == "Pod" and any(.metadata.ownerReferences[]?; .kind == "DaemonSet" or .kind == "Deployment")) | .metadata | "\(.namespace)/\(.name)"' "$WORLD/all.json" |
 		sort >"$WORLD/there.names"
 	for name in $(comm -13 "$WORLD/wanted.names" "$WORLD/there.names"); do
 		kubectl delete pod -n "${name%/*}" "${name#*/}" --timeout=120s || return 1

@@ -10,6 +10,7 @@
 #include "agent/base/yaml.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 #include "tests/lib/extender_cluster.h"
 
 #define NODES ((1u << CLUSTER_NODES) - 1)
@@ -36,6 +37,7 @@ static void what_is_printed_is_parsed(void **state)
 		.uid = none,
 		.controller = controller,
 		.closed = true,
+		.step = 3,
 		.created_s = 1700000000,
 		.expires_s = 1700000600};
 
@@ -54,6 +56,7 @@ static void what_is_printed_is_parsed(void **state)
 	assert_string_equal(r.uid, "");
 	assert_string_equal(r.controller, "c1");
 	assert_true(r.closed);
+	assert_int_equal(r.step, 3);
 	assert_int_equal(r.created_s, out.created_s);
 	assert_int_equal(r.expires_s, out.expires_s);
 	assert_int_equal(r.request.n_containers, 2);
@@ -260,6 +263,32 @@ static void a_node_is_closed_while_room_is_made(void **state)
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 }
 
+/* The pod of an earlier step starts although room for the pod of a later step is being made on the node. */
+static void later_steps_do_not_keep_earlier_pods_away(void **state)
+{
+	(void)state;
+	for (unsigned step = 1; step <= 3; step += 2) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		CLEANUP(freep) char *who = xasprintf("\"uid\":\"none\",\"step\":%u,", step);
+		CLEANUP(freep) char *wide = reserve("x", who, 8);
+		CLEANUP(freep) char *own = reserve("y", "\"uid\":\"p4\",\"step\":2,", 3);
+		CLEANUP(freep) char *both = xasprintf("%s, %s", wide, own);
+		struct cluster_pod_sim *pod;
+		unsigned nodes;
+
+		begin(&c);
+		run_pod(&c, extender_cluster_pod(&c, "app cpu=4 memory=1Gi"), 0);
+		run_pod(&c, extender_cluster_pod(&c, "app cpu=4 memory=1Gi"), 0);
+		annotate(&c, 0, both);
+		assert_int_equal(takes(&c, "app cpu=1 memory=1Gi"), NODES & ~1u);
+		pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
+		assert_string_equal(pod->name, "p4");
+		nodes = extender_cluster_ask(&c, &answer_best, pod, 0);
+		assert_int_equal(nodes == 1, step == 3);
+		assert_int_equal(takes(&c, "app cpu=1 memory=1Gi"), NODES & ~1u);
+	}
+}
+
 /* The victims would make room for the reservation's pod. */
 static void preemption_leaves_reserved_nodes_alone(void **state)
 {
@@ -319,6 +348,7 @@ int main(void)
 		cmocka_unit_test(the_pod_of_a_reservation_gets_its_node),
 		cmocka_unit_test(a_bound_pod_keeps_its_reservation),
 		cmocka_unit_test(a_node_is_closed_while_room_is_made),
+		cmocka_unit_test(later_steps_do_not_keep_earlier_pods_away),
 		cmocka_unit_test(preemption_leaves_reserved_nodes_alone),
 		cmocka_unit_test(bad_and_outdated_reservations_are_ignored),
 	};

@@ -142,10 +142,11 @@ func Judge(results []*Result) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s: %d of %d moves violated a PodDisruptionBudget, %d pods were lost", workload.Name, ours.Violations, ours.Moves,
 					ours.Lost))
 			}
-			if way.plan && ours.Moves == 0 {
-				wrong = append(wrong, fmt.Sprintf("%s: %s moved no pod", workload.Name, way.Title))
-			}
 		}
+	}
+	plays := slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return r.Plans == nil })
+	if len(plays) > 0 && !slices.ContainsFunc(plays, func(r *Result) bool { return r.Moves > 0 }) {
+		wrong = append(wrong, "kubectl numa plan --apply moved no pod")
 	}
 	return wrong
 }
