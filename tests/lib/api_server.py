@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""api_server.py DIR: a stand-in for the API server on the loopback interface, for GET and PATCH requests without TLS.
+"""api_server.py DIR: a stand-in for the API server on the loopback interface, for GET, PATCH and POST requests without TLS.
 
 It answers /a/b with the file DIR/a/b.json. DIR/a/b.error has another answer: its first line is a status code and the message of a
 Status object, or "hang". Without either file it answers 404 as the API server does: with a Status object if the list of the resource
-exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json. A server-side apply replaces
-DIR/a/b.json if its body is complete; other patches change nothing. It writes its port to DIR/port, appends the path and query of each
-GET request to DIR/requests, and ends with the process that started it.
+exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json; of field selectors it knows
+spec.nodeName. A server-side apply replaces DIR/a/b.json if its body is complete; other patches and POST requests change nothing, but
+after a POST request the files of DIR/after, if it exists, replace those of DIR. DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of
+these methods. It writes its port to DIR/port, appends the path and query of each GET request to DIR/requests, method, path and body of
+other requests to DIR/changes, and ends with the process that started it.
 """
 import http.server
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -63,6 +66,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(int(code), status_object(int(code), message))
             return
         body = read(file + (f"@{selector[0]}" if selector else "") + ".json")
+        node = [term[14:] for term in urllib.parse.parse_qs(url.query).get("fieldSelector", [""])[0].split(",") if term.startswith("spec.nodeName=")]
+        if body is not None and node:
+            pods = json.loads(body)
+            pods["items"] = [pod for pod in pods["items"] if pod["spec"].get("nodeName") == node[0]]
+            body = json.dumps(pods)
         if body is not None:
             self.answer(200, body)
         elif os.path.exists(os.path.dirname(file) + ".json"):
@@ -71,11 +79,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.answer(404, "404 page not found\n", "text/plain")
 
+    def is_refused(self, body):
+        path = urllib.parse.urlsplit(self.path).path
+        append("changes", f"{self.command} {path} {body.decode()}")
+        error = read(os.path.join(root, path.strip("/")) + f".{self.command}.error")
+        if error:
+            code, message = error.decode().rstrip("\n").split(" ", 1)
+            self.answer(int(code), status_object(int(code), message))
+        return bool(error)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.is_refused(body):
+            return
+        if os.path.isdir(os.path.join(root, "after")):
+            shutil.copytree(os.path.join(root, "after"), root, dirs_exist_ok=True)
+        self.answer(201, status_object(201, ""))
+
     def do_PATCH(self):
         length = int(self.headers["Content-Length"])
         body = self.rfile.read(length)
         if len(body) < length:
             self.close_connection = True
+            return
+        if self.is_refused(body):
             return
         file = os.path.join(root, urllib.parse.urlsplit(self.path).path.strip("/")) + ".json"
         if self.headers["Content-Type"].startswith("application/apply-patch"):

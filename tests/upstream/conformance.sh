@@ -113,6 +113,7 @@ by_themselves() {
 	check "simulate" $here/simulate.sh -clusters $((60 + CASES / 20)) -seed "$SEED"
 	check "outcome" $here/outcome.sh -quick -judge -seed "$SEED"
 	[ -z "${SHORT:-}" ] || return 0
+	check "outcome of plans" $here/outcome.sh -quick -judge -ways extender,extender-plan -share 0.92 -pods 200 -patience 12s -kill-plan -seed "$SEED"
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"
 	check "Volcano's scheduler" $here/volcano_scheduler.sh
 	check "Volcano's exporter" $here/volcano_exporter.sh

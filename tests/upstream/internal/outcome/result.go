@@ -144,9 +144,5 @@ func Judge(results []*Result) (wrong []string) {
 			}
 		}
 	}
-	plays := slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return r.Plans == nil })
-	if len(plays) > 0 && !slices.ContainsFunc(plays, func(r *Result) bool { return r.Moves > 0 }) {
-		wrong = append(wrong, "kubectl numa plan --apply moved no pod")
-	}
 	return wrong
 }

@@ -1,0 +1,164 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `kubectl numa plan --apply` against a stand-in for the API server: what it changes, and where it stops. The stand-in has neither a
+# scheduler nor controllers: what they would have done is there after the eviction. doc/recipes/make-room.md runs with the real ones, and
+# so does tests/upstream/outcome.sh. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
+set -u
+nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
+. tests/lib/scenario.sh
+. tests/lib/api_server.sh
+need_jq
+export LC_ALL=C
+
+# Node a: NUMA node 0 has 6 free CPUs and a pod of 9, NUMA node 1 has 7 and a pod of 9. Node b has one pod, of 9 CPUs on NUMA node 0. The
+# wanted pod has a place on node a after the pod "one" has moved to node b.
+one=777870b5-c64f-42f5-9296-688b9dc212ba
+two=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
+three=11111111-b6a5-4aaa-8fcd-76c1aa64e6fd
+new=22222222-b6a5-4aaa-8fcd-76c1aa64e6fd
+wide=33333333-b6a5-4aaa-8fcd-76c1aa64e6fd
+cpu_state() { # DEFAULT POD CPUS...
+	printf '{"policyName":"static","defaultCpuSet":"%s","entries":{' "$1"
+	shift
+	comma=
+	while [ $# -gt 0 ]; do
+		printf '%s"%s":{"c":"%s"}' "$comma" "$1" "$2"
+		shift 2
+		comma=,
+	done
+	printf '},"checksum":0}'
+}
+object() { "$nrtd" dump --sysroot "$dir/$1" --node-name "$1" -o json 2>"$dir/dump-err"; }
+example_node "$dir/a"
+example_node "$dir/b"
+cpu_state 0,10-31 $three 1-9 >"$dir/b/var/lib/kubelet/cpu_manager_state"
+a=$(object a)
+b=$(object b)
+cpu_state 0,10-15,25-31 $three 1-9 $new 16-24 >"$dir/b/var/lib/kubelet/cpu_manager_state"
+b_after=$(object b)
+cpu_state 0-15,25-31 $two 16-24 >"$dir/a/var/lib/kubelet/cpu_manager_state"
+a_after=$(object a)
+node() { printf '{"metadata":{"name":"%s","labels":{"n":"%s"}%s},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}' "$1" "$1" "${2:-}"; }
+pod() { # NAME UID NODE STATUS [CPUS]
+	printf '{"metadata":{"name":"%s","namespace":"ml","uid":"%s","creationTimestamp":"2020-01-01T00:00:00Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"uid-of-%s","controller":true}]},"spec":{%s"priority":0,"nodeSelector":{%s},"containers":[{"name":"c","env":[{"name":"X","value":"secret"}],"resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]},"status":{%s}}' \
+		"$1" "$2" "${1%-2}" "${3:+\"nodeName\":\"$3\",}" "$([ "$1" != wide ] || echo '"n":"a"')" "${5:-9}" "$4"
+}
+runs='"phase":"Running","startTime":"2026-01-01T00:00:00Z"'
+waits='"phase":"Pending"'
+at() { printf '%s\n' "$api$1"; }
+# begin NEW-POD [STATUS-OF-WIDE]: the cluster before the eviction, and after it, with this new pod of the controller of "one"
+begin() {
+	rm -rf "$(at /after)" "$(at /changes)"
+	find "$api" -name '*.error' -exec rm {} +
+	mkdir -p "$(at /after$nrt)" "$(at /after/api/v1/namespaces/ml/pods)" "$(at /api/v1/namespaces/ml/pods/one)" "$(at /apis/policy/v1)"
+	list NodeResourceTopology "$a" "$b" | serve $nrt
+	echo "$b" | serve $nrt/b
+	list Node "$(node a)" "$(node b)" | serve /api/v1/nodes
+	echo '{"gitVersion":"v1.36.0"}' | serve /version
+	list PodDisruptionBudget | serve /apis/policy/v1/poddisruptionbudgets
+	list Pod "$(pod one $one a "$runs")" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod wide $wide '' "$waits" 12)" | serve /api/v1/pods
+	for name in one two three; do
+		eval "uid=\$$name"
+		pod $name "$uid" a "$runs" | serve /api/v1/namespaces/ml/pods/$name
+	done
+	pod wide $wide '' "$waits" 12 | serve /api/v1/namespaces/ml/pods/wide
+	list NodeResourceTopology "$a_after" "$b_after" | serve /after$nrt
+	echo "$b_after" | serve /after$nrt/b
+	echo '404 pods "one" not found' >"$(at /after/api/v1/namespaces/ml/pods/one.error)"
+	pod wide $wide a "${2:-$runs}" 12 | serve /after/api/v1/namespaces/ml/pods/wide
+	list Pod "$(pod two $two a "$runs")" "$1" | serve /after/api/v1/namespaces/ml/pods
+	list Pod "$1" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod wide $wide '' "$waits" 12)" | serve /after/api/v1/pods
+}
+apply() {
+	timeout 60 "$numa" plan --pending --apply "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	status=$?
+	cat "$dir/out" "$dir/err" "$(at /changes)" >"$dir/all" 2>/dev/null
+}
+# holds NAME COMMAND...
+holds() {
+	held_name=$1
+	shift
+	if "$@" >/dev/null; then ok "$held_name"; else not_ok "$held_name: $*" "$dir/all"; fi
+}
+# patches NODE FILTER: the reservations that were written to the Node, in order
+patches() { sed -n "s,^PATCH /api/v1/nodes/$1 ,,p" "$(at /changes)" | jq -r ".metadata.annotations | to_entries[] | $2"; }
+
+begin "$(pod one-2 $new b "$runs")"
+apply
+holds "the plan is carried out" test "$status" -eq 0
+holds "what is done is printed" grep -qx '  ml/one-2 runs on b, NUMA 1, CPUs 16-24' "$dir/out"
+holds "the wanted pod runs" grep -qx 'start ml/wide: runs on a' "$dir/out"
+holds "one eviction, of this pod" sh -c "test \"\$(sed -n 's,^POST ,,p' '$(at /changes)')\" = '/api/v1/namespaces/ml/pods/one/eviction {\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"one\",\"namespace\":\"ml\"},\"deleteOptions\":{\"preconditions\":{\"uid\":\"$one\"}}}'"
+holds "the places are reserved before the eviction" sh -c "sed '/^POST/q' '$(at /changes)' | grep -c '^PATCH /api/v1/nodes/[ab] ' | grep -qx 2"
+holds "the new pod's place is the controller's" test "$(patches b 'select(.value) | .value | fromjson | .controller')" = uid-of-one
+holds "the wanted pod's place is its own" test "$(patches a 'select(.value) | .value | fromjson | .uid' | sort -u)" = $wide
+holds "no reservation is left" test "$(patches a .value | tail -n 1)$(patches b .value | tail -n 1)" = nullnull
+holds "a reservation has requests and nothing else of the pod" sh -c "! grep -q secret '$(at /changes)'"
+
+# stops NAME LINE FLAG...: with this line and status 1
+stops() {
+	stops_name=$1
+	line=$2
+	shift 2
+	apply "$@"
+	holds "stops: $stops_name" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: $line"
+}
+begin "$(pod one-2 $new c "$runs")"
+stops "on another node" "stopped after 1 of 1 moves: pod 'ml/one-2' started on node 'c' instead of 'b'"
+holds "the place of the evicted pod stays reserved" test "$(patches b 'select(.value == null) | .key')" = ''
+holds "the place of the wanted pod does not" test "$(patches a .value | tail -n 1)" = null
+begin "$(pod one-2 $new b '"phase":"Failed","reason":"TopologyAffinityError"')"
+stops "rejected" "stopped after 1 of 1 moves: the kubelet of node 'b' rejected pod 'ml/one-2': TopologyAffinityError"
+begin "$(pod two $two a "$runs")"
+stops "no new pod" "stopped after 1 of 1 moves: the pod in place of 'ml/one' has not started on node 'b' in time" --timeout 1s
+begin "$(pod one-2 $new b "$runs")"
+echo "$b" | serve /after$nrt/b
+stops "an object that does not report the pod" "stopped after 1 of 1 moves: the object of node 'b' does not report pod 'ml/one-2' in time" --timeout 1s
+begin "$(pod one-2 $new b "$runs")" "$waits"
+stops "a wanted pod that does not start" "stopped after 1 of 1 moves: pod 'ml/wide' has not started in time" --timeout 1s
+begin "$(pod one-2 $new b "$runs")"
+echo '429 Cannot evict pod as it would violate the budget' >"$(at /api/v1/namespaces/ml/pods/one/eviction.POST.error)"
+stops "a PodDisruptionBudget" "stopped after 0 of 1 moves: cannot evict pod 'ml/one': HTTP status 429: Cannot evict pod as it would violate the budget" --timeout 1s
+begin "$(pod one-2 $new b "$runs")"
+echo '403 nodes "b" is forbidden' >"$(at /api/v1/nodes/b.PATCH.error)"
+stops "no right to patch Nodes" "stopped after 0 of 1 moves: cannot reserve a place on node 'b': HTTP status 403: nodes \"b\" is forbidden"
+holds "nothing was evicted" sh -c "! grep -q ^POST '$(at /changes)'"
+
+# A pod of a file: its place stays reserved.
+begin "$(pod one-2 $new b "$runs")"
+pod wide '' '' '' 12 | jq '. + {kind: "Pod", apiVersion: "v1"} | del(.metadata.uid, .metadata.ownerReferences)' >"$dir/pod.json"
+timeout 60 "$numa" plan -f "$dir/pod.json" --apply --hold 5m >"$dir/out" 2>"$dir/err"
+status=$?
+cat "$dir/out" "$dir/err" "$(at /changes)" >"$dir/all"
+holds "a pod of a file" test "$status" -eq 0
+holds "its place is reserved" grep -qx 'start ml/wide: a is reserved for the pod for 300 s' "$dir/out"
+holds "for pods with its requests" test "$(patches a '.value | fromjson | [.uid, .controller, .spec.containers[0].resources.limits.cpu] | @csv' | tail -n 1)" = ',,"12"'
+
+# A part of the wanted pods is moved for only if that is allowed.
+begin "$(pod one-2 $new b "$runs")"
+timeout 60 "$numa" plan -f "$dir/pod.json" --replicas 2 --apply >"$dir/out" 2>"$dir/err"
+status=$?
+cat "$dir/out" "$dir/err" >"$dir/all"
+holds "a partial plan is not carried out" test "$status:$(cat "$dir/err")" = \
+	"4:kubectl-numa: not carried out: some of the pods would have no place; --allow-partial carries it out"
+holds "and nothing is changed" test ! -e "$(at /changes)"
+
+# bad NAME LINE FLAG...
+bad() {
+	name=$1
+	line=$2
+	shift 2
+	"$numa" plan "$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	cat "$dir/err" >"$dir/all"
+	holds "wrong usage: $name" test "$got:$(cat "$dir/err")" = "2:kubectl-numa: $line"
+}
+bad "files" "--apply: files cannot be changed, omit --from" --pending --apply --from x.json
+bad "a request" "--apply: name the pods with --filename or --pending" --cpus 4 --apply
+bad "standard input" "--apply: the pod is read repeatedly, give it a file" -f - --apply
+bad "bare pods" "--apply: nothing recreates pods without a controller, omit --allow-bare" --pending --apply --allow-bare
+bad "JSON" "--apply: the output is text" --pending --apply -o json
+bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h
+exit "$failed"
