@@ -214,5 +214,15 @@ void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
 /* Forgets expired assumed pods, rejections and reservations. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
+/* ---- for node_reservations.c */
+
+/* The pod with this UID; NULL = not bound and not assumed. */
+struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid);
+
+/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
+struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+	const char *name, const struct pod_info *init, struct node_info *node);
+void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
+
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);

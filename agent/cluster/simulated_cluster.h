@@ -31,8 +31,8 @@ struct simulated_budget {
 
 struct simulated_pod {
 	char *namespace, *name;
-	char *uid;   /* metadata.uid; "" for an added pod */
-	char *owner; /* "ReplicaSet 'web-1'": the controller, which would recreate the pod; "" = none */
+	char *uid;        /* metadata.uid; "" for an added pod */
+	char *owner;      /* "ReplicaSet 'web-1'": the controller, which would recreate the pod; "" = none */
 	char *controller; /* its UID; "" = none */
 	struct pod_names names;
 	struct pod_request request; /* until simulated_cluster_finish() */
@@ -57,7 +57,7 @@ enum simulated_obstacle {
 	SIMULATED_NOT_EXACT, /* verdicts on the node would be estimates */
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
-	SIMULATED_RESERVED,  /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
+	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
 	SIMULATED_OBSTACLE_COUNT
 };
 

@@ -59,10 +59,7 @@ begin() {
 	echo '{"gitVersion":"v1.36.0"}' | serve /version
 	list PodDisruptionBudget | serve /apis/policy/v1/poddisruptionbudgets
 	list Pod "$(pod one $one a "$runs")" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod wide $wide '' "$waits" 12)" | serve /api/v1/pods
-	for name in one two three; do
-		eval "uid=\$$name"
-		pod $name "$uid" a "$runs" | serve /api/v1/namespaces/ml/pods/$name
-	done
+	pod one $one a "$runs" | serve /api/v1/namespaces/ml/pods/one
 	pod wide $wide '' "$waits" 12 | serve /api/v1/namespaces/ml/pods/wide
 	list NodeResourceTopology "$a_after" "$b_after" | serve /after$nrt
 	echo "$b_after" | serve /after$nrt/b
