@@ -245,7 +245,8 @@ int settings_change_memory(struct node_state *node, const struct settings_change
 	bool pages;
 	int r;
 
-	if (s->memory_manager != MEMORY_MANAGER_STATIC || (!changes->memory_manager && !changes->reserved_memory))
+	if (s->memory_manager != MEMORY_MANAGER_STATIC ||
+		(!changes->memory_manager && !changes->reserved_memory))
 		return 0;
 	r = sum_reservations(node, &sum, &pages, err);
 	if (r < 0)
