@@ -74,19 +74,23 @@ static enum plan_fixed find_fixed(
 
 /* ---- the search */
 
-/* Pods of one node that might leave: the first `n` members are indexes in the node's candidates. */
+/* Pods that might leave: the first `n` members are indexes in the room's candidates. */
 struct pod_set {
 	uint64_t cost;
-	size_t node; /* index in room.nodes */
+	uint64_t order; /* the cost, or the least cost of any set of the room that frees enough */
+	size_t node;    /* index in room.nodes */
 	uint8_t n;
 	uint16_t members[PLAN_SET_MAX];
 };
 
-/* A node on which room may be made. */
+/* A node, or a NUMA node of it, on which room may be made. */
 struct room_node {
 	size_t node;
 	size_t *candidates; /* pods that may leave, the cheapest first */
+	size_t *frees;      /* CPUs of each candidate that count */
 	size_t n_candidates;
+	size_t needed;       /* CPUs that have to become free; 0 = not known */
+	uint64_t least_cost; /* of freeing these CPUs */
 };
 
 struct room {
@@ -94,23 +98,31 @@ struct room {
 	size_t n_nodes, nodes_size;
 	struct pod_set *heap; /* the cheapest set first */
 	size_t n_heap, heap_size;
-	size_t n_sets; /* taken from the heap */
 };
 
 struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
 	struct plan *plan;
-	bool *moved;             /* by pod; wanted pods too: no step moves them */
-	bool *excluded;          /* by node: room is being made there */
-	size_t n_leaving;        /* pods that have left their node and whose move is no step yet */
-	uint64_t verdicts_limit; /* value of simulated_cluster.n_verdicts */
+	bool *moved;      /* by pod; wanted pods too: no step moves them */
+	bool *excluded;   /* by node: room is being made there */
+	size_t n_leaving; /* pods that have left their node and whose move is no step yet */
+	uint64_t n_sets;  /* considered so far */
+	/* Values of simulated_cluster.n_verdicts and of n_sets at which the search ends: for the current wanted pod, and for all. */
+	uint64_t verdicts_limit, sets_limit;
+	uint64_t verdicts_end, sets_end;
 };
+
+static void room_node_release(struct room_node *n)
+{
+	free(n->candidates);
+	free(n->frees);
+}
 
 static void room_release(struct room *r)
 {
 	for (size_t i = 0; i < r->n_nodes; i++)
-		free(r->nodes[i].candidates);
+		room_node_release(&r->nodes[i]);
 	free(r->nodes);
 	free(r->heap);
 	*r = (struct room){0};
@@ -118,7 +130,7 @@ static void room_release(struct room *r)
 
 static bool reached_limit(struct search *s)
 {
-	if (s->c->n_verdicts < s->verdicts_limit)
+	if (s->c->n_verdicts < s->verdicts_limit && s->n_sets < s->sets_limit)
 		return false;
 	s->plan->gave_up = true;
 	return true;
@@ -180,14 +192,20 @@ static void revert_steps(struct search *s, size_t n_steps, size_t mark)
 
 static bool is_before(const struct pod_set *a, const struct pod_set *b)
 {
-	if (a->cost != b->cost)
-		return a->cost < b->cost;
-	return a->n != b->n ? a->n < b->n : a->node < b->node;
+	if (a->order != b->order)
+		return a->order < b->order;
+	if (a->node != b->node) /* one node to its end: equal nodes have equal orders */
+		return a->node < b->node;
+	return a->cost != b->cost ? a->cost < b->cost : a->n < b->n;
 }
 
-static void push_set(struct room *r, const struct pod_set *set)
+/* set->order is computed. */
+static void push_set(struct room *r, struct pod_set *set)
 {
+	uint64_t least_cost = r->nodes[set->node].least_cost;
 	size_t at;
+
+	set->order = set->cost > least_cost ? set->cost : least_cost;
 
 	vec_push(&r->heap, &r->n_heap, &r->heap_size, sizeof(*r->heap));
 	for (at = r->n_heap - 1; at > 0 && is_before(set, &r->heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -209,7 +227,6 @@ static struct pod_set pop_set(struct room *r)
 		at = child;
 	}
 	r->heap[at] = last;
-	r->n_sets++;
 	return first;
 }
 
@@ -246,21 +263,6 @@ static bool may_leave(const struct search *s, size_t pod)
 	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE;
 }
 
-/* Whether the kubelet admits the pod without all pods that may leave; `aligned`: only those that its managers may have
- * assigned something. */
-static bool admits_without_all(struct search *s, size_t node, size_t pod, bool aligned)
-{
-	const struct simulated_node *n = &s->c->nodes[node];
-	CLEANUP(freep) bool *without = xcalloc(n->n_pods + 1, sizeof(*without));
-	bool any = false;
-
-	for (size_t i = 0; i < n->n_pods; i++) {
-		without[i] = may_leave(s, n->pods[i]) && (!aligned || s->c->pods[n->pods[i]].class->aligned);
-		any = any || without[i];
-	}
-	return any && simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
-}
-
 static int compare_costs(const void *va, const void *vb, void *cluster)
 {
 	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
@@ -270,51 +272,176 @@ static int compare_costs(const void *va, const void *vb, void *cluster)
 	return cost_a != cost_b ? (cost_a < cost_b ? -1 : 1) : (a > b) - (a < b);
 }
 
-static void find_candidates(const struct search *s, size_t node, bool aligned, struct room_node *ret)
+static size_t count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 {
-	const struct simulated_node *n = &s->c->nodes[node];
+	CLEANUP(cpuset_freep) hwloc_bitmap_t common = hwloc_bitmap_alloc();
 
-	*ret = (struct room_node){
-		.node = node, .candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates))};
-	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++)
-		if (may_leave(s, n->pods[i]) && (!aligned || s->c->pods[n->pods[i]].class->aligned))
-			ret->candidates[ret->n_candidates++] = n->pods[i];
-	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
+	hwloc_bitmap_and(common, a, b);
+	return cpuset_size(common);
 }
 
-/* The nodes on which room for the pod can be made, each with its cheapest set. */
+/* The least cost of candidates that free enough CPUs, with a fraction of one of them: a lower bound. */
+static uint64_t find_least_cost(const struct search *s, const struct room_node *n)
+{
+	CLEANUP(freep) bool *used = xcalloc(n->n_candidates + 1, sizeof(*used));
+	uint64_t cost = 0;
+	size_t freed = 0;
+
+	while (freed < n->needed) {
+		size_t best = n->n_candidates;
+
+		for (size_t i = 0; i < n->n_candidates; i++)
+			if (!used[i] && n->frees[i] > 0 &&
+				(best == n->n_candidates || cost_of(s, n, i) * n->frees[best] <
+								    cost_of(s, n, best) * n->frees[i]))
+				best = i;
+		if (best == n->n_candidates)
+			break;
+		used[best] = true;
+		if (freed + n->frees[best] > n->needed)
+			return cost + cost_of(s, n, best) * (n->needed - freed) / n->frees[best];
+		freed += n->frees[best];
+		cost += cost_of(s, n, best);
+	}
+	return cost;
+}
+
+/* What a room consists of. */
+struct room_scope {
+	size_t node;
+	bool aligned;                   /* only pods to which the kubelet may assign something */
+	unsigned numa;                  /* the NUMA node's id, if numa_cpus is set */
+	hwloc_const_bitmap_t numa_cpus; /* only pods on this NUMA node; NULL = on the node */
+};
+
+static bool is_in_scope(
+	const struct search *s, const struct room_scope *scope, size_t pod, const struct pod_held *held)
+{
+	if (!may_leave(s, pod) || (scope->aligned && !s->c->pods[pod].class->aligned))
+		return false;
+	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
+}
+
+/* To be released. */
+static void find_candidates(
+	const struct search *s, const struct room_scope *scope, size_t pod, struct room_node *ret)
+{
+	const struct simulated_node *n = &s->c->nodes[scope->node];
+	hwloc_const_bitmap_t shared = n->state.allocations.shared;
+	size_t wanted = s->c->pods[pod].class->cpus, free = 0;
+
+	*ret = (struct room_node){.node = scope->node,
+		.candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates)),
+		.frees = xcalloc(n->n_pods + 1, sizeof(*ret->frees))};
+	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++) {
+		CLEANUP(pod_held_release) struct pod_held held = {0};
+
+		if (scope->numa_cpus)
+			simulated_held(s->c, n->pods[i], &held);
+		if (is_in_scope(s, scope, n->pods[i], &held))
+			ret->candidates[ret->n_candidates++] = n->pods[i];
+	}
+	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
+	for (size_t i = 0; i < ret->n_candidates; i++) {
+		CLEANUP(pod_held_release) struct pod_held held = {0};
+
+		if (scope->numa_cpus)
+			simulated_held(s->c, ret->candidates[i], &held);
+		ret->frees[i] = held.found ? count_common(held.cpus, scope->numa_cpus)
+					   : s->c->pods[ret->candidates[i]].class->cpus;
+	}
+	if (wanted == 0 || !shared)
+		return;
+	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
+	ret->needed = wanted > free ? wanted - free : 0;
+	ret->least_cost = find_least_cost(s, ret);
+}
+
+/* Whether the kubelet admits the pod without the candidates. */
+static bool admits_without_candidates(struct search *s, const struct room_node *n, size_t pod)
+{
+	const struct simulated_node *node = &s->c->nodes[n->node];
+	CLEANUP(freep) bool *without = xcalloc(node->n_pods + 1, sizeof(*without));
+
+	for (size_t i = 0; i < node->n_pods; i++)
+		for (size_t k = 0; k < n->n_candidates && !without[i]; k++)
+			without[i] = node->pods[i] == n->candidates[k];
+	return n->n_candidates > 0 && simulated_judge_without(s->c, n->node, without, pod) == KUBELET_ADMITS;
+}
+
+/* Adds the room with its cheapest set, unless the kubelet would not admit the pod even without all candidates. */
+static bool add_room(struct search *s, const struct room_scope *scope, size_t pod, struct room *r)
+{
+	struct room_node n;
+	size_t freed = 0;
+
+	find_candidates(s, scope, pod, &n);
+	for (size_t i = 0; i < n.n_candidates; i++)
+		freed += n.frees[i];
+	if (freed < n.needed || !admits_without_candidates(s, &n, pod)) {
+		room_node_release(&n);
+		return false;
+	}
+	*(struct room_node *)vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(n)) = n;
+	push_set(r, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = r->n_nodes - 1, .n = 1});
+	return true;
+}
+
+/* Whether the kubelet admits the pod only with all CPUs on one NUMA node, if a NUMA node has as many. */
+static bool needs_one_numa(const struct simulated_node *n, const struct pod_class *class)
+{
+	enum topology_manager_policy policy = n->state.inventory.topology.policy;
+
+	return class->cpus > 0 && class->pod.n_containers == 1 &&
+	       (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+}
+
+/* The rooms on the NUMA nodes of a node. False if there are none: the pod may need CPUs, memory or devices of several NUMA nodes. */
+static bool add_numa_rooms(struct search *s, const struct room_scope *scope, size_t pod, struct room *r)
+{
+	const struct machine *m = &s->c->nodes[scope->node].state.machine;
+	bool any = false;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = machine_own_cpus(m, i);
+		struct room_scope numa = *scope;
+
+		numa.numa = m->nodes[i].id;
+		numa.numa_cpus = cpus;
+		if (cpuset_size(cpus) >= s->c->pods[pod].class->cpus)
+			any = add_room(s, &numa, pod, r) || any;
+	}
+	return any;
+}
+
+/* The nodes on which room for the pod can be made. Fewer pods come into question on a NUMA node than on the whole node. */
 static void begin_room(struct search *s, size_t pod, struct room *r)
 {
 	for (size_t i = 0; i < s->c->n_nodes && !reached_limit(s); i++) {
-		struct room_node *n;
-		bool aligned;
+		struct room_scope scope = {.node = i, .aligned = true};
 
 		if (!simulated_is_usable(s->c, i, pod, s->excluded))
 			continue;
-		aligned = admits_without_all(s, i, pod, true);
-		if (!aligned && !admits_without_all(s, i, pod, false))
+		if (needs_one_numa(&s->c->nodes[i], s->c->pods[pod].class) &&
+			add_numa_rooms(s, &scope, pod, r))
 			continue;
-		n = vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(*n));
-		find_candidates(s, i, aligned, n);
-		push_set(r, &(struct pod_set){.cost = cost_of(s, n, 0), .node = r->n_nodes - 1, .n = 1});
+		if (add_room(s, &scope, pod, r))
+			continue;
+		scope.aligned = false;
+		add_room(s, &scope, pod, r);
 	}
 }
 
 /* ---- a set */
 
-/* A necessary condition: enough CPUs become free for the pod. */
-static bool frees_enough(
-	const struct search *s, const struct room_node *n, const struct pod_set *set, size_t pod)
+/* A necessary condition. */
+static bool frees_enough(const struct room_node *n, const struct pod_set *set)
 {
-	const struct simulated_node *node = &s->c->nodes[n->node];
-	size_t wanted = s->c->pods[pod].class->cpus, freed = 0;
-	hwloc_const_bitmap_t shared = node->state.allocations.shared;
+	size_t freed = 0;
 
-	if (wanted == 0 || !shared)
-		return true;
 	for (size_t i = 0; i < set->n; i++)
-		freed += s->c->pods[n->candidates[set->members[i]]].class->cpus;
-	return freed + cpuset_size(shared) >= wanted;
+		freed += n->frees[set->members[i]];
+	return freed >= n->needed;
 }
 
 static bool admits_without(struct search *s, const struct room_node *n, const struct pod_set *set, size_t pod)
@@ -410,12 +537,11 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 		const struct pod_set set = pop_set(&r);
 		const struct room_node *n = &r.nodes[set.node];
 
-		if (r.n_sets > PLAN_SETS || reached_limit(s)) {
-			s->plan->gave_up = true;
+		s->n_sets++;
+		if (reached_limit(s))
 			return false;
-		}
 		push_successors(s, &r, &set, s->options->max_moves);
-		if (!frees_enough(s, n, &set, pod) || !admits_without(s, n, &set, pod))
+		if (!frees_enough(n, &set) || !admits_without(s, n, &set, pod))
 			continue;
 		for (enum destination to = 0; to < DESTINATION_COUNT && !done; to++)
 			done = try_set(s, n, &set, pod, to, depth);
@@ -424,6 +550,11 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 }
 
 /* ---- the plan */
+
+static uint64_t half_of_rest(uint64_t now, uint64_t end)
+{
+	return now < end ? (end - now + 1) / 2 : 0;
+}
 
 /* Searches with chains of moves only where single moves give nothing. */
 static bool place_wanted(struct search *s, size_t pod)
@@ -435,7 +566,8 @@ static bool place_wanted(struct search *s, size_t pod)
 		simulated_judge(s->c, place, pod).answer != KUBELET_ADMITS)
 		place = simulated_find_place(s->c, pod, s->excluded);
 	started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
-	s->verdicts_limit = s->c->n_verdicts + PLAN_VERDICTS;
+	s->verdicts_limit = s->c->n_verdicts + half_of_rest(s->c->n_verdicts, s->verdicts_end);
+	s->sets_limit = s->n_sets + half_of_rest(s->n_sets, s->sets_end);
 	for (unsigned depth = 1; depth <= DEPTH_MAX && !started; depth++)
 		started = make_room(s, pod, depth);
 	if (started)
@@ -443,11 +575,29 @@ static bool place_wanted(struct search *s, size_t pod)
 	return started;
 }
 
+/* Whether a pod with the same requests and constraints was found to have no place, and nothing has changed since. */
+static bool is_known_unplaceable(const struct search *s, size_t pod, size_t steps_at_failure)
+{
+	const struct plan *plan = s->plan;
+	const struct simulated_pod *p = &s->c->pods[pod], *failed;
+
+	if (plan->n_unplaced == 0 || plan->n_steps != steps_at_failure)
+		return false;
+	failed = &s->c->pods[plan->unplaced[plan->n_unplaced - 1]];
+	return failed->class == p->class && failed->constraints == p->constraints &&
+	       simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
+}
+
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret)
 {
 	CLEANUP(freep) bool *moved = NULL, *excluded = NULL;
-	struct search s = {.c = c, .options = options, .plan = ret};
+	struct search s = {.c = c,
+		.options = options,
+		.plan = ret,
+		.verdicts_end = c->n_verdicts + PLAN_VERDICTS,
+		.sets_end = PLAN_SETS};
+	size_t steps_at_failure = 0;
 
 	simulated_apply_reservations(c, wanted, n_wanted);
 	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
@@ -459,10 +609,12 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 	for (size_t i = 0; i < n_wanted; i++)
 		moved[wanted[i]] = true;
 	for (size_t i = 0; i < n_wanted; i++) {
-		if (place_wanted(&s, wanted[i]))
+		if (!is_known_unplaceable(&s, wanted[i], steps_at_failure) && place_wanted(&s, wanted[i])) {
 			ret->n_placed++;
-		else
-			ret->unplaced[ret->n_unplaced++] = wanted[i];
+			continue;
+		}
+		steps_at_failure = ret->n_steps;
+		ret->unplaced[ret->n_unplaced++] = wanted[i];
 	}
 	ret->outcome = ret->n_placed == n_wanted ? PLAN_FULL : ret->n_placed > 0 ? PLAN_PARTIAL : PLAN_NONE;
 }

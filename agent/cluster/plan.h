@@ -72,10 +72,13 @@ struct plan {
 
 void plan_release(struct plan *plan);
 
-/* The search's limits per wanted pod. A verdict takes 10 to 100 µs. */
-#define PLAN_VERDICTS 20000u
-#define PLAN_SETS     400000u /* sets of pods considered, most of them without a verdict */
-#define PLAN_SET_MAX  8u      /* pods that leave one node for one pod */
+/*
+ * The search's limits. A verdict takes 10 to 100 µs, a set about 1 µs. A wanted pod may take half of what is left of the limits, so that
+ * a pod without a place leaves time for the pods after it.
+ */
+#define PLAN_VERDICTS 50000u
+#define PLAN_SETS     1000000u /* sets of pods considered, most of them without a verdict */
+#define PLAN_SET_MAX  8u       /* pods that leave one node for one pod */
 
 /*
  * Finds a plan for the wanted pods, which run nowhere, one after the other. For each wanted pod: without moves if a kubelet
