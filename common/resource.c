@@ -217,8 +217,15 @@ int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 	uqty_t value = 0;
 	bool fits;
 
-	if (!split_text(text, &parts))
+	if (!split_text(text, &parts)) {
+		size_t length = strlen(text);
+
+		/* "5GB", "5GiB" */
+		if (length > 2 && length < 24 && text[length - 1] == 'B' &&
+			strchr("KkMGTPEi", text[length - 2]))
+			return err_set(err, -EINVAL, "not a quantity: '%s'; units have no B: 5G, 5Gi", text);
 		return err_set(err, -EINVAL, "not a quantity: '%.100s'", text);
+	}
 	if (parts.format == QUANTITY_BINARY_SI) {
 		fits = binary_magnitude(&parts, &value);
 		if (!fits || value > binary_max)

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/node_name.h"
 #include "agent/cli/fit_flags.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
@@ -133,7 +132,7 @@ static int read_usage(struct asked *a, struct err *err)
 
 	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))
 		return 0;
-	r = node_name_find(options->value[OPT_NODE_NAME], &a->node_name, err);
+	r = observe_node_name(options->value[OPT_SYSROOT], options->value[OPT_NODE_NAME], &a->node_name, err);
 	if (r < 0)
 		return r;
 	a->usage.only = a->node_name;

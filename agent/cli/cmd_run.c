@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "agent/base/node_name.h"
 #include "agent/base/thread.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/target.h"
@@ -71,7 +70,8 @@ static void open_metrics(struct run *run)
 static int prepare(struct run *run, struct err *err)
 {
 	struct reconcile_config *c = &run->config;
-	int r = node_name_find(run->options->value[OPT_NODE_NAME], &run->node_name, err);
+	int r = observe_node_name(
+		run->options->value[OPT_SYSROOT], run->options->value[OPT_NODE_NAME], &run->node_name, err);
 
 	c->observe = stage_observe(run->options);
 	c->model = stage_model(run->options, &run->lists);

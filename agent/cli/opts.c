@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 unsigned options_commands(const struct program *program, const struct command_def *command)
 {
@@ -195,9 +198,11 @@ struct guess {
 
 static void guess_name(const char *word, const char *name, struct guess *best)
 {
-	size_t d = edit_distance(word, strcspn(word, "="), name);
+	size_t length = strcspn(word, "="), d = edit_distance(word, length, name);
 
-	if (d <= MAX_DISTANCE && (!best->name || d < best->distance))
+	/* Of a short word with another first letter at most a third may differ: "foo" is not taken for "top". */
+	if (d <= MAX_DISTANCE && (d <= 1 || d * 3 <= length || *word == *name) &&
+		(!best->name || d < best->distance))
 		*best = (struct guess){.name = name, .distance = d};
 }
 
@@ -240,10 +245,26 @@ static int unknown_flag(const struct options *o, const char *word, struct err *e
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
 }
 
+/* What other programs call a command. */
+static const char *other_name(const char *word)
+{
+	static const char *const names[][2] = {
+		{"list", "top"}, {"get", "top"}, {"nodes", "top"}, {"describe", "show"}, {"explain", "why"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(word, names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
 static int unknown_command(const struct program *program, const char *word, struct err *err)
 {
 	struct guess best = {0};
+	const char *other = other_name(word);
 
+	FOREACH_COMMAND (c, program)
+		if (other && !strcmp(c->name, other))
+			return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, other);
 	FOREACH_COMMAND (c, program)
 		guess_name(word, c->name, &best);
 	guess_name(word, "help", &best);
@@ -273,15 +294,20 @@ static int flag_error(const struct options *o, int argc, char **argv, int c, str
 /* An argument that is not a flag: the command takes it, or it is the value of the first flag with `word` that has none. */
 static int set_word(struct options *o, const char *word, struct err *err)
 {
+	const char *hint = "";
+
 	if (o->command && o->n_words < o->command->max_words) {
 		o->words[o->n_words++] = word;
 		return 0;
 	}
 	if (o->command)
-		FOREACH_OPTION (def, o->program, o->command)
+		FOREACH_OPTION (def, o->program, o->command) {
 			if (def->word && !o->origin[def->id])
 				return set_value(o, def, word, def->flag, err);
-	return err_set(err, -EINVAL, "unexpected word '%s'", word);
+			if (def->id == OPT_FILENAME)
+				hint = "; -f FILE names the pod's file";
+		}
+	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
 }
 
 static int read_flags(int argc, char **argv, struct options *o, struct err *err)
@@ -387,6 +413,8 @@ int options_parse(const struct program *program, int argc, char **argv, struct o
 	return 0;
 }
 
+#define HELP_COLUMN 28 /* where the descriptions of flags begin */
+
 static void help_option(const struct command_def *command, const struct option_def *def, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
@@ -398,9 +426,9 @@ static void help_option(const struct command_def *command, const struct option_d
 		strbuf_addf(&left, "[=%s]", def->arg);
 	else if (def->arg)
 		strbuf_addf(&left, " %s", def->arg);
-	strbuf_addf(out, "  %-26s", left.text);
-	if (left.len >= 26)
-		strbuf_addf(out, "\n%28s", "");
+	strbuf_addf(out, "  %-*s", HELP_COLUMN - 2, left.text);
+	if (left.len >= HELP_COLUMN - 2)
+		strbuf_addf(out, "\n%*s", HELP_COLUMN, "");
 	strbuf_addf(out, "%s", def->help);
 	if (def->values)
 		strbuf_addf(out, " [%s]", def->values);
@@ -484,13 +512,43 @@ int options_stdin_once(const struct options *o, struct err *err)
 						     origins[0], origins[1]);
 }
 
+/* Breaks the descriptions of flags, which begin at HELP_COLUMN, into lines of at most `width` columns. */
+static void wrap_help(const char *text, size_t width, struct strbuf *out)
+{
+	for (; *text; text += strcspn(text, "\n") + 1) {
+		size_t length = strcspn(text, "\n"), indent = 0;
+		char *line = xasprintf("%.*s", (int)length, text), *rest = line;
+
+		while (text_width(rest) + indent > width && length > HELP_COLUMN && line[0] == ' ') {
+			size_t first = rest == line ? HELP_COLUMN : 0;
+			size_t part = first + text_line_length(rest + first, width - HELP_COLUMN), bar = part;
+
+			/* A list of values that is longer than a line is broken after a bar. */
+			while (bar > first + 1 && rest[bar - 1] != '|' && rest[bar - 1] != ' ')
+				bar--;
+			part = bar > first + 1 ? bar : part;
+			strbuf_addf(out, "%*s%.*s\n", (int)indent, "", (int)part, rest);
+			rest += part;
+			indent = HELP_COLUMN;
+		}
+		strbuf_addf(out, "%*s%s\n", (int)indent, "", rest);
+		free(line);
+	}
+}
+
 static int print_help(const struct options *options)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16), wrapped = STRBUF_INIT(1u << 17);
+	struct terminal terminal;
 
 	options_help(options->program, options->command, &text);
-	return strbuf_error(&text) == 0 && output_write(text.text, text.len) == 0 ? EXIT_SUCCESS
-										  : EXIT_FAILURE;
+	terminal_detect(STDOUT_FILENO, "never", NULL, &terminal);
+	if (terminal.is_terminal && terminal.width >= 2 * HELP_COLUMN)
+		wrap_help(text.text, terminal.width, &wrapped);
+	else
+		strbuf_add(&wrapped, text.text, text.len);
+	return strbuf_error(&text) == 0 && output_write(wrapped.text, wrapped.len) == 0 ? EXIT_SUCCESS
+											: EXIT_FAILURE;
 }
 
 static int print_version(const struct program *program)

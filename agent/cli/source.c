@@ -384,6 +384,9 @@ static int apply_selector(struct source *s, struct err *err)
 		return 0;
 	r = s->files ? select_in_files(s, err) : select_on_server(s, err);
 	s->selector_applied = r == 0;
+	if (r == 0 && s->selected_names.n_items == 0)
+		log_warning("%s: no Node matches '%s'", s->options->origin[OPT_SELECTOR],
+			s->options->value[OPT_SELECTOR]);
 	return r < 0 ? err_wrap(err, r, "%s", s->options->origin[OPT_SELECTOR]) : 0;
 }
 

@@ -295,18 +295,29 @@ static int on_post(void *ctx, const char *path, const char *body, size_t len, st
 	return server_post(x->server, path, body, len, reply);
 }
 
+static bool is_loopback(const char *address)
+{
+	return !strncmp(address, "127.", 4) || !strcmp(address, "::1");
+}
+
 static int serve(struct extender *x, struct err *err)
 {
 	static const struct http_callbacks callbacks = {
 		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics, .post = on_post};
 	const struct http_listen *at = &x->config->http;
-	const struct http_options options = {
-		.tls = x->config->tls, .idle_seconds = IDLE_SECONDS, .body_max = BODY_MAX};
+	const struct http_options options = {.tls = x->config->tls,
+		.idle_seconds = IDLE_SECONDS,
+		.body_max = BODY_MAX,
+		.posts = "/filter, /prioritize and /preempt"};
 	int r = http_server_start(at->address, at->port, &options, &callbacks, x, &x->http, err);
 
 	if (r < 0)
 		return r;
 	atomic_store(&x->certificate_until_s, http_server_certificate_until(x->http));
+	if (!x->config->tls.certificate && !is_loopback(at->address))
+		log_warning(
+			"everyone who reaches %s may send requests and read names of nodes: --tls-cert and --tls-client-ca restrict this",
+			at->address);
 	log_info("listening on %s port %u", at->address, http_server_port(x->http));
 	return 0;
 }

@@ -330,7 +330,8 @@ static void answer_path(const struct http_server *s, const char *path, bool read
 {
 	if (!is_page(path)) {
 		a->status = MHD_HTTP_NOT_FOUND;
-		strbuf_addstr(&a->text, "there are /healthz, /readyz and /metrics\n");
+		strbuf_addf(&a->text, "there are /healthz, /readyz and /metrics%s%s\n",
+			s->options.posts ? ", and by POST " : "", s->options.posts ? s->options.posts : "");
 	} else if (!readable) {
 		a->status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		a->allow = true;

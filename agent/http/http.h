@@ -93,7 +93,8 @@ struct http_options {
 	struct http_tls_files tls;
 	/* An idle connection is closed after this time; 0 = 2. Go's clients keep connections for 90 s. */
 	unsigned idle_seconds;
-	size_t body_max; /* bytes of a POST's body; all concurrent bodies may have twice as many */
+	size_t body_max;   /* bytes of a POST's body; all concurrent bodies may have twice as many */
+	const char *posts; /* for messages, the paths of POST requests, "/filter and /preempt"; NULL = none */
 };
 
 struct http_server;

@@ -393,7 +393,7 @@ static void write_totals(struct writer *w, const struct top_totals *t)
 	writer_cell(w, headings[TOP_NODE], "%zu node%s", t->n_nodes, t->n_nodes == 1 ? "" : "s");
 	writer_number(w, "estimated", NULL, true, (int64_t)t->n_estimated);
 	write_cpus(w, t->free, t->allocatable, t->n_estimated > 0, &t->stranded);
-	write_largest(w, false, t->largest);
+	write_largest(w, t->n_estimated > 0, t->largest);
 	write_devices(w, t->devices, t->n_devices);
 	writer_end(w);
 }

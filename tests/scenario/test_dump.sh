@@ -147,9 +147,29 @@ check "a newer kubelet is named" grep -q "the kubelet's release 1.99 is newer th
 "$nrtd" dump --sysroot "$machines/one-node" --kubelet-version 1.38 >"$dir/out" 2>"$dir/err"
 check "one that was compared is not" test "$(grep -c 'is newer than' "$dir/err")" -eq 0
 
+# --- the name of a saved node
+unset NODE_NAME
+mkdir -p "$dir/saved/etc" && cp -r "$machines/one-node/." "$dir/saved"
+echo 'Worker-7.Example' >"$dir/saved/etc/hostname"
+"$nrtd" dump --sysroot "$dir/saved" >"$dir/out" 2>"$dir/err"
+check "a saved node has the name in its etc/hostname" grep -qx '  name: worker-7.example' "$dir/out"
+NODE_NAME=other "$nrtd" dump --sysroot "$dir/saved" >"$dir/out" 2>"$dir/err"
+check "unless NODE_NAME says otherwise" grep -qx '  name: other' "$dir/out"
+echo 'bad_name' >"$dir/saved/etc/hostname"
+"$nrtd" dump --sysroot "$dir/saved" >"$dir/out" 2>"$dir/err"
+check "a name that no Node can have is an error" grep -q "/etc/hostname (--node-name sets another name): 'bad_name' cannot name a Node" "$dir/err"
+
 # --- help and version
 "$nrtd" --version >"$dir/out"
 check "version" grep -q '^nrtd [0-9]' "$dir/out"
 "$nrtd" dump --help >"$dir/out"
 check "help" grep -q -- '--sysroot DIR' "$dir/out"
+if command -v script >/dev/null; then
+	tr -d ' \n' <"$dir/out" >"$dir/want"
+	script -qc "stty cols 80 && '$nrtd' dump --help" /dev/null </dev/null 2>&1 | tr -d '\r' >"$dir/help"
+	check "on a terminal its lines fit" test "$(sed -n '/^flags/,$s/ *$//p' "$dir/help" | awk 'length > 80' | wc -l)" -eq 0
+	check "and are broken between words" grep -q '^ *\[LeastNUMANodes|MostAllocated|LeastAllocated|$' "$dir/help"
+	tr -d ' \n' <"$dir/help" >"$dir/out"
+	check "and have the same text" cmp -s "$dir/want" "$dir/out"
+fi
 exit $failed

@@ -78,6 +78,9 @@ echo nonsense | curl -s -w '%{http_code}' "127.0.0.1:$port/filter" --data-binary
 check "what is no question is refused" says '400'
 curl -s -w '%{http_code}' "127.0.0.1:$port/bind" -d '{}' >"$dir/out" 2>"$dir/err"
 check "there is no bind" says '404'
+curl -s "127.0.0.1:$port/" >"$dir/out" 2>"$dir/err"
+check "the paths are named" says 'there are /healthz, /readyz and /metrics, and by POST /filter, /prioritize and /preempt'
+check "the loopback interface needs no TLS" sh -c "! grep -q warning '$dir/log'"
 curl -s "127.0.0.1:$port/metrics" >"$dir/out" 2>"$dir/err"
 check "assumed pods are counted" says 'nrtd_extender_requests_total{verb="filter",result="assumed"} 4'
 check "and so are those that hold" says 'nrtd_extender_assumed_pods 3'
@@ -97,6 +100,9 @@ check "all nodes that take the pod are answered" says '"NodeNames":["node-1","no
 ask filter b 6 node-9
 check "an unknown node is refused" says '"node-9":"the extender knows no Node or NodeResourceTopology object of this name"'
 check "it ends" stop
+check "starts on all interfaces" start --http "0.0.0.0:$port"
+check "which is a warning without TLS" logs 'warning: everyone who reaches 0.0.0.0 may send requests'
+check "ends" stop
 
 "$B/nrtd-extender" --nrt "$dir/none.yaml" >"$dir/out" 2>&1
 check "a file that is not there is named" says "$dir/none.yaml"

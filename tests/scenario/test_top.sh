@@ -50,7 +50,7 @@ top --from $examples/kep-nodes.yaml
 cp "$dir/out" "$dir/want"
 check "zones alone are an estimate, which is said" grep -q '^~ estimated by the zones' "$dir/out"
 check "and shown" grep -q '^node-1 .* 2,4  *6/16 .* ~6 ' "$dir/out"
-check "totals" grep -q '^2 nodes  *22/32  *8  *16  *~0$' "$dir/out"
+check "totals" grep -q '^2 nodes  *22/32  *~8  *~16  *~0$' "$dir/out"
 json --from $examples/kep-nodes.yaml
 check "free CPUs of each NUMA node" is node-1 '[.numaNodes[].free]' '[2,4]'
 check "free and allocatable CPUs" is node-1 '[.cpus.free, .cpus.allocatable]' '[6,16]'
@@ -107,6 +107,8 @@ check "--objects-only ignores what pods request" is node-2 '.largestPods | max' 
 sed 's/"name":"node-1"/&,"labels":{"pool":"hpc"}/' "$dir/held.json" >"$dir/labels.json"
 json --from $examples/kep-nodes.yaml --from "$dir/labels.json" -l pool=hpc
 check "-l selects by the Nodes' labels" test "$(names)" = "node-1 "
+top --from $examples/kep-nodes.yaml --from "$dir/labels.json" -l pool=hcp
+check "a selector without a match is a warning" grep -qx "kubectl-numa: warning: --selector: no Node matches 'pool=hcp'" "$dir/err"
 top --from $examples/kep-nodes.yaml --from "$dir/pod.json"
 check "Pods without Nodes change nothing" cmp -s "$dir/out" "$dir/want"
 mkdir "$dir/mixed"
@@ -131,6 +133,7 @@ refuse "no nodes" "$dir/empty.yaml: no NodeResourceTopology in it" --from "$dir/
 refuse "file that is not there" "cannot open" --from "$dir/none"
 refuse "a pod as node" "$examples/kep-pod.yaml: no NodeResourceTopology in it" --from $examples/kep-pod.yaml
 refuse "a node as shape" "kep-nodes.yaml" --from $nodes -f $nodes
+refuse "a unit with a B" "--memory: not a quantity: '5GiB'; units have no B: 5G, 5Gi" --from $nodes --cpus 1 --memory 5GiB
 refuse "an unknown column" "--sort-by" --from $nodes --sort-by size
 refuse "two standard inputs" "cannot both be standard input" --from - -f -
 refuse "standard input watched" "--watch: standard input can be read only once" --from - --watch

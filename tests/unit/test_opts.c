@@ -234,6 +234,8 @@ static void bad_usage_is_named(void **state)
 		{"bogus", "unknown command 'bogus'; try 'nrtd --help'"},
 		{"fti --cpus 4", "unknown command 'fti'; did you mean fit?"},
 		{"hepl", "unknown command 'hepl'; did you mean help?"},
+		{"explain", "unknown command 'explain'; try 'nrtd --help'"},
+		{"nrt", "unknown command 'nrt'; try 'nrtd --help'"},
 		{"help fits", "unknown command 'fits'; did you mean fit?"},
 		{"help bogus", "unknown command 'bogus'; try 'nrtd --help'"},
 		{"help fit show", "unexpected word 'show'"},

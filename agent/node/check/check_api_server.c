@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/base/node_name.h"
 #include "agent/base/time.h"
 #include "agent/node/check/check.h"
 #include "agent/node/publish/publish.h"
@@ -797,7 +796,7 @@ void check_api_server(const struct check_config *config, const struct doc *nrt, 
 	api_response_init(&c.response);
 	node_metadata_init(&c.node);
 	/* The observation has an item for an invalid Node name. */
-	if (node_name_find(config->observe.node_name, &c.node_name, &err) < 0)
+	if (observe_node_name(config->observe.sysroot, config->observe.node_name, &c.node_name, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && steps[i](&c); i++)
 		;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/observe/observe.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 
@@ -15,7 +16,8 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
-#define READ_AGAIN_MAX 2 /* because a kubelet came or went meanwhile */
+#define HOSTNAME_MAX   4096 /* bytes of etc/hostname */
+#define READ_AGAIN_MAX 2    /* because a kubelet came or went meanwhile */
 
 void observation_init(struct observation *o)
 {
@@ -334,11 +336,27 @@ static int read_claims(
 	return 0;
 }
 
+int observe_node_name(const char *sysroot, const char *given, char **ret_name, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
+	const char *variable = getenv("NODE_NAME");
+	int r;
+
+	if (given || (variable && *variable) || !*sysroot ||
+		fs_read(sysroot, "/etc/hostname", &host, NULL) < 0 || strcspn(host.text, "\n") == 0)
+		return node_name_find(given, ret_name, err);
+	host.text[strcspn(host.text, "\n")] = '\0';
+	for (char *p = host.text; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	r = node_name_find(host.text, ret_name, err);
+	return r < 0 ? err_wrap(err, r, "%s/etc/hostname (--node-name sets another name)", sysroot) : 0;
+}
+
 /* Every step. After a failure `o` holds what was read before. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
-	int r = node_name_find(config->node_name, &o->node.node_name, err);
+	int r = observe_node_name(config->sysroot, config->node_name, &o->node.node_name, err);
 
 	if (r == 0)
 		r = read_machine(sources, config, &o->node.machine, err);

@@ -84,6 +84,12 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 /* The same for a single observation. */
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
+/*
+ * Find the node's name as node_name_find() does; below a root directory, the host name is that of its etc/hostname, if the file
+ * exists. 0 or -errno with one line; *ret_name is untouched on failure.
+ */
+int observe_node_name(const char *sysroot, const char *given, char **ret_name, struct err *err);
+
 /* The path of the pod-resources socket of a kubelet with this root, a new string that the caller owns; NULL
  * = the API is not to be asked. */
 char *observe_socket(const struct observe_config *config, const char *kubelet_root);
