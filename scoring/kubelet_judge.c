@@ -697,17 +697,16 @@ static bool is_known_again(struct judgement *j)
 /* Judge the pod on the state in the workspace. */
 static void judge_pod(struct judgement *j, struct kubelet_verdict *ret)
 {
-	struct kubelet_verdict verdict = {.answer = KUBELET_UNKNOWN};
 	struct kubelet_workspace *ws = j->ws;
 
-	j->verdict = &verdict;
+	*ret = (struct kubelet_verdict){.answer = KUBELET_UNKNOWN};
+	j->verdict = ret;
 	ws->work.steps = 0;
 	memset(ws->reusable, 0, j->k->topology.n_cpus * sizeof(*ws->reusable));
 	if (spend_steps(j, judgement_reading_steps(j)) && needs_managers(j) &&
 		(!j->held || is_known_again(j)) && reserve_placements(j))
 		judge_containers(j);
-	verdict.placements = ws->placements;
-	*ret = verdict;
+	ret->placements = ws->placements;
 }
 
 /* Set the workspace to the kubelet's state. */

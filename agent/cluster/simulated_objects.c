@@ -102,6 +102,15 @@ static void add_reservations(struct simulated_cluster *c, const struct doc *obje
 	}
 }
 
+static unsigned read_release(const struct doc *node)
+{
+	const char *text = doc_text(doc_get(doc_get(node, "status"), "nodeInfo"), "kubeletVersion");
+	unsigned minor = 0;
+	struct err ignored;
+
+	return *text && settings_parse_release(text, &minor, &ignored) == 0 ? minor : 0;
+}
+
 static int add_node_object(
 	struct simulated_cluster *c, const struct doc *object, const char *name, struct err *err)
 {
@@ -116,6 +125,7 @@ static int add_node_object(
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", name);
 	n->has_node = true;
+	n->kubelet_minor = read_release(object);
 	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
 	n->node.kind = DOC_MAP;
 	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");
@@ -276,6 +286,13 @@ static int compare_nodes(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
+/* nrtd on a node without access to its Node does not know the release. */
+static void complete_settings(struct simulated_node *n)
+{
+	if (n->has_object && n->object.state.settings.kubelet_minor == 0)
+		n->state.settings.kubelet_minor = n->object.state.settings.kubelet_minor = n->kubelet_minor;
+}
+
 static void sort_nodes(struct simulated_cluster *c)
 {
 	if (c->n_nodes > 1)
@@ -285,6 +302,7 @@ static void sort_nodes(struct simulated_cluster *c)
 		struct simulated_node *n = &c->nodes[i];
 
 		name_table_add_index(&c->nodes_by_name, n->name, i);
+		complete_settings(n);
 		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
 			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
 			      : !n->has_node                     ? SIMULATED_NO_NODE

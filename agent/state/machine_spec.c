@@ -59,27 +59,33 @@ static void add_nodes(const struct layout *l, struct machine *m)
 
 /* ---- parts of the text */
 
+/* "2x4x16x2"; the last factor may be omitted. */
+static int parse_factors(const char *text, unsigned ret[N_FACTORS])
+{
+	size_t n = 0;
+
+	for (;;) {
+		char *end;
+		unsigned long factor = strtoul(text, &end, 10);
+
+		if (*text < '0' || *text > '9' || factor == 0 || factor > MACHINE_MAX_CPUS || n == N_FACTORS)
+			return -EINVAL;
+		ret[n++] = (unsigned)factor;
+		if (!*end)
+			return n >= THREADS ? 0 : -EINVAL;
+		if (*end != 'x')
+			return -EINVAL;
+		text = end + 1;
+	}
+}
+
 static int parse_layout(const char *text, struct layout *ret)
 {
-	int n_parsed = 0, n;
-
 	*ret = (struct layout){.factors = {[THREADS] = 2}};
-	n = sscanf(text, "%4ux%4ux%4u%n", &ret->factors[SOCKETS], &ret->factors[NUMAS], &ret->factors[CORES],
-		&n_parsed);
-	if (n != CORES + 1)
+	if (parse_factors(text, ret->factors) < 0)
 		return -EINVAL;
-	if (text[n_parsed] == 'x') {
-		int rest = 0;
-
-		if (sscanf(text + n_parsed, "x%4u%n", &ret->factors[THREADS], &rest) != 1)
-			return -EINVAL;
-		n_parsed += rest;
-	}
-	for (size_t i = 0; i < N_FACTORS; i++)
-		if (ret->factors[i] == 0 || ret->factors[i] > MACHINE_MAX_CPUS)
-			return -EINVAL;
 	ret->n_nodes = ret->factors[SOCKETS] * ret->factors[NUMAS];
-	if (text[n_parsed] || ret->n_nodes > MACHINE_MAX_NODES)
+	if (ret->n_nodes > MACHINE_MAX_NODES)
 		return -EINVAL;
 	ret->n_cores = ret->n_nodes * ret->factors[CORES];
 	return (uint64_t)ret->n_cores * ret->factors[THREADS] > MACHINE_MAX_CPUS ? -EINVAL : 0;

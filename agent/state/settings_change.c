@@ -53,14 +53,12 @@ static int set_policy(
 	return 0;
 }
 
-/* Copies the text up to the separator, and moves *at behind the separator. NULL = the text has ended. The caller frees the copy. */
+/* Copies the text up to the separator, and moves *at behind the separator. "" at the end of the text. The caller frees the copy. */
 static char *next_part(const char **at, char separator)
 {
 	const char *begin = *at;
 	size_t len = strcspn(begin, (const char[]){separator, '\0'});
 
-	if (!*begin)
-		return NULL;
 	*at = begin + len + (begin[len] == separator);
 	return xstrndup(begin, len);
 }
@@ -91,7 +89,7 @@ static int add_reservations(struct settings *s, const char *text, struct err *er
 	unsigned long node;
 	int r = 0;
 
-	if (!id || !*at || !parse_number(id, MACHINE_MAX_NODES - 1, &node))
+	if (!*at || !parse_number(id, MACHINE_MAX_NODES - 1, &node))
 		return err_set(err, -EINVAL, "reservedMemory: '%.60s' is not NODE:TYPE=AMOUNT,...", text);
 	while (r == 0 && *at) {
 		CLEANUP(freep) char *limit = next_part(&at, ',');

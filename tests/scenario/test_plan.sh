@@ -111,6 +111,13 @@ objects "$owned" >"$dir/objects.json"
 "$numa" simulate --restart --set cpuManagerPolicy=none --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "text: what to do first" grep -q '^the kubelets of 2 nodes start only after this: remove cpu_manager_state: configured policy "none" differs' "$dir/out"
 
+sed 's/;kubelet=[0-9]*//' "$dir/exact.yaml" >"$dir/nrt.yaml"
+run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known\"}" simulate --restart
+sed -i 's/"status":{"allocatable"/"status":{"nodeInfo":{"kubeletVersion":"v1.36.2"},"allocatable"/g' "$dir/objects.json"
+run "the release of the Node" 0 "not d['pods']" simulate --restart
+objects "$owned" >"$dir/objects.json"
+cp "$dir/exact.yaml" "$dir/nrt.yaml"
+
 # --- simulate --add: machines that do not exist yet
 added='[n["after"] for n in d["nodes"] if n["added"]]'
 run "new machines like a node" 0 "[(a['largestOnOneNumaNode'], a['copies']) for a in $added] == [(32, 15)] * 2 and d['totals']['before']['copies'] == 1 and d['totals']['after']['copies'] == 31" \
