@@ -156,7 +156,7 @@ static void add_remedy(struct check_item *item, int r)
 {
 	if (r == -ENOENT || r == -ENOTDIR)
 		check_report_set(&item->remedy,
-			"in a container mount the kubelet's root directory (the directory, not the file), and name it by --kubelet-root");
+			"the kubelet writes the file when it starts; in a container mount the kubelet's root directory (the directory, not the file), and name it by --kubelet-root");
 	else if (r == -EACCES || r == -EPERM)
 		check_report_set(&item->remedy,
 			"only root may read it: run as root, or give the process CAP_DAC_READ_SEARCH");
