@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	driver := &plan.Driver{}
+	driver := &plan.Driver{Release: kubelet.Release()}
 	flag.StringVar(&driver.Nrtd, "nrtd", "build/nrtd", "the program nrtd")
 	flag.StringVar(&driver.Numa, "kubectl-numa", "build/kubectl-numa", "the program under test")
 	flag.BoolVar(&driver.Verbose, "verbose", false, "print each plan")

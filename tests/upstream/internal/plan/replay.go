@@ -253,7 +253,7 @@ func (p *player) constraint(n *node, object *v1.Pod) string {
 
 // compare compares what the step says that the pod gets with what the managers gave.
 func (n *node) compare(s *step, verdict *managers.Verdict) string {
-	cpus, near := cpuset.New(), []int{}
+	cpus, near, chosen := cpuset.New(), []int{}, []int{}
 	for _, c := range verdict.Containers {
 		own, err := cpuset.Parse(c.CPUs)
 		if err != nil {
@@ -262,8 +262,11 @@ func (n *node) compare(s *step, verdict *managers.Verdict) string {
 		cpus = cpus.Union(own)
 		near = append(near, c.MemoryNodes...)
 		for _, d := range n.setup.Devices {
+			given := c.Devices[d.Resource]
 			for i, nodes := range d.NUMA {
-				if slices.Contains(c.Devices[d.Resource], d.ID(i)) {
+				if !c.Preferred && len(given) > 0 && len(given) < len(d.NUMA) {
+					chosen = append(chosen, nodes...)
+				} else if slices.Contains(given, d.ID(i)) {
 					near = append(near, nodes...)
 				}
 			}
@@ -280,9 +283,10 @@ func (n *node) compare(s *step, verdict *managers.Verdict) string {
 	if err != nil || !saidCPUs.Equals(cpus) {
 		return fmt.Sprintf("the kubelet gives the CPUs %v: %+v", cpus, verdict.Containers)
 	}
+	// Without alignment the kubelet takes any of the free devices (manager.go, devicesToAllocate: a set without an order).
 	saidNear, err := cpuset.Parse(s.NUMANodes)
-	if err != nil || !saidNear.Equals(cpuset.New(near...)) {
-		return fmt.Sprintf("the kubelet gives what is near the NUMA nodes %v: %+v", cpuset.New(near...), verdict.Containers)
+	if certain := cpuset.New(near...); err != nil || !certain.IsSubsetOf(saidNear) || !saidNear.IsSubsetOf(certain.Union(cpuset.New(chosen...))) {
+		return fmt.Sprintf("the kubelet gives what is near the NUMA nodes %v: %+v", certain, verdict.Containers)
 	}
 	return ""
 }
