@@ -152,7 +152,12 @@ void resource_list_sort(struct resource_list *l)
 	l->n_items = kept;
 }
 
-void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge)
+/* Compute the merged quantity of a name. `old` is the list's quantity, NULL if the list does not have the
+ * name. */
+typedef struct quantity merge_fn(const struct quantity *old, struct quantity more);
+
+/* Each name of `more` gets the quantity that `merge` returns. */
+static void merge_lists(struct resource_list *l, const struct resource_list *more, merge_fn *merge)
 {
 	CLEANUP(freep) struct resource_quantity *scratch = NULL;
 	size_t n = l->n_items, n_appended;
@@ -175,17 +180,37 @@ void resource_list_merge(struct resource_list *l, const struct resource_list *mo
 
 static struct quantity add_quantity(const struct quantity *old, struct quantity more)
 {
-	more.nano = qty_add(more.nano, old ? old->nano : 0);
-	return more;
+	return old ? quantity_add(*old, more) : more;
 }
 
 static struct quantity subtract_quantity(const struct quantity *old, struct quantity more)
 {
-	more.nano = qty_add(-more.nano, old ? old->nano : 0);
-	return more;
+	more.nano = -more.nano;
+	return add_quantity(old, more);
 }
 
 void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign)
 {
-	resource_list_merge(l, more, sign < 0 ? subtract_quantity : add_quantity);
+	merge_lists(l, more, sign < 0 ? subtract_quantity : add_quantity);
+}
+
+static struct quantity override_quantity(const struct quantity *old, struct quantity more)
+{
+	(void)old;
+	return more;
+}
+
+void resource_list_override(struct resource_list *l, const struct resource_list *more)
+{
+	merge_lists(l, more, override_quantity);
+}
+
+static struct quantity keep_quantity(const struct quantity *old, struct quantity more)
+{
+	return old ? *old : more;
+}
+
+void resource_list_default(struct resource_list *l, const struct resource_list *more)
+{
+	merge_lists(l, more, keep_quantity);
 }

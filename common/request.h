@@ -66,25 +66,25 @@ struct container_request *pod_request_add(struct pod_request *p, enum container_
 
 void resource_list_release(struct resource_list *l);
 
-/* Set the quantity of `name`, which is added if it is new. */
+/* Set the quantity of `name`; add the name if the list does not have it. */
 void resource_list_set(struct resource_list *l, const char *name, struct quantity q);
 
 /*
- * Build a list from many items in any order, in n log n steps: append each item, then sort. Of several items
- * with one name the last one remains. Between the calls the list may only be appended to, sorted or released.
+ * Build a list from many items in any order, in n log n steps: append each item, then sort. If several items
+ * have the same name, the last item remains. Between the calls the list may only be appended to, sorted or
+ * released.
  */
 void resource_list_append(struct resource_list *l, const char *name, struct quantity q);
 void resource_list_sort(struct resource_list *l);
 
-/* Compute the merged quantity of a name. `old` is the list's quantity, NULL if the list does not have the
- * name. */
-typedef struct quantity resource_merge_fn(const struct quantity *old, struct quantity more);
-
-/* Merge `more` into the list: each name of `more` gets the quantity that `merge` returns. */
-void resource_list_merge(struct resource_list *l, const struct resource_list *more, resource_merge_fn *merge);
-
-/* Add the amounts of `more`, or subtract them when `sign` is -1. */
+/* Add the quantities of `more`, as Quantity.Add does, or subtract them when `sign` is -1. */
 void resource_list_add(struct resource_list *l, const struct resource_list *more, int sign);
+
+/* Set the quantities of `more`, which replace the list's quantities of the same names. */
+void resource_list_override(struct resource_list *l, const struct resource_list *more);
+
+/* Add the quantities of `more` whose names the list does not have. */
+void resource_list_default(struct resource_list *l, const struct resource_list *more);
 
 /* Whether both have the same names with the same amounts; the format of the quantities is ignored. */
 bool resource_list_equal(const struct resource_list *a, const struct resource_list *b);

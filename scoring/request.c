@@ -9,26 +9,10 @@
 #include "common/resource.h"
 #include "common/vec.h"
 
-static struct quantity keep(const struct quantity *old, struct quantity more)
-{
-	return old ? *old : more;
-}
-
-static struct quantity replace(const struct quantity *old, struct quantity more)
-{
-	(void)old;
-	return more;
-}
-
-static struct quantity add(const struct quantity *old, struct quantity more)
-{
-	return old ? quantity_add(*old, more) : more;
-}
-
 void request_default(struct pod_request *pod)
 {
 	for (size_t i = 0; i < pod->n_containers; i++)
-		resource_list_merge(&pod->containers[i].requests, &pod->containers[i].limits, keep);
+		resource_list_default(&pod->containers[i].requests, &pod->containers[i].limits);
 }
 
 /* The amounts that decide the QoS class: cpu first, memory second. */
@@ -202,7 +186,8 @@ static struct quantity plugin_amount(
 
 	for (size_t i = 0; i < n; i++)
 		if (pod->containers[entries[i].container].kind == CONTAINER_APP) {
-			amount = add(sum, entries[i].item->quantity);
+			amount = sum ? quantity_add(amount, entries[i].item->quantity)
+				     : entries[i].item->quantity;
 			sum = &amount;
 		}
 	for (size_t i = 0; i < n; i++) {
@@ -219,7 +204,7 @@ static struct quantity plugin_amount(
 void request_effective_scheduler(const struct pod_request *pod, struct resource_list *ret)
 {
 	list_by_name(pod, plugin_amount, ret);
-	resource_list_merge(ret, &pod->overhead, add);
+	resource_list_add(ret, &pod->overhead, 1);
 }
 
 int64_t request_whole_cpus(qty_t amount)
@@ -265,8 +250,8 @@ void request_of_node(const struct pod_request *pod, struct resource_list *ret)
 {
 	list_by_name(pod, peak_amount, ret);
 	if (pod->has_pod_resources)
-		resource_list_merge(ret, &pod->pod_requests, replace);
-	resource_list_merge(ret, &pod->overhead, add);
+		resource_list_override(ret, &pod->pod_requests);
+	resource_list_add(ret, &pod->overhead, 1);
 }
 
 bool request_has_non_native(const struct pod_request *pod)

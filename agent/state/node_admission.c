@@ -16,10 +16,10 @@
 
 /* ---- amounts of the whole node */
 
-/* What pods hold of one resource, in units of the resource. */
+/* Bounds of what pods hold of one resource, in units of the resource. */
 struct held {
-	uint64_t sum;  /* of all containers */
-	uint64_t sure; /* of each pod only the most that one of its containers holds; the rest may be free */
+	uint64_t sum;  /* upper bound: of all containers */
+	uint64_t sure; /* lower bound: per pod of one container; the others may be init containers */
 };
 
 /* The end of the pod whose first item is `first`: items are sorted by pod. */
@@ -27,7 +27,7 @@ static size_t pod_end(const struct allocations *a, size_t first)
 {
 	size_t end = first + 1;
 
-	/* Version 1 of the file knows containers only. */
+	/* Version 1 of cpu_manager_state has no pod UIDs: every container is a pod of its own. */
 	while (end < a->n_items && *a->items[first].pod_uid &&
 		!strcmp(a->items[end].pod_uid, a->items[first].pod_uid))
 		end++;
@@ -35,8 +35,8 @@ static size_t pod_end(const struct allocations *a, size_t first)
 }
 
 /*
- * A CPU that two pods hold counts for each, and a reserved CPU that a pod holds counts too, as the pods'
- * requests do.
+ * Counts a CPU once per pod that holds the CPU, and also a reserved CPU that a pod holds, because the kubelet
+ * adds up the requests of the pods.
  */
 static struct held held_cpus(const struct node_state *node)
 {
@@ -58,7 +58,7 @@ static struct held held_cpus(const struct node_state *node)
 		held.sum += cpuset_size(pod);
 		held.sure += most;
 	}
-	/* A resized container keeps its CPUs, and the kubelet counts what the container asks for now. */
+	/* A resized container keeps its CPUs, but the kubelet counts what the container requests now. */
 	if (kubelet_has_gate(&node->settings, KUBELET_RESIZE_CPUS))
 		held.sure = 0;
 	return held;
@@ -74,7 +74,7 @@ static uint64_t block_bytes(const struct allocation *item, const char *type)
 	return sum;
 }
 
-/* Memory, or hugepages of one size, that containers hold by the memory manager. */
+/* Memory, or hugepages of one size, that the memory manager has given to containers. */
 static struct held held_bytes(const struct node_state *node, const char *type)
 {
 	const struct allocations *a = &node->allocations;
@@ -98,9 +98,9 @@ static struct held held_bytes(const struct node_state *node, const char *type)
 }
 
 /*
- * What the system reserves: the number of CPUs that reservedSystemCPUs lists, else kubeReserved plus
- * systemReserved, which need not be whole CPUs. If the kubelet reports another number of CPUs than these
- * make, they belong to another kubelet.
+ * What is reserved for the system, in nano-CPUs: the number of CPUs that reservedSystemCPUs lists; without
+ * the list kubeReserved plus systemReserved, which need not be whole CPUs. A different number of reserved
+ * CPUs that the running kubelet reports has priority: the settings are then not this kubelet's.
  */
 static qty_t reserved_cpu(const struct node_state *node)
 {
@@ -284,13 +284,13 @@ hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state)
 	return state->machine.online;
 }
 
-static void close_kubelet(struct node_admission *a)
+static void release_kubelet(struct node_admission *a)
 {
 	kubelet_workspace_freep(&a->ws);
 	kubelet_release(&a->kubelet);
 }
 
-static void open_kubelet(struct node_admission *a)
+static void init_kubelet(struct node_admission *a)
 {
 	const struct node_state *state = a->state;
 	const struct kubelet_node node = {
@@ -317,12 +317,12 @@ void node_admission_init(struct node_admission *a, const struct node_state *stat
 	add_memory(a);
 	add_devices(a);
 	add_pages(a);
-	open_kubelet(a);
+	init_kubelet(a);
 }
 
 void node_admission_release(struct node_admission *a)
 {
-	close_kubelet(a);
+	release_kubelet(a);
 	device_inventory_release(&a->devices);
 	resource_list_release(&a->free);
 	resource_list_release(&a->unsure);
@@ -331,12 +331,12 @@ void node_admission_release(struct node_admission *a)
 
 void node_admission_what_if(struct node_admission *a, const struct topology_manager_config *config)
 {
-	close_kubelet(a);
+	release_kubelet(a);
 	a->settings.topology = *config;
-	open_kubelet(a);
+	init_kubelet(a);
 }
 
-/* The items of `requestable`, lowered to the state's own amounts where these are lower. */
+/* The minimum of `requestable` and the state's own amounts, per item of `requestable`. */
 static void lower_to_own(
 	const struct node_admission *a, const struct resource_list *requestable, struct resource_list *ret)
 {
@@ -353,19 +353,14 @@ static void lower_to_own(
 	}
 }
 
-static struct quantity replace(const struct quantity *old, struct quantity more)
-{
-	(void)old;
-	return more;
-}
-
-/* Where every pod's requests are known, it does not matter which holders are init containers. */
+/* A resource in `requestable` has no unsure amount: the requests of every pod are known, so it does not
+ * matter which holders are init containers. */
 void node_admission_limit(struct node_admission *a, const struct resource_list *requestable)
 {
 	CLEANUP(resource_list_release) struct resource_list lowered = {0};
 
 	lower_to_own(a, requestable, &lowered);
-	resource_list_merge(&a->free, &lowered, replace);
+	resource_list_override(&a->free, &lowered);
 	for (size_t i = 0; i < a->unsure.n_items; i++)
 		if (resource_list_find(requestable, a->unsure.items[i].name))
 			a->unsure.items[i].quantity.nano = 0;
@@ -380,8 +375,9 @@ void node_admission_judge(struct node_admission *a, const struct pod_request *po
 
 /* ---- copies of a pod, and the largest pod */
 
-/* What is known about the requested devices: the worst of all. */
-static enum device_knowledge find_devices(const struct node_admission *a, const struct resource_list *wanted)
+/* The worst of what is known about the requested device resources. */
+static enum device_knowledge worst_device_knowledge(
+	const struct node_admission *a, const struct resource_list *wanted)
 {
 	enum device_knowledge worst = DEVICES_KNOWN;
 
@@ -403,7 +399,7 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 
 	*ret = (struct pod_copies){0};
 	request_of_node(pod, &wanted);
-	devices = find_devices(a, &wanted);
+	devices = worst_device_knowledge(a, &wanted);
 	if (devices == DEVICES_UNKNOWN)
 		return;
 	if (devices == DEVICES_KNOWN)
@@ -414,7 +410,7 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};
 }
 
-/* The most CPUs that are free on any `n_nodes` NUMA nodes, or fewer. */
+/* The largest number of CPUs that are free together on `n_nodes` NUMA nodes or fewer. */
 static size_t find_most_free(const struct inventory *inv, size_t cpu, unsigned n_nodes)
 {
 	qty_t most[COMBINATION_MAX_NODES] = {0}; /* the largest amounts, descending */
