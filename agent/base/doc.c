@@ -74,6 +74,11 @@ struct doc *doc_add_string(struct doc *parent, const char *key, const char *valu
 	return add_scalar(parent, key, DOC_STRING, text_or_empty(value));
 }
 
+struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const char *value)
+{
+	return value ? doc_add_string(parent, key, value) : doc_add(parent, key);
+}
+
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value)
 {
 	char text[32];

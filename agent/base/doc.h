@@ -51,6 +51,8 @@ void doc_release(struct doc *d);
 struct doc *doc_add_map(struct doc *parent, const char *key);
 struct doc *doc_add_list(struct doc *parent, const char *key);
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value);
+/* A string, or null if `value` is NULL. */
+struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const char *value);
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value);
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 
@@ -63,7 +65,7 @@ void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t le
 /* A deep copy without the key of `d`. */
 void doc_copy(const struct doc *d, struct doc *ret);
 
-/* Adds a copy of a map's member to another map; nothing if the map has no such member. */
+/* Add a copy of a map's member to another map; do nothing if the map has no such member. */
 void doc_copy_member(const struct doc *map, const char *key, struct doc *to);
 
 /* ---- reading. NULL or an error when the member is missing or of another kind. */

@@ -41,7 +41,8 @@ void *name_table_find(const struct name_table *t, const char *name);
  * removed. */
 void name_table_add(struct name_table *t, const char *name, void *value);
 
-/* An index as the value of a name: an item of an array that may move. SIZE_MAX = no such name. */
+/* Store an array index as the value of a name, for items of an array that may move. Finding returns SIZE_MAX
+ * if the table does not have the name. */
 void name_table_add_index(struct name_table *t, const char *name, size_t index);
 size_t name_table_find_index(const struct name_table *t, const char *name);
 

@@ -32,7 +32,7 @@ void json_add_string(struct strbuf *out, const char *text);
 
 /* ---- walking a text in memory: for long lists of which only a part of each element is needed */
 
-/* A value within a text that the caller owns, without surrounding white space and without a NUL. */
+/* A value within a text that the caller owns, without surrounding white space. Not NUL-terminated. */
 struct json_piece {
 	const char *text;
 	size_t len;

@@ -37,7 +37,7 @@ int node_name_check(const char *name, struct err *err)
 
 int node_name_find(const char *given, char **ret_name, struct err *err)
 {
-	char host[NODE_NAME_MAX + 2] = ""; /* a longer name is too long, also when it is cut */
+	char host[NODE_NAME_MAX + 2] = ""; /* node_name_check() rejects a truncated name as too long */
 	const char *name = given ? given : getenv("NODE_NAME");
 	int r;
 

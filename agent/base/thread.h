@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Start a thread, which the caller ends and joins with thread_join(). 0 or -errno. */
+/* Start a thread. The caller must make the thread end and then join it with thread_join(). 0 or -errno. */
 int thread_start(pthread_t *ret, void *(*fn)(void *arg), void *arg);
 
 void thread_join(pthread_t thread);
@@ -18,16 +18,18 @@ void thread_join(pthread_t thread);
  */
 bool thread_any(void);
 
-/* As pipe2(2) with O_CLOEXEC, which is not everywhere. A program that another thread starts meanwhile inherits the pipe. 0 or -errno. */
+/* As pipe2(2) with O_CLOEXEC, for systems without pipe2(2). Not atomic: a program that another thread starts
+ * during the call inherits the pipe. 0 or -errno. */
 int thread_pipe(int fds[2]);
 
-/* A request to end, made once, which other threads notice at once, also while they wait. */
+/* Asks threads to end. Wakes threads that wait in cancel_poll(). */
 struct cancel {
 	atomic_bool requested;
 	int fd, write_fd; /* a pipe; `fd` is readable from the request on */
 };
 
-/* To be called before other threads start programs, which would inherit the pipe. To be released. 0 or -errno. */
+/* Call before other threads start programs, which would inherit the pipe. Release with cancel_release(). 0 or
+ * -errno. */
 int cancel_init(struct cancel *c);
 void cancel_release(struct cancel *c);
 
@@ -44,14 +46,15 @@ void cancel_request(struct cancel *c);
 bool cancel_requested(const struct cancel *c);
 
 /*
- * Wait until poll(2) finds one of `events` on `fd` (-1 = none), cancellation is requested (`c` NULL = never), or `ms` have
- * passed. Returns what poll(2) found on `fd`, 0 also after a signal, or -errno.
+ * Wait until poll(2) finds one of `events` on `fd` (-1 = none), cancellation is requested (`c` NULL = never),
+ * or `ms` have passed. Returns what poll(2) found on `fd`, 0 also after a signal, or -errno.
  */
 int cancel_poll(const struct cancel *c, int fd, short events, int ms);
 
 /*
- * Block SIGTERM, SIGINT and SIGHUP until the daemon's event loop reads them. To be called first: by default
- * these signals end the process, and the first process of a container would never receive them. 0 or -errno.
+ * Block SIGTERM, SIGINT and SIGHUP until the daemon's event loop reads them. Call first: by default these
+ * signals end the process, except in the first process of a container, which never receives them. 0 or
+ * -errno.
  */
 int signals_hold(void);
 

@@ -32,8 +32,8 @@ static inline double clock_s(clockid_t clock)
  * 1970. 0 or -EINVAL; *ret is untouched on failure. */
 int timestamp_parse(const char *text, int64_t *ret);
 
-/* Print an age as kubectl does: "12s", "5m", "3h", "2d", in the largest unit of which the age has two. "-"
- * when the age is unknown: less than 0. */
+/* Print an age as kubectl does: "12s", "5m", "3h", "2d", in the largest unit in which the age is at least 2.
+ * "-" when the age is unknown: less than 0. */
 #define AGE_TEXT_MAX 24
 void timestamp_print_age(int64_t seconds, char ret[AGE_TEXT_MAX]);
 

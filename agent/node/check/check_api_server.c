@@ -100,7 +100,7 @@ static bool send_request(struct check *c, const char *source, const struct api_r
 	return false;
 }
 
-static bool get(struct check *c, const char *source, const char *path)
+static bool send_get(struct check *c, const char *source, const char *path)
 {
 	return send_request(
 		c, source, &(struct api_request){.method = "GET", .path = path, .accept = API_METADATA_ONLY});
@@ -205,7 +205,7 @@ static bool step_server(struct check *c)
 	const char *version;
 	struct err err = {""};
 
-	if (!get(c, "API server", "/version"))
+	if (!send_get(c, "API server", "/version"))
 		return false;
 	to_ms = clock_ms(CLOCK_REALTIME);
 	answer = parse_response(c);
@@ -256,7 +256,7 @@ static bool step_crd(struct check *c)
 	CLEANUP(doc_release) struct doc group = DOC_INIT;
 	struct err err = {""};
 
-	if (!get(c, "CRD", "/apis/" GROUP))
+	if (!send_get(c, "CRD", "/apis/" GROUP))
 		return false;
 	if (c->response.status != HTTP_OK && c->response.status != HTTP_NOT_FOUND) {
 		err_set(&err, 0, "not known: /apis/" GROUP " answers with status %d", c->response.status);
@@ -466,7 +466,7 @@ static bool step_node(struct check *c)
 	if (c->cannot_read_node)
 		return true;
 	strbuf_addf(&path, PUBLISH_NODE_PATH "%s", c->node_name);
-	if (!get(c, "Node", path.text))
+	if (!send_get(c, "Node", path.text))
 		return false;
 	if (publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err) == PUBLISH_WRITTEN &&
 		node_metadata_parse(c->response.body.text, c->response.body.len, &c->node, &err) == 0) {
@@ -623,7 +623,7 @@ static bool step_exporters(struct check *c)
 	strbuf_addf(&path, APPLY_NRT_PATH "%s", c->node_name);
 	if (c->cannot_write || !c->node.uid)
 		return true;
-	if (!get(c, "exporters", path.text))
+	if (!send_get(c, "exporters", path.text))
 		return false;
 	if (c->response.status == HTTP_OK) {
 		CLEANUP(doc_release) struct doc object = parse_response(c);

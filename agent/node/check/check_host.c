@@ -84,7 +84,7 @@ static bool step_libnuma(struct host *h)
 
 /* ---- state files: formats, which the readers accept but do not report */
 
-static bool has(const struct doc *map, const char *name)
+static bool has_member(const struct doc *map, const char *name)
 {
 	const struct doc *member = map->kind == DOC_MAP ? doc_get_fold(map, name) : NULL;
 
@@ -97,7 +97,7 @@ static unsigned format_of_cpus(const struct state_file *file)
 
 	if (file->data.kind != DOC_NULL)
 		return 4;
-	if (has(&file->top, "podEntries"))
+	if (has_member(&file->top, "podEntries"))
 		return 3;
 	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING ? 1 : 2;
 }
@@ -106,7 +106,7 @@ static unsigned format_of_memory(const struct state_file *file)
 {
 	if (file->data.kind != DOC_NULL)
 		return 3;
-	return has(&file->top, "podEntries") ? 2 : 1;
+	return has_member(&file->top, "podEntries") ? 2 : 1;
 }
 
 static unsigned format_of_devices(const struct state_file *file)

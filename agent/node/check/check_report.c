@@ -122,29 +122,21 @@ void check_report_text(const struct check_report *r, struct strbuf *out)
 	}
 }
 
-static void add_text(struct doc *map, const char *key, const char *text)
-{
-	if (text)
-		doc_add_string(map, key, text);
-	else
-		doc_add(map, key);
-}
-
 static void add_item(struct doc *list, const struct check_item *item)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
 	doc_add_string(map, "level", item->level == CHECK_FAIL ? "fail" : check_level_names[item->level]);
 	doc_add_string(map, "source", item->source);
-	add_text(map, "path", item->path);
-	add_text(map, "state", item->state);
-	add_text(map, "format", item->format);
+	doc_add_string_or_null(map, "path", item->path);
+	doc_add_string_or_null(map, "state", item->state);
+	doc_add_string_or_null(map, "format", item->format);
 	if (item->age_s >= 0)
 		doc_add_number(map, "ageSeconds", item->age_s);
 	else
 		doc_add(map, "ageSeconds");
-	add_text(map, "text", item->text);
-	add_text(map, "remedy", item->remedy);
+	doc_add_string_or_null(map, "text", item->text);
+	doc_add_string_or_null(map, "remedy", item->remedy);
 }
 
 void check_report_doc(const struct check_report *r, struct doc *ret)

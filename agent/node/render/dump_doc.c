@@ -6,20 +6,11 @@
 #include "common/cleanup.h"
 #include "common/settings.h"
 
-/* A string, or null when there is none. */
-static void add_text(struct doc *map, const char *key, const char *text)
-{
-	if (text)
-		doc_add_string(map, key, text);
-	else
-		doc_add(map, key);
-}
-
 static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
 {
 	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
 
-	add_text(map, key, text);
+	doc_add_string_or_null(map, key, text);
 }
 
 /* ---- the machine */
@@ -144,8 +135,8 @@ static void add_settings(struct doc *top, const struct settings *s)
 		struct doc *map = doc_add_map(list, NULL);
 
 		doc_add_string(map, "name", setting_names[what]);
-		add_text(map, "value", value);
-		add_text(map, "from", s->from[what]);
+		doc_add_string_or_null(map, "value", value);
+		doc_add_string_or_null(map, "from", s->from[what]);
 	}
 }
 
@@ -266,7 +257,7 @@ void inventory_to_doc(const struct observation *o, struct doc *ret)
 	add_settings(&top, &o->node.settings);
 	reserved = doc_add_map(&top, "reservedCPUs");
 	add_set(reserved, "cpus", o->node.reserved.cpus);
-	add_text(reserved, "from", o->node.reserved.from);
+	doc_add_string_or_null(reserved, "from", o->node.reserved.from);
 	add_set(&top, "sharedCPUs", o->node.allocations.shared);
 	nodes = doc_add_list(&top, "numaNodes");
 	for (size_t i = 0; i < o->node.inventory.n_nodes; i++)

@@ -134,8 +134,8 @@ void hints_make(const struct hints_config *c, const struct node_state *node, con
  *	version            2; readers ignore an unknown version
  *	nrt                content hash of the NodeResourceTopology object that the hints were computed from
  *	topologyManager    {policy, scope, maxNUMANodes, preferClosestNUMANodes}; policy, scope null = unknown
- *	resources          names of the resources of any NUMA node; a request of none of them needs no NUMA
- *	                   node, a request of some of them and of others fits nowhere
+ *	resources          names of the resources of any NUMA node; a request for none of these needs no NUMA
+ *	                   node, a request for some of these and for others fits nowhere
  *	fits               [{numaNodes, minDistance, available}]: the first entry that has every resource of
  *	                   a request in its amount (null: not even amount 0) is the request's fit;
  *	                   minDistance null = unknown; amounts are CPUs, bytes and devices
