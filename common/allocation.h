@@ -71,9 +71,9 @@ struct allocation {
 	/* namespace and pod are from the pod's log directory: shown to people, never published */
 	bool named_by_logs;
 	char *container; /* "" when the pod as a whole holds the allocation */
-	/* Only the state files report the allocation; the pod-resources API was asked too and lists no
-	 * such container: an init container has ended and left it, or the kubelet does not list the pod
-	 * yet. */
+	/* Only the state files report the allocation. The pod-resources API was read too, but does not list
+	 * the container: either an init container that has ended, or a container of a pod that the kubelet
+	 * does not list yet. */
 	bool unlisted;
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;

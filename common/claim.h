@@ -6,7 +6,7 @@
  */
 #include "common/allocation.h"
 
-/* The resources of one claim from one driver. A claim that several drivers serve has several of these. */
+/* The resources of one claim from one driver. A claim that several drivers serve has one per driver. */
 struct claim {
 	char *driver;         /* "dra.cpu"; when no source names the driver, the kind of the CDI devices */
 	char *uid;            /* "" when unknown */

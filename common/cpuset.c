@@ -24,7 +24,7 @@ static int parse_id(const char **p, unsigned long *ret_id)
 	return 0;
 }
 
-/* hwloc_bitmap_list_sscanf() reads "08" as octal, that is as every CPU from 0. */
+/* Replaces hwloc_bitmap_list_sscanf(), which reads "08" as octal and returns all CPUs from 0 on. */
 static int parse_list(const char *list, hwloc_bitmap_t set)
 {
 	const char *p = list;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * One line an event, to stderr: lower case, no full stop, 'quoted' subjects, key=value tail. Under journald
- * (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". Only agent/ logs; common/ and
- * scoring/ return what went wrong. Depends on libc only.
+ * Writes one line per event to stderr: lower case, no full stop, 'quoted' subjects, key=value tail. Under
+ * journald (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". Only agent/ logs; common/
+ * and scoring/ return what went wrong. Depends on libc only.
  */
 #include "common/err.h"
 
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
 
-/* Show this level and the graver ones (default: LOG_LEVEL_WARNING). */
+/* Log this level and more severe levels (default: LOG_LEVEL_WARNING). */
 void log_set_level(enum log_level level);
 
-/* The name before each line that does not go to journald (default: "nrtd"). Borrowed. */
+/* Set the name printed before each line, except under journald (default: "nrtd"). Borrowed. */
 void log_set_program(const char *name);
 
 /* Send lines elsewhere (tests); NULL restores stderr. */
@@ -20,7 +20,7 @@ void log_set_sink(void (*sink)(enum log_level level, const char *line, void *dat
 
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *fmt, ...);
 
-/* A warning for each note. */
+/* Log each note as a warning. */
 void log_notes(const struct notes *notes);
 
 #define log_error(...)   log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -80,7 +80,7 @@ static size_t cpu_index(const struct machine *m, unsigned id)
 	return lo < m->n_cpus && m->cpus[lo].id == id ? lo : m->n_cpus;
 }
 
-/* Add a CPU to its socket, which is created when it is new. */
+/* Add a CPU to its socket; create the socket if the machine does not have it yet. */
 static void add_to_socket(struct machine *m, const struct cpu *cpu)
 {
 	struct socket_info *socket = NULL;
@@ -95,7 +95,7 @@ static void add_to_socket(struct machine *m, const struct cpu *cpu)
 	cpuset_set(socket->cpus, cpu->id);
 }
 
-/* The socket of all CPUs of a node, or MACHINE_NONE. */
+/* The socket that has all CPUs of the node, or MACHINE_NONE. */
 static int find_socket(const struct machine *m, const struct numa_node *node)
 {
 	for (size_t i = 0; i < m->n_sockets; i++) {
@@ -106,7 +106,8 @@ static int find_socket(const struct machine *m, const struct numa_node *node)
 	return MACHINE_NONE;
 }
 
-/* `threads` has the CPUs of each core by core id, `cores` the cores of each NUMA node by its position. */
+/* `threads`: the number of CPUs per core, by core id. `cores`: the number of cores per NUMA node, by the
+ * node's position. */
 static void fill_uncore(struct machine *m, const size_t *threads, const size_t *cores)
 {
 	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
@@ -158,8 +159,8 @@ static void derive_sockets(struct machine *m)
 		qsort(m->sockets, m->n_sockets, sizeof(*m->sockets), by_socket_id);
 }
 
-/* The kubelet lists node directories by name (node0, node1, node10, node2); a CPU belongs to the last that
- * lists it. */
+/* The kubelet lists node directories by name (node0, node1, node10, node2); a CPU belongs to the last
+ * directory that lists the CPU. */
 static bool listed_after(unsigned node, unsigned other)
 {
 	char a[16], b[16];

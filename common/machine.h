@@ -11,7 +11,7 @@
 
 #include "common/cpuset.h"
 
-/* No id: of the NUMA node of a CPU outside all NUMA nodes, of the socket of a NUMA node outside all
+/* Instead of an id: the CPU has no NUMA node, socket or L3 cache; the NUMA node has no CPUs or several
  * sockets. */
 #define MACHINE_NONE      (-1)
 #define MACHINE_MAX_CPUS  8192
@@ -28,7 +28,7 @@ struct core_name {
 /* One online logical CPU (hardware thread). */
 struct cpu {
 	unsigned id;
-	unsigned core;          /* the lowest CPU id of the core as the kubelet sees it, which decides */
+	unsigned core;          /* the core as the kubelet sees it: its lowest CPU id; for CPU assignments */
 	unsigned hardware_core; /* the lowest CPU id of the real core (thread siblings) */
 	struct core_name core_name;
 	int socket; /* physical_package_id, or MACHINE_NONE */
@@ -83,20 +83,20 @@ void machine_copy(const struct machine *from, struct machine *ret);
 /*
  * Sort cpus[] and nodes[], and compute the members that follow from them.
  *
- * Reads of each CPU id, core (the id of one of its thread siblings), core_name, socket and l3; of each node
- * all members except socket. nodes[].cpus is as the source lists the CPUs: CPUs that are not online are
- * removed, NULL means all CPUs. memory_bytes may be 0 for unknown.
+ * Inputs: per CPU its id, core (the id of one of its thread siblings), core_name, socket and l3; per node all
+ * members except socket. nodes[].cpus is as the source lists the CPUs: CPUs that are not online are removed,
+ * NULL means all CPUs. memory_bytes may be 0 for unknown.
  *
- * Computes memory_bytes, online, sockets, n_cores, the socket of each node, and numa, hardware_core, core and
- * uncore of each CPU. A CPU that several nodes list belongs to the last of them in the order of their
- * directory names, as for the kubelet.
+ * Outputs: memory_bytes, online, sockets, n_cores; per node its socket; per CPU its numa, hardware_core, core
+ * and uncore. A CPU that several nodes list belongs to the last of them in the order of their directory
+ * names, as for the kubelet.
  *
  * core follows the kubelet (cadvisor utils/sysinfo getCoresInfo): the CPUs of one NUMA node with the same
  * core name and socket are one core. Without a core name, core is the hardware's.
  *
  * uncore follows the kubelet (cadvisor utils/sysinfo addCacheInfo, kubelet cpumanager/topology
  * getUncoreCacheID): an L3 with as many CPUs as the node's cores times this core's threads is the node's
- * cache and not an uncore cache. Then uncore is the socket id, as it is when the L3 id is unknown.
+ * cache and not an uncore cache. In this case, and when the L3 id is unknown, uncore is the socket id.
  */
 void machine_derive(struct machine *m);
 
@@ -112,6 +112,6 @@ unsigned machine_distance(const struct machine *m, size_t from, size_t to);
 /* The CPUs of all NUMA nodes: the kubelet ignores other CPUs. A new bitmap that the caller owns. */
 hwloc_bitmap_t machine_counted_cpus(const struct machine *m);
 
-/* The CPUs that belong to the node at this position: nodes[].cpus without the CPUs that belong to another
- * node, which also lists them. A new bitmap that the caller owns. */
+/* The CPUs that belong to the node at this position: nodes[].cpus minus CPUs that belong to another node
+ * (several nodes may list one CPU). A new bitmap that the caller owns. */
 hwloc_bitmap_t machine_own_cpus(const struct machine *m, size_t node);

@@ -24,8 +24,8 @@ bool resource_name_is_numa_affine(const char *name);
 bool resource_name_is_host_level(const char *name);
 
 /* Whether the scheduler stores the resource as a node's scalar resource: extended resources, hugepages,
- * resources of kubernetes.io and volume counts. For the scheduler, other names than these, cpu, memory,
- * pods and ephemeral-storage ("storage", "gpu") exist on no node. */
+ * resources of kubernetes.io and volume counts. Besides scalar resources the scheduler counts only cpu,
+ * memory, pods and ephemeral-storage. For the scheduler no node has any other resource ("storage", "gpu"). */
 bool resource_name_is_scalar(const char *name);
 
 /* Print the name for a page size in bytes: "hugepages-2Mi". */
@@ -34,8 +34,8 @@ void resource_name_of_hugepages(uint64_t page_bytes, char name[RESOURCE_NAME_HUG
 
 /*
  * ---- quantities: resource.Quantity, exact. A value is a whole number of nano-units (10^-9) in 128 bits.
- * That represents every quantity of Kubernetes: the API rounds finer values up to a nano-unit when it parses
- * them. By the rules of k8s.io/apimachinery/pkg/api/resource/quantity.go.
+ * This represents every Kubernetes quantity exactly, because the API rounds finer values up to a nano-unit
+ * when it parses them. By the rules of k8s.io/apimachinery/pkg/api/resource/quantity.go.
  */
 
 __extension__ typedef __int128 qty_t; /* nano-units: 1 CPU = 10^9, 1 byte = 10^9 */

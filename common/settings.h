@@ -64,8 +64,8 @@ struct cpu_manager_options {
 bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
-/* The largest value that is accepted from an object, as in the scheduler plugin; no machine has more NUMA
- * nodes. */
+/* The largest max-allowable-numa-nodes that is accepted from an object, as in the scheduler plugin. No
+ * machine has more NUMA nodes. */
 #define TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES 1024u
 
 struct topology_manager_config {

@@ -33,7 +33,7 @@ int strbuf_error(const struct strbuf *sb)
 	return sb->error;
 }
 
-/* Reserve `more` bytes and one for the NUL. False: the buffer has an error, an earlier one or this one. */
+/* Reserve `more` bytes and one for the NUL. False if the buffer has an error, new or old. */
 static bool reserve(struct strbuf *sb, size_t more)
 {
 	size_t need, size;

@@ -36,7 +36,7 @@ int text_compare_numbered(const char *a, const char *b)
 	digits_b = strspn(b + number, DIGITS);
 	if (digits_a > 0 && digits_b > 0 && a[number] != '0' && b[number] != '0' && digits_a != digits_b)
 		return digits_a < digits_b ? -1 : 1;
-	/* After leading zeros a digit is less than anything else: 00, 01, 0. */
+	/* As strverscmp(3): after leading zeros a digit sorts before any other character: 00, 01, 0. */
 	if (number < at && strspn(a + number, "0") >= at - number && is_digit(a[at]) != is_digit(b[at]))
 		return is_digit(a[at]) ? -1 : 1;
 	return (unsigned char)a[at] - (unsigned char)b[at];
