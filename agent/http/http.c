@@ -23,12 +23,12 @@
 #define CONNECTION_BYTES   ((size_t)8 << 10) /* one request's line and headers, and our headers */
 #define IDLE_SECONDS       2u
 #define THREAD_STACK_BYTES ((size_t)128 << 10)
-#define PIECE_BYTES        ((size_t)1 << 10)   /* as the library has it */
-#define POST_BYTES         ((size_t)256 << 10) /* of a connection, where bodies come in pieces */
+#define PIECE_BYTES        ((size_t)1 << 10)   /* libmicrohttpd's default */
+#define POST_BYTES         ((size_t)256 << 10) /* per connection, if a server accepts POST */
 #define POST_PIECE_BYTES   ((size_t)64 << 10)
 #define POST_STACK_BYTES   ((size_t)1 << 20)
 #define WORKERS            4u
-#define SEND_MS            1000u /* how long a server that ends waits for responses to be sent */
+#define SEND_MS            1000u /* longest wait for responses to be sent when the server ends */
 #define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"

@@ -55,7 +55,7 @@ void http_tls_release(struct http_tls *t);
 /*
  * Reads the files into `t`, which must be initialized. Without a certificate `t` stays empty. 0; -EINVAL: a
  * certificate without a key or a key without a certificate, or a client CA without both; the errors of
- * fs_read(). The error names the file.
+ * fs_read_file(). The error names the file.
  */
 int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct err *err);
 

@@ -68,7 +68,7 @@ struct api_client {
 	CURLcode code;        /* first error since the setters below began */
 	struct strbuf server; /* URL as last used */
 	struct strbuf base;   /* prefix of request paths: the server's URL, with its TLS name if it has one */
-	char host_header[512]; /* "Host: ..." if `base` has another name; otherwise "" */
+	char host_header[512]; /* "Host: ..." if `base` has the TLS name; otherwise "" */
 	struct curl_slist *connect_to;
 	int ca_fd; /* file that set_ca_file() keeps open; -1 = none */
 	int64_t certificate_until_s;
@@ -270,7 +270,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *client)
 	return c->stream.r < 0 ? 0 : size * n;
 }
 
-static void set_fixed(struct api_client *c)
+static void set_fixed_options(struct api_client *c)
 {
 	const struct {
 		CURLoption option;
@@ -328,7 +328,7 @@ int api_client_new(struct credentials *credentials, const struct api_client_opti
 	c->multi = c->curl.multi_init();
 	if (!c->easy || !c->multi)
 		xalloc_failed();
-	set_fixed(c);
+	set_fixed_options(c);
 	c->curl.multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, 1L);
 	if (c->code != CURLE_OK)
 		return err_set(err, -ENOSYS, "cannot set up libcurl: %s", c->curl.easy_strerror(c->code));

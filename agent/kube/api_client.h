@@ -23,7 +23,7 @@ struct api_client_options {
 	unsigned connect_ms;         /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
 	unsigned total_ms;           /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
 	size_t reply_max;            /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
-	const char *impersonate;     /* user name to act as (Impersonate-User); NULL = oneself; borrowed */
+	const char *impersonate;     /* user name to act as (Impersonate-User); NULL = none; borrowed */
 	const struct cancel *cancel; /* ends the current request; NULL = never */
 };
 

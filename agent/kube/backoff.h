@@ -16,13 +16,13 @@
 uint64_t backoff_ms(unsigned failures, uint64_t random);
 
 /*
- * The same for a server that sent Retry-After (0 or less: it did not): that delay, plus a random part of up
- * to half of it or of the backoff, whichever is more, so that clients that were sent away together do not
- * return together.
+ * The delay after a response with Retry-After: `retry_after_s`, plus a random part of at most half of it or
+ * of backoff_ms()'s maximum, whichever is more. The random part keeps clients that were rejected together
+ * from returning together. Without Retry-After (0 or less) the same as backoff_ms().
  */
 uint64_t backoff_after_ms(unsigned failures, int retry_after_s, uint64_t random);
 
-/* A random period between `percent` shorter and `percent` longer than `period_ms`. */
+/* A random period within +-`percent` of `period_ms`. */
 uint64_t backoff_spread_ms(uint64_t period_ms, unsigned percent, uint64_t random);
 
 /* 64 random bits from the kernel, for jitter; 0 while the kernel has none. */

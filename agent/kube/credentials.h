@@ -39,13 +39,13 @@ struct credentials_options {
 struct credentials;
 
 /*
- * Finds the credentials: the file `kubeconfig`; otherwise the existing files of the list $KUBECONFIG, merged as
- * kubectl merges them: the first file that has an entry of a name counts; otherwise with `home` ~/.kube/config, if
- * it exists; otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set. Without `home` it does not read
- * ~/.kube/config: a daemon uses a person's rights only on request.
+ * Finds the credentials: the file `kubeconfig`; otherwise the existing files of the list $KUBECONFIG, merged
+ * as kubectl merges them: of entries with the same name the first file's counts; otherwise, with `home`,
+ * ~/.kube/config if the file exists; otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set.
+ * Daemons do not set `home`, so that a daemon uses a person's rights only on request.
  *
  * The caller owns *ret and frees it with credentials_free(). 0; -ENOKEY without credentials; -EINVAL for a
- * file that is malformed or uses an unsupported feature; the errors of fs_read().
+ * file that is malformed or uses an unsupported feature; the errors of fs_read_file().
  */
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err);
 void credentials_free(struct credentials *c);
@@ -58,8 +58,9 @@ static inline void credentials_freep(struct credentials **c)
 
 /*
  * Returns the current credentials. Reads changed files again, and runs the credential plugin if its
- * credential has expired or was rejected. `cancel` (NULL = never) ends the plugin with -ECANCELED. *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors
- * of fs_read(); `ret` is untouched on failure.
+ * credential has expired or was rejected. Cancelling through `cancel` (NULL = never) ends the plugin:
+ * -ECANCELED. *ret is valid until the next call. 0; -ETIMEDOUT (plugin); -EINVAL; the errors of
+ * fs_read_file(); `ret` is untouched on failure.
  */
 int credentials_access(
 	struct credentials *c, const struct cancel *cancel, struct api_access *ret, struct err *err);
@@ -72,8 +73,8 @@ const char *credentials_namespace(const struct credentials *c);
 struct credentials_origin {
 	const char *kubeconfig,
 		*context; /* the first file; NULL: a pod's service account, or only an --api-server */
-	const char *certificate_file; /* renewed by others */
-	const char *token_file;       /* renewed by others */
+	const char *certificate_file; /* rotated by another program */
+	const char *token_file;       /* rotated by another program */
 	const char *plugin;           /* command of the credential plugin */
 };
 
@@ -95,9 +96,9 @@ struct exec_config {
 	char *install_hint; /* printed when the command does not exist; or NULL */
 };
 
-/* What a kubeconfig or a pod's environment configures. At most one of each pair of text and file is set; NULL
- * = not given. Paths are absolute, or relative to nrtd's working directory if the path of the kubeconfig
- * is. */
+/* The settings of a kubeconfig or of a pod's environment. Of each pair (`ca` and `ca_file`, ...) at most one
+ * is set; NULL = not given. Paths are absolute, or relative to nrtd's working directory if the path of the
+ * kubeconfig is. */
 struct credentials_config {
 	char *context;   /* of the kubeconfig; or NULL */
 	char *namespace; /* of the context; or NULL */
@@ -127,12 +128,11 @@ struct kubeconfig_choice {
 #define KUBECONFIG_FILES_MAX 16
 
 /*
- * Parses a cluster and a user of at most KUBECONFIG_FILES_MAX files. Of entries with the same name the first file's
- * counts. Rejected, each with its reason:
- * insecure-skip-tls-verify (any server could read the token), auth-provider (removed in Kubernetes 1.26: use
- * exec), user names with passwords (removed in 1.19), impersonation, plugins that require a terminal or
- * provideClusterInfo, http:// to another host. Ignores unknown members, as kubectl does. 0; -EINVAL with one
- * line. *ret is zeroed on failure.
+ * Parses one cluster and one user from at most KUBECONFIG_FILES_MAX files. Of entries with the same name the
+ * first file's counts. Rejects, with a reason: insecure-skip-tls-verify (any server could read the token),
+ * auth-provider (removed in Kubernetes 1.26: use exec), user names with passwords (removed in 1.19),
+ * impersonation, plugins that require a terminal or provideClusterInfo, http:// to another host. Ignores
+ * unknown members, as kubectl does. 0; -EINVAL with one line. *ret is zeroed on failure.
  */
 int kubeconfig_parse(const struct kubeconfig_file *files, size_t n, const struct kubeconfig_choice *choice,
 	struct credentials_config *ret, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Elects the replica that answers, through a Lease of coordination.k8s.io/v1 as in client-go.
+ * Elects one replica as the leader, through a Lease of coordination.k8s.io/v1 as in client-go.
  *
  * As in client-go, expiry counts from the local time at which a renewal was observed, not from the time in
  * the Lease. The clock is CLOCK_BOOTTIME, which is monotonic and includes suspend. Depends on
@@ -16,7 +16,7 @@
 struct lease_options {
 	const char *namespace, *name; /* of the Lease object; valid names */
 	const char *identity;         /* unique per process: HOST_NUMBER */
-	const char *url;     /* where this replica answers, published in the Lease; NULL = not published */
+	const char *url; /* this replica's URL for clients, published in the Lease; NULL = not published */
 	unsigned duration_s; /* another replica may take over after this time without renewal; 0 = 15 */
 	/* This replica stops holding the lease after this time without renewal; 0 = 2/3 of duration_s. */
 	unsigned deadline_ms;

@@ -20,19 +20,19 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define PAGE             500u
-#define WATCH_S          300u
-#define IDLE_MS          90000u
-#define PATH_BYTES       8000u
-#define AWAY_RETRIES_MAX 8    /* then list again: the API server may have been restored from a backup */
-#define SHORT_WATCH_MS   1000 /* a watch that ends sooner without data counts as failed */
+#define PAGE                    500u
+#define WATCH_S                 300u
+#define IDLE_MS                 90000u
+#define PATH_BYTES              8000u
+#define UNAVAILABLE_RETRIES_MAX 8 /* then list again: the API server may have been restored from a backup */
+#define SHORT_WATCH_MS          1000 /* a watch that ends sooner without data counts as failed */
 
 enum outcome {
-	OUTCOME_DONE,    /* the list is complete, or the watch ended normally */
-	OUTCOME_EXPIRED, /* 410 Gone: list again */
-	OUTCOME_AWAY,    /* no response, a truncated response, 429 or 5xx: retry the same request */
-	OUTCOME_REFUSED, /* any other status: list again */
-	OUTCOME_BROKEN,  /* bad data, or a callback failed: list again */
+	OUTCOME_DONE,        /* the list is complete, or the watch ended normally */
+	OUTCOME_EXPIRED,     /* 410 Gone: list again */
+	OUTCOME_UNAVAILABLE, /* no response, a truncated response, 429 or 5xx: retry the same request */
+	OUTCOME_DENIED,      /* any other status: list again */
+	OUTCOME_BROKEN,      /* bad data, or a callback failed: list again */
 	OUTCOME_CANCELLED
 };
 
@@ -186,7 +186,7 @@ static void on_skip(void *data, const struct err *why)
 	alive(r);
 }
 
-static void open_answer(struct reflector *r)
+static void begin_response(struct reflector *r)
 {
 	r->opened = true;
 	alive(r);
@@ -203,7 +203,7 @@ static int on_piece(const char *piece, size_t len, void *data, struct err *err)
 	struct reflector *r = data;
 
 	if (len == 0) {
-		open_answer(r);
+		begin_response(r);
 		return 0;
 	}
 	return json_stream_feed(r->stream, piece, len, err);
@@ -214,8 +214,8 @@ static int on_piece(const char *piece, size_t len, void *data, struct err *err)
 static enum outcome by_status(int status)
 {
 	return status == HTTP_GONE                                     ? OUTCOME_EXPIRED
-	       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_AWAY
-								       : OUTCOME_REFUSED;
+	       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_UNAVAILABLE
+								       : OUTCOME_DENIED;
 }
 
 static enum outcome by_errno(int x)
@@ -228,7 +228,7 @@ static enum outcome by_errno(int x)
 	case EHOSTUNREACH:
 	case EPROTO:
 	case ETIMEDOUT:
-		return OUTCOME_AWAY;
+		return OUTCOME_UNAVAILABLE;
 	default:
 		return OUTCOME_BROKEN;
 	}
@@ -262,7 +262,7 @@ static enum outcome stream_request(struct reflector *r, const char *path, json_s
 		err_set(err, 0, "the API server answers %d: %s", r->response.status, message);
 		return by_status(r->response.status);
 	}
-	return json_stream_end(&stream, err) < 0 ? OUTCOME_AWAY : OUTCOME_DONE;
+	return json_stream_end(&stream, err) < 0 ? OUTCOME_UNAVAILABLE : OUTCOME_DONE;
 }
 
 static void add_parameter(struct strbuf *path, const char *name, const char *value)
@@ -334,7 +334,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 	add_parameter(&path, "resourceVersion", r->version);
 	outcome = send_get(r, &path, on_event, err);
 	if (r->error_code)
-		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_REFUSED;
+		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_DENIED;
 	if (r->silent) {
 		/* A dead connection, or a server without bookmarks and without events. */
 		reset_failures(r);
@@ -344,7 +344,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 		return outcome;
 	if (!r->delivered && clock_ms(CLOCK_MONOTONIC) - from < SHORT_WATCH_MS) {
 		err_set(err, 0, "the API server ends each watch immediately");
-		return OUTCOME_AWAY;
+		return OUTCOME_UNAVAILABLE;
 	}
 	alive(r);
 	reset_failures(r);
@@ -384,7 +384,7 @@ static void log_failure(struct reflector *r, enum outcome outcome, const struct 
 static void handle_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
-	r->listed = r->listed && outcome == OUTCOME_AWAY && r->failures < AWAY_RETRIES_MAX;
+	r->listed = r->listed && outcome == OUTCOME_UNAVAILABLE && r->failures < UNAVAILABLE_RETRIES_MAX;
 	log_failure(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
 		return;

@@ -54,7 +54,7 @@ struct reflector_counts {
 struct reflector;
 
 /*
- * Starts the thread, with its own client and credentials. Copies the options and the callbacks. `ctx` and
+ * Starts a thread with its own API client and credentials. Copies the options and the callbacks. `ctx` and
  * `cancel` must live until reflector_free(). The caller owns *ret. 0; the errors of credentials_new() and
  * api_client_new(); -errno when no thread can be started.
  */
