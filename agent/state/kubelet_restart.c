@@ -13,7 +13,7 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
-#define OLDEST_RESTART 34u /* the oldest release whose sources were read for a restart */
+#define RESTART_MINOR_MIN 34u /* minor number of the oldest release whose restart code was read */
 
 void kubelet_restart_release(struct kubelet_restart *r)
 {
@@ -26,10 +26,10 @@ static int check_release(unsigned before, unsigned after, struct err *err)
 {
 	if (after == 0)
 		return err_set(err, -ENOTSUP, "the kubelet's release is not known");
-	if (after < OLDEST_RESTART || after > KUBELET_MINOR_COMPARED)
+	if (after < RESTART_MINOR_MIN || after > KUBELET_MINOR_COMPARED)
 		return err_set(err, -ENOTSUP,
 			"how kubelet 1.%u restarts is not known: nrtd knows 1.%u to 1.%u", after,
-			OLDEST_RESTART, KUBELET_MINOR_COMPARED);
+			RESTART_MINOR_MIN, KUBELET_MINOR_COMPARED);
 	/* A newer kubelet may have written a format that the older one does not read. */
 	if (after < before)
 		return err_set(err, -ENOTSUP,
@@ -37,7 +37,7 @@ static int check_release(unsigned before, unsigned after, struct err *err)
 	return 0;
 }
 
-static char *print_other_policy(const char *after, const char *before)
+static char *print_policy_mismatch(const char *after, const char *before)
 {
 	return xasprintf(
 		"configured policy \"%s\" differs from state checkpoint policy \"%s\"", after, before);
@@ -62,8 +62,8 @@ static char *check_reserved(hwloc_const_bitmap_t shared, hwloc_const_bitmap_t re
 				pool);
 }
 
-/* validateState(): the CPUs in the file against the machine's. NULL = they agree. */
-static char *check_all(const struct node_state *node, hwloc_const_bitmap_t reserved, bool strict)
+/* validateState(): the CPUs in the file, shared and exclusive, against the machine's. NULL = they agree. */
+static char *check_all_cpus(const struct node_state *node, hwloc_const_bitmap_t reserved, bool strict)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(&node->machine);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t known = allocations_exclusive_cpus(&node->allocations);
@@ -98,7 +98,7 @@ static int check_cpus(
 	if (after->cpu_manager == CPU_MANAGER_UNKNOWN || before->cpu_manager == CPU_MANAGER_UNKNOWN)
 		return err_set(err, -ENOTSUP, "the CPU manager's policy is not known");
 	if (after->cpu_manager != before->cpu_manager) {
-		*ret = print_other_policy(cpu_manager_policy_names[after->cpu_manager],
+		*ret = print_policy_mismatch(cpu_manager_policy_names[after->cpu_manager],
 			cpu_manager_policy_names[before->cpu_manager]);
 		return 0;
 	}
@@ -111,7 +111,7 @@ static int check_cpus(
 	*ret = hwloc_bitmap_iszero(shared) ? xstrdup("default cpuset cannot be empty")
 					   : check_reserved(shared, reserved, strict);
 	if (!*ret)
-		*ret = check_all(node, reserved, strict);
+		*ret = check_all_cpus(node, reserved, strict);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static int check_memory(const struct settings *before, const struct node_state *
 		before->memory_manager == MEMORY_MANAGER_UNKNOWN)
 		return err_set(err, -ENOTSUP, "the memory manager's policy is not known");
 	if (after->memory_manager != before->memory_manager)
-		*ret = print_other_policy(memory_manager_policy_names[after->memory_manager],
+		*ret = print_policy_mismatch(memory_manager_policy_names[after->memory_manager],
 			memory_manager_policy_names[before->memory_manager]);
 	else if (after->memory_manager == MEMORY_MANAGER_STATIC && reservation_changed &&
 		 !is_equal_state(node))

@@ -19,7 +19,7 @@
 enum { SOCKETS, NUMAS, CORES, THREADS, N_FACTORS };
 
 struct layout {
-	unsigned factors[N_FACTORS]; /* each within one of the one before */
+	unsigned factors[N_FACTORS]; /* sockets; NUMA nodes, cores, threads: within one of the level above */
 	unsigned n_nodes, n_cores;
 	uint64_t memory_bytes; /* of the machine */
 };

@@ -175,13 +175,14 @@ static void set_allocatable(struct memory_state *state, const struct memory_bloc
 		if (!table)
 			continue;
 		table->allocatable = table->free = block->bytes;
-		/* The kubelet may have seen more at its start than there is now. */
+		/* The kubelet may have counted more hugepages or memory at its start than the machine has
+		 * now. */
 		if (table->total < block->bytes)
 			table->total = block->bytes;
 	}
 }
 
-/* The system has what is neither allocatable nor set aside as hugepages. */
+/* Reserved for the system: what is neither allocatable nor set aside as hugepages. */
 static void set_reserved(struct memory_node *node)
 {
 	uint64_t pages = 0;
@@ -197,7 +198,8 @@ static void set_reserved(struct memory_node *node)
 	}
 }
 
-/* Charge the blocks on several NUMA nodes (`groups`), or on one. Returns the bytes that no node had free. */
+/* Charge only the blocks on several NUMA nodes if `groups`, otherwise only the blocks on one NUMA node.
+ * Returns the bytes that no node had free. */
 static uint64_t charge_blocks(struct memory_state *state, const struct allocations *held, bool groups)
 {
 	uint64_t over = 0;
@@ -224,6 +226,6 @@ uint64_t memory_state_from_blocks(const struct machine *machine, const struct me
 		set_allocatable(ret, &allocatable[i]);
 	for (size_t i = 0; i < ret->n_nodes; i++)
 		set_reserved(&ret->nodes[i]);
-	over = charge_blocks(ret, held, false); /* first: groups have what these leave */
+	over = charge_blocks(ret, held, false); /* first: groups get what is left */
 	return over + charge_blocks(ret, held, true);
 }

@@ -11,22 +11,24 @@
 /*
  * Remove the items whose pod has ended (ended[i] belongs to items[i]) and give back what they held, as the
  * kubelet's managers do (removeStaleState): CPUs to the shared pool; memory as the memory manager's
- * RemoveContainer() (policy_static.go). Of each block its NUMA nodes give back, in ascending order, what they
- * have reserved of the type until the block's size is reached, and each counts one assignment less; a node
- * without assignments leaves its group. So the state of a group of nodes is the kubelet's own.
+ * RemoveContainer() (policy_static.go). The NUMA nodes of a block, in ascending order, free what they have
+ * reserved of the block's type until the block's size is reached. Each of these nodes then has one assignment
+ * less, and a node without assignments leaves its group. The result is the state that the kubelet itself
+ * would have.
  */
 void allocations_give_back(struct allocations *a, const bool *ended);
 
 /*
- * The same as a view (`excluded` NULL: without any): `all` is unchanged, and *ret borrows everything from it but the items array, the shared
- * pool and the memory state, which allocations_view_release() frees.
+ * As allocations_give_back(), but `all` is unchanged: *ret is a view without the excluded items (`excluded`
+ * NULL = none). The view borrows everything from `all` except the items array, the shared pool and the memory
+ * state, which allocations_view_release() frees.
  */
 void allocations_view_without(const struct allocations *all, const bool *excluded, struct allocations *ret);
 void allocations_view_release(struct allocations *view);
 
 /*
- * Add a block: its NUMA nodes reserve of the type what they have free, in ascending order, until the block's
- * size is reached. Returns the rest, which no node has free.
+ * Add a block: its NUMA nodes, in ascending order, reserve what they have free of the block's type until the
+ * block's size is reached. Returns the bytes that are left, because no node has them free.
  */
 uint64_t memory_state_charge(struct memory_state *state, const struct memory_block *block);
 
@@ -35,12 +37,13 @@ uint64_t memory_state_charge(struct memory_state *state, const struct memory_blo
  * as the blocks `allocatable` say (0 if no block does), total as the hardware has it, reserved and free after
  * the blocks of `held` are charged.
  *
- * A block on several nodes does not say how much lies on each. As the kubelet (policy_static.go,
- * updateMachineState), this fills the free memory of the block's nodes in ascending order. The sum over the
- * nodes of a group is exact; the distribution within the group is exact until a container of a group that
- * several containers share ends, because the kubelet then gives back in ascending order as well.
+ * The API does not report how a block is split between several nodes. As the kubelet does (policy_static.go,
+ * updateMachineState), this function fills the free memory of the block's nodes in ascending order. The sum
+ * over the nodes of a group is exact. If several containers share the group, the split is exact until the
+ * first of them ends, because the kubelet also frees memory in ascending order.
  *
- * Returns the bytes that no node of their block had free, 0 unless the source contradicts itself.
+ * Returns the bytes of blocks that did not fit into the free memory of the block's nodes: 0 if the source is
+ * consistent.
  */
 uint64_t memory_state_from_blocks(const struct machine *machine, const struct memory_block *allocatable,
 	size_t n_allocatable, const struct allocations *held, struct memory_state *ret);

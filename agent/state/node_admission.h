@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Decides which pods one node's kubelet admits, how many copies of a pod, and which is the largest pod. Every
- * verdict on a node (commands, hints, the extender, plans and simulations) is asked of a struct
- * node_admission, which is made from the node's state.
+ * Decides which pods one node's kubelet admits, how many copies of a pod, and which is the largest pod. All
+ * callers (commands, hints, the extender, plans and simulations) get their verdicts on a node from a struct
+ * node_admission, which is built from the node's state.
  */
 #include "common/node_state.h"
 #include "scoring/admission.h"
@@ -14,8 +14,8 @@ struct node_admission {
 	struct settings settings; /* a shallow copy, which node_admission_what_if() changes */
 
 	/*
-	 * Every registered device of each resource whose devices' NUMA nodes are all known (or known to be
-	 * none). Devices that a container holds are allocated.
+	 * The registered devices of every resource for which the NUMA nodes of all devices are known (a
+	 * device may have none). Devices that a container holds are allocated.
 	 */
 	struct device_inventory devices;
 
@@ -28,10 +28,10 @@ struct node_admission {
 	 * every size that the node has, those of the machine whatever the zones omit, or those of the zones
 	 * where the machine's pools are unknown. Devices: those that no container holds.
 	 *
-	 * unsure: the part that is held by containers that may be init containers, or that may have been
-	 * resized. The kubelet counts the most that a pod needs at one time, and no file shows which of its
-	 * containers have been init containers. Of a resized container the kubelet counts what the container
-	 * asks for now, while its managers keep what the container had.
+	 * unsure: amounts that may be free in addition: held by containers that may be init containers or may
+	 * have been resized. The kubelet counts the most that a pod needs at one time, and no file shows
+	 * which of its containers have been init containers. Of a resized container the kubelet counts what
+	 * the container asks for now, while its managers keep what the container had.
 	 */
 	struct resource_list free, unsure;
 
@@ -43,8 +43,8 @@ struct node_admission {
 };
 
 /*
- * The kubelet's reserved CPUs are those that a running kubelet reports; else the kubelet derives them from
- * its settings, and would not start if its policy needs some and there are none. `state` must outlive `a`
+ * Uses the reserved CPUs that a running kubelet reports. Without a report the kubelet's settings decide; a
+ * kubelet whose policy requires reserved CPUs and has none would not start. `state` must outlive `a`
  * unchanged. `a` must not be moved.
  */
 void node_admission_init(struct node_admission *a, const struct node_state *state);
@@ -70,7 +70,7 @@ enum device_knowledge {
 	DEVICES_COUNT
 };
 
-/* Of native resources (cpu, memory, hugepages and the like), which are no devices, DEVICES_KNOWN. */
+/* DEVICES_KNOWN also for native resources (cpu, memory, hugepages and the like), which are not devices. */
 enum device_knowledge node_admission_devices(const struct node_admission *a, const char *resource);
 
 /* How many copies of a pod the kubelet admits one after the other. */
@@ -80,40 +80,42 @@ struct pod_copies {
 	size_t n;
 };
 
-/* 0 copies if the first is rejected. Unknown if the kubelet's answer to the first is, or its devices are. */
+/* 0 copies if the first copy is rejected. Unknown if the verdict on the first copy or the requested devices
+ * are unknown. */
 void node_admission_copies(struct node_admission *a, const struct pod_request *pod, struct pod_copies *ret);
 
 /*
  * The exclusive CPUs of the largest pod on at most `n_nodes` NUMA nodes, a pod of one Guaranteed container
- * that requests nothing else: the largest number in `admitted` (of the node's policy) that is free on so many
- * NUMA nodes and on the node as a whole. 0 = no such pod is admitted. False if the number is unknown.
+ * that requests nothing else: the largest number in `admitted` (the CPU counts that the node's policy admits)
+ * that is free on `n_nodes` NUMA nodes and on the node as a whole. 0 = no such pod is admitted. False if the
+ * number is unknown.
  */
 bool node_admission_largest(const struct node_admission *a, const struct exclusive_cpus_admitted *admitted,
 	unsigned n_nodes, size_t *ret);
 
 /*
- * Whole CPUs that can still be requested of the node, whatever its managers could do: a pod that requests
- * more is rejected (OutOfcpu). What init containers may have held counts as free.
+ * Whole CPUs that can still be requested of the node as a whole: a pod that requests more is rejected
+ * (OutOfcpu), whatever the NUMA nodes have free. CPUs that init containers may have held count as free.
  */
 size_t node_admission_requestable_cpus(const struct node_admission *a);
 
 /*
- * The free CPUs of the NUMA nodes that remain after as many of the smallest pods in `admitted`, which is
- * known, as the kubelet admits one after the other.
+ * The free CPUs that remain on the NUMA nodes after the kubelet has admitted as many of the smallest pods in
+ * `admitted` as it can. `admitted` must be known.
  */
 size_t node_admission_stranded_cpus(
 	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted);
 
 /*
- * The free CPUs of the NUMA nodes that remain after `copies` of the pod, node_admission_copies()' result.
- * False if the number is unknown, or if the pod requests no CPUs.
+ * The free CPUs that remain on the NUMA nodes after the kubelet has admitted `copies` of the pod, as computed
+ * by node_admission_copies(). False if the number is unknown, or if the pod requests no CPUs.
  */
 bool node_admission_copies_stranded_cpus(const struct node_admission *a, const struct pod_request *pod,
 	const struct pod_copies *copies, size_t *ret);
 
 /*
- * The CPU manager's shared pool: as its state says; every online CPU if policy none keeps no state and no
- * container holds a CPU, because a kubelet that changes to static begins with that. NULL = unknown. Borrowed
- * from `state`.
+ * The CPU manager's shared pool, from the manager's state. Policy none keeps no state: then every online CPU
+ * if no container holds a CPU, because a kubelet that changes to static starts with this pool. NULL =
+ * unknown. Borrowed from `state`.
  */
 hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state);

@@ -85,8 +85,8 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 }
 
 /*
- * The CPUs that the kubelet does not allocate, as it reports them: it knows better than its configuration,
- * which may have changed since it started.
+ * The reserved CPUs that the running kubelet reports. The report has priority over the configuration, which
+ * may have changed since the kubelet started.
  */
 static void reserve_as_reported(const struct node_state *node, struct reserved_cpus *ret)
 {
@@ -459,8 +459,7 @@ static void note_uncounted(const struct allocations *a, struct notes *notes)
 {
 	for (size_t i = 0; i < a->n_items; i++)
 		if (a->items[i].n_devices > 0) {
-			notes_add(
-				notes, "which devices the plugins have is not known; the zones omit devices");
+			notes_add(notes, "the devices of the plugins are not known; the zones omit devices");
 			return;
 		}
 }
@@ -473,7 +472,7 @@ static bool claims_hold_cpus(const struct claims *claims)
 	return false;
 }
 
-/* What no source reported, as a reader of the object should know. */
+/* Add notes for readers of the object: the values that no source reported. */
 static void note_unknowns(const struct node_state *node, struct notes *notes)
 {
 	const struct settings *s = &node->settings;
@@ -528,7 +527,7 @@ void node_derive_inventory(const struct node_state *node, struct inventory *ret,
 
 /* ---- what the user excludes */
 
-static bool excludes(const struct zone_filter *filter, const char *resource)
+static bool excludes_resource(const struct zone_filter *filter, const char *resource)
 {
 	for (size_t i = 0; i < filter->n_resources; i++)
 		if (!strcmp(filter->resources[i], resource) ||
@@ -542,7 +541,7 @@ static void filter_resources(const struct zone_filter *filter, struct inventory 
 	size_t n = inv->n_resources, kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (excludes(filter, inv->resources[i]))
+		if (excludes_resource(filter, inv->resources[i]))
 			continue;
 		for (size_t node = 0; node < inv->n_nodes; node++)
 			inv->amounts[node * n + kept] = inv->amounts[node * n + i];
@@ -554,7 +553,7 @@ static void filter_resources(const struct zone_filter *filter, struct inventory 
 	inv->n_resources = kept;
 }
 
-static bool names_namespace(const struct zone_filter *filter, const char *namespace)
+static bool includes_namespace(const struct zone_filter *filter, const char *namespace)
 {
 	for (size_t i = 0; i < filter->n_namespaces; i++)
 		if (!strcmp(filter->namespaces[i], namespace))
@@ -562,9 +561,9 @@ static bool names_namespace(const struct zone_filter *filter, const char *namesp
 	return false;
 }
 
-static bool counts(const struct zone_filter *filter, const struct allocation *item)
+static bool counts_item(const struct zone_filter *filter, const struct allocation *item)
 {
-	return !*item->pod || item->named_by_logs || names_namespace(filter, item->namespace);
+	return !*item->pod || item->named_by_logs || includes_namespace(filter, item->namespace);
 }
 
 /* The claims that count; their array is new, its items are borrowed. */
@@ -573,7 +572,7 @@ static struct claims filter_claims(const struct zone_filter *filter, const struc
 	struct claims some = {.items = xcalloc(all->n_items + 1, sizeof(*some.items))};
 
 	for (size_t i = 0; i < all->n_items; i++)
-		if (!*all->items[i].namespace || names_namespace(filter, all->items[i].namespace))
+		if (!*all->items[i].namespace || includes_namespace(filter, all->items[i].namespace))
 			some.items[some.n_items++] = all->items[i];
 	return some;
 }
@@ -585,7 +584,7 @@ static void filter_allocations(
 	CLEANUP(freep) bool *excluded = xcalloc(all->n_items + 1, sizeof(*excluded));
 
 	for (size_t i = 0; i < all->n_items; i++)
-		excluded[i] = !counts(filter, &all->items[i]);
+		excluded[i] = !counts_item(filter, &all->items[i]);
 	allocations_view_without(all, excluded, ret);
 }
 

@@ -10,19 +10,19 @@
 
 /*
  * What the user excludes from the zones: resources by name (--exclude-resources), and what pods of other
- * namespaces hold (--namespace). Neither changes what the kubelet is known to have handed out, on which its
- * verdicts and the pods' fingerprint rest. Borrowed texts; zeroed excludes nothing.
+ * namespaces hold (--namespace). The filter changes only the zones, not the node's allocations, from which
+ * the verdicts and the pods' fingerprint are computed. Borrowed texts; zeroed excludes nothing.
  */
 struct zone_filter {
 	const char *const *resources; /* names or shell patterns of excluded resources */
 	size_t n_resources;
-	const char *const *namespaces; /* only what their pods hold counts; none = every pod counts */
+	const char *const *namespaces; /* only pods of these namespaces count; none = every pod counts */
 	size_t n_namespaces;
 	const char *namespaces_from; /* the flag that named them, for notes: "--namespace" */
 };
 
 struct derive_config {
-	bool reserved_named; /* the user named the reserved CPUs: no source knows better */
+	bool reserved_named; /* the user gave the reserved CPUs, which have priority over every source */
 	struct zone_filter filter;
 };
 
@@ -31,7 +31,7 @@ struct derive_config {
  * members.
  *
  * With a filter by namespaces, items of other namespaces do not count as held. Items of pods whose namespace
- * is unknown count: what is certainly taken is never shown as free. Claims are filtered by their own
+ * is unknown count, so that the zones never show held resources as free. Claims are filtered by their own
  * namespaces.
  *
  * What is unknown goes to `notes`. 0; -EINVAL (a reserved CPU that is not online) or another -errno, with one

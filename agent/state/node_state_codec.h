@@ -25,13 +25,13 @@
 int node_state_print(const struct node_state *state, struct strbuf *out);
 
 /*
- * Parse the facts of a text, which node_derive() completes. What the text does not know is unknown. `ret` is
- * written on success only, and is then to be released.
+ * Parse the facts of a text, which node_derive() completes. Facts that were unknown to the printer are
+ * unknown in `ret`. `ret` is written on success only, and is then to be released.
  *
- * Omitted: the node's name, the list of pods, offline CPUs, and the sources of settings. Where only a sum
- * decides, it is in the first of the two amounts (kube_reserved_cpu, kube_reserved_memory). Of an allocation,
- * pod_uid and pod are hashes (pod_names.h; "" if unknown), namespace is "" and container a number. Device ids
- * are numbers.
+ * Omitted: the node's name, the list of pods, offline CPUs, and the sources of settings. The text has only
+ * the sum of kubeReserved and systemReserved, which `ret` has in kube_reserved_cpu and kube_reserved_memory.
+ * Of an allocation, pod_uid and pod are hashes (pod_names.h; "" if unknown), namespace is "" and container a
+ * number. Device ids are numbers.
  *
  * Sections of the form ";?NAME=VALUE" are skipped: newer versions add sections in this form if they decide
  * nothing about admission. A section that decides has no '?', so that older readers reject the text.
@@ -40,7 +40,7 @@ int node_state_print(const struct node_state *state, struct strbuf *out);
  */
 int node_state_parse(const char *text, struct node_state *ret, struct err *err);
 
-/* The attribute by which a reader recognizes an object's content: equal hashes, equal content. */
+/* The attribute with the hash of an object's content: equal hashes mean equal content. */
 #define NRT_CONTENT_HASH "nrtd.dev/content-hash"
 
 /* The attribute of a NodeResourceTopology object, NULL if it has none. Valid as long as the object. */

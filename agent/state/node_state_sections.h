@@ -31,7 +31,7 @@ struct node_state_printer {
 	struct strbuf *out;
 	struct strv types;                    /* of memory, sorted */
 	struct strv resources;                /* of devices, sorted */
-	struct printed_resource *printed;     /* as many */
+	struct printed_resource *printed;     /* one per resource */
 	struct device_index registered, held; /* `held` omits registered devices */
 };
 

@@ -147,7 +147,7 @@ static bool print_gates(const struct node_state_printer *p)
 		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
 		comma = ",";
 	}
-	/* As an unknown option. */
+	/* As for CPU manager options: a reader that does not know the gate rejects the text. */
 	if (unknown) {
 		strbuf_addstr(p->out, comma);
 		token_add_name(p->out, unknown);

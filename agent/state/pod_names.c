@@ -139,48 +139,48 @@ static bool is_asked(const char *asked, const char *namespace, const char *name,
 	       (slash && !strcmp(namespace, asked_namespace) && !strcmp(name, slash + 1));
 }
 
-void excluded_pods_release(struct excluded_pods *g)
+void excluded_pods_release(struct excluded_pods *e)
 {
-	strv_release(&g->uids);
-	*g = (struct excluded_pods){0};
+	strv_release(&e->uids);
+	*e = (struct excluded_pods){0};
 }
 
 /* Whether the pod is excluded; its name counts as found then. "" = unknown. */
-static bool is_excluded(struct excluded_pods *g, const char *namespace, const char *name, const char *uid)
+static bool is_excluded(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
 	bool excluded = false;
 
-	for (size_t i = 0; i < g->n; i++)
-		if (is_asked(g->names[i], namespace, name, uid))
-			excluded = g->found[i] = true;
-	for (size_t i = 0; i < g->uids.n_items && !excluded; i++)
-		excluded = is_asked(g->uids.items[i], namespace, name, uid);
+	for (size_t i = 0; i < e->n; i++)
+		if (is_asked(e->names[i], namespace, name, uid))
+			excluded = e->found[i] = true;
+	for (size_t i = 0; i < e->uids.n_items && !excluded; i++)
+		excluded = is_asked(e->uids.items[i], namespace, name, uid);
 	return excluded;
 }
 
-bool excluded_pods_find(struct excluded_pods *g, const char *namespace, const char *name, const char *uid)
+bool excluded_pods_find(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
-	bool excluded = is_excluded(g, namespace, name, uid);
+	bool excluded = is_excluded(e, namespace, name, uid);
 
 	if (excluded && *uid)
-		strv_push_new(&g->uids, uid);
+		strv_push_new(&e->uids, uid);
 	return excluded;
 }
 
-void excluded_pods_take(struct excluded_pods *g, struct allocations *a)
+void excluded_pods_take(struct excluded_pods *e, struct allocations *a)
 {
 	CLEANUP(freep) bool *excluded = xcalloc(a->n_items + 1, sizeof(*excluded));
 
 	for (size_t i = 0; i < a->n_items; i++)
-		excluded[i] = is_excluded(g, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
+		excluded[i] = is_excluded(e, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
 	allocations_give_back(a, excluded);
 }
 
-int excluded_pods_check(const struct excluded_pods *g, struct err *err)
+int excluded_pods_check(const struct excluded_pods *e, struct err *err)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!g->found[i])
+	for (size_t i = 0; i < e->n; i++)
+		if (!e->found[i])
 			return err_set(
-				err, -ENOENT, "no pod '%.300s' holds anything exclusively", g->names[i]);
+				err, -ENOENT, "no pod '%.300s' holds anything exclusively", e->names[i]);
 	return 0;
 }

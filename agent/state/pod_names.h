@@ -60,19 +60,19 @@ struct excluded_pods {
 	struct strv uids; /* of excluded pods whose Pod object was seen */
 };
 
-void excluded_pods_release(struct excluded_pods *g);
+void excluded_pods_release(struct excluded_pods *e);
 
 /*
  * Whether the pod of an object with these names is excluded. An excluded pod counts as found, and from then
  * on its UID is recognized too.
  */
-bool excluded_pods_find(struct excluded_pods *g, const char *namespace, const char *name, const char *uid);
+bool excluded_pods_find(struct excluded_pods *e, const char *namespace, const char *name, const char *uid);
 
 /*
- * Remove the excluded pods from the allocations and give back what they held. The inventory must be derived
- * after.
+ * Remove the excluded pods from the allocations and give back what they held. Derive the inventory
+ * afterwards.
  */
-void excluded_pods_take(struct excluded_pods *g, struct allocations *a);
+void excluded_pods_take(struct excluded_pods *e, struct allocations *a);
 
 /* 0; -ENOENT with one line for a name that was not found. */
-int excluded_pods_check(const struct excluded_pods *g, struct err *err);
+int excluded_pods_check(const struct excluded_pods *e, struct err *err);

@@ -14,17 +14,17 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *excluded)
+void projected_state_init(struct projected_state *p, const struct node_state *state, const bool *excluded)
 {
-	*o = (struct projected_state){.state = *state};
-	inventory_init(&o->inventory);
-	allocations_view_without(&state->allocations, excluded, &o->state.allocations);
+	*p = (struct projected_state){.state = *state};
+	inventory_init(&p->inventory);
+	allocations_view_without(&state->allocations, excluded, &p->state.allocations);
 }
 
-void projected_state_release(struct projected_state *o)
+void projected_state_release(struct projected_state *p)
 {
-	allocations_view_release(&o->state.allocations);
-	inventory_release(&o->inventory);
+	allocations_view_release(&p->state.allocations);
+	inventory_release(&p->inventory);
 }
 
 /* ---- what items hold */
@@ -54,9 +54,9 @@ static bool has_free_memory(const struct memory_state *state, const struct memor
 	return free >= block->bytes;
 }
 
-bool projected_state_has_free(const struct projected_state *o, const struct allocation *item)
+bool projected_state_has_free(const struct projected_state *p, const struct allocation *item)
 {
-	const struct allocations *a = &o->state.allocations;
+	const struct allocations *a = &p->state.allocations;
 
 	if (!hwloc_bitmap_iszero(item->cpus) &&
 		(!a->shared || !hwloc_bitmap_isincluded(item->cpus, a->shared)))
@@ -70,9 +70,9 @@ bool projected_state_has_free(const struct projected_state *o, const struct allo
 	return true;
 }
 
-void projected_state_add(struct projected_state *o, const struct allocation *item)
+void projected_state_add(struct projected_state *p, const struct allocation *item)
 {
-	struct allocations *a = &o->state.allocations;
+	struct allocations *a = &p->state.allocations;
 	struct allocation *slot = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*slot));
 
 	*slot = *item;
@@ -82,11 +82,11 @@ void projected_state_add(struct projected_state *o, const struct allocation *ite
 		memory_state_charge(&a->memory, &item->memory[i]);
 }
 
-void projected_state_finish(struct projected_state *o)
+void projected_state_finish(struct projected_state *p)
 {
-	allocations_sort(&o->state.allocations);
-	node_derive_inventory(&o->state, &o->inventory, NULL);
-	o->state.inventory = o->inventory;
+	allocations_sort(&p->state.allocations);
+	node_derive_inventory(&p->state, &p->inventory, NULL);
+	p->state.inventory = p->inventory;
 }
 
 /* ---- what an admitted pod will hold */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Projects a node's state: without some pods, with further pods that its kubelet will have admitted, or
- * empty.
+ * Projects a node's state: without some of its pods, with pods added that its kubelet will admit, or empty.
  */
 #include "agent/state/node_admission.h"
 #include "common/err.h"
@@ -14,22 +13,23 @@ struct projected_state {
 };
 
 /*
- * The state without the items whose excluded[i] is set; `excluded` NULL = with all. `state` must outlive `o` unchanged. Until
- * projected_state_finish() the inventory is that of `state`.
+ * Start with `state` without the items whose excluded[i] is set; `excluded` NULL = all items. `state` must
+ * outlive `p` unchanged. Until projected_state_finish() the inventory is that of `state`.
  */
-void projected_state_init(struct projected_state *o, const struct node_state *state, const bool *excluded);
-void projected_state_release(struct projected_state *o);
+void projected_state_init(struct projected_state *p, const struct node_state *state, const bool *excluded);
+void projected_state_release(struct projected_state *p);
 
 /*
- * Whether all that the item holds is free: its CPUs are in the shared pool, its devices and memory not held.
+ * Whether everything that the item holds is free in the projection: its CPUs are in the shared pool, its
+ * devices and memory not held.
  */
-bool projected_state_has_free(const struct projected_state *o, const struct allocation *item);
+bool projected_state_has_free(const struct projected_state *p, const struct allocation *item);
 
 /* Add the item, which is borrowed. Not after projected_state_finish(). */
-void projected_state_add(struct projected_state *o, const struct allocation *item);
+void projected_state_add(struct projected_state *p, const struct allocation *item);
 
 /* Derive the inventory from the items. */
-void projected_state_finish(struct projected_state *o);
+void projected_state_finish(struct projected_state *p);
 
 /*
  * What a pod holds once it is admitted: one item for all its containers, from the `verdict` that `admission`
@@ -49,7 +49,8 @@ void projected_state_item(const struct node_admission *admission, const struct p
 int projected_state_empty(struct node_state *node, struct err *err);
 
 /*
- * Removes a manager's state file, before node_derive(): `cpus` the CPU manager's, `memory` the memory manager's. Pods hold nothing of
- * that manager any more, whose state is the one of the empty node. Devices stay. Returns as above.
+ * Remove state files, before node_derive(): `cpus` the CPU manager's, `memory` the memory manager's. That
+ * manager's state becomes the empty node's, and pods hold nothing of its resources. Devices stay. Returns as
+ * projected_state_empty().
  */
 int projected_state_remove_files(struct node_state *node, bool cpus, bool memory, struct err *err);

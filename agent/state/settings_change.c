@@ -53,7 +53,8 @@ static int set_policy(
 	return 0;
 }
 
-/* Copies the text up to the separator, and moves *at behind the separator. "" at the end of the text. The caller frees the copy. */
+/* Copies the text up to the separator and moves *at past the separator. "" at the end of the text. The
+ * caller frees the copy. */
 static char *next_part(const char **at, char separator)
 {
 	const char *begin = *at;
@@ -100,7 +101,7 @@ static int add_reservations(struct settings *s, const char *text, struct err *er
 }
 
 /* As the kubelet's flag --reserved-memory: "0:memory=1Gi;1:memory=2Gi". */
-static int reserve_memory(struct settings *s, const char *value, struct err *err)
+static int set_reserved_memory(struct settings *s, const char *value, struct err *err)
 {
 	int r = 0;
 
@@ -142,7 +143,7 @@ static int change_policy(struct settings *s, const char *key, const char *value,
 	return r;
 }
 
-static int reserve_list(struct settings *s, const char *value, struct err *err)
+static int set_reserved_list(struct settings *s, const char *value, struct err *err)
 {
 	hwloc_bitmap_t set = NULL;
 	int r = cpuset_parse(value, &set, err);
@@ -155,7 +156,7 @@ static int reserve_list(struct settings *s, const char *value, struct err *err)
 	return 0;
 }
 
-static int reserve_count(struct settings *s, const char *value, struct err *err)
+static int set_reserved_count(struct settings *s, const char *value, struct err *err)
 {
 	unsigned long n;
 
@@ -186,21 +187,23 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 		return settings_parse_release(equals + 1, &s->kubelet_minor, err);
 	if (!strcmp(key, "reservedMemory")) {
 		ret->reserved_memory = true;
-		return reserve_memory(s, equals + 1, err);
+		return set_reserved_memory(s, equals + 1, err);
 	}
-	/* Its scores belong to combinations of hints: a merged hint that is not preferred has no score of its own. */
+	/* KEP-6007 scores each combination of hints; a merged hint that is not preferred has no score of its
+	 * own. */
 	if (!strcmp(key, "numa-allocation-strategy"))
 		return err_set(err, -EINVAL, "%s is proposed (KEP-6007) and not simulated", key);
 	if (strcmp(key, "reservedSystemCPUs") != 0 && strcmp(key, "reservedCPUs") != 0)
 		return settings_change_option(s, key, equals + 1, err);
 	ret->reserved_cpus = true;
-	return !strcmp(key, "reservedCPUs") ? reserve_count(s, equals + 1, err)
-					    : reserve_list(s, equals + 1, err);
+	return !strcmp(key, "reservedCPUs") ? set_reserved_count(s, equals + 1, err)
+					    : set_reserved_list(s, equals + 1, err);
 }
 
 /* ---- the kubelet's check of reserved memory */
 
-/* Sum of the NUMA nodes' reservations; *ret_pages: whether hugepages are reserved. -EINVAL: a NUMA node that does not exist. */
+/* Sum of the NUMA nodes' memory reservations; *ret_pages: whether hugepages are reserved. -EINVAL: the
+ * machine does not have a NUMA node. */
 static int sum_reservations(const struct node_state *node, qty_t *ret, bool *ret_pages, struct err *err)
 {
 	const struct settings *s = &node->settings;

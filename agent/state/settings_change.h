@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Changes a kubelet's settings as a user asks for: what if the kubelet were configured differently.
+ * Changes a kubelet's settings as a user asks, for questions about a differently configured kubelet.
  */
 #include "common/err.h"
 #include "common/node_state.h"
@@ -19,16 +19,18 @@ struct settings_changes {
 };
 
 /*
- * Applies KEY=VALUE. KEY is a field of KubeletConfiguration (topologyManagerPolicy, topologyManagerScope, cpuManagerPolicy,
- * memoryManagerPolicy, reservedSystemCPUs, reservedMemory as its flag --reserved-memory), reservedCPUs (a number of CPUs, which the
- * kubelet chooses as for kubeReserved), kubelet (a release such as 1.38), or the name of a policy option. Sets the flags of what
- * changes in *ret. 0; -EINVAL with one line.
+ * Applies KEY=VALUE. KEY is a field of KubeletConfiguration (topologyManagerPolicy, topologyManagerScope,
+ * cpuManagerPolicy, memoryManagerPolicy, reservedSystemCPUs, reservedMemory in the syntax of
+ * --reserved-memory), reservedCPUs (a number of CPUs, which the kubelet chooses as for kubeReserved), kubelet
+ * (a release such as 1.38), or the name of a policy option. Sets the members of *ret for what has changed. 0;
+ * -EINVAL with one line.
  */
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err);
 
 /*
- * To be called after the changes of a node's settings. A kubelet with the Static memory manager starts only if reservedMemory is, per
- * type, what kubeReserved, systemReserved and evictionHard reserve together: if reservedMemory has changed, systemReserved is taken
- * to change with it. 0; -EINVAL with one line why the kubelet would not start, or why that is not known.
+ * Call after all changes of a node's settings. A kubelet with the Static memory manager starts only if
+ * reservedMemory, per type, equals the sum of kubeReserved, systemReserved and evictionHard. If
+ * reservedMemory has changed, this function adjusts systemReserved to match. 0; -EINVAL with one line that
+ * says why the kubelet would not start, or why that is unknown.
  */
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err);

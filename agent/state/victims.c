@@ -14,22 +14,22 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-void victims_release(struct victims *w)
+void victims_release(struct victims *v)
 {
-	for (size_t i = 0; i < w->n_pods; i++) {
-		free(w->pods[i].namespace);
-		free(w->pods[i].name);
-		free(w->pods[i].uid);
+	for (size_t i = 0; i < v->n_pods; i++) {
+		free(v->pods[i].namespace);
+		free(v->pods[i].name);
+		free(v->pods[i].uid);
 	}
-	free(w->pods);
-	*w = (struct victims){0};
+	free(v->pods);
+	*v = (struct victims){0};
 }
 
-/* What one pod holds: items first..end-1 of the allocations. */
+/* A pod that holds something: items first..end-1 of the allocations. */
 struct holder {
 	size_t first, end;
 	size_t cpus;
-	char *kind; /* pods of one kind free the same, as far as any verdict can see */
+	char *kind; /* ending any pod of one kind has the same effect on every verdict */
 };
 
 /*
@@ -427,7 +427,7 @@ static void print_cpus(
 
 #define KIND_MAX (1u << 20) /* bytes */
 
-/* The kind is a text of all that a verdict could see of what the holder frees. */
+/* The kind is a text of everything in the holder's resources that can affect a verdict. */
 static void find_kind(const struct search *s, struct holder *h)
 {
 	const struct node_state *state = s->state;
@@ -595,8 +595,8 @@ static bool is_better(const struct search *s, size_t size, size_t cpus)
 }
 
 /*
- * Start with all pods, which are enough, and keep each pod that can stay: those with few CPUs first, or with
- * many.
+ * Start with the set of all candidates, which is enough, and drop each pod that need not leave: pods with few
+ * CPUs first, or pods with many.
  */
 static void shrink(struct search *s, bool few_first)
 {
@@ -659,7 +659,7 @@ static int by_name(const void *va, const void *vb)
 	return c ? c : strcmp(a->uid, b->uid);
 }
 
-static void report_best(const struct search *s, struct victims *w)
+static void report_best(const struct search *s, struct victims *ret)
 {
 	for (size_t h = 0; h < s->n_holders; h++) {
 		const struct allocation *item = &s->state->allocations.items[s->holders[h].first];
@@ -667,18 +667,18 @@ static void report_best(const struct search *s, struct victims *w)
 
 		if (!s->best[h])
 			continue;
-		p = vec_push(&w->pods, &w->n_pods, &w->pods_size, sizeof(*p));
+		p = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*p));
 		*p = (struct victim){.namespace = xstrdup(item->namespace),
 			.name = xstrdup(item->pod),
 			.uid = xstrdup(item->pod_uid),
 			.cpus = s->holders[h].cpus};
 	}
-	w->cpus = s->best_cpus;
-	if (w->n_pods > 0)
-		qsort(w->pods, w->n_pods, sizeof(*w->pods), by_name);
+	ret->cpus = s->best_cpus;
+	if (ret->n_pods > 0)
+		qsort(ret->pods, ret->n_pods, sizeof(*ret->pods), by_name);
 }
 
-/* Whether the pod requests a device that is unknown, which verdicts pass over. */
+/* Whether the pod requests a device whose free devices are unknown; verdicts ignore such a device. */
 static bool has_unknown_device(const struct search *s, const struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
@@ -691,9 +691,9 @@ static bool has_unknown_device(const struct search *s, const struct node_admissi
 }
 
 /*
- * Whether some set is enough, by the verdict without all candidates. A device that verdicts pass over can
- * turn an admission into a rejection. For a pod of several containers, the device can also turn a rejection
- * into an admission, because one container goes to other NUMA nodes and leaves its place to another
+ * Whether some set is enough: the verdict on the node without all candidates. A device that verdicts ignore
+ * can turn an admission into a rejection. For a pod of several containers, the device can also turn a
+ * rejection into an admission, because one container goes to other NUMA nodes and leaves its place to another
  * container.
  */
 static enum victims_answer judge_without_all(struct search *s, const struct node_admission *admission)
@@ -710,20 +710,20 @@ static enum victims_answer judge_without_all(struct search *s, const struct node
 }
 
 /* The kubelet rejects the pod on the node as it is. */
-static void search(struct search *s, const struct node_admission *admission, struct victims *w)
+static void run_search(struct search *s, const struct node_admission *admission, struct victims *ret)
 {
 	search_init(s, admission);
-	w->answer = judge_without_all(s, admission);
-	if (w->answer == VICTIMS_SET) {
+	ret->answer = judge_without_all(s, admission);
+	if (ret->answer == VICTIMS_SET) {
 		keep_best(s);
 		shrink(s, true);
 		shrink(s, false);
 		find_smallest(s);
-		report_best(s, w);
+		report_best(s, ret);
 	}
-	w->gave_up = s->gave_up;
-	w->movable = s->n_holders;
-	w->verdicts = s->verdicts;
+	ret->gave_up = s->gave_up;
+	ret->movable = s->n_holders;
+	ret->verdicts = s->verdicts;
 }
 
 static enum kubelet_answer judge_now(const struct search *s)
@@ -755,5 +755,5 @@ void victims_find(const struct node_state *state, const struct pod_request *pod,
 		return;
 	}
 	node_admission_init(&admission, state);
-	search(&s, &admission, ret);
+	run_search(&s, &admission, ret);
 }

@@ -13,10 +13,10 @@
 
 enum victims_answer {
 	VICTIMS_NOT_ASKED,
-	VICTIMS_UNKNOWN, /* the kubelet's verdict is unknown, now or without the pods that may go */
+	VICTIMS_UNKNOWN, /* the kubelet's verdict is unknown, now or without all candidates */
 	VICTIMS_NOTHING, /* the pod is admitted as it is */
 	VICTIMS_SET,
-	VICTIMS_NO_SET, /* the kubelet rejects the pod even without all pods that may go */
+	VICTIMS_NO_SET, /* the kubelet rejects the pod even without all candidates */
 	VICTIMS_ANSWER_COUNT
 };
 
@@ -33,15 +33,15 @@ struct victims {
 	size_t n_pods;
 	size_t pods_size;
 	size_t cpus;     /* that the pods hold together */
-	size_t movable;  /* pods that hold something of what is requested, and may go */
-	size_t verdicts; /* number of verdicts that the search took */
+	size_t movable;  /* candidates: pods that may leave and hold something of what is requested */
+	size_t verdicts; /* computed by the search */
 };
 
-void victims_release(struct victims *w);
+void victims_release(struct victims *v);
 
 /* What is known beside the state. Zeroed = nothing. */
 struct victims_known {
-	const bool *stays; /* by item of the allocations: its pod may not go; NULL = all may */
+	const bool *stays; /* by item of the allocations: its pod must not leave; NULL = all pods may */
 	const struct resource_list *requestable; /* as for node_admission_limit(), or NULL */
 	/*
 	 * By item: all that its pod requests, which is added to `requestable` when the pod goes; NULL =
@@ -52,12 +52,13 @@ struct victims_known {
 
 /*
  * The smallest set by the number of pods, then by the CPUs that they hold. Candidates are only pods that hold
- * something of what `pod` requests, whose name or UID is known, and that do not stay. What a pod held is
- * given back as the kubelet's managers do. `known` may be NULL.
+ * something of what `pod` requests, whose name or UID is known, and that do not stay. The resources of a pod
+ * are freed as the kubelet's managers do. `known` may be NULL.
  *
- * The first question is whether the node without all candidates admits the pod. A kubelet that would reject a
- * pod on the emptier node and admit it on the fuller one, which happens with pods of several containers, gets
- * no set. For a pod that requests a device resource whose free devices are unknown, the answer is unknown.
+ * The search first asks whether the kubelet admits the pod on the node without all candidates. If not, the
+ * answer is VICTIMS_NO_SET. (For a pod of several containers a kubelet may reject the pod on an emptier node
+ * and admit it on a fuller node; such a set is not found.) For a pod that requests a device resource whose
+ * free devices are unknown, the answer is unknown.
  */
 void victims_find(const struct node_state *state, const struct pod_request *pod,
 	const struct victims_known *known, struct victims *ret);

@@ -367,7 +367,7 @@ static void held_devices_alone_make_no_zeros(void **state)
 	take(&w->node.allocations, "v/nic", "0", "n1");
 	build(w, NULL);
 	assert_int_equal(inventory_resource(&w->node.inventory, "v/nic"), -1);
-	assert_true(noted(w, "which devices the plugins have is not known"));
+	assert_true(noted(w, "the devices of the plugins are not known"));
 }
 
 /* A CPU that a container holds too, or that is reserved, is not subtracted again; nothing goes below 0. */
