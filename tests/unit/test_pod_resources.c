@@ -259,7 +259,7 @@ static void failures_name_socket_and_call(void **state)
 		{{.status = 4, .text = "slow"}, -ETIMEDOUT, "List ran out of time: slow"},
 		{{.status = 5, .text = "none"}, -ENOENT, "List: not found: none"},
 		{{.status = 8, .text = "rejected"}, -EBUSY,
-			"the kubelet's rate limit refused List; next try in 100 ms"},
+			"the kubelet's rate limit rejected List; next try in 100 ms"},
 		{{.status = 14, .text = "soon"}, -EAGAIN, "the kubelet is not ready for List: soon"},
 		{{.message = "\x0a\x05p", .len = 3}, -EBADMSG, "List: the reply is not a valid message"},
 		{{.type = "text/html"}, -EPROTO, "not a gRPC server (HTTP status 200)"},
@@ -291,7 +291,7 @@ static void the_rate_limit_is_respected(void **state)
 	node_init(&n, answers, ARRAY_SIZE(answers));
 	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), -EBUSY);
 	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), -EBUSY);
-	assert_non_null(strstr(n.err.text, "the kubelet's rate limit refused the last call; next try in "));
+	assert_non_null(strstr(n.err.text, "the kubelet's rate limit rejected the last call; next try in "));
 	assert_int_equal(grpc_server_calls(n.server), 1);
 	usleep(120000);
 	assert_int_equal(pod_resources_read(n.client, NULL, &p, NULL, &n.err), 0);

@@ -14,7 +14,8 @@
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 
-/* Each pause is four times as long as the one before: a write takes a moment, or the disk is slow. */
+/* Pauses before the sources are read again. Each pause is four times the previous pause, because the disk may
+ * be slow. */
 #define READ_AGAIN_NS   2000000L
 #define READ_AGAIN_MAX  3
 #define BUSY_PAUSE_NS   120000000L  /* required by the kubelet's rate limit */
@@ -50,13 +51,13 @@ void allocations_answer_release(struct allocations_answer *a)
  * not report. */
 struct source_snapshot {
 	int files_r, api_r;
-	bool api_kept;             /* `api` is its last answer */
-	bool files_changed;        /* since that answer */
+	bool api_kept;             /* `api` is the API's last answer */
+	bool files_changed;        /* since the API's last answer */
 	struct state_files before; /* the files before any source was read */
 	bool file_missing;         /* the last content of a missing file was used */
-	bool other_settings;       /* and it was written under other settings */
-	/* Before or after the sources were read: the kubelet had just started; a file was fresh, or not
-	 * settled. */
+	bool other_settings;       /* the last content was written under other settings */
+	/* Before or after the sources were read, the kubelet had just started (young), a file was written
+	 * less than FRESH_S ago (fresh), or less than SETTLED_S ago (unsettled). */
 	bool young, fresh, unsettled;
 	struct allocations files;
 	struct state_policies policies;
@@ -65,13 +66,13 @@ struct source_snapshot {
 	struct err files_err, api_err;
 };
 
-static void source_snapshot_release(struct source_snapshot *m)
+static void source_snapshot_release(struct source_snapshot *s)
 {
-	allocations_release(&m->files);
-	state_policies_release(&m->policies);
-	pod_resources_release(&m->api);
-	notes_release(&m->files_notes);
-	notes_release(&m->api_notes);
+	allocations_release(&s->files);
+	state_policies_release(&s->policies);
+	pod_resources_release(&s->api);
+	notes_release(&s->files_notes);
+	notes_release(&s->api_notes);
 }
 
 /* Make the memory manager's state from the API's blocks. */
@@ -91,9 +92,9 @@ static void complete_memory(const struct machine *machine, struct pod_resources 
 }
 
 /* Complete the API's allocations: the registered devices, the memory manager's state. */
-static void complete_api(const struct machine *machine, struct source_snapshot *m)
+static void complete_api(const struct machine *machine, struct source_snapshot *s)
 {
-	struct pod_resources *api = &m->api;
+	struct pod_resources *api = &s->api;
 	struct allocations *held = &api->held;
 
 	allocations_sort(held);
@@ -105,7 +106,7 @@ static void complete_api(const struct machine *machine, struct source_snapshot *
 		held->registered_size = api->allocatable_devices_size;
 		api->n_allocatable_devices = api->allocatable_devices_size = 0;
 	}
-	complete_memory(machine, api, &m->api_notes);
+	complete_memory(machine, api, &s->api_notes);
 }
 
 static bool stat_file(const struct allocations_query *q, const char *name, struct stat *ret)
@@ -115,7 +116,7 @@ static bool stat_file(const struct allocations_query *q, const char *name, struc
 	return fs_stat(q->sysroot, path, ret) == 0;
 }
 
-/* The kubelet replaces a file when it writes it. */
+/* The kubelet replaces a file on each write, so a written file has another inode. */
 static struct state_files identify_files(const struct allocations_query *q)
 {
 	struct state_files now = {.known = true};
@@ -134,7 +135,8 @@ static struct state_files identify_files(const struct allocations_query *q)
 	return now;
 }
 
-/* The kubelet has written a file. A missing file was not removed by the kubelet and does not count. */
+/* Whether the kubelet has written a file since `then`. A missing file does not count, because the kubelet
+ * never removes a file. */
 static bool is_written(const struct state_files *then, const struct state_files *now)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(now->files); i++)
@@ -143,26 +145,26 @@ static bool is_written(const struct state_files *then, const struct state_files 
 	return false;
 }
 
-static void read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *m)
+static void read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *s)
 {
 	int r;
 
-	allocations_release(&m->files);
-	state_policies_release(&m->policies);
-	notes_release(&m->files_notes);
-	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &m->files, &m->policies,
-		&m->files_notes, &m->files_err);
-	m->file_missing = r > 0;
+	allocations_release(&s->files);
+	state_policies_release(&s->policies);
+	notes_release(&s->files_notes);
+	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &s->files, &s->policies,
+		&s->files_notes, &s->files_err);
+	s->file_missing = r > 0;
 	if (last && r >= 0 && !last->gone)
 		last->settings = q->settings;
-	m->other_settings = last && last->settings != q->settings;
-	m->files_r = r > 0 ? 0 : r;
+	s->other_settings = last && last->settings != q->settings;
+	s->files_r = r > 0 ? 0 : r;
 }
 
-/* ---- without the pods that have ended */
+/* ---- removing pods that have ended */
 
-/* It may have been written in the last seconds; `at` may be in the future when the clock was set back. 0 =
- * unknown. */
+/* Whether the time `at` (0 = unknown) may be within the last `seconds`. If the clock was set back, `at` may
+ * be in the future. */
 static bool younger_than(time_t at, long seconds)
 {
 	time_t now = time(NULL);
@@ -184,69 +186,71 @@ static time_t last_write(const struct allocations_query *q)
 	return last;
 }
 
-/* Called before and after reading, which may take long: the sources show some moment in between. */
-static void note_ages(const struct allocations_query *q, struct source_snapshot *m)
+/* Called before and after reading the sources, because reading may take long and the sources show some moment
+ * in between. */
+static void note_ages(const struct allocations_query *q, struct source_snapshot *s)
 {
 	time_t last = last_write(q);
 	struct stat st;
 
-	m->young = m->young ||
+	s->young = s->young ||
 		   (q->socket && fs_stat("", q->socket, &st) == 0 && younger_than(st.st_mtime, YOUNG_S));
-	m->fresh = m->fresh || younger_than(last, FRESH_S);
-	m->unsettled = m->unsettled || younger_than(last, SETTLED_S);
+	s->fresh = s->fresh || younger_than(last, FRESH_S);
+	s->unsettled = s->unsettled || younger_than(last, SETTLED_S);
 }
 
 /*
- * A pod has ended by the API's list, also by its last list while the files have not changed; else by the
- * files alone. While no kubelet runs, no pod's resources are released, nor while a kubelet that was started
- * with other settings has not reported its allocations yet.
+ * Removes ended pods: those that the API does not list (the API's last list also counts as long as the files
+ * have not changed since); without a list, those that the files alone show to have ended. Removes nothing
+ * while no kubelet runs, because only a kubelet releases resources, nor while a kubelet that was started with
+ * other settings has not reported its allocations yet.
  */
-static void remove_ended(const struct allocations_query *q, struct source_snapshot *m)
+static void remove_ended(const struct allocations_query *q, struct source_snapshot *s)
 {
 	CLEANUP(pod_evidence_release) struct pod_evidence e = {0};
 	CLEANUP(pods_seen_release) struct pods_seen once = {0};
 	struct pods_seen *seen = q->seen ? q->seen : &once;
-	struct pods_listed listed = {.api = &m->api.held, .pods = m->api.pods, .n_pods = m->api.n_pods};
+	struct pods_listed listed = {.api = &s->api.held, .pods = s->api.pods, .n_pods = s->api.n_pods};
 
-	if (m->files_r < 0)
+	if (s->files_r < 0)
 		return;
-	pod_evidence_read(q->sysroot, q->kubelet_root, &e, &m->files_notes);
-	note_ages(q, m);
-	listed.young = m->api_r == 0 ? m->young : q->files_then && q->files_then->young;
-	e.fresh = m->fresh;
-	e.settled = !m->unsettled;
-	e.unattended = m->api_r < 0 && (q->down || m->other_settings);
-	pods_seen_update(seen, &e, &m->files);
+	pod_evidence_read(q->sysroot, q->kubelet_root, &e, &s->files_notes);
+	note_ages(q, s);
+	listed.young = s->api_r == 0 ? s->young : q->files_then && q->files_then->young;
+	e.fresh = s->fresh;
+	e.settled = !s->unsettled;
+	e.unattended = s->api_r < 0 && (q->down || s->other_settings);
+	pods_seen_update(seen, &e, &s->files);
 	e.seen = seen;
-	if (m->api_r == 0 || (m->api_kept && !m->files_changed)) {
-		allocations_end_by_api(&m->files, &listed, &e);
+	if (s->api_r == 0 || (s->api_kept && !s->files_changed)) {
+		allocations_end_by_api(&s->files, &listed, &e);
 		return;
 	}
-	allocations_end_by_files(&m->files, &e);
-	pod_evidence_name(&e, &m->files);
+	allocations_end_by_files(&s->files, &e);
+	pod_evidence_name(&e, &s->files);
 }
 
-static void read_snapshot(const struct allocations_query *q, struct source_snapshot *m)
+static void read_snapshot(const struct allocations_query *q, struct source_snapshot *s)
 {
-	source_snapshot_release(m);
-	*m = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = identify_files(q)};
-	pod_resources_init(&m->api);
-	note_ages(q, m);
+	source_snapshot_release(s);
+	*s = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = identify_files(q)};
+	pod_resources_init(&s->api);
+	note_ages(q, s);
 	if (q->files)
-		read_files(q, q->last, m);
+		read_files(q, q->last, s);
 	if (q->api)
-		m->api_r = pod_resources_read(q->api, q->machine, &m->api, &m->api_notes, &m->api_err);
-	if (m->api_r < 0)
+		s->api_r = pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
+	if (s->api_r < 0)
 		return;
-	complete_api(q->machine, m);
-	remove_ended(q, m);
+	complete_api(q->machine, s);
+	remove_ended(q, s);
 	if (q->files_then) {
-		*q->files_then = m->before;
-		q->files_then->young = m->young;
+		*q->files_then = s->before;
+		q->files_then->young = s->young;
 	}
 }
 
-/* ---- again, while the kubelet writes */
+/* ---- reading again while the kubelet writes */
 
 /* CPUs that are neither in the shared pool nor held. */
 static bool cpus_are_missing(const struct machine *machine, const struct allocations *files)
@@ -272,69 +276,69 @@ static bool just_written(const struct allocations_query *q)
 }
 
 /* Put the contradictions into `text` and return their number. */
-static int find_contradictions(const struct source_snapshot *m, struct strbuf *text)
+static int find_contradictions(const struct source_snapshot *s, struct strbuf *text)
 {
 	strbuf_reset(text);
-	return m->files_r == 0 && m->api_r == 0 ? cross_check(&m->api.held, &m->files, text) : 0;
+	return s->files_r == 0 && s->api_r == 0 ? cross_check(&s->api.held, &s->files, text) : 0;
 }
 
 /* Read the files again. Returns the number of contradictions. */
 static int read_files_again(const struct allocations_query *q, struct state_texts *last,
-	struct source_snapshot *m, struct strbuf *text)
+	struct source_snapshot *s, struct strbuf *text)
 {
-	read_files(q, last, m);
-	remove_ended(q, m);
-	return find_contradictions(m, text);
+	read_files(q, last, s);
+	remove_ended(q, s);
+	return find_contradictions(s, text);
 }
 
 /*
- * The kubelet writes a file whole per change, so the last content of a removed file still holds, also where
- * the API does not list it, unless the API contradicts it. There are `n` contradictions; if there are as
- * many without that content, they are about something else, such as the devices of a kubelet that has just
- * started.
+ * Drops the last content of a missing file if the API contradicts this content. Otherwise the content is
+ * still valid, even if the API does not list all of it, because the kubelet writes the whole file on each
+ * change. `n` is the number of contradictions with the content. If there are as many without the content,
+ * they have another cause, such as the devices of a kubelet that has just started, and the content stays.
  */
 static int forget_missing_file(
-	const struct allocations_query *q, int n, struct source_snapshot *m, struct strbuf *text)
+	const struct allocations_query *q, int n, struct source_snapshot *s, struct strbuf *text)
 {
-	int without = read_files_again(q, NULL, m, text);
+	int without = read_files_again(q, NULL, s, text);
 
-	return without < n ? without : read_files_again(q, q->last, m, text);
+	return without < n ? without : read_files_again(q, q->last, s, text);
 }
 
-static int read_settled(const struct allocations_query *q, struct source_snapshot *m, struct strbuf *text)
+static int read_settled(const struct allocations_query *q, struct source_snapshot *s, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
 		struct timespec pause = {.tv_nsec = READ_AGAIN_NS << 2 * again};
 		bool half_written;
 		int n;
 
-		read_snapshot(q, m);
-		if (m->api_r == -EBUSY)
+		read_snapshot(q, s);
+		if (s->api_r == -EBUSY)
 			pause.tv_nsec = BUSY_PAUSE_NS;
-		n = find_contradictions(m, text);
-		half_written = m->files_r == 0 && cpus_are_missing(q->machine, &m->files) && just_written(q);
-		if (again == READ_AGAIN_MAX || (n == 0 && !half_written && m->api_r != -EBUSY))
-			return n > 0 && m->file_missing ? forget_missing_file(q, n, m, text) : n;
+		n = find_contradictions(s, text);
+		half_written = s->files_r == 0 && cpus_are_missing(q->machine, &s->files) && just_written(q);
+		if (again == READ_AGAIN_MAX || (n == 0 && !half_written && s->api_r != -EBUSY))
+			return n > 0 && s->file_missing ? forget_missing_file(q, n, s, text) : n;
 		nanosleep(&pause, NULL);
 	}
 }
 
 /* ---- the API's last answer */
 
-static void recall_api(const struct allocations_query *q, struct source_snapshot *m)
+static void recall_api(const struct allocations_query *q, struct source_snapshot *s)
 {
 	int r;
 
-	if (m->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
+	if (s->api_r == 0 || !q->api || !q->files_then || !q->files_then->known)
 		return;
-	r = pod_resources_recall(q->api, q->machine, &m->api, &m->api_notes, NULL);
+	r = pod_resources_recall(q->api, q->machine, &s->api, &s->api_notes, NULL);
 	if (r == 0)
-		complete_api(q->machine, m);
-	m->api_kept = r == 0;
-	m->files_changed = is_written(q->files_then, &m->before);
+		complete_api(q->machine, s);
+	s->api_kept = r == 0;
+	s->files_changed = is_written(q->files_then, &s->before);
 }
 
-/* ---- together */
+/* ---- combining both sources */
 
 static void move_allocations(struct allocations *to, struct allocations *from)
 {
@@ -356,7 +360,7 @@ static void move_registered(struct allocations *to, struct allocations *from)
 	from->n_registered = from->registered_size = 0;
 }
 
-/* The API lists more of some type than the files reserve without the ended pods. */
+/* Whether the API lists more memory of some type than the files reserve after the removal of ended pods. */
 static bool holds_more_memory(const struct allocations *api, const struct allocations *files)
 {
 	for (size_t i = 0; api->memory_known && i < api->memory.n_nodes; i++)
@@ -370,13 +374,14 @@ static bool holds_more_memory(const struct allocations *api, const struct alloca
 	return false;
 }
 
-/* The files report how memory lies in a group of NUMA nodes, and the memory that init containers keep. */
+/* Whether to take the memory state from the files: unlike the API, they have the split of memory within a
+ * group of NUMA nodes, and the memory that init containers keep. */
 static bool files_know_memory(const struct allocations *api, const struct allocations *files)
 {
 	return files->memory_known && !holds_more_memory(api, files);
 }
 
-/* The items of `api` are complete; the files know more about the rest. */
+/* Move everything but the items from the files to `api`, where the files know more. */
 static void move_state(struct allocations *api, struct allocations *files, bool memory)
 {
 	if (files->cpus_known) {
@@ -393,75 +398,75 @@ static void move_state(struct allocations *api, struct allocations *files, bool 
 		move_registered(api, files);
 }
 
-static void combine_sources(struct source_snapshot *m, struct allocations_answer *a)
+static void combine_sources(struct source_snapshot *s, struct allocations_answer *a)
 {
-	a->from_files = m->files_r == 0 &&
-			(m->files.cpus_known || m->files.devices_known || m->policies.memory != NULL);
-	a->from_api = m->api_r == 0 || m->api_kept;
-	a->api_kept = m->api_kept;
-	a->policies = m->policies;
-	m->policies = (struct state_policies){0};
+	a->from_files = s->files_r == 0 &&
+			(s->files.cpus_known || s->files.devices_known || s->policies.memory != NULL);
+	a->from_api = s->api_r == 0 || s->api_kept;
+	a->api_kept = s->api_kept;
+	a->policies = s->policies;
+	s->policies = (struct state_policies){0};
 	if (!a->from_api) {
-		move_allocations(&a->all, &m->files);
+		move_allocations(&a->all, &s->files);
 		return;
 	}
-	if (a->from_files && m->files_changed) {
-		/* The kubelet works and its API does not answer: holdings are from the files, devices from
-		 * the API. */
-		move_registered(&m->files, &m->api.held);
-		move_allocations(&m->api.held, &m->files);
+	if (a->from_files && s->files_changed) {
+		/* The kubelet has written the files since its API last answered: take the holdings from the
+		 * files and the registered devices from the API's last answer. */
+		move_registered(&s->files, &s->api.held);
+		move_allocations(&s->api.held, &s->files);
 	} else if (a->from_files) {
-		bool memory = files_know_memory(&m->api.held, &m->files);
+		bool memory = files_know_memory(&s->api.held, &s->files);
 
-		allocations_join(&m->api.held, &m->files, memory);
-		move_state(&m->api.held, &m->files, memory);
+		allocations_join(&s->api.held, &s->files, memory);
+		move_state(&s->api.held, &s->files, memory);
 	}
-	move_allocations(&a->all, &m->api.held);
-	a->api = m->api;
-	pod_resources_init(&m->api);
+	move_allocations(&a->all, &s->api.held);
+	a->api = s->api;
+	pod_resources_init(&s->api);
 }
 
 /* Note the sources that failed. 0, or -errno when no source is left. */
-static int judge_failures(const struct allocations_query *q, const struct source_snapshot *m,
+static int judge_failures(const struct allocations_query *q, const struct source_snapshot *s,
 	struct notes *notes, struct err *err)
 {
-	bool absent = m->api_r == -ENOENT && !q->api_named;
+	bool absent = s->api_r == -ENOENT && !q->api_named;
 
-	if (m->files_r < 0 && q->files && m->api_r < 0)
-		return err_set(err, m->files_r, "%s", m->files_err.text);
-	if (!q->files && q->api && m->api_r < 0 && !absent && !m->api_kept)
-		return err_set(err, m->api_r, "%s", m->api_err.text);
-	if (m->files_r < 0 && q->files)
-		notes_add(notes, "%s; the pod-resources API alone is used", m->files_err.text);
-	if (m->api_kept)
-		notes_add(notes, "%s; the API's last answer is still used", m->api_err.text);
-	else if (m->api_r < 0 && q->api && !absent)
-		notes_add(notes, "%s; the state files alone are used", m->api_err.text);
+	if (s->files_r < 0 && q->files && s->api_r < 0)
+		return err_set(err, s->files_r, "%s", s->files_err.text);
+	if (!q->files && q->api && s->api_r < 0 && !absent && !s->api_kept)
+		return err_set(err, s->api_r, "%s", s->api_err.text);
+	if (s->files_r < 0 && q->files)
+		notes_add(notes, "%s; the pod-resources API alone is used", s->files_err.text);
+	if (s->api_kept)
+		notes_add(notes, "%s; the API's last answer is still used", s->api_err.text);
+	else if (s->api_r < 0 && q->api && !absent)
+		notes_add(notes, "%s; the state files alone are used", s->api_err.text);
 	return 0;
 }
 
 int allocations_read(const struct allocations_query *q, struct allocations_answer *ret, struct notes *notes,
 	struct err *err)
 {
-	CLEANUP(source_snapshot_release) struct source_snapshot m = {0};
+	CLEANUP(source_snapshot_release) struct source_snapshot s = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(allocations_answer_release) struct allocations_answer a;
-	int n = read_settled(q, &m, &text), r;
+	int n = read_settled(q, &s, &text), r;
 
 	allocations_answer_init(&a);
-	recall_api(q, &m);
-	if (m.api_r < 0)
-		remove_ended(q, &m);
-	r = judge_failures(q, &m, notes, err);
+	recall_api(q, &s);
+	if (s.api_r < 0)
+		remove_ended(q, &s);
+	r = judge_failures(q, &s, notes, err);
 	if (r < 0)
 		return r;
 	if (n > 0)
 		notes_add(notes, "the pod-resources API and the state files disagree: %s", text.text);
-	notes_move(notes, &m.api_notes, "pod-resources");
+	notes_move(notes, &s.api_notes, "pod-resources");
 	a.contradictions = (unsigned)n;
-	combine_sources(&m, &a);
-	for (size_t i = 0; i < m.files_notes.lines.n_items; i++)
-		notes_add(notes, "%s", m.files_notes.lines.items[i]);
+	combine_sources(&s, &a);
+	for (size_t i = 0; i < s.files_notes.lines.n_items; i++)
+		notes_add(notes, "%s", s.files_notes.lines.items[i]);
 	*ret = a;
 	allocations_answer_init(&a);
 	return 0;

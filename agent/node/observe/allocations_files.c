@@ -245,7 +245,7 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 
 /* ---- against the settings */
 
-/* *policy is the setting's index in `names`, 0 = unknown: then it is taken from the file. */
+/* *policy is the setting's index in `names`. If it is 0 (unknown), it is set from the file. */
 static void check_policy(struct settings *s, enum setting what, const char *const *names, size_t count,
 	const char *in_file, const char *path, int *policy, struct notes *notes)
 {

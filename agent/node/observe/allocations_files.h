@@ -22,20 +22,20 @@ void state_policies_release(struct state_policies *p);
 struct state_texts {
 	char *root;
 	char *cpu, *memory, *devices; /* NULL = never read */
-	bool gone;         /* the file of CPUs or of memory is missing: a kubelet that starts writes both */
-	uint64_t settings; /* the caller's hash of the kubelet's settings while neither file was missing */
+	bool gone; /* cpu_manager_state or memory_manager_state is missing; a starting kubelet writes both */
+	uint64_t settings; /* the caller's hash of the kubelet's settings when both files last existed */
 };
 
 void state_texts_release(struct state_texts *t);
 
 /*
  * Read the state files below sysroot + kubelet_root ("/var/lib/kubelet"). A missing file leaves its part
- * unknown (cpus_known, memory_known, devices_known false), which is not the same as empty; any other
- * failure is an error that names the file. With `last` (NULL = nothing is kept) a file that existed at an
- * earlier call and is missing counts as it was, with a note: nobody has released what it lists.
+ * unknown (cpus_known, memory_known, devices_known false), which is not the same as empty; any other failure
+ * is an error that names the file. If a file existed at an earlier call and is missing now, its content in
+ * `last` is used, with a note, because a missing file does not release resources (`last` NULL = no content is
+ * kept).
  *
- * Not everything that the files list is held: they keep the holdings of ended pods
- * (allocations_end_by_api()).
+ * The files also list the holdings of ended pods; allocations_end_by_api() removes them.
  *
  * `ret` must be as after allocations_init(); the caller releases `ret` and *ret_policies, which are
  * untouched on failure. 0; 1 when the last content of a missing file was used; -errno.
@@ -55,8 +55,8 @@ void device_affinity_fill(const char *sysroot, const struct machine *machine,
 	const struct kubelet_state *checkpoint, struct allocations *ret);
 
 /*
- * Compare the policies in the state files with the settings. A policy that the settings do not know is
- * taken from the file (from = its path); where both know it and differ, a note says so, and the settings
- * stay. A name in the file that is no policy is noted.
+ * Compare the policies in the state files with the settings. A policy that is unknown in the settings is set
+ * from the file (from = the file's path). If the policies differ, a note is added and the settings stay. A
+ * name in the file that is not a policy is a note.
  */
 void settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);

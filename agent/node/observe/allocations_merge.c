@@ -11,7 +11,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* The same container has a device in both reports: pods share no device. */
+/* Whether both items hold the first id of a device block of `a`. Pods never share a device. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)
 {
 	for (size_t i = 0; i < a->n_devices; i++)
@@ -24,7 +24,8 @@ static bool share_a_device(const struct allocation *a, const struct allocation *
 	return false;
 }
 
-/* CPUs and devices are held by one pod only, except CPUs that a kubelet hands out twice. */
+/* Whether both items are of the same container, by its name and its CPUs or devices: only one pod holds a CPU
+ * or a device, except CPUs that a kubelet assigned twice. */
 static bool same_container(const struct allocation *api, const struct allocation *file)
 {
 	if (strcmp(api->container, file->container) != 0)
@@ -34,14 +35,14 @@ static bool same_container(const struct allocation *api, const struct allocation
 	return share_a_device(api, file);
 }
 
-static bool is_of(const struct allocation *item, const char *namespace, const char *name)
+static bool is_of_pod(const struct allocation *item, const char *namespace, const char *name)
 {
 	return !strcmp(item->namespace, namespace) && !strcmp(item->pod, name);
 }
 
 static bool same_pod(const struct allocation *a, const struct allocation *b)
 {
-	return is_of(a, b->namespace, b->pod);
+	return is_of_pod(a, b->namespace, b->pod);
 }
 
 /* Set the UID of the named pod's items that have none; false when an item has another UID. */
@@ -52,7 +53,7 @@ static bool set_uid(struct allocations *api, const char *namespace, const char *
 	for (size_t i = 0; i < api->n_items; i++) {
 		struct allocation *item = &api->items[i];
 
-		if (!is_of(item, namespace, name))
+		if (!is_of_pod(item, namespace, name))
 			continue;
 		if (!*item->pod_uid)
 			text_set(&item->pod_uid, uid);
@@ -62,7 +63,7 @@ static bool set_uid(struct allocations *api, const char *namespace, const char *
 	return same;
 }
 
-/* The first item of the pod with this UID, or NULL, also for "". */
+/* The first item of the pod with this UID, or NULL; NULL for "". */
 static const struct allocation *find_pod(const struct allocations *a, const char *uid)
 {
 	for (size_t i = 0; i < a->n_items && *uid; i++)
@@ -71,15 +72,15 @@ static const struct allocation *find_pod(const struct allocations *a, const char
 	return NULL;
 }
 
-/* The pod of the files with this UID is not the item's: its logs have another name, or the API's pod of
- * that UID has. */
-static bool is_of_another(const struct allocations *api, const struct allocation *item, const char *uid,
+/* Whether the UID (of a pod of the files) belongs to another pod than the API's item: the UID's logs, or the
+ * API's pod with this UID, have another name. */
+static bool is_of_another_pod(const struct allocations *api, const struct allocation *item, const char *uid,
 	const struct pod_evidence *e)
 {
 	const struct allocation *owner = find_pod(api, uid);
 	const struct pod_log *log = pod_evidence_log(e, uid);
 
-	return (owner && !same_pod(owner, item)) || (log && !is_of(item, log->namespace, log->name));
+	return (owner && !same_pod(owner, item)) || (log && !is_of_pod(item, log->namespace, log->name));
 }
 
 static void find_uids_by_proof(
@@ -88,12 +89,12 @@ static void find_uids_by_proof(
 	for (size_t i = 0; i < api->n_items; i++)
 		for (size_t f = 0; f < files->n_items && !*api->items[i].pod_uid; f++)
 			if (same_container(&api->items[i], &files->items[f]) &&
-				!is_of_another(api, &api->items[i], files->items[f].pod_uid, e))
+				!is_of_another_pod(api, &api->items[i], files->items[f].pod_uid, e))
 				set_uid(api, api->items[i].namespace, api->items[i].pod,
 					files->items[f].pod_uid);
 }
 
-/* ---- pods that hold only memory: several may hold the same */
+/* ---- pods that hold only memory: several pods may hold the same amounts */
 
 static const struct memory_block *find_block(const struct allocation *a, const struct memory_block *like)
 {
@@ -104,7 +105,7 @@ static const struct memory_block *find_block(const struct allocation *a, const s
 	return NULL;
 }
 
-/* A container has one block of a type. */
+/* Whether both containers hold the same memory; a container has at most one block per type. */
 static bool same_memory(const struct allocation *a, const struct allocation *b)
 {
 	for (size_t i = 0; i < a->n_memory; i++)
@@ -127,8 +128,8 @@ static size_t end_of_pod(const struct allocations *a, size_t i)
 	return end;
 }
 
-/* Each container with memory of the API's pod at `i` holds the same in the files' pod at `f`; there is at
- * least one. */
+/* Whether each container of the API's pod at `i` that holds memory holds the same memory in the files' pod at
+ * `f`. False if no container holds memory. */
 static bool same_holdings(const struct allocations *api, size_t i, const struct allocations *files, size_t f)
 {
 	size_t end = end_of_pod(api, i), f_end = end_of_pod(files, f);
@@ -174,13 +175,14 @@ static bool can_pair(const struct pairing *p, size_t i, const struct file_pod *p
 {
 	const struct allocation *item = &p->api->items[i];
 
-	if (pod->log && !is_of(item, pod->log->namespace, pod->log->name))
+	if (pod->log && !is_of_pod(item, pod->log->namespace, pod->log->name))
 		return false;
 	return !*item->pod_uid && same_holdings(p->api, i, p->files, pod->first);
 }
 
-/* Pair the pod of the files with a pod of the API. The pod that is paired with that one already is paired
- * anew, if it can be (augmenting paths of bipartite matching). */
+/* Pair `pod`, of the files, with a pod of the API. An API pod that is already paired is available if its
+ * partner can be paired with another API pod (augmenting paths of bipartite matching). False if no API pod is
+ * available. */
 static bool pair_pod(struct pairing *p, const struct file_pod *pod)
 {
 	for (size_t i = 0, end; i < p->api->n_items; i = end) {
@@ -295,7 +297,8 @@ static bool holds_something(const struct allocation *item)
 	return item->n_memory > 0 || item->n_devices > 0 || !hwloc_bitmap_iszero(item->cpus);
 }
 
-/* The pod has a container of this name: the API would list it with its holdings. */
+/* Whether the files' pod with this UID has a container of the item's name. If so, the API would list the
+ * container with its holdings. */
 static bool names_a_container(const struct allocations *files, const char *uid, const struct allocation *item)
 {
 	for (size_t i = 0; i < files->n_items; i++)
@@ -305,7 +308,8 @@ static bool names_a_container(const struct allocations *files, const char *uid, 
 	return false;
 }
 
-/* The pod with this UID can be the listed pod of this name: it may hold something by init containers alone. */
+/* Whether the files' pod with this UID may be the API's pod `pod`, of which only init containers, which the
+ * API does not list, hold something. */
 static bool can_be_listed_as(const struct pods_listed *l, const struct pod_ref *pod,
 	const struct allocations *files, const char *uid, const struct pod_evidence *e)
 {
@@ -314,7 +318,7 @@ static bool can_be_listed_as(const struct pods_listed *l, const struct pod_ref *
 	for (size_t i = 0; i < l->api->n_items; i++) {
 		const struct allocation *item = &l->api->items[i];
 
-		if (is_of(item, pod->namespace, pod->name) &&
+		if (is_of_pod(item, pod->namespace, pod->name) &&
 			(*item->pod_uid || holds_something(item) || names_a_container(files, uid, item)))
 			return false;
 	}
@@ -359,7 +363,7 @@ void allocations_end_by_api(
 
 /* ---- contradictions */
 
-static void separate(struct strbuf *out)
+static void add_separator(struct strbuf *out)
 {
 	if (out->len > 0)
 		strbuf_addstr(out, "; ");
@@ -374,12 +378,12 @@ static int check_cpus(const struct allocations *api, const struct allocations *f
 
 	if (!api->cpus_known || !files->cpus_known || hwloc_bitmap_isincluded(by_api, by_files))
 		return 0;
-	separate(out);
+	add_separator(out);
 	strbuf_addf(out, "CPUs held: '%s' by the API, '%s' by the files", one, two);
 	return 1;
 }
 
-/* Sums over the nodes: the API does not report how a block lies on several. */
+/* Sums over the NUMA nodes, because the API does not report how a block is split between nodes. */
 struct sums {
 	uint64_t allocatable, reserved;
 };
@@ -408,14 +412,14 @@ static int check_memory(const struct allocations *api, const struct allocations 
 		struct sums one = sum_type(&api->memory, type), two = sum_type(&files->memory, type);
 
 		if (one.allocatable != two.allocatable) {
-			separate(out);
+			add_separator(out);
 			strbuf_addf(out,
 				"%.60s allocatable: %" PRIu64 " by the API, %" PRIu64 " by the files", type,
 				one.allocatable, two.allocatable);
 			n++;
 		}
 		if (one.reserved > two.reserved) {
-			separate(out);
+			add_separator(out);
 			strbuf_addf(out, "%.60s held: %" PRIu64 " by the API, %" PRIu64 " by the files", type,
 				one.reserved, two.reserved);
 			n++;
@@ -424,8 +428,8 @@ static int check_memory(const struct allocations *api, const struct allocations 
 	return n;
 }
 
-/* The first of `a` that `b` does not have, and how many. */
-static const struct device_ref *missing(
+/* The first device of `a` that `b` does not have; *ret_n is the number of such devices. */
+static const struct device_ref *find_missing(
 	const struct device_index *a, const struct device_index *b, size_t *ret_n)
 {
 	const struct device_ref *first = NULL;
@@ -443,11 +447,11 @@ static int report_missing(const struct device_index *a, const struct device_inde
 	const char *in, const char *not_in, struct strbuf *out)
 {
 	size_t n;
-	const struct device_ref *first = missing(a, b, &n);
+	const struct device_ref *first = find_missing(a, b, &n);
 
 	if (!first)
 		return 0;
-	separate(out);
+	add_separator(out);
 	strbuf_addf(out, "devices %s: %zu by %s and not by %s, '%.60s' of %.60s first", what, n, in, not_in,
 		first->id, first->resource);
 	return 1;
@@ -509,7 +513,8 @@ static void copy_memory(const struct allocation *from, struct allocation *to)
 	}
 }
 
-/* Every pod of the API that holds memory has its UID: none of them is a further pod of the files. */
+/* Whether the UID of every API pod that holds memory is known. If so, no other pod of the files can be one of
+ * these pods. */
 static bool knows_all_holders(const struct allocations *api)
 {
 	for (size_t i = 0; i < api->n_items; i++)
@@ -524,7 +529,7 @@ struct joining {
 	hwloc_bitmap_t cpus;
 	struct device_index devices;
 	bool all_holders_known; /* of memory */
-	bool memory;            /* the files' memory state counts */
+	bool memory;            /* the files' memory state is used */
 };
 
 static void joining_release(struct joining *j)
@@ -533,8 +538,8 @@ static void joining_release(struct joining *j)
 	device_index_release(&j->devices);
 }
 
-/* The API does not list the memory of this container under any name: an init container keeps it, or the pod
- * is being admitted. */
+/* Whether the API does not list this container's memory under any name, because the container is an init
+ * container or the pod is being admitted. */
 static bool lacks_memory(const struct joining *j, const struct allocation *file)
 {
 	bool listed = false;

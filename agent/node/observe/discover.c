@@ -10,7 +10,8 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 
-/* Offline CPUs: present, and not in the list of online CPUs, or not loaded where there is no such list. */
+/* Offline CPUs are present CPUs that the kernel's list of online CPUs omits, or that hwloc has not loaded if
+ * there is no such list. */
 static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 {
 	m->offline = TAKE(cpus->present);

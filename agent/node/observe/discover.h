@@ -15,8 +15,8 @@ struct machine_source {
 };
 
 /*
- * Set what hwloc reads from the environment when this source is read. machine_discover() does it itself,
- * but a process with threads must call this function before it starts the first thread: see
+ * Set the environment variables that hwloc reads for this source. machine_discover() calls this function
+ * itself, but a process with threads must call it before the first thread starts: see
  * discover_hwloc_prepare(). 0 or -errno.
  */
 int machine_prepare(const struct machine_source *source, struct err *err);
@@ -75,8 +75,8 @@ void kernel_cpus_release(struct kernel_cpus *c);
 int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err);
 
 /*
- * Values of a CPU's own files, read as strictly: hwloc takes an id that it cannot read for 0 and a mask
- * that it cannot read for empty. 0; -EINVAL or -ERANGE for other content, or as open(2).
+ * Read values from a CPU's own files, as strictly as kernel_discover(): hwloc turns an unreadable id into 0
+ * and an unreadable mask into the empty set. 0; -EINVAL or -ERANGE for other content, or as open(2).
  *
  * kernel_read_socket: topology/physical_package_id as the kubelet takes it; MACHINE_NONE where the file is
  * missing or holds a negative number.
@@ -96,10 +96,10 @@ int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);
  * hwloc loads only what is used: packages, cores, L3 caches and CPUs; no devices, no plugins, no x86
  * component, whatever the environment says. CPUs outside the process's own cpuset are included.
  *
- * hwloc 2 has no call for some of this: set HWLOC_* variables in the environment of the process, which stay
- * set, for the tree below `root` or, "", the running system or a file. A variable of the caller's
- * environment never changes a result. The two functions below call this one themselves, as long as there is
- * no thread. 0; -EBUSY when there is a thread and a variable does not have the required value
+ * hwloc 2 takes some of these choices only from the environment. This function therefore sets HWLOC_*
+ * variables of the process, which stay set: for the tree below `root`, or with "" for the running system or
+ * an XML file. Variables that were set before never change a result. The two functions below call this
+ * function themselves. 0; -EBUSY if a thread runs and a variable does not have the required value
  * (agent/base/thread.h explains why).
  */
 int discover_hwloc_prepare(const char *root, struct err *err);

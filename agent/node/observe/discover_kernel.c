@@ -24,8 +24,8 @@
 /* A distance is one byte in the ACPI tables; other firmware may have more. */
 #define DISTANCE_MAX 65535u
 
-/* The file being read; one buffer serves all files. A missing optional file leaves a text in `err` that is
- * no error, so it is copied to the caller's only on failure. */
+/* The file being read; one buffer serves all files. A missing optional file leaves a text in `err` without
+ * being an error, so reader_fail() copies the text to the caller only on failure. */
 struct reader {
 	const char *root;
 	int cpus;       /* CPU_DIR, open while many files of CPUs are read, else -1 */

@@ -12,15 +12,14 @@
 
 /*
  * {"Data": "...", "Checksum": n}, alike in Kubernetes 1.34 to 1.38 (pkg/kubelet/cm/dra/state). The file has
- * neither CPUs nor amounts of memory. Nothing that is counted depends on it, so its checksum is not
- * verified.
+ * neither CPUs nor amounts of memory. No amount depends on this file, so its checksum is not verified.
  */
 #define STATE_CLAIMS_FILE "dra_manager_state"
 #define STATE_CLAIMS_MAX  (8u * 1024u * 1024u) /* bytes */
 
 /*
- * The claims of the file's text, united. A claim's pods are those whose names the logs in `e` show. 0;
- * -EINVAL, -ERANGE, -EFBIG with one line; `ret` (empty) is then untouched.
+ * Parse the file's text into claims, merged by claims_merge(). A claim's pods are those whose names are known
+ * from the logs in `e`. 0; -EINVAL, -ERANGE, -EFBIG with one line; `ret` (empty) is then untouched.
  */
 int state_claims_parse(
 	const char *text, size_t len, const struct pod_evidence *e, struct claims *ret, struct err *err);
@@ -60,10 +59,11 @@ void cdi_texts_release(struct cdi_texts *t);
 int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret, struct err *err);
 
 /*
- * The claims of all spec files in root + dir, united. Files of other drivers are skipped; a missing
- * directory is no claims. A file that cannot be read or parsed counts as it was at the last read (`last`,
- * NULL = nothing is kept), with a note that names it; without a last content the available resources would
- * be a guess: an error. 0; -EINVAL, -EACCES, ... with one line; `ret` (empty) is then untouched.
+ * Read the claims of all spec files in root + dir, merged. Files of other drivers are skipped; a missing
+ * directory has no claims. For a file that cannot be read or parsed, the content of the last read is used
+ * (`last`, NULL = nothing is kept), with a note that names the file. Without a last content the call fails,
+ * because the available resources would be a guess. 0; -EINVAL, -EACCES, ... with one line; `ret` (empty) is
+ * then untouched.
  */
 int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, struct claims *ret,
 	struct notes *notes, struct err *err);

@@ -249,7 +249,7 @@ int kubelet_args_add_k3s(
 
 enum format {
 	FORMAT_ENV,   /* environment file of the unit */
-	FORMAT_ARGS,  /* one flag a line */
+	FORMAT_ARGS,  /* one flag per line */
 	FORMAT_K3S,   /* k3s' and RKE2's configuration, kubelet-arg in it; FILE.d/ *.yaml after it */
 	FORMAT_SIZING /* OpenShift's node sizing: SYSTEM_RESERVED_CPU=, SYSTEM_RESERVED_MEMORY= */
 };
@@ -263,9 +263,9 @@ struct distribution {
 	const char *config;     /* KubeletConfiguration, or NULL */
 	const char *config_dir; /* drop-ins that the unit names, or NULL */
 	const char *root_dir;
-	struct flag_file files[MAX_FILES]; /* later files beat earlier files */
+	struct flag_file files[MAX_FILES]; /* later files override earlier files */
 	bool by_files;                     /* each of its flag files proves the distribution */
-	bool by_kind;                      /* other distributions have another kind of file of that name */
+	bool by_kind; /* other distributions use `config`'s path for another kind of file */
 };
 
 /* kubeadm's unit: "$KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS". */
@@ -321,7 +321,7 @@ static const struct distribution distributions[] = {
 		.by_kind = true},
 };
 
-/* A file that cannot be read counts, so that the failure is reported. */
+/* True also for a file that cannot be read, so that the failure is reported later. */
 static bool is_kubelet_configuration(const char *sysroot, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);

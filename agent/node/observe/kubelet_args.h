@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reads the kubelet's command line: from the words of a process, from the environment files that units
- * splice into it, from the argument lists of distributions that run the kubelet within another process.
+ * Reads the kubelet's command line: from the words of a process, from the environment files of systemd units,
+ * from the argument lists of distributions that run the kubelet within another process.
  */
 #include <stddef.h>
 
@@ -17,8 +17,8 @@ struct kubelet_args {
 void kubelet_args_release(struct kubelet_args *a);
 
 /*
- * Add the flags among `words` ("--k=v", or "--k" and "v"); later flags beat earlier ones; flags without a
- * setting are skipped. `source` is where the words come from, for errors and origins: "kubelet (pid 7)". 0;
+ * Add the flags among `words` ("--k=v", or "--k" and "v"); later flags override earlier flags; flags without
+ * a setting are skipped. `source` is where the words come from, for errors and origins: "kubelet (pid 7)". 0;
  * -EINVAL (a flag without its value, or malformed).
  */
 int kubelet_args_add(struct kubelet_args *a, const char *const *words, size_t n_words, const char *source,
@@ -30,8 +30,8 @@ int kubelet_args_add_env(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);
 
 /*
- * Add from a file of arguments, where "#" begins a comment line. `variables` are the names and values of
- * what may appear in it as ${NAME} or $NAME: pairs, then NULL.
+ * Add from a file of arguments, where "#" begins a comment line. `variables` are pairs of a name and the
+ * value that replaces ${NAME} or $NAME in the file; NULL ends the pairs.
  */
 int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, const char *const *variables,
 	const char *source, struct err *err);
@@ -44,9 +44,9 @@ int kubelet_args_add_k3s(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);
 
 /*
- * Read the command line from where a distribution keeps it, for when no kubelet can be seen running: the
- * flag files of the first distribution whose files exist below sysroot. config, config_dir and root_dir are
- * those that the flags name, else the distribution's own; config and config_dir only where they exist.
- * `ret` starts at {0}. 1; 0 when there is no such distribution; -errno with the file's name.
+ * Read the kubelet's flags where no running kubelet is visible: from the flag files of the first distribution
+ * whose files exist below sysroot. config, config_dir and root_dir come from the flags, otherwise from the
+ * distribution; config and config_dir are set only if the paths exist. `ret` starts at {0}. 1; 0 when there
+ * is no such distribution; -errno with the file's name.
  */
 int kubelet_args_read_distribution(const char *sysroot, struct kubelet_args *ret, struct err *err);

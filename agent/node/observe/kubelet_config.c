@@ -71,7 +71,7 @@ int kubelet_config_find_flag(const char *name, size_t len)
 
 /* ---- merging */
 
-/* A value from several sources names all of them, in their order. */
+/* Add a source to a setting's origin: a value from several sources names all of them, in order. */
 static void add_from(struct kubelet_config *config, enum setting what, const char *from)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
@@ -197,9 +197,9 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 }
 
 /*
- * The kubelet's default thresholds where no evictionHard is given; where one is, those that it does not set
- * if `merge` (mergeDefaultEvictionSettings). The kubelet does this between its configuration file and the
- * drop-ins.
+ * Add the kubelet's default thresholds: all of them if no evictionHard is given; otherwise, with `merge`
+ * (mergeDefaultEvictionSettings), those that evictionHard does not set. The kubelet does this between its
+ * configuration file and the drop-ins.
  */
 static int add_default_eviction(struct kubelet_config *config, bool merge, struct err *err)
 {

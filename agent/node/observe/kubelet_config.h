@@ -47,25 +47,25 @@ int kubelet_config_read(const char *root, const char *path, struct kubelet_confi
 int kubelet_config_read_dropins(const char *root, const char *dir, struct kubelet_config *config,
 	struct strv *files, struct err *err);
 
-/* The kubelet's default eviction thresholds where there is no configuration file. 0 or -EINVAL. */
+/* Set the kubelet's default eviction thresholds, if there is no configuration file. 0 or -EINVAL. */
 int kubelet_config_default_eviction(struct kubelet_config *config, struct err *err);
 
 /* ---- flags */
 
-/* The setting of a flag ("cpu_manager_policy" is the same to the kubelet), or -1. */
+/* The setting of a flag, or -1. Accepts "cpu_manager_policy" for "cpu-manager-policy" as the kubelet does. */
 int kubelet_config_find_flag(const char *name, size_t len);
 
 /*
  * Set a setting from a flag's text. Maps ("k=v,k=v", "k<v" for eviction-hard) and reserved-memory
- * ("0:memory=1Gi;1:...") add to what earlier flags in `config` gave, anything else replaces it. 0; -EINVAL
- * (malformed, the error begins with `from`): `config` then keeps its value, or a part of the map.
+ * ("0:memory=1Gi;1:...") add to the values of earlier flags in `config`; other values replace them. 0;
+ * -EINVAL (malformed, the error begins with `from`): `config` then keeps its value, or a part of the map.
  */
 int kubelet_config_set_flag(struct kubelet_config *config, enum setting what, const char *text,
 	const char *from, struct err *err);
 
 /*
- * Lay flags over the configuration: a value in `flags` replaces the one in `config`, but featureGates are
- * merged gate by gate. `flags` is empty afterwards.
+ * Apply flags to the configuration: a value in `flags` replaces the value in `config`, except featureGates,
+ * which are merged gate by gate. `flags` is empty afterwards.
  */
 int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config *flags, struct err *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Finds the running kubelet by its command line in /proc. Any process may be named "kubelet": the node's
- * kubelet is root's, in the PID namespace of /proc, and in no pod's control group.
+ * Finds the running kubelet by its command line in /proc. Any process may be named "kubelet"; the node's
+ * kubelet runs as root, in the PID namespace of /proc, and outside the control groups of pods.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 struct kubelet_process {
 	unsigned pid;
 	struct strv words; /* argv without the program's name(s) */
-	char *root; /* prefix of the paths that it uses: "" or /proc/PID/root live, a saved tree's sysroot */
+	char *root; /* prefix of the kubelet's paths: "" or /proc/PID/root live, a saved tree's sysroot */
 	char *cwd;  /* its working directory, a path below `root`; NULL = unknown */
 	/* Its start in the kernel's clock ticks, unique together with `pid`; 0 = unknown. */
 	uint64_t start;
@@ -27,10 +27,10 @@ void kubelet_process_release(struct kubelet_process *p);
  * Search sysroot + /proc for the node's kubelet: a process whose argv[0] is a kubelet's, or hyperkube's
  * followed by "kubelet". Processes that vanish or may not be read are skipped. Kubelets within another
  * process (k3s, MicroK8s) are not found. Returns the number of different kubelets (a forked child that has
- * not yet executed another program is not counted); *ret is the one with the lowest process id, untouched
- * when there is none. When there is none, a process that only has the name is noted. 0 when there is no
+ * not yet executed another program is not counted); *ret is the kubelet with the lowest process id, untouched
+ * if there is none. If there is none, a note names a process that is only called kubelet. 0 when there is no
  * /proc; -errno when /proc cannot be read. `proc` (NULL = none) is another directory to search, such as the
- * host's /proc in a container: the paths of its processes are then below `sysroot`, and it must be
+ * host's /proc in a container: the paths of its processes are then below `sysroot`, and `proc` must be
  * readable.
  */
 int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret,

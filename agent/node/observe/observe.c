@@ -17,7 +17,7 @@
 #include "scoring/kubelet_version.h"
 
 #define HOSTNAME_MAX   4096 /* bytes of etc/hostname */
-#define READ_AGAIN_MAX 2    /* because a kubelet came or went meanwhile */
+#define READ_AGAIN_MAX 2    /* because a kubelet started or stopped during the reading */
 
 void observation_init(struct observation *o)
 {
@@ -120,8 +120,7 @@ static uint64_t add_text(const char *text, uint64_t hash)
 	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
 }
 
-/* A hash of the managers' policies and of the reservations: under others the same allocations leave another
- * rest. */
+/* A hash of the managers' policies and the reservations, which decide what the allocations leave free. */
 static uint64_t hash_reservations(const struct settings *s)
 {
 	CLEANUP(freep) char *cpus = s->reserved_system_cpus ? cpuset_print(s->reserved_system_cpus) : NULL;
@@ -352,7 +351,7 @@ int observe_node_name(const char *sysroot, const char *given, char **ret_name, s
 	return r < 0 ? err_wrap(err, r, "%s/etc/hostname (--node-name sets another name)", sysroot) : 0;
 }
 
-/* Every step. After a failure `o` holds what was read before. */
+/* All steps of an observation. After a failure `o` has what the earlier steps have read. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {

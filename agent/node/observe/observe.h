@@ -20,7 +20,7 @@ struct observe_config {
 	struct settings_overrides settings;
 	unsigned kubelet_minor;    /* the kubelet's release is 1.N; 0 = unknown */
 	const char *pod_resources; /* "auto", "none", a path or a unix:// URL */
-	bool pod_resources_named;  /* the user gave it: a missing socket is a note */
+	bool pod_resources_named;  /* by the user: a missing socket is a note */
 	bool state_files;          /* read the kubelet's state files */
 	const char *cdi_dir;       /* the directory of CDI spec files; NULL = do not read them */
 };
@@ -31,7 +31,7 @@ struct observation {
 	char *kubelet_root;        /* the kubelet's --root-dir, below the sysroot */
 	bool from_files, from_api; /* the sources of the allocations */
 	bool settings_kept;        /* the settings are those of a kubelet that is not running */
-	bool api_kept;             /* from_api, by the last answer of an API that does not answer now */
+	bool api_kept;             /* from_api, but the API does not answer now: its last answer is used */
 	unsigned contradictions;   /* between the API and the state files; a note lists them */
 	struct notes notes;        /* warnings, in the order of reading */
 };
@@ -44,9 +44,9 @@ void observation_release(struct observation *o);
 void observation_set_release(struct observation *o, unsigned minor);
 
 /*
- * What a caller that observes repeatedly keeps in between: the machine, the connection to the pod-resources
- * API, and the last content of each source. A source that does not answer, or that the kubelet has not read
- * again, counts as it was. Zeroed is empty. Observations share nothing with it.
+ * The state that a caller keeps between repeated observations: the machine, the connection to the
+ * pod-resources API, and the last content of each source, which is used while a source does not answer or the
+ * kubelet has not read it again. Zeroed is empty. Observations borrow nothing from this struct.
  */
 struct sources {
 	struct settings_finding settings; /* of the kubelet that ran last */
@@ -55,7 +55,7 @@ struct sources {
 	bool machine_known;
 	struct machine machine;
 	struct state_texts state_files; /* their last content */
-	struct pods_seen pods_seen;     /* which of their pods have had a directory */
+	struct pods_seen pods_seen;     /* which pods of the state files have had a directory */
 	struct cdi_texts cdi;           /* the last content of the CDI spec files */
 	char *socket;                   /* the socket of `api` */
 	struct pod_resources_client *api;
@@ -72,11 +72,11 @@ int observe_prepare(const struct observe_config *config, struct err *err);
 void sources_forget_machine(struct sources *s);
 
 /*
- * Read the node's name, the machine, the kubelet's settings, the allocations and the claims. A missing
- * source leaves its part unknown, with a note; a broken source is an error unless another source reports
- * the same. Settings and allocations are of one kubelet: when a kubelet came or went meanwhile, everything
- * is read again, at most twice. 0 or -errno with one line in `err`; `ret` (as after observation_init()) is
- * untouched on failure.
+ * Read the node's name, the machine, the kubelet's settings, the allocations and the claims. A missing source
+ * leaves its part unknown, with a note; a broken source is an error unless another source reports the same.
+ * Settings and allocations come from the same kubelet: if a kubelet starts or stops during the reading,
+ * everything is read again, at most twice. 0 or -errno with one line in `err`; `ret` (as after
+ * observation_init()) is untouched on failure.
  */
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
 	struct err *err);
@@ -85,13 +85,13 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
 /*
- * Find the node's name as node_name_find() does; below a root directory, the host name is that of its etc/hostname, if the file
- * exists. 0 or -errno with one line; *ret_name is untouched on failure.
+ * Find the node's name as node_name_find() does. Below a root directory, the host name is read from
+ * etc/hostname if the file exists. 0 or -errno with one line; *ret_name is untouched on failure.
  */
 int observe_node_name(const char *sysroot, const char *given, char **ret_name, struct err *err);
 
 /* The path of the pod-resources socket of a kubelet with this root, a new string that the caller owns; NULL
- * = the API is not to be asked. */
+ * = do not read the API. */
 char *observe_socket(const struct observe_config *config, const char *kubelet_root);
 
 /* The kubelet's settings and root directory; see settings_find(). */

@@ -105,7 +105,7 @@ void pod_evidence_read(
 
 /* ---- pod directories */
 
-enum folder { FOLDER_ABSENT, FOLDER_THERE, FOLDER_UNKNOWN };
+enum folder { FOLDER_MISSING, FOLDER_EXISTS, FOLDER_UNKNOWN };
 
 static enum folder find_folder(const struct pod_evidence *e, const char *uid)
 {
@@ -115,8 +115,8 @@ static enum folder find_folder(const struct pod_evidence *e, const char *uid)
 		return FOLDER_UNKNOWN;
 	snprintf(path, sizeof(path), "%.3500s/%s", e->folders, uid);
 	if (fs_is_absent(e->sysroot, path))
-		return FOLDER_ABSENT;
-	return fs_exists(e->sysroot, path) ? FOLDER_THERE : FOLDER_UNKNOWN;
+		return FOLDER_MISSING;
+	return fs_exists(e->sysroot, path) ? FOLDER_EXISTS : FOLDER_UNKNOWN;
 }
 
 void pods_seen_release(struct pods_seen *s)
@@ -155,12 +155,12 @@ void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const s
 		enum folder folder = find_folder(e, uid);
 		struct pod_seen *slot;
 
-		if (find_seen(&now, uid) || (!before && folder != FOLDER_THERE && !e->fresh))
+		if (find_seen(&now, uid) || (!before && folder != FOLDER_EXISTS && !e->fresh))
 			continue;
 		slot = vec_push(&now.pods, &now.n_pods, &now.pods_size, sizeof(*slot));
-		slot->had_folder = folder == FOLDER_THERE || (before && before->had_folder);
-		slot->ended = folder != FOLDER_THERE && before && before->ended;
-		slot->ended = slot->ended || (slot->had_folder && folder == FOLDER_ABSENT && !e->unattended);
+		slot->had_folder = folder == FOLDER_EXISTS || (before && before->had_folder);
+		slot->ended = folder != FOLDER_EXISTS && before && before->ended;
+		slot->ended = slot->ended || (slot->had_folder && folder == FOLDER_MISSING && !e->unattended);
 		slot->uid = xstrdup(uid);
 	}
 	pods_seen_release(s);
@@ -172,7 +172,7 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 {
 	const struct pod_seen *seen = e->seen ? find_seen(e->seen, uid) : NULL;
 
-	if (find_folder(e, uid) != FOLDER_ABSENT)
+	if (find_folder(e, uid) != FOLDER_MISSING)
 		return false;
 	if (seen && seen->had_folder)
 		return seen->ended;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Finds out which pods exist on the node: by the kubelet's pod directories, its file of admitted pods and
- * the log directories. The state files do not show it: the kubelet removes ended pods from them when it
- * next admits a pod.
+ * Finds out which pods exist on the node: by the kubelet's pod directories, its file of admitted pods and the
+ * log directories. The state files list ended pods too, because the kubelet removes them only when it next
+ * admits a pod.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@ struct pod_log {
 };
 
 /*
- * The pods of the state files as a caller that reads repeatedly has seen them. A pod is listed that has a
- * directory, or that appeared between two readings. Zeroed is empty.
+ * For a caller that reads repeatedly: the pods of the state files that have had a directory or that appeared
+ * between two readings. Zeroed is empty.
  */
 struct pod_seen {
 	char *uid;
@@ -61,7 +61,7 @@ struct pod_evidence {
 	/* Set by the caller. `fresh`: allocations were written so recently that a pod's directory may still
 	 * be missing; `settled`: so long ago that the file of admitted pods has been written too. */
 	bool fresh, settled;
-	bool unattended; /* no kubelet manages the directories: a vanishing directory means nothing */
+	bool unattended; /* no kubelet manages the directories: a missing directory proves nothing */
 	const struct pods_seen *seen; /* up to date; borrowed */
 };
 
@@ -75,11 +75,11 @@ void pod_evidence_read(
 void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files);
 
 /*
- * The kubelet has forgotten the pod, or never admitted it: pods have directories here, the pod certainly
- * has none, and does not wait for one. A directory that cannot be looked at may exist. A pod waits for its
- * directory while the network plugin is down, however long: a pod that the kubelet has admitted and that
- * appeared after the caller's first reading. Without the file of admitted pods, or for a caller that reads
- * once, no pod waits longer than the files are fresh.
+ * Whether the kubelet has forgotten the pod or never admitted it: the directory of pods exists, has certainly
+ * no directory of this pod, and the pod is not waiting for its directory. (A directory that cannot be
+ * examined may exist.) While the network plugin is down, a pod waits for any time: a pod that the kubelet has
+ * admitted and that appeared after the caller's first reading counts as waiting. Without the file of admitted
+ * pods, or for a caller that reads once, a pod waits only as long as the files are fresh.
  */
 bool pod_evidence_gone(const struct pod_evidence *e, const char *uid);
 
@@ -89,5 +89,5 @@ const struct pod_log *pod_evidence_log(const struct pod_evidence *e, const char 
 /* Set the name of each pod whose UID exactly one log directory has: the state files have no names. */
 void pod_evidence_name(const struct pod_evidence *e, struct allocations *files);
 
-/* A pod of this name has logs. */
+/* Whether a pod of this name has logs. */
 bool pod_evidence_has_logs(const struct pod_evidence *e, const char *namespace, const char *name);

@@ -219,7 +219,7 @@ static void convert_claim(const Podresources__DynamicResource *from,
 
 /*
  * Append the claims of a container (dynamic_resources), one entry per claim and device, for claims_merge().
- * The kubelet lists a device with the CDI devices of those before it too.
+ * With each device the kubelet also lists the CDI devices of the devices before it.
  */
 static void convert_claims(const Podresources__ContainerResources *container,
 	const Podresources__PodResources *pod, struct claims *ret)
@@ -390,7 +390,7 @@ static void back_off(struct pod_resources_client *c)
 	c->not_before = clock_ms(CLOCK_MONOTONIC) + c->pause_ms;
 }
 
-/* A call behind a feature gate that is off has no status of its own. */
+/* Whether the call's feature gate is off, for which the kubelet has no gRPC status of its own. */
 static bool is_disabled(const struct grpc_reply *reply)
 {
 	return reply->status == GRPC_UNKNOWN && strstr(reply->text.text, "disabled");
@@ -405,7 +405,7 @@ static int status_error(const struct pod_resources_client *c, const char *call,
 	case GRPC_UNIMPLEMENTED:
 		return err_set(err, -EOPNOTSUPP, "%s: this kubelet has no %s: %.200s", c->socket, call, why);
 	case GRPC_RESOURCE_EXHAUSTED:
-		return err_set(err, -EBUSY, "%s: the kubelet's rate limit refused %s; next try in %u ms",
+		return err_set(err, -EBUSY, "%s: the kubelet's rate limit rejected %s; next try in %u ms",
 			c->socket, call, c->pause_ms);
 	case GRPC_DEADLINE_EXCEEDED:
 		return err_set(err, -ETIMEDOUT, "%s: %s ran out of time: %.200s", c->socket, call, why);
@@ -428,7 +428,7 @@ static int call(struct pod_resources_client *c, const char *name, const void *re
 
 	if (clock_ms(CLOCK_MONOTONIC) < c->not_before)
 		return err_set(err, -EBUSY,
-			"%s: the kubelet's rate limit refused the last call; next try in %" PRId64 " ms",
+			"%s: the kubelet's rate limit rejected the last call; next try in %" PRId64 " ms",
 			c->socket, c->not_before - clock_ms(CLOCK_MONOTONIC));
 	snprintf(method, sizeof(method), SERVICE "%s", name);
 	r = grpc_call(c->channel, method, request, len, POD_RESOURCES_REPLY_MAX, POD_RESOURCES_DEADLINE_MS,

@@ -22,7 +22,7 @@ struct pod_resources {
 	 * cpus_known and devices_known are set. A device is listed once.
 	 */
 	struct allocations held;
-	struct claims claims; /* united; without UIDs, CPUs and memory, which the kubelet does not know */
+	struct claims claims; /* merged; without UIDs, CPUs and memory, which the kubelet does not know */
 	struct pod_ref *pods; /* every pod on the node, also pods that hold nothing */
 	size_t n_pods;
 	size_t pods_size;
@@ -51,22 +51,22 @@ void pod_resources_client_free(struct pod_resources_client *c);
 void pod_resources_client_freep(struct pod_resources_client **c);
 
 /*
- * Ask for everything (List and GetAllocatableResources). A NUMA node that `machine` (NULL = not checked)
- * does not have is noted and counts as no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate limit: no
- * further call before a pause that doubles from 100 ms to 5 s), -EOPNOTSUPP (the kubelet has no such call),
- * -EAGAIN (another failure of the kubelet), -EBADMSG (the bytes are not such a message), -EINVAL (an
- * impossible CPU id); with one line that names socket and call. `ret` (as after pod_resources_init()) is
- * untouched on failure.
+ * Call List and GetAllocatableResources. A NUMA node that `machine` (NULL = not checked) does not have is
+ * noted and counts as no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate limit: no further call
+ * before a pause that doubles from 100 ms to 5 s), -EOPNOTSUPP (the kubelet has no such call), -EAGAIN
+ * (another failure of the kubelet), -EBADMSG (the bytes are not such a message), -EINVAL (an impossible CPU
+ * id); with one line that names socket and call. `ret` (as after pod_resources_init()) is untouched on
+ * failure.
  */
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* The last answer of pod_resources_read(), for use while the kubelet does not answer. 0; -ENOENT: there was
- * none. */
+/* The last answer of pod_resources_read(), for use while the kubelet does not answer. 0; -ENOENT if there was
+ * no answer yet. */
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* The same from bytes: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL = there is
+/* The same from encoded messages: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL =
  * none). */
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
 	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err);

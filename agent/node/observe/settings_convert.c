@@ -32,7 +32,7 @@ static int wrong_kind(const struct conversion *c, const char *wanted, const stru
 
 /* ---- names */
 
-/* The index of the value in `names`, or -EINVAL. "" is not given either: the kubelet then uses its default. */
+/* The index of the value in `names`, or -EINVAL. "" counts as not given: the kubelet uses its default. */
 static int convert_name(const struct conversion *c, const struct doc *value, const char *const *names,
 	size_t count, int fallback)
 {
@@ -283,7 +283,7 @@ static int convert_eviction(const struct conversion *c, const struct doc *value)
 	if (value) {
 		text = doc_string(doc_get(value, "memory.available"));
 		if (!text)
-			text = "0"; /* a map with only other thresholds drops this one */
+			text = "0"; /* a map without memory.available disables this threshold */
 	}
 	if (!*text || !is_percentage(text))
 		r = parse_amount(c, "memory.available", text, &amount);

@@ -172,8 +172,8 @@ static void note_changed(const struct settings_finding *f, struct notes *notes)
 
 /* ---- all sources */
 
-/* The sources for when no kubelet runs. */
-static int read_places(const char *sysroot, const struct settings_overrides *overrides,
+/* Reads the sources that are used when no kubelet runs. */
+static int read_without_kubelet(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *f, struct err *err)
 {
 	int r = 0;
@@ -230,7 +230,7 @@ static int read_sources(const char *sysroot, const struct settings_overrides *ov
 	if (n == 1)
 		return read_kubelet(sysroot, &process, overrides, f, err);
 	if (n == 0)
-		r = read_places(sysroot, overrides, f, err);
+		r = read_without_kubelet(sysroot, overrides, f, err);
 	return r < 0 ? r : add_overrides(overrides, &f->config, err);
 }
 

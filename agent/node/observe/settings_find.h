@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Finds the kubelet's settings: explicit values; the running kubelet's command line with its configuration
- * file and drop-ins; the distributions' usual places. The first source that answers wins; settings without
- * a source stay unknown.
+ * file and drop-ins; the distributions' usual paths. The first source that exists is used; settings without a
+ * source stay unknown.
  */
 #include <stdint.h>
 #include <time.h>
@@ -26,47 +26,48 @@ struct settings_overrides {
 };
 
 /*
- * The settings from one source. The kubelet reads its files once, when it starts: a caller that asks
- * repeatedly keeps the settings that the last running kubelet was started with, whatever becomes of the
- * files and of the process. Zeroed is empty.
+ * The settings from one source. The kubelet reads its files only when it starts. So a caller that reads
+ * repeatedly keeps the settings that the last running kubelet was started with, even if the files change or
+ * the kubelet ends. Zeroed is empty.
  */
 struct settings_finding {
 	struct kubelet_config config; /* with the explicit values */
 	char *root_dir;               /* NULL = unknown */
-	bool found; /* a kubelet's configuration was found: the rest is the kubelet's defaults */
+	bool found; /* a kubelet's configuration was found: missing settings have the kubelet's defaults */
 	/* Of a running kubelet; pid 0 = another source. See struct kubelet_process. */
 	unsigned pid;
 	uint64_t start;
 	time_t start_time;
 	char *files_root; /* the root of the paths in `files` */
 	struct strv files;
-	unsigned n_running; /* number of running kubelets at the last search; of `last` below */
+	unsigned n_running; /* number of running kubelets at the last search; only in `last` below */
 	bool changed;       /* a file had changed between the kubelet's start and this reading */
 };
 
 void settings_finding_release(struct settings_finding *f);
 
 /*
- * Find the settings of the kubelet of the system below `sysroot` ("" = this system). No source is no error:
- * then all but the explicit values is unknown. Several running kubelets are noted and none is used.
- * *ret_root is the kubelet's root directory, below the sysroot, a string that the caller owns
- * ("/var/lib/kubelet" when no source names it). `ret` must be as after settings_init(). 0; -EINVAL and
- * others with one line that names file and field; both outputs are untouched on failure.
+ * Find the settings of the kubelet of the system below `sysroot` ("" = this system). Without any source all
+ * settings except the explicit values are unknown, which is not an error. If several kubelets run, a note
+ * says so, and none of them is used. *ret_root is the kubelet's root directory, below the sysroot, a string
+ * that the caller owns ("/var/lib/kubelet" when no source names it). `ret` must be as after settings_init().
+ * 0; -EINVAL and others with one line that names file and field; both outputs are untouched on failure.
  *
- * `last` (NULL = the caller asks once) has the settings that the last running kubelet was started with.
- * They hold for as long as that process runs, although its files change, and while no kubelet or several
- * run, which is noted. *ret_kept (NULL = not wanted) is set when they hold and that kubelet does not run.
+ * `last` (NULL = the caller reads once) has the settings that the last running kubelet was started with.
+ * These settings are used as long as this process runs, even if its files change, and, with a note, while no
+ * kubelet or several kubelets run. *ret_kept (NULL = not wanted) is set if these settings are used although
+ * their kubelet does not run.
  */
 int settings_find(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *last, struct settings *ret, char **ret_root, bool *ret_kept,
 	struct notes *notes, struct err *err);
 
-/* A kubelet ran before and none runs now, at the last settings_find(). */
+/* Whether at the last settings_find() no kubelet was running, but one had been running before. */
 bool settings_kubelet_is_down(const struct settings_finding *last);
 
 /*
- * Whether the running kubelet is still the one of the last settings_find(): then everything that was read
- * in between is one kubelet's. True without a check for a kubelet that was never seen, and for several.
+ * Whether the running kubelet is still the kubelet of the last settings_find(), so that everything read in
+ * between comes from one kubelet. True without a check if no kubelet or several kubelets were found.
  */
 bool settings_kubelet_is_same(
 	const char *sysroot, const struct settings_overrides *overrides, const struct settings_finding *last);

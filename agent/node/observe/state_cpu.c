@@ -194,8 +194,8 @@ static int read_entries(struct reader *rd, const struct doc *entries, const stru
 	return 0;
 }
 
-/* The kubelet releases a pod in three writes: its last container goes, its CPUs come back to the default set,
- * its own entry goes. This is the state after the second. */
+/* The kubelet releases a pod in three writes: it removes the last container, returns the CPUs to the default
+ * set, and removes the pod's entry. Whether this is the state after the second write. */
 static bool is_released(const struct reader *rd, const struct doc *containers, hwloc_const_bitmap_t whole)
 {
 	return (!containers || containers->n_items == 0) && !hwloc_bitmap_iszero(whole) &&

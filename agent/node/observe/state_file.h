@@ -73,9 +73,9 @@ struct state_kind {
  * 1.10) to v4 (1.37). Source of the formats and the rules: pkg/kubelet/cm/cpumanager/state/checkpoint.go,
  * policy_static.go.
  *
- * policy is "none", "static", or what a foreign kubelet calls it. Of the allocations items, shared and
- * cpus_known are filled, items in their order. shared is NULL under a policy "none" that writes no default
- * set. v1 has container ids only: pod_uid is "" and container the id.
+ * policy is "none", "static", or what a foreign kubelet calls it. Fills `items` (sorted), `shared` and
+ * `cpus_known` of the allocations. shared is NULL under a policy "none" that writes no default set. v1 has
+ * container ids only: pod_uid is "" and container the id.
  *
  * A pod with an entry in podEntries holds those CPUs as a whole: it is one item with container "". Its
  * containers' entries are parts of that set which may overlap (the pod's own shared pool is the entry of
@@ -96,11 +96,10 @@ extern const struct state_kind state_cpu;
  * containers hold. Formats v1 (kubelet 1.21) to v3 (1.37). Source of the formats:
  * pkg/kubelet/cm/memorymanager/state/{checkpoint,state}.go, policy_static.go.
  *
- * policy is "None" or "Static". Of the allocations items (with memory blocks), memory and memory_known are
- * filled. memory_known is false under any policy but Static: only Static keeps a machine state. A block on
- * several NUMA nodes does not say how much lies on each node: `memory` does. A pod with memoryBlocks in
- * podEntries is one item with container "", and its containers' entries, which are parts of that item, make
- * no items.
+ * policy is "None" or "Static". Fills `items` (with memory blocks), `memory` and `memory_known` of the
+ * allocations. memory_known is false under any policy but Static: only Static keeps a machine state. How a
+ * block is split between several NUMA nodes is only in `memory`. A pod with memoryBlocks in podEntries is one
+ * item with container "", and its containers' entries, which are parts of that item, make no items.
  *
  * The content is accepted only if it is consistent: all NUMA nodes named are in machineState and in
  * `machine`, and per node and type reserved + free = allocatable and systemReserved + allocatable do not
@@ -114,7 +113,7 @@ extern const struct state_kind state_memory;
  * device-plugins/kubelet_internal_checkpoint: which container holds which devices, and which devices are
  * registered. Source of the format: pkg/kubelet/cm/devicemanager/checkpoint/checkpoint.go.
  *
- * Of the allocations items (with devices) and devices_known are filled, and `registered`. A container's
+ * Fills `items` (with devices) and `devices_known` of the allocations, and `registered`. A container's
  * devices of one resource are one block for each set of NUMA nodes, ids sorted; the file lists a device on
  * several nodes under each of them. DeviceIDs may be a map from NUMA node ("-1" = no affinity) to ids, or,
  * before kubelet 1.20, a plain list of ids without affinity. The content is accepted only if it is
@@ -133,9 +132,9 @@ int state_parse(const struct state_kind *kind, const char *text, size_t len, con
 
 /*
  * Parse the file at root + path; errors and notes begin with the path. `last` (NULL = not kept) is the
- * content at the last read, owned by the caller, NULL at first: it is replaced. A file that existed and is
- * missing counts as it was, with a note. 0; 1 when the last content was used; -ENOENT, -EACCES, ... as
- * fs_read().
+ * content at the last read, owned by the caller, NULL at first: it is replaced. If a file that existed is
+ * missing, its last content is used, with a note. 0; 1 when the last content was used; -ENOENT, -EACCES, ...
+ * as fs_read().
  */
 int state_read(const struct state_kind *kind, const char *root, const char *path,
 	const struct machine *machine, char **last, struct kubelet_state *ret, struct notes *notes,

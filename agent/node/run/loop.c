@@ -200,7 +200,7 @@ static void report_result(struct loop *l, const struct reconcile_result *result,
 		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
 	else
 		sd_notifyf(0, "STATUS=%s", result->status);
-	/* A run that began before SIGHUP is not its answer. */
+	/* A run that began before SIGHUP does not complete the reload. */
 	if (current && !l->forget && (!l->ready || l->reloading)) {
 		sd_notify(0, "READY=1");
 		l->ready = true;
