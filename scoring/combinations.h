@@ -28,8 +28,9 @@ uint64_t combination_first(unsigned size);
 struct distances {
 	unsigned n;
 	uint64_t *pair; /* n x n: both directions of a pair together; the diagonal holds a position's own */
-	uint64_t low[COMBINATION_MAX_NODES + 1];  /* per size: the least sum is in low..high; */
-	uint64_t high[COMBINATION_MAX_NODES + 1]; /* equal unless the search exceeded its work limit */
+	uint64_t low[COMBINATION_MAX_NODES + 1]; /* per size: a lower bound of the least sum */
+	uint64_t high[COMBINATION_MAX_NODES +
+		      1]; /* an upper bound; equal to low[] unless the work limit was exceeded */
 	/* The members below, and low[] and high[] of sizes above 1, are valid after distances_search(). */
 	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j < n */
 	uint64_t *twins;   /* per position: the earlier positions with the same distances to all others */

@@ -34,8 +34,8 @@ enum cpu_take_status {
 };
 
 /*
- * Combinations of NUMA nodes (and of remainders within one) that are tried: all there are on 12 NUMA nodes,
- * a few milliseconds.
+ * Limit of the combinations of NUMA nodes (and of remainders within a combination) that are tried: enough for
+ * all combinations of 12 NUMA nodes, which take a few milliseconds.
  */
 #define CPU_TAKE_MAX_STEPS (1u << 20)
 

@@ -15,8 +15,8 @@ struct distribution {
 	const struct cpu_take_rules *rules;
 	struct cpu_accumulator *acc;
 	long requested, group;
-	size_t n_numas;   /* in ws->numas: NUMA nodes with available CPUs, ordered */
-	long n_with_free; /* their number, each counted once */
+	size_t n_numas; /* entries of ws->numas: NUMA nodes with available CPUs, ordered; may repeat a node */
+	long n_with_free; /* NUMA nodes with available CPUs, each counted once */
 	double mean_left; /* mean of the CPUs left on each NUMA node with available CPUs */
 	int64_t squares;  /* sum of the squared free CPUs of the NUMA nodes */
 	bool counting;    /* only count CPUs per NUMA node, choose none */
@@ -84,7 +84,7 @@ static double to_thousandths(double x)
 	return round(x * 1000) / 1000;
 }
 
-/* A balance score, with integers that often show without a square root that another balance is not better. */
+/* A balance score. Its integers often prove, without a square root, that another balance is not better. */
 struct balance {
 	double score;    /* the kubelet's score; DBL_MAX = none */
 	int64_t squares; /* sum of the squared CPUs left on each NUMA node */
@@ -170,7 +170,7 @@ static bool assign_remainder(
  * A lower bound of the squares after `remainder` CPUs are assigned: each group is taken from the node with
  * the most CPUs left.
  */
-static int64_t least_squares(
+static int64_t squares_lower_bound(
 	const struct distribution *d, size_t n_candidates, long remainder, int64_t squares)
 {
 	struct cpu_workspace *ws = d->ws;
@@ -254,7 +254,7 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 	}
 	if (remainder > 0 && n_candidates == 0)
 		return false;
-	least = least_squares(d, n_candidates, remainder, squares);
+	least = squares_lower_bound(d, n_candidates, remainder, squares);
 	if (remainder == 0 && may_be_below(best, squares)) {
 		struct balance balance;
 

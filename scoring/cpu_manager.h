@@ -68,9 +68,9 @@ int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *availa
 
 /* The sums that decide cpu_manager_hints(), for all numbers of CPUs at once. */
 struct cpu_widths {
-	size_t capacity[NODE_MASK_WALK_MAX + 1]; /* the most CPUs of that many NUMA nodes */
-	size_t free[NODE_MASK_WALK_MAX + 1];     /* the most available CPUs of them */
-	size_t by_socket[64 + 1]; /* the most available CPUs of NUMA nodes of that many sockets */
+	size_t capacity[NODE_MASK_WALK_MAX + 1]; /* the most CPUs on i NUMA nodes */
+	size_t free[NODE_MASK_WALK_MAX + 1];     /* the most available CPUs on i NUMA nodes */
+	size_t by_socket[64 + 1];                /* the most available CPUs on the NUMA nodes of i sockets */
 };
 
 /* Same limits as for the hints. */

@@ -40,11 +40,11 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 }
 
 /*
- * Whether a packed choice succeeds whenever enough CPUs are free. It takes whole elements and then single
- * CPUs, so it does if it takes free CPUs only. But the kubelet recognises a whole core or socket by the
- * machine's average size, and takes busy CPUs where sizes differ.
+ * Whether a packed choice succeeds whenever enough CPUs are free: if all cores and all sockets have the same
+ * size. The kubelet takes whole elements, then single CPUs. Because it recognises a whole core or socket by
+ * the machine's average size, it may take busy CPUs where sizes differ.
  */
-static bool packed_by_numbers(const struct cpu_manager *cm)
+static bool free_count_decides_packed(const struct cpu_manager *cm)
 {
 	return is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET);
 }
@@ -53,9 +53,9 @@ static bool packed_by_numbers(const struct cpu_manager *cm)
  * Whether the number of free CPUs alone decides. A distribution over NUMA nodes can fail although enough
  * CPUs are free.
  */
-static bool numbers_suffice(const struct cpu_manager *cm)
+static bool free_count_decides(const struct cpu_manager *cm)
 {
-	return !cm->options.distribute_cpus_across_numa && packed_by_numbers(cm);
+	return !cm->options.distribute_cpus_across_numa && free_count_decides_packed(cm);
 }
 
 /* Whether each element of `child` lies within one element of `parent`. */
@@ -75,7 +75,7 @@ static bool nodes_give_any_number(const struct cpu_manager *cm)
 {
 	const struct cpu_topology *t = cm->topology;
 
-	return packed_by_numbers(cm) && is_within(t, CPU_LEVEL_CORE, CPU_LEVEL_NUMA) &&
+	return free_count_decides_packed(cm) && is_within(t, CPU_LEVEL_CORE, CPU_LEVEL_NUMA) &&
 	       (is_within(t, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET) ||
 		       is_within(t, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA));
 }
@@ -179,7 +179,7 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 		return;
 	}
 	total = cpu_manager_available(&k->cpu, k->shared, available);
-	if (!numbers_suffice(&k->cpu)) {
+	if (!free_count_decides(&k->cpu)) {
 		find_by_trying(&f, total);
 		return;
 	}
@@ -240,7 +240,7 @@ size_t exclusive_cpus_usable(
 
 	if (a->n_ranges == 0)
 		return 0;
-	if (numbers_suffice(&k->cpu) && a->ranges[0].first == a->step &&
+	if (free_count_decides(&k->cpu) && a->ranges[0].first == a->step &&
 		(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))
 		return total;
 	return count_usable_by_trying(k, ws, a->ranges[0].first);

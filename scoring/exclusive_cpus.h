@@ -20,8 +20,8 @@ struct exclusive_cpus_admitted {
 };
 
 /*
- * With distribute-cpus-across-numa each number is tried; on more NUMA nodes with CPUs than this that takes
- * too long, and the ranges are unknown.
+ * With distribute-cpus-across-numa each number is tried. On more NUMA nodes with CPUs than this limit, trying
+ * takes too long, and the ranges are unknown.
  */
 #define EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES 8u
 

@@ -70,8 +70,8 @@ struct fit {
 };
 
 /*
- * Whether amounts of this resource are compared. Those of cpu, memory and hugepages of pods that are not
- * Guaranteed are not: the scheduler plugin assumes that they are available anywhere.
+ * Whether amounts of this resource are compared. For pods that are not Guaranteed, amounts of cpu, memory and
+ * hugepages are not compared: the scheduler plugin assumes that they are available anywhere.
  */
 bool fit_counts(enum qos_class qos, const char *resource);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Would this node's kubelet admit the pod, and where would it put it? Predicts the CPU, memory and device managers
- * and the Topology Manager together, container by container as pkg/kubelet/cm/topologymanager/scope_*.go (1.36.2).
- * Does not check whether the node has the amounts at all (OutOfcpu): scoring/admission.h does. Depends on common/
- * and scoring/ only.
+ * Predicts whether a node's kubelet admits a pod, and on which CPUs and NUMA nodes the pod runs. Models the
+ * CPU, memory and device managers and the Topology Manager together, container by container as
+ * pkg/kubelet/cm/topologymanager/scope_*.go (1.36.2). scoring/admission.h also checks the amounts of the
+ * whole node (OutOfcpu). Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,8 +45,8 @@ struct kubelet {
 	struct device_inventory no_devices;
 	bool *shared;
 	/*
-	 * Why no verdict is possible, "" when one is: on any pod that requests an aligned resource; on exclusive CPUs; on
-	 * exclusive memory.
+	 * Why no verdict is possible, "" = a verdict is possible: on any pod that requests an aligned
+	 * resource; on exclusive CPUs; on exclusive memory.
 	 */
 	struct err unknown, cpu_unknown, memory_unknown;
 };
@@ -99,7 +99,8 @@ struct device_demand {
 
 /* Memory for verdicts, made for one kubelet; one user at a time. Holds what the judged pods were allocated. */
 struct kubelet_workspace {
-	/* work.limit bounds each of the next verdicts (KUBELET_WORK_MAX unless changed); work.steps = of the last one */
+	/* work.limit bounds each verdict (KUBELET_WORK_MAX unless changed); work.steps counts the last
+	 * verdict */
 	struct work work;
 	struct cpu_workspace *cpu;
 	bool counting; /* only whether CPUs can be taken matters, not which: see cpu_manager_try() */
@@ -132,8 +133,8 @@ void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const 
 	enum qos_class qos, struct kubelet_verdict *ret);
 
 /*
- * The verdict on a pod that arrives after the workspace's last pod, which was admitted and stays, and none of whose
- * init containers has finished.
+ * The verdict on a pod that arrives after the pod that this workspace judged last. That pod was admitted and
+ * is still on the node, and none of its init containers has finished.
  */
 void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
@@ -147,8 +148,9 @@ struct kubelet_held {
 };
 
 /*
- * The verdict on a running pod that a restarted kubelet admits again. Its device plugins may register before or after; if the answer
- * depends on that, the answer is unknown. Placements have only CPUs and memory that are assigned anew.
+ * The verdict on a running pod that a restarted kubelet admits again. The device plugins may register before
+ * or after the admission; if the answer depends on the order, the answer is unknown. Placements have only
+ * CPUs and memory that are assigned anew.
  */
 void kubelet_judge_again(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, const struct kubelet_held *held, struct kubelet_verdict *ret);
@@ -167,8 +169,9 @@ bool kubelet_device_taken(
 void kubelet_free_cpus(const struct kubelet *k, struct kubelet_workspace *ws, size_t *ret);
 
 /*
- * The NUMA nodes, by id, of the CPUs and memory that the kubelet would assign to the pod of this verdict. For a pod with devices
- * only, the merged hint; the hint of a pod without devices and without assigned CPUs or memory has no meaning.
+ * The NUMA nodes, by id, of the CPUs and memory that the kubelet would assign to the pod of this verdict; for
+ * a pod with devices only, the merged hint. Meaningless for a pod without devices, assigned CPUs and assigned
+ * memory.
  */
 uint64_t kubelet_assigned_nodes(
 	const struct kubelet *k, const struct pod_request *pod, const struct kubelet_verdict *v);

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Makes the hints of a running pod that a restarted kubelet admits again: from what the pod holds by the managers' state files, not
- * from what is free. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2: pkg/kubelet/cm/cpumanager/policy_static.go,
- * memorymanager/policy_static.go (regenerateHints), devicemanager/topology_hints.go and manager.go (devicesToAllocate). For
- * kubelet_judge.c alone. Depends on common/ and scoring/ only.
+ * Makes the hints of a running pod that a restarted kubelet admits again: from what the pod holds by the
+ * managers' state files, not from what is free. The rules are those of
+ * pkg/kubelet/cm/cpumanager/policy_static.go, memorymanager/policy_static.go (regenerateHints),
+ * devicemanager/topology_hints.go and manager.go (devicesToAllocate) in 1.34.4, 1.35.4, 1.36.3 and 1.37.2.
+ * For kubelet_judge.c alone. Depends on common/ and scoring/ only.
  */
 #include "scoring/kubelet.h"
 
 /*
- * Whether the state files determine the hints of a pod that the CPU manager, or the memory manager, serves; otherwise `reason` says
- * why not.
+ * Whether the state files determine the hints of the CPU manager (if by_cpu_manager) and of the memory
+ * manager (if by_memory_manager); if not, `reason` says why.
  */
 bool kubelet_held_is_known(const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
 	bool by_cpu_manager, bool by_memory_manager, struct err *reason);
 
 /*
- * The same for the devices of the inventory's resource `r`, of which the pod's containers request `n` at one time. Devices of
- * ordinary init containers are unknown: a kubelet may reject the pod (kubernetes/kubernetes#138446).
+ * The same for the device manager's hints for resource `r` of the inventory, of which the pod's containers
+ * request `n` at one time. Devices of ordinary init containers are unknown: a kubelet may reject the pod
+ * (kubernetes/kubernetes#138446).
  */
 bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t r, size_t n, struct err *reason);
 
 /*
- * The hints for what container number `i` of the pod, or the whole pod if `i` is the number of containers, holds: for its `n`
- * exclusive CPUs, for one of the needs in the workspace, and for `n` devices of resource `r`.
+ * The hints for what container `i` of the pod holds, or the whole pod if `i` is the number of containers: `n`
+ * exclusive CPUs; memory for one of the needs in the workspace; `n` devices of resource `r`.
  */
 void kubelet_held_cpu_hints(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t n);

@@ -139,7 +139,7 @@ static void find_demand(
 		ret->memory = (container ? memory_needs_of_container(mm, container, &j->ws->needs)
 					 : memory_needs_of_pod(mm, j->pod, &j->ws->needs)) == 0;
 	if (ret->memory)
-		memory_books_room(&j->ws->memory, j->ws->needs.n_items);
+		memory_books_reserve(&j->ws->memory, j->ws->needs.n_items);
 }
 
 /*
@@ -168,8 +168,8 @@ static bool merge_preferred_cpu_hints(
 	return true;
 }
 
-/* The position of the demand's container in the pod; of the pod's demand, the number of containers. */
-static size_t number_of(const struct judgement *j, const struct demand *demand)
+/* The index of the demand's container in the pod; for a demand of the whole pod, the number of containers. */
+static size_t container_index(const struct judgement *j, const struct demand *demand)
 {
 	return demand->container ? (size_t)(demand->container - j->pod->containers) : j->pod->n_containers;
 }
@@ -183,7 +183,8 @@ static void merge_device_hints(const struct judgement *j, const struct demand *d
 		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
 
 		if (j->held)
-			kubelet_held_device_hints(j->k, ws, j->held, j->pod, number_of(j, demand), r, n);
+			kubelet_held_device_hints(
+				j->k, ws, j->held, j->pod, container_index(j, demand), r, n);
 		else
 			device_manager_hints(&j->k->devices, &ws->devices, r, n, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
@@ -203,14 +204,15 @@ static struct topology_hint merge_hints(
 		return hint;
 	merge_device_hints(j, demand);
 	if (demand->cpus > 0 && holds_cpus(j)) {
-		kubelet_held_cpu_hints(k, ws, j->held, j->pod, number_of(j, demand), demand->cpus);
+		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
 		topology_merge_add(&ws->merge, &ws->hints);
 	} else if (demand->cpus > 0) {
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	for (size_t i = 0; demand->memory && holds_memory(j) && i < ws->needs.n_items; i++) {
-		kubelet_held_memory_hints(ws, j->held, j->pod, number_of(j, demand), &ws->needs.items[i]);
+		kubelet_held_memory_hints(
+			ws, j->held, j->pod, container_index(j, demand), &ws->needs.items[i]);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	if (demand->memory && !holds_memory(j)) {
@@ -225,7 +227,7 @@ static struct topology_hint merge_hints(
 
 #define AMOUNT_TEXT_MAX 128
 
-/* The resources are merged again one by one; the reason is the first with which nothing is admitted. */
+/* Merges the resources again one by one. The reason is the first resource with which nothing is admitted. */
 struct explanation {
 	struct judgement *j;
 	const char *policy;
@@ -671,7 +673,7 @@ static bool needs_managers(struct judgement *j)
 	return true;
 }
 
-/* Whether the state files determine what becomes of the pod; otherwise the verdict is set. */
+/* Whether the state files determine the verdict; otherwise the verdict is set. */
 static bool is_known_again(struct judgement *j)
 {
 	const struct kubelet *k = j->k;

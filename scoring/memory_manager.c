@@ -118,7 +118,7 @@ void memory_books_reset(struct memory_books *books, const struct memory_manager 
 	memory_books_begin_pod(books);
 }
 
-void memory_books_room(struct memory_books *books, size_t n_needs)
+void memory_books_reserve(struct memory_books *books, size_t n_needs)
 {
 	vec_grow(&books->reuse, &books->reuse_size, books->n_reuse + n_needs, sizeof(*books->reuse));
 }
@@ -269,7 +269,7 @@ static struct memory_reuse *find_reuse(const struct memory_books *books, uint64_
 	return NULL;
 }
 
-static uint64_t reusable(const struct memory_books *books, uint64_t nodes, size_t type)
+static uint64_t reusable_bytes(const struct memory_books *books, uint64_t nodes, size_t type)
 {
 	const struct memory_reuse *reuse = find_reuse(books, nodes, type);
 
@@ -315,8 +315,9 @@ static bool groups_allow(const struct memory_manager *mm, const struct memory_bo
 	return true;
 }
 
-/* Flags of the sets of nodes, in the order of the walk: the need fits by size, and by free memory. */
-enum { HOLDS = 1, HAS = 2 };
+/* Flags of the sets of nodes, in the order of the walk: the need fits into the nodes' capacity, and into
+ * their free memory. */
+enum { FITS_CAPACITY = 1, FITS_FREE = 2 };
 
 /* Clear the flags in books->fits[] of the sets that the need does not fit. */
 static void fit_need(
@@ -329,7 +330,7 @@ static void fit_need(
 
 	node_mask_walk_start(&walk, mm->nodes);
 	for (unsigned char *fits = books->fits; node_mask_walk_next(&walk, &mask); fits++) {
-		uint64_t again = books->n_reuse > 0 ? reusable(books, mask, need->type) : 0;
+		uint64_t again = books->n_reuse > 0 ? reusable_bytes(books, mask, need->type) : 0;
 
 		for (unsigned i = walk.kept; i < walk.size; i++) {
 			const struct memory_amount *own = amounts + walk.at[i] * mm->n_types;
@@ -338,9 +339,9 @@ static void fit_need(
 			sums[i + 1].free = sums[i].free + own->free;
 		}
 		if (sums[walk.size].allocatable < need->bytes)
-			*fits &= (unsigned char)~HOLDS;
+			*fits &= (unsigned char)~FITS_CAPACITY;
 		if (sums[walk.size].free + again < need->bytes)
-			*fits &= (unsigned char)~HAS;
+			*fits &= (unsigned char)~FITS_FREE;
 	}
 }
 
@@ -359,15 +360,15 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 	for (size_t i = 0; i < needs->n_items; i++)
 		possible = possible && (needs->items[i].type < mm->n_types || needs->items[i].bytes == 0);
 	if (possible)
-		memset(books->fits, HOLDS | HAS, (size_t)1 << mm->n_nodes);
+		memset(books->fits, FITS_CAPACITY | FITS_FREE, (size_t)1 << mm->n_nodes);
 	for (size_t i = 0; i < needs->n_items && possible; i++)
 		if (needs->items[i].type < mm->n_types)
 			fit_need(mm, books, &needs->items[i]);
 	node_mask_walk_start(&walk, mm->nodes);
 	for (; possible && node_mask_walk_next(&walk, &mask); fits++) {
-		if (*fits & HOLDS && walk.size < min_nodes)
+		if (*fits & FITS_CAPACITY && walk.size < min_nodes)
 			min_nodes = walk.size;
-		if (*fits == (HOLDS | HAS) && groups_allow(mm, books, &restricted, mask, true))
+		if (*fits == (FITS_CAPACITY | FITS_FREE) && groups_allow(mm, books, &restricted, mask, true))
 			topology_hints_add(ret_hints, mask, false);
 	}
 	for (size_t i = 0; i < ret_hints->n_items; i++)
@@ -399,7 +400,7 @@ struct node_mask_fit memory_manager_fit(
 }
 
 /* findBestHint() among the hints that contain `within`: preferred first, then the narrowest. */
-static const struct topology_hint *best_around(const struct topology_hints *hints, uint64_t within)
+static const struct topology_hint *find_best_hint(const struct topology_hints *hints, uint64_t within)
 {
 	const struct topology_hint *best = NULL;
 
@@ -450,7 +451,7 @@ static void update_reuse(
 	}
 	if (!reuse) {
 		if (books->n_reuse == books->reuse_size)
-			return; /* GCOVR_EXCL_LINE: memory_books_room() made room */
+			return; /* GCOVR_EXCL_LINE: memory_books_reserve() made space */
 		reuse = &books->reuse[books->n_reuse++];
 		*reuse = (struct memory_reuse){.nodes = nodes, .type = need->type};
 	}
@@ -483,7 +484,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		const struct topology_hint *best;
 
 		memory_manager_hints(mm, books, needs, hints);
-		best = best_around(hints, hint.any_node ? 0 : hint.nodes);
+		best = find_best_hint(hints, hint.any_node ? 0 : hint.nodes);
 		if (!best)
 			return MEMORY_TAKE_NO_NODES;
 		if (hint.preferred && !best->preferred)
@@ -494,7 +495,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		return MEMORY_TAKE_GROUPED;
 	for (size_t i = 0; i < needs->n_items; i++) {
 		const struct memory_need *need = &needs->items[i];
-		uint64_t again = reusable(books, hint.nodes, need->type);
+		uint64_t again = reusable_bytes(books, hint.nodes, need->type);
 
 		charge_nodes(
 			mm, books, need->type, hint.nodes, need->bytes > again ? need->bytes - again : 0);

@@ -22,7 +22,7 @@ struct memory_amount {
 /* The use of a NUMA node. */
 struct memory_use {
 	unsigned assignments; /* containers x types */
-	uint64_t cells;       /* the group of nodes it belongs to */
+	uint64_t cells;       /* the group of NUMA nodes that the node belongs to */
 };
 
 /* Memory of finished init containers that the rest of their pod can reuse. */
@@ -68,10 +68,10 @@ void memory_books_reset(struct memory_books *books, const struct memory_manager 
 void memory_books_begin_pod(struct memory_books *books);
 
 /*
- * Allocate space for the reusable memory of a container with this many needs; call this before its
- * allocation.
+ * Allocate space for the reusable memory of a container with `n_needs` needs. Call this before the
+ * container's allocation.
  */
-void memory_books_room(struct memory_books *books, size_t n_needs);
+void memory_books_reserve(struct memory_books *books, size_t n_needs);
 
 /* What a container or pod requests, one item per type. */
 struct memory_need {

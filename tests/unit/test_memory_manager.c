@@ -46,7 +46,7 @@ static void fixture_init(struct fixture *f, size_t n_nodes)
 	assert_int_equal(memory_manager_init(&f->mm, &f->state), 0);
 	memory_books_init(&f->books, &f->mm);
 	memory_books_reset(&f->books, &f->mm);
-	memory_books_room(&f->books, 8);
+	memory_books_reserve(&f->books, 8);
 	topology_hints_init(&f->hints, (unsigned)n_nodes);
 }
 
