@@ -38,7 +38,7 @@ container)
 test | lint)
 	modules="$modules cmocka=libcmocka-dev"
 	commands="$commands valgrind=valgrind mandoc=mandoc git=git bzip2=bzip2 jq=jq \
-lstopo-no-graphics=hwloc-nox"
+python3=python3 lstopo-no-graphics=hwloc-nox"
 	files="$files /usr/lib/debug/.build-id=libc6-dbg"
 	[ "$1" = test ] || commands="$commands clang-format=clang-format clang-tidy=clang-tidy clang=clang \
 codespell=codespell shellcheck=shellcheck rpmlint=rpmlint rpm=rpm gcovr=gcovr"

@@ -6,6 +6,7 @@ set -u
 nrtd=${B:-build}/nrtd
 numa=${B:-build}/kubectl-numa
 . tests/lib/scenario.sh
+command -v python3 >/dev/null || { echo "skipped: there is no python3 here"; exit 0; }
 
 # Node a: NUMA node 0 has 6 free CPUs and a pod of 9, NUMA node 1 has 7 and a pod of 9. Node b has one pod, of 9 CPUs on NUMA node 0.
 example_node "$dir/a"
