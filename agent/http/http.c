@@ -135,9 +135,9 @@ static uint16_t socket_port(int fd)
 
 struct client {
 	bool open;
-	bool known;      /* has presented a valid client certificate */
-	int fd;          /* -1 = being disconnected */
-	uint64_t number; /* the lowest is idle for the longest */
+	bool authenticated; /* has presented a valid client certificate */
+	int fd;             /* -1 = being disconnected */
+	uint64_t number;    /* the lowest is idle for the longest */
 };
 
 /* Initially zeroed. */
@@ -156,7 +156,7 @@ static void mark_disconnected(struct clients *c, struct client *client)
 /* A client without a certificate is disconnected before any client with one. */
 static bool is_dropped_before(const struct client *a, const struct client *b)
 {
-	return a->known != b->known ? b->known : a->number < b->number;
+	return a->authenticated != b->authenticated ? b->authenticated : a->number < b->number;
 }
 
 /* The library sees the end of the input and closes the connection. */
@@ -386,19 +386,20 @@ struct request {
 	struct answer answer;
 };
 
-static bool client_is_known(const struct instance *in, struct MHD_Connection *connection)
+/* Without a client CA every client may post. */
+static bool may_post(const struct instance *in, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info;
 	struct client *c = client_of(in, connection);
-	bool known;
+	bool authenticated;
 
-	if (!in->server->options.tls.client_ca || (c && c->known))
+	if (!in->server->options.tls.client_ca || (c && c->authenticated))
 		return true;
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	known = info && http_tls_client_is_known(info->tls_session);
+	authenticated = info && http_tls_client_is_authenticated(info->tls_session);
 	if (c)
-		c->known = known;
-	return known;
+		c->authenticated = authenticated;
+	return authenticated;
 }
 
 /* By its Content-Length, which a chunked body does not have. */
@@ -491,7 +492,7 @@ static enum MHD_Result begin_post(
 	}
 	q = request_new(in, connection, path);
 	q->is_post = true;
-	q->forbidden = !client_is_known(in, connection);
+	q->forbidden = !may_post(in, connection);
 	*request = q;
 	return MHD_YES;
 }
@@ -513,6 +514,7 @@ static enum MHD_Result add_body(struct instance *in, struct request *q, const ch
 	return MHD_YES;
 }
 
+/* Called as handle(); *request is NULL at the first call. */
 static enum MHD_Result handle_post(struct instance *in, struct MHD_Connection *connection, const char *path,
 	const char *body, size_t *body_len, void **request)
 {
@@ -558,8 +560,8 @@ static void on_completed(
 	request_free(q);
 }
 
-/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the
- * connection. */
+/* Called after a request's headers, after each piece of its body, at its end, and after a worker has
+ * answered. MHD_NO closes the connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
@@ -570,7 +572,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
 
 	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
-		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts other words */
+		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts requests of other protocols */
 	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
 		return handle_post(in, connection, path, body, body_len, request);
 	if (!*request && readable) {

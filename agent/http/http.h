@@ -67,7 +67,7 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 
 /* Whether the client of a GnuTLS session (gnutls_session_t) has presented a client certificate that is valid
  * now and signed by the session's CA. */
-bool http_tls_client_is_known(void *session);
+bool http_tls_client_is_authenticated(void *session);
 
 /* ---- the server */
 

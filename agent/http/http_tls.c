@@ -133,7 +133,7 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 	return r;
 }
 
-bool http_tls_client_is_known(void *session)
+bool http_tls_client_is_authenticated(void *session)
 {
 	CLEANUP(library_release) struct library lib = {.handle = NULL};
 	unsigned char client[] = GNUTLS_KP_TLS_WWW_CLIENT;
