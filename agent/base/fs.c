@@ -33,7 +33,7 @@ int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err)
 		strbuf_add(out, chunk, (size_t)n);
 		r = strbuf_error(out);
 		if (r < 0) {
-			err_set(err, r, "'%s': larger than allowed", name);
+			err_set(err, r, "'%s': larger than %zu bytes", name, out->max);
 			break;
 		}
 	}

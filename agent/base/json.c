@@ -243,7 +243,7 @@ int json_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 	if (memchr(text, '\0', len))
 		return err_set(err, -EINVAL, "JSON text has a NUL byte");
 	if (!is_utf8(text, len, &at))
-		return err_set(err, -EINVAL, "not valid JSON: no UTF-8 at line %zu", line_of(text, at));
+		return err_set(err, -EINVAL, "not valid JSON: invalid UTF-8 at line %zu", line_of(text, at));
 	copy = xmalloc(len + 1);
 	memcpy(copy, text, len);
 	copy[len] = '\0';
@@ -823,7 +823,7 @@ int json_stream_end(struct json_stream *s, struct err *err)
 	if (s->in_list)
 		return err_set(err, -EINVAL,
 			"not valid JSON: the text ends at line %zu within a List, %s %zu", s->line,
-			s->state == ITEM ? "in item" : "behind item", s->n_items);
+			s->state == ITEM ? "in item" : "after item", s->n_items);
 	/* The message of json_parse() names the line where the object stops. */
 	r = json_parse(s->around.text, s->around.len, &part, err);
 	return r < 0 ? r : err_set(err, -EINVAL, "not valid JSON: the text ends within an object");

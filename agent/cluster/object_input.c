@@ -197,7 +197,7 @@ static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 	for (; n > 0; n = read_chunk(fd, chunk, CHUNK_BYTES, err)) {
 		strbuf_add(&text, chunk, (size_t)n);
 		if (strbuf_error(&text) == -EFBIG)
-			return err_set(err, -EFBIG, "larger than allowed");
+			return err_set(err, -EFBIG, "larger than %zu bytes", text.max);
 	}
 	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, read_yaml_document, sink, err);
 }

@@ -242,7 +242,8 @@ static size_t on_data(char *data, size_t size, size_t n, void *client)
 	return strbuf_error(c->reply) < 0 ? 0 : size * n;
 }
 
-/* Reads the server's time from the Date header. The oldest supported libcurl has no curl_easy_header(). */
+/* Reads the server's time from the Date header. A status line begins another response, for example after a
+ * proxy's. The oldest supported libcurl has no curl_easy_header(). */
 static void read_date(struct api_client *c, const char *line, size_t len)
 {
 	static const char name[] = "Date:";
@@ -531,7 +532,7 @@ static int set_error(const struct api_client *c, CURLcode code, struct err *err)
 	if (c->too_large)
 		return err_set(err, r, "%s: answer larger than %zu bytes", c->server.text, c->reply_max);
 	if (c->stream.idle)
-		return err_set(err, r, "%s: nothing came for %lld s", c->server.text,
+		return err_set(err, r, "%s: no data for %lld s", c->server.text,
 			(long long)(c->stream.idle_ms / 1000));
 	if (r == -ECANCELED)
 		return err_set(err, r, "%s: request cancelled", c->server.text);

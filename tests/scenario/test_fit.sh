@@ -227,7 +227,7 @@ bad "a negative amount" "'$dir/negative.yaml': spec: containers[0]: resources.re
 bad "an unknown resource" "'$dir/unknown.yaml': spec: containers[0]: resources.requests: gpu: unknown resource 'gpu'" \
 	-f "$dir/unknown.yaml"
 bad "10000 lines of something else" "'$dir/long.yaml': not a Kubernetes object: it has no kind" -f "$dir/long.yaml"
-bad "a large file" "'$dir/large.yaml': larger than allowed" -f "$dir/large.yaml"
+bad "a large file" "'$dir/large.yaml': larger than 1048576 bytes" -f "$dir/large.yaml"
 bad "no such pod" "--pod: no pod template is named 'x'; the file has 'web', 'worker'" -f "$dir/pods.yaml" --pod x
 bad "which of several" "--filename: 2 pod templates, choose one with --pod: 'web', 'worker'" -f "$dir/pods.yaml"
 bad "empty, and pods" "--assume-empty and --pods exclude each other" --cpus 2 --assume-empty --pods "$dir/class.yaml"

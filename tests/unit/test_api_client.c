@@ -139,7 +139,7 @@ static void no_deadline_but_for_silence(void **state)
 	assert_int_equal(stream(&b, 30000), 0);
 	assert_string_equal(b.got.text, "late");
 	assert_int_equal(stream(&b, 1000), -ETIMEDOUT);
-	assert_non_null(strstr(b.err.text, "nothing came for 1 s"));
+	assert_non_null(strstr(b.err.text, "no data for 1 s"));
 	bench_close(&b);
 }
 

@@ -78,7 +78,7 @@ static void json_refuses_the_rest(void **state)
 		struct doc d = DOC_INIT;
 
 		assert_int_equal(json_parse("{}\0{}", 5, &d, NULL), -EINVAL);
-		check_parse(json_parse, "{\n\"a\":\"\xc0\x9b\"}", NULL, "no UTF-8 at line 2");
+		check_parse(json_parse, "{\n\"a\":\"\xc0\x9b\"}", NULL, "invalid UTF-8 at line 2");
 	}
 }
 

@@ -207,13 +207,13 @@ static void what_is_no_json_is_refused(void **state)
 		{"{\"a\":1]", "", "not valid JSON at line 1, byte 7"},
 		{"{}\n\n{\"a\"}", "document - {}\n",
 			"the object that begins at line 3: not valid JSON at line 1, byte 5"},
-		{"{\"items\":[", "", "not valid JSON: the text ends at line 1 within a List, behind item 0"},
+		{"{\"items\":[", "", "not valid JSON: the text ends at line 1 within a List, after item 0"},
 		{"{\"items\":[{}", "item - {}\n",
-			"not valid JSON: the text ends at line 1 within a List, behind item 1"},
+			"not valid JSON: the text ends at line 1 within a List, after item 1"},
 		{"{\"items\":[{},\n{\"a\":", "item - {}\n",
 			"not valid JSON: the text ends at line 2 within a List, in item 2"},
 		{"{\"items\":[{}]", "item - {}\n",
-			"not valid JSON: the text ends at line 1 within a List, behind item 1"},
+			"not valid JSON: the text ends at line 1 within a List, after item 1"},
 		{"{\"items\":[1]}", "", "not valid JSON at line 1: an object or ']' is expected in the List"},
 		{"{\"items\":[{},]}", "item - {}\n",
 			"not valid JSON at line 1: an object is expected in the List"},
@@ -306,7 +306,7 @@ static void bad_objects_are_passed_over(void **state)
 			"item - {\"a\":1}\nskip: item 2, which begins at line 1: not valid JSON at line 1, byte 6\n"
 			"item - {\"a\":3}\nlist - {\"items\":[]}\n"},
 		{"{\"items\":[{\"a\":\"\xff\"},{}]}",
-			"skip: item 1, which begins at line 1: not valid JSON: no UTF-8 at line 1\n"
+			"skip: item 1, which begins at line 1: not valid JSON: invalid UTF-8 at line 1\n"
 			"item - {}\nlist - {\"items\":[]}\n"},
 		{"{\"items\":[{\"a\":1e400},{}]}",
 			"skip: item 1, which begins at line 1: number too large to be held exactly\n"

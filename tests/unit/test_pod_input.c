@@ -204,7 +204,7 @@ static void large_files_are_refused(void **state)
 	strbuf_reset(&text);
 	while (text.len <= POD_INPUT_MAX_BYTES)
 		strbuf_addstr(&text, "# nothing\n");
-	check_file(dir, text.text, "larger than allowed");
+	check_file(dir, text.text, "larger than 1048576 bytes");
 	strbuf_release(&text);
 	test_rmtree(&dir);
 }
