@@ -408,8 +408,8 @@ static int allocated_score(const struct fit_space *s, const struct resource_list
 	return weight_sum == 0 ? SCORE_UNKNOWN : (int)(sum / weight_sum);
 }
 
-/* Truncate to 0..100: the share of a negative amount can have any variance. */
-static int clamp(double score)
+/* Round down to an integer in 0..100. Negative amounts can make the score smaller or larger. */
+static int to_score(double score)
 {
 	return score > 0 ? (int)(score < SCORE_MAX ? score : SCORE_MAX) : 0;
 }
@@ -441,7 +441,7 @@ static int balanced_score(const struct fit_space *s, const struct resource_list 
 	}
 	if (request->n_items < 2)
 		return SCORE_UNKNOWN;
-	return clamp((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
+	return to_score((1 - (squares - compensation * compensation / n) / (n - 1)) * SCORE_MAX);
 }
 
 /* The least score above 0 of the inventory's NUMA nodes, 0 if there is none. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Derives a node's reserved CPUs, shared pool and inventory from what was observed of the node. The inventory
- * is what the zones show: machine + settings + allocations -> inventory. Pure accounting, no I/O. Every
- * command uses it.
+ * Derives a node's reserved CPUs, shared pool and inventory: the amounts of the object's zones. machine +
+ * settings + allocations -> inventory. Pure accounting, no I/O. Every command uses this module.
  */
 #include "common/err.h"
 #include "common/node_state.h"

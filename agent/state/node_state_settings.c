@@ -47,7 +47,7 @@ static int read_policy(struct token_reader *r, const char *const *names, size_t 
 	return policy < 0 ? 0 : policy;
 }
 
-static bool print_cpu(const struct node_state_printer *p)
+static bool print_cpu_policy(const struct node_state_printer *p)
 {
 	struct settings s = p->state->settings;
 
@@ -63,7 +63,7 @@ static bool print_cpu(const struct node_state_printer *p)
 	return true;
 }
 
-static void parse_cpu(struct node_state_parser *p)
+static void parse_cpu_policy(struct node_state_parser *p)
 {
 	struct settings *s = &p->state.settings;
 	struct token_reader *r = &p->reader;
@@ -81,13 +81,13 @@ static void parse_cpu(struct node_state_parser *p)
 	}
 }
 
-static bool print_memory(const struct node_state_printer *p)
+static bool print_memory_policy(const struct node_state_printer *p)
 {
 	add_policy(p->out, memory_manager_policy_names, (int)p->state->settings.memory_manager);
 	return true;
 }
 
-static void parse_memory(struct node_state_parser *p)
+static void parse_memory_policy(struct node_state_parser *p)
 {
 	p->state.settings.memory_manager = (enum memory_manager_policy)read_policy(
 		&p->reader, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
@@ -101,7 +101,7 @@ static unsigned limit_max_numa_nodes(const struct topology_manager_config *t)
 		       : TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES;
 }
 
-static bool print_topology(const struct node_state_printer *p)
+static bool print_topology_policy(const struct node_state_printer *p)
 {
 	const struct topology_manager_config *t = &p->state->settings.topology;
 
@@ -117,7 +117,7 @@ static bool print_topology(const struct node_state_printer *p)
 	return true;
 }
 
-static void parse_topology(struct node_state_parser *p)
+static void parse_topology_policy(struct node_state_parser *p)
 {
 	struct topology_manager_config *t = &p->state.settings.topology;
 	struct token_reader *r = &p->reader;
@@ -258,9 +258,9 @@ static void parse_eviction(struct node_state_parser *p)
 
 const struct node_state_section node_state_settings_sections[] = {
 	{"kubelet", false, print_kubelet, parse_kubelet},
-	{"cpu", true, print_cpu, parse_cpu},
-	{"memory", true, print_memory, parse_memory},
-	{"topology", true, print_topology, parse_topology},
+	{"cpu", true, print_cpu_policy, parse_cpu_policy},
+	{"memory", true, print_memory_policy, parse_memory_policy},
+	{"topology", true, print_topology_policy, parse_topology_policy},
 	{"gates", false, print_gates, parse_gates},
 	{"reserved", false, print_reserved_observed, parse_reserved_observed},
 	{"reserved-cpus", false, print_reserved_list, parse_reserved_list},

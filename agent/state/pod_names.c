@@ -116,8 +116,9 @@ bool pod_names_match(const struct pod_names *names, const struct allocation *ite
 
 /* ---- excluded pods */
 
-/* The pod has a name and a UID, or the hashes of these, or ""; `asked` is any of the four. */
-static bool is_asked(const char *asked, const char *namespace, const char *name, const char *uid)
+/* Whether `asked` is the pod's NAMESPACE/NAME, its UID, or the hash of either. `name` and `uid` may be
+ * hashes, or "" = unknown. */
+static bool is_named_by(const char *asked, const char *namespace, const char *name, const char *uid)
 {
 	const char *slash = strchr(asked, '/');
 	char asked_namespace[256] = "", asked_pod[POD_NAMES_HASH_SIZE] = "";
@@ -151,10 +152,10 @@ static bool is_excluded(struct excluded_pods *e, const char *namespace, const ch
 	bool excluded = false;
 
 	for (size_t i = 0; i < e->n; i++)
-		if (is_asked(e->names[i], namespace, name, uid))
+		if (is_named_by(e->names[i], namespace, name, uid))
 			excluded = e->found[i] = true;
 	for (size_t i = 0; i < e->uids.n_items && !excluded; i++)
-		excluded = is_asked(e->uids.items[i], namespace, name, uid);
+		excluded = is_named_by(e->uids.items[i], namespace, name, uid);
 	return excluded;
 }
 

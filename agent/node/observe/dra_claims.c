@@ -222,7 +222,8 @@ static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_byt
 	return 0;
 }
 
-/* Two devices of one driver may give a claim memory on the same NUMA node. */
+/* Add to the claim's block of this type and NUMA node, because several devices may give a claim such
+ * memory. */
 static void add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
 {
 	struct memory_block *block = NULL;
@@ -354,7 +355,7 @@ static void cdi_reader_release(struct cdi_reader *rd)
 	claims_release(&rd->claims);
 }
 
-static bool is_known_driver(const char *name)
+static bool is_of_known_driver(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(spec_prefixes); i++)
 		if (!strncmp(name, spec_prefixes[i], strlen(spec_prefixes[i])))
@@ -413,9 +414,9 @@ static int read_file(struct cdi_reader *rd, const char *name)
 
 	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
 	r = fs_read(rd->root, path, &text, &why);
-	if (r == -ENOENT || (r == -EFBIG && !is_known_driver(name)))
+	if (r == -ENOENT || (r == -EFBIG && !is_of_known_driver(name)))
 		return 0; /* removed meanwhile; another driver's */
-	if (r == 0 && !is_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
+	if (r == 0 && !is_of_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
 		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
 		return 0;
 	if (r == 0)

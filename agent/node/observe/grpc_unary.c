@@ -68,8 +68,9 @@ void grpc_reply_release(struct grpc_reply *reply)
 
 /* ---- callbacks of nghttp2 */
 
-static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t len, uint32_t *flags,
-	nghttp2_data_source *source, void *user)
+/* Gives nghttp2 the next bytes of the request to send. */
+static ssize_t provide_request(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t len,
+	uint32_t *flags, nghttp2_data_source *source, void *user)
 {
 	struct call *call = source->ptr;
 	size_t n = call->request.len - call->sent;
@@ -355,7 +356,7 @@ static int submit_request(struct grpc_channel *c, const char *method)
 		make_header(":path", method), make_header(":authority", "localhost"),
 		make_header("content-type", "application/grpc"), make_header("te", "trailers"),
 		make_header("user-agent", "nrtd/" NRTD_VERSION)};
-	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = on_read};
+	const nghttp2_data_provider body = {.source.ptr = &c->call, .read_callback = provide_request};
 
 	c->call.stream = nghttp2_submit_request(c->session, NULL, headers, ARRAY_SIZE(headers), &body, NULL);
 	return c->call.stream < 0 ? -EPROTO : 0;
@@ -419,7 +420,8 @@ static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 		/* A peer that closed the connection may have answered before. */
 		if (r < 0 && r != -EPIPE && r != -ECONNRESET)
 			return r;
-		/* nghttp2 has rejected the peer's data: the stream's part of it, or all. */
+		/* After bad data from the peer, nghttp2 has closed the stream, or wants to read nothing
+		 * more. */
 		if (c->call.closed)
 			break;
 		if (r == 0 && !nghttp2_session_want_read(c->session))

@@ -195,7 +195,8 @@ static void settings_from_api(struct settings *s, const struct pod_resources *ap
 	}
 }
 
-/* An answer that the API gave under other settings says nothing about the allocatable CPUs. */
+/* Move the answer to the observation, without the allocatable CPUs if the API answered under other
+ * settings. */
 static void move_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
 {
 	o->from_files = a->from_files;
