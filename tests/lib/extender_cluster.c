@@ -5,6 +5,7 @@
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 
@@ -57,8 +58,10 @@ void extender_cluster_release(struct extender_cluster *c)
 {
 	verdicts_release(&c->verdicts);
 	cache_release(&c->cache);
-	for (size_t i = 0; i < CLUSTER_NODES; i++)
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_release(&c->sims[i]);
+		doc_release(&c->reservations[i]);
+	}
 }
 
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms)
@@ -77,11 +80,14 @@ void extender_cluster_report_node(struct extender_cluster *c, size_t node)
 	static const char *const names[] = {"cpu", "memory"};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
-	struct doc *allocatable;
+	struct doc *allocatable, *metadata = doc_add_map(&object, "metadata"), *annotations;
 	struct err err = {""};
 
 	node_admission_init(&admission, &c->sims[node].state);
-	doc_add_string(doc_add_map(&object, "metadata"), "name", c->names[node]);
+	doc_add_string(metadata, "name", c->names[node]);
+	annotations = doc_add_map(metadata, "annotations");
+	for (size_t i = 0; i < c->reservations[node].n_items; i++)
+		doc_copy_member(&c->reservations[node], c->reservations[node].items[i].key, annotations);
 	allocatable = doc_add_map(doc_add_map(&object, "status"), "allocatable");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct resource_quantity *free = resource_list_find(&admission.free, names[i]);
@@ -174,6 +180,27 @@ void extender_cluster_report_deleted(struct extender_cluster *c, const struct cl
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
 	cache_delete(&c->cache, CACHE_POD, &object, 0);
+}
+
+void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,
+	const struct cluster_pod_sim *pod)
+{
+	CLEANUP(freep) char *key = xasprintf("%s%s", RESERVATION_PREFIX, reservation->id);
+	CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(RESERVATION_TEXT_MAX);
+	CLEANUP(doc_release) struct doc object = DOC_INIT, rest = {.kind = DOC_MAP};
+
+	for (size_t i = 0; i < c->reservations[node].n_items; i++)
+		if (strcmp(c->reservations[node].items[i].key, key) != 0)
+			doc_copy_member(&c->reservations[node], c->reservations[node].items[i].key, &rest);
+	if (pod) {
+		pod_object(pod, NULL, NULL, &object);
+		assert_int_equal(reservation_print(reservation, &object, &value), 0);
+		doc_add_string(&rest, key, value.text);
+	}
+	doc_release(&c->reservations[node]);
+	c->reservations[node] = rest;
+	rest = (struct doc)DOC_INIT;
+	extender_cluster_report_node(c, node);
 }
 
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text)

@@ -5,6 +5,7 @@
  *
  * The cache gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
  */
+#include "agent/cluster/reservation.h"
 #include "agent/extender/verbs.h"
 #include "tests/lib/node_sim.h"
 
@@ -29,8 +30,9 @@ struct extender_cluster {
 	struct cluster_cache cache;
 	struct verdicts verdicts;
 	struct node_sim sims[CLUSTER_NODES];
-	char names[CLUSTER_NODES][16];  /* "node-0" */
-	char *requested[CLUSTER_NODES]; /* NodeNames of the requests */
+	char names[CLUSTER_NODES][16];          /* "node-0" */
+	char *requested[CLUSTER_NODES];         /* NodeNames of the requests */
+	struct doc reservations[CLUSTER_NODES]; /* the Nodes' annotations */
 	struct cluster_pod_sim pods[CLUSTER_PODS];
 	size_t n_pods;
 	uint64_t seed;
@@ -53,6 +55,10 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 
 /* Passes a Node object to the cache; its allocatable is what the simulated node has free. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);
+
+/* Reserves what the pod requests on the node, or with `pod` NULL removes the reservation of this id; reports the Node. */
+void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,
+	const struct cluster_pod_sim *pod);
 
 /* Adds a pod "pN". Neither the node nor the cache knows the pod yet. */
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text);

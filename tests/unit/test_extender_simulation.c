@@ -6,6 +6,7 @@
  */
 #include "tests/lib/test.h"
 
+#include "agent/base/time.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 
@@ -49,18 +50,22 @@ static bool has_in_flight_pods(const struct extender_cluster *c, size_t node)
 	return false;
 }
 
+static const char *const controllers[] = {NULL, "c1", "c2"};
+
 static void assume_pod(struct extender_cluster *c, size_t step)
 {
 	struct cluster_pod_sim *pod = extender_cluster_pod(c, texts[draw(c, ARRAY_SIZE(texts))]);
-	unsigned passing = extender_cluster_ask(c, &answer_best, pod, 0);
+	unsigned passing;
 
+	pod->controller = controllers[draw(c, ARRAY_SIZE(controllers))];
+	passing = extender_cluster_ask(c, &answer_best, pod, 0);
 	pod->node = (size_t)__builtin_ctz(passing | 1u << CLUSTER_NODES);
 	if (__builtin_popcount(passing) == 1)
 		return;
 	c->n_pods--;
 	/* Several nodes pass if no kubelet's managers assign anything to the pod. */
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		if (!(passing >> i & 1) && !has_in_flight_pods(c, i) &&
+		if (!(passing >> i & 1) && !has_in_flight_pods(c, i) && c->reservations[i].n_items == 0 &&
 			extender_cluster_admits(c, i, pod->text))
 			fail_msg("step %zu: %s is excluded from %s", step, pod->text, c->names[i]);
 }
@@ -116,11 +121,41 @@ static void step(struct extender_cluster *c, size_t i)
 	}
 }
 
-static void no_pod_is_assumed_where_it_is_rejected(void **state)
+/* Reservations come and go, for pods to come, for controllers, for equal requests, or for nobody yet. */
+static void reserve(struct extender_cluster *c)
+{
+	char id[8], uid[16] = "", none[] = "", namespace[] = "default", first[] = "c1", second[] = "c2";
+	const char *text = texts[draw(c, ARRAY_SIZE(texts))];
+	const struct cluster_pod_sim pod = {.name = "reserved", .text = text};
+	struct reservation r = {.id = id,
+		.namespace = namespace,
+		.pod = none,
+		.uid = uid,
+		.controller = none,
+		.closed = draw(c, 4) == 0,
+		.step = draw(c, 4),
+		.created_s = clock_ms(CLOCK_REALTIME) / 1000};
+
+	r.expires_s = r.created_s + 600;
+	snprintf(id, sizeof(id), "r%u", draw(c, 5));
+	switch (draw(c, 4)) {
+	case 0:
+		snprintf(uid, sizeof(uid), "p%zu", c->n_pods + draw(c, 2));
+		break;
+	case 1:
+		r.controller = first;
+		break;
+	case 2:
+		r.controller = second;
+		break;
+	}
+	extender_cluster_reserve(c, draw(c, CLUSTER_NODES), &r, draw(c, 3) ? &pod : NULL);
+}
+
+static void simulate(bool reservations)
 {
 	uint64_t seed = test_seed(1);
 
-	(void)state;
 	for (size_t n = 0; n < N_CASES; n++) {
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
 		struct node_sim_setup setups[CLUSTER_NODES];
@@ -131,16 +166,32 @@ static void no_pod_is_assumed_where_it_is_rejected(void **state)
 			extender_cluster_report_node(&c, i);
 			extender_cluster_publish(&c, i, 0);
 		}
-		for (size_t i = 0; i < N_STEPS; i++)
+		for (size_t i = 0; i < N_STEPS; i++) {
+			if (reservations && draw(&c, 6) == 0)
+				reserve(&c);
 			step(&c, i);
+		}
 		assert_true(c.n_pods > 10);
 	}
+}
+
+static void no_pod_is_assumed_where_it_is_rejected(void **state)
+{
+	(void)state;
+	simulate(false);
+}
+
+static void reservations_do_not_change_that(void **state)
+{
+	(void)state;
+	simulate(true);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_pod_is_assumed_where_it_is_rejected),
+		cmocka_unit_test(reservations_do_not_change_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
