@@ -13,10 +13,11 @@
 #include "agent/base/doc.h"
 #include "agent/base/hash.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/namespace_counts.h"
+#include "agent/cluster/node_reservations.h"
 #include "agent/cluster/pending_pods.h"
 #include "agent/cluster/pod_class.h"
 #include "agent/cluster/reported_pods.h"
-#include "agent/cluster/reservation.h"
 #include "common/err.h"
 
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
@@ -73,17 +74,6 @@ struct node_rejection {
 	uint64_t expires_ms; /* the node gets no pod of the class until then, or until its object changes */
 };
 
-/* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
-struct node_reservation {
-	struct reservation facts; /* without the request */
-	struct pod_class *class;
-	struct pod_info *
-		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
-	char *user;        /* UID of the pod that uses the reservation; NULL = none */
-	bool suspended, usable; /* by cache_suspend_reservations(); usable: by the pod that is asked about */
-	uint64_t expires_ms;
-};
-
 struct node_info {
 	char *name;
 	size_t slot;            /* index in cluster_cache.nodes */
@@ -110,7 +100,6 @@ struct node_info {
 	size_t rejections_size;
 	struct node_reservation *reservations;
 	size_t n_reservations;
-	size_t reservations_size;
 	char reservations_hash[HASH_TEXT_SIZE]; /* of the Node's annotations; "" = no reservations */
 	uint64_t list_number[CACHE_POD];        /* the last lists with its two objects */
 	struct strv resources[CACHE_POD];       /* resource names of the two objects */
@@ -133,8 +122,8 @@ struct cluster_cache {
 	struct cache_config config;
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
-	struct name_table pods_by_uid; /* struct pod_info */
-	struct name_table namespaces;  /* struct namespace_info; only namespaces with assumed pods */
+	struct name_table pods_by_uid;      /* struct pod_info */
+	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
@@ -213,16 +202,6 @@ void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
 
 /* Forgets expired assumed pods, rejections and reservations. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
-
-/* ---- for node_reservations.c */
-
-/* The pod with this UID; NULL = not bound and not assumed. */
-struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid);
-
-/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
-struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
-	const char *name, const struct pod_info *init, struct node_info *node);
-void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
 
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);

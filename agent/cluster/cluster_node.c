@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/json.h"
 #include "agent/base/time.h"
 #include "agent/cluster/nrt_parse.h"
 #include "agent/state/node_derive.h"
@@ -319,5 +320,31 @@ int cluster_nodes_each(const struct object_reader *reader, cluster_node_fn *fn, 
 	if (nodes.n_skipped > SKIPPED_NAMED)
 		log_warning(
 			"skipped: %zu other objects that cannot be read", nodes.n_skipped - SKIPPED_NAMED);
+	return 0;
+}
+
+#define CONTENT_MAX ((size_t)8 << 20)
+
+int cluster_content_hash(const struct doc *object, char ret[HASH_TEXT_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CONTENT_MAX);
+	static const char *const members[] = {"attributes", "topologyPolicies", "zones"};
+	const char *hash = nrt_content_hash(object);
+
+	if (hash) {
+		snprintf(ret, HASH_TEXT_SIZE, "%s", hash);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const struct doc *member = doc_get(object, members[i]);
+		int r = member ? json_print_compact(member, &text) : 0;
+
+		if (r < 0)
+			return r;
+		strbuf_addch(&text, '\n');
+	}
+	if (strbuf_error(&text) < 0)
+		return strbuf_error(&text);
+	hash_text(text.text, text.len, ret);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/base/doc.h"
+#include "agent/base/hash.h"
 #include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"
 #include "common/err.h"
@@ -120,3 +121,6 @@ int zone_state_make(
  */
 int zone_state_known(const char *node_name, const struct zone_facts *facts, const struct doc *zones,
 	struct node_state *ret, struct err *err);
+
+/* The object's nrtd.dev/content-hash, else a hash over attributes, policies and zones. 0; -errno. */
+int cluster_content_hash(const struct doc *object, char ret[HASH_TEXT_SIZE]);

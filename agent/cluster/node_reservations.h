@@ -1,20 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Keeps the reservations of the cluster cache's nodes, for cluster_cache.c. cluster_cache.h has the functions for the extender.
+ * Reads the reservations of a Node for the cluster cache, and finds the reservations that a pod may use.
  */
-#include "agent/cluster/cluster_cache.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Reads the reservations of a Node, which has changed. Invalid reservations are logged and ignored. */
-void node_reservations_update(
-	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms);
+#include "agent/base/doc.h"
+#include "agent/base/hash.h"
+#include "agent/cluster/pod_class.h"
+#include "agent/cluster/reservation.h"
 
-/* Forgets the node's reservations, or those that have expired. */
-void node_reservations_drop(struct cluster_cache *cache, struct node_info *node);
-void node_reservations_expire(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
+struct pod_info;
 
-/* The pod with this UID no longer uses a reservation of the node. */
-void node_reservations_reopen(struct cluster_cache *cache, struct node_info *node, const char *uid);
+/* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
+struct node_reservation {
+	struct reservation facts; /* without the request */
+	struct pod_class *class;
+	struct pod_info *
+		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
+	char *user;        /* UID of the pod that uses the reservation; NULL = none */
+	bool suspended, usable; /* by cache_suspend_reservations(); usable: by the pod that is asked about */
+	uint64_t expires_ms;
+};
 
-/* Frees the memory of a node that is being freed. */
-void node_reservations_release(struct node_info *node);
+/* Frees the texts; the class and `stands_in` belong to the cluster cache. */
+void node_reservation_release(struct node_reservation *r);
+
+/* Hashes the reservations among a Node's annotations (NULL = none); "" = no reservations. */
+void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE]);
+
+/*
+ * Reads the reservations among a Node's annotations. Invalid reservations are logged and ignored, reservations that have expired are
+ * ignored. Each has a reference to its class. The caller frees the array.
+ */
+struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
+	const struct doc *annotations, uint64_t now_ms, size_t *ret_n);
+
+/* Sets `usable` of each reservation: whether the pod may use the reservation. Returns the first step of these; INT64_MAX = none. */
+int64_t node_reservations_mark(struct node_reservation *items, size_t n, const struct reservation_user *user,
+	const struct pod_class *class);

@@ -104,8 +104,10 @@ void simulated_cluster_release(struct simulated_cluster *c)
 		free(c->budgets[i].name);
 		doc_release(&c->budgets[i].selector);
 	}
-	for (size_t i = 0; i < c->n_reservations; i++)
-		simulated_reservation_release(&c->reservations[i]);
+	for (size_t i = 0; i < c->n_reservations; i++) {
+		reservation_release(&c->reservations[i].facts);
+		free(c->reservations[i].node);
+	}
 	for (size_t i = 0; i < c->n_items; i++) {
 		allocation_release(c->items[i]);
 		free(c->items[i]);

@@ -232,8 +232,6 @@ void simulated_forget_undo(struct simulated_cluster *c);
 
 /* ---- for the other files of this module and simulate.c */
 
-void simulated_reservation_release(struct simulated_reservation *r);
-
 /* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);
 

@@ -68,12 +68,6 @@ static void copy_members(
 		doc_copy_member(from, members[i], map);
 }
 
-void simulated_reservation_release(struct simulated_reservation *r)
-{
-	reservation_release(&r->facts);
-	free(r->node);
-}
-
 /* The extender logs what is not valid. */
 static void add_reservations(struct simulated_cluster *c, const struct doc *object, const char *node)
 {
@@ -91,14 +85,14 @@ static void add_reservations(struct simulated_cluster *c, const struct doc *obje
 		if (!reservation_id(annotation->key) || !text || n == RESERVATIONS_MAX ||
 			reservation_parse(annotation->key, text, &facts, NULL) < 0)
 			continue;
+		if (facts.expires_s <= now_s) {
+			reservation_release(&facts);
+			continue;
+		}
 		slot = vec_push(&c->reservations, &c->n_reservations, &c->reservations_size, sizeof(*slot));
 		*slot = (struct simulated_reservation){
 			.facts = facts, .node = xstrdup(node), .user = SIMULATED_NOWHERE};
 		n++;
-		if (facts.expires_s > now_s)
-			continue;
-		simulated_reservation_release(slot);
-		c->n_reservations--;
 	}
 }
 

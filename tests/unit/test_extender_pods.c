@@ -447,7 +447,7 @@ static void a_namespace_has_a_limit_of_assumed_pods(void **state)
 		0);
 	cache_expire(&c.cache, 60000);
 	assert_int_equal(c.cache.n_assumed, 0);
-	assert_int_equal(c.cache.namespaces.n, 0);
+	assert_int_equal(c.cache.namespaces.by_name.n, 0);
 }
 
 /* kube-scheduler waits up to ten minutes for volumes. */
