@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reads the reservations of a Node for the cluster cache, and finds the reservations that a pod may use.
+ * Reads the reservations of a Node, and finds the reservations that a pod may use.
  */
 #include <stdbool.h>
 #include <stddef.h>
