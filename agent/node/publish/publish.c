@@ -324,8 +324,10 @@ static enum publish_outcome step_numatopology(
 
 static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
 {
-	return request->kubelet_minor > 0 && p->node.kubelet_minor > 0 &&
-	       request->kubelet_minor != p->node.kubelet_minor;
+	unsigned minor = p->node.kubelet_minor;
+
+	return minor > 0 &&
+	       (request->release_unknown || (request->kubelet_minor > 0 && request->kubelet_minor != minor));
 }
 
 static enum publish_outcome step_node(
@@ -343,7 +345,7 @@ static enum publish_outcome step_node(
 	node_metadata_patch(&p->node, &want, &patch);
 	if (patch.n_items == 0)
 		return PUBLISH_UNCHANGED;
-	if (is_for_another_kubelet(p, request) || is_waiting(p, PUBLISH_NODE, now_ms))
+	if (is_waiting(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
 	outcome = write_node(p, &patch, err);
 	update_backoff(p, PUBLISH_NODE, outcome);
@@ -423,7 +425,9 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	step_refresh(p, now_ms);
 	result.nrt = result.numatopology = PUBLISH_DEFERRED;
 	result.node = step_read(p, now_ms, &errs[PUBLISH_NODE]);
-	if (result.node != PUBLISH_CANCELLED)
+	if (is_for_another_kubelet(p, request)) /* the caller makes the objects again */
+		result.node = result.node == PUBLISH_UNCHANGED ? PUBLISH_DEFERRED : result.node;
+	else if (result.node != PUBLISH_CANCELLED)
 		result.nrt = step_object(
 			p, &p->nrt, request->nrt, request->content_hash, now_ms, &errs[PUBLISH_NRT]);
 	if (result.nrt != PUBLISH_CANCELLED && has_time(p, begun_ms))

@@ -28,9 +28,10 @@ struct publish_request {
 	const struct doc *numatopology; /* the object of numatopology_render(); NULL = none */
 	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
 	const struct doc *labels;       /* the same */
-	/* The annotations are for a kubelet of release 1.N, and are not written to a Node with another
-	 * release. 0 = for any release. */
+	/* All of these are for a kubelet of release 1.N, and are not written if the Node reports another release. 0 = for any
+	 * release. */
 	unsigned kubelet_minor;
+	bool release_unknown; /* nor if the Node reports a release */
 };
 
 /* The result of a call. */

@@ -211,18 +211,12 @@ static void count_outcome(
 		metrics_succeeded(r->metrics, (unsigned)object, (double)now_ms / 1000);
 }
 
-static int publish_objects(struct reconciler *r, const struct doc *nrt, const struct doc *numatopology,
-	unsigned kubelet_minor, uint64_t now_ms, struct reconcile_result *ret)
+static int publish_objects(struct reconciler *r, const struct publish_request *request, uint64_t now_ms,
+	struct reconcile_result *ret)
 {
 	const struct render_config *wanted = &r->config->render;
-	const struct publish_request request = {.nrt = wanted->others_nrt ? NULL : nrt,
-		.content_hash = nrt_content_hash(nrt),
-		.numatopology = wanted->numatopology ? numatopology : NULL,
-		.annotations = &r->annotations,
-		.labels = &r->labels,
-		.kubelet_minor = kubelet_minor};
 	double start = clock_s(CLOCK_MONOTONIC);
-	int e = r->target.publish(r->target.ctx, &request, now_ms, &ret->publish, &ret->err);
+	int e = r->target.publish(r->target.ctx, request, now_ms, &ret->publish, &ret->err);
 
 	if (ret->publish.nrt != PUBLISH_UNCHANGED && ret->publish.nrt != PUBLISH_DEFERRED &&
 		ret->publish.nrt != PUBLISH_CONTENDED)
@@ -265,22 +259,34 @@ static void print_status(const struct observation *o, struct reconcile_result *r
 			o->node.node_name, o->node.inventory.n_nodes, (int64_t)(free / QTY_UNIT));
 }
 
-/* 0 or -errno with one line in ret->err. */
+/*
+ * The release of the kubelet is known from its settings or, after the first call, from the Node. Until then nothing is written, unless
+ * the Node does not report a release either. 0 or -errno with one line in ret->err.
+ */
 static int render_and_publish(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
-	bool minor_known = o->node.settings.kubelet_minor > 0;
-	unsigned minor = r->kubelet_minor > 0 ? r->kubelet_minor : KUBELET_MINOR_RECORDED;
+	struct publish_request request = {.nrt = r->config->render.others_nrt ? NULL : &nrt,
+		.numatopology = r->config->render.numatopology ? &numatopology : NULL,
+		.annotations = &r->annotations,
+		.labels = &r->labels};
 	int e;
 
+	if (o->node.settings.kubelet_minor == 0) {
+		request.kubelet_minor = r->kubelet_minor;
+		request.release_unknown = r->kubelet_minor == 0;
+		if (!request.release_unknown)
+			observation_set_release(o, r->kubelet_minor);
+	}
 	nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
+	request.content_hash = nrt_content_hash(&nrt);
 	if (r->config->render.numatopology)
 		numatopology_render(&o->node, &numatopology, &o->notes);
-	if (!minor_known)
-		observation_set_release(o, minor);
-	refresh_hints(r, o, nrt_content_hash(&nrt));
-	e = publish_objects(r, &nrt, &numatopology, minor_known ? 0 : minor, now_ms, ret);
+	if (request.release_unknown)
+		observation_set_release(o, KUBELET_MINOR_RECORDED); /* for the hints */
+	refresh_hints(r, o, request.content_hash);
+	e = publish_objects(r, &request, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
 		r->kubelet_minor = ret->publish.kubelet_minor;
 	return e;
