@@ -12,6 +12,7 @@
 #include "agent/node/publish/node_metadata.h"
 #include "agent/node/render/render.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

@@ -10,6 +10,7 @@
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -587,12 +588,26 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	reported_index_release(&node->reported);
 	node->object = read;
 	node->has_object = true;
+	node->release_of_node = read.state.settings.kubelet_minor == 0;
+	if (node->release_of_node)
+		node->object.state.settings.kubelet_minor = node->kubelet_minor;
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	forget_ended(node, now_ms);
 	drop_rejections(cache, node);
 	bump_freed_version(cache, node);
 	return 0;
+}
+
+static void update_release(struct cluster_cache *cache, struct node_info *node, unsigned minor)
+{
+	if (minor == node->kubelet_minor)
+		return;
+	node->kubelet_minor = minor;
+	if (!node->has_object || !node->release_of_node)
+		return;
+	node->object.state.settings.kubelet_minor = minor;
+	bump_freed_version(cache, node);
 }
 
 static int update_node(struct cluster_cache *cache, struct node_info *node, const struct doc *object,
@@ -604,6 +619,7 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	update_reservations(cache, node, object, now_ms);
+	update_release(cache, node, node_kubelet_minor(object));
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
 	known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]);
@@ -663,14 +679,6 @@ static void note_rejection(
 	pod->class->users++;
 }
 
-static int64_t started_at(const struct doc *object)
-{
-	const char *text = doc_string(doc_get(doc_get(object, "status"), "startTime"));
-	int64_t at;
-
-	return text && timestamp_parse(text, &at) == 0 ? at : 0;
-}
-
 /* From now on the pod precedes all in-flight pods that are not admitted. */
 static void note_admission(
 	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
@@ -679,7 +687,7 @@ static void note_admission(
 		return;
 	pod->admitted = true;
 	pod->admitted_ms = now_ms;
-	pod->started_s = started_at(object);
+	pod->started_s = pod_started_s(object);
 	if (is_managed(pod))
 		bump_version(cache, pod->node);
 	pod->admitted_version = cache->version;
@@ -741,7 +749,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 			find_or_add(cache, status->node));
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
-	if (started_at(object) > 0 || status->stage == POD_RUNS)
+	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cache, cached, object, now_ms);
 	return 0;
 }

@@ -119,6 +119,14 @@ bool pod_has_ended(const struct doc *pod)
 	return !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed");
 }
 
+int64_t pod_started_s(const struct doc *pod)
+{
+	const char *text = doc_string(doc_get(doc_get(pod, "status"), "startTime"));
+	int64_t at;
+
+	return text && timestamp_parse(text, &at) == 0 ? at : 0;
+}
+
 /* ---- one event */
 
 static void event_release(struct pod_event *e)

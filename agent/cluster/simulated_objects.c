@@ -17,6 +17,7 @@
 #include "agent/cluster/reported_pods.h"
 #include "agent/cluster/reservation.h"
 #include "agent/state/manager_state.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -96,15 +97,6 @@ static void add_reservations(struct simulated_cluster *c, const struct doc *obje
 	}
 }
 
-static unsigned read_release(const struct doc *node)
-{
-	const char *text = doc_text(doc_get(doc_get(node, "status"), "nodeInfo"), "kubeletVersion");
-	unsigned minor = 0;
-	struct err ignored;
-
-	return *text && settings_parse_release(text, &minor, &ignored) == 0 ? minor : 0;
-}
-
 static int add_node_object(
 	struct simulated_cluster *c, const struct doc *object, const char *name, struct err *err)
 {
@@ -119,7 +111,7 @@ static int add_node_object(
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", name);
 	n->has_node = true;
-	n->kubelet_minor = read_release(object);
+	n->kubelet_minor = node_kubelet_minor(object);
 	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
 	n->node.kind = DOC_MAP;
 	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");

@@ -264,3 +264,13 @@ int settings_change_memory(struct node_state *node, const struct settings_change
 	}
 	return sum == reserved && sum > 0 ? 0 : fail_unequal(sum, reserved, err);
 }
+
+unsigned node_kubelet_minor(const struct doc *node)
+{
+	const struct doc *info = doc_get(doc_get(node, "status"), "nodeInfo");
+	const char *release = doc_string(doc_get(info, "kubeletVersion"));
+	struct err err;
+	unsigned minor;
+
+	return release && settings_parse_release(release, &minor, &err) == 0 ? minor : 0;
+}

@@ -3,6 +3,7 @@
 /*
  * Changes a kubelet's settings as a user asks, for questions about a differently configured kubelet.
  */
+#include "agent/base/doc.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/settings.h"
@@ -34,3 +35,6 @@ int settings_change(struct settings *s, const char *text, struct settings_change
  * says why the kubelet would not start, or why that is unknown.
  */
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err);
+
+/* N if the Node's kubelet has release 1.N; 0 if the release is missing or malformed. */
+unsigned node_kubelet_minor(const struct doc *node);

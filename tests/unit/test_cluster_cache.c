@@ -43,6 +43,37 @@ static void an_assumed_pod_counts_until_it_expires(void **state)
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 60000), CLUSTER_NODES);
 }
 
+/* The object of an exporter that does not know the kubelet's release, and the Node, in either order. */
+static void the_node_knows_the_release_of_its_kubelet(void **state)
+{
+	static const char *const releases[] = {"v1.35.4", "v1.37.2"};
+
+	(void)state;
+	for (unsigned first = 0; first < 2; first++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		const struct node_info *node;
+
+		extender_cluster_init_alike(&c, &node_sim_nics);
+		node = cache_find_node(&c.cache, "node-0");
+		for (unsigned i = 0; i < 2; i++) {
+			CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+			uint64_t version = node->version;
+			struct err err = {""};
+
+			doc_add_string(doc_add_map(&object, "metadata"), "name", "node-0");
+			doc_add_string(doc_add_map(doc_add_map(&object, "status"), "nodeInfo"),
+				"kubeletVersion", releases[i]);
+			assert_int_equal(cache_update(&c.cache, CACHE_NODE, &object, 0, &err), 0);
+			assert_int_equal(node->object.state.settings.kubelet_minor, 35 + 2 * i);
+			assert_true(node->version > version);
+		}
+		c.sims[0].state.settings.kubelet_minor = first ? 36 : 0;
+		assert_true(node_sim_begin(&c.sims[0], "app cpu=1 memory=1Gi")); /* another content */
+		extender_cluster_publish(&c, 0, 0);
+		assert_int_equal(node->object.state.settings.kubelet_minor, first ? 36 : 37);
+	}
+}
+
 static void a_repeated_request_replaces_the_assumed_pod(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -556,6 +587,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assumed_pod_counts_until_it_expires),
+		cmocka_unit_test(the_node_knows_the_release_of_its_kubelet),
 		cmocka_unit_test(a_repeated_request_replaces_the_assumed_pod),
 		cmocka_unit_test(a_bound_pod_counts_once_before_and_after_it_is_reported),
 		cmocka_unit_test(a_pod_bound_to_another_node_counts_there),

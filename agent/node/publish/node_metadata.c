@@ -5,6 +5,7 @@
 
 #include "agent/base/json.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/text.h"
@@ -34,16 +35,6 @@ void node_metadata_keep_own(const struct doc *map, struct doc *ret)
 	DOC_FOREACH (item, map)
 		if (is_own_key(item->key) && doc_string(item) && item == doc_get(map, item->key))
 			doc_add_string(ret, item->key, item->text);
-}
-
-unsigned node_kubelet_minor(const struct doc *node)
-{
-	const struct doc *info = doc_get(doc_get(node, "status"), "nodeInfo");
-	const char *release = doc_string(doc_get(info, "kubeletVersion"));
-	struct err err;
-	unsigned minor;
-
-	return release && settings_parse_release(release, &minor, &err) == 0 ? minor : 0;
 }
 
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err)

@@ -26,9 +26,6 @@ void node_metadata_keep_own(const struct doc *map, struct doc *ret);
  * line. */
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err);
 
-/* N if the Node's kubelet has release 1.N; 0 if the release is missing or malformed. */
-unsigned node_kubelet_minor(const struct doc *node);
-
 /*
  * The metadata that the Node is to have: these annotations and labels (NULL = none) and, if there are any,
  * the annotation nrtd.dev/content-hash. ret->uid is NULL. 0; -EINVAL for a key that is not under nrtd.dev/ or
