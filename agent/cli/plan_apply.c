@@ -83,6 +83,7 @@ static int send_request(struct plan_apply *a, const char *method, const char *pa
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct api_request request = {.method = method, .path = path, .content_type = type};
+	int r;
 
 	if (object) {
 		json_print_compact(object, &body);
@@ -91,7 +92,10 @@ static int send_request(struct plan_apply *a, const char *method, const char *pa
 		request.body = body.text;
 		request.body_len = body.len;
 	}
-	return api_client_request(a->options->client, &request, &a->response, err);
+	r = api_client_request(a->options->client, &request, &a->response, err);
+	if (r == 0 && a->response.date_s > 0)
+		a->server_clock_ms = a->response.date_s * 1000 - (int64_t)now_ms();
+	return r;
 }
 
 static int unexpected_status(const struct plan_apply *a, const char *what, struct err *err)
@@ -146,9 +150,10 @@ static int get_pod(struct plan_apply *a, const struct simulated_pod *p, struct d
 /* The time by the API server's clock, which stamps new pods. */
 static int get_time(struct plan_apply *a, int64_t *ret_s, struct err *err)
 {
-	int r = a->response.date_s > 0 ? 0 : send_request(a, "GET", "/version", NULL, NULL, err);
+	int r = a->server_clock_ms != 0 ? 0 : send_request(a, "GET", "/version", NULL, NULL, err);
 
-	*ret_s = a->response.date_s > 0 ? a->response.date_s : clock_ms(CLOCK_REALTIME) / 1000;
+	*ret_s = a->server_clock_ms != 0 ? ((int64_t)now_ms() + a->server_clock_ms) / 1000
+					 : clock_ms(CLOCK_REALTIME) / 1000;
 	return r;
 }
 

@@ -39,6 +39,7 @@ struct own_reservation {
 struct plan_apply {
 	const struct plan_apply_options *options;
 	struct api_response response;
+	int64_t server_clock_ms; /* the API server's clock minus CLOCK_MONOTONIC; 0 = unknown */
 	struct own_reservation *reservations;
 	size_t n_reservations, reservations_size;
 	uint64_t round;

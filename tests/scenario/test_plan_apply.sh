@@ -42,8 +42,8 @@ cpu_state 0-15,25-31 $two 16-24 >"$dir/a/var/lib/kubelet/cpu_manager_state"
 a_after=$(object a)
 node() { printf '{"metadata":{"name":"%s","labels":{"n":"%s"}%s},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}' "$1" "$1" "${2:-}"; }
 pod() { # NAME UID NODE STATUS [CPUS]
-	printf '{"metadata":{"name":"%s","namespace":"ml","uid":"%s","creationTimestamp":"2020-01-01T00:00:00Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"uid-of-%s","controller":true}]},"spec":{%s"priority":0,"nodeSelector":{%s},"containers":[{"name":"c","env":[{"name":"X","value":"secret"}],"resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]},"status":{%s}}' \
-		"$1" "$2" "${1%-2}" "${3:+\"nodeName\":\"$3\",}" "$([ "$1" != wide ] || echo '"n":"a"')" "${5:-9}" "$4"
+	printf '{"metadata":{"name":"%s","namespace":"ml","uid":"%s","creationTimestamp":"2020-01-01T00:00:00Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"uid-of-%s","controller":true}]},"spec":{%s"priority":%s,"nodeSelector":{%s},"containers":[{"name":"c","env":[{"name":"X","value":"secret"}],"resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]},"status":{%s}}' \
+		"$1" "$2" "${1%-2}" "${3:+\"nodeName\":\"$3\",}" "$([ "$1" != two ] && echo 0 || echo 1000)" "$([ "$1" != wide ] || echo '"n":"a"')" "${5:-9}" "$4"
 }
 runs='"phase":"Running","startTime":"2026-01-01T00:00:00Z"'
 waits='"phase":"Pending"'
@@ -109,7 +109,9 @@ holds "the place of the wanted pod does not" test "$(patches a .value | tail -n 
 begin "$(pod one-2 $new b '"phase":"Failed","reason":"TopologyAffinityError"')"
 stops "rejected" "stopped after 1 of 1 moves: the kubelet of node 'b' rejected pod 'ml/one-2': TopologyAffinityError"
 begin "$(pod two $two a "$runs")"
-stops "no new pod" "stopped after 1 of 1 moves: the pod in place of 'ml/one' has not started on node 'b' in time" --timeout 1s
+stops "no new pod" "stopped after 1 of 1 moves: the pod in place of 'ml/one' has not started on node 'b' in time" --timeout 8s
+holds "reservations are renewed meanwhile" test "$(patches a 'select(.value) | .value | fromjson | .expires' | sort -u | wc -l)" -ge 2
+holds "but the one of the evicted pod lasts" test "$(patches b 'select(.value) | .key' | wc -l)" -eq 1
 begin "$(pod one-2 $new b "$runs")"
 echo "$b" | serve /after$nrt/b
 stops "an object that does not report the pod" "stopped after 1 of 1 moves: the object of node 'b' does not report pod 'ml/one-2' in time" --timeout 1s
