@@ -96,3 +96,9 @@ struct quantity quantity_add(struct quantity a, struct quantity b);
  * int64. */
 int64_t qty_value(qty_t nano);
 int64_t qty_milli_value(qty_t nano);
+
+/* The whole units, rounded down, from 0 to UINT32_MAX. */
+static inline unsigned qty_whole_units(qty_t nano)
+{
+	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
+}

@@ -224,7 +224,7 @@ static bool is_required_spread(const struct doc *constraint)
 }
 
 static void add_rule(
-	struct domain_rules *rules, enum domain_kind kind, const struct doc *term, struct strv *not_looked_at)
+	struct domain_rules *rules, enum domain_kind kind, const struct doc *term, struct strv *not_evaluated)
 {
 	const char *key = doc_string(doc_get(term, "topologyKey"));
 	struct domain_rule rule = {.kind = kind, .key = term && !key ? "" : key, .term = term};
@@ -233,7 +233,7 @@ static void add_rule(
 	if (kind == DOMAIN_APART || kind == DOMAIN_TOGETHER)
 		names_namespace(term, rules->namespace, "", &unknown);
 	if (unknown || rules->n_items == DOMAIN_RULES_MAX) {
-		strv_push_new(not_looked_at, domain_kind_names[kind]);
+		strv_push_new(not_evaluated, domain_kind_names[kind]);
 		return;
 	}
 	if (kind == DOMAIN_SPREAD)
@@ -243,11 +243,11 @@ static void add_rule(
 }
 
 static void add_terms(struct domain_rules *rules, enum domain_kind kind, const struct doc *terms,
-	struct strv *not_looked_at)
+	struct strv *not_evaluated)
 {
 	DOC_FOREACH_ITEM (term, terms)
 		if (kind != DOMAIN_SPREAD || is_required_spread(term))
-			add_rule(rules, kind, term, not_looked_at);
+			add_rule(rules, kind, term, not_evaluated);
 }
 
 /* Sets `matches_itself` and `copies_count`. */
@@ -266,16 +266,16 @@ static void find_own(struct domain_rules *rules)
 }
 
 void domain_rules_init(
-	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at)
+	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_evaluated)
 {
 	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
 
 	*ret = (struct domain_rules){.pod = pod, .namespace = namespace};
-	add_terms(ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_looked_at);
-	add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_looked_at);
-	add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_looked_at);
+	add_terms(ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_evaluated);
+	add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_evaluated);
+	add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_evaluated);
 	if (any_port(pod, accept_port, NULL))
-		add_rule(ret, DOMAIN_PORTS, NULL, not_looked_at);
+		add_rule(ret, DOMAIN_PORTS, NULL, not_evaluated);
 	find_own(ret);
 }
 

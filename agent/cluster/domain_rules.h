@@ -46,12 +46,12 @@ struct domain_rules {
 };
 
 /*
- * Reads the rules of a Pod or pod template (NULL = no rules). Borrows the pod and `namespace`. Adds to `not_looked_at`
+ * Reads the rules of a Pod or pod template (NULL = no rules). Borrows the pod and `namespace`. Adds to `not_evaluated`
  * what is not evaluated: terms that select namespaces by labels, and rules beyond DOMAIN_RULES_MAX. `ret` is to be
  * released.
  */
 void domain_rules_init(
-	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_looked_at);
+	struct domain_rules *ret, const struct doc *pod, const char *namespace, struct strv *not_evaluated);
 void domain_rules_release(struct domain_rules *rules);
 
 /* Removes the rule with this index. The bits of the remaining rules do not change. */

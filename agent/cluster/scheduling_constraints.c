@@ -202,7 +202,7 @@ void scheduling_constraints_release(struct scheduling_constraints *sc)
 	name_table_release(&sc->by_name);
 	name_table_release(&sc->pod_nodes_seen);
 	strv_release(&sc->pod_nodes);
-	strv_release(&sc->not_looked_at);
+	strv_release(&sc->not_evaluated);
 	domain_rules_release(&sc->rules);
 	*sc = (struct scheduling_constraints){0};
 }
@@ -214,13 +214,13 @@ void scheduling_constraints_init(
 
 	*ret = (struct scheduling_constraints){.pod = pod, .bound = bound && *node ? node : NULL};
 	domain_rules_init(
-		&ret->rules, pod, namespace && *namespace ? namespace : "default", &ret->not_looked_at);
+		&ret->rules, pod, namespace && *namespace ? namespace : "default", &ret->not_evaluated);
 	/* No scheduler is involved for a bound pod, and kubelets check only its host ports. */
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
 	if (has_volumes(pod))
-		strv_push(&ret->not_looked_at, "volumes");
+		strv_push(&ret->not_evaluated, "volumes");
 }
 
 /* ---- objects */
@@ -347,7 +347,7 @@ static void limit_rule(struct scheduling_constraints *sc, size_t at, bool comple
 
 	if (whole)
 		return;
-	strv_push_new(&sc->not_looked_at, domain_kind_names[rule->kind]);
+	strv_push_new(&sc->not_evaluated, domain_kind_names[rule->kind]);
 	if (!part)
 		domain_rules_remove(&sc->rules, at);
 }
@@ -359,11 +359,11 @@ static void limit_rules(struct scheduling_constraints *sc)
 	sc->nodes_known = sc->n_nodes > 0;
 	sc->pods_known = sc->pods_known && sc->nodes_known;
 	if (!sc->nodes_known)
-		strv_push(&sc->not_looked_at, "labels, taints and cordons of the nodes (no Node objects)");
+		strv_push(&sc->not_evaluated, "labels, taints and cordons of the nodes (no Node objects)");
 	else if (!sc->pods_known && !sc->bound)
-		strv_push(&sc->not_looked_at, "anti-affinity of other pods (no Pod objects)");
+		strv_push(&sc->not_evaluated, "anti-affinity of other pods (no Pod objects)");
 	else if (!sc->bound && (!complete || sc->selects_by_namespaces))
-		strv_push(&sc->not_looked_at, "anti-affinity of some other pods");
+		strv_push(&sc->not_evaluated, "anti-affinity of some other pods");
 	for (size_t i = sc->rules.n_items; i-- > 0;)
 		limit_rule(sc, i, complete);
 }

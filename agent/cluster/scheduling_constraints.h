@@ -38,7 +38,7 @@ struct scheduling_constraints {
 	const char *only;      /* the node in question; NULL = all nodes; borrowed */
 	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct strv
-		not_looked_at; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
+		not_evaluated; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
 	bool nodes_known;           /* there are Node objects */
 	bool pods_known;            /* there are Node and Pod objects */
 	bool selects_by_namespaces; /* an anti-affinity term of another pod depends on labels of namespaces */

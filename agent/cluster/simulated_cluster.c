@@ -308,7 +308,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 	if (class->pod.has_claims)
 		return xstrdup("resourceClaims are not evaluated");
 	if (!has_pod_slot(n, 0))
-		return xstrdup("OutOfpods: the node has as many pods as it may have");
+		return xstrdup("OutOfpods: the node has reached its maximum number of pods");
 	if (missing)
 		return xasprintf("insufficient %s", missing);
 	node_admission_judge(admission_of(c, node), &class->pod, &a);

@@ -8,7 +8,7 @@
 
 #define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
 
-#define CLAIMS "not looked at: its resourceClaims; the answer is without what they ask for"
+#define CLAIMS "not evaluated: the pod's resourceClaims; the verdict ignores what the claims request"
 
 /* ---- parts of several reports */
 
@@ -81,16 +81,16 @@ void fit_add_nearest(const struct pod_report *r, const struct node_report *n, st
 	add_unchecked(n, out);
 }
 
-void fit_write_not_looked_at(struct writer *w, const struct scheduling_constraints *sc)
+void fit_write_not_evaluated(struct writer *w, const struct scheduling_constraints *sc)
 {
-	const struct strv *list = &sc->not_looked_at;
+	const struct strv *list = &sc->not_evaluated;
 
 	if (writer_is_doc(w)) {
 		writer_strings(w, "notLookedAt", list);
 		return;
 	}
 	for (size_t i = 0; i < list->n_items; i++)
-		strbuf_addf(w->out, "%s%s%s", i == 0 ? "not looked at, and schedulers do: " : ", ",
+		strbuf_addf(w->out, "%s%s%s", i == 0 ? "not evaluated (schedulers do): " : ", ",
 			list->items[i], i + 1 == list->n_items ? "\n" : "");
 }
 
@@ -111,8 +111,8 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 	strbuf_addf(out, "%s: ", words[n->answer]);
 	fit_add_request(r, out);
 	strbuf_addch(out, '\n');
-	if (r->gap.text[0])
-		add_line(out, r->gap.text);
+	if (r->not_guaranteed.text[0])
+		add_line(out, r->not_guaranteed.text);
 	if (r->pod->has_claims)
 		add_line(out, CLAIMS);
 	if (!*n->reason)
@@ -130,8 +130,8 @@ static void add_nearest(const struct pod_report *r, const struct node_report *n,
 		return;
 	if (!n->nearest.found) {
 		strbuf_addf(out, "  %s\n",
-			n->nearest.complete ? "no smaller amount of one resource would do"
-					    : "no smaller amount of one resource is known that would do");
+			n->nearest.complete ? "a smaller amount of a single resource would not fit either"
+					    : "no smaller amount of a single resource is known to fit");
 		return;
 	}
 	strbuf_addstr(out, "  would fit with ");
@@ -139,7 +139,7 @@ static void add_nearest(const struct pod_report *r, const struct node_report *n,
 	strbuf_addch(out, '\n');
 }
 
-/* "default/web", or the UID, which is a hash in an object. */
+/* "default/web", or the UID if the name is unknown. In an object the UID is a hash. */
 static void add_victim(const struct victim *p, struct strbuf *out)
 {
 	strbuf_addstr(out, *p->name ? "    " : "    UID ");
@@ -151,21 +151,22 @@ static void add_victim(const struct victim *p, struct strbuf *out)
 	strbuf_addf(out, ", %zu CPU%s\n", p->cpus, p->cpus == 1 ? "" : "s");
 }
 
-static void add_staying(size_t n, const char *why, struct strbuf *out)
+/* Pods that --below-priority excludes from the victims. */
+static void add_kept(size_t n, const char *priority, struct strbuf *out)
 {
 	if (n > 0)
-		strbuf_addf(out, "  %zu pod%s stay%s: %s\n", n, n == 1 ? "" : "s", n == 1 ? "s" : "", why);
+		strbuf_addf(out, "  %zu pod%s kept: priority %s\n", n, n == 1 ? " is" : "s are", priority);
 }
 
-static void add_no_set(const struct victims *v, bool some_stay, struct strbuf *out)
+static void add_no_set(const struct victims *v, bool some_kept, struct strbuf *out)
 {
 	if (v->movable > 0)
 		strbuf_addf(out,
-			"  no pods to move: without all %zu that hold some of it%s the node is too small\n",
-			v->movable, some_stay ? " and may go" : "");
+			"  no set of pods: even without all %zu pods that hold requested resources%s, the pod does not fit\n",
+			v->movable, some_kept ? " and may be evicted" : "");
 	else
-		strbuf_addf(out, "  no pods to move: none%s is known to hold some of it\n",
-			some_stay ? " that may go" : "");
+		strbuf_addf(out, "  no set of pods: no pod%s is known to hold requested resources\n",
+			some_kept ? " that may be evicted" : "");
 }
 
 static void add_set(const struct victims *v, struct strbuf *out)
@@ -181,10 +182,10 @@ static void add_set(const struct victims *v, struct strbuf *out)
 static void add_victims(const struct node_report *n, struct strbuf *out)
 {
 	const struct victim_priority *p = &n->priority;
-	char why[64];
+	char priority[64];
 
 	if (n->victims.answer == VICTIMS_UNKNOWN && n->answer == KUBELET_REJECTS && !n->unschedulable) {
-		strbuf_addstr(out, "  which pods would have to go is not known");
+		strbuf_addstr(out, "  which pods must be evicted is unknown");
 		add_unchecked(n, out);
 		strbuf_addch(out, '\n');
 	}
@@ -194,9 +195,9 @@ static void add_victims(const struct node_report *n, struct strbuf *out)
 		add_set(&n->victims, out);
 	else
 		return;
-	snprintf(why, sizeof(why), "of priority %d or more", (int)p->below);
-	add_staying(p->n_not_below, why, out);
-	add_staying(p->n_unknown, "of unknown priority", out);
+	snprintf(priority, sizeof(priority), "%d or more", (int)p->below);
+	add_kept(p->n_not_below, priority, out);
+	add_kept(p->n_unknown, "unknown", out);
 }
 
 static void write_placement(struct writer *w, const struct container_report *c)
@@ -244,23 +245,24 @@ static void add_scheduler_fit(const struct scheduler_report *s, struct strbuf *o
 	strbuf_addstr(out, "NUMA nodes   ");
 	node_mask_print(s->numa, text);
 	if (!s->bound)
-		strbuf_addstr(out, "the request names nothing that NUMA nodes have\n");
+		strbuf_addstr(out, "the pod requests no resource of NUMA nodes\n");
 	else if (s->fit.verdict == FIT_FOUND)
 		strbuf_addf(out, "%u for the scheduler (%s), %s\n", s->fit.n_nodes, text,
 			distances[s->fit.min_distance]);
 	else
-		strbuf_addstr(out, s->fit.verdict == FIT_NONE ? "no set of them has what is asked for\n"
-							      : "not known: too many combinations\n");
+		strbuf_addstr(out, s->fit.verdict == FIT_NONE
+					   ? "no combination of NUMA nodes satisfies the request\n"
+					   : "not known: too many combinations\n");
 }
 
-/* The filter's answer if it differs from the kubelet's. */
+/* The scheduler plugin's filter if it decides differently from the kubelet. */
 static void add_filter(const struct node_report *n, struct strbuf *out)
 {
 	if (n->answer == KUBELET_REJECTS && !n->node_is_short && n->scheduler.passes)
-		strbuf_addstr(out, "scheduler    its NUMA filter would still send the pod here\n");
+		strbuf_addstr(out, "scheduler    NodeResourceTopologyMatch would pass this node\n");
 	if (n->answer == KUBELET_REJECTS || n->scheduler.passes)
 		return;
-	strbuf_addstr(out, "scheduler    its NUMA filter would keep the pod away: ");
+	strbuf_addstr(out, "scheduler    NodeResourceTopologyMatch would not pass this node: ");
 	strbuf_add_one_line(out, n->scheduler.filter_detail);
 	strbuf_addch(out, '\n');
 }
@@ -270,8 +272,8 @@ static void add_scheduler(const struct node_report *n, struct strbuf *out)
 	const struct scheduler_report *s = &n->scheduler;
 
 	if (!s->known) {
-		strbuf_addstr(
-			out, "scheduler    not known: this machine has NUMA node ids that it cannot hold\n");
+		strbuf_addstr(out,
+			"scheduler    unknown: an object cannot contain the ids of this machine's NUMA nodes\n");
 		return;
 	}
 	add_scheduler_fit(s, out);
@@ -413,7 +415,7 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 	else
 		write_text(w, r, n);
 	if (r->constraints)
-		fit_write_not_looked_at(w, r->constraints);
+		fit_write_not_evaluated(w, r->constraints);
 }
 
 /* ---- many nodes */
@@ -460,7 +462,7 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 		r->n_nodes == 1 ? "" : "s", r->at_least ? "at least " : "", r->copies,
 		r->copies == 1 ? "y" : "ies");
 	if (r->n_unknown > 0)
-		strbuf_addf(out, "; no answer for %zu", r->n_unknown);
+		strbuf_addf(out, "; unknown for %zu", r->n_unknown);
 	if (r->n_estimated > 0)
 		strbuf_addf(out, "; %zu estimated (~)", r->n_estimated);
 	strbuf_addch(out, '\n');
@@ -471,9 +473,9 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 static void add_replicas(const struct pod_report *r, struct strbuf *out)
 {
 	if (r->wanted_replicas > 0 && r->placed_replicas == r->wanted_replicas)
-		strbuf_addf(out, "%zu replicas: enough\n", r->wanted_replicas);
+		strbuf_addf(out, "%zu replicas: all fit\n", r->wanted_replicas);
 	else if (r->wanted_replicas > 0)
-		strbuf_addf(out, "%zu replicas: not enough, there is room for %s%zu\n", r->wanted_replicas,
+		strbuf_addf(out, "%zu replicas: only %s%zu fit\n", r->wanted_replicas,
 			r->at_least ? "at least " : "", r->placed_replicas);
 }
 
@@ -505,7 +507,7 @@ static void write_table(struct writer *w, const struct pod_report *r)
 		return;
 	add_totals(r, w->out);
 	if (r->constraints)
-		fit_write_not_looked_at(w, r->constraints);
+		fit_write_not_evaluated(w, r->constraints);
 	add_replicas(r, w->out);
 }
 
@@ -529,7 +531,7 @@ static void write_all(struct writer *w, const struct pod_report *r)
 		writer_string(w, NULL, NULL, "resourceClaims");
 	writer_end(w);
 	if (r->constraints)
-		fit_write_not_looked_at(w, r->constraints);
+		fit_write_not_evaluated(w, r->constraints);
 	writer_list(w, "items");
 	for (size_t i = 0; i < r->n_nodes; i++) {
 		fit_write_row(w, r, &r->nodes[i]);

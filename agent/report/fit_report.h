@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Prints the report of `fit`: on one node with all its parts, or on many nodes as rows. `why` prints the same
- * rows.
+ * Prints the report of `fit`: on one node in full, or on many nodes as a table with one row per node. `why` prints the
+ * same rows.
  */
 #include "agent/report/pod_report.h"
 #include "agent/report/writer.h"
@@ -27,7 +27,7 @@
 void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n);
 
 /*
- * Writes a row per node, and after a table with headings the totals; in the format "name" the names of the
+ * Writes a row per node; a table with headings ends with the totals. In the format "name": the names of the
  * nodes that get a copy or a replica. {"fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":
  * null or {"wanted", "placed"}, "unchecked", "notLookedAt", "items": [fit_write_row()]}.
  */
@@ -50,10 +50,10 @@ void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX]);
 /* Appends "16 CPUs, 32Gi memory (Guaranteed)". */
 void fit_add_request(const struct pod_report *r, struct strbuf *out);
 
-/* Appends "12 CPUs instead of 16" if there is a nearest request. */
+/* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16", if any. */
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
 
 /*
  * Writes the constraints of schedulers that were not evaluated, as a line of text or the member notLookedAt.
  */
-void fit_write_not_looked_at(struct writer *w, const struct scheduling_constraints *sc);
+void fit_write_not_evaluated(struct writer *w, const struct scheduling_constraints *sc);

@@ -64,7 +64,7 @@ void pod_report_init(struct pod_report *r, const struct pod_request *pod)
 {
 	*r = (struct pod_report){.pod = pod, .qos = request_qos(pod)};
 	request_of_node(pod, &r->wanted);
-	explain_class(pod, &r->gap);
+	explain_class(pod, &r->not_guaranteed);
 }
 
 void pod_report_release(struct pod_report *r)
@@ -501,7 +501,7 @@ static void apply_pod_limit(const struct resource_list *requestable, struct node
 	if (n->answer == KUBELET_REJECTS)
 		return;
 	if (room == 0) {
-		reject(n, "OutOfpods", "the node has as many pods as it may have");
+		reject(n, "OutOfpods", "the node has reached its maximum number of pods");
 		n->full = true;
 		n->kubelet_answer = KUBELET_REJECTS;
 	} else if (n->copies.n > room) {
@@ -516,13 +516,13 @@ static void apply_constraints(const struct scheduling_constraints *sc, struct no
 	if (sc && n->copies.n > 0 && copies_placement_one_per_node(sc, n->name))
 		n->copies = (struct admission_copies){.n = 1};
 	if (!sc || scheduling_constraints_allow(sc, n->name))
-		n->room = node_report_copies(n)->n;
+		n->placeable = node_report_copies(n)->n;
 	if (!*violated)
 		return;
 	if (n->answer == KUBELET_REJECTS) {
 		char *kubelet = n->reason;
 
-		n->reason = xasprintf("%s; schedulers keep the pod away: %s", kubelet, violated);
+		n->reason = xasprintf("%s; schedulers exclude the node: %s", kubelet, violated);
 		free(kubelet);
 		return;
 	}
@@ -589,7 +589,7 @@ void pod_report_place(struct pod_report *r, size_t replicas)
 	if (r->n_nodes > 1)
 		qsort(r->nodes, r->n_nodes, sizeof(*r->nodes), compare_nodes);
 	for (size_t i = 0; i < r->n_nodes; i++)
-		nodes[i] = (struct copies_node){.name = r->nodes[i].name, .admitted = r->nodes[i].room};
+		nodes[i] = (struct copies_node){.name = r->nodes[i].name, .admitted = r->nodes[i].placeable};
 	copies_placement_find(
 		r->constraints ? r->constraints : &none, nodes, r->n_nodes, replicas, &complete);
 	r->at_least = r->at_least || !complete;

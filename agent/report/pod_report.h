@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reports on one pod and any number of nodes: for each node the kubelet's verdict with its reason, the pod's
- * placement, the nearest request, copies, the answers of schedulers, and the constraints that keep the pod
- * away. `fit`, `score` and `why` print parts of the report. No I/O.
+ * Reports what kubelets and schedulers would decide about one pod: per node the kubelet's verdict with the reason,
+ * the pod's placement, the nearest request that the kubelet would admit, the number of copies, the answers of
+ * schedulers, and the violated constraints. `fit`, `score` and `why` print parts of the report. No I/O.
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
@@ -20,9 +20,9 @@
 struct container_report {
 	char *name;
 	struct topology_hint hint; /* the NUMA nodes, by id; any_node = no affinity */
-	bool remote; /* the same number of other NUMA nodes are closer to each other; the kubelet may still prefer these */
-	char *cpus;            /* its exclusive CPUs as a list, "" = the shared pool */
-	uint64_t memory_nodes; /* where the memory manager accounts its memory; 0 = nowhere */
+	bool remote; /* another set of equally many NUMA nodes has smaller distances; the kubelet may still prefer `hint` */
+	char *cpus;            /* exclusive CPUs as a list, "" = the shared pool */
+	uint64_t memory_nodes; /* where the memory manager accounts the container's memory; 0 = nowhere */
 };
 
 /* The answers of schedulers, from the published object. */
@@ -60,9 +60,9 @@ struct node_report {
 	char *rejection;    /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
 	char *reason;       /* one sentence, "" if admitted */
 	bool unschedulable; /* rejected only because of the constraints */
-	bool full;          /* rejected because the node has as many pods as it may have */
+	bool full;          /* rejected because the node has reached its maximum number of pods */
 	bool node_is_short; /* the whole node has too little, whatever the kubelet's managers decide */
-	bool rest_fits; /* unknown only because of the devices: containers and copies are without devices */
+	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;
@@ -74,18 +74,20 @@ struct node_report {
 	struct scheduler_report scheduler;
 	struct victims victims;
 	struct victim_priority priority;
-	size_t room; /* copies that the constraints allow on the node, at once or when other copies are elsewhere */
-	size_t replicas; /* the part of pod_report.wanted_replicas that is placed here */
+	size_t placeable; /* copies that the kubelet admits; 0 if the constraints exclude every copy */
+	size_t replicas;  /* the part of pod_report.wanted_replicas that is placed here */
 };
 
 struct pod_report {
 	const struct pod_request *pod;
 	enum qos_class qos;
-	struct resource_list wanted; /* what the pod requests of the node as a whole, devices included */
-	struct err gap; /* why a Burstable pod is not Guaranteed, "" = several reasons or another class */
+	struct resource_list wanted; /* the pod's node-level request, including devices */
+	struct err
+		not_guaranteed; /* why a Burstable pod is not Guaranteed, "" = several reasons or another class */
 	const struct cluster_usage *usage;          /* NULL = unknown */
 	struct scheduling_constraints *constraints; /* NULL = only the kubelets' verdicts */
-	struct distances_kept kept; /* of the last node: a cluster has few kinds of machines */
+	struct distances_kept
+		kept; /* distances of the last node, reused because a cluster has few kinds of machines */
 	struct node_report *nodes;
 	size_t n_nodes;
 	size_t nodes_size;
@@ -109,13 +111,13 @@ enum report_part {
 };
 
 /*
- * Reports on one node. `requestable`: the most that can be requested of the whole node; NULL = only what the
- * node's state shows.
+ * Reports on one node. `requestable`: what pods can still request of the node in total; NULL = only what the node's
+ * state shows.
  *
  * If all registered devices are known, the node does not have a device resource that no plugin has
  * registered, and rejects the pod. If it is unknown which devices of a resource are free, or on which NUMA
- * nodes, the verdict is that on the pod without these devices: rejected if that pod is rejected, else
- * unknown. If the Topology Manager's policy or scope is unknown, the reason lists the verdicts under each.
+ * nodes, the pod without these devices is judged: if the kubelet rejects this smaller pod, the verdict is a
+ * rejection, else unknown. If the Topology Manager's policy or scope is unknown, the reason lists the verdicts under each.
  */
 void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,
 	const struct resource_list *requestable, struct node_report *ret);
@@ -129,7 +131,7 @@ void scheduler_report_make(struct pod_report *r, const struct inventory *inv, co
 	const struct topology_manager_config *config, const struct resource_weights *weights,
 	struct scheduler_report *ret);
 
-/* Adds which pods must be evicted so that the node's kubelet admits the pod. `known` may be NULL. */
+/* Adds the smallest set of pods whose eviction makes the node's kubelet admit the pod. `known` may be NULL. */
 void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,
 	const struct victims_known *known, struct node_report *n);
 

@@ -26,12 +26,7 @@ void score_report_release(struct score_report *report)
 
 /* ---- one node */
 
-static unsigned whole(qty_t nano)
-{
-	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
-}
-
-static void ask_volcano(
+static void add_volcano_verdict(
 	const struct score_report *report, const struct cluster_node *node, struct scheduler_report *ret)
 {
 	const struct inventory *inv = &node->state.inventory;
@@ -49,8 +44,8 @@ static void ask_volcano(
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
 
 		if (amount->present)
-			numa[v.n_numa++] = (struct volcano_numa){
-				.total = whole(amount->capacity), .free = whole(amount->available)};
+			numa[v.n_numa++] = (struct volcano_numa){.total = qty_whole_units(amount->capacity),
+				.free = qty_whole_units(amount->available)};
 	}
 	volcano_predicate(&v, &report->pod->pod, report->pods.qos, report->pod->volcano_policy, &result);
 	ret->volcano_admits = result.admitted;
@@ -69,13 +64,13 @@ int score_report_add(struct score_report *report, const struct cluster_node *nod
 	n = pod_report_add(&report->pods, node, 0);
 	scheduler_report_make(&report->pods, inv, &report->pod->pod, &inv->topology, &report->options.weights,
 		&n->scheduler);
-	ask_volcano(report, node, &n->scheduler);
+	add_volcano_verdict(report, node, &n->scheduler);
 	return 0;
 }
 
 /* ---- all nodes */
 
-static void score_volcano(const struct score_report *report)
+static void add_volcano_scores(const struct score_report *report)
 {
 	struct node_report *nodes = report->pods.nodes;
 	size_t n = report->pods.n_nodes, n_admitted = 0, at = 0;
@@ -97,14 +92,14 @@ static int64_t score_of(const struct scheduler_report *s, int strategy)
 	return strategy == SCORE_BY_VOLCANO ? s->volcano_score : s->scores[strategy];
 }
 
-static bool passes(const struct scheduler_report *s, int strategy)
+static bool passes_filter(const struct scheduler_report *s, int strategy)
 {
 	return strategy == SCORE_BY_VOLCANO ? s->volcano_admits : s->passes;
 }
 
 bool score_row_is(const struct node_report *n, int strategy, enum kubelet_answer answer)
 {
-	return passes(&n->scheduler, strategy) && n->answer == answer;
+	return passes_filter(&n->scheduler, strategy) && n->answer == answer;
 }
 
 static int compare_nodes(const void *va, const void *vb, void *data)
@@ -120,7 +115,8 @@ static int compare_nodes(const void *va, const void *vb, void *data)
 	if (options->sort == SCORE_SORT_RANK)
 		r = order[a->answer] - order[b->answer];
 	if (r == 0 && options->sort == SCORE_SORT_RANK)
-		r = passes(&b->scheduler, options->strategy) - passes(&a->scheduler, options->strategy);
+		r = passes_filter(&b->scheduler, options->strategy) -
+		    passes_filter(&a->scheduler, options->strategy);
 	if (r == 0 && options->sort != SCORE_SORT_NAME)
 		r = (score_b > score_a) - (score_b < score_a);
 	return r ? r : text_compare_numbered(a->name, b->name);
@@ -130,7 +126,7 @@ void score_report_rank(struct score_report *report)
 {
 	struct pod_report *pods = &report->pods;
 
-	score_volcano(report);
+	add_volcano_scores(report);
 	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, &report->options);
 }
 
@@ -145,7 +141,7 @@ static const char *strategy_title(int strategy)
 	return strategy == SCORE_BY_VOLCANO ? "Volcano" : strategy_names[strategy];
 }
 
-/* Every reason why the pod does not get onto the node. */
+/* All reasons against the node: the kubelet's, and those of the scheduler plugins. */
 static void write_reasons(struct writer *w, const struct score_report *report, const struct node_report *n)
 {
 	bool wide = w->format == WRITER_WIDE;

@@ -55,9 +55,9 @@ static char *name_of(const struct show_holder *h)
 
 /* ---- "8 CPUs 1-4,49-52; memory 16Gi on node 0; 2 vendor.com/nic on node 0" */
 
-/* Amounts of one thing on one set of NUMA nodes. */
+/* The amount of one resource on one set of NUMA nodes. */
 struct part {
-	const char *what;
+	const char *resource;
 	hwloc_const_bitmap_t nodes; /* borrowed; NULL or empty = unknown */
 	uint64_t amount;
 };
@@ -78,20 +78,20 @@ static bool same_nodes(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 	return a == b || (a && b && hwloc_bitmap_isequal(a, b));
 }
 
-static void add_part(struct parts *p, const char *what, hwloc_const_bitmap_t nodes, uint64_t amount)
+static void add_part(struct parts *p, const char *resource, hwloc_const_bitmap_t nodes, uint64_t amount)
 {
 	struct part *part;
 
 	for (size_t i = 0; i < p->n_items; i++) {
 		part = &p->items[i];
-		if (strcmp(part->what, what) != 0 || !same_nodes(part->nodes, nodes))
+		if (strcmp(part->resource, resource) != 0 || !same_nodes(part->nodes, nodes))
 			continue;
 		if (__builtin_add_overflow(part->amount, amount, &part->amount))
 			part->amount = UINT64_MAX;
 		return;
 	}
 	part = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*part));
-	*part = (struct part){.what = what, .nodes = nodes, .amount = amount};
+	*part = (struct part){.resource = resource, .nodes = nodes, .amount = amount};
 }
 
 static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
@@ -104,8 +104,8 @@ static void add_nodes(struct strbuf *out, hwloc_const_bitmap_t nodes)
 	strbuf_addf(out, " on node%s %s", cpuset_size(nodes) > 1 ? "s" : "", list);
 }
 
-/* The containers of a pod may name the same device: the kubelet hands an init container's on. */
-static bool named_before(const struct show_holder *h, const struct device_block *block, const char *id)
+/* Containers of a pod may have the same device: the kubelet passes an init container's devices on. */
+static bool is_counted_before(const struct show_holder *h, const struct device_block *block, const char *id)
 {
 	for (size_t i = 0; i < h->n_items; i++)
 		for (size_t d = 0; d < h->items[i].n_devices; d++) {
@@ -127,7 +127,7 @@ static size_t count_devices(const struct show_holder *h, const struct device_blo
 	size_t n = 0;
 
 	for (size_t i = 0; i < block->ids.n_items; i++)
-		n += !named_before(h, block, block->ids.items[i]);
+		n += !is_counted_before(h, block, block->ids.items[i]);
 	return n;
 }
 
@@ -160,7 +160,7 @@ static void add_memory(struct strbuf *out, const struct parts *memory)
 		char amount[SHOW_AMOUNT_SIZE];
 
 		show_amount_text(SHOW_BYTES, (qty_t)p->amount * QTY_UNIT, amount);
-		strbuf_addf(out, "%s%s %s", out->len > 0 ? "; " : "", p->what, amount);
+		strbuf_addf(out, "%s%s %s", out->len > 0 ? "; " : "", p->resource, amount);
 		add_nodes(out, p->nodes);
 	}
 }
@@ -177,19 +177,19 @@ static char *holds_text(const struct show_holder *h)
 	for (size_t i = 0; i < devices.n_items; i++) {
 		const struct part *p = &devices.items[i];
 
-		strbuf_addf(
-			&out, "%s%llu %s", out.len > 0 ? "; " : "", (unsigned long long)p->amount, p->what);
+		strbuf_addf(&out, "%s%llu %s", out.len > 0 ? "; " : "", (unsigned long long)p->amount,
+			p->resource);
 		add_nodes(&out, p->nodes);
 	}
 	return strbuf_detach(&out);
 }
 
-/* ---- the list */
+/* ---- the list of holders */
 
-static int holders_by_first_cpu(const void *va, const void *vb)
+static int compare_holders(const void *va, const void *vb)
 {
 	const struct show_holder *a = va, *b = vb;
-	/* No CPU is -1, which is the highest here. */
+	/* hwloc_bitmap_first() of an empty set is -1, the highest unsigned number: holders without CPUs come last. */
 	unsigned x = (unsigned)hwloc_bitmap_first(a->cpus), y = (unsigned)hwloc_bitmap_first(b->cpus);
 
 	if (x != y)
@@ -273,7 +273,7 @@ static void fill_holders(struct show_view *v, const struct allocations *a, const
 	for (size_t i = 0; i < claims->n_items; i++)
 		add_claim(v, &claims->items[i]);
 	if (v->n_holders > 0)
-		qsort(v->holders, v->n_holders, sizeof(*v->holders), holders_by_first_cpu);
+		qsort(v->holders, v->n_holders, sizeof(*v->holders), compare_holders);
 	for (size_t i = 0; i < v->n_holders; i++)
 		v->holders[i].key = i < sizeof(SHOW_KEYS) - 1 ? SHOW_KEYS[i] : SHOW_KEY_MORE;
 }
@@ -304,7 +304,7 @@ static void place_devices(struct show_devices *devices, size_t holder, size_t n)
 	}
 }
 
-/* As the inventory has it, a device near several nodes is on each of them. */
+/* As in the inventory, a device with affinity to several NUMA nodes appears on each of these nodes. */
 static void place_block(struct show_view *v, size_t holder, const struct device_block *block)
 {
 	size_t n = count_devices(&v->holders[holder], block);
@@ -420,7 +420,7 @@ static const char *base_name(const char *name)
 	return slash ? slash + 1 : name;
 }
 
-/* A device goes by the part behind its vendor, unless two have the same. */
+/* The label of a device resource is the name without the domain, unless two resources would have the same label. */
 static void label_device(const struct show_view *v, struct show_resource *r)
 {
 	const char *label = base_name(r->name);
@@ -447,7 +447,7 @@ static void label_resource(const struct show_view *v, struct show_resource *r)
 	r->short_label = xstrdup(r->kind == SHOW_CPUS ? r->name : "mem");
 }
 
-/* What the inventory counts and what pods hold; hugepage pools without a page on any node are left out. */
+/* The resources of the inventory, except hugepage pools without pages, and the devices that pods hold. */
 static void fill_resources(struct show_view *v, const struct node_state *state)
 {
 	const struct inventory *inv = &state->inventory;
@@ -469,11 +469,11 @@ static void fill_resources(struct show_view *v, const struct node_state *state)
 
 /* ---- NUMA nodes and their sockets */
 
-/* The place of a node in the picture. */
+/* The position of a NUMA node in the picture. */
 struct place {
 	int id;
-	int socket;                /* lowest of its CPUs' sockets by logical index, INT_MAX = none */
-	hwloc_bitmap_t sockets;    /* all of them */
+	int socket;                /* the lowest logical index of `sockets`, INT_MAX = none */
+	hwloc_bitmap_t sockets;    /* of the CPUs, by logical index */
 	hwloc_const_bitmap_t cpus; /* borrowed */
 	size_t row;                /* in the inventory; SIZE_MAX = none */
 };
@@ -482,7 +482,7 @@ struct places {
 	struct place *items;
 	size_t n_items;
 	size_t items_size;
-	hwloc_bitmap_t homeless;            /* CPUs outside every NUMA node */
+	hwloc_bitmap_t cpus_without_node;   /* CPUs outside every NUMA node */
 	const struct socket_info **sockets; /* by logical index, borrowed */
 	size_t n_sockets;                   /* 0 = a socket's id serves as its index */
 };
@@ -493,7 +493,7 @@ static void places_release(struct places *p)
 		hwloc_bitmap_free(p->items[i].sockets);
 	free(p->items);
 	free(p->sockets);
-	hwloc_bitmap_free(p->homeless);
+	hwloc_bitmap_free(p->cpus_without_node);
 }
 
 static int by_first_cpu(const void *va, const void *vb)
@@ -545,7 +545,7 @@ static void add_place(
 		if (cpu && cpu->socket >= 0)
 			cpuset_set(place->sockets, logical_socket(p, cpu->socket));
 	}
-	/* A source without CPUs may still have the socket. */
+	/* An object without CPU lists may still have the socket. */
 	if (hwloc_bitmap_iszero(place->sockets) && socket >= 0)
 		cpuset_set(place->sockets, logical_socket(p, socket));
 	place->socket = hwloc_bitmap_iszero(place->sockets) ? INT_MAX : hwloc_bitmap_first(place->sockets);
@@ -560,7 +560,7 @@ static int by_socket(const void *va, const void *vb)
 		return a->socket < b->socket ? -1 : 1;
 	if (r != 0)
 		return r;
-	/* The CPUs outside every node, whose id is -1, come last. */
+	/* As unsigned, the id -1 of the CPUs outside every NUMA node comes last. */
 	return (unsigned)a->id < (unsigned)b->id ? -1 : (unsigned)a->id > (unsigned)b->id;
 }
 
@@ -569,21 +569,21 @@ static void find_places(const struct node_state *state, struct places *ret)
 	const struct machine *m = &state->machine;
 
 	order_sockets(m, ret);
-	ret->homeless = cpuset_new();
+	ret->cpus_without_node = cpuset_new();
 	for (size_t i = 0; i < m->n_cpus; i++)
 		if (m->cpus[i].numa == MACHINE_NONE)
-			cpuset_set(ret->homeless, m->cpus[i].id);
+			cpuset_set(ret->cpus_without_node, m->cpus[i].id);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		add_place(ret, m, (int)m->nodes[i].id, m->nodes[i].socket, m->nodes[i].cpus,
 			i < state->inventory.n_nodes ? i : SIZE_MAX);
-	if (!hwloc_bitmap_iszero(ret->homeless))
-		add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->homeless, SIZE_MAX);
+	if (!hwloc_bitmap_iszero(ret->cpus_without_node))
+		add_place(ret, m, MACHINE_NONE, MACHINE_NONE, ret->cpus_without_node, SIZE_MAX);
 	if (ret->n_items > 0)
 		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_socket);
 }
 
-/* "socket 0"; where logical index and id differ both, as lstopo writes them: "socket L#1 (P#36)". */
-static char *title_of(const struct places *p, hwloc_const_bitmap_t sockets)
+/* "socket 0"; if logical index and OS index differ, both, as in lstopo: "socket L#1 (P#36)". */
+static char *print_sockets(const struct places *p, hwloc_const_bitmap_t sockets)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
 	CLEANUP(freep) char *indexes = cpuset_print(sockets), *id_list = NULL;
@@ -600,7 +600,7 @@ static char *title_of(const struct places *p, hwloc_const_bitmap_t sockets)
 		       : xasprintf("socket%s L#%s (P#%s)", plural, indexes, id_list);
 }
 
-/* The group of the place's sockets: the last one, or a new one. */
+/* Adds the place to the last group if the sockets are the same, else to a new group. */
 static void add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
 {
 	const struct place *place = &p->items[at];
@@ -616,7 +616,7 @@ static void add_to_group(struct show_view *v, const struct machine *m, const str
 	if (place->socket == INT_MAX)
 		g->title = xstrdup(m->n_sockets > 0 ? "no socket" : "sockets not known");
 	else
-		g->title = title_of(p, place->sockets);
+		g->title = print_sockets(p, place->sockets);
 }
 
 /* ---- CPUs */
@@ -645,8 +645,8 @@ static enum show_state state_of(const struct node_state *state, unsigned id, int
 }
 
 /*
- * L3 caches in the order of their CPUs, which come in ascending order. Those of a node that has one are of no
- * interest.
+ * Ranks the L3 caches in the order of their lowest CPU. The node's CPUs are in ascending order. If the NUMA node has only one L3
+ * cache, or an L3 cache is unknown, the CPUs get no L3 cache.
  */
 static void rank_l3(struct show_node *node)
 {
@@ -692,7 +692,7 @@ static void fill_cpus(struct show_view *v, const struct node_state *state, const
 		qsort(node->cpus, node->n_cpus, sizeof(*node->cpus), by_core);
 }
 
-/* The holder of each CPU id up to the highest one; the caller frees it. */
+/* The holder per CPU id, up to the highest id; the caller frees the array. */
 static int *map_holders(const struct show_view *v, const struct machine *m)
 {
 	size_t n = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 1;
@@ -745,7 +745,7 @@ static void add_count(struct strbuf *out, size_t n, const char *one, const char 
 		strbuf_addf(out, "%s%zu %s", out->len > 0 ? ", " : "", n, n == 1 ? one : many);
 }
 
-/* CPUs that the machine lists, or that are counted only. */
+/* The number of CPUs: the machine's, or for an object without CPU lists the inventory's. */
 static size_t count_cpus(const struct node_state *state)
 {
 	int cpu = inventory_resource(&state->inventory, "cpu");

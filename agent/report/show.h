@@ -3,8 +3,8 @@
 /*
  * Draws a node: its NUMA nodes, CPUs, memory and devices, and which pods hold them.
  *
- * show.c sorts the node's state into struct show_view. show_text.c draws the view for a terminal, show_svg.c as a
- * picture. show_amount.c has what both need.
+ * show.c converts the node's state into struct show_view. show_text.c draws the view for a terminal, show_svg.c as an
+ * SVG picture. show_amount.c has the helpers of both.
  */
 #include <stddef.h>
 
@@ -30,9 +30,9 @@ extern const char *const show_state_names[SHOW_STATE_COUNT]; /* "reserved", "sha
 
 struct show_cpu {
 	unsigned id;
-	unsigned core;  /* lowest CPU id of its core */
-	int l3;         /* id of its L3 cache if its NUMA node has several, else MACHINE_NONE */
-	size_t l3_rank; /* the order of the L3 caches; 0 if its NUMA node has only one */
+	unsigned core;  /* lowest CPU id of the core */
+	int l3;         /* id of the L3 cache if the NUMA node has several L3 caches, else MACHINE_NONE */
+	size_t l3_rank; /* position of the L3 cache in the NUMA node; 0 if there is only one */
 	enum show_state state;
 	int holder; /* index in holders[]; SHOW_NOBODY unless the state is SHOW_EXCLUSIVE */
 };
@@ -63,7 +63,7 @@ struct show_node {
 	struct show_devices *devices;     /* per resources[] */
 };
 
-/* The NUMA nodes of one socket, of the same set of sockets, or of none. */
+/* The NUMA nodes of one socket, of one set of sockets, or without a socket. */
 struct show_group {
 	char *title;  /* "socket 0", "socket L#1 (P#36)", "sockets 0-1", "no socket" */
 	size_t first; /* in nodes[] */
@@ -72,14 +72,14 @@ struct show_group {
 
 /* A pod or a claim that holds resources exclusively. */
 struct show_holder {
-	char key; /* its letter, or SHOW_KEY_MORE */
+	char key; /* the letter in the picture, or SHOW_KEY_MORE */
 	/*
 	 * "namespace/pod (container, container)", "pod 3f2a9c51 (container)", "claim namespace/name (dra.cpu,
 	 * pod namespace/pod)"
 	 */
 	char *name;
 	char *holds;                    /* "8 CPUs 1-4,49-52; memory 16Gi on 0; 2 vendor.com/nic on 0" */
-	hwloc_bitmap_t cpus;            /* exclusive CPUs of all its containers */
+	hwloc_bitmap_t cpus;            /* exclusive CPUs of all containers */
 	const struct allocation *items; /* the pod's allocations, borrowed from the state; none for a claim */
 	size_t n_items;
 };
@@ -122,8 +122,8 @@ void show_view_release(struct show_view *v);
  * Makes the view of a node. Borrows names, distances and notes: `state` and `notes` must outlive the view.
  *
  * The state of a CPU: exclusive if an allocation contains the CPU, else reserved, else shared if the shared
- * pool contains the CPU or the CPU manager's policy is none, else unknown. A pod is one holder, whatever its
- * containers. Devices with affinity to several NUMA nodes or none appear only in the holder's text.
+ * pool contains the CPU or the CPU manager's policy is none, else unknown. All containers of a
+ * pod are one holder. Devices with affinity to several NUMA nodes or none appear only in the holder's text.
  */
 void show_view(const struct node_state *state, const struct notes *notes, struct show_view *ret);
 
@@ -179,7 +179,7 @@ bool show_is_l3_first(const struct show_node *node, size_t at);
  */
 bool show_has_line(const struct show_view *v, const struct show_node *node, size_t at);
 
-/* "31.9Gi", "512Mi", "12": rounded down to at most 7 characters for amounts below 10^5 of the unit. */
+/* An amount, rounded down: "31.9Gi", "512Mi", "12". At most 7 characters below 10^5 of the unit. */
 #define SHOW_AMOUNT_SIZE QUANTITY_TEXT_MAX
 void show_amount_text(enum show_kind kind, qty_t nano, char text[SHOW_AMOUNT_SIZE]);
 
@@ -196,25 +196,39 @@ void show_cpus_text(
 	const struct show_view *v, const struct show_node *node, bool brief, char text[SHOW_AMOUNTS_SIZE]);
 
 /*
- * Splits a bar of `width` cells: reserved (capacity - allocatable), held (allocatable - available), the rest
- * is free. Each part that is not 0 has a cell if there are enough.
+ * Splits a bar of `width` cells: reserved (capacity - allocatable), held (allocatable - available) and free
+ * cells. Each part that is not 0 has at least one cell if the bar has enough cells.
  */
 struct show_bar {
 	size_t reserved, held, free;
 };
 struct show_bar show_bar(const struct inventory_amount *amount, size_t width);
 
-/* Levels of the heat map: 0 for the least distance of the matrix, SHOW_HEAT_LEVELS - 1 for the largest. */
+/* The devices of one resource on one NUMA node besides those of the holders, one cell each. */
+struct show_device_cells {
+	size_t reserved;
+	size_t held; /* by holders that are unknown */
+	size_t available;
+};
+
+/* False, and no change, if all devices together take more than `max` cells. */
+bool show_device_cells(const struct show_devices *devices, const struct inventory_amount *amount, size_t max,
+	struct show_device_cells *ret);
+
+/* Levels of the heat map: 0 for the smallest distance of the matrix, SHOW_HEAT_LEVELS - 1 for the largest. */
 #define SHOW_HEAT_LEVELS 5
 struct show_heat {
-	unsigned least, most;
+	unsigned min, max; /* of the known distances */
 };
 struct show_heat show_heat(const struct show_view *v);
 size_t show_heat_level(const struct show_heat *heat, unsigned distance);
 
+/* The smallest block of NUMA nodes per cell with which a row of the matrix has at most `max_cells` cells, at least 1. */
+size_t show_block_size(const struct show_view *v, size_t max_cells);
+
 /*
- * The distance in a cell of the matrix that stands for a block of `block` by `block` NUMA nodes: the largest,
- * or 0 if one is unknown.
+ * The distance in a cell that represents a block of `block` by `block` NUMA nodes: the largest distance of the
+ * block, or 0 if a distance of the block is unknown.
  */
 unsigned show_block_distance(const struct show_view *v, size_t block, size_t row, size_t col);
 
@@ -229,12 +243,12 @@ static inline size_t show_max(size_t a, size_t b)
 }
 
 /*
- * How many of `n` things to put on a line with space for `most`, so that the lines are evenly filled: four
- * things with space for three are 2 + 2, not 3 + 1.
+ * How many of `n` items to put on a line with space for `max`, so that the lines are evenly filled: four items
+ * with space for three are 2 + 2, not 3 + 1.
  */
-static inline size_t show_spread(size_t n, size_t most)
+static inline size_t show_spread(size_t n, size_t max)
 {
-	size_t lines = (n + most - 1) / most;
+	size_t lines = (n + max - 1) / max;
 
 	return (n + lines - 1) / lines;
 }

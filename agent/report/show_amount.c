@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Amounts of the view as text, bars and levels. */
+/* Converts amounts of the view to texts, bars and levels of the heat map. */
 #include "agent/report/show.h"
 
 #include <stdio.h>
@@ -98,8 +98,8 @@ bool show_has_line(const struct show_view *v, const struct show_node *node, size
 	return node->amounts[at].present || node->devices[at].n_holders > 0;
 }
 
-/* part/whole of `width` cells, rounded, at least one for a part that is not 0; all of them for a part above
- * the whole, which a foreign object may have. */
+/* part/whole of `width` cells, rounded; at least one cell for a part that is not 0. A part may be larger than the whole in
+ * another exporter's object: then all cells. */
 static size_t cells_of(qty_t part, qty_t whole, size_t width)
 {
 	double cells;
@@ -114,7 +114,7 @@ static size_t cells_of(qty_t part, qty_t whole, size_t width)
 
 struct show_bar show_bar(const struct inventory_amount *amount, size_t width)
 {
-	size_t keep = amount->available > 0 && width > 0; /* a cell for what is free */
+	size_t keep = amount->available > 0 && width > 0; /* at least one cell for the free part */
 	struct show_bar bar = {0, 0, 0};
 
 	if (amount->capacity <= 0)
@@ -124,12 +124,30 @@ struct show_bar show_bar(const struct inventory_amount *amount, size_t width)
 	bar.reserved = show_min(bar.reserved, width - keep - (bar.held > 0 && width > keep));
 	bar.held = show_min(bar.held, width - keep - bar.reserved);
 	bar.free = width - bar.reserved - bar.held;
-	/* Nothing is free: the cell that rounding left over is not. */
+	/* Nothing is free: cells left over by rounding belong to another part. */
 	if (!keep && bar.free > 0) {
 		*(bar.held > 0 ? &bar.held : &bar.reserved) += bar.free;
 		bar.free = 0;
 	}
 	return bar;
+}
+
+bool show_device_cells(const struct show_devices *devices, const struct inventory_amount *amount, size_t max,
+	struct show_device_cells *ret)
+{
+	struct show_device_cells cells = {0};
+	size_t n_holders = devices->n_holders;
+
+	if (amount->present) {
+		cells.reserved = qty_whole_units(amount->capacity - amount->allocatable);
+		cells.held = qty_whole_units(amount->allocatable - amount->available);
+		cells.held = cells.held > n_holders ? cells.held - n_holders : 0;
+		cells.available = qty_whole_units(amount->available);
+	}
+	if (cells.reserved + cells.held + cells.available + n_holders > max)
+		return false;
+	*ret = cells;
+	return true;
 }
 
 struct show_heat show_heat(const struct show_view *v)
@@ -139,22 +157,31 @@ struct show_heat show_heat(const struct show_view *v)
 	for (size_t i = 0; i < v->n_distances * v->n_distances; i++) {
 		unsigned d = v->distances[i];
 
-		if (d > heat.most)
-			heat.most = d;
-		if (d > 0 && (heat.least == 0 || d < heat.least))
-			heat.least = d;
+		if (d > heat.max)
+			heat.max = d;
+		if (d > 0 && (heat.min == 0 || d < heat.min))
+			heat.min = d;
 	}
 	return heat;
 }
 
 size_t show_heat_level(const struct show_heat *heat, unsigned distance)
 {
-	unsigned span = heat->most - heat->least;
+	unsigned span = heat->max - heat->min;
 
-	if (distance <= heat->least || span == 0)
+	if (distance <= heat->min || span == 0)
 		return 0;
-	/* Rounded up, so that only the least distance is at the lowest level. */
-	return ((size_t)(distance - heat->least) * (SHOW_HEAT_LEVELS - 1) + span - 1) / span;
+	/* Rounded up, so that only the smallest distance is at the lowest level. */
+	return ((size_t)(distance - heat->min) * (SHOW_HEAT_LEVELS - 1) + span - 1) / span;
+}
+
+size_t show_block_size(const struct show_view *v, size_t max_cells)
+{
+	size_t block = 1;
+
+	while ((v->n_distances + block - 1) / block > max_cells)
+		block++;
+	return block;
 }
 
 unsigned show_block_distance(const struct show_view *v, size_t block, size_t row, size_t col)

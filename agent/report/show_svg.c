@@ -9,30 +9,30 @@
 
 #define SVG_LINE       18  /* pixels from one line of text to the next */
 #define SVG_CHAR_WIDTH 7   /* of the fixed-width font, rounded up */
-#define MARGIN         24  /* pixels from the edge to what is drawn */
-#define PAD            14  /* within a socket and a NUMA node */
-#define GAP            12  /* between two of them */
-#define TILE_WIDTH     280 /* least width of a NUMA node */
-#define DENSE_NODES    16  /* where there are more, they have this one: */
+#define MARGIN         24  /* pixels between the edge and the picture */
+#define PAD            14  /* padding within a socket and within a NUMA node */
+#define GAP            12  /* between two sockets or NUMA nodes */
+#define TILE_WIDTH     280 /* minimum width of a NUMA node */
+#define DENSE_NODES    16  /* more NUMA nodes are drawn with the DENSE_* sizes */
 #define DENSE_WIDTH    176
 #define CELL           16 /* of a CPU */
 #define DENSE_CELL     12
 #define CELL_GAP       2
 #define CORE_GAP       6
-#define L3_GAP         12 /* between L3 caches of a NUMA node, with their borders */
+#define L3_GAP         12 /* between L3 caches of a NUMA node, including the borders */
 #define L3_PAD         3  /* from a border to the CPUs within */
 #define BAR_HEIGHT     10
 #define TITLE_MAX      256
 #define BODY_MAX       (64u << 20)
 #define SWATCH         14 /* pixels of a legend's square */
 #define MATRIX_TITLE   "distances between NUMA nodes"
-#define NUMBERS_MAX    16  /* NUMA nodes whose distances are numbers */
+#define NUMBERS_MAX    16  /* the distances of more NUMA nodes have no numbers */
 #define BLOCKS_MAX     128 /* rows of cells; more NUMA nodes are drawn in blocks */
-#define SMALL_CELL     5   /* pixels of a cell at least */
+#define SMALL_CELL     5   /* minimum pixels of a cell */
 
 /*
- * Colours: light first, dark where the reader's setting says so. The pods' six keep a contrast of 4.5 to 1
- * with their white letters and differ without red and green.
+ * Colours: light by default, dark if the reader prefers dark. The six colours of pods have a contrast of 4.5 to 1 with
+ * their white letters, and differ for people with red-green colour blindness.
  */
 const char show_svg_style[] =
 	"text{font:12px sans-serif;fill:#1f2328}\n"
@@ -62,7 +62,7 @@ const char show_svg_defs[] =
 	"<defs><pattern id=\"nrtd-reserved\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 	"<path class=\"hatch\" d=\"M1 0V5\"/></pattern></defs>\n";
 
-/* ---- elements; their looks are classes of the style sheet */
+/* ---- elements; the classes are those of the style sheet */
 
 /* A rectangle in the picture, in pixels. */
 struct svg_box {
@@ -185,7 +185,7 @@ static size_t svg_legend(struct strbuf *out, size_t x, size_t y, size_t width, c
 {
 	size_t left = x, bars = 300;
 
-	/* Bars may have a reserved part where no CPU is reserved; offline CPUs are named in words. */
+	/* Bars may have a reserved part although no CPU is reserved. Offline CPUs are listed as text. */
 	for (enum show_state state = 0; state < SHOW_OFFLINE; state++)
 		if (state == SHOW_RESERVED || v->states[state])
 			legend_entry(out, &left, y, svg_state_class(state), 0, show_state_names[state]);
@@ -239,10 +239,8 @@ static struct matrix measure_matrix(const struct show_view *v, size_t width)
 	m.cell_height = m.numbers ? 22 : 12;
 	if (m.numbers)
 		return m;
-	while (m.n_cells > BLOCKS_MAX || m.n_cells * SMALL_CELL + m.label_width > width) {
-		m.block++;
-		m.n_cells = (v->n_distances + m.block - 1) / m.block;
-	}
+	m.block = show_block_size(v, show_min(BLOCKS_MAX, (width - m.label_width) / SMALL_CELL));
+	m.n_cells = (v->n_distances + m.block - 1) / m.block;
 	while (m.cell_width > SMALL_CELL && m.label_width + m.n_cells * m.cell_width > width / 2)
 		m.cell_width--;
 	m.cell_height = m.cell_width;
@@ -282,7 +280,7 @@ static void draw_cell(struct strbuf *out, const struct matrix *m, struct svg_box
 static void draw_ids(
 	struct strbuf *out, size_t x, size_t y, const struct matrix *m, const struct show_view *v)
 {
-	/* As many ids as have room: one of three digits takes about 24 pixels. */
+	/* Omit ids that would overlap: an id of three digits takes about 24 pixels. */
 	size_t step = m->numbers ? 1 : 24 / m->cell_height + 1;
 
 	for (size_t i = 0; i < m->n_cells; i += step) {
@@ -320,19 +318,19 @@ static size_t svg_matrix(struct strbuf *out, size_t x, size_t y, size_t width, c
 		return y;
 	if (m.block > 1)
 		snprintf(text, sizeof(text), "from %u (pale) to %u (dark), the largest of %zu by %zu nodes",
-			m.heat.least, m.heat.most, m.block, m.block);
+			m.heat.min, m.heat.max, m.block, m.block);
 	else
-		snprintf(text, sizeof(text), "from %u (pale) to %u (dark)", m.heat.least, m.heat.most);
+		snprintf(text, sizeof(text), "from %u (pale) to %u (dark)", m.heat.min, m.heat.max);
 	return svg_paragraph(out, x + m.label_width, y + 4, width, "mono faint", text);
 }
 
-/* How the NUMA nodes are laid out; the same for all. */
+/* The layout of all NUMA nodes, which have equal sizes. */
 struct layout {
 	bool dense;
 	size_t cell;
 	size_t columns;
-	size_t tile_width; /* with its padding */
-	size_t frames;     /* sockets beside each other; 1 unless all their NUMA nodes are on one line */
+	size_t tile_width; /* of a NUMA node, including padding */
+	size_t frames;     /* sockets per line; 1 if the NUMA nodes of a socket need several lines */
 	size_t frame_width;
 	size_t label_width;
 };
@@ -340,7 +338,7 @@ struct layout {
 static struct layout lay_out(const struct show_view *v, size_t width)
 {
 	struct layout l = {.dense = v->n_nodes > DENSE_NODES};
-	size_t nodes = 1, least = l.dense ? DENSE_WIDTH : TILE_WIDTH, label = 0, most;
+	size_t nodes = 1, min_width = l.dense ? DENSE_WIDTH : TILE_WIDTH, label = 0, fit;
 
 	l.cell = l.dense ? DENSE_CELL : CELL;
 	for (size_t i = 0; i < v->n_groups; i++)
@@ -349,12 +347,12 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 		label = show_max(
 			label, text_width(l.dense ? v->resources[i].short_label : v->resources[i].label));
 	l.label_width = show_min(label, 14) * SVG_CHAR_WIDTH + 8;
-	most = show_max(1, show_min(nodes, (width - 2 * PAD + GAP) / (least + GAP)));
-	l.columns = show_spread(nodes, most);
+	fit = show_max(1, show_min(nodes, (width - 2 * PAD + GAP) / (min_width + GAP)));
+	l.columns = show_spread(nodes, fit);
 	l.frames = 1;
 	if (l.columns == nodes && v->n_groups > 0) {
-		most = (width + GAP) / (nodes * (least + GAP) - GAP + 2 * PAD + GAP);
-		l.frames = show_spread(v->n_groups, show_max(1, show_min(v->n_groups, most)));
+		fit = (width + GAP) / (nodes * (min_width + GAP) - GAP + 2 * PAD + GAP);
+		l.frames = show_spread(v->n_groups, show_max(1, show_min(v->n_groups, fit)));
 	}
 	l.frame_width = (width + GAP) / l.frames - GAP;
 	l.tile_width = (l.frame_width - 2 * PAD + GAP) / l.columns - GAP;
@@ -377,12 +375,12 @@ static void cpu_title(const struct show_view *v, const struct show_cpu *cpu, cha
 	snprintf(title, TITLE_MAX, "CPU %u%s%s: %s", cpu->id, core, l3, use);
 }
 
-/* Where a cell is: right of the left edge, and the line's y. */
+/* The position of a cell: pixels from the left edge, and y of the line. */
 struct cursor {
 	size_t left, y;
 };
 
-/* On to cpus[at], of the same L3 cache as the one before. A core stays on one line where it fits. */
+/* Moves the cursor to cpus[at], which has the same L3 cache as cpus[at - 1]. A core that fits on one line is not split. */
 static void advance(
 	const struct layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
 {
@@ -396,23 +394,23 @@ static void advance(
 	}
 }
 
-/* The L3 cache that begins at cpus[at], from the left edge on: its width and height. */
+/* The width and height of the L3 cache that begins at cpus[at], if drawn at the left edge. */
 static struct svg_box measure_l3(
 	const struct layout *l, const struct show_node *node, size_t at, size_t width)
 {
 	struct cursor c = {0};
-	size_t most = l->cell;
+	size_t max_width = l->cell;
 
 	while (++at < node->n_cpus && !show_is_l3_first(node, at)) {
 		advance(l, node, at, width, &c);
-		most = show_max(most, c.left + l->cell);
+		max_width = show_max(max_width, c.left + l->cell);
 	}
-	return (struct svg_box){0, 0, most, c.y + l->cell};
+	return (struct svg_box){0, 0, max_width, c.y + l->cell};
 }
 
 /*
- * Returns the y below them; without `out` it only measures. Each L3 cache is on one line, or on lines of its
- * own.
+ * Draws the CPUs of a NUMA node, each L3 cache on one line or on lines of its own. Returns the y below the CPUs. With `out`
+ * NULL only measures.
  */
 static size_t draw_cpus(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
 	const struct show_view *v, const struct show_node *node)
@@ -474,29 +472,23 @@ static void draw_devices(struct strbuf *out, size_t x, size_t y, size_t width, c
 {
 	const struct show_devices *devices = &node->devices[at];
 	const struct inventory_amount *amount = &node->amounts[at];
-	size_t pitch = l->cell - 2 + CELL_GAP, room = (width + CELL_GAP) / pitch;
-	size_t available = 0, reserved = 0, nameless = 0, i;
+	size_t pitch = l->cell - 2 + CELL_GAP, max_cells = (width + CELL_GAP) / pitch;
+	struct show_device_cells cells;
+	size_t i;
 
-	if (amount->present && amount->available > 0)
-		available = (size_t)show_min((size_t)(amount->available / QTY_UNIT), room);
-	if (amount->present && amount->capacity > amount->allocatable)
-		reserved = show_min((size_t)((amount->capacity - amount->allocatable) / QTY_UNIT), room);
-	if (amount->present && amount->allocatable > amount->available)
-		nameless = show_min((size_t)((amount->allocatable - amount->available) / QTY_UNIT), room);
-	nameless = nameless > devices->n_holders ? nameless - devices->n_holders : 0;
-	if (reserved + devices->n_holders + nameless + available > room) {
+	if (!show_device_cells(devices, amount, max_cells, &cells)) {
 		if (amount->present)
 			draw_bar(out, x, y + 4, width, amount);
 		return;
 	}
-	for (i = 0; i < reserved; i++, x += pitch)
+	for (i = 0; i < cells.reserved; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, "reserved", 0, "not allocatable");
 	for (i = 0; i < devices->n_holders; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, svg_holder_class(devices->holders[i]),
 			show_key(v, devices->holders[i], 0), v->holders[devices->holders[i]].name);
-	for (i = 0; i < nameless; i++, x += pitch)
+	for (i = 0; i < cells.held; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, "held", 0, "held");
-	for (i = 0; i < available; i++, x += pitch)
+	for (i = 0; i < cells.available; i++, x += pitch)
 		svg_cell(out, x, y + 1, l->cell - 2, "free", 0, "available");
 }
 
@@ -572,7 +564,7 @@ static void draw_node(struct strbuf *out, struct svg_box box, const struct layou
 		}
 }
 
-/* The height of a line of NUMA nodes, `first` of the group being the first of them. */
+/* The height of the line of NUMA nodes that begins with the group's node `first`. */
 static size_t line_height(
 	const struct show_view *v, const struct layout *l, const struct show_group *group, size_t first)
 {
@@ -610,7 +602,7 @@ static void draw_group(struct strbuf *out, struct svg_box frame, const struct la
 	}
 }
 
-/* Returns the y below them. */
+/* Returns the y below the groups. */
 static size_t draw_groups(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
 {
 	const struct layout l = lay_out(v, width);
@@ -668,7 +660,7 @@ static size_t draw_body(struct strbuf *out, size_t width, const struct show_view
 	return y + MARGIN - 4;
 }
 
-/* The text for a reader who does not see the picture. */
+/* Writes the description for screen readers. */
 static void describe(struct strbuf *out, const struct show_view *v)
 {
 	svg_escape(out, v->machine);

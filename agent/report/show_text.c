@@ -8,18 +8,18 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define LABEL_WIDTH   9  /* of the lines that begin with a label */
-#define TILE_WIDTH    35 /* least width of a NUMA node */
-#define FRAME         4  /* columns of a socket that are not its NUMA nodes' */
+#define LABEL_WIDTH   9  /* columns before the text of lines with a label */
+#define TILE_WIDTH    35 /* minimum width of a NUMA node */
+#define FRAME         4  /* columns of a socket's frame */
 #define GAP           3  /* columns between two NUMA nodes */
 #define BAR_MIN       7
-#define DENSE_NODES   16 /* where there are more, they are drawn like this: */
+#define DENSE_NODES   16 /* more NUMA nodes are drawn with the DENSE_* sizes */
 #define DENSE_WIDTH   17
 #define DENSE_GAP     2
 #define DENSE_BAR_MIN 5
 #define GAPPED_LINES  4 /* a node whose CPUs take more lines has no spaces between its cores */
 #define LABEL_MAX     14
-#define HOLDERS_MIN   40 /* least width of the list of pods beside the distances */
+#define HOLDERS_MIN   40 /* minimum width of the list of pods beside the distances */
 #define TITLE         "distances between NUMA nodes"
 #define TICK          8  /* columns between two node ids above one-character cells */
 #define NUMBERS_MAX   32 /* NUMA nodes whose distances are still numbers */
@@ -28,7 +28,7 @@ struct matrix {
 	struct show_heat heat;
 	size_t id_width;   /* of the widest node id */
 	size_t cell_width; /* 1 = one character */
-	size_t block;      /* nodes in a row and column of cells; 1 but where they do not fit */
+	size_t block;      /* a cell represents block x block NUMA nodes; 1 if all cells fit */
 	size_t n_cells;    /* in a row */
 };
 
@@ -43,21 +43,19 @@ static struct matrix measure_matrix(const struct show_view *v, size_t width)
 	size_t numbers;
 
 	m.id_width = digits(v->distance_nodes[v->n_distances - 1].id);
-	numbers = digits(m.heat.most) > m.id_width ? digits(m.heat.most) : m.id_width;
+	numbers = digits(m.heat.max) > m.id_width ? digits(m.heat.max) : m.id_width;
 	m.cell_width = numbers + 2;
 	if (v->n_distances <= NUMBERS_MAX && m.id_width + 1 + m.n_cells * m.cell_width <= width)
 		return m;
 	m.cell_width = 1;
-	while (m.id_width + 1 + m.n_cells > width) {
-		m.block++;
-		m.n_cells = (v->n_distances + m.block - 1) / m.block;
-	}
+	m.block = show_block_size(v, width - m.id_width - 1);
+	m.n_cells = (v->n_distances + m.block - 1) / m.block;
 	return m;
 }
 
 /* ---- the distances between NUMA nodes as a heat map */
 
-/* The columns used of `width`; 0 if the machine has no distances. */
+/* The width of the matrix, at most `width`; 0 if the machine has no distances. */
 static size_t matrix_width(const struct show_view *v, size_t width)
 {
 	struct matrix m;
@@ -115,18 +113,18 @@ static void draw_ids(
 	}
 }
 
-/* "10 ·   12 ░   32 █": what a level means; only where cells have no numbers. */
+/* The legend of the levels, "10 ·░▒▓█ 32", for cells without numbers. */
 static void draw_scale(struct canvas *c, size_t row, size_t col, size_t width, const struct matrix *m)
 {
 	char text[64];
 	size_t used;
 
-	snprintf(text, sizeof(text), "%u ", m->heat.least);
+	snprintf(text, sizeof(text), "%u ", m->heat.min);
 	used = canvas_text(c, row, col, width, STYLE_PLAIN, text);
 	for (unsigned level = 0; level < SHOW_HEAT_LEVELS; level++)
 		canvas_put(c, row, col + used++, GLYPH_SHADE_0 + level,
 			(enum canvas_style)(STYLE_SHADE_0 + level));
-	snprintf(text, sizeof(text), " %u", m->heat.most);
+	snprintf(text, sizeof(text), " %u", m->heat.max);
 	used += canvas_text(c, row, col + used, width - used, STYLE_PLAIN, text);
 	if (m->block > 1) {
 		snprintf(text, sizeof(text), ", the largest of %zu by %zu", m->block, m->block);
@@ -163,16 +161,16 @@ static size_t draw_matrix(
 	return row - top;
 }
 
-/* How the NUMA nodes are laid out; the same for all, so that they are in columns. */
+/* The layout of all NUMA nodes: equal sizes, so that they form columns. */
 struct layout {
-	bool dense;         /* many nodes: numbers only for what is available */
+	bool dense;         /* many NUMA nodes: only the available amounts have numbers */
 	bool gapped;        /* a space between cores */
 	size_t label_width; /* of a resource's name */
 	size_t amount_width;
 	size_t tile_width;
-	size_t columns; /* NUMA nodes beside each other */
-	size_t gap;     /* columns between them */
-	size_t frames;  /* sockets beside each other; 1 unless all their NUMA nodes are on one line */
+	size_t columns; /* NUMA nodes per line */
+	size_t gap;     /* spaces between two NUMA nodes */
+	size_t frames;  /* sockets per line; 1 if the NUMA nodes of a socket need several lines */
 	size_t frame_width;
 };
 
@@ -230,8 +228,8 @@ static size_t l3_width(const struct show_node *node, size_t at, bool gapped)
 }
 
 /*
- * The CPUs of a node from (row, col) on; a core stays on one line where it fits, and so does an L3 cache.
- * Returns the lines. Without a canvas it only counts.
+ * Draws the CPUs of a NUMA node at (row, col). A core or an L3 cache that fits on one line is not split. Returns the
+ * number of lines. With `c` NULL only counts the lines.
  */
 static size_t draw_cpus(struct canvas *c, size_t row, size_t col, size_t width, bool gapped,
 	const struct show_view *v, const struct show_node *node)
@@ -281,32 +279,20 @@ static void draw_bar(
 	canvas_fill(c, row, col + bar.reserved + bar.held, bar.free, GLYPH_FREE, STYLE_FREE);
 }
 
-static size_t whole_units(qty_t nano)
-{
-	return nano <= 0 ? 0 : (size_t)(nano / QTY_UNIT);
-}
-
-/* One character a device; false when there are more than fit. */
+/* Draws one character per device. False, and draws nothing, if the devices do not fit. */
 static bool draw_devices(struct canvas *c, size_t row, size_t col, size_t width, const struct show_view *v,
 	const struct show_devices *devices, const struct inventory_amount *amount)
 {
-	size_t held = devices->n_holders, nameless = 0, reserved = 0, available = 0;
+	struct show_device_cells cells;
 
-	if (amount->present) {
-		reserved = whole_units(amount->capacity - amount->allocatable);
-		available = whole_units(amount->available);
-		nameless = whole_units(amount->allocatable - amount->available);
-		nameless = nameless > held ? nameless - held : 0;
-	}
-	if (held > width || reserved > width || available > width || nameless > width ||
-		held + nameless + reserved + available > width)
+	if (!show_device_cells(devices, amount, width, &cells))
 		return false;
-	canvas_fill(c, row, col, reserved, GLYPH_RESERVED, STYLE_RESERVED);
-	for (size_t i = 0; i < held; i++)
-		put_holder(c, row, col + reserved + i, v, devices->holders[i]);
-	col += reserved + held;
-	canvas_fill(c, row, col, nameless, GLYPH_HELD, STYLE_HELD);
-	canvas_fill(c, row, col + nameless, available, GLYPH_FREE, STYLE_FREE);
+	canvas_fill(c, row, col, cells.reserved, GLYPH_RESERVED, STYLE_RESERVED);
+	col += cells.reserved;
+	for (size_t i = 0; i < devices->n_holders; i++)
+		put_holder(c, row, col++, v, devices->holders[i]);
+	canvas_fill(c, row, col, cells.held, GLYPH_HELD, STYLE_HELD);
+	canvas_fill(c, row, col + cells.held, cells.available, GLYPH_FREE, STYLE_FREE);
 	return true;
 }
 
@@ -348,11 +334,11 @@ static void draw_node_head(struct canvas *c, size_t row, size_t col, const struc
 			c, row, col + used, l->tile_width - used - right - 2, STYLE_FAINT, node->cpu_list);
 }
 
-/* Lines of nodes that are side by side. */
+/* Heights, in lines, of a line of NUMA nodes. */
 struct lines {
-	size_t cpus;      /* of the one with most */
-	bool *resources;  /* which bars but devices one of them has: a line each, at the same height */
-	size_t n_devices; /* of the one with most */
+	size_t cpus; /* maximum over the NUMA nodes */
+	bool *resources; /* per resource other than devices: a NUMA node has a bar, so all NUMA nodes keep a line for it */
+	size_t n_devices; /* maximum over the NUMA nodes */
 };
 
 static bool has_devices(const struct show_view *v, const struct show_node *node, size_t at)
@@ -376,7 +362,7 @@ static void draw_node(struct canvas *c, size_t row, size_t col, const struct lay
 			draw_resource(c, row++, col, l, v, node, i);
 }
 
-/* ---- all of them, socket by socket */
+/* ---- all NUMA nodes, socket by socket */
 
 static bool has_any_line(const struct show_view *v, size_t resource)
 {
@@ -386,7 +372,7 @@ static bool has_any_line(const struct show_view *v, size_t resource)
 	return false;
 }
 
-static void measure(const struct show_view *v, struct layout *l)
+static void measure_labels(const struct show_view *v, struct layout *l)
 {
 	for (size_t i = 0; i < v->n_resources; i++) {
 		if (v->resources[i].kind == SHOW_CPUS && !has_any_line(v, i))
@@ -405,17 +391,18 @@ static void measure(const struct show_view *v, struct layout *l)
 static struct layout lay_out(const struct show_view *v, size_t width)
 {
 	struct layout l = {.dense = v->n_nodes > DENSE_NODES, .frames = 1};
-	size_t least, nodes = 1, lines = 0, gap = l.dense ? DENSE_GAP : GAP;
+	size_t min_width, nodes = 1, lines = 0, gap = l.dense ? DENSE_GAP : GAP;
 	bool threads = false;
 
-	measure(v, &l);
-	least = show_max(l.dense ? DENSE_WIDTH : TILE_WIDTH,
+	measure_labels(v, &l);
+	min_width = show_max(l.dense ? DENSE_WIDTH : TILE_WIDTH,
 		l.label_width + l.amount_width + 2 + (l.dense ? DENSE_BAR_MIN : BAR_MIN));
 	for (size_t i = 0; i < v->n_groups; i++)
 		nodes = show_max(nodes, v->groups[i].n_nodes);
-	l.columns = show_spread(nodes, show_max(1, show_min(nodes, (width - FRAME + gap) / (least + gap))));
+	l.columns =
+		show_spread(nodes, show_max(1, show_min(nodes, (width - FRAME + gap) / (min_width + gap))));
 	if (l.columns == nodes && v->n_groups > 0) {
-		size_t frame = nodes * (least + gap) - gap + FRAME;
+		size_t frame = nodes * (min_width + gap) - gap + FRAME;
 
 		l.frames = show_spread(
 			v->n_groups, show_max(1, show_min(v->n_groups, (width + 1) / (frame + 1))));
@@ -434,7 +421,7 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 	return l;
 }
 
-/* The frame of a group from `row` to `end`, both included. */
+/* Draws the frame of a group from line `row` to line `end`, inclusive. */
 static void draw_frame(struct canvas *c, size_t row, size_t end, size_t left, size_t width, const char *title)
 {
 	size_t right = left + width - 1, used;
@@ -473,7 +460,7 @@ static void count_lines(const struct show_view *v, const struct layout *l, const
 	}
 }
 
-/* The NUMA nodes of a group. Returns the row after them. `lines` has room for all resources. */
+/* Draws the NUMA nodes of a group. Returns the next row. `lines` is scratch memory. */
 static size_t draw_group(struct canvas *c, size_t row, size_t left, const struct layout *l,
 	struct lines *lines, const struct show_view *v, const struct show_group *group)
 {
@@ -492,7 +479,7 @@ static size_t draw_group(struct canvas *c, size_t row, size_t left, const struct
 	return row;
 }
 
-/* All groups. Returns the row after them. */
+/* Returns the next row. */
 static size_t draw_groups(
 	struct canvas *c, size_t row, const struct layout *l, struct lines *lines, const struct show_view *v)
 {
@@ -510,9 +497,9 @@ static size_t draw_groups(
 	return row;
 }
 
-/* ---- what is above and below */
+/* ---- head, legend and lists */
 
-/* A line, or several, that begins with a label. Returns the row after it. */
+/* Draws a text, with a label before the first line. Returns the next row. */
 static size_t draw_line(
 	struct canvas *c, size_t row, const char *label, enum canvas_style style, const char *text)
 {
@@ -540,7 +527,7 @@ static size_t draw_head(struct canvas *c, size_t row, const struct show_view *v)
 	return row;
 }
 
-/* The next entry of the legend, on the next line when it does not fit. */
+/* Draws the next entry of the legend, on the next line if the current line is full. */
 static void draw_entry(
 	struct canvas *c, size_t *row, size_t *col, unsigned glyph, enum canvas_style style, const char *text)
 {
@@ -579,7 +566,7 @@ static size_t draw_legend(struct canvas *c, size_t row, const struct show_view *
 		v->n_nodes > DENSE_NODES ? "available" : "available of allocatable");
 }
 
-/* The pods: in two columns where all fit, else what a pod holds on lines below its name. Returns the rows. */
+/* Draws the pods: name and holdings in two columns if both fit, else the holdings below the name. Returns the number of rows. */
 static size_t draw_holders(struct canvas *c, size_t top, size_t width, const struct show_view *v)
 {
 	size_t names = 0, holds = 0, row = top;
@@ -603,7 +590,7 @@ static size_t draw_holders(struct canvas *c, size_t top, size_t width, const str
 	return row - top;
 }
 
-/* The list of pods and the distances, beside each other where both fit. Returns the row after them. */
+/* Draws the list of pods and the distances, side by side if both fit. Returns the next row. */
 static size_t draw_lists(struct canvas *c, size_t row, const struct show_view *v, bool colour)
 {
 	size_t matrix = matrix_width(v, c->width), rows = 0;

@@ -13,12 +13,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-/* ---- what is there */
-
-static unsigned whole(qty_t nano)
-{
-	return nano <= 0 ? 0 : nano / QTY_UNIT > UINT32_MAX ? UINT32_MAX : (unsigned)(nano / QTY_UNIT);
-}
+/* ---- CPUs and devices */
 
 static void fill_numa(struct top_row *row, const struct inventory *inv)
 {
@@ -35,8 +30,8 @@ static void fill_numa(struct top_row *row, const struct inventory *inv)
 		if (!amount || !amount->present)
 			continue;
 		numa->has_cpus = true;
-		numa->free = whole(amount->available);
-		numa->allocatable = whole(amount->allocatable);
+		numa->free = qty_whole_units(amount->available);
+		numa->allocatable = qty_whole_units(amount->allocatable);
 		row->free += numa->free;
 		row->allocatable += numa->allocatable;
 	}
@@ -64,7 +59,7 @@ static void fill_devices(struct top_row *row, const struct device_inventory *dev
 	qsort(row->devices, row->n_devices, sizeof(*row->devices), by_resource);
 }
 
-/* ---- what the kubelet would admit */
+/* ---- the largest pods, and stranded CPUs */
 
 static void fill_verdicts(
 	struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
@@ -191,8 +186,8 @@ enum top_column top_column_find(const char *name)
 	return c;
 }
 
-/* What a column is ordered by, the most first; -1 = unknown. */
-static int64_t number(const struct top_number *n)
+/* The sort key of a number, in descending order; -1 = unknown. */
+static int64_t key_of(const struct top_number *n)
 {
 	return n->known ? (int64_t)n->n : -1;
 }
@@ -206,7 +201,8 @@ static int64_t free_devices(const struct top_row *row)
 	return sum;
 }
 
-static int64_t amount(const struct top_row *row, enum top_column column)
+/* The sort key of a column with numbers; 0 for other columns. */
+static int64_t number_key(const struct top_row *row, enum top_column column)
 {
 	switch (column) {
 	case TOP_NUMA:
@@ -214,9 +210,9 @@ static int64_t amount(const struct top_row *row, enum top_column column)
 		return row->free;
 	case TOP_ONE_NUMA:
 	case TOP_TWO_NUMA:
-		return number(&row->largest[column - TOP_ONE_NUMA]);
+		return key_of(&row->largest[column - TOP_ONE_NUMA]);
 	case TOP_STRANDED:
-		return number(&row->stranded);
+		return key_of(&row->stranded);
 	case TOP_AGE:
 		return row->age_s;
 	case TOP_DEVICES:
@@ -234,8 +230,8 @@ static int64_t amount(const struct top_row *row, enum top_column column)
 	return 0;
 }
 
-/* What a column of texts is ordered by. */
-static const char *text(const struct top_row *row, enum top_column column)
+/* The sort key of a column with texts; "" for other columns. */
+static const char *text_key(const struct top_row *row, enum top_column column)
 {
 	if (column == TOP_POLICY)
 		return topology_manager_policy_names[row->policy];
@@ -246,21 +242,21 @@ static const char *text(const struct top_row *row, enum top_column column)
 	return column == TOP_BASIS ? cluster_basis_names[row->basis] : "";
 }
 
-static int compare(const void *va, const void *vb, void *data)
+static int compare_rows(const void *va, const void *vb, void *data)
 {
 	const struct top_row *a = va, *b = vb;
 	enum top_column column = *(const enum top_column *)data;
-	int64_t of_a = amount(a, column), of_b = amount(b, column);
-	int r = strcmp(text(a, column), text(b, column));
+	int64_t key_a = number_key(a, column), key_b = number_key(b, column);
+	int r = strcmp(text_key(a, column), text_key(b, column));
 
-	if (of_a != of_b)
-		return of_a > of_b ? -1 : 1;
+	if (key_a != key_b)
+		return key_a > key_b ? -1 : 1;
 	return r ? r : text_compare_numbered(a->name, b->name);
 }
 
 void top_sort(struct top_row *rows, size_t n, enum top_column column)
 {
-	vec_sort(rows, n, sizeof(*rows), compare, &column);
+	vec_sort(rows, n, sizeof(*rows), compare_rows, &column);
 }
 
 /* ---- fields of both formats */
@@ -380,7 +376,7 @@ static void write_row(struct writer *w, const struct layout *l, const struct top
 	writer_end(w);
 }
 
-/* In a table the last row, with empty cells in the columns that have no total. */
+/* In a table: the last row, with empty cells in columns without a total. */
 static void write_totals(struct writer *w, const struct top_totals *t)
 {
 	if (writer_is_doc(w))
@@ -417,26 +413,26 @@ void top_table(struct writer *w, const struct top_row *rows, size_t n, const str
 
 /* ---- the table on a canvas */
 
-#define GAP        2  /* columns between columns */
+#define GAP        2  /* spaces between columns */
 #define DIGITS_MAX 16 /* NUMA nodes whose bars have numbers */
 
-static size_t digits_of(unsigned n)
+static size_t count_digits(unsigned n)
 {
 	return (size_t)snprintf(NULL, 0, "%u", n);
 }
 
 static void lay_out(struct layout *l, const struct top_row *rows, size_t n)
 {
-	size_t most = 0;
+	size_t max_numa = 0;
 
 	l->digits_width = 1;
 	for (size_t i = 0; i < n; i++) {
-		most = rows[i].n_numa > most ? rows[i].n_numa : most;
+		max_numa = rows[i].n_numa > max_numa ? rows[i].n_numa : max_numa;
 		for (size_t k = 0; k < rows[i].n_numa; k++)
-			if (digits_of(rows[i].numa[k].free) > l->digits_width)
-				l->digits_width = digits_of(rows[i].numa[k].free);
+			if (count_digits(rows[i].numa[k].free) > l->digits_width)
+				l->digits_width = count_digits(rows[i].numa[k].free);
 	}
-	l->digits = most <= DIGITS_MAX;
+	l->digits = max_numa <= DIGITS_MAX;
 }
 
 /* Fills in the table and measures it. Returns its width. */
@@ -493,7 +489,7 @@ static void draw_bars(
 	}
 }
 
-/* Draws a line of texts: of a row, or without a row of the headings or the totals. */
+/* Draws the texts of one line: a row, or (`row` NULL) the headings or the totals. */
 static void draw_line(struct canvas *c, size_t at, const struct layout *l, const size_t *widths,
 	size_t n_columns, const struct top_row *row, const char *const *texts)
 {

@@ -36,21 +36,21 @@ static void explain_alignment(const struct why_report *r, struct err *ret)
 	size_t cpus = kubelet_pod_exclusive_cpus(r->pods.pod, r->pods.qos);
 
 	if (r->pods.qos != QOS_GUARANTEED)
-		err_set(ret, 0, "its CPUs and memory are shared with other pods; the Topology Manager %s",
-			devices ? "aligns its devices alone"
-				: "has nothing of it to align and does not reject it");
+		err_set(ret, 0, "the pod shares CPUs and memory with other pods; the Topology Manager %s",
+			devices ? "aligns only the pod's devices"
+				: "aligns nothing and does not reject the pod");
 	else if (r->pods.pod->has_pod_resources)
 		err_set(ret, 0,
-			"pod-level resources: kubelets give it CPUs of its own only with the feature gate %s",
+			"pod-level resources: kubelets assign exclusive CPUs only with the feature gate %s",
 			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
 	else if (cpus > 0)
 		err_set(ret, 0,
 			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",
-			cpus, cpus == 1 ? "" : "s", devices ? ", its devices" : "");
+			cpus, cpus == 1 ? "" : "s", devices ? ", devices" : "");
 	else
 		err_set(ret, 0,
-			"no container asks for whole CPUs, so none are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
-			devices ? "its devices, and " : "");
+			"no container requests whole CPUs, so no CPUs are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
+			devices ? "devices, and " : "");
 }
 
 /* The pod's spec.nodeName is the result of scheduling, not a constraint on a pod like this one. */
@@ -60,7 +60,7 @@ static void add_constraints(struct why_report *r)
 
 	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
 	if (r->pods.pod->has_claims)
-		strv_push(&sc->not_looked_at, "resource claims");
+		strv_push(&sc->not_evaluated, "resource claims");
 }
 
 int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
@@ -68,7 +68,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
 	int error = pod_status_read(pod, &r.status, err);
 
-	/* An item of a typed list has no kind of its own. */
+	/* The Pod may have no kind: items of a PodList have none. */
 	if (error == 0 && !doc_get(pod, "kind"))
 		doc_add_string(pod, "kind", "Pod");
 	if (error == 0)
@@ -126,7 +126,7 @@ void why_report_add_node(struct why_report *r, const struct cluster_node *node)
 		pod_report_add(&r->pods, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
 }
 
-/* ---- all of them */
+/* ---- the order of the nodes */
 
 const char *why_report_violated(const struct why_report *r, const char *node)
 {
@@ -185,12 +185,12 @@ static void add_line(struct strbuf *out, const char *text)
 	strbuf_addch(out, '\n');
 }
 
-/* "  WHO: "TEXT"", for a text from the API server. */
-static void add_quote(struct strbuf *out, const char *who, const char *text)
+/* "  SENDER: "TEXT"", for a text from the API server. */
+static void add_quote(struct strbuf *out, const char *sender, const char *text)
 {
 	if (!*text)
 		return;
-	strbuf_addf(out, "  %s: \"", who);
+	strbuf_addf(out, "  %s: \"", sender);
 	strbuf_add_one_line(out, text);
 	strbuf_addstr(out, "\"\n");
 }
@@ -199,8 +199,9 @@ static void add_status(const struct pod_status *f, struct strbuf *out)
 {
 	switch (f->stage) {
 	case POD_WAITS:
-		strbuf_addstr(out, f->gated ? "waits: its scheduling gates keep schedulers from looking at it"
-					    : "waits: no scheduler has found a node for it");
+		strbuf_addstr(
+			out, f->gated ? "waits: schedulers ignore the pod because of its scheduling gates"
+				      : "waits: no scheduler has found a node for the pod");
 		break;
 	case POD_BOUND:
 		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
@@ -230,10 +231,10 @@ static void add_pod(const struct why_report *r, struct strbuf *out)
 	strbuf_addch(out, '\n');
 	add_quote(out, "message", f->message);
 	add_quote(out, "scheduler", f->scheduler);
-	strbuf_addstr(out, "  asks for ");
+	strbuf_addstr(out, "  requests ");
 	fit_add_request(&r->pods, out);
 	strbuf_addch(out, '\n');
-	add_line(out, r->pods.gap.text);
+	add_line(out, r->pods.not_guaranteed.text);
 	add_line(out, r->aligned.text);
 }
 
@@ -242,10 +243,10 @@ static void add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
 	CLEANUP(freep) char *cpus = cpuset_print(held->cpus);
 	CLEANUP(freep) char *numa = cpuset_print(held->numa);
 
-	strbuf_addf(out, "  it holds %s%s%s\n", *cpus ? "CPUs " : "no CPUs of its own", cpus,
+	strbuf_addf(out, "  holds %s%s%s\n", *cpus ? "CPUs " : "no exclusive CPUs", cpus,
 		*numa ? "" : ", on no NUMA node");
 	if (*numa)
-		strbuf_addf(out, "  it lies on NUMA node%s %s\n",
+		strbuf_addf(out, "  holds resources of NUMA node%s %s\n",
 			hwloc_bitmap_weight(held->numa) == 1 ? "" : "s", numa);
 }
 
@@ -256,10 +257,10 @@ static void add_held(const struct why_report *r, struct strbuf *out)
 		return;
 	}
 	strbuf_addstr(
-		out, !r->own_seen ? "  what it holds there is not known: that node is not among those asked\n"
+		out, !r->own_seen ? "  unknown what the pod holds: the object of the node was not read\n"
 		     : r->own_basis != CLUSTER_EXACT
-			     ? "  what it holds there is not known: the node's object has no node state\n"
-			     : "  it holds nothing there that is exclusive or on a NUMA node\n");
+			     ? "  unknown what the pod holds: the object of the node has no node state\n"
+			     : "  holds nothing exclusively, and no resources of a NUMA node\n");
 }
 
 static const struct node_report *own_node(const struct why_report *r)
@@ -274,46 +275,54 @@ static const struct node_report *own_node(const struct why_report *r)
 static void add_rejection(const struct why_report *r, struct strbuf *out)
 {
 	const struct node_report *n = own_node(r);
+	const char *name = r->status.node;
 	char word[VERDICT_WORD_MAX];
 
 	if (!n) {
-		strbuf_addstr(out, "  that kubelet is not among those asked now\n");
+		strbuf_addf(out, "  verdict of node '%s' now: unknown, the object of the node was not read\n",
+			name);
 	} else if (n->answer == KUBELET_ADMITS) {
-		strbuf_addstr(out, "  that kubelet would take such a pod now: what it has "
-				   "free has changed since\n");
+		strbuf_addf(out,
+			"  node '%s' would admit such a pod now: the node's free resources have changed\n",
+			name);
 	} else {
 		fit_verdict_word(n, word);
-		strbuf_addstr(out, "  that kubelet now: ");
+		strbuf_addf(out, "  verdict of node '%s' now: ", name);
 		strbuf_add_one_line(out, word);
 		strbuf_addstr(out, *n->reason ? ": " : "");
 		strbuf_add_one_line(out, n->reason);
-		strbuf_addstr(out, " (what it has free may have changed since)\n");
+		strbuf_addstr(out, " (the node's free resources may have changed)\n");
 		if (n->nearest.found) {
-			strbuf_addstr(out, "  it would take ");
+			strbuf_addf(out, "  node '%s' would admit ", name);
 			fit_add_nearest(&r->pods, n, out);
 			strbuf_addch(out, '\n');
 		}
 	}
-	strbuf_addstr(out, "  a rejected pod is not tried again; ");
-	strbuf_add_one_line(out, *r->status.owner ? r->status.owner : "nothing");
-	strbuf_addf(out, " makes another%s\n", *r->status.owner ? "" : ": delete it and create it again");
+	strbuf_addstr(out, "  a rejected pod is not retried");
+	if (*r->status.owner) {
+		strbuf_addstr(out, "; ");
+		strbuf_add_one_line(out, r->status.owner);
+		strbuf_addstr(out, " creates a new pod\n");
+	} else {
+		strbuf_addstr(out, ", and the pod has no controller: delete and recreate the pod yourself\n");
+	}
 }
 
-/* "2 of 5 nodes would take it (1 estimated, ~); of 1 it is not known; schedulers keep it away from 1" */
+/* "2 of 5 nodes would admit the pod (1 estimated, ~); unknown for 1; schedulers exclude 1" */
 static void add_totals(const struct why_report *r, struct strbuf *out)
 {
-	size_t barred = 0;
+	size_t excluded = 0;
 
 	for (size_t i = 0; i < r->pods.n_nodes; i++)
-		barred += *why_report_violated(r, r->pods.nodes[i].name) != '\0';
-	strbuf_addf(out, "\n%zu of %zu node%s would take %s", r->takes, r->pods.n_nodes,
-		r->pods.n_nodes == 1 ? "" : "s", r->status.stage == POD_WAITS ? "it" : "such a pod now");
+		excluded += *why_report_violated(r, r->pods.nodes[i].name) != '\0';
+	strbuf_addf(out, "\n%zu of %zu node%s would admit %s", r->takes, r->pods.n_nodes,
+		r->pods.n_nodes == 1 ? "" : "s", r->status.stage == POD_WAITS ? "the pod" : "such a pod now");
 	if (r->estimated > 0)
 		strbuf_addf(out, " (%zu estimated, ~)", r->estimated);
 	if (r->unknown > 0)
-		strbuf_addf(out, "; of %zu it is not known", r->unknown);
-	if (barred > 0)
-		strbuf_addf(out, "; schedulers keep it away from %zu", barred);
+		strbuf_addf(out, "; unknown for %zu", r->unknown);
+	if (excluded > 0)
+		strbuf_addf(out, "; schedulers exclude %zu", excluded);
 	strbuf_addch(out, '\n');
 }
 
@@ -355,7 +364,7 @@ static void write_pod(struct writer *w, const struct why_report *r)
 	write_requests(w, &r->pods.wanted);
 	writer_end(w);
 	writer_string(w, "alignment", NULL, r->aligned.text);
-	writer_string(w, "notGuaranteed", NULL, r->pods.gap.text);
+	writer_string(w, "notGuaranteed", NULL, r->pods.not_guaranteed.text);
 }
 
 static void write_held(struct writer *w, const struct pod_held *held)
@@ -451,11 +460,11 @@ static void write_events(struct writer *w, const struct why_report *r)
 	writer_end(w);
 	if (writer_is_doc(w))
 		return;
-	strbuf_addstr(w->out, n > 0 ? "\n" : "\nno events: Kubernetes keeps them for an hour\n");
+	strbuf_addstr(w->out, n > 0 ? "\n" : "\nno events: Kubernetes keeps events for an hour\n");
 	if (n > 0)
 		writer_table(w);
 	if (n < r->events.n_items)
-		strbuf_addf(w->out, "and %zu older\n", r->events.n_items - n);
+		strbuf_addf(w->out, "and %zu older events\n", r->events.n_items - n);
 }
 
 static void write_doc(struct writer *w, const struct why_report *r)
@@ -464,7 +473,7 @@ static void write_doc(struct writer *w, const struct why_report *r)
 	write_held(w, &r->held);
 	write_counts(w, r);
 	write_nodes(w, r);
-	fit_write_not_looked_at(w, &r->constraints);
+	fit_write_not_evaluated(w, &r->constraints);
 }
 
 static void write_text(struct writer *w, const struct why_report *r)
@@ -477,7 +486,7 @@ static void write_text(struct writer *w, const struct why_report *r)
 		return;
 	}
 	add_totals(r, w->out);
-	fit_write_not_looked_at(w, &r->constraints);
+	fit_write_not_evaluated(w, &r->constraints);
 	strbuf_addch(w->out, '\n');
 	write_nodes(w, r);
 	writer_table(w);

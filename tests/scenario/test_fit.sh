@@ -72,9 +72,9 @@ b=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
 fit "who would have to go" 3 "UID $a, 9 CPUs" --cpus 11 --what-frees
 fit "one pod is enough" 3 "would fit without 1 pod:" --cpus 16 --what-frees
 fit "both of them" 3 "would fit without 2 pods:" --cpus 25 --what-frees
-fit "nobody, the node is too small" 3 "no pods to move: without all 2 that hold some of it the node is too small" \
+fit "nobody, the node is too small" 3 "no set of pods: even without all 2 pods that hold requested resources, the pod does not fit" \
 	--cpus 40 --what-frees
-fit "nobody holds memory" 3 "no pods to move: none is known to hold some of it" --memory 1Ti --what-frees
+fit "nobody holds memory" 3 "no set of pods: no pod is known to hold requested resources" --memory 1Ti --what-frees
 fit "nobody has to go" 0 "fits: 7 CPUs" --cpus 7 --what-frees
 fit "without one pod" 0 "request    1 preferred         16-26" --cpus 11 --without-pod $a
 fit "without the other" 0 "request    0 preferred         1-11" --cpus 11 --without-pod $b
@@ -102,17 +102,17 @@ sed '/kind: Node/d' "$dir/held.yaml" >"$dir/pods-only.yaml"
 fit "the pod by its name" 3 "    default/a, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" --node-name w10
 fit "only a pod below a priority" 3 "    default/b, 9 CPUs" --cpus 11 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 100
-fit "and who stays" 3 "  1 pod stays: of priority 100 or more" --cpus 11 --what-frees --pods "$dir/held.yaml" \
+fit "and who stays" 3 "  1 pod is kept: priority 100 or more" --cpus 11 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 100
-fit "nobody is below" 3 "  no pods to move: none that may go is known to hold some of it" --cpus 11 --what-frees \
+fit "nobody is below" 3 "  no set of pods: no pod that may be evicted is known to hold requested resources" --cpus 11 --what-frees \
 	--pods "$dir/held.yaml" --node-name w10 --below-priority 0
-fit "too few are below" 3 "  no pods to move: without all 1 that hold some of it and may go the node is too small" \
+fit "too few are below" 3 "  no set of pods: even without all 1 pods that hold requested resources and may be evicted, the pod does not fit" \
 	--cpus 25 --what-frees --pods "$dir/held.yaml" --node-name w10 --below-priority 100
 fit "everybody is below" 3 "would fit without 2 pods:" --cpus 25 --what-frees --pods "$dir/held.yaml" \
 	--node-name w10 --below-priority 101
-fit "a class without a number" 3 "  1 pod stays: of unknown priority" --cpus 11 --what-frees --pods "$dir/class.yaml" \
+fit "a class without a number" 3 "  1 pod is kept: priority unknown" --cpus 11 --what-frees --pods "$dir/class.yaml" \
 	--node-name w10 --below-priority 101
-fit "no Pods, no priorities" 3 "  2 pods stay: of unknown priority" --cpus 11 --what-frees --below-priority 100
+fit "no Pods, no priorities" 3 "  2 pods are kept: priority unknown" --cpus 11 --what-frees --below-priority 100
 fit "priorities as JSON" 3 '"notBelow": 1,' --cpus 11 --what-frees --pods "$dir/held.yaml" --node-name w10 \
 	--below-priority 100 -o json
 fit "not asked for" 3 'notBelow: null' --cpus 11 --what-frees -o yaml
@@ -143,9 +143,9 @@ cat >"$dir/claims.yaml" <<'EOF'
   {name: a, resources: {limits: {cpu: 2, memory: 1Gi}, claims: [{name: gpu}]}},
   {name: b, resources: {limits: {cpu: 1}}}]}}
 EOF
-fit "claims" 0 "not looked at: its resourceClaims; the answer is without what they ask for" -f "$dir/claims.yaml"
+fit "claims" 0 "not evaluated: the pod's resourceClaims; the verdict ignores what the claims request" -f "$dir/claims.yaml"
 "$numa" fit --from "$dir/w11.yaml" -f "$dir/claims.yaml" >"$dir/out" 2>"$dir/err"
-check "claims, of a cluster" grep -q "^not looked at: its resourceClaims" "$dir/out"
+check "claims, of a cluster" grep -q "^not evaluated: the pod's resourceClaims" "$dir/out"
 "$numa" fit --from "$dir/w11.yaml" -f "$dir/claims.yaml" -o json >"$dir/out" 2>"$dir/err"
 check "and in the document" grep -q '"unchecked": \["resourceClaims"\]' "$dir/out"
 fit "which container is not Guaranteed" 0 "not Guaranteed, because container 'b' has no equal request and limit of memory" \
@@ -271,10 +271,10 @@ cluster "who would have to go" 3 "    UID #" w10 --from "$dir/w10.yaml" --cpus 1
 cluster "by name" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees
 # 31 CPUs less 9.5, 9 and 3 are 9.5: with a 19, with b 18.5
 cluster "what a pod asks of the shared pool comes free with it" 3 "    default/a, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --what-frees
-cluster "pods of the shared pool are not to move" 3 "no pods to move: without all 2 that hold some of it the node is too small" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
+cluster "pods of the shared pool are not to move" 3 "no set of pods: even without all 2 pods that hold requested resources, the pod does not fit" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 29 --policy none --what-frees
 cluster "only a pod below a priority" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --what-frees --below-priority 100
 cluster "priorities need no Nodes" 3 "    default/b, 9 CPUs" w10 --from "$dir/w10.yaml" --from "$dir/pods-only.yaml" --cpus 11 --what-frees --below-priority 100
-cluster "an object has no priorities" 3 "  2 pods stay: of unknown priority" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
+cluster "an object has no priorities" 3 "  2 pods are kept: priority unknown" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees --below-priority 100
 # as if somebody were gone
 first_cpus='.containers[0] | .numaNodes == [0] and .preferred and .cpus == "1-11"'
 cluster "without one pod" 0 "fits 1 of 1 node, 1 copy" --from "$dir/w10.yaml" --cpus 11 --without-pod $a
@@ -285,8 +285,8 @@ cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" -
 cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --from "$dir/w10.yaml" --cpus 11 --without-pod default/web
 cluster "what would" 3 "7 CPUs instead of 8" --from "$dir/w10.yaml" --cpus 8
 cluster "what if" 0 "admit" --from "$dir/w10.yaml" --cpus 8 --policy best-effort
-cluster "enough" 0 "2 replicas: enough" --from "$dir/w10.yaml" --cpus 6 --replicas 2
-cluster "not enough" 3 "3 replicas: not enough, there is room for 2" --from "$dir/w10.yaml" --cpus 6 --replicas 3
+cluster "enough" 0 "2 replicas: all fit" --from "$dir/w10.yaml" --cpus 6 --replicas 2
+cluster "not enough" 3 "3 replicas: only 2 fit" --from "$dir/w10.yaml" --cpus 6 --replicas 3
 cluster "what frees is of one node" 2 "--what-frees is for one node: name it" --from "$dir/w10.yaml" --cpus 11 --what-frees
 cluster "a priority for nothing" 2 "--below-priority goes with --what-frees" w10 --from "$dir/w10.yaml" --cpus 6 --below-priority 5
 cluster "names" 0 "node/w10" --from "$dir/w10.yaml" --cpus 6 -o name
@@ -338,28 +338,28 @@ many() { # NAME STATUS WANT REPLICAS SPEC FLAG...
 	shift 5
 	cluster "$name" "$status" "$want" --from "$dir/three.yaml" -f "$dir/deployment.yaml" --from "$pods" --from "$nodes" "$@"
 }
-many "the file's replicas" 0 "6 replicas: enough" 6 ""
-many "are too many" 3 "7 replicas: not enough, there is room for 6" 7 ""
-many "a flag beats the file" 0 "2 replicas: enough" 7 "" --replicas 2
-many "a node selector" 3 "3 replicas: not enough, there is room for 2" 3 "nodeSelector: {disk: hdd},"
+many "the file's replicas" 0 "6 replicas: all fit" 6 ""
+many "are too many" 3 "7 replicas: only 6 fit" 7 ""
+many "a flag beats the file" 0 "2 replicas: all fit" 7 "" --replicas 2
+many "a node selector" 3 "3 replicas: only 2 fit" 3 "nodeSelector: {disk: hdd},"
 holds "of which node" '[.items[] | select(.replicas == 0 and .rejection == "Unschedulable") | .reason] == ["nodeSelector disk=hdd does not match", "nodeSelector disk=hdd does not match"]' \
 	--from "$dir/three.yaml" -f "$dir/deployment.yaml" --from "$pods" --from "$nodes"
-many "node affinity" 3 "there is room for 4" 5 "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}},"
+many "node affinity" 3 "only 4 fit" 5 "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}},"
 apart='{labelSelector: {matchLabels: {app: web}}, topologyKey:'
-many "one a node" 3 "4 replicas: not enough, there is room for 3" 4 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
-many "one a zone" 3 "3 replicas: not enough, there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
-many "all in one zone" 3 "5 replicas: not enough, there is room for 4" 5 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
-many "spread" 3 "6 replicas: not enough, there is room for 5" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
+many "one a node" 3 "4 replicas: only 3 fit" 4 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
+many "one a zone" 3 "3 replicas: only 2 fit" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
+many "all in one zone" 3 "5 replicas: only 4 fit" 5 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart zone}]}},"
+many "spread" 3 "6 replicas: only 5 fit" 6 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}],"
 pods=$dir/web.yaml
 many "where a spread copy goes" 0 "node/w12" 4 "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, topologyKey: zone}]," -o name
-many "one a node, beside a pod of its namespace" 3 "there is room for 2" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
-many "the pod's namespace is -n" 0 "3 replicas: enough" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}}," -n team
+many "one a node, beside a pod of its namespace" 3 "only 2 fit" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}},"
+many "the pod's namespace is -n" 0 "3 replicas: all fit" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}}," -n team
 pods=$dir/other.yaml
-many "host ports" 3 "there is room for 3" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
-many "what is not looked at" 0 "not looked at, and schedulers do: volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
-many "the user's node" 3 "there is room for 2" 3 "nodeName: w11,"
+many "host ports" 3 "only 3 fit" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
+many "what is not looked at" 0 "not evaluated (schedulers do): volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
+many "the user's node" 3 "only 2 fit" 3 "nodeName: w11,"
 many "nothing is left out" 0 "fits 3 of 3 nodes, 6 copies" 6 ""
-if grep -q "not looked at" "$dir/out"; then not_ok "everything was looked at" "$dir/out"; else ok "everything was looked at"; fi
+if grep -q "not evaluated" "$dir/out"; then not_ok "everything was looked at" "$dir/out"; else ok "everything was looked at"; fi
 sed 's/status: {/&conditions: [{type: Ready, status: "False"}], /' "$dir/nodes.yaml" >"$dir/not-ready.yaml"
 { node_object w10 'zone: a' 'taints: [{key: gpu, effect: NoSchedule}]'; node_object w11 'zone: a' 'unschedulable: true'; } >"$dir/nodes.yaml"
 many "taints, cordons, and no Node" 3 "fits 0 of 3 nodes, 0 copies" 1 ""
@@ -383,10 +383,10 @@ cluster "what it holds is held" 0 "node 'w10': its object does not say who holds
 if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
 	for cpus in 1 6 7 8 13 500; do
 		"$nrtd" fit --sysroot "$node" --cpus $cpus >"$dir/want" 2>/dev/null
-		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
+		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus 2>/dev/null | grep -v -e '^basis  ' -e '^not evaluated (schedulers' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: $cpus CPUs as on the node"; else not_ok "cluster: $cpus CPUs as on the node" "$dir/diff"; fi
 		"$nrtd" fit --sysroot "$node" --cpus $cpus --without-pod $b >"$dir/want" 2>/dev/null
-		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus --without-pod $b 2>/dev/null | grep -v -e '^basis  ' -e '^not looked at, and' >"$dir/out"
+		"$numa" fit w10 --from "$dir/w10.yaml" --cpus $cpus --without-pod $b 2>/dev/null | grep -v -e '^basis  ' -e '^not evaluated (schedulers' >"$dir/out"
 		if diff "$dir/want" "$dir/out" >"$dir/diff"; then ok "cluster: without a pod too"; else not_ok "cluster: without a pod, $cpus CPUs" "$dir/diff"; fi
 	done
 fi

@@ -95,7 +95,7 @@ asked "requests its object, its Node and its Pods" $nrt/node-2 /api/v1/nodes/nod
 plugin fit node/node-2 --cpus 4
 asked "also as node/NAME" $nrt/node-2 /api/v1/nodes/node-2 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-2%2C$unfinished"
 plugin fit node-2 --cpus 500 --what-frees --below-priority 10
-check "fit: which pods would have to go" grep -q '^  no pods to move: ' "$dir/out"
+check "fit: which pods would have to go" grep -q '^  no set of pods: ' "$dir/out"
 plugin fit -f "$dir/it's a pod.yaml" --without-pod x/p
 check "fit: without a pod its requests are free" grep -q '^fits 2 of 2 nodes' "$dir/out"
 check "and what it may hold is not" grep -q "node 'node-2': its object does not say who holds what" "$dir/err"

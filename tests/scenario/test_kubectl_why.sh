@@ -58,7 +58,7 @@ plugin why p -n x node/node-1 -o json
 check "also as node/NAME" test "$(grep -c keptAway "$dir/out")" -eq 1
 plugin why p
 check "the namespace default" grep -q '^pod default/p waits' "$dir/out"
-check "no events at all" grep -q 'no events: Kubernetes keeps them for an hour' "$dir/out"
+check "no events at all" grep -q 'no events: Kubernetes keeps events for an hour' "$dir/out"
 plugin why p -n x -l a=b -o json
 check "a selector: one node" test "$(grep -c keptAway "$dir/out")" -eq 1
 check "requests the Nodes that it selects" grep -qxF "/api/v1/nodes?labelSelector=a%3Db" "$api/requests"
@@ -66,7 +66,7 @@ check "requests the Nodes that it selects" grep -qxF "/api/v1/nodes?labelSelecto
 refuse_path $events 403 'events is forbidden'
 refuse_path /api/v1/nodes 403 'nodes is forbidden'
 plugin why p -n x
-check "without the right to list them there is an answer" grep -q '^2 of 2 nodes would take it' "$dir/out"
+check "without the right to list them there is an answer" grep -q '^2 of 2 nodes would admit the pod' "$dir/out"
 printf 'kubectl-numa: warning: the answer omits %s is forbidden\n' "events: events" "nodes: nodes" >"$dir/want"
 check "and a line for each" cmp -s "$dir/want" "$dir/err"
 asked "no Pods without Nodes" $pods/p "$events?$of_the_pod" $nrt /api/v1/nodes

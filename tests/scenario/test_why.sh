@@ -74,7 +74,7 @@ for cpus in 1 6 7 8 13 14 40; do
 		echo "$name $(sed -n 's/.*(\([A-Za-z]*\))$/\1/p' "$dir/out" | grep -v Guaranteed)"
 	done >"$dir/want"
 	takes=$(grep -c admit "$dir/want")
-	why "$cpus CPUs" "$([ "$takes" -gt 0 ] && echo 0 || echo 3)" "$takes of 3 nodes would take it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+	why "$cpus CPUs" "$([ "$takes" -gt 0 ] && echo 0 || echo 3)" "$takes of 3 nodes would admit the pod" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 	awk '/^NODE/ {on = 1; next} /^$/ {on = 0} on {print $1, $2}' "$dir/out" | sort >"$dir/got"
 	sort "$dir/want" >"$dir/sorted"
 	if diff "$dir/sorted" "$dir/got" >"$dir/diff"; then ok "$cpus CPUs: as nrtd fit on each node"; else not_ok "$cpus CPUs: as nrtd fit on each node" "$dir/diff"; fi
@@ -84,7 +84,7 @@ done
 pod 8 '"nodeName":"w10","nodeSelector":{"disk":"ssd"},"volumes":[{"persistentVolumeClaim":{"claimName":"x"}}],' "$refused" >"$dir/pod.json"
 why "refused" 0 "was rejected by the kubelet of node 'w10': TopologyAffinityError" ml-0 --from "$dir/pod.json" --from - --from "$dir/nodes.json" --from "$dir/events.json"
 order "its node first" "w10 w1 w2 "
-has "what it would take" "it would take 7 CPUs instead of 8"
+has "what it would take" "node 'w10' would admit 7 CPUs instead of 8"
 # The manual's example; three dots end what the manual leaves out.
 sed -n '/^\$ kubectl numa why ml-0/,/^\.Ed/p' man/*-why.1 | sed -e '1d;/^\.Ed/,$d' -e 's/ *\.\.\.$//' -e '/^$/d' >"$dir/example"
 [ -s "$dir/example" ] || not_ok "the manual has an example"
@@ -95,17 +95,17 @@ why "refused, as JSON" 0 '"stage": "rejected",' ml-0 --from "$dir/pod.json" --fr
 has "an event counts once" '"count": 4,'
 why "refused, as YAML" 0 'stage: rejected' ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" -o yaml
 has "events that were not read" 'events: null'
-why "one node" 3 "0 of 1 node would take such a pod now" ml-0 w2 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+why "one node" 3 "0 of 1 node would admit such a pod now" ml-0 w2 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 6 '"nodeName":"w10",' "$refused" >"$dir/pod.json"
-why "it would be taken now" 0 "that kubelet would take such a pod now" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+why "it would be taken now" 0 "node 'w10' would admit such a pod now" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 6 '"nodeName":"gone",' "$refused" >"$dir/pod.json"
-why "its node has no object" 0 "that kubelet is not among those asked now" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+why "its node has no object" 0 "verdict of node 'gone' now: unknown, the object of the node was not read" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 
 # --- the others
 pod 9 '"nodeName":"w10",' '"phase":"Running"' >"$dir/pod.json"
 why "runs" 0 "runs on node 'w10'" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
-has "what it holds" "it holds CPUs 16-24"
-has "where it lies" "it lies on NUMA node 1"
+has "what it holds" "holds CPUs 16-24"
+has "where it lies" "holds resources of NUMA node 1"
 pod 9 '"nodeName":"w10",' "$waits" >"$dir/pod.json"
 why "bound" 0 "is bound to node 'w10', whose kubelet has not rejected it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 pod 8 '"nodeName":"w10",' '"phase":"Succeeded"' >"$dir/pod.json"
@@ -114,7 +114,7 @@ pod 8 '' "$waits,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"
 why "waits" 0 'scheduler: "0/3 nodes"' ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 sed 's/"cpu":"8",//' "$dir/pod.json" >"$dir/burstable.json"
 why "not Guaranteed" 0 "has no equal request and limit of cpu" ml-0 --from "$dir/burstable.json" --from "$dir/nrt.yaml"
-has "nothing to align" "has nothing of it to align and does not reject it"
+has "nothing to align" "aligns nothing and does not reject the pod"
 cat >"$dir/pods.json" <<'END'
 {"kind":"List","items":[{"kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":"w1","containers":[{"name":"c","resources":{"requests":{"cpu":"24"}}}]}}]}
 END
@@ -122,7 +122,7 @@ why "what other pods ask for" 3 "w1    OutOfcpu" ml-0 --from "$dir/pod.json" --f
 sed "s,nrtd.dev/node-state,example.com/other," "$dir/nrt.yaml" >"$dir/zones.yaml"
 why "an estimate" 0 "(1 estimated, ~)" ml-0 --from "$dir/pod.json" --from "$dir/zones.yaml"
 sed 's/"memory":"2Gi"/"vendor.com\/nic":"1"/' "$dir/pod.json" >"$dir/nic.json"
-why "not known" 1 "0 of 3 nodes would take it; of 3 it is not known" ml-0 --from "$dir/nic.json" --from "$dir/zones.yaml"
+why "not known" 1 "0 of 3 nodes would admit the pod; unknown for 3" ml-0 --from "$dir/nic.json" --from "$dir/zones.yaml"
 
 # --- bad input: one line, status 2
 bad() { # NAME LINE WORD... FLAG...
@@ -148,6 +148,6 @@ bad "a pod without containers" "containers" ml-0 --from "$dir/broken.json" --fro
 # --- which pod: by name, kind and namespace
 why "a pod of several" 0 "pod ml/ml-0 " pod/ml-0 -n ml --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
 why "the other one" 0 "pod ai/ml-0 " ml-0 --namespace ai --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
-why "a node by its kind" 0 "1 of 1 node would take it" ml-0 node/w1 --from "$dir/pod.json" --from "$dir/nrt.yaml"
-why "Pods without Nodes: what they request is not counted" 0 "1 of 3 nodes would take it" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/pods.json"
+why "a node by its kind" 0 "1 of 1 node would admit the pod" ml-0 node/w1 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+why "Pods without Nodes: what they request is not counted" 0 "1 of 3 nodes would admit the pod" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/pods.json"
 exit $failed

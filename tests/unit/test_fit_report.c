@@ -91,7 +91,7 @@ static void a_rejected_pod(void **state)
 		"  container 'app': restricted: 17 CPUs wanted, 16 available (TopologyAffinityError)\n"
 		"  would fit with 16 CPUs instead of 17 in container 'app'\n"
 		"\n"
-		"NUMA nodes   no set of them has what is asked for\n"
+		"NUMA nodes   no combination of NUMA nodes satisfies the request\n"
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f, "{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
@@ -107,7 +107,7 @@ static void a_rejected_pod(void **state)
 		"  memory: 200Gi wanted, the node has at most 128Gi left (OutOfmemory)\n"
 		"  would fit with 128Gi memory instead of 200Gi\n"
 		"\n"
-		"NUMA nodes   no set of them has what is asked for\n"
+		"NUMA nodes   no combination of NUMA nodes satisfies the request\n"
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	fit_fixture_release(&f);
@@ -208,7 +208,7 @@ static void what_is_said_beside_the_verdict(void **state)
 	assert_true(says(&f,
 		"(Burstable)\n"
 		"  not Guaranteed, because container 'app' has no equal request and limit of memory\n"
-		"  not looked at: its resourceClaims; the answer is without what they ask for\n"));
+		"  not evaluated: the pod's resourceClaims; the verdict ignores what the claims request\n"));
 	assert_true(says(&f, "\"unchecked\":[\"resourceClaims\"]"));
 	fit_fixture_report_on(&f, "app cpu=4; app cpu=1");
 	assert_true(says(
@@ -279,7 +279,7 @@ static void devices_are_not_checked(void **state)
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
 	assert_true(says(&f, "  would fit with 26 CPUs instead of 40 (not checked: v.com/nic)\n"));
 	f.report.victims.answer = VICTIMS_UNKNOWN;
-	assert_true(says(&f, "  which pods would have to go is not known (not checked: v.com/nic)\n"));
+	assert_true(says(&f, "  which pods must be evicted is unknown (not checked: v.com/nic)\n"));
 	/* Unless the device may send one container elsewhere, which makes room for the other. */
 	fit_fixture_report_on(&f, "app cpu=12 memory=1Gi v.com/nic=1; app cpu=12 memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_UNKNOWN);
@@ -336,7 +336,7 @@ static void the_scheduler_may_disagree(void **state)
 		"copies       1, one after the other\n"
 		"NUMA nodes   2 for the scheduler (0-1), at minimum distance\n"
 		"scores       MostAllocated 12, LeastAllocated 30, BalancedAllocation 0, LeastNUMANodes 82\n"
-		"scheduler    its NUMA filter would keep the pod away: container 'app' needs cpu 4, memory "
+		"scheduler    NodeResourceTopologyMatch would not pass this node: container 'app' needs cpu 4, memory "
 		"80Gi on one NUMA node; node 0 has memory 64Gi; node 1 has memory 64Gi\n"
 		"kubelet      Topology Manager policy single-numa-node, scope container\n");
 	fit_fixture_release(&f);

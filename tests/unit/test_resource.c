@@ -216,6 +216,9 @@ static void sums_stay_in_range(void **state)
 	assert_true(quantity_add(max, (struct quantity){.nano = -1}).nano == QTY_MAX - 1);
 	assert_int_equal(qty_value(QTY_MAX), INT64_MAX);
 	assert_int_equal(qty_value(-QTY_MAX), INT64_MIN);
+	assert_int_equal(qty_whole_units(-1), 0);
+	assert_int_equal(qty_whole_units(2 * QTY_UNIT - 1), 1);
+	assert_int_equal(qty_whole_units(QTY_MAX), UINT32_MAX);
 	assert_int_equal(qty_milli_value(QTY_MAX), INT64_MAX);
 }
 

@@ -342,13 +342,13 @@ static void pods_keep_pods_away(void **state)
 					cases[i].spec, cases[i].objects);
 		}
 		assert_string_equal(scheduling_constraints_violated(&c.sc, "w9"), "there is no such Node");
-		assert_int_equal(c.sc.not_looked_at.n_items, 0);
+		assert_int_equal(c.sc.not_evaluated.n_items, 0);
 	}
 }
 
 /* ---- what is said not to be looked at */
 
-static void what_is_not_looked_at_is_named(void **state)
+static void what_is_not_evaluated_is_named(void **state)
 {
 	static const struct {
 		const char *spec, *objects, *only, *want;
@@ -393,8 +393,8 @@ static void what_is_not_looked_at_is_named(void **state)
 		snprintf(text, sizeof(text), "[%s]", cases[i].objects);
 		parse(text, &c.objects);
 		try_cluster(&c, cases[i].only);
-		for (size_t n = 0; n < c.sc.not_looked_at.n_items; n++)
-			strbuf_addf(&got, "%s%s", n > 0 ? ", " : "", c.sc.not_looked_at.items[n]);
+		for (size_t n = 0; n < c.sc.not_evaluated.n_items; n++)
+			strbuf_addf(&got, "%s%s", n > 0 ? ", " : "", c.sc.not_evaluated.items[n]);
 		strbuf_addstr(&got, "");
 		test_assert_text(cases[i].spec, got.text, cases[i].want);
 	}
@@ -516,7 +516,7 @@ int main(void)
 		cmocka_unit_test(nodes_keep_pods_away),
 		cmocka_unit_test(kubelets_look_at_less),
 		cmocka_unit_test(pods_keep_pods_away),
-		cmocka_unit_test(what_is_not_looked_at_is_named),
+		cmocka_unit_test(what_is_not_evaluated_is_named),
 		cmocka_unit_test(copies_limit_each_other),
 		cmocka_unit_test(the_search_ends),
 	};

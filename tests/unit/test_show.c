@@ -460,14 +460,14 @@ static void heat_has_its_ends(void **state)
 	struct show_heat heat = show_heat(&v);
 
 	(void)state;
-	assert_int_equal(heat.least, 10);
-	assert_int_equal(heat.most, 12);
+	assert_int_equal(heat.min, 10);
+	assert_int_equal(heat.max, 12);
 	assert_int_equal(show_heat_level(&heat, 10), 0);
 	assert_int_equal(show_heat_level(&heat, 12), SHOW_HEAT_LEVELS - 1);
-	heat.most = 254;
+	heat.max = 254;
 	assert_int_equal(show_heat_level(&heat, 11), 1);
 	assert_int_equal(show_heat_level(&heat, 254), SHOW_HEAT_LEVELS - 1);
-	heat.most = 10;
+	heat.max = 10;
 	assert_int_equal(show_heat_level(&heat, 10), 0);
 	assert_int_equal(show_block_distance(&v, 1, 0, 1), 12);
 	assert_int_equal(show_block_distance(&v, 1, 1, 0), 0);

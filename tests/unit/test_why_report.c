@@ -176,8 +176,8 @@ static void a_pod_that_was_refused(void **state)
 	static const char *const hosts[] = {"w4", "w1"};
 	static const char *const orders[][N_NODES] = {
 		{"w4", "w0", "w1", "w2", "w3"}, {"w1", "w0", "w2", "w3", "w4"}};
-	static const char *const lines[] = {"that kubelet now: TopologyAffinityError",
-		"that kubelet would take such a pod now: what it has free has changed since"};
+	static const char *const lines[] = {"verdict of node 'w4' now: TopologyAffinityError",
+		"node 'w1' would admit such a pod now: the node's free resources have changed"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
@@ -241,7 +241,7 @@ static void a_pod_that_runs(void **state)
 		assert_true(hwloc_bitmap_isset(
 			report.held.numa, (unsigned)machine_cpu(&w4->machine, (unsigned)id)->numa));
 	print(&report, &out);
-	assert_non_null(strstr(out.text, "it lies on NUMA node "));
+	assert_non_null(strstr(out.text, "holds resources of NUMA node "));
 	/* One that holds nothing, and one whose node has no object. */
 	begin(&other, "shared", "nodeName: w4, containers: [{name: c}]", "phase: Running");
 	ask(&other);
@@ -258,18 +258,18 @@ static void what_its_class_means(void **state)
 		const char *containers, *gap, *aligned;
 	} cases[] = {
 		{"{name: a, resources: {limits: {cpu: 1500m, memory: 1Gi}}}", "",
-			"no container asks for whole CPUs, so none are exclusive; the Topology Manager aligns memory "
-			"where the memory manager is Static"},
+			"no container requests whole CPUs, so no CPUs are exclusive; the Topology Manager aligns "
+			"memory where the memory manager is Static"},
 		{"{name: a, resources: {limits: {cpu: 1, memory: 1Gi, v.com/nic: 1}}}", "",
-			"the Topology Manager aligns 1 exclusive CPU, its devices, and memory where the memory "
+			"the Topology Manager aligns 1 exclusive CPU, devices, and memory where the memory "
 			"manager is Static"},
 		{"{name: a, resources: {limits: {cpu: 4, memory: 1Gi}}}, {name: b, resources: {limits: {cpu: 1}}}",
 			"not Guaranteed, because container 'b' has no equal request and limit of memory",
-			"its CPUs and memory are shared with other pods; the Topology Manager has nothing of it to "
-			"align and does not reject it"},
+			"the pod shares CPUs and memory with other pods; the Topology Manager aligns nothing and does "
+			"not reject the pod"},
 		{"{name: a, resources: {limits: {v.com/nic: 1}}}", "",
-			"its CPUs and memory are shared with other pods; the Topology Manager aligns its devices "
-			"alone"},
+			"the pod shares CPUs and memory with other pods; the Topology Manager aligns only the pod's "
+			"devices"},
 	};
 
 	(void)state;
@@ -279,7 +279,7 @@ static void what_its_class_means(void **state)
 
 		snprintf(spec, sizeof(spec), "containers: [%s]", cases[i].containers);
 		begin(&report, "p", spec, "");
-		test_assert_text(cases[i].containers, report.pods.gap.text, cases[i].gap);
+		test_assert_text(cases[i].containers, report.pods.not_guaranteed.text, cases[i].gap);
 		test_assert_text(cases[i].containers, report.aligned.text, cases[i].aligned);
 	}
 }

@@ -128,11 +128,11 @@ cat "$work/admit-low" "$work/admit-high" | managers $node held >"$work/$node/beg
 	kubectl apply -f - >"$work/out" 2>"$work/err"
 numa fit $node --cpus 15 --memory 1Gi --what-frees --below-priority 100
 check "what frees: the pod of low priority" grep -qx '    default/low, 9 CPUs' "$work/out"
-check "what frees: the other stays" grep -qx '  1 pod stays: of priority 100 or more' "$work/out"
+check "what frees: the other stays" grep -qx '  1 pod is kept: priority 100 or more' "$work/out"
 { cat "$work/admit-high"; admit asked 15; } | managers $node freed 2>/dev/null | grep '"pod":"default/asked"' >"$work/out"
 check "the managers say so too" grep -q '"admitted":true' "$work/out"
 numa fit $node --cpus 15 --memory 1Gi --what-frees --below-priority 10
-check "what frees: nobody below the lowest" grep -qx '  2 pods stay: of priority 10 or more' "$work/out"
+check "what frees: nobody below the lowest" grep -qx '  2 pods are kept: priority 10 or more' "$work/out"
 numa fit $node --cpus 15 --memory 1Gi
 check "with both it does not fit" test $? -eq 3
 numa fit $node --cpus 15 --memory 1Gi --without-pod default/low
