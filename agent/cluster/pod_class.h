@@ -53,7 +53,8 @@ struct pod_class {
 };
 
 /* A pod whose request needs more memory is too large. About a thousand containers fit. */
-#define CLASSES_BYTES_MAX ((size_t)256 << 10)
+#define CLASSES_BYTES_MAX   ((size_t)256 << 10)
+#define POD_CLASS_TOO_LARGE "the pod has too many containers and resources to be judged"
 
 #define CLASSES_IDLE       64u /* classes kept without references: schedulers retry pending pods */
 #define CLASSES_IDLE_BYTES ((size_t)8 << 20) /* total of the idle classes */

@@ -298,13 +298,13 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct simulated_node *n = &c->nodes[node];
 	const struct pod_class *class = c->pods[pod].class;
-	const char *missing = find_missing(c, n, class), *resource;
+	const char *missing = find_missing(c, n, class);
 	struct admission a;
 
 	if (n->obstacle != SIMULATED_NO_OBSTACLE)
 		return xstrdup(simulated_obstacle_names[n->obstacle]);
 	if (class->too_large)
-		return xstrdup("the pod has too many containers and resources to be judged");
+		return xstrdup(POD_CLASS_TOO_LARGE);
 	if (class->pod.has_claims)
 		return xstrdup("resourceClaims are not evaluated");
 	if (!has_pod_slot(n, 0))
@@ -314,13 +314,12 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 	node_admission_judge(admission_of(c, node), &class->pod, &a);
 	if (a.answer == KUBELET_ADMITS)
 		return xstrdup("admitted");
-	resource = a.short_of ? a.short_of : a.unsure_of;
 	if (a.managers.answer == KUBELET_REJECTS)
 		return xasprintf(
 			"%s: %s", kubelet_rejection_names[a.managers.rejection], a.managers.reason.text);
-	if (resource)
-		return xasprintf("%s %s", a.short_of ? "insufficient" : "perhaps insufficient", resource);
-	return xstrdup(a.managers.reason.text[0] ? a.managers.reason.text : "unknown");
+	if (!a.short_of && !a.unsure_of && a.managers.reason.text[0])
+		return xstrdup(a.managers.reason.text);
+	return node_admission_explain_amounts(&a);
 }
 
 void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret)

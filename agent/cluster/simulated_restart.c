@@ -295,9 +295,8 @@ static void judge_managers(struct restart *r, size_t pod, struct kubelet_verdict
 static void judge_again(struct restart *r, size_t pod, struct kubelet_verdict *managers, struct again *v)
 {
 	const struct simulated_pod *p = &r->c->pods[pod];
-	const char *unknown = p->unreadable ? "the pod's requests cannot be read"
-			      : p->class->too_large
-				      ? "the pod has too many containers and resources to be judged"
+	const char *unknown = p->unreadable                       ? "the pod's requests cannot be read"
+			      : p->class->too_large               ? POD_CLASS_TOO_LARGE
 			      : p->class->pod.has_claims          ? "resourceClaims are not evaluated"
 			      : may_be_assigned_anew(r, p->class) ? r->undecided
 								  : NULL;

@@ -34,7 +34,8 @@
 static const char *const paths[CACHE_KIND_COUNT] = {
 	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
 
-struct feed {
+/* The watch of one kind, which fills the cache. */
+struct watch {
 	struct extender *extender;
 	struct server *server;
 	enum cache_kind kind;
@@ -44,13 +45,13 @@ struct feed {
 struct extender {
 	const struct extender_config *config;
 	struct server *server;
-	struct feed feeds[CACHE_KIND_COUNT];
+	struct watch watches[CACHE_KIND_COUNT];
 	struct lease *lease;
 	pthread_t lease_thread; /* slow requests about the Lease must not delay signals */
 	bool has_lease_thread;
 	int wake_fd, timer_fd; /* end the lease thread's wait: an eventfd, and a timer of CLOCK_BOOTTIME */
 	bool lease_failed;     /* the last step failed, and the failure is logged */
-	char *holder;          /* as last logged */
+	char *holder;          /* the lease's holder, as last logged */
 	struct http_server *http;
 	_Atomic int64_t certificate_until_s; /* notAfter of the serving certificate; 0 = no TLS */
 	struct cancel cancel;                /* ends the requests to the API server and the lease thread */
@@ -70,14 +71,14 @@ static void stop_lease_thread(struct extender *x)
 	x->has_lease_thread = false;
 }
 
-/* Ends everything that calls into the server before the server is freed. */
+/* Stops all threads that call the server, then frees the server. */
 static void extender_release(struct extender *x)
 {
 	cancel_request(&x->cancel);
 	http_server_free(x->http);
 	stop_lease_thread(x);
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
-		reflector_free(x->feeds[k].reflector);
+		reflector_free(x->watches[k].reflector);
 	lease_free(x->lease);
 	server_free(x->server);
 	closep(&x->wake_fd);
@@ -90,49 +91,49 @@ static void extender_release(struct extender *x)
 
 static int on_begin(void *ctx)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_list_begin(feed->server, feed->kind);
+	server_list_begin(watch->server, watch->kind);
 	return 0;
 }
 
 static int on_object(void *ctx, struct doc *object)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_update(feed->server, feed->kind, object);
+	server_update(watch->server, watch->kind, object);
 	return 0;
 }
 
 static int on_deleted(void *ctx, struct doc *object)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_delete(feed->server, feed->kind, object);
+	server_delete(watch->server, watch->kind, object);
 	return 0;
 }
 
 static void on_skip(void *ctx, const struct err *why)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_skip(feed->server, feed->kind, why);
+	server_skip(watch->server, watch->kind, why);
 }
 
 static int on_end(void *ctx, const char *version)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_list_end(feed->server, feed->kind, resource_version_parse(version));
-	wake_lease_thread(feed->extender);
+	server_list_end(watch->server, watch->kind, resource_version_parse(version));
+	wake_lease_thread(watch->extender);
 	return 0;
 }
 
 static void on_alive(void *ctx)
 {
-	struct feed *feed = ctx;
+	struct watch *watch = ctx;
 
-	server_api_alive(feed->server, feed->kind);
+	server_api_alive(watch->server, watch->kind);
 }
 
 static const struct reflector_events events = {.begin = on_begin,
@@ -151,9 +152,10 @@ static int watch_all(struct extender *x, struct err *err)
 	for (size_t k = 0; k < CACHE_KIND_COUNT && r == 0; k++) {
 		const struct reflector_options options = {.path = paths[k]};
 
-		x->feeds[k] = (struct feed){.extender = x, .server = x->server, .kind = (enum cache_kind)k};
-		r = reflector_new(&options, &x->config->credentials, &events, &x->feeds[k], &x->cancel,
-			&x->feeds[k].reflector, err);
+		x->watches[k] =
+			(struct watch){.extender = x, .server = x->server, .kind = (enum cache_kind)k};
+		r = reflector_new(&options, &x->config->credentials, &events, &x->watches[k], &x->cancel,
+			&x->watches[k].reflector, err);
 	}
 	return r;
 }
@@ -198,7 +200,7 @@ static int open_lease(struct extender *x, struct err *err)
 	return lease_new(&options, &x->config->credentials, &x->cancel, &x->lease, err);
 }
 
-/* Returns when to call again. */
+/* Returns the time of the next call, as wait_for_lease(). */
 static int64_t step_lease(struct extender *x)
 {
 	struct lease_state state;
@@ -282,7 +284,7 @@ static int print_metrics(void *ctx, struct strbuf *text)
 	struct metrics_source from = {.certificate_until_s = atomic_load(&x->certificate_until_s)};
 
 	for (size_t k = 0; k < CACHE_KIND_COUNT && !x->config->nrt; k++)
-		reflector_counts(x->feeds[k].reflector, &watches[k]);
+		reflector_counts(x->watches[k].reflector, &watches[k]);
 	if (!x->config->nrt)
 		from.watches = watches;
 	return server_metrics(x->server, &from, text);
@@ -316,7 +318,7 @@ static int serve(struct extender *x, struct err *err)
 	atomic_store(&x->certificate_until_s, http_server_certificate_until(x->http));
 	if (!x->config->tls.certificate && !is_loopback(at->address))
 		log_warning(
-			"everyone who reaches %s may send requests and read names of nodes: --tls-cert and --tls-client-ca restrict this",
+			"any client that reaches %s may send requests and read node names: restrict clients with --tls-cert and --tls-client-ca",
 			at->address);
 	log_info("listening on %s port %u", at->address, http_server_port(x->http));
 	return 0;

@@ -3,7 +3,7 @@
 /*
  * Parses and prints the JSON of the scheduler's extender API, k8s.io/kube-scheduler/extender/v1.
  *
- * The API's types have no JSON tags: member names match regardless of case, as in Go.
+ * Member names match regardless of case, because the Go types of the API have no JSON tags.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 /* The pod to be scheduled. Omitted texts are "". */
 struct extender_pod {
 	char *uid, *namespace, *name;
-	char *controller; /* its UID */
+	char *controller; /* UID of the pod's controller */
 	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
 	bool has_volumes; /* PersistentVolumeClaims or ephemeral volumes, for whose binding the scheduler waits */
@@ -65,7 +65,7 @@ int extender_error_print(const char *message, struct strbuf *out);
 /* Prints a HostPriorityList with a score per node, clamped to 0..EXTENDER_SCORE_MAX. Returns as extender_filter_print(). */
 int extender_priorities_print(const struct extender_args *args, const int *scores, struct strbuf *out);
 
-/* The pods to be evicted from a node. */
+/* The pods that would be evicted from a node. */
 struct extender_victims {
 	char *node;
 	char **uids;

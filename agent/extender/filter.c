@@ -26,7 +26,7 @@ struct candidate {
 	bool reserved;    /* the node has a reservation that the pod may use */
 };
 
-/* The requested nodes, judged. */
+/* The results of judging the requested nodes. */
 struct candidates {
 	bool *unknown;         /* per requested node: the verdict is unknown */
 	struct candidate best; /* best.node is NULL if no node admits the pod */
@@ -98,7 +98,7 @@ static bool is_unreached(const struct candidate *c)
 	return c->verdict && c->verdict->unreached;
 }
 
-/* A node not judged before the work limit is not unknown: --unknown=pass does not let the node pass. */
+/* False for a node that was not judged before the work limit: --unknown=pass must not let this node pass. */
 static bool is_unknown(const struct candidate *c)
 {
 	if (is_unreached(c))
@@ -121,7 +121,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return text_compare_numbered(a->node->name, b->node->name) < 0;
 }
 
-/* `candidate` admits the pod unless verdict_confirm() finds otherwise. */
+/* Confirms the verdict of an admitting candidate if necessary, and makes the candidate the best if it is better than the best. */
 static void compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
 	struct candidate *candidate, struct verb_answer *answer)
 {
@@ -175,9 +175,8 @@ static void pass_unknown(const struct verb_config *config, const bool *unknown, 
 }
 
 /*
- * Whether only the best node passes: some kubelet aligns the pod, or the best node is the only node that passes. In the second
- * case the node may hold devices without NUMA affinity for the pod. Among several nodes that align nothing, the scheduler
- * chooses.
+ * Whether only the best node passes and the pod is assumed there: if a kubelet aligns the pod, or if no other node passes (the node
+ * may then assign devices without NUMA affinity). If several nodes pass and none aligns the pod, the scheduler chooses.
  */
 static bool passes_only_best(const struct verb_answer *a, const struct candidate *best)
 {

@@ -39,8 +39,8 @@ void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool
 }
 
 /*
- * Whether the kubelet admits each of the first n pods of `trial` in this order. An order in which the kubelet would reject a pod
- * that it has admitted was not the order of their arrival: *ret_possible.
+ * *ret: whether the kubelet admits the first n pods of `trial` in this order. *ret_possible: whether the pods may have arrived in this
+ * order; false if the kubelet would reject a pod that it has in fact admitted.
  */
 static int try_order(
 	struct in_flight_pods *p, size_t n, struct work_limit *work, bool *ret_possible, bool *ret)
@@ -64,13 +64,14 @@ static int try_order(
 
 static void swap(const struct pod_class **a, const struct pod_class **b)
 {
-	const struct pod_class *was = *a;
+	const struct pod_class *saved = *a;
 
 	*a = *b;
-	*b = was;
+	*b = saved;
 }
 
-/* The next permutation in the order of the addresses; false after the last. Pods of equal classes are interchangeable. */
+/* Changes the array to the next permutation, in the order of the classes' addresses. False after the last permutation. Pods of
+ * one class are interchangeable. */
 static bool next_order(const struct pod_class **order, size_t n)
 {
 	size_t i = n, k = n;
@@ -94,8 +95,8 @@ static int by_address(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* `order` is sorted. The number of orders is n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes; at most a
- * little more than ORDERS_MAX. */
+/* The number of different orders of the sorted classes: n! / (n1! n2! ...), where n1, n2, ... are the counts of equal classes.
+ * Stops counting above ORDERS_MAX. */
 static size_t count_orders(const struct pod_class *const *order, size_t n)
 {
 	size_t orders = 1, run = 0;
@@ -107,7 +108,7 @@ static size_t count_orders(const struct pod_class *const *order, size_t n)
 	return orders;
 }
 
-/* The next order of the n pods of `trial`: the admitted pods stay first. False after the last order. */
+/* Changes `trial` to the next order of its n pods; the admitted pods stay first. False after the last order. */
 static bool next_trial(struct in_flight_pods *p, size_t n)
 {
 	size_t n_rest = n - p->n_admitted;

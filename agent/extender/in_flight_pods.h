@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Tests whether a kubelet admits all in-flight pods of a node in every order.
+ * Tests whether a node's kubelet admits all in-flight pods, whatever the order in which they reach the kubelet.
  *
  * A pod is in flight from the moment it is assumed on the node, or bound to the node, until the NodeResourceTopology object
  * reports it.
@@ -14,10 +14,10 @@
 #include "agent/state/projected_state.h"
 
 struct in_flight_pods {
-	const struct pod_class **order; /* the admitted pods, then all other pods */
+	const struct pod_class **order; /* classes of the in-flight pods: admitted pods first */
 	size_t n, n_admitted;
-	bool unknown_start; /* it is unknown which pods the kubelet held when the pods arrived: no further pod is admitted */
-	const struct pod_class **trial; /* scratch: an order of all in-flight pods and one more pod */
+	bool unknown_start; /* unknown which other pods held resources when the pods arrived: in_flight_admit() returns false */
+	const struct pod_class **trial; /* scratch: the order that is tried, with the pod in question */
 	struct projected_state base; /* the node without the in-flight pods; initialized if `max` was not 0 */
 	struct node_state state;     /* the state of `base`; `admission` points to it */
 	struct node_admission admission;
@@ -40,11 +40,11 @@ int in_flight_admit_alone(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);
 
 /*
- * Whether the kubelet admits the pod class and all in-flight pods, whatever the order in which they arrive. The admitted pods
- * arrived before all others, in an unknown order in which the kubelet admits each of them: kubelets report admissions in another
- * order than that of the admissions. Schedulers bind pods concurrently, so pods may reach the kubelet in another order than they
- * were assumed in. *ret is false if there are too many orders to try, if the kubelet admits the admitted pods in no order, or if
- * unknown_start is set. 0; -ETIME when the work limit is reached first.
+ * Whether the kubelet admits a pod of the class and all in-flight pods, whatever the order of their arrival at the kubelet.
+ * Schedulers bind pods concurrently, so the order of arrival may differ from the order in which the pods were assumed. Admitted pods
+ * arrived before all other pods, in an unknown order, because kubelets do not report admissions in their order. *ret is false if there
+ * are too many orders to try, if no order of the admitted pods is possible, or if unknown_start is set. 0; -ETIME when the work limit is
+ * reached first.
  */
 int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);

@@ -33,13 +33,13 @@ struct request_counts {
 	uint64_t results[VERB_COUNT][RESULT_COUNT];
 	uint64_t buckets[VERB_COUNT][REQUEST_BUCKETS + 1]; /* the last is +Inf */
 	double seconds[VERB_COUNT];
-	uint64_t unknown_nodes;   /* in requests */
-	uint64_t unreached_nodes; /* in requests: not judged before the work limit */
+	uint64_t unknown_nodes;   /* requested nodes with an unknown verdict */
+	uint64_t unreached_nodes; /* requested nodes not judged before the work limit */
 };
 
 void request_counts_add(struct request_counts *c, enum verb verb, enum result result, double seconds);
 
-/* What the metrics show; borrowed. */
+/* The data of the metrics; borrowed. */
 struct metrics_source {
 	const struct process_stats *process;
 	const struct request_counts *requests;

@@ -8,10 +8,10 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-/* A node's pods that are to be evicted. */
+/* The pods of a node that would be evicted. */
 struct eviction {
 	bool *evicted; /* per pod of the node */
-	size_t *added; /* the victims added to the scheduler's, in the order of their addition */
+	size_t *added; /* victims that the extender added, in this order */
 	size_t n_added;
 };
 
@@ -31,8 +31,8 @@ static void eviction_init(
 			e->evicted[i] = e->evicted[i] || !strcmp(node->pods[i]->uid, victims->uids[k]);
 }
 
-/* The index of the remaining pod of the lowest priority below `below`; node->n_pods = no such pod. */
-static size_t find_lowest(const struct node_info *node, const bool *evicted, int32_t below)
+/* The index of the remaining pod with the lowest priority, if that is below `below`; node->n_pods = no such pod. */
+static size_t find_lowest_priority(const struct node_info *node, const bool *evicted, int32_t below)
 {
 	size_t found = node->n_pods;
 
@@ -88,7 +88,7 @@ static int add_until_admitted(struct verdicts *verdicts, const struct node_info 
 
 		if (r < 0 || *ret != KUBELET_REJECTS)
 			return r;
-		lowest = find_lowest(node, e->evicted, priority);
+		lowest = find_lowest_priority(node, e->evicted, priority);
 		if (lowest == node->n_pods)
 			return 0;
 		e->evicted[lowest] = true;
@@ -96,7 +96,7 @@ static int add_until_admitted(struct verdicts *verdicts, const struct node_info 
 	}
 }
 
-/* *ret is the kubelet's answer after the eviction of the victims. Adds to `victims` if necessary. 0 or -ETIME. */
+/* *ret: the kubelet's answer after the eviction of the victims. Adds victims if necessary. 0 or -ETIME. */
 static int try_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
 	int32_t priority, struct extender_victims *victims, enum kubelet_answer *ret)
 {
@@ -119,7 +119,7 @@ static int try_node(struct verdicts *verdicts, const struct node_info *node, con
 	return r;
 }
 
-/* Evictions would make room for the pod of the reservation. */
+/* Whether another pod has a reservation of the node: resources freed by evictions would go to that pod. */
 static bool is_reserved(const struct node_info *node)
 {
 	for (size_t i = 0; i < node->n_reservations; i++)
@@ -128,8 +128,8 @@ static bool is_reserved(const struct node_info *node)
 	return false;
 }
 
-/* The answer after the eviction of the victims, as from try_node(). */
-static int answer_node(struct verdicts *verdicts, const struct pod_class *class, int32_t priority,
+/* Judges one node of the request. Returns as try_node(). */
+static int judge_victims(struct verdicts *verdicts, const struct pod_class *class, int32_t priority,
 	struct extender_victims *victims, enum kubelet_answer *ret)
 {
 	const struct node_info *node = cache_find_node(verdicts->cache, victims->node);
@@ -156,7 +156,7 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 		struct extender_victims item;
 		enum kubelet_answer answer;
 
-		if (answer_node(verdicts, class, args->pod.priority, &args->items[i], &answer) < 0) {
+		if (judge_victims(verdicts, class, args->pod.priority, &args->items[i], &answer) < 0) {
 			ret->n_unreached++;
 			continue;
 		}

@@ -10,11 +10,11 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-/* Exporters that poll the kubelet report a pod within this time after its start. */
+/* Exporters that poll the kubelet report a pod within this time after the pod's start. */
 #define ESTIMATE_LAG_MS 3000u
-#define ESTIMATE_LAG_S  5 /* the same for times in objects, which have a resolution of 1 s */
+#define ESTIMATE_LAG_S  5 /* the same for timestamps of objects, whose resolution is 1 s */
 
-/* An object of nrtd that changed this long after the pod's admission was reported reports everything that the pod holds. */
+/* If nrtd's object changed this long after the report of a pod's admission, the object contains everything that the pod holds. */
 #define SETTLED_MS 2000u
 
 /* ---- cached projections */
@@ -56,8 +56,8 @@ static struct projected_node *find_cached(const struct projections *p, const str
 	return is_current(p->last, node) ? p->last : NULL;
 }
 
-/* `o` moves to the cache. */
-static void keep(struct projections *p, size_t slot, struct projected_node *o)
+/* Moves the projection to the cache. */
+static void cache_projection(struct projections *p, size_t slot, struct projected_node *o)
 {
 	bool in_kept = o->in_flight.n > 0 || slot < PROJECTIONS_KEPT;
 	struct projected_node **entry = in_kept ? &p->kept[slot % PROJECTIONS_KEPT] : &p->last;
@@ -75,10 +75,10 @@ void projections_forget(struct projections *p, size_t slot)
 /* ---- what the object reports */
 
 /*
- * Items without a UID belong to the first pod that matches their hash of the name. Users choose names and can produce equal
- * hashes: a later pod of the same hash must neither count as the holder of the items nor free them.
+ * Finds the pod's reported items. Items without a UID belong to the first pod that matches the items' hash of the name. Users choose
+ * names and can produce equal hashes: a later pod with the same hash must neither count as the holder of the items nor free them.
  */
-static struct reported_items find_own(
+static struct reported_items find_own_items(
 	const struct node_info *node, const struct pod_names *names, bool *claimed)
 {
 	struct reported_items own = reported_find(&node->reported, names);
@@ -137,64 +137,65 @@ static bool holds_nothing(const struct pod_info *pod)
 	       pod->held->n_memory == 0 && pod->held->n_devices == 0;
 }
 
-struct pod_plan {
+struct pod_change {
 	struct reported_items own;
-	bool added;      /* to the reported state */
+	bool added;      /* the pod is added to the reported state */
 	bool is_partial; /* the object reports a part of what the pod holds */
 };
 
-/* Which reported items are excluded, and which pods are added. */
-struct node_plan {
+/* How the projection differs from the reported state: excluded items, and added pods. */
+struct node_changes {
 	bool *excluded, *claimed; /* per item; claimed items have been matched to a pod */
-	struct pod_plan *pods;    /* per pod of the node */
+	struct pod_change *pods;  /* per pod of the node */
 	size_t n_added;
 	bool removes_none; /* no pod is removed from the node, so results may be cached */
-	/* The reported part of a pod counts, and the rest is added; if false, the pod is placed again from its requests. */
+	/* For partially reported pods. True: the reported part counts, and the rest is added. False: the whole pod is placed again
+	 * from its requests. */
 	bool adds_rest;
 };
 
-static void node_plan_release(struct node_plan *plan)
+static void node_changes_release(struct node_changes *changes)
 {
-	free(plan->excluded);
-	free(plan->claimed);
-	free(plan->pods);
+	free(changes->excluded);
+	free(changes->claimed);
+	free(changes->pods);
 }
 
-static void plan_pod(const struct node_info *node, struct pod_info *pod, bool is_removed,
-	struct node_plan *plan, struct pod_plan *ret)
+static void find_pod_change(const struct node_info *node, struct pod_info *pod, bool is_removed,
+	struct node_changes *changes, struct pod_change *ret)
 {
 	enum reported reported;
 
-	*ret = (struct pod_plan){.added = false};
+	*ret = (struct pod_change){.added = false};
 	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
 		return;
-	ret->own = find_own(node, &pod->names, plan->claimed);
+	ret->own = find_own_items(node, &pod->names, changes->claimed);
 	reported = find_reported(node, pod, &ret->own);
 	ret->is_partial = reported == REPORTED_PART;
-	if (pod->held && pod->held_is_rest != (ret->is_partial && plan->adds_rest))
+	if (pod->held && pod->held_is_rest != (ret->is_partial && changes->adds_rest))
 		pod_info_forget_held(pod);
 	ret->added = !is_removed && reported != REPORTED_ALL && !holds_nothing(pod);
-	plan->n_added += ret->added;
-	if (is_removed || (ret->is_partial && !plan->adds_rest))
-		mark_excluded(&ret->own, plan->excluded);
+	changes->n_added += ret->added;
+	if (is_removed || (ret->is_partial && !changes->adds_rest))
+		mark_excluded(&ret->own, changes->excluded);
 }
 
 /* without[i] belongs to node->pods[i], and `without` may be NULL. To be released. */
-static void plan_node(
-	const struct node_info *node, const bool *without, bool adds_rest, struct node_plan *ret)
+static void find_node_changes(
+	const struct node_info *node, const bool *without, bool adds_rest, struct node_changes *ret)
 {
 	const struct allocations *a = &node->object.state.allocations;
 
-	*ret = (struct node_plan){.excluded = xcalloc(a->n_items + 1, sizeof(*ret->excluded)),
+	*ret = (struct node_changes){.excluded = xcalloc(a->n_items + 1, sizeof(*ret->excluded)),
 		.claimed = xcalloc(a->n_items + 1, sizeof(*ret->claimed)),
 		.pods = xcalloc(node->n_pods + 1, sizeof(*ret->pods)),
 		.removes_none = !without,
 		.adds_rest = adds_rest};
 	for (size_t i = 0; i < node->n_pods; i++)
-		plan_pod(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
-	/* After the node's pods, so that an ended pod does not claim the items of a remaining pod. */
+		find_pod_change(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
+	/* Ended pods come last, so that an ended pod does not claim the items of a remaining pod. */
 	for (size_t i = 0; i < node->n_ended; i++) {
-		struct reported_items own = find_own(node, &node->ended[i].names, ret->claimed);
+		struct reported_items own = find_own_items(node, &node->ended[i].names, ret->claimed);
 
 		mark_excluded(&own, ret->excluded);
 	}
@@ -235,16 +236,16 @@ static struct allocation *admit_rest(struct node_admission *admission, const str
 	return admit_request(admission, &rest, rest.qos);
 }
 
-/* Sets pod->held to what the kubelet assigns after the pods in `before`; nothing if the kubelet rejects the pod. */
+/* Sets pod->held to what the kubelet assigns to the pod on a node in the state `before`. No change if the kubelet rejects the pod. */
 static void place_pod(const struct projected_state *before, const struct node_info *node,
-	struct pod_info *pod, const struct pod_plan *pod_plan, bool adds_rest)
+	struct pod_info *pod, const struct pod_change *pod_change, bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct allocation *held;
-	bool is_rest = pod_plan->is_partial && adds_rest;
+	bool is_rest = pod_change->is_partial && adds_rest;
 
 	node_admission_init(&admission, &before->state);
-	held = is_rest ? admit_rest(&admission, node, pod, &pod_plan->own)
+	held = is_rest ? admit_rest(&admission, node, pod, &pod_change->own)
 		       : admit_request(&admission, &pod->class->pod, pod->class->qos);
 	if (!held)
 		return;
@@ -258,12 +259,12 @@ static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 	return found_at > 0 && found_at >= node->freed_version;
 }
 
-/* Adds the pod to `o`, after the pods already there. pod->held is computed once, and computed again if another pod now holds
- * these resources. */
+/* Adds the pod to the projected state `o`. Computes pod->held if it is NULL, or if another pod in `o` holds the same
+ * resources. */
 static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
-	struct pod_info *pod, const struct pod_plan *pod_plan, const struct node_plan *plan)
+	struct pod_info *pod, const struct pod_change *pod_change, const struct node_changes *changes)
 {
-	bool can_cache = plan->removes_none && !(pod_plan->is_partial && plan->adds_rest);
+	bool can_cache = changes->removes_none && !(pod_change->is_partial && changes->adds_rest);
 
 	if (pod->held && !projected_state_has_free(o, pod->held))
 		pod_info_forget_held(pod);
@@ -273,7 +274,7 @@ static int add_placed_pod(struct projections *p, struct projected_state *o, cons
 		p->work.advanced = true;
 		if (!has_time)
 			return -ETIME;
-		place_pod(o, node, pod, pod_plan, plan->adds_rest);
+		place_pod(o, node, pod, pod_change, changes->adds_rest);
 		if (!pod->held && can_cache)
 			pod->rejected_version = p->cache->version;
 	}
@@ -347,21 +348,21 @@ static void limit_to_node(struct projected_node *o, const struct node_info *node
 	node_admission_limit(&o->admission, &requestable);
 }
 
-/* Adds the pods of the plan. *ret_matches: the placement of every partially reported pod contains its reported part. */
+/* Adds the pods. *ret_matches: the placement of each partially reported pod contains the pod's reported part. */
 static int add_placed_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
-	const struct node_plan *plan, bool *ret_matches)
+	const struct node_changes *changes, bool *ret_matches)
 {
 	int r = 0;
 
-	projected_state_init(&o->node, &node->object.state, plan->excluded);
+	projected_state_init(&o->node, &node->object.state, changes->excluded);
 	*ret_matches = true;
 	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
-		const struct pod_plan *c = &plan->pods[i];
+		const struct pod_change *c = &changes->pods[i];
 
 		if (!c->added)
 			continue;
-		r = add_placed_pod(p, &o->node, node, node->pods[i], c, plan);
-		if (r == 0 && c->is_partial && !plan->adds_rest)
+		r = add_placed_pod(p, &o->node, node, node->pods[i], c, changes);
+		if (r == 0 && c->is_partial && !changes->adds_rest)
 			*ret_matches = *ret_matches && has_items(node, node->pods[i], &c->own);
 	}
 	return r;
@@ -370,22 +371,22 @@ static int add_placed_pods(struct projections *p, struct projected_node *o, cons
 /*
  * Builds the projection of a node whose object has a state, without the pods whose without[i] is set. A partially reported pod
  * is being admitted: first the whole pod is placed again from its requests. If the placement does not contain the reported
- * part, the reported part counts as held and only the rest is placed. 0 or -ETIME; `o` and `plan` are to be released in
+ * part, the reported part counts as held and only the rest is placed. 0 or -ETIME; `o` and `changes` are to be released in
  * either case.
  */
 static int build_projection(struct projections *p, struct projected_node *o, const struct node_info *node,
-	const bool *without, struct node_plan *plan)
+	const bool *without, struct node_changes *changes)
 {
 	bool matches;
 	int r;
 
-	plan_node(node, without, false, plan);
-	r = add_placed_pods(p, o, node, plan, &matches);
+	find_node_changes(node, without, false, changes);
+	r = add_placed_pods(p, o, node, changes, &matches);
 	if (r == 0 && !matches) {
 		projected_state_release(&o->node);
-		node_plan_release(plan);
-		plan_node(node, without, true, plan);
-		r = add_placed_pods(p, o, node, plan, &matches);
+		node_changes_release(changes);
+		find_node_changes(node, without, true, changes);
+		r = add_placed_pods(p, o, node, changes, &matches);
 	}
 	if (r < 0)
 		return r;
@@ -395,14 +396,13 @@ static int build_projection(struct projections *p, struct projected_node *o, con
 	return 0;
 }
 
-static bool is_in_flight(const struct node_info *node, const struct node_plan *plan, size_t i)
+static bool is_in_flight(const struct node_info *node, const struct node_changes *changes, size_t i)
 {
-	return plan->pods[i].added && !holds_nothing(node->pods[i]) &&
-	       !(plan->pods[i].is_partial && plan->adds_rest);
+	return changes->pods[i].added && !holds_nothing(node->pods[i]) &&
+	       !(changes->pods[i].is_partial && changes->adds_rest);
 }
 
-/* The number of pods that ended after this pod was placed on the node, and that the kubelet may still have held when this pod
- * arrived. */
+/* The number of pods that ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
 static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
 {
 	size_t n = 0;
@@ -417,32 +417,33 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 }
 
 /*
- * Whether it is unknown which pods the kubelet held when the in-flight pods arrived. A verdict covers two cases: all in-flight
- * pods arrived before another pod's end (pod->held), or all arrived after the end (in_flight_admit()). With several in-flight
- * pods or several ended pods some may have arrived before an end and some after it, which a verdict does not cover.
+ * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict covers two cases:
+ * all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end (in_flight_admit()). With
+ * several in-flight pods or several ended pods, some in-flight pods may have arrived before an end and some after; a verdict does not
+ * cover these cases.
  */
-static bool is_start_unknown(const struct node_info *node, const struct node_plan *plan)
+static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
 {
-	size_t pods = 0, ends = 0;
+	size_t n_affected = 0, max_ended = 0; /* in-flight pods, and ended pods per in-flight pod */
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
 		size_t n = 0;
 
 		/* The pod of a reservation has not arrived at the kubelet yet. */
-		if (!pod->is_reservation && is_in_flight(node, plan, i))
+		if (!pod->is_reservation && is_in_flight(node, changes, i))
 			n = count_ended_in_flight(node, pod);
 
-		pods += n > 0;
-		ends = n > ends ? n : ends;
+		n_affected += n > 0;
+		max_ended = n > max_ended ? n : max_ended;
 	}
-	return pods * ends > 1;
+	return n_affected * max_ended > 1;
 }
 
-/* Removes pods from the plan that the kubelet rejects even as the only in-flight pod. Else any user could block a node
- * by binding a pod larger than the node. 0 or -ETIME. */
-static int leave_out_rejected(
-	struct projections *p, struct projected_node *o, const struct node_info *node, struct node_plan *plan)
+/* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a
+ * pod larger than the node. 0 or -ETIME. */
+static int drop_rejected_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
+	struct node_changes *changes)
 {
 	int r = 0;
 
@@ -450,33 +451,33 @@ static int leave_out_rejected(
 		struct pod_info *pod = node->pods[i];
 		bool admits = false;
 
-		if (pod->held || !is_in_flight(node, plan, i))
+		if (pod->held || !is_in_flight(node, changes, i))
 			continue;
 		if (!is_known_rejected(node, pod->rejected_alone_version)) {
 			r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
 			p->work.advanced = true;
 			pod->rejected_alone_version = r == 0 && !admits ? p->cache->version : 0;
 		}
-		plan->pods[i].added = admits;
+		changes->pods[i].added = admits;
 		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
 	}
 	return r;
 }
 
 /* Adds the in-flight pods, admitted pods first. 0 or -ETIME. */
-static int collect_in_flight(
-	struct projections *p, struct projected_node *o, const struct node_info *node, struct node_plan *plan)
+static int collect_in_flight(struct projections *p, struct projected_node *o, const struct node_info *node,
+	struct node_changes *changes)
 {
 	int r;
 
-	in_flight_init(&o->in_flight, &node->object.state, plan->excluded, plan->n_added);
-	r = leave_out_rejected(p, o, node, plan);
-	o->in_flight.unknown_start = is_start_unknown(node, plan);
+	in_flight_init(&o->in_flight, &node->object.state, changes->excluded, changes->n_added);
+	r = drop_rejected_pods(p, o, node, changes);
+	o->in_flight.unknown_start = is_start_unknown(node, changes);
 	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct pod_info *pod = node->pods[i];
 
-			if (is_in_flight(node, plan, i) && pod->admitted == (pass == 0))
+			if (is_in_flight(node, changes, i) && pod->admitted == (pass == 0))
 				in_flight_add(&o->in_flight, pod->class, pod->admitted);
 		}
 	return r;
@@ -497,30 +498,30 @@ static void projected_node_freep(struct projected_node **o)
 struct projected_node *project_node(struct projections *p, const struct node_info *node)
 {
 	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
-	CLEANUP(node_plan_release) struct node_plan plan = {0};
+	CLEANUP(node_changes_release) struct node_changes changes = {0};
 	struct projected_node *found = find_cached(p, node);
 
 	if (found)
 		return found;
 	o = xcalloc(1, sizeof(*o));
-	if (build_projection(p, o, node, NULL, &plan) < 0 || collect_in_flight(p, o, node, &plan) < 0)
+	if (build_projection(p, o, node, NULL, &changes) < 0 || collect_in_flight(p, o, node, &changes) < 0)
 		return NULL;
 	o->version = node->version;
 	o->amounts_version = node->amounts_version;
 	found = o;
-	keep(p, node->slot, TAKE(o));
+	cache_projection(p, node->slot, TAKE(o));
 	return found;
 }
 
 int project_node_without(
 	struct projections *p, const struct node_info *node, const bool *excluded, struct projected_node *ret)
 {
-	CLEANUP(node_plan_release) struct node_plan plan = {0};
+	CLEANUP(node_changes_release) struct node_changes changes = {0};
 
 	*ret = (struct projected_node){0};
-	/* The cached projection borrows pod->held, which may be computed again. */
+	/* Discard the cached projection, which borrows pod->held: this projection may replace pod->held. */
 	projections_forget(p, node->slot);
-	return build_projection(p, ret, node, excluded, &plan);
+	return build_projection(p, ret, node, excluded, &changes);
 }
 
 void project_assume_pod(

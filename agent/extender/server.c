@@ -25,11 +25,11 @@ struct server {
 	struct verdicts verdicts;
 	struct request_counts requests;
 	struct work_history work;
-	/* Of all members below; never held for long. Lock order: `lock` before `state_lock`. */
+	/* Protects all members below; never held while a request is answered. Lock order: `lock` before `state_lock`. */
 	pthread_mutex_t state_lock;
 	struct process_stats process;
 	uint64_t skipped[CACHE_KIND_COUNT];        /* unreadable objects */
-	uint64_t skipped_logged[CACHE_KIND_COUNT]; /* of these, covered by log lines */
+	uint64_t skipped_logged[CACHE_KIND_COUNT]; /* the part of `skipped` that log lines have reported */
 	uint64_t next_skip_log_ms[CACHE_KIND_COUNT];
 	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
 	uint64_t alive_ms[CACHE_KIND_COUNT];
@@ -193,14 +193,14 @@ static bool is_stale(const struct server *s)
 	return silence_ms(s) > s->config.max_stale_ms;
 }
 
-/* Whether every node passes because the cache is stale (--stale=open). */
+/* Whether the cache is stale and --stale=open lets every node pass. */
 static bool passes_stale(struct server *s)
 {
 	STATE_LOCKED(s);
 	return s->config.stale_open && is_stale(s);
 }
 
-/* Why requests are neither answered nor forwarded; "" if they are. */
+/* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
 static void find_unready_reason(const struct server *s, struct strbuf *line)
 {
 	for (size_t k = 0; k < CACHE_KIND_COUNT && !s->from_file; k++)
@@ -413,7 +413,7 @@ static enum result handle_verb(
 				   : reply_prioritize(s, &args, &request, reply);
 }
 
-/* Writes why requests are not answered to *ret_text, or where they are forwarded to *ret_url. Both stay empty if this replica
+/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if this replica
  * answers. */
 static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {

@@ -20,9 +20,9 @@ struct server_config {
 	struct verb_config verbs;
 	struct cache_config cache;
 	uint64_t max_stale_ms; /* the cache is stale if the API server has sent nothing for this time */
-	bool stale_open;       /* with a stale cache every node passes; false = every request gets an error */
-	bool log_answers;      /* log each answer of /filter */
-	/* CPU time limit per request for up to WORK_NODES nodes, in proportion for more nodes; 0 = no limit. */
+	bool stale_open; /* while the cache is stale, every node passes; false = every request gets an error */
+	bool log_answers; /* log each answer of /filter */
+	/* CPU time limit of a request for up to WORK_NODES nodes; grows in proportion above. 0 = no limit. */
 	uint64_t work_ms;
 };
 
@@ -54,10 +54,10 @@ void server_skip(struct server *s, enum cache_kind kind, const struct err *why);
 /* `version` as for cache_list_end(). */
 void server_list_end(struct server *s, enum cache_kind kind, uint64_t version);
 
-/* The API server has sent something about this kind. */
+/* Notes that the API server has sent something about this kind: the kind's part of the cache is not stale. */
 void server_api_alive(struct server *s, enum cache_kind kind);
 
-/* Whether a list of each kind was complete at least once. */
+/* Whether each kind was listed completely at least once. */
 bool server_has_lists(struct server *s);
 
 /* Sets the identity of the lease's holder ("" = none), and the holder's URL if the holder is another replica (NULL = not
@@ -69,8 +69,8 @@ void server_tick(struct server *s);
 
 /* ---- HTTP */
 
-/* Writes the line of /readyz, never waiting for a request under way. Ready: a list of each kind was complete, this
- * replica holds the lease or can forward requests, and the cache is not stale unless stale_open is set. */
+/* Whether the replica is ready: each kind was listed completely, the replica holds the lease or can forward requests, and the cache is
+ * not stale (unless stale_open is set). Writes the reason to `line`. Never waits for a request. */
 bool server_ready(struct server *s, struct strbuf *line);
 
 /* Answers a POST of a verb; returns the HTTP status. */

@@ -82,22 +82,20 @@ static void score_verdict(struct verdicts *verdicts, struct projected_node *o, c
 
 /* ---- the verdict */
 
-/* The kubelet's sentence if the managers reject the pod, else the insufficient resource. */
-static char *explain(const struct admission *a, const struct pod_class *class)
+/* The reason of a verdict that is not an admission: the managers' reason, else the insufficient resource. */
+static char *explain_verdict(const struct admission *a, const struct pod_class *class)
 {
 	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
 					? class->pod.containers[a->managers.container].name
 					: "";
-	const char *resource = a->short_of ? a->short_of : a->unsure_of;
+	CLEANUP(freep) char *amounts = NULL;
 	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
 
 	if (a->managers.reason.text[0])
 		return xasprintf(
 			"%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
-	if (resource)
-		return xasprintf(
-			"%s %s%s", a->short_of ? "insufficient" : "perhaps insufficient", resource, claims);
-	return xasprintf("unknown%s", claims);
+	amounts = node_admission_explain_amounts(a);
+	return xasprintf("%s%s", amounts, claims);
 }
 
 static const struct node_rejection *find_rejection(
@@ -139,7 +137,7 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	if (a.answer == KUBELET_ADMITS)
 		score_verdict(verdicts, o, class, &a.managers, strategy, v);
 	else
-		v->reason = explain(&a, class);
+		v->reason = explain_verdict(&a, class);
 	return true;
 }
 
@@ -158,7 +156,7 @@ static bool judge_node(struct verdicts *verdicts, const struct node_info *node, 
 	else if (lacks)
 		v->reason = xasprintf("insufficient %s", lacks);
 	else if (class->too_large)
-		v->reason = xstrdup("the pod has too many containers and resources to be judged");
+		v->reason = xstrdup(POD_CLASS_TOO_LARGE);
 	else if (project_node_possible(node))
 		return judge_state(verdicts, node, class, strategy, v);
 	else
@@ -242,7 +240,7 @@ static void update_known(
 	c->known_version = known->version;
 }
 
-/* The verdicts on the class, with room for every node. */
+/* Finds or adds the verdicts on the class, with an item for every node slot. */
 static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const struct pod_class *class)
 {
 	const struct cluster_cache *cache = verdicts->cache;
@@ -257,7 +255,7 @@ static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const
 	return c;
 }
 
-/* Whether allocatable minus requested of the Node satisfies the pod class. */
+/* Whether the Node's allocatable minus requested amounts satisfy the pod class. */
 static bool has_amounts(const struct node_info *node, const struct pod_class *class)
 {
 	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
@@ -349,7 +347,7 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 	}
 	r = work_limit_goes_on(work) ? project_node_without(&verdicts->projections, node, excluded, &o)
 				     : -ETIME;
-	work->advanced = true; /* one answer per request, although it is not cached */
+	work->advanced = true; /* at least one answer per request, although the answer is not cached */
 	if (r < 0)
 		return r;
 	node_admission_judge(&o.admission, &class->pod, &a);
@@ -357,7 +355,7 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 	return 0;
 }
 
-/* ---- nodes on which preemption cannot help */
+/* ---- unresolvable nodes */
 
 static void project_without_pods(const struct node_state *state, struct projected_state *ret)
 {

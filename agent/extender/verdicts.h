@@ -14,7 +14,7 @@
 /* The verdict of one node's kubelet on a pod class. */
 struct verdict {
 	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
-	bool by_amounts; /* the answer rests on node-level amounts; the managers alone would answer otherwise */
+	bool by_amounts; /* node-level amounts decide: the kubelet's managers alone would answer otherwise */
 	enum kubelet_answer answer;
 	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
 	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
@@ -43,7 +43,7 @@ struct class_verdicts {
 struct verdicts {
 	struct cluster_cache *cache; /* borrowed */
 	struct projections projections;
-	struct distances_kept distances; /* of the machine judged last */
+	struct distances_kept distances; /* of the last judged machine */
 	struct class_verdicts classes[VERDICTS_CLASSES];
 	struct class_verdicts *last; /* of the last request; NULL = none */
 	uint64_t n_requests;
@@ -66,9 +66,8 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 	struct node_info *node, enum strategy strategy);
 
 /*
- * Turns an admitting verdict, just returned by verdict_of(), into a rejection if the kubelet admits the pod class only in some
- * orders of the in-flight pods: in_flight_admit(). Costs more than the verdict. The result is as
- * from verdict_of().
+ * Changes an admitting verdict that verdict_of() has just returned to a rejection if the kubelet would admit the pod class and the
+ * in-flight pods only in some orders (in_flight_admit()). Costs more than the verdict. Returns as verdict_of().
  */
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);
@@ -78,27 +77,27 @@ const char *verdict_lacks(
 	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node);
 
 /*
- * The kubelet's answer to the pod class after the eviction of some of the node's pods: excluded[i] belongs to node->pods[i],
- * and `excluded` may be NULL. 0; -ETIME when the work limit is reached first.
+ * The kubelet's answer to the pod class after the eviction of each node->pods[i] whose excluded[i] is set (`excluded` NULL =
+ * without evictions). 0; -ETIME when the work limit is reached first.
  */
 int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
 	const bool *excluded, enum kubelet_answer *ret);
 
-/* ---- nodes on which preemption cannot help: their kubelets reject the pod even without other pods */
+/* ---- unresolvable nodes: preemption cannot help, because the kubelet rejects the pod even without other pods */
 
 /*
- * Whether the node's kubelet rejects the pod class whatever is evicted: the pod is larger than the node, no combination of
- * NUMA nodes satisfies the request, or the node does not have a resource. False if that is not certain: the verdict is
+ * Whether the node's kubelet rejects the pod class whichever pods are evicted: the pod is larger than the node, no combination of
+ * NUMA nodes satisfies the request, or the node does not have a resource. False if this is not certain: the verdict is
  * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
  */
 bool verdict_rejects_always(
 	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class);
 
-/* Nodes tested per request; fewer if the work limit is reached. Later requests test the remaining nodes. */
+/* Maximum number of nodes tested per request. Later requests test the remaining nodes. */
 #define UNRESOLVABLE_MAX 256u
 
 /*
- * Sets answers[i].unresolvable for each of the n nodes on which preemption cannot help; none of the nodes passes. nodes[i] is
+ * Sets answers[i].unresolvable for each unresolvable node of the n nodes, none of which passes. nodes[i] is
  * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts.
  */
 void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,

@@ -9,7 +9,8 @@
 
 #define SHARE     20u /* a namespace gets 1/SHARE of a CPU */
 #define SHARE_ALL 4u  /* all namespaces together get 1/SHARE_ALL */
-#define BURST     8u  /* requests before the shares apply: even ordinary first requests may reach the limit */
+#define BURST \
+	8u /* requests per namespace before the shares apply: the first requests of ordinary pods may reach the limit */
 #define BURST_ALL 32u
 
 #define REMEMBERED_MS   60000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Limits the CPU time per scheduler request and per namespace. Expensive pods of one user must not delay another user's pods.
+ * Limits the CPU time per scheduler request and per namespace, so that one user's expensive pods do not delay other users' pods.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,16 +12,16 @@
 /* The limit of one request. A zeroed struct limits nothing. */
 struct work_limit {
 	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
-	bool cached_only;  /* compute nothing, answer from cached results */
+	bool cached_only;  /* answer only from cached results */
 	bool advanced;     /* a result was computed and cached; set by the code that caches it */
-	bool reached;      /* a result was not computed */
+	bool reached;      /* a result was not computed because of the limit */
 };
 
-/* Whether to compute another result that will be cached. True for the first result of each request, whatever the time, so that
- * repeated requests make progress. To be called by the thread that answers the request. */
+/* Whether the request may compute another result that will be cached. Always true for the first result of a request, so that
+ * repeated requests make progress. Call only in the thread that answers the request. */
 bool work_limit_goes_on(struct work_limit *w);
 
-/* Whether there is time to compute a result that will not be cached. */
+/* Whether the request may compute another result that will not be cached. */
 bool work_limit_has_time(struct work_limit *w);
 
 /* ---- per namespace */
@@ -38,16 +38,16 @@ struct work_namespaces {
 	struct budget all; /* shared by all namespaces */
 };
 
-/* Whether a request of the namespace may compute results. Times are of CLOCK_MONOTONIC. */
+/* Whether a request of the namespace may compute results, or must be answered from cached results. `now_ms`: CLOCK_MONOTONIC. */
 bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint64_t now_ms);
 
-/* Notes that a request of the namespace reached its limit after cpu_ms of CPU time. In the long run such requests get 1/20 of
- * a CPU per namespace, and 1/4 of a CPU for all namespaces together. */
+/* Charges the namespace for a request that reached its limit after cpu_ms of CPU time. In the long run such requests get 1/20 of a
+ * CPU per namespace, and 1/4 of a CPU for all namespaces together. */
 void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t now_ms, uint64_t cpu_ms);
 
 /* ---- all requests */
 
-/* The limit of a request is the same for up to this many nodes, and proportional to the number of nodes above. */
+/* Requests with more nodes get a proportionally higher limit. */
 #define WORK_NODES          500u
 #define WORK_LOGGED_CLASSES 64u
 
@@ -57,7 +57,7 @@ struct work_history {
 	uint64_t logged_classes
 		[WORK_LOGGED_CLASSES]; /* numbers of the pod classes last logged; a ring buffer */
 	size_t n_logged;
-	uint64_t next_log_ms; /* nothing is logged before */
+	uint64_t next_log_ms; /* the earliest time of the next log line */
 };
 
 struct work_request {
@@ -69,8 +69,7 @@ struct work_request {
 /* CPU time of the calling thread. */
 uint64_t work_now_ns(void);
 
-/* The limit of a request; `limit_ms` 0 = no limit. Parsing counts as work, but leaves at least half of the limit for the
- * nodes. */
+/* The limit of a request; `limit_ms` 0 = no limit. Parsing counts, but at least half of the limit remains for the nodes. */
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms);
 

@@ -366,6 +366,13 @@ void node_admission_limit(struct node_admission *a, const struct resource_list *
 			a->unsure.items[i].quantity.nano = 0;
 }
 
+char *node_admission_explain_amounts(const struct admission *a)
+{
+	if (a->short_of)
+		return xasprintf("insufficient %s", a->short_of);
+	return a->unsure_of ? xasprintf("perhaps insufficient %s", a->unsure_of) : xstrdup("unknown");
+}
+
 void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
 {
 	a->ws->work.limit = a->work_limit;

@@ -101,7 +101,7 @@ ask filter b 6 node-9
 check "an unknown node is refused" says '"node-9":"the extender knows no Node or NodeResourceTopology object of this name"'
 check "it ends" stop
 check "starts on all interfaces" start --http "0.0.0.0:$port"
-check "which is a warning without TLS" logs 'warning: everyone who reaches 0.0.0.0 may send requests'
+check "which is a warning without TLS" logs 'warning: any client that reaches 0.0.0.0 may send requests'
 check "ends" stop
 
 "$B/nrtd-extender" --nrt "$dir/none.yaml" >"$dir/out" 2>&1
