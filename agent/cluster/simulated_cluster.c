@@ -167,6 +167,29 @@ static const char *find_missing(
 	return pod_class_lacks(class, &c->classes.known, &n->allocatable, &n->resources[1]);
 }
 
+/* A device resource that the node does not have: no scheduler sends the pod there. */
+static const char *find_absent(
+	const struct node_admission *a, const struct simulated_node *n, const struct pod_class *class)
+{
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *q = &class->wanted.items[i];
+
+		if (q->quantity.nano > 0 && !resource_list_find(&n->allocatable, q->name) &&
+			node_admission_devices(a, q->name) == DEVICES_ABSENT)
+			return q->name;
+	}
+	return NULL;
+}
+
+/* The answer to a pod that the managers and the amounts of the node admit. */
+static enum kubelet_answer check_devices(
+	const struct node_admission *a, const struct simulated_node *n, const struct pod_class *class)
+{
+	if (find_absent(a, n, class))
+		return KUBELET_REJECTS;
+	return node_admission_unknown_device(a, &class->wanted) ? KUBELET_UNKNOWN : KUBELET_ADMITS;
+}
+
 static bool is_judged(const struct simulated_node *n, const struct pod_class *class)
 {
 	return n->obstacle == SIMULATED_NO_OBSTACLE && !class->too_large && !class->pod.has_claims;
@@ -202,6 +225,8 @@ static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, 
 	a = admission_of(c, node);
 	node_admission_judge(a, &class->pod, &admission);
 	v.answer = admission.answer;
+	if (v.answer == KUBELET_ADMITS)
+		v.answer = check_devices(a, n, class);
 	if (v.answer == KUBELET_ADMITS)
 		score(a, class, &admission.managers, &v);
 	return v;
@@ -260,7 +285,7 @@ enum kubelet_answer simulated_judge_without(
 	node_admission_limit(&a, &requestable);
 	node_admission_judge(&a, &class->pod, &admission);
 	c->n_verdicts++;
-	return admission.answer;
+	return admission.answer == KUBELET_ADMITS ? check_devices(&a, n, class) : admission.answer;
 }
 
 static bool is_better(const struct simulated_verdict *a, const struct simulated_verdict *b)
@@ -298,7 +323,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct simulated_node *n = &c->nodes[node];
 	const struct pod_class *class = c->pods[pod].class;
-	const char *missing = find_missing(c, n, class);
+	const char *missing = find_missing(c, n, class), *unknown;
 	struct admission a;
 
 	if (n->obstacle != SIMULATED_NO_OBSTACLE)
@@ -311,9 +336,13 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 		return xstrdup("OutOfpods: the node has reached its maximum number of pods");
 	if (missing)
 		return xasprintf("insufficient %s", missing);
+	missing = find_absent(admission_of(c, node), n, class);
+	if (missing)
+		return xasprintf("this node has no %s", missing);
 	node_admission_judge(admission_of(c, node), &class->pod, &a);
+	unknown = node_admission_unknown_device(admission_of(c, node), &class->wanted);
 	if (a.answer == KUBELET_ADMITS)
-		return xstrdup("admitted");
+		return unknown ? xasprintf(DEVICES_NOT_KNOWN, unknown) : xstrdup("admitted");
 	if (a.managers.answer == KUBELET_REJECTS)
 		return xasprintf(
 			"%s: %s", kubelet_rejection_names[a.managers.rejection], a.managers.reason.text);

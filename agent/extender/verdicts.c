@@ -123,6 +123,7 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 {
 	struct projected_node *o = project_node(&verdicts->projections, node);
 	struct admission a;
+	const char *unknown;
 
 	if (!o)
 		return false;
@@ -134,10 +135,16 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	node_admission_judge(&o->admission, &class->pod, &a);
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;
-	if (a.answer == KUBELET_ADMITS)
+	unknown = a.answer == KUBELET_ADMITS ? node_admission_unknown_device(&o->admission, &class->wanted)
+					     : NULL;
+	if (unknown) {
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
+	} else if (a.answer == KUBELET_ADMITS) {
 		score_verdict(verdicts, o, class, &a.managers, strategy, v);
-	else
+	} else {
 		v->reason = explain_verdict(&a, class);
+	}
 	return true;
 }
 
@@ -351,7 +358,9 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 	if (r < 0)
 		return r;
 	node_admission_judge(&o.admission, &class->pod, &a);
-	*ret = a.answer;
+	*ret = a.answer == KUBELET_ADMITS && node_admission_unknown_device(&o.admission, &class->wanted)
+		       ? KUBELET_UNKNOWN
+		       : a.answer;
 	return 0;
 }
 

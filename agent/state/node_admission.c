@@ -380,6 +380,15 @@ void node_admission_judge(struct node_admission *a, const struct pod_request *po
 	a->steps = a->ws->work.steps;
 }
 
+const char *node_admission_unknown_device(const struct node_admission *a, const struct resource_list *wanted)
+{
+	for (size_t i = 0; i < wanted->n_items; i++)
+		if (wanted->items[i].quantity.nano > 0 &&
+			node_admission_devices(a, wanted->items[i].name) == DEVICES_UNKNOWN)
+			return wanted->items[i].name;
+	return NULL;
+}
+
 /* ---- copies of a pod, and the largest pod */
 
 /* The worst of what is known about the requested device resources. */

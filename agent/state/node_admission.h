@@ -76,6 +76,12 @@ enum device_knowledge {
 /* DEVICES_KNOWN also for native resources (cpu, memory, hugepages and the like), which are not devices. */
 enum device_knowledge node_admission_devices(const struct node_admission *a, const char *resource);
 
+#define DEVICES_NOT_KNOWN "which devices of %s are free is not known"
+
+/* The first of these resources that is a device resource of which nothing is known; NULL = none. A verdict on a pod that requests the
+ * resource does not count the resource. */
+const char *node_admission_unknown_device(const struct node_admission *a, const struct resource_list *wanted);
+
 /* How many copies of a pod the kubelet admits one after the other. */
 struct pod_copies {
 	bool known;

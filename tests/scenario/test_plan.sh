@@ -64,6 +64,8 @@ run "a move" 0 "$moves == [('move', 'one', 'a', 'b'), ('start', 'wide', None, 'a
 run "the CPUs of each step" 0 "d['steps'][0]['cpus'] == '16-24' and d['steps'][1]['numaNodes'] == '1'" plan -f "$dir/pod.yaml"
 run "a part" 4 "d['outcome'] == 'partial' and d['placed'] == 1 and d['unplaced'][0]['pod'] == 'wide-2' and d['unplaced'][0]['reasons']" \
 	plan -f "$dir/pod.yaml" --replicas 2
+run "a device that no node has" 3 "[r['reason'] for r in d['unplaced'][0]['reasons']] == ['which devices of vendor.com/nic are free is not known']" \
+	plan --cpus 2 --device vendor.com/nic=1
 run "none" 3 "d['outcome'] == 'none' and not d['steps']" plan --cpus 32
 run "a namespace that stays" 3 "d['notMovable'] == {'namespace': 3}" plan -f "$dir/pod.yaml" --keep ml
 run "evictions" 0 "[(s['action'], s['pod'], s['to']) for s in d['steps']] == [('evict', 'one', None), ('start', 'wide', 'a')]" \

@@ -196,11 +196,38 @@ static void the_cluster_ends_while_a_rejection_counts(void **state)
 	init_with_rejected_pod(&c);
 }
 
+/* No source says which device plugins are registered. The API server's amounts do not tell on which NUMA node a free device is. */
+static void devices_of_which_nothing_is_known_make_a_verdict_unknown(void **state)
+{
+	static const char text[] = "app cpu=2 memory=1Gi vendor.com/nic=1";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	enum kubelet_answer answer;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
+	struct pod_class *class;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_plain);
+	judge(&c, text, 0, KUBELET_ADMITS, "");
+	c.sims[0].state.allocations.registered_known = false;
+	extender_cluster_publish(&c, 0, 0);
+	judge(&c, text, 0, KUBELET_UNKNOWN, "which devices of vendor.com/nic are free is not known");
+	judge(&c, "app cpu=2 memory=1Gi", 0, KUBELET_ADMITS, "");
+	judge(&c, "app cpu=20 memory=1Gi vendor.com/nic=1", 0, KUBELET_REJECTS,
+		"restricted: 20 CPUs wanted, 15 available");
+	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
+	class = pod_classes_take(&c.cache.classes, &args.pod.template.pod);
+	assert_int_equal(
+		verdict_without(&c.verdicts, class, cache_find_node(&c.cache, "node-0"), NULL, &answer), 0);
+	assert_int_equal(answer, KUBELET_UNKNOWN);
+	pod_classes_drop(&c.cache.classes, class);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_without_a_resource_of_other_nodes_rejects),
 		cmocka_unit_test(a_resource_of_no_node_is_left_to_the_kubelet),
+		cmocka_unit_test(devices_of_which_nothing_is_known_make_a_verdict_unknown),
 		cmocka_unit_test(another_node_changes_the_answer),
 		cmocka_unit_test(deleted_pods_leave_no_resource_names),
 		cmocka_unit_test(the_largest_amounts_add_up),
