@@ -199,5 +199,8 @@ int command_simulate(const struct options *options)
 	}
 	if (simulation_count_rejected(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;
-	return simulation_count_unknown(&s.simulation) > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return simulation_count_unknown(&s.simulation) > 0 ||
+			       simulation_count_left_alone(&s.simulation, &s.cluster) > 0
+		       ? EXIT_FAILURE
+		       : EXIT_SUCCESS;
 }

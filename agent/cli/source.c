@@ -672,13 +672,21 @@ static int add_object_to_cluster(enum object_kind kind, struct doc *object, void
 int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err)
 {
 	unsigned kinds = 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB;
+	size_t n_selected = 0;
 	int r = source_each_node(s, add_to_cluster, c, err);
 
 	if (r == 0)
 		r = source_read(s, kinds, add_object_to_cluster, c, err);
-	if (r == 0)
-		simulated_cluster_finish(c);
-	return r;
+	if (r < 0)
+		return r;
+	simulated_cluster_finish(c);
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		if (is_wanted(s, c->nodes[i].name))
+			n_selected++;
+		else
+			c->nodes[i].obstacle = SIMULATED_NOT_SELECTED;
+	}
+	return n_selected > 0 ? 0 : err_set(err, -ENOENT, "%s: no node is selected", s->name);
 }
 
 /* ---- one Pod and its Events */

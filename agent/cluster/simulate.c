@@ -310,3 +310,14 @@ size_t simulation_count_unknown(const struct simulation *s)
 		n += s->nodes[i].n_unknown;
 	return n;
 }
+
+size_t simulation_count_left_alone(const struct simulation *s, const struct simulated_cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++)
+		n += c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE &&
+		     c->nodes[i].obstacle != SIMULATED_NOT_SELECTED && !s->nodes[i].changed &&
+		     !s->nodes[i].without;
+	return n;
+}

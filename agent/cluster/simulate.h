@@ -97,6 +97,9 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 size_t simulation_count_rejected(const struct simulation *s);
 size_t simulation_count_unknown(const struct simulation *s);
 
+/* Nodes of which nothing is simulated although the command is about them. */
+size_t simulation_count_left_alone(const struct simulation *s, const struct simulated_cluster *c);
+
 /* ---- for the other files of this module */
 
 /* NUMA nodes of what the pod holds. */

@@ -21,7 +21,7 @@ const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
 	"the node has no NodeResourceTopology object",
 	"the object has no node state: verdicts would be estimates", "the node has no Node object",
 	"the object does not report all of the node's pods yet",
-	"the node is reserved: room is being made for another pod"};
+	"the node is reserved: room is being made for another pod", "the node is not selected"};
 
 /* A change that can be reverted. */
 struct simulated_undo {

@@ -58,6 +58,7 @@ enum simulated_obstacle {
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
+	SIMULATED_NOT_SELECTED, /* the command is about other nodes */
 	SIMULATED_OBSTACLE_COUNT
 };
 

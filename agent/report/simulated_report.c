@@ -71,6 +71,8 @@ static void find_reasons(struct simulated_cluster *c, size_t pod, struct reasons
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		const char *constraint = c->nodes[i].has_node ? simulated_constraint(c, i, pod) : "";
 
+		if (c->nodes[i].obstacle == SIMULATED_NOT_SELECTED)
+			continue;
 		count_reason(ret, *constraint ? xstrdup(constraint) : simulated_explain(c, i, pod));
 	}
 	if (ret->n_items > 1)
@@ -187,13 +189,20 @@ static void write_fixed(struct writer *w, const struct plan *plan)
 
 #define NAMED_NODES 10u /* nodes left alone that text names */
 
-static void write_nodes_left_alone(struct writer *w, const struct simulated_cluster *c)
+static bool is_left_alone(const struct simulated_node *node)
+{
+	return node->obstacle != SIMULATED_NO_OBSTACLE && node->obstacle != SIMULATED_NOT_SELECTED;
+}
+
+/* `changes`: of a simulation, per node; NULL = none. A node that is gone is not left alone. */
+static void write_nodes_left_alone(
+	struct writer *w, const struct simulated_cluster *c, const struct simulated_change *changes)
 {
 	size_t n = 0;
 
 	writer_list(w, "leftAlone");
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
+		if (!is_left_alone(&c->nodes[i]) || (changes && (changes[i].changed || changes[i].without)))
 			continue;
 		write_left_alone(w, &c->nodes[i]);
 		if (n++ >= NAMED_NODES || writer_is_doc(w))
@@ -231,7 +240,7 @@ void plan_report(struct writer *w, struct simulated_cluster *c, const struct pla
 	write_outcome(w, plan);
 	write_unplaced(w, c, plan);
 	write_fixed(w, plan);
-	write_nodes_left_alone(w, c);
+	write_nodes_left_alone(w, c, NULL);
 }
 
 /* ---- a simulation: nodes */
@@ -415,26 +424,6 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	strbuf_addch(w->out, '\n');
 }
 
-static void write_nodes_not_simulated(
-	struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
-{
-	size_t n = 0;
-
-	writer_list(w, "leftAlone");
-	for (size_t i = 0; i < c->n_nodes; i++) {
-		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE || s->nodes[i].changed ||
-			s->nodes[i].without)
-			continue;
-		write_left_alone(w, &c->nodes[i]);
-		n++;
-	}
-	writer_end(w);
-	if (n > 0 && !writer_is_doc(w))
-		strbuf_addf(w->out,
-			"left alone: %zu node%s without an exact node state or without a Node object\n", n,
-			n == 1 ? "" : "s");
-}
-
 void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
@@ -442,5 +431,5 @@ void simulate_report(
 	print_actions(w, s);
 	write_events(w, c, s);
 	write_totals(w, s, copies);
-	write_nodes_not_simulated(w, c, s);
+	write_nodes_left_alone(w, c, s->nodes);
 }

@@ -150,6 +150,7 @@ END
 if python3 "$dir/svg.py" "$dir/out" >"$dir/err" 2>&1; then ok "a picture"; else not_ok "a picture" "$dir/err"; fi
 
 # --- bad input: one line, status 2
+node c >"$dir/node-c.json"
 bad() { # NAME LINE WORD...
 	name=$1
 	line=$2
@@ -159,6 +160,11 @@ bad() { # NAME LINE WORD...
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
 bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC" simulate
+"$numa" simulate --set topologyManagerPolicy=none -l n=c --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "a selector that selects no node is an error" test $?:"$(tail -n 1 "$dir/err")" = "2:kubectl-numa: --from: no node is selected"
+run "nodes that are not selected are not mentioned" 0 "d['leftAlone'] == [] and [n['node'] for n in d['nodes']] in (['b'], [])" \
+	simulate --set topologyManagerPolicy=none -l n=b
+run "nodes that are left alone are a failure" 1 "[n['node'] for n in d['leftAlone']] == ['c']" simulate --set topologyManagerPolicy=none --from "$dir/node-c.json"
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
 bad "a setting that is only proposed" "numa-allocation-strategy is proposed (KEP-6007) and not simulated" simulate --set numa-allocation-strategy=most-allocated
