@@ -85,23 +85,27 @@ static struct simulated_amounts measure(
 
 /* ---- pods */
 
-static void start_again(
-	struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod, size_t before)
+/* `anyway`: the kubelet would reject the pod in this order also without the change. */
+static void start_again(struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod,
+	size_t before, bool anyway)
 {
 	enum kubelet_answer answer =
 		c->pods[pod].unreadable ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
 	struct simulated_change *change = &s->nodes[node];
+	CLEANUP(freep) char *reason = NULL;
 	size_t after;
 
 	if (answer != KUBELET_ADMITS) {
 		bool rejects = answer == KUBELET_REJECTS;
 
 		change->n_rejected += rejects;
+		change->n_rejected_anyway += rejects && anyway;
 		change->n_unknown += !rejects;
+		reason = c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
+						 : simulated_explain(c, node, pod);
 		simulation_add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node,
 			before,
-			c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
-						: simulated_explain(c, node, pod));
+			xasprintf("%s%s", rejects && anyway ? "also without the change: " : "", reason));
 		return;
 	}
 	simulated_start(c, node, pod);
@@ -139,6 +143,22 @@ static int empty_node(
 	return r;
 }
 
+/* Which of the node's pods the kubelet would reject if they ended and were admitted again without any change: other pods may get
+ * their places. */
+static bool *find_rejected_anyway(struct simulated_cluster *c, size_t node, const size_t *pods, size_t n_pods)
+{
+	bool *ret = xcalloc(n_pods + 1, sizeof(*ret));
+	size_t mark = simulated_mark(c);
+
+	for (size_t i = 0; i < n_pods; i++)
+		simulated_evict(c, pods[i]);
+	for (size_t i = 0; i < n_pods; i++)
+		ret[i] = !c->pods[pods[i]].unreadable && !simulated_start(c, node, pods[i]) &&
+			 simulated_judge(c, node, pods[i]).answer == KUBELET_REJECTS;
+	simulated_undo(c, mark);
+	return ret;
+}
+
 /* A node that cannot be simulated has no pods afterwards, and nothing is known about it. */
 static void change_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,
 	struct simulation *s)
@@ -147,6 +167,7 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 	size_t n_pods = n->n_pods;
 	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
 	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
+	CLEANUP(freep) bool *anyway = find_rejected_anyway(c, node, pods, n_pods);
 	struct err err = {""};
 
 	for (size_t i = 0; i < n_pods; i++)
@@ -157,7 +178,7 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 		n->obstacle = SIMULATED_NOT_EXACT;
 	}
 	for (size_t i = 0; i < n_pods; i++)
-		start_again(c, s, node, pods[i], before[i]);
+		start_again(c, s, node, pods[i], before[i], anyway[i]);
 }
 
 /* ---- nodes that are gone */
@@ -299,6 +320,15 @@ size_t simulation_count_rejected(const struct simulation *s)
 
 	for (size_t i = 0; i < s->n_nodes; i++)
 		n += s->nodes[i].n_rejected;
+	return n;
+}
+
+size_t simulation_count_rejected_anyway(const struct simulation *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++)
+		n += s->nodes[i].n_rejected_anyway;
 	return n;
 }
 

@@ -46,6 +46,7 @@ struct simulated_amounts {
 struct simulated_change {
 	struct simulated_amounts before, after;
 	size_t n_rejected, n_unknown; /* pods that ran on the node */
+	size_t n_rejected_anyway;     /* of n_rejected: also if they were admitted again without the change */
 	size_t n_wider, n_narrower;   /* pods on more NUMA nodes than before, and on fewer */
 	bool changed;                 /* the node's pods were admitted again */
 	bool without;                 /* the node is gone */
@@ -95,6 +96,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 
 /* Pods that lose their place, and pods whose verdict is unknown. */
 size_t simulation_count_rejected(const struct simulation *s);
+size_t simulation_count_rejected_anyway(const struct simulation *s);
 size_t simulation_count_unknown(const struct simulation *s);
 
 /* Nodes of which nothing is simulated although the command is about them. */

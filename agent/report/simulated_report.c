@@ -398,29 +398,56 @@ static void add_amounts(struct simulated_amounts *sum, const struct simulated_am
 		sum->largest[i] = a->largest[i] > sum->largest[i] ? a->largest[i] : sum->largest[i];
 }
 
+/* "12 -> 8"; "?" for a total to which a node contributes nothing known. */
+static void write_total(struct writer *w, bool before_known, size_t before, bool after_known, size_t after)
+{
+	if (before_known)
+		strbuf_addf(w->out, "%zu -> ", before);
+	else
+		strbuf_addstr(w->out, "? -> ");
+	if (after_known)
+		strbuf_addf(w->out, "%zu", after);
+	else
+		strbuf_addch(w->out, '?');
+}
+
 static void write_totals(struct writer *w, const struct simulation *s, bool copies)
 {
 	struct simulated_amounts before = {.known = false}, after = {.known = false};
 	size_t lost = simulation_count_rejected(s), unknown = simulation_count_unknown(s);
+	size_t anyway = simulation_count_rejected_anyway(s);
+	bool lacks = false; /* what a node has after the change is not known */
 
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		add_amounts(&before, &s->nodes[i].before);
 		add_amounts(&after, &s->nodes[i].after);
+		lacks = lacks ||
+			(s->nodes[i].before.known && !s->nodes[i].without && !s->nodes[i].after.known);
 	}
+	after.known = after.known && !lacks;
 	writer_map(w, "totals");
 	writer_number(w, "rejected", NULL, true, (int64_t)lost);
+	writer_number(w, "rejectedAlsoWithoutChange", NULL, true, (int64_t)anyway);
 	writer_number(w, "unknown", NULL, true, (int64_t)unknown);
 	write_amounts(w, "before", &before, copies);
 	write_amounts(w, "after", &after, copies);
 	writer_end(w);
 	if (writer_is_doc(w))
 		return;
-	strbuf_addf(w->out,
-		"\n%zu pod%s rejected, %zu unknown; free CPUs %zu -> %zu, stranded %zu -> %zu, largest pod %zu -> %zu CPUs on one NUMA node",
-		lost, lost == 1 ? "" : "s", unknown, before.free, after.free, before.stranded, after.stranded,
-		before.largest[0], after.largest[0]);
-	if (copies)
-		strbuf_addf(w->out, ", copies of the pod %zu -> %zu", before.copies.n, after.copies.n);
+	strbuf_addf(w->out, "\n%zu pod%s rejected", lost, lost == 1 ? "" : "s");
+	if (anyway > 0)
+		strbuf_addf(w->out, " (%zu also without the change)", anyway);
+	strbuf_addf(w->out, ", %zu unknown; free CPUs ", unknown);
+	write_total(w, before.known, before.free, after.known, after.free);
+	strbuf_addstr(w->out, ", stranded ");
+	write_total(w, before.known, before.stranded, after.known, after.stranded);
+	strbuf_addstr(w->out, ", largest pod ");
+	write_total(w, before.known, before.largest[0], after.known, after.largest[0]);
+	strbuf_addstr(w->out, " CPUs on one NUMA node");
+	if (copies) {
+		strbuf_addstr(w->out, ", copies of the pod ");
+		write_total(w, before.copies.known, before.copies.n, after.copies.known, after.copies.n);
+	}
 	strbuf_addch(w->out, '\n');
 }
 

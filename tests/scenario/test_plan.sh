@@ -149,6 +149,24 @@ sys.exit(not (texts[4:9] == ["a", "gone", "b", "new-1", "new"] and len(zones) ==
 END
 if python3 "$dir/svg.py" "$dir/out" >"$dir/err" 2>&1; then ok "a picture"; else not_ok "a picture" "$dir/err"; fi
 
+# Pods of 7, 7, 8 and 9 CPUs fill the node. In the order of their creation the first two share a NUMA node, and the last has no place.
+example_node "$dir/d"
+printf '{"policyName":"static","defaultCpuSet":"0","entries":{"%s":{"c":"1-7"},"%s":{"c":"16-22"},"%s":{"c":"8-15"},"%s":{"c":"23-31"}},"checksum":0}' \
+	aaaaaaa1-b6a5-4aaa-8fcd-76c1aa64e6fd aaaaaaa2-b6a5-4aaa-8fcd-76c1aa64e6fd aaaaaaa3-b6a5-4aaa-8fcd-76c1aa64e6fd \
+	aaaaaaa4-b6a5-4aaa-8fcd-76c1aa64e6fd >"$dir/d/var/lib/kubelet/cpu_manager_state"
+"$nrtd" dump --sysroot "$dir/d" --node-name d >"$dir/nrt-d.yaml" 2>"$dir/dump-err"
+{
+	node d
+	i=0
+	for cpus in 7 7 8 9; do
+		i=$((i + 1))
+		pod p$i aaaaaaa$i-b6a5-4aaa-8fcd-76c1aa64e6fd d 0 ",\"creationTimestamp\":\"2026-01-01T00:00:0${i}Z\"" | sed "s/\"cpu\":\"9\"/\"cpu\":\"$cpus\"/"
+	done
+} >"$dir/objects-d.json"
+"$numa" simulate --set topologyManagerPolicy=restricted --from "$dir/nrt-d.yaml" --from "$dir/objects-d.json" >"$dir/out" 2>"$dir/err"
+check "a pod that is rejected also without the change" grep -q '^1 pod rejected (1 also without the change), 0 unknown; free CPUs 0 -> 9' "$dir/out"
+check "and why" grep -q '^ml/p4 .*  also without the change: TopologyAffinityError' "$dir/out"
+
 # --- bad input: one line, status 2
 node c >"$dir/node-c.json"
 bad() { # NAME LINE WORD...
