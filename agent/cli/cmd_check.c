@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd check: every source and right once, each with its remedy. */
+/* nrtd check: diagnoses what prevents nrtd from running on this host. */
 #include "agent/cli/commands.h"
 
 #include "agent/base/fs.h"

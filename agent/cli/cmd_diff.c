@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd diff: what is published against what would be. */
+/* nrtd diff: compares the published objects with what nrtd run would write. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@
 #define EXIT_DIFFERENT 1
 #define EXIT_TROUBLE   2
 
-/* What the API server has there; *ret stays null when there is nothing. */
-static int fetch(
+/* Reads an object from the API server; *ret stays null if there is no such object. */
+static int fetch_object(
 	struct api_client *client, const char *prefix, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(api_response_release) struct api_response response;
@@ -44,15 +44,15 @@ static int fetch(
 	return r < 0 ? err_wrap(err, r, "%s%s", api_client_server(client), path.text) : 0;
 }
 
-/* What one command holds. */
+/* The state of the command. */
 struct diff {
 	struct target_api api;
 	struct publish_config publish;
 	struct render_config render;
-	struct doc nrt, numatopology, annotations, labels; /* wanted */
-	struct doc node;                                   /* held */
+	struct doc nrt, numatopology, annotations, labels; /* what nrtd run would write */
+	struct doc node;                                   /* the Node on the API server */
 	struct strbuf *out;
-	size_t n;
+	size_t n_differences;
 };
 
 static void diff_release(struct diff *d)
@@ -66,10 +66,10 @@ static void diff_release(struct diff *d)
 	doc_release(&d->node);
 }
 
-/* Of others' annotations nothing is said. */
-static void diff_annotations(struct diff *d, const struct doc *held, const struct doc *wanted)
+/* Compares nrtd's annotations; ignores other annotations. */
+static void diff_annotations(struct diff *d, const struct doc *published, const struct doc *wanted)
 {
-	const struct doc *have = doc_get(doc_get(held, "metadata"), "annotations");
+	const struct doc *have = doc_get(doc_get(published, "metadata"), "annotations");
 	const struct doc *want = doc_get(doc_get(wanted, "metadata"), "annotations");
 
 	if (!want)
@@ -78,32 +78,33 @@ static void diff_annotations(struct diff *d, const struct doc *held, const struc
 		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
 
 		strbuf_addf(&path, "metadata.annotations.%s", item->key);
-		d->n += doc_diff(path.text, doc_get(have, item->key), item, d->out);
+		d->n_differences += doc_diff(path.text, doc_get(have, item->key), item, d->out);
 	}
 }
 
-/* All that nrtd writes of an object: its annotations and its sections. */
+/* Compares what nrtd writes to an object: annotations and sections. */
 static int diff_object(struct diff *d, const struct apply_kind *kind, const struct doc *wanted,
 	const char *node_name, struct err *err)
 {
-	CLEANUP(doc_release) struct doc held = DOC_INIT;
-	int r = fetch(d->api.client, kind->prefix, node_name, &held, err);
+	CLEANUP(doc_release) struct doc published = DOC_INIT;
+	int r = fetch_object(d->api.client, kind->prefix, node_name, &published, err);
 
 	if (r < 0)
 		return r;
-	if (held.kind != DOC_MAP)
-		d->n += doc_diff(doc_string(doc_get(wanted, "kind")), NULL, wanted, d->out);
+	if (published.kind != DOC_MAP)
+		d->n_differences += doc_diff(doc_string(doc_get(wanted, "kind")), NULL, wanted, d->out);
 	else
-		diff_annotations(d, &held, wanted);
-	for (const char *const *name = kind->sections; held.kind == DOC_MAP && *name; name++)
-		d->n += doc_diff(*name, doc_get(&held, *name), doc_get(wanted, *name), d->out);
+		diff_annotations(d, &published, wanted);
+	for (const char *const *name = kind->sections; published.kind == DOC_MAP && *name; name++)
+		d->n_differences +=
+			doc_diff(*name, doc_get(&published, *name), doc_get(wanted, *name), d->out);
 	return 0;
 }
 
 static int diff_numatopology(struct diff *d, const char *node_name, struct err *err)
 {
 	CLEANUP(doc_release) struct doc group = DOC_INIT;
-	int r = fetch(d->api.client, APPLY_NUMATOPOLOGY_GROUP, "", &group, err);
+	int r = fetch_object(d->api.client, APPLY_NUMATOPOLOGY_GROUP, "", &group, err);
 
 	if (r < 0 || (group.kind != DOC_MAP && d->publish.numatopology_if_served))
 		return r;
@@ -112,12 +113,12 @@ static int diff_numatopology(struct diff *d, const char *node_name, struct err *
 
 static void diff_node(struct diff *d, const char *key, const struct doc *wanted)
 {
-	CLEANUP(doc_release) struct doc held = {.kind = DOC_MAP};
+	CLEANUP(doc_release) struct doc published = {.kind = DOC_MAP};
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(64);
 
-	node_metadata_keep_own(doc_get(doc_get(&d->node, "metadata"), key), &held);
+	node_metadata_keep_own(doc_get(doc_get(&d->node, "metadata"), key), &published);
 	strbuf_addf(&path, "Node.metadata.%s", key);
-	d->n += doc_diff(path.text, &held, wanted, d->out);
+	d->n_differences += doc_diff(path.text, &published, wanted, d->out);
 }
 
 static void render(struct diff *d, struct observation *o)
@@ -139,7 +140,7 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r == 0)
 		r = target_api_open(&d->publish, name, &d->api, err);
 	if (r == 0)
-		r = fetch(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
+		r = fetch_object(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
 	if (r == 0 && o->node.settings.kubelet_minor == 0)
 		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
 	if (r < 0)
@@ -180,5 +181,5 @@ int command_diff(const struct options *options)
 		log_error("%s", err.text[0] ? err.text : strerror(-r));
 		return EXIT_TROUBLE;
 	}
-	return d.n > 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
+	return d.n_differences > 0 ? EXIT_DIFFERENT : EXIT_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd dump: what each stage makes of this node, as a document. */
+/* nrtd dump: prints this node's object, or the result of an intermediate stage. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 
 void command_log_settings(const struct settings *s)
 {
-	for (enum setting what = 0; what < SETTING_COUNT; what++) {
-		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
+	for (enum setting i = 0; i < SETTING_COUNT; i++) {
+		CLEANUP(freep) char *value = s->from[i] ? settings_text(s, i) : NULL;
 
 		if (value)
-			log_info("setting %s='%s' from='%s'", setting_names[what], value, s->from[what]);
+			log_info("setting %s='%s' from='%s'", setting_names[i], value, s->from[i]);
 		else
-			log_info("setting %s is unknown", setting_names[what]);
+			log_info("setting %s is unknown", setting_names[i]);
 	}
 }
 
@@ -38,7 +38,7 @@ static void add_copy(const struct doc *from, const char *key, struct doc *to)
 	child->key = own;
 }
 
-/* What the Node is to carry. */
+/* Renders the annotations and labels of the Node. */
 static int render_hints(const struct options *options, struct observation *o, struct doc *ret)
 {
 	CLEANUP(hints_config_release) struct hints_config config = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd-extender: serve the requests of kube-scheduler. */
+/* nrtd-extender: serves the requests of kube-scheduler. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@ static uint64_t duration_of(const struct options *options, enum option_id option
 	return ms;
 }
 
-static bool is(const struct options *options, enum option_id option, const char *value)
+static bool has_value(const struct options *options, enum option_id option, const char *value)
 {
 	return !strcmp(options->value[option], value);
 }
 
-/* The configuration and its memory that does not belong to the command line. */
+/* The configuration, and the texts that it borrows. */
 struct setup {
 	struct extender_config config;
 	char *namespace;
@@ -72,13 +72,13 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	c->server = (struct server_config){
 		.verbs = {.strategy = !strcmp(strategy, "Volcano") ? VERB_STRATEGY_VOLCANO
 								   : strategy_by_name(strategy),
-			.all = is(options, OPT_ANSWER, "all"),
-			.pass_unknown = is(options, OPT_UNKNOWN, "pass")},
+			.all = has_value(options, OPT_ANSWER, "all"),
+			.pass_unknown = has_value(options, OPT_UNKNOWN, "pass")},
 		.cache = {.assume_ms = duration_of(options, OPT_ASSUME_TIMEOUT),
 			.rejection_ms = REJECTION_MS,
 			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
 		.max_stale_ms = duration_of(options, OPT_MAX_STALE),
-		.stale_open = is(options, OPT_STALE, "open"),
+		.stale_open = has_value(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
 	};
 	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);

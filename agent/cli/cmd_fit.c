@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd fit: would this node admit the pod, and where would it go? */
+/* nrtd fit: would this node's kubelet admit the pod, and on which NUMA nodes? */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -19,39 +19,36 @@
 
 #define FIT_TEXT_MAX (8u << 20)
 
-/* A pod, and this node. */
-struct asked {
+/* A question about a pod and this node. */
+struct fit_query {
 	const struct options *options;
 	struct pod_templates templates;
 	const struct pod_template *picked;
 	char *node_name;
-	struct excluded_pods gone;
+	struct excluded_pods excluded;
 	struct cluster_usage usage; /* of this node */
 	struct observation o;
 };
 
-static void asked_release(struct asked *a)
+static void fit_query_release(struct fit_query *q)
 {
-	pod_templates_release(&a->templates);
-	free(a->node_name);
-	cluster_usage_release(&a->usage);
-	excluded_pods_release(&a->gone);
-	observation_release(&a->o);
+	pod_templates_release(&q->templates);
+	free(q->node_name);
+	cluster_usage_release(&q->usage);
+	excluded_pods_release(&q->excluded);
+	observation_release(&q->o);
 }
 
-/*
- * Suggests --assume-empty if the verdict is unknown only because this host has no kubelet whose allocations
- * could be read.
- */
-static void suggest_empty(const struct asked *a, struct node_report *n)
+/* Suggests --assume-empty if the verdict is unknown only because no kubelet's allocations could be read on this host. */
+static void suggest_empty(const struct fit_query *q, struct node_report *n)
 {
 	char *reason = n->reason;
 
-	if (n->answer != KUBELET_UNKNOWN || a->o.from_files || a->o.from_api ||
-		option_set(a->options, OPT_ASSUME_EMPTY) ||
-		a->o.node.settings.cpu_manager == CPU_MANAGER_UNKNOWN)
+	if (n->answer != KUBELET_UNKNOWN || q->o.from_files || q->o.from_api ||
+		option_set(q->options, OPT_ASSUME_EMPTY) ||
+		q->o.node.settings.cpu_manager == CPU_MANAGER_UNKNOWN)
 		return;
-	n->reason = xasprintf("%s; --assume-empty answers as if no pod were here", reason);
+	n->reason = xasprintf("%s; --assume-empty assumes that no pod runs on this machine", reason);
 	free(reason);
 }
 
@@ -67,23 +64,23 @@ static int print(const struct options *options, const struct pod_report *r, cons
 	return error < 0 ? error : output_text(&text);
 }
 
-static int answer(struct asked *a)
+static int report_verdict(struct fit_query *q)
 {
 	CLEANUP(pod_report_release) struct pod_report report;
 	CLEANUP(node_report_release) struct node_report n;
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	struct node_state *node = &a->o.node;
-	const struct node_usage *use = cluster_usage_find(&a->usage, node->node_name);
+	struct node_state *node = &q->o.node;
+	const struct node_usage *use = cluster_usage_find(&q->usage, node->node_name);
 	bool known = use && use->known;
 	int r;
 
 	if (known)
 		node_usage_requestable(use, &free);
-	pod_report_init(&report, &a->picked->pod);
+	pod_report_init(&report, &q->picked->pod);
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
-	suggest_empty(a, &n);
-	fit_flags_add_victims(a->options, use, node, &a->picked->pod, &n);
-	r = print(a->options, &report, &n);
+	suggest_empty(q, &n);
+	fit_flags_add_victims(q->options, use, node, &q->picked->pod, &n);
+	r = print(q->options, &report, &n);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
@@ -104,7 +101,7 @@ static int check_empty(const struct options *options, struct err *err)
 	return 0;
 }
 
-/* Flags that go together. */
+/* Checks combinations of flags. */
 static int check_flags(const struct options *options, struct err *err)
 {
 	int r = check_empty(options, err);
@@ -112,8 +109,7 @@ static int check_flags(const struct options *options, struct err *err)
 	if (r < 0)
 		return r;
 	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
-		return err_set(
-			err, -EINVAL, "%s goes with --what-frees", options->origin[OPT_BELOW_PRIORITY]);
+		return err_set(err, -EINVAL, "%s requires --what-frees", options->origin[OPT_BELOW_PRIORITY]);
 	return options_stdin_once(options, err);
 }
 
@@ -123,99 +119,99 @@ static int add_usage(enum object_kind kind, struct doc *object, void *data, stru
 }
 
 /* Reads the requests of this node's pods from Nodes and Pods. */
-static int read_usage(struct asked *a, struct err *err)
+static int read_usage(struct fit_query *q, struct err *err)
 {
-	const struct options *options = a->options;
+	const struct options *options = q->options;
 	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
 	const struct node_usage *use;
 	int r;
 
 	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))
 		return 0;
-	r = observe_node_name(options->value[OPT_SYSROOT], options->value[OPT_NODE_NAME], &a->node_name, err);
+	r = observe_node_name(options->value[OPT_SYSROOT], options->value[OPT_NODE_NAME], &q->node_name, err);
 	if (r < 0)
 		return r;
-	a->usage.only = a->node_name;
+	q->usage.only = q->node_name;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		if (option_set(options, files[i]))
 			r = object_input_read(options->value[files[i]], 1u << OBJECT_NODE | 1u << OBJECT_POD,
-				add_usage, &a->usage, err);
-	if (r == 0 && option_set(options, OPT_PODS) && a->usage.n_nodes == 0 &&
+				add_usage, &q->usage, err);
+	if (r == 0 && option_set(options, OPT_PODS) && q->usage.n_nodes == 0 &&
 		!option_set(options, OPT_WHAT_FREES))
-		r = err_set(err, -EINVAL, "%s: what the nodes have is not known without --nodes",
+		r = err_set(err, -EINVAL, "%s: requires --nodes, for the nodes' allocatable amounts",
 			options->origin[OPT_PODS]);
-	use = cluster_usage_find(&a->usage, a->node_name);
+	use = cluster_usage_find(&q->usage, q->node_name);
 	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
-			options->origin[OPT_NODES], a->node_name);
+			options->origin[OPT_NODES], q->node_name);
 	return r;
 }
 
 /* Reads the flags before the node is observed, so that wrong usage is reported first. */
-static int read_request(struct asked *a, struct err *err)
+static int read_request(struct fit_query *q, struct err *err)
 {
 	CLEANUP(settings_release) struct settings scratch;
 	int r;
 
 	settings_init(&scratch);
-	r = check_flags(a->options, err);
+	r = check_flags(q->options, err);
 	if (r == 0)
-		r = fit_flags_assume(a->options, &scratch, err);
+		r = fit_flags_assume(q->options, &scratch, err);
 	if (r == 0)
-		r = pod_input_read(a->options, &a->templates, err);
+		r = pod_input_read(q->options, &q->templates, err);
 	if (r == 0)
-		r = pod_input_pick(a->options, &a->templates, &a->picked, err);
+		r = pod_input_pick(q->options, &q->templates, &q->picked, err);
 	if (r < 0)
 		return r;
-	return read_usage(a, err);
+	return read_usage(q, err);
 }
 
-/* The pods of --without-pod end. */
-static int take_pods(struct asked *a, struct err *err)
+/* Removes the pods of --without-pod from the node's allocations. */
+static int exclude_pods(struct fit_query *q, struct err *err)
 {
 	int r;
 
-	excluded_pods_take(&a->gone, &a->o.node.allocations);
-	r = excluded_pods_check(&a->gone, err);
-	return r < 0 ? err_wrap(err, r, "%s", a->options->origin[OPT_WITHOUT_POD]) : 0;
+	excluded_pods_take(&q->excluded, &q->o.node.allocations);
+	r = excluded_pods_check(&q->excluded, err);
+	return r < 0 ? err_wrap(err, r, "%s", q->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
 /* Observes the node, and applies the what-if flags. */
-static int observe_node(struct asked *a, struct err *err)
+static int observe_node(struct fit_query *q, struct err *err)
 {
-	const struct observe_config config = stage_observe(a->options);
+	const struct observe_config config = stage_observe(q->options);
 	struct stage_lists lists;
-	const struct derive_config model = stage_model(a->options, &lists);
-	struct node_state *node = &a->o.node;
-	int r = observe(&config, &a->o, err);
+	const struct derive_config model = stage_model(q->options, &lists);
+	struct node_state *node = &q->o.node;
+	int r = observe(&config, &q->o, err);
 
 	if (r == 0)
-		r = fit_flags_assume(a->options, &node->settings, err);
+		r = fit_flags_assume(q->options, &node->settings, err);
 	if (r == 0)
-		r = option_set(a->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
-							     : take_pods(a, err);
-	return r < 0 ? r : node_derive(&model, node, &a->o.notes, err);
+		r = option_set(q->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
+							     : exclude_pods(q, err);
+	return r < 0 ? r : node_derive(&model, node, &q->o.notes, err);
 }
 
 int command_fit(const struct options *options)
 {
-	CLEANUP(asked_release) struct asked a = {.options = options};
+	CLEANUP(fit_query_release) struct fit_query q = {.options = options};
 	struct err err = {""};
 	int r;
 
-	observation_init(&a.o);
-	a.usage.excluded = &a.gone;
-	fit_flags_exclude(options, &a.gone);
-	r = read_request(&a, &err);
+	observation_init(&q.o);
+	q.usage.excluded = &q.excluded;
+	fit_flags_exclude(options, &q.excluded);
+	r = read_request(&q, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_USAGE;
 	}
-	r = observe_node(&a, &err);
+	r = observe_node(&q, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	log_notes(&a.o.notes);
-	return answer(&a);
+	log_notes(&q.o.notes);
+	return report_verdict(&q);
 }

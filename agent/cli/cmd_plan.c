@@ -31,12 +31,12 @@ struct planning {
 	size_t *wanted;
 	size_t n_wanted, wanted_size;
 	struct strv
-		first_wanted; /* UIDs of the wanted pods of the first plan; empty: that is the current plan */
+		first_wanted; /* UIDs of the wanted pods of the first plan; empty while the current plan is the first */
 	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
 	struct plan plan;
 };
 
-/* The cluster, the wanted pods and the plan. */
+/* Releases the cluster, the wanted pods and the plan. */
 static void forget_plan(struct planning *p)
 {
 	pod_templates_release(&p->templates);
@@ -55,12 +55,12 @@ static void planning_release(struct planning *p)
 
 /* ---- the wanted pods */
 
-static void want(struct planning *p, size_t pod)
+static void add_wanted(struct planning *p, size_t pod)
 {
 	*(size_t *)vec_push(&p->wanted, &p->n_wanted, &p->wanted_size, sizeof(*p->wanted)) = pod;
 }
 
-static int want_copies(struct planning *p, struct err *err)
+static int add_wanted_copies(struct planning *p, struct err *err)
 {
 	const struct pod_template *picked;
 	struct pod_template *template;
@@ -84,7 +84,7 @@ static int want_copies(struct planning *p, struct err *err)
 		template->pod.name && *template->pod.name ? template->pod.name : "wanted", &template->pod,
 		(size_t)n);
 	for (size_t i = 0; i < n; i++)
-		want(p, first + i);
+		add_wanted(p, first + i);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int compare_wanted(const void *va, const void *vb, void *cluster)
 	return (a > b) - (a < b);
 }
 
-/* Pods that were created after the first plan are not wanted. */
+/* Whether the pod waits for a node. Pods created after the first plan are not wanted. */
 static bool is_wanted(const struct planning *p, const struct simulated_pod *pod)
 {
 	if (pod->node != SIMULATED_NOWHERE || pod->gated || pod->terminating || pod->unreadable)
@@ -113,12 +113,12 @@ static bool is_wanted(const struct planning *p, const struct simulated_pod *pod)
 	return p->first_wanted.n_items == 0;
 }
 
-/* The pods that wait for a scheduler. */
-static int want_pending(struct planning *p, struct err *err)
+/* Adds the pods that wait for a node. */
+static int add_pending_pods(struct planning *p, struct err *err)
 {
 	for (size_t i = 0; i < p->cluster.n_pods; i++)
 		if (is_wanted(p, &p->cluster.pods[i]))
-			want(p, i);
+			add_wanted(p, i);
 	if (p->n_wanted > WANTED_MAX)
 		return err_set(err, -EINVAL, "%zu pending pods: a plan is for %u pods at most", p->n_wanted,
 			WANTED_MAX);
@@ -141,7 +141,8 @@ static int check_apply(const struct options *o, struct err *err)
 	if (!option_set(o, OPT_PENDING) && !option_set(o, OPT_FILENAME))
 		return err_set(err, -EINVAL, "%s: name the pods with --filename or --pending", flag);
 	if (option_set(o, OPT_FILENAME) && options_use_stdin(o))
-		return err_set(err, -EINVAL, "%s: the pod is read repeatedly, give it a file", flag);
+		return err_set(
+			err, -EINVAL, "%s: the pod is read repeatedly, read from a file instead", flag);
 	if (option_set(o, OPT_ALLOW_BARE))
 		return err_set(err, -EINVAL,
 			"%s: nothing recreates pods without a controller, omit --allow-bare", flag);
@@ -187,7 +188,8 @@ static int make_plan(struct planning *p, struct err *err)
 	if (r == 0)
 		r = source_read_cluster(p->source, &p->cluster, err);
 	if (r == 0)
-		r = option_set(p->options, OPT_PENDING) ? want_pending(p, err) : want_copies(p, err);
+		r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err)
+							: add_wanted_copies(p, err);
 	if (r == 0)
 		plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
 	return r;
@@ -252,7 +254,7 @@ static int plan_again(
 	return 0;
 }
 
-#define IDLE_ROUNDS 10u /* plans in a row that the cluster outdates before their first move */
+#define IDLE_ROUNDS 10u /* consecutive plans that a change of the cluster outdates before the first move */
 
 static int apply_plan(struct planning *p)
 {
@@ -286,13 +288,14 @@ static int apply_plan(struct planning *p)
 	return EXIT_FAILURE;
 }
 
-static int finish(struct planning *p)
+/* Applies the plan if the flags ask for it. Returns the exit status. */
+static int apply_if_asked(struct planning *p)
 {
 	if (!option_set(p->options, OPT_APPLY) || p->plan.outcome == PLAN_NONE)
 		return exit_status(p->plan.outcome);
 	if (p->plan.outcome == PLAN_PARTIAL && !option_set(p->options, OPT_ALLOW_PARTIAL)) {
 		log_error(
-			"not carried out: some of the pods would have no place; --allow-partial carries it out");
+			"not carried out: some of the pods would have no place; --allow-partial carries out such a plan");
 		return EXIT_PARTIAL;
 	}
 	return apply_plan(p);
@@ -315,5 +318,5 @@ int command_plan(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	return finish(&p);
+	return apply_if_asked(&p);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nrtd run: the daemon, from its flags. */
+/* nrtd run: configures the daemon from the flags and runs it. */
 #include "agent/cli/commands.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void run_release(struct run *run)
 	cancel_release(&run->cancel);
 }
 
-/* Nothing is written in a dry run, so nobody has to wait for it. */
+/* A dry run writes nothing and therefore takes no lock. */
 static void find_lock(struct run *run)
 {
 	const char *lock = run->options->value[OPT_LOCK];
@@ -57,7 +57,7 @@ static int open_api(struct run *run, struct err *err)
 	return target_api_open(&config, run->node_name, &run->api, err);
 }
 
-/* Without a Numatopology there are no series of it, which would never succeed. */
+/* Omits the metrics of the Numatopology object unless it is published: they would show no success. */
 static void open_metrics(struct run *run)
 {
 	struct metrics_labels labels = reconcile_labels;
@@ -111,7 +111,7 @@ int command_run(const struct options *options)
 	int r;
 
 	log_set_level(LOG_LEVEL_INFO);
-	signal(SIGPIPE, SIG_IGN); /* a peer that goes away is an error of the write */
+	signal(SIGPIPE, SIG_IGN); /* writing to a closed connection returns an error */
 	r = signals_hold();
 	if (r == 0)
 		r = cancel_init(&run.cancel);
@@ -121,7 +121,7 @@ int command_run(const struct options *options)
 		if (!run.api.publisher)
 			r = err_set(&err, -EINVAL, "--cleanup and --dry-run exclude each other");
 		else
-			r = signals_release(); /* it may end at any point, to be run again */
+			r = signals_release(); /* a signal may end --cleanup at any point: it can be run again */
 		if (r == 0)
 			r = publisher_cleanup(run.api.publisher, run.config.render.numatopology, &err);
 	} else if (r == 0) {

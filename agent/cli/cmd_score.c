@@ -15,10 +15,10 @@
 
 #define SCORE_OUTPUT_MAX ((size_t)1 << 30)
 
-/* ---- options */
+/* ---- flags */
 
 struct weights {
-	struct resource_weight *items; /* names are those below */
+	struct resource_weight *items; /* borrow the names of `names` */
 	size_t n_items;
 	size_t items_size;
 	struct strv names;
@@ -40,7 +40,7 @@ static void add_weight(struct weights *w, const char *name, size_t len, int64_t 
 	*item = (struct resource_weight){.name = w->names.items[w->names.n_items - 1], .weight = weight};
 }
 
-/* "cpu=2", one or several with commas between them. */
+/* Reads the values of --weight: "cpu=2", or several weights separated by commas. */
 static int read_weights(const struct options *options, struct weights *ret, struct err *err)
 {
 	const char *text;
@@ -64,7 +64,7 @@ static int read_weights(const struct options *options, struct weights *ret, stru
 	return 0;
 }
 
-static struct score_options how(const struct options *options, const struct weights *weights)
+static struct score_options make_options(const struct options *options, const struct weights *weights)
 {
 	static const char *const sorts[SCORE_SORT_COUNT] = {"rank", "name", "score"};
 	int strategy = strategy_by_name(options->value[OPT_STRATEGY]);
@@ -99,26 +99,26 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return score_report_add(data, node, err);
 }
 
-static int make(const struct options *options, struct pod_templates *pods, struct weights *weights,
+static int make_report(const struct options *options, struct pod_templates *pods, struct weights *weights,
 	struct score_report *report, struct err *err)
 {
 	CLEANUP(source_closep) struct source *source = NULL;
 	const struct pod_template *pod = NULL;
-	struct score_options options_of;
+	struct score_options score_options;
 	int r = options_stdin_once(options, err);
 
 	if (r == 0)
 		r = read_weights(options, weights, err);
 	if (r == 0 && pod_input_read(options, pods, err) < 0)
-		r = -EINVAL; /* also for a file that is not there */
+		r = -EINVAL; /* a missing file is wrong usage, too */
 	if (r == 0)
 		r = pod_input_pick(options, pods, &pod, err);
 	if (r == 0)
 		r = source_open(options, 0, &source, err);
 	if (r < 0)
 		return r;
-	options_of = how(options, weights);
-	score_report_init(report, pod, &options_of);
+	score_options = make_options(options, weights);
+	score_report_init(report, pod, &score_options);
 	r = source_each_node(source, add_node, report, err);
 	if (r == 0)
 		score_report_rank(report);
@@ -138,8 +138,7 @@ static int status_of(const struct score_report *report)
 	}
 	if (unknown == 0)
 		return EXIT_DOES_NOT_FIT;
-	log_error(
-		"no verdict: the kubelet's answer is not known for %zu node%s that the scheduler lets the pod onto",
+	log_error("no verdict: the kubelet's verdict is unknown for %zu node%s that the scheduler allows",
 		unknown, unknown == 1 ? "" : "s");
 	return EXIT_FAILURE;
 }
@@ -150,7 +149,7 @@ int command_score(const struct options *options)
 	CLEANUP(weights_release) struct weights weights = {0};
 	CLEANUP(score_report_release) struct score_report report = {0};
 	struct err err = {""};
-	int r = make(options, &pods, &weights, &report, &err);
+	int r = make_report(options, &pods, &weights, &report, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);

@@ -57,7 +57,7 @@ static int read_shape(struct simulating *s, struct err *err)
 
 /* ---- machines that do not exist yet */
 
-static int take_hardware(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int read_hardware(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct node_state *ret = data;
 	struct cluster_node node;
@@ -74,19 +74,19 @@ static int take_hardware(enum object_kind kind, struct doc *object, void *data, 
 		*ret = node.state;
 		node_state_init(&node.state);
 	} else
-		r = err_set(err, -EINVAL, "the object has no node state: nrtd dump makes one that has");
+		r = err_set(err, -EINVAL, "the object has no node state: write the object with nrtd dump");
 	cluster_node_release(&node);
 	return r;
 }
 
-/* "8:2x4x16,512Gi" */
+/* Reads a value of --add, "8:2x4x16,512Gi". */
 static int read_addition(struct simulating *s, const char *value, struct err *err)
 {
 	struct simulated_addition *a = &s->additions[s->changes.n_additions];
 	char *end;
 	unsigned long n = strtoul(value, &end, 10);
 	bool counted = end != value && *end == ':' && *value >= '0' && *value <= '9';
-	const char *what = counted ? end + 1 : value;
+	const char *machine = counted ? end + 1 : value;
 
 	node_state_init(&a->hardware);
 	s->changes.n_additions++;
@@ -94,10 +94,10 @@ static int read_addition(struct simulating *s, const char *value, struct err *er
 	if (a->n == 0 || a->n > SIMULATED_ADDITIONS_MAX)
 		return err_set(err, -EINVAL, "--add: the number of machines is from 1 to %u, not %.*s",
 			SIMULATED_ADDITIONS_MAX, (int)(end - value), value);
-	if (access(what, F_OK) == 0)
+	if (access(machine, F_OK) == 0)
 		return object_input_read(
-			what, 1u << OBJECT_NRT | OBJECT_SKIP_OTHERS, take_hardware, &a->hardware, err);
-	return machine_spec_parse(what, &a->hardware, err);
+			machine, 1u << OBJECT_NRT | OBJECT_SKIP_OTHERS, read_hardware, &a->hardware, err);
+	return machine_spec_parse(machine, &a->hardware, err);
 }
 
 static int read_additions(struct simulating *s, struct err *err)

@@ -23,14 +23,14 @@ struct rows {
 	struct top_row *items;
 	size_t n_items;
 	size_t items_size;
-	const struct pod_request *shape; /* whose stranded CPUs are counted, or NULL */
-	struct cluster_usage usage;      /* what is requested of the nodes, where that is known */
+	const struct pod_request *shape; /* the pod for which CPUs are stranded; NULL = the smallest pods */
+	struct cluster_usage usage;      /* the requests of each node's pods; empty = unknown */
 	int64_t now_s;
 	struct cluster_labels *labels; /* for a page, else NULL */
 	size_t picture_bytes;          /* of the page so far */
 };
 
-/* ---- what only a page needs: the nodes' pools, and the names of the pods that nodes report as hashes */
+/* ---- for an HTML page: the pools of nodes, and the names of pods, which objects contain as hashes */
 
 struct named_pod {
 	char *node, *namespace, *name;
@@ -94,7 +94,7 @@ static void cluster_labels_finish(struct cluster_labels *l)
 		name_table_add_index(&l->by_node, l->nodes.items[i], i);
 }
 
-/* The index of the node's first pod, or of the pod where it would be. */
+/* The index of the node's first pod. If the node has no pods, the index of a pod of another node. */
 static size_t first_pod(const struct cluster_labels *l, const char *node)
 {
 	size_t low = 0, high = l->n_pods;
@@ -119,7 +119,7 @@ static const struct named_pod *find_pod(
 	return NULL;
 }
 
-/* Gives the pods of the state the names of their Pod objects. */
+/* Sets the names of the state's pods from the Pod objects. */
 static void name_pods(const struct cluster_labels *l, struct node_state *state)
 {
 	size_t first = first_pod(l, state->node_name);
@@ -135,7 +135,7 @@ static void name_pods(const struct cluster_labels *l, struct node_state *state)
 	}
 }
 
-/* A node that cannot be drawn has no picture, with a warning. */
+/* Adds what an HTML page needs. Omits the picture of a node that cannot be drawn, with a warning. */
 static void add_details(struct rows *rows, const struct cluster_node *node, struct top_row *row)
 {
 	CLEANUP(node_state_release) struct node_state state;
@@ -167,15 +167,15 @@ static void rows_release(struct rows *rows)
 	*rows = (struct rows){0};
 }
 
-static int64_t age(const struct rows *rows, const struct cluster_node *node)
+static int64_t find_age(const struct rows *rows, const struct cluster_node *node)
 {
 	if (node->written_s <= 0)
 		return -1;
 	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
 }
 
-/* What the node's pods leave of it; nothing where there are as many as it may have. */
-static void limit(const struct rows *rows, struct node_admission *admission)
+/* Limits the admission to what pods can still request. No CPUs if the node has reached its maximum number of pods. */
+static void limit_admission(const struct rows *rows, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	const struct node_usage *use = cluster_usage_find(&rows->usage, admission->state->node_name);
@@ -198,11 +198,11 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	(void)err;
 	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
 	row->basis = node->basis;
-	row->age_s = age(rows, node);
+	row->age_s = find_age(rows, node);
 	row->name = xstrdup(node->state.node_name);
 	row->exporter = TAKE(node->exporter);
 	node_admission_init(&admission, &node->state);
-	limit(rows, &admission);
+	limit_admission(rows, &admission);
 	top_row_fill(row, &admission, rows->shape);
 	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->why.text);
@@ -213,7 +213,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return 0;
 }
 
-/* What is the same for every picture. */
+/* What is read once, before the first table. */
 struct request {
 	struct pod_templates pods;
 	const struct pod_template *pod; /* NULL = none is given */
@@ -226,7 +226,7 @@ static void request_release(struct request *request)
 	source_close(request->source);
 }
 
-/* The rows in the order of --sort-by, and their totals. After an error the next picture opens the source again. */
+/* Reads the rows, sorted by --sort-by, and the totals. After an error the next call opens the source again. */
 static int read_rows(const struct options *options, struct request *request, struct rows *rows,
 	struct top_totals *totals, struct err *err)
 {
@@ -313,7 +313,7 @@ static int print_rows(const struct options *options, void *data, const struct te
 	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
 }
 
-/* Flags that go together. */
+/* Checks combinations of flags. */
 static int check_flags(const struct options *options, struct err *err)
 {
 	const char *output = options->value[OPT_OUTPUT], *watch = options->origin[OPT_WATCH];
@@ -324,8 +324,8 @@ static int check_flags(const struct options *options, struct err *err)
 	if (strcmp(output, "table") != 0 && strcmp(output, "wide") != 0)
 		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
 	if (options_use_stdin(options))
-		return err_set(
-			err, -EINVAL, "%s: standard input can be read only once, give it a file", watch);
+		return err_set(err, -EINVAL,
+			"%s: standard input can be read only once, read from a file instead", watch);
 	return 0;
 }
 
@@ -343,7 +343,7 @@ int command_top(const struct options *options)
 	CLEANUP(request_release) struct request request = {0};
 	struct err err = {""};
 
-	/* A pod that cannot be read is wrong usage, wherever the nodes are read from. */
+	/* An unreadable pod is wrong usage, whether the nodes are read from files or the API server. */
 	if (check_flags(options, &err) < 0 || read_pod(options, &request, &err) < 0) {
 		log_error("%s", err.text);
 		return EXIT_USAGE;

@@ -14,112 +14,112 @@
 
 #define WHY_OUTPUT_MAX ((size_t)1 << 30)
 
-struct asked {
+struct why_query {
 	const struct options *options;
 	struct source *source;
 	struct doc pod;
 	struct why_report report;
 };
 
-static void asked_release(struct asked *a)
+static void why_query_release(struct why_query *q)
 {
-	source_close(a->source);
-	doc_release(&a->pod);
-	why_report_release(&a->report);
+	source_close(q->source);
+	doc_release(&q->pod);
+	why_report_release(&q->report);
 }
 
 /* ---- the objects */
 
 static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	struct asked *a = data;
+	struct why_query *q = data;
 
-	return why_report_add_object(&a->report, kind, object, err);
+	return why_report_add_object(&q->report, kind, object, err);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
-	struct asked *a = data;
+	struct why_query *q = data;
 
 	(void)err;
-	why_report_add_node(&a->report, node);
+	why_report_add_node(&q->report, node);
 	return 0;
 }
 
-/* Without the right to list Events they are left out, with a warning. */
-static int read_events(struct asked *a, struct err *err)
+/* Reads the pod's Events. If the user may not list Events, the report omits Events, with a warning. */
+static int read_events(struct why_query *q, struct err *err)
 {
 	const struct object_reader reader =
-		source_events(a->source, a->report.status.namespace, a->report.status.name);
+		source_events(q->source, q->report.status.namespace, q->report.status.name);
 	struct err why = {""};
-	int r = pod_events_read(&reader, &a->report.status, &a->report.events, &why);
+	int r = pod_events_read(&reader, &q->report.status, &q->report.events, &why);
 
-	a->report.events_known =
-		r == 0 && (!option_set(a->options, OPT_FROM) || a->report.events.n_items > 0);
+	q->report.events_known =
+		r == 0 && (!option_set(q->options, OPT_FROM) || q->report.events.n_items > 0);
 	if (r != -EREMOTEIO)
 		return r < 0 ? err_set(err, r, "%s", why.text) : 0;
 	log_warning("the answer omits events: %s", why.text);
 	return 0;
 }
 
-static int ask(struct asked *a, struct err *err)
+static int make_report(struct why_query *q, struct err *err)
 {
 	int r;
 
-	if (a->options->n_words == 0)
+	if (q->options->n_words == 0)
 		return err_set(err, -EINVAL, "name the pod: kubectl numa why POD [NODE] [FLAG...]");
-	r = options_stdin_once(a->options, err);
+	r = options_stdin_once(q->options, err);
 	if (r == 0)
-		r = source_open(a->options, 1, &a->source, err);
+		r = source_open(q->options, 1, &q->source, err);
 	if (r == 0)
-		r = source_pod(a->source, a->options->words[0], &a->pod, err);
+		r = source_pod(q->source, q->options->words[0], &q->pod, err);
 	if (r == 0)
-		r = why_report_init(&a->report, &a->pod, err);
+		r = why_report_init(&q->report, &q->pod, err);
 	if (r == 0)
-		r = read_events(a, err);
+		r = read_events(q, err);
 	if (r == 0)
-		r = source_read_nodes_and_pods(a->source, add_object, a, err);
+		r = source_read_nodes_and_pods(q->source, add_object, q, err);
 	if (r == 0) {
-		why_report_end_objects(&a->report);
-		r = source_each_node(a->source, add_node, a, err);
+		why_report_end_objects(&q->report);
+		r = source_each_node(q->source, add_node, q, err);
 	}
 	if (r < 0)
 		return r;
-	a->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	why_report_finish(&a->report);
+	q->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	why_report_finish(&q->report);
 	return 0;
 }
 
 /* ---- the command */
 
-static int print(const struct asked *a)
+static int print(const struct why_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WHY_OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
 	int r;
 
-	writer_init(&w, a->options->value[OPT_OUTPUT], true, &text);
-	why_write(&w, &a->report);
+	writer_init(&w, q->options->value[OPT_OUTPUT], true, &text);
+	why_write(&w, &q->report);
 	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
 
 int command_why(const struct options *options)
 {
-	CLEANUP(asked_release) struct asked a = {.options = options};
+	CLEANUP(why_query_release) struct why_query q = {.options = options};
 	struct err err = {""};
-	int r = ask(&a, &err);
+	int r = make_report(&q, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&a);
+	r = print(&q);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	if (!why_report_asks(&a.report) || a.report.takes > 0)
+	if (!why_report_asks(&q.report) || q.report.takes > 0)
 		return EXIT_SUCCESS;
-	return a.report.unknown > 0 ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
+	return q.report.unknown > 0 ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
 }

@@ -3,7 +3,7 @@
 
 #include "common/cleanup.h"
 
-/* nrtd-extender's first command, what it does without one, has no name. */
+/* Whether the commands have names. The first command of nrtd-extender has none. */
 static bool has_commands(const struct program *program)
 {
 	return *program->commands[0]->name;
@@ -185,7 +185,7 @@ void completion_zsh(const struct program *program, struct strbuf *out)
 		add_zsh_commands(out, program);
 	strbuf_addf(out, "\tlocal command=${words[2]}\n%s\tcase $command in\n",
 		has_commands(program) ? "\tshift words\n\t((CURRENT--))\n" : "");
-	/* A name first: the pattern of no command matches everything. */
+	/* The command without a name comes last, because its pattern matches everything. */
 	FOREACH_COMMAND (c, program)
 		if (*c->name)
 			add_zsh_flags(out, program, c);

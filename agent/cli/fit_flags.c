@@ -59,25 +59,25 @@ void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 
 /* ---- the possible victims */
 
-/* Per item of the allocations. */
+/* The holders of the node's allocations, per item. */
 struct holders {
 	const struct cluster_pod **pods; /* NULL = unknown */
 	const struct resource_list **requests;
-	bool *stays;
+	bool *kept; /* the pod is no victim */
 };
 
 static void holders_release(struct holders *h)
 {
 	free(h->pods);
 	free(h->requests);
-	free(h->stays);
+	free(h->kept);
 }
 
 static void holders_init(struct holders *h, size_t n)
 {
 	h->pods = xcalloc(n + 1, sizeof(*h->pods));
 	h->requests = xcalloc(n + 1, sizeof(*h->requests));
-	h->stays = xcalloc(n + 1, sizeof(*h->stays));
+	h->kept = xcalloc(n + 1, sizeof(*h->kept));
 }
 
 /* Sets the holders' names, and finds their pods' requests. */
@@ -97,18 +97,18 @@ static void find_pods(const struct node_usage *use, struct allocations *held, st
 	}
 }
 
-/* Keeps the pods of this priority or higher, and of unknown priority. */
+/* Excludes pods from the victims: those with a priority of --below-priority or higher, and those with an unknown priority. */
 static void keep_pods(const struct allocations *held, struct holders *h, struct victim_priority *ret)
 {
 	for (size_t i = 0; i < held->n_items; i++) {
 		const struct cluster_pod *pod = h->pods[i];
 		bool known = pod && pod->priority_known, first = i == 0;
 
-		h->stays[i] = !known || pod->priority >= ret->below;
+		h->kept[i] = !known || pod->priority >= ret->below;
 		if (i > 0)
 			first = !allocation_same_pod(&held->items[i - 1], &held->items[i]);
 		ret->n_unknown += first && !known;
-		ret->n_not_below += first && known && h->stays[i];
+		ret->n_not_below += first && known && h->kept[i];
 	}
 }
 
@@ -133,7 +133,7 @@ void fit_flags_add_victims(const struct options *options, const struct node_usag
 		n->priority.asked = true;
 		n->priority.below = (int32_t)strtol(below, NULL, 10);
 		keep_pods(&state->allocations, &h, &n->priority);
-		known.stays = h.stays;
+		known.stays = h.kept;
 	}
 	node_report_add_victims(state, pod, &known, n);
 }

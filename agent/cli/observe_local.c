@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 
-/* The kubelet's files and its socket are for root only. */
+/* Only root can read the kubelet's files and connect to the kubelet's socket. */
 static int add_remedy(int r, struct err *err)
 {
 	struct err why;

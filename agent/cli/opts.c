@@ -85,7 +85,7 @@ static int set_switch(struct options *o, const struct option_def *def, const cha
 	return on ? set_value(o, def, "true", origin, err) : 0;
 }
 
-/* Also for flags of the program's other commands: stage_config.c reads them for every command. */
+/* Sets also the flags of the program's other commands, because stage_config.c reads all flags for every command. */
 static void set_fallbacks(struct options *o)
 {
 	const struct command_def *every = NULL;
@@ -96,7 +96,7 @@ static void set_fallbacks(struct options *o)
 		o->value[def->id] = def->fallback;
 }
 
-/* Units and manifests start the daemons, and set a variable more easily than a flag. */
+/* Only daemons read the environment, because systemd units and manifests set variables more easily than flags. */
 static int read_environment(struct options *o, struct err *err)
 {
 	FOREACH_OPTION (def, o->program, o->command) {
@@ -126,8 +126,7 @@ static void forget_environment(struct options *o, const struct option_def *def)
 	o->n_repeated = kept;
 }
 
-#define LONG_OPTION \
-	256 /* values of `val` from here on are long options, counted as FOREACH_OPTION has them */
+#define LONG_OPTION 256 /* `val` of the first long option; the others follow in the order of FOREACH_OPTION */
 
 /* getopt_long's tables for one command. */
 static void make_tables(const struct options *o, struct option *longs, char *letters)
@@ -200,7 +199,7 @@ static void guess_name(const char *word, const char *name, struct guess *best)
 {
 	size_t length = strcspn(word, "="), d = edit_distance(word, length, name);
 
-	/* Of a short word with another first letter at most a third may differ: "foo" is not taken for "top". */
+	/* If the first letters differ, at most a third of the word may differ, so that "foo" does not suggest "top". */
 	if (d <= MAX_DISTANCE && (d <= 1 || d * 3 <= length || *word == *name) &&
 		(!best->name || d < best->distance))
 		*best = (struct guess){.name = name, .distance = d};
@@ -245,7 +244,7 @@ static int unknown_flag(const struct options *o, const char *word, struct err *e
 	return err_set(err, -EINVAL, "unknown flag '%s'", word);
 }
 
-/* What other programs call a command. */
+/* Finds our name of a command that other programs call `word`. */
 static const char *other_name(const char *word)
 {
 	static const char *const names[][2] = {

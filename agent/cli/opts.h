@@ -147,24 +147,25 @@ enum option_id {
 
 struct option_def {
 	enum option_id id;
-	const char *flag;    /* "--output"; NULL at the end of a table */
-	char letter;         /* short flag, or 0 */
-	bool repeats;        /* may be given several times; options_next() returns the values */
-	bool word;           /* the value may be given without the flag */
-	unsigned commands;   /* ON(x) | ON(y): the commands that take the flag */
-	const char *env;     /* environment variable, which only daemons read; or NULL */
-	const char *arg;     /* the value's name in help; NULL = the flag has no value */
-	const char *implied; /* the value if none is given: "--watch" or "--watch=5"; else NULL */
-	const char *values;  /* "yaml|json": the only values accepted, or NULL */
+	const char *flag;  /* "--output"; NULL at the end of a table */
+	char letter;       /* short flag, or 0 */
+	bool repeats;      /* may be given several times; options_next() returns the values */
+	bool word;         /* an argument that is not a flag may be the value */
+	unsigned commands; /* ON(x) | ON(y): the commands that take the flag */
+	const char *env;   /* environment variable, which only daemons read; or NULL */
+	const char *arg;   /* the value's name in help; NULL = the flag has no value */
+	const char
+		*implied; /* the value if none is given: "--watch" means "--watch=2"; NULL = needs a value */
+	const char *values;                               /* "yaml|json": the only values accepted, or NULL */
 	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
-	const char *fallback; /* value when neither flag nor environment gives one, or NULL */
+	const char *fallback;                             /* default value, or NULL */
 	const char *help;
 };
 
 struct options;
 
 struct command_def {
-	const char *name;  /* "fit"; "" = the command of a program that is called without one */
+	const char *name;  /* "fit"; "" = the program's main command, which has no name */
 	const char *usage; /* the arguments, "[NODE...] -f FILE [FLAG...]" */
 	const char *help;
 	const char *examples;                      /* lines, each with a newline; NULL = none */
@@ -174,9 +175,9 @@ struct command_def {
 	bool daemon; /* reads the environment */
 };
 
-#define PROGRAM_MAX_TABLES 15 /* and the NULL behind them */
+#define PROGRAM_MAX_TABLES 15 /* without the NULL at the end */
 
-/* One program: its commands and its flags. Tables that several programs have are below. */
+/* One program: commands and flags. Programs share the tables below. */
 struct program {
 	const char *name;    /* "kubectl-numa" */
 	const char *call;    /* as users call the program, "kubectl numa" */
@@ -190,7 +191,7 @@ struct program {
 extern const struct program program_nrtd, program_extender, program_numa;
 
 extern const struct option_def options_daemon_api[]; /* the API server of nrtd and nrtd-extender */
-extern const struct option_def options_pod[];        /* a pod that is described, and what to assume for it */
+extern const struct option_def options_pod[];        /* a pod that is described, and settings to assume */
 extern const struct option_def options_picture[];    /* pictures and tables on a terminal */
 extern const struct option_def options_completion[];
 extern const struct option_def options_common[]; /* --verbose, --help and --version */

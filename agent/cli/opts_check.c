@@ -19,16 +19,16 @@ int option_check_cpu_list(const char *value, struct err *err)
 	return cpuset_parse(value, &set, err);
 }
 
-static int check_range(const char *value, long least, long most, struct err *err)
+static int check_range(const char *value, long min, long max, struct err *err)
 {
 	char *end;
 	long n;
 
 	errno = 0;
 	n = strtol(value, &end, 10);
-	if (errno || end == value || *end || n < least || n > most)
+	if (errno || end == value || *end || n < min || n > max)
 		return err_set(
-			err, -EINVAL, "'%.100s' is not a whole number from %ld to %ld", value, least, most);
+			err, -EINVAL, "'%.100s' is not a whole number from %ld to %ld", value, min, max);
 	return 0;
 }
 
@@ -47,7 +47,6 @@ int option_check_seconds(const char *value, struct err *err)
 	return check_range(value, 1, 86400, err);
 }
 
-/* A pod's priority has 32 bits. */
 int option_check_priority(const char *value, struct err *err)
 {
 	return check_range(value, INT32_MIN, INT32_MAX, err);
@@ -86,7 +85,7 @@ int option_check_release(const char *value, struct err *err)
 	return settings_parse_release(value, &minor, err);
 }
 
-/* An object's annotations have 256 KiB at most. */
+/* The API server accepts annotations of at max 256 KiB per object. */
 int option_check_bytes(const char *value, struct err *err)
 {
 	return check_range(value, 1024, 262144, err);

@@ -5,7 +5,7 @@
 #include "agent/cli/opts_check.h"
 #include "agent/http/http.h"
 
-/* Commands that look at one machine, and those that publish it or would. */
+/* Commands about the local machine, and commands about what nrtd run publishes. */
 #define LOCAL   (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW) | ON(RUN) | ON(DIFF))
 #define PUBLISH (ON(RUN) | ON(DIFF))
 
@@ -255,7 +255,7 @@ static const struct option_def options_run[] = {
 		.arg = "DURATION",
 		.check = option_check_duration,
 		.fallback = "10m",
-		.help = "interval for writing the object even if nothing changed, to undo changes by others"},
+		.help = "interval for writing the object even if nothing changed, to undo changes by other programs"},
 	{.id = OPT_NODE_WRITE_INTERVAL,
 		.flag = "--node-write-interval",
 		.commands = ON(RUN),

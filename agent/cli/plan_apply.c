@@ -24,14 +24,14 @@
 #define POLL_MS    500u
 
 /*
- * From a reservation's write to the eviction: the watches of the extender's replicas deliver the reservation, and the scheduler
- * binds the pods that the extender has assumed on the node before.
+ * Time between the write of a reservation and the eviction: the extender's replicas receive the reservation, and the
+ * scheduler binds pods that the extender had assumed on the node before.
  */
 #define SETTLE_MS 1000u
 
 /*
- * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find its place also
- * without this process, so the reservation outlives the step by SLACK_MS.
+ * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find
+ * its place also without this process, so the reservation outlives the step by SLACK_MS.
  */
 #define LIFE_MS  20000u
 #define RENEW_MS 6000u
@@ -64,7 +64,8 @@ static uint64_t now_ms(void)
 	return (uint64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
-__attribute__((format(printf, 2, 3))) static void report(const struct plan_apply *a, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void report_progress(
+	const struct plan_apply *a, const char *format, ...)
 {
 	CLEANUP(freep) char *line = NULL;
 	va_list args;
@@ -244,8 +245,8 @@ static int write_reservation(struct plan_apply *a, struct own_reservation *own, 
 	return patch_node(a, own->node, own->facts.id, value.text, err);
 }
 
-/* Waits, and renews reservations meanwhile. */
-static int pause_ms(struct plan_apply *a, unsigned ms, struct err *err)
+/* Renews reservations that are due, then sleeps. */
+static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 {
 	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 	int r = 0;
@@ -269,7 +270,7 @@ struct place {
 	uint64_t life_ms;
 };
 
-/* PLAN_APPLY_AGAIN: the pod has changed; PLAN_APPLY_DONE: done. */
+/* PLAN_APPLY_DONE; PLAN_APPLY_AGAIN if the pod does not exist anymore. */
 static int add_reservation(struct plan_apply *a, const struct place *place, char *id, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -296,8 +297,8 @@ static int add_reservation(struct plan_apply *a, const struct place *place, char
 	return PLAN_APPLY_DONE;
 }
 
-/* Writes a reservation unless it is there already. Returns as add_reservation(). */
-static int reserve(struct plan_apply *a, const struct place *place, struct err *err)
+/* Writes the reservation of a place unless it is written already. Returns as add_reservation(). */
+static int reserve_place(struct plan_apply *a, const struct place *place, struct err *err)
 {
 	CLEANUP(freep) char *id = make_id(place->pod);
 	struct own_reservation *own = find_own(a, place->node, id);
@@ -321,7 +322,8 @@ static int reserve(struct plan_apply *a, const struct place *place, struct err *
 	return r < 0 ? r : PLAN_APPLY_DONE;
 }
 
-/* The reservation of a wanted pod on another node, of an earlier process. */
+/* Removes reservations that the plan does not need: of an earlier process for a wanted pod on another node, and of
+ * earlier rounds. */
 static int remove_outdated(
 	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
 {
@@ -343,7 +345,7 @@ static int remove_outdated(
 	return r;
 }
 
-/* Reserves the places of all steps. Only the pods of the next move, and the wanted pods, may use theirs. */
+/* Reserves the places of all steps. Until a later round, reservations of later moves are closed to all pods. */
 static int reserve_places(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	size_t next, struct err *err)
 {
@@ -365,7 +367,7 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 			place.life_ms = a->options->timeout_ms + SLACK_MS;
 		else if (next == plan->n_steps && place.pod->added)
 			place.life_ms = a->options->hold_ms;
-		r = reserve(a, &place, err);
+		r = reserve_place(a, &place, err);
 	}
 	if (r != PLAN_APPLY_DONE)
 		return r;
@@ -375,32 +377,33 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 
 /* ---- the destination */
 
-struct arrivals {
+/* Searches for pods that a node did not have when the plan was made. */
+struct new_pods {
 	const struct simulated_cluster *c;
 	const struct plan *plan;
 	size_t node;
-	bool any; /* a pod that was not there when the plan was made */
+	bool found;
 };
 
-/* Where the pod was before the plan's steps, after which the simulated cluster is. */
-static size_t original_node(const struct arrivals *arrivals, size_t pod)
+/* The pod's node before the plan; the simulated cluster is in the state after the plan. */
+static size_t original_node(const struct new_pods *search, size_t pod)
 {
-	for (size_t i = 0; i < arrivals->plan->n_steps; i++)
-		if (arrivals->plan->steps[i].pod == pod)
-			return arrivals->plan->steps[i].from;
-	return arrivals->c->pods[pod].node;
+	for (size_t i = 0; i < search->plan->n_steps; i++)
+		if (search->plan->steps[i].pod == pod)
+			return search->plan->steps[i].from;
+	return search->c->pods[pod].node;
 }
 
 static int check_known(struct doc *pod, void *data, struct err *err)
 {
 	const char *uid = doc_text(doc_get(pod, "metadata"), "uid");
-	struct arrivals *arrivals = data;
+	struct new_pods *search = data;
 
 	(void)err;
-	for (size_t i = 0; i < arrivals->c->n_pods; i++)
-		if (!strcmp(arrivals->c->pods[i].uid, uid) && original_node(arrivals, i) == arrivals->node)
+	for (size_t i = 0; i < search->c->n_pods; i++)
+		if (!strcmp(search->c->pods[i].uid, uid) && original_node(search, i) == search->node)
 			return 0;
-	arrivals->any = arrivals->any || !pod_has_ended(pod);
+	search->found = search->found || !pod_has_ended(pod);
 	return 0;
 }
 
@@ -409,18 +412,18 @@ static int has_new_pods(struct plan_apply *a, const struct simulated_cluster *c,
 	size_t node, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	struct arrivals arrivals = {.c = c, .plan = plan, .node = node};
+	struct new_pods search = {.c = c, .plan = plan, .node = node};
 	int status, r;
 
 	strbuf_addstr(&path, "/api/v1/pods?fieldSelector=spec.nodeName%3D");
 	api_path_escape(&path, c->nodes[node].name);
-	r = api_list(a->options->client, path.text, 0, check_known, &arrivals, &status, err);
-	return r < 0 ? r : arrivals.any;
+	r = api_list(a->options->client, path.text, 0, check_known, &search, &status, err);
+	return r < 0 ? r : search.found;
 }
 
 /* ---- the eviction */
 
-/* PLAN_APPLY_DONE: the pod is being evicted; PLAN_APPLY_AGAIN: there is no such pod anymore. */
+/* PLAN_APPLY_DONE: the API server has accepted the eviction; PLAN_APPLY_AGAIN: the pod does not exist anymore. */
 static int evict(struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -450,7 +453,7 @@ static int evict(struct plan_apply *a, const struct simulated_pod *p, uint64_t u
 		if (a->response.status != HTTP_TOO_MANY_REQUESTS ||
 			now_ms() + (uint64_t)wait_s * 1000 > until_ms)
 			return unexpected_status(a, what, err);
-		r = pause_ms(a, (unsigned)wait_s * 1000, err);
+		r = sleep_and_renew(a, (unsigned)wait_s * 1000, err);
 		if (r < 0)
 			return r;
 	}
@@ -470,7 +473,7 @@ static int wait_until_gone(
 		if (now_ms() > until_ms)
 			return err_set(err, -ETIMEDOUT, "pod '%s/%s' was evicted and has not ended in time",
 				p->namespace, p->name);
-		r = pause_ms(a, POLL_MS, err);
+		r = sleep_and_renew(a, POLL_MS, err);
 		if (r < 0)
 			return r;
 	}
@@ -504,7 +507,7 @@ static bool is_known(const struct simulated_cluster *c, const char *uid)
 	return false;
 }
 
-/* Of several new pods of the controller: the pod on the plan's node. */
+/* Finds a new pod of the controller; of several, the pod on the plan's node. */
 static int find_successor(struct doc *pod, void *data, struct err *err)
 {
 	const struct doc *metadata = doc_get(pod, "metadata"), *status = doc_get(pod, "status");
@@ -528,7 +531,7 @@ static int find_successor(struct doc *pod, void *data, struct err *err)
 	return 0;
 }
 
-/* Waits until the new pod has started on the plan's node. Other nodes do for a pod to which kubelets assign nothing. */
+/* Waits until the new pod has started on the plan's node, or on any node if kubelets assign nothing to the pod. */
 static int wait_for_successor(struct plan_apply *a, struct successor *s, uint64_t until_ms, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -555,7 +558,7 @@ static int wait_for_successor(struct plan_apply *a, struct successor *s, uint64_
 			return err_set(err, -ETIMEDOUT, "%s '%s/%s' has not started on node '%s' in time",
 				s->found ? "pod" : "the pod in place of", p->namespace,
 				s->found ? s->name : p->name, s->to);
-		r = pause_ms(a, POLL_MS, err);
+		r = sleep_and_renew(a, POLL_MS, err);
 		if (r < 0)
 			return r;
 	}
@@ -596,15 +599,15 @@ static int wait_until_reported(struct plan_apply *a, const struct successor *s, 
 			return err_set(err, -ETIMEDOUT,
 				"the object of node '%s' does not report pod '%s/%s' in time", s->node,
 				s->evicted->namespace, s->name);
-		r = pause_ms(a, POLL_MS, err);
+		r = sleep_and_renew(a, POLL_MS, err);
 		if (r < 0)
 			return r;
 	}
 }
 
-/* The pod has been evicted. */
-static int follow_move(struct plan_apply *a, const struct simulated_cluster *c, const struct plan_step *step,
-	uint64_t until_ms, struct err *err)
+/* Waits until the pod that replaces an evicted pod runs and is reported. */
+static int wait_for_move(struct plan_apply *a, const struct simulated_cluster *c,
+	const struct plan_step *step, uint64_t until_ms, struct err *err)
 {
 	const struct simulated_pod *p = &c->pods[step->pod];
 	CLEANUP(successor_release) struct successor s = {.c = c, .evicted = p, .to = c->nodes[step->to].name};
@@ -618,15 +621,15 @@ static int follow_move(struct plan_apply *a, const struct simulated_cluster *c, 
 		return r;
 	cpus = held.found ? cpuset_print(held.cpus) : xstrdup("");
 	numa = held.found ? cpuset_print(held.numa) : xstrdup("");
-	report(a, "  %s/%s runs on %s%s%s%s%s", p->namespace, s.name, s.node, *numa ? ", NUMA " : "", numa,
-		*cpus ? ", CPUs " : "", cpus);
+	report_progress(a, "  %s/%s runs on %s%s%s%s%s", p->namespace, s.name, s.node, *numa ? ", NUMA " : "",
+		numa, *cpus ? ", CPUs " : "", cpus);
 	return 0;
 }
 
 /* ---- a round */
 
-static int carry_out(struct plan_apply *a, const struct simulated_cluster *c, const struct plan_step *step,
-	struct err *err)
+static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *c,
+	const struct plan_step *step, struct err *err)
 {
 	const struct simulated_pod *p = &c->pods[step->pod];
 	uint64_t until_ms = now_ms() + a->options->timeout_ms;
@@ -634,7 +637,7 @@ static int carry_out(struct plan_apply *a, const struct simulated_cluster *c, co
 	const struct own_reservation *own;
 	int r;
 
-	report(a, "%s %s/%s: %s%s%s", plan_step_names[step->kind], p->namespace, p->name,
+	report_progress(a, "%s %s/%s: %s%s%s", plan_step_names[step->kind], p->namespace, p->name,
 		c->nodes[step->from].name, step->to == SIMULATED_NOWHERE ? "" : " -> ",
 		step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name);
 	r = evict(a, p, until_ms, err);
@@ -644,7 +647,7 @@ static int carry_out(struct plan_apply *a, const struct simulated_cluster *c, co
 	r = wait_until_gone(a, p, until_ms, err);
 	if (r < 0 || step->kind == PLAN_EVICT)
 		return r < 0 ? r : PLAN_APPLY_AGAIN;
-	r = follow_move(a, c, step, now_ms() + a->options->timeout_ms, err);
+	r = wait_for_move(a, c, step, now_ms() + a->options->timeout_ms, err);
 	own = r == 0 ? find_own(a, c->nodes[step->to].name, id) : NULL;
 	if (own)
 		r = remove_reservation(a, (size_t)(own - a->reservations), err);
@@ -668,14 +671,14 @@ static int wait_for_wanted(
 			return err_set(err, -EREMOTEIO, "pod '%s/%s' has failed: %s", p->namespace, p->name,
 				doc_text(status, "reason"));
 		if (*doc_text(status, "startTime")) {
-			report(a, "start %s/%s: runs on %s", p->namespace, p->name,
+			report_progress(a, "start %s/%s: runs on %s", p->namespace, p->name,
 				doc_text(doc_get(&pod, "spec"), "nodeName"));
 			return 0;
 		}
 		if (now_ms() > until_ms)
 			return err_set(err, -ETIMEDOUT, "pod '%s/%s' has not started in time", p->namespace,
 				p->name);
-		r = pause_ms(a, POLL_MS, err);
+		r = sleep_and_renew(a, POLL_MS, err);
 		if (r < 0)
 			return r;
 	}
@@ -691,8 +694,8 @@ static int finish(
 		const struct simulated_pod *p = &c->pods[plan->steps[i].pod];
 
 		if (p->added)
-			report(a, "start %s/%s: %s is reserved for the pod for %llu s", p->namespace, p->name,
-				c->nodes[plan->steps[i].to].name,
+			report_progress(a, "start %s/%s: %s is reserved for the pod for %llu s", p->namespace,
+				p->name, c->nodes[plan->steps[i].to].name,
 				(unsigned long long)a->options->hold_ms / 1000);
 		else
 			r = wait_for_wanted(a, p, until_ms, err);
@@ -716,7 +719,7 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 		return r;
 	if (next == plan->n_steps)
 		return finish(a, c, plan, err);
-	r = pause_ms(a, SETTLE_MS, err);
+	r = sleep_and_renew(a, SETTLE_MS, err);
 	if (r < 0)
 		return r;
 	if (plan->steps[next].to != SIMULATED_NOWHERE) {
@@ -724,5 +727,5 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 		if (r != 0)
 			return r < 0 ? r : PLAN_APPLY_AGAIN;
 	}
-	return carry_out(a, c, &plan->steps[next], err);
+	return carry_out_move(a, c, &plan->steps[next], err);
 }

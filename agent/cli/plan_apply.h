@@ -3,8 +3,8 @@
 /*
  * Carries out plans in a cluster, one move at a time: `kubectl numa plan --apply`.
  *
- * Places are kept free by reservations, which nrtd-extender reads. Reservations expire by themselves, most of them after seconds
- * unless they are renewed, so that a process that was killed leaves nothing behind.
+ * Reservations, which nrtd-extender reads, keep the places of pods free. Reservations expire by themselves, most of
+ * them after seconds unless they are renewed, so that a process that was killed leaves nothing behind.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +30,10 @@ struct own_reservation {
 	char *node;
 	struct reservation facts; /* without the request */
 	struct doc object;        /* with the requests of the pod */
-	uint64_t life_ms;         /* from a write to the expiry */
+	uint64_t life_ms;         /* time from a write to the expiry */
 	uint64_t renewed_ms;      /* the last write */
 	uint64_t round;           /* the last round that needed the reservation */
-	bool for_move;            /* else for a wanted pod */
+	bool for_move;            /* for a pod that is moved; false = for a wanted pod */
 };
 
 struct plan_apply {
@@ -65,5 +65,5 @@ enum plan_apply_result {
 int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	const struct doc *object, struct err *err);
 
-/* Removes the reservations, except those of pods that were evicted and whose new pods have not started yet. */
+/* Removes the reservations, except those for evicted pods whose new pods have not started yet. */
 void plan_apply_abandon(struct plan_apply *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * pod_input: reads the pod of a command from -f FILE, or makes a pod from flags such as --cpus.
+ * Reads the pod of a command from -f FILE, or makes a pod from flags such as --cpus.
  */
 #include "agent/cli/opts.h"
 #include "agent/cluster/pod_parse.h"

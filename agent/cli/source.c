@@ -77,8 +77,8 @@ static int connect_client(struct source *s, struct err *err)
 	return r < 0 ? r : api_client_new(s->credentials, &client, &s->client, err);
 }
 
-/* "node/NAME" and "NAME". */
-static const char *without_kind(const char *word, const char *kind)
+/* The NAME of "node/NAME" or "NAME". */
+static const char *strip_kind(const char *word, const char *kind)
 {
 	size_t len = strlen(kind);
 
@@ -95,7 +95,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	s->files = option_set(options, OPT_FROM);
 	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
 	for (size_t i = first_node; i < options->n_words; i++)
-		s->nodes[s->n_nodes++].name = without_kind(options->words[i], "node");
+		s->nodes[s->n_nodes++].name = strip_kind(options->words[i], "node");
 	if (s->files) {
 		size_t pos = 0;
 		const char *path;
@@ -117,8 +117,8 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	return 0;
 }
 
-/* Forget what was read. */
-static void restart(struct source *s)
+/* Forgets what was read. */
+static void forget_objects(struct source *s)
 {
 	for (size_t i = 0; i < s->n_nodes; i++)
 		s->nodes[i].found = false;
@@ -131,7 +131,7 @@ int source_begin(const struct options *options, struct source **s, struct err *e
 {
 	if (!*s)
 		return source_open(options, 0, s, err);
-	restart(*s);
+	forget_objects(*s);
 	return 0;
 }
 
@@ -139,7 +139,7 @@ void source_close(struct source *s)
 {
 	if (!s)
 		return;
-	restart(s);
+	forget_objects(s);
 	for (size_t i = 0; i < s->n_copies; i++)
 		if (s->copies[i])
 			fclose(s->copies[i]);
@@ -201,7 +201,7 @@ static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
 	return 0;
 }
 
-/* Set *copy to a copy of the input, made by the first call, and to its start. */
+/* Sets *copy to a copy of the input, rewound to the start. The first call makes the copy. */
 static int open_copy(const char *path, FILE **copy, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
@@ -292,7 +292,7 @@ static void add_events_query(const struct source *s, struct strbuf *path)
 	add_query(path, "fieldSelector", selector.text);
 }
 
-/* The path of a kind's list, or of the object of the only node: then true. */
+/* Makes the path of a kind's list and returns false, or makes the path of the only node's object and returns true. */
 static bool make_path(const struct source *s, enum object_kind kind, struct strbuf *path)
 {
 	static const char *const paths[OBJECT_KIND_COUNT] = {
@@ -352,7 +352,7 @@ static int select_node(enum object_kind kind, struct doc *node, void *data, stru
 		       : 0;
 }
 
-/* The selector's Nodes in the files. */
+/* Finds the selected Nodes in the files. */
 static int select_in_files(struct source *s, struct err *err)
 {
 	CLEANUP(selection_release) struct selection selection = {.source = s};
@@ -400,7 +400,7 @@ static int probe_path(struct source *s, const char *path)
 	return status;
 }
 
-/* The reason of a 404: no CRD, no Node, or no object. Without the CRD the list is a 404, too. */
+/* Explains a 404: no CRD, no Node, or no object. Without the CRD, a list returns 404, too. */
 static int explain_absence(struct source *s, enum object_kind kind, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
@@ -531,7 +531,7 @@ static int deliver_node(struct cluster_node *node, void *data, struct err *err)
 	struct node_delivery *d = data;
 
 	if (node->unreadable_state && !d->quiet && ++d->n_unreadable <= WARNINGS)
-		log_warning("node '%s': %s; judged by its zones", node->state.node_name, node->why.text);
+		log_warning("node '%s': %s; judged by the zones", node->state.node_name, node->why.text);
 	return d->fn(node, d->data, err);
 }
 
@@ -543,7 +543,7 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 	int r = cluster_nodes_each(&reader, deliver_node, &delivery, err);
 
 	if (delivery.n_unreadable > WARNINGS)
-		log_warning("and %zu other nodes whose node state cannot be read",
+		log_warning("%zu more nodes have a node state that cannot be read",
 			delivery.n_unreadable - WARNINGS);
 	for (size_t i = 0; r == 0 && i < s->n_nodes; i++)
 		if (!s->nodes[i].found)
@@ -625,7 +625,7 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
 		if (r == 0)
 			continue;
 		log_warning("the answer omits %s: %s", names[i], why.text);
-		return 0; /* the requests of Pods are of no use without Nodes */
+		return 0; /* without Nodes, the requests of Pods are not used */
 	}
 	return 0;
 }
@@ -720,7 +720,7 @@ int source_pod(struct source *s, const char *name, struct doc *ret, struct err *
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	struct pod_choice c = {.namespace = s->options->value[OPT_NAMESPACE],
-		.name = without_kind(name, "pod"),
+		.name = strip_kind(name, "pod"),
 		.object = DOC_INIT};
 	int status, r;
 

@@ -70,7 +70,8 @@ struct observe_config stage_observe(const struct options *options)
 
 /* ---- model */
 
-static size_t list(const struct options *options, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED])
+static size_t list_values(
+	const struct options *options, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED])
 {
 	const char *value;
 	size_t pos = 0, n = 0;
@@ -84,9 +85,9 @@ struct derive_config stage_model(const struct options *options, struct stage_lis
 {
 	return (struct derive_config){.reserved_named = option_set(options, OPT_RESERVED_CPUS),
 		.filter = {.resources = lists->excluded,
-			.n_resources = list(options, OPT_EXCLUDE_RESOURCES, lists->excluded),
+			.n_resources = list_values(options, OPT_EXCLUDE_RESOURCES, lists->excluded),
 			.namespaces = lists->namespaces,
-			.n_namespaces = list(options, OPT_NAMESPACE, lists->namespaces),
+			.n_namespaces = list_values(options, OPT_NAMESPACE, lists->namespaces),
 			.namespaces_from = options->origin[OPT_NAMESPACE]}};
 }
 

@@ -56,14 +56,14 @@ static int suspend(void)
 
 static volatile sig_atomic_t caught_signal; /* 0 = none */
 
-/* A signal that ends the watch replaces the two that do not. */
+/* Signals that end the watch take precedence over SIGTSTP and SIGWINCH. */
 static void catch_signal(int signal)
 {
 	if (!caught_signal || (signal != SIGWINCH && signal != SIGTSTP))
 		caught_signal = signal;
 }
 
-/* Wait for the time, or for a signal, which `unblocked` lets through. The signal, or 0. */
+/* Waits until the time has passed or a signal arrives; `unblocked` is the signal mask while waiting. Returns the signal, or 0. */
 static int wait_for_signal(const struct timespec *time, const sigset_t *unblocked)
 {
 	caught_signal = 0;
@@ -170,7 +170,8 @@ int watching_check(const struct options *options, struct err *err)
 	if (strcmp(options->value[OPT_OUTPUT], "text") != 0)
 		return err_set(err, -EINVAL, "%s: only text can be watched", options->origin[OPT_WATCH]);
 	if (options_use_stdin(options))
-		return err_set(err, -EINVAL, "%s: standard input can be read only once, give it a file",
+		return err_set(err, -EINVAL,
+			"%s: standard input can be read only once, read from a file instead",
 			options->origin[OPT_WATCH]);
 	return 0;
 }

@@ -13,8 +13,8 @@
 typedef int watching_fn(const struct options *options, void *data, const struct terminal *terminal,
 	struct strbuf *out, struct err *err);
 
-/* Draw one picture, or one every --watch seconds, on a terminal in place of the last. Logs errors. Returns the exit status,
- * which is `failed` if a single picture cannot be drawn. */
+/* Draws one picture, or with --watch one picture every SECONDS; on a terminal each picture replaces the previous one.
+ * Logs errors. Returns the exit status, which is `failed` if a single picture cannot be drawn. */
 int watching(const struct options *options, watching_fn *draw, void *data, int failed);
 
 /* Check the flags of `show` that exclude each other. 0; -EINVAL with one line. */

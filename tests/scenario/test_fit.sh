@@ -58,7 +58,7 @@ fit "more than the node has" 3 "memory: 1Ti wanted, the node has" --cpus 2 --mem
 bare=$machines/seed-2s-32cpu
 set -- --sysroot "$bare" --cpus 15 --memory 1Gi --cpu-manager-policy static --memory-manager-policy None --reserved-cpus 0 \
 	--topology-manager-policy single-numa-node --topology-manager-scope container
-fit "without state files it is not known" 1 "the CPU manager's shared pool is not known; --assume-empty answers as if no pod were here" "$@"
+fit "without state files it is not known" 1 "the CPU manager's shared pool is not known; --assume-empty assumes that no pod runs on this machine" "$@"
 fit "as if no pod were there" 0 "fits: 15 CPUs" "$@" --assume-empty
 if grep -q "no source reports" "$dir/err"; then not_ok "no warning about what is assumed" "$dir/err"; else ok "no warning about what is assumed"; fi
 fit "the memory manager too" 0 "memory on " "$@" --assume-empty --memory-manager-policy Static
@@ -287,8 +287,8 @@ cluster "what would" 3 "7 CPUs instead of 8" --from "$dir/w10.yaml" --cpus 8
 cluster "what if" 0 "admit" --from "$dir/w10.yaml" --cpus 8 --policy best-effort
 cluster "enough" 0 "2 replicas: all fit" --from "$dir/w10.yaml" --cpus 6 --replicas 2
 cluster "not enough" 3 "3 replicas: only 2 fit" --from "$dir/w10.yaml" --cpus 6 --replicas 3
-cluster "what frees is of one node" 2 "--what-frees is for one node: name it" --from "$dir/w10.yaml" --cpus 11 --what-frees
-cluster "a priority for nothing" 2 "--below-priority goes with --what-frees" w10 --from "$dir/w10.yaml" --cpus 6 --below-priority 5
+cluster "what frees is of one node" 2 "--what-frees requires exactly one NODE" --from "$dir/w10.yaml" --cpus 11 --what-frees
+cluster "a priority for nothing" 2 "--below-priority requires --what-frees" w10 --from "$dir/w10.yaml" --cpus 6 --below-priority 5
 cluster "names" 0 "node/w10" --from "$dir/w10.yaml" --cpus 6 -o name
 cluster "wide" 0 "restricted  container" --from "$dir/w10.yaml" --cpus 6 -o wide
 "$nrtd" dump --sysroot "$bare" --node-name bare 2>/dev/null >"$dir/bare.yaml"
@@ -304,11 +304,11 @@ cluster "a machine" 2 "unknown flag '--sysroot'" --from "$dir/w10.yaml" --sysroo
 cluster "an empty machine" 2 "unknown flag '--assume-empty'" --from "$dir/w10.yaml" --assume-empty --cpus 6
 cluster "one standard input" 2 "cannot both be standard input" --from - --from - --cpus 6
 cluster "one standard input for the pod too" 2 "cannot both be standard input" --from - -f -
-bad "a priority for nothing" "--below-priority goes with --what-frees" --cpus 6 --below-priority 5
+bad "a priority for nothing" "--below-priority requires --what-frees" --cpus 6 --below-priority 5
 bad "no priority" "--below-priority: 'high' is not a whole number from -2147483648 to 2147483647" --cpus 6 --below-priority high
 bad "another node's Node" "--nodes: no Node 'w11', which is this machine's name (--node-name)" --cpus 6 --node-name w11 \
 	--nodes "$dir/held.yaml"
-bad "Pods for nothing" "--pods: what the nodes have is not known without --nodes" --cpus 6 --node-name w10 --pods "$dir/class.yaml"
+bad "Pods for nothing" "--pods: requires --nodes, for the nodes' allocatable amounts" --cpus 6 --node-name w10 --pods "$dir/class.yaml"
 bad "a cluster's table" "--output: 'wide' is not one of text|json|yaml" --cpus 6 -o wide
 for flag in --replicas --nrt; do bad "a cluster's $flag" "unknown flag '$flag'" --cpus 6 $flag 2; done
 cat >"$dir/pods.json" <<'EOF'
@@ -369,7 +369,7 @@ done
 many "one node, with its Node" 3 "  taint gpu:NoSchedule is not tolerated (Unschedulable)" 1 "" w10
 many "one node, as JSON" 3 '"rejection": "Unschedulable"' 1 "" w10 -o json
 many "two nodes by name" 3 "fits 0 of 2 nodes" 1 "" w10 node/w12
-many "replicas are of many" 2 "--replicas is for several nodes: name none, or more than one" 1 "" w10 --replicas 2
+many "replicas are of many" 2 "--replicas is not possible with exactly one NODE" 1 "" w10 --replicas 2
 many "a taint that is tolerated" 0 "fits 1 of 3 nodes, 2 copies" 2 "tolerations: [{key: gpu, operator: Exists}],"
 nodes=$dir/not-ready.yaml
 many "a node that is not ready" 3 "not ready" 1 "tolerations: [{key: gpu, operator: Exists}],"
@@ -377,8 +377,8 @@ sed -e 's/nrtd.dev\/node-state/example.com\/other/' -e 's/^attributes:/&\n- {nam
 	"$dir/w10.yaml" >"$dir/damaged.yaml"
 cluster "a damaged node state" 0 "node 'w10': damaged node state" --from "$dir/damaged.yaml" --cpus 6
 cluster "is an estimate" 0 "~admit" --from "$dir/damaged.yaml" --cpus 6
-cluster "and does not say who is who" 2 "--without-pod: the object of node 'w10' does not say who holds what" w10 --from "$dir/damaged.yaml" --cpus 6 --without-pod $a
-cluster "what it holds is held" 0 "node 'w10': its object does not say who holds what; that counts as held" --from "$dir/damaged.yaml" --from "$dir/held.yaml" --cpus 6 --without-pod $a
+cluster "and does not say who is who" 2 "--without-pod: the object of node 'w10' does not list pods" w10 --from "$dir/damaged.yaml" --cpus 6 --without-pod $a
+cluster "what it holds is held" 0 "node 'w10': the object does not list pods, so the resources of excluded pods count as held" --from "$dir/damaged.yaml" --from "$dir/held.yaml" --cpus 6 --without-pod $a
 # The node itself, and its object.
 if grep -q nrtd.dev/node-state "$dir/w10.yaml"; then
 	for cpus in 1 6 7 8 13 500; do

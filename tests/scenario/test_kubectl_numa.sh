@@ -98,7 +98,7 @@ plugin fit node-2 --cpus 500 --what-frees --below-priority 10
 check "fit: which pods would have to go" grep -q '^  no set of pods: ' "$dir/out"
 plugin fit -f "$dir/it's a pod.yaml" --without-pod x/p
 check "fit: without a pod its requests are free" grep -q '^fits 2 of 2 nodes' "$dir/out"
-check "and what it may hold is not" grep -q "node 'node-2': its object does not say who holds what" "$dir/err"
+check "and what it may hold is not" grep -q "node 'node-2': the object does not list pods" "$dir/err"
 plugin fit --cpus 1 --without-pod x/q
 says "fit: without a pod that is not there" 2 "--without-pod: no pod 'x/q' holds anything exclusively"
 plugin fit -f "$dir/absent.yaml"

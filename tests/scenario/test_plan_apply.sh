@@ -141,7 +141,7 @@ timeout 60 "$numa" plan -f "$dir/pod.json" --replicas 2 --apply >"$dir/out" 2>"$
 status=$?
 cat "$dir/out" "$dir/err" >"$dir/all"
 holds "a partial plan is not carried out" test "$status:$(cat "$dir/err")" = \
-	"4:kubectl-numa: not carried out: some of the pods would have no place; --allow-partial carries it out"
+	"4:kubectl-numa: not carried out: some of the pods would have no place; --allow-partial carries out such a plan"
 holds "and nothing is changed" test ! -e "$(at /changes)"
 
 # bad NAME LINE FLAG...
@@ -156,7 +156,7 @@ bad() {
 }
 bad "files" "--apply: files cannot be changed, omit --from" --pending --apply --from x.json
 bad "a request" "--apply: name the pods with --filename or --pending" --cpus 4 --apply
-bad "standard input" "--apply: the pod is read repeatedly, give it a file" -f - --apply
+bad "standard input" "--apply: the pod is read repeatedly, read from a file instead" -f - --apply
 bad "bare pods" "--apply: nothing recreates pods without a controller, omit --allow-bare" --pending --apply --allow-bare
 bad "JSON" "--apply: the output is text" --pending --apply -o json
 bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h

@@ -69,7 +69,7 @@ check "our own object is read" test $? -eq 0
 score --from "$dir/self.yaml" --cpus 2 -o name
 check "no verdict, no status of one" test $? -eq 1
 check "-o name: no node whose kubelet's answer is not known" test ! -s "$dir/out"
-check "which it says" grep -q "no verdict: the kubelet's answer is not known for 1 node that the scheduler lets the pod onto" "$dir/err"
+check "which it says" grep -q "no verdict: the kubelet's verdict is unknown for 1 node that the scheduler allows" "$dir/err"
 json --from "$dir/self.yaml" --cpus 2
 check "an answer that is not known rests on nothing" test "$(value '.nodes[0].kubelet.basis')" = '"unknown"'
 

@@ -151,7 +151,7 @@ refuse "two nodes" "$nodes: 2 objects, name one node: 'node-1', 'node-2'" --from
 refuse "two nodes on standard input" "standard input: 2 objects, name one node: 'node-1', 'node-2'" --from -
 refuse "no such node" "$nodes: no object of node 'n3', but of 'node-1', 'node-2'" n3 --from $nodes
 refuse "no such file" "cannot open '$dir/none': No such file or directory" --from "$dir/none"
-refuse "standard input watched" "--watch: standard input can be read only once, give it a file" --from - --watch
+refuse "standard input watched" "--watch: standard input can be read only once, read from a file instead" --from - --watch
 refuse "a machine" "unknown flag '--sysroot'" --from $nodes --sysroot /
 refuse "a kubelet" "unknown flag '--state-files'" --from $nodes --state-files none
 refuse "two words" "unexpected word 'node-2'" node-1 node-2 --from $nodes
