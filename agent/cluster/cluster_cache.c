@@ -97,8 +97,8 @@ static void bump_freed_version(struct cluster_cache *cache, struct node_info *no
 	node->freed_version = cache->version;
 }
 
-/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. A static pod's are only read from the
- * object. */
+/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. False for a mirror pod: what its static
+ * pod holds is only read from the object. */
 static bool is_managed(const struct pod_info *pod)
 {
 	return pod->class->aligned && !pod->mirror;
@@ -127,7 +127,7 @@ static size_t find_free_slot(struct cluster_cache *cache)
 	return cache->n_nodes - 1;
 }
 
-static struct node_info *find_or_add(struct cluster_cache *cache, const char *name)
+static struct node_info *find_or_add_node(struct cluster_cache *cache, const char *name)
 {
 	struct node_info *node = cache_find_node(cache, name);
 
@@ -541,7 +541,7 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 			expire_reservations(cache, cache->nodes[i], now_ms);
 		}
 		while ((pod = find_expired(cache->nodes[i], now_ms))) {
-			log_info("pod '%s' was assumed on node '%s' and not bound in time: it is forgotten",
+			log_info("assumed pod '%s' was not bound to node '%s' in time and is forgotten",
 				pod->full_name, pod->node->name);
 			cache->n_expired++;
 			remove_pod(cache, pod);
@@ -551,8 +551,8 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 
 /* ---- objects */
 
-/* The object's content has not changed. If another exporter, whose objects name no pods, has written the zones again, the zones
- * include the pods of that time. */
+/* For an object whose content has not changed: updates the time of the last write. When another exporter writes
+ * unchanged zones, the zones include the node's pods at that time. */
 static void update_written_time(struct cluster_cache *cache, struct node_info *node, const struct doc *object)
 {
 	int64_t written_s = cluster_zones_written_s(object);
@@ -679,7 +679,7 @@ static void note_rejection(
 	pod->class->users++;
 }
 
-/* From now on the pod precedes all in-flight pods that are not admitted. */
+/* Notes the kubelet's admission: the pod now precedes all in-flight pods that are not admitted. */
 static void note_admission(
 	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
 {
@@ -746,7 +746,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		if (cached)
 			remove_pod(cache, cached);
 		cached = add_pod(cache, status->uid, status->namespace, status->name, &init,
-			find_or_add(cache, status->node));
+			find_or_add_node(cache, status->node));
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
@@ -808,7 +808,7 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 	}
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
-	node = find_or_add(cache, name);
+	node = find_or_add_node(cache, name);
 	node->list_number[kind] = cache->list_number[kind];
 	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
 			      : update_node(cache, node, object, now_ms, err);

@@ -36,17 +36,17 @@ struct pod_info {
 	 * is resized. */
 	struct allocation *held;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	/* Also of project_node.c: when the node's kubelet was found to reject the pod behind the pods before it, and as
-	 * the only in-flight pod. Valid until something on the node becomes free: node_info.freed_version. 0 = not
-	 * found. */
+	/* Also of project_node.c: versions at which the node's kubelet would have rejected the pod, after the earlier pods of
+	 * the node and as the only in-flight pod. A rejection is valid while its version is not older than
+	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
 	bool is_reservation; /* not a pod: stands for the pod of a reservation; never bound */
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
-	bool assumed; /* the extender assumed the pod on this node, even if the pod is bound by now */
+	bool assumed; /* the extender assumed the pod on this node; stays set when the pod is bound */
 	uint64_t expires_ms;
 	bool admitted; /* by the node's kubelet */
-	/* When the pod got the node, and when its admission was reported. */
+	/* Versions at which the pod was placed on the node, and at which its admission was reported. */
 	uint64_t placed_version, admitted_version;
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
@@ -61,10 +61,11 @@ struct ended_pod {
 	struct pod_names names;
 	uint64_t version; /* the cache's, at the end */
 	uint64_t ended_ms;
-	bool reported; /* by an object since the end */
+	bool reported; /* an object has reported the pod since the end */
 };
 
-/* Per node. Beyond this limit the oldest ended pod is forgotten: what an object reports for it counts as held. */
+/* Per node. Above this number the oldest ended pod is forgotten: if an object still reports that pod, its resources
+ * count as held. */
 #define ENDED_PODS_MAX 1024u
 
 /* A manager of the node's kubelet rejected a pod of this class that the extender had assumed on the node. */
@@ -160,7 +161,7 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 void cache_delete(
 	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms);
 
-/* Notes that an object was skipped whose UID is not known, because the object could not be parsed. */
+/* Notes that an object could not be parsed and was skipped. The object's UID is unknown. */
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind);
 
 /* NULL = no such node. */
@@ -187,18 +188,18 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);
 
 /*
- * Suspends the reservations that a pod of this class may use, and the later steps of the plan on the same nodes: they count as free
- * until cache_resume_reservations(). The pod's UID is `user->uid`.
+ * Suspends the reservations that a pod of this class may use, and reservations of the plan's later steps on the same
+ * nodes. Suspended reservations hold nothing until cache_resume_reservations(). The pod's UID is `user->uid`.
  */
 void cache_suspend_reservations(
 	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class);
 
-/* Whether the node has a reservation that the pod of the suspension may use. */
+/* Whether the node has a suspended reservation that the pod of cache_suspend_reservations() may use. */
 bool cache_has_usable_reservation(const struct node_info *node);
 
 /*
- * Ends the suspension. A pod assumed on a node since then uses the first reservation there that it may use, until the pod ends or
- * is forgotten. `uid`: of the pod.
+ * Ends the suspension. If the pod `uid` has been assumed on a node meanwhile, the pod uses the node's first reservation
+ * that the pod may use, until the pod ends or is forgotten.
  */
 void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
 

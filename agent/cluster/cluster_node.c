@@ -24,8 +24,8 @@ void cluster_node_release(struct cluster_node *n)
 
 /* ---- the exporter, and the times of its writes */
 
-/* The manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s is the time of
- * the write, 0 = no entry. */
+/* The field manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s: the time of this
+ * write, 0 = no entry. */
 static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
 {
 	const struct doc *list = doc_get(metadata, "managedFields");
@@ -201,7 +201,7 @@ static void copy_attribute(const struct doc *object, const char *name, char **re
 		text_set(ret, value);
 }
 
-/* As the node itself derives its inventory. */
+/* Derives the inventory as the node itself does. */
 static void restore_inventory(struct node_state *state, struct notes *notes)
 {
 	inventory_release(&state->inventory);

@@ -24,8 +24,8 @@ extern const char *const cluster_basis_names[CLUSTER_BASIS_COUNT]; /* "unknown",
 
 struct cluster_node {
 	/*
-	 * With the node's name. The inventory, of every basis, is that of the object's zones, in their order,
-	 * as the scheduler plugins read it.
+	 * Contains the node's name. Whatever the basis, the inventory is that of the object's zones, in the
+	 * zones' order, as the scheduler plugins read the zones.
 	 */
 	struct node_state state;
 	enum cluster_basis basis;
@@ -62,10 +62,10 @@ int64_t cluster_zones_written_s(const struct doc *object);
 void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded);
 
 /*
- * Reads an object for a picture of its node. Exact: the state and inventory as on the node itself. Else the
- * zones: their NUMA nodes, CPUs, amounts, distances and settings, without the holders that an estimate
- * invents. Adds what the object does not contain to `notes`. 0; -EINVAL or -ERANGE with one line, as
- * cluster_node_read() and zone_state_make(), or -EINVAL for a negative amount. `ret` is untouched on failure.
+ * Reads an object for a picture of the node. With a node state: the state and inventory as on the node itself. Else
+ * only what the zones contain, zone_state_known(). Adds what the object does not contain to `notes`. 0; -EINVAL or
+ * -ERANGE with one line, as cluster_node_read() and zone_state_make(), or -EINVAL for a negative amount. `ret` is
+ * untouched on failure.
  */
 int cluster_node_read_picture(
 	const struct doc *object, struct node_state *ret, struct notes *notes, struct err *err);
@@ -98,7 +98,8 @@ struct zone_facts {
  *
  * Each CPU is a core (two CPUs under full-pcpus-only), each NUMA node a socket. A zone's devices have
  * affinity to that NUMA node only. As many CPUs, bytes and devices are free as the zones have available, with
- * invented ids; one container without a name holds the rest of what is allocatable. Zones without resources
+ * invented ids; one container without a name holds all other allocatable CPUs,
+ * memory and devices. Zones without resources
  * are omitted, because they only fill gaps in the ids. The kubelet is of the newest release and reserves what
  * is not allocatable.
  *

@@ -59,11 +59,10 @@ const struct node_usage *cluster_usage_find(const struct cluster_usage *u, const
 /* The listed pod that holds the item, by name and UID, or by the hashes of both that an object contains. NULL = none. */
 const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, const struct allocation *item);
 
-/* What pods can still request of a node: allocatable minus requested, at least 0, once `returned` (NULL = nothing) is requested no
- * more. *ret is to be released. */
+/* What pods can still request of a node: allocatable minus requested plus `returned`, at least 0. `returned`: the
+ * requests of pods that are assumed to end; NULL = none. *ret is to be released. */
 void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
 	const struct resource_list *returned, struct resource_list *ret);
 
-/* The same for a known node: allocatable minus requested, at least 0. The resource "pods" counts pods.
- * *ret is to be released. */
+/* requestable_amounts() of a known node. The resource "pods" counts pods. *ret is to be released. */
 void node_usage_requestable(const struct node_usage *use, struct resource_list *ret);

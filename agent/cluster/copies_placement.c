@@ -27,7 +27,7 @@ static void placement_release(struct placement *p)
 	free(p->single);
 }
 
-/* Without Node objects each node is a domain of its own, for the rules that remain. */
+/* Sets the domains of each node. Without Node objects, each node is a domain of its own. */
 static void find_domains(struct placement *p, const struct scheduling_constraints *sc)
 {
 	size_t n_rules = sc->rules.n_items;
@@ -62,7 +62,8 @@ static void fill_node(struct placement *p, size_t i)
 	}
 }
 
-/* The first copy of pods with affinity to each other decides the domain of all copies. */
+/* Places the first copy of pods with affinity to each other, in the domain that admits the most copies: all other
+ * copies must go to the same domain. */
 static void place_first(struct placement *p, const struct domain_rule *rule, size_t at, bool one_per_node)
 {
 	CLEANUP(freep) size_t *per_domain = xcalloc(rule->n_domains + 1, sizeof(*per_domain));
@@ -86,7 +87,7 @@ static void place_first(struct placement *p, const struct domain_rule *rule, siz
 		}
 }
 
-static void place_all(struct placement *p)
+static void place_by_rules(struct placement *p)
 {
 	bool again = false;
 	size_t before;
@@ -100,7 +101,7 @@ static void place_all(struct placement *p)
 	} while (again && p->placed > before && p->work < WORK_MAX);
 }
 
-static void place_freely(struct placement *p)
+static void place_without_rules(struct placement *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct copies_node *node = &p->nodes[i];
@@ -112,9 +113,9 @@ static void place_freely(struct placement *p)
 	}
 }
 
-static bool keeps_apart(const struct domain_rule *rule)
+static bool allows_one_per_domain(const struct domain_rule *rule)
 {
-	return rule->matches_itself && (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS);
+	return rule->matches_itself && (rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS);
 }
 
 bool copies_placement_one_per_node(const struct scheduling_constraints *sc, const char *node)
@@ -122,20 +123,20 @@ bool copies_placement_one_per_node(const struct scheduling_constraints *sc, cons
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
 	for (size_t at = 0; at < sc->rules.n_items; at++)
-		if (keeps_apart(&sc->rules.items[at]) &&
+		if (allows_one_per_domain(&sc->rules.items[at]) &&
 			(found ? found->domains[at] != DOMAIN_NONE : !sc->nodes_known))
 			return true;
 	return false;
 }
 
-static void place_together(struct placement *p)
+static void place_first_of_affinity(struct placement *p)
 {
 	bool one_per_node = false;
 	size_t at = 0;
 
 	for (size_t i = 0; i < p->rules->n_items; i++)
-		one_per_node |= keeps_apart(&p->rules->items[i]);
-	while (at < p->rules->n_items && p->rules->items[at].kind != DOMAIN_TOGETHER)
+		one_per_node |= allows_one_per_domain(&p->rules->items[i]);
+	while (at < p->rules->n_items && p->rules->items[at].kind != DOMAIN_AFFINITY)
 		at++;
 	if (at == p->rules->n_items || p->rules->items[at].n_matching > 0)
 		return;
@@ -150,10 +151,10 @@ void copies_placement_find(struct scheduling_constraints *sc, struct copies_node
 
 	find_domains(&p, sc);
 	if (p.rules->n_items > 0)
-		place_together(&p);
+		place_first_of_affinity(&p);
 	if (p.rules->n_items > 0)
-		place_all(&p);
+		place_by_rules(&p);
 	else
-		place_freely(&p);
+		place_without_rules(&p);
 	*ret_complete = p.work < WORK_MAX;
 }

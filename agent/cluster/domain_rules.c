@@ -37,7 +37,8 @@ struct port {
 	uint64_t number;
 };
 
-/* Reads a host port; false if the port is none. With hostNetwork the API server makes each container port a host port. */
+/* Reads a host port; false if the port is not a host port. With hostNetwork the API server makes each container port a
+ * host port. */
 static bool read_port(const struct doc *port, bool host_network, struct port *ret)
 {
 	const char *protocol = doc_text(port, "protocol"), *ip = doc_text(port, "hostIP");
@@ -172,10 +173,10 @@ static uint64_t match_rules(const struct domain_rules *rules, const struct doc *
 		const struct domain_rule *rule = &rules->items[i];
 		uint64_t bit = (uint64_t)1 << rule->bit;
 
-		together |= rule->kind == DOMAIN_TOGETHER ? bit : 0;
+		together |= rule->kind == DOMAIN_AFFINITY ? bit : 0;
 		mask |= rule_matches(rules, rule, pod, namespace) ? bit : 0;
 	}
-	/* Only a pod that matches all terms of pod affinity counts for these terms. */
+	/* A pod that does not match all affinity terms counts for none of these terms. */
 	return (mask & together) == together ? mask : mask & ~together;
 }
 
@@ -230,7 +231,7 @@ static void add_rule(
 	struct domain_rule rule = {.kind = kind, .key = term && !key ? "" : key, .term = term};
 	bool unknown = false;
 
-	if (kind == DOMAIN_APART || kind == DOMAIN_TOGETHER)
+	if (kind == DOMAIN_ANTI_AFFINITY || kind == DOMAIN_AFFINITY)
 		names_namespace(term, rules->namespace, "", &unknown);
 	if (unknown || rules->n_items == DOMAIN_RULES_MAX) {
 		strv_push_new(not_evaluated, domain_kind_names[kind]);
@@ -250,8 +251,8 @@ static void add_terms(struct domain_rules *rules, enum domain_kind kind, const s
 			add_rule(rules, kind, term, not_evaluated);
 }
 
-/* Sets `matches_itself` and `copies_count`. */
-static void find_own(struct domain_rules *rules)
+/* Sets `matches_itself` and `copies_count` of the rules. */
+static void match_pod_itself(struct domain_rules *rules)
 {
 	uint64_t mask = match_rules(rules, rules->pod, rules->namespace);
 
@@ -271,12 +272,13 @@ void domain_rules_init(
 	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
 
 	*ret = (struct domain_rules){.pod = pod, .namespace = namespace};
-	add_terms(ret, DOMAIN_APART, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED), not_evaluated);
-	add_terms(ret, DOMAIN_TOGETHER, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_evaluated);
+	add_terms(ret, DOMAIN_ANTI_AFFINITY, doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED),
+		not_evaluated);
+	add_terms(ret, DOMAIN_AFFINITY, doc_get(doc_get(affinity, "podAffinity"), REQUIRED), not_evaluated);
 	add_terms(ret, DOMAIN_SPREAD, doc_get(spec, "topologySpreadConstraints"), not_evaluated);
 	if (any_port(pod, accept_port, NULL))
 		add_rule(ret, DOMAIN_PORTS, NULL, not_evaluated);
-	find_own(ret);
+	match_pod_itself(ret);
 }
 
 static void rule_release(struct domain_rule *rule)
@@ -353,11 +355,11 @@ static bool spread_allows(const struct domain_rule *rule, size_t domain)
 	return pods <= min_pods || pods - min_pods <= rule->max_skew;
 }
 
-/* Whether the next copy is the first of pods with affinity to each other, which may go anywhere. */
-static bool is_first(const struct domain_rules *rules)
+/* Whether no pod satisfies the affinity terms yet, and the pod matches its own terms: the first of such pods may go anywhere. */
+static bool is_first_of_affinity(const struct domain_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_items; i++)
-		if (rules->items[i].kind == DOMAIN_TOGETHER &&
+		if (rules->items[i].kind == DOMAIN_AFFINITY &&
 			(rules->items[i].n_matching > 0 || !rules->items[i].matches_itself))
 			return false;
 	return true;
@@ -365,16 +367,16 @@ static bool is_first(const struct domain_rules *rules)
 
 static bool rule_allows(const struct domain_rule *rule, size_t domain, bool first)
 {
-	if (rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS)
+	if (rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS)
 		return domain == DOMAIN_NONE || rule->pods[domain] == 0;
 	if (domain == DOMAIN_NONE)
 		return false;
-	return rule->kind == DOMAIN_TOGETHER ? first || rule->pods[domain] > 0 : spread_allows(rule, domain);
+	return rule->kind == DOMAIN_AFFINITY ? first || rule->pods[domain] > 0 : spread_allows(rule, domain);
 }
 
 int domain_rules_check(const struct domain_rules *rules, const size_t *domains)
 {
-	bool first = is_first(rules);
+	bool first = is_first_of_affinity(rules);
 
 	for (size_t i = 0; i < rules->n_items; i++)
 		if (!rule_allows(&rules->items[i], domains[i], first))

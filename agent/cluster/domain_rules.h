@@ -15,7 +15,7 @@
 #define DOMAIN_NONE       SIZE_MAX
 #define DOMAIN_HOST_LABEL "kubernetes.io/hostname"
 
-enum domain_kind { DOMAIN_APART, DOMAIN_TOGETHER, DOMAIN_SPREAD, DOMAIN_PORTS, DOMAIN_KIND_COUNT };
+enum domain_kind { DOMAIN_ANTI_AFFINITY, DOMAIN_AFFINITY, DOMAIN_SPREAD, DOMAIN_PORTS, DOMAIN_KIND_COUNT };
 
 extern const char *const domain_kind_names[DOMAIN_KIND_COUNT]; /* "pod anti-affinity", ... */
 
@@ -27,7 +27,7 @@ struct domain_rule {
 		key; /* the node label whose value is the domain; NULL = each node is a domain (host ports) */
 	const struct doc *term; /* PodAffinityTerm or TopologySpreadConstraint; borrowed, also `key` */
 	bool matches_itself;    /* the pod itself matches the rule */
-	bool copies_count;      /* each copy counts for the next copy */
+	bool copies_count;      /* placed copies count for the next copy */
 	uint64_t max_skew, min_domains;
 	bool honors_affinity, honors_taints; /* nodeAffinityPolicy, nodeTaintsPolicy */
 	size_t *pods;                        /* per domain: matching pods */
@@ -57,7 +57,7 @@ void domain_rules_release(struct domain_rules *rules);
 /* Removes the rule with this index. The bits of the remaining rules do not change. */
 void domain_rules_remove(struct domain_rules *rules, size_t at);
 
-/* The rules, as a mask, that another pod matches. */
+/* The mask of the rules that another pod matches. */
 uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod);
 
 /*
@@ -77,8 +77,8 @@ void domain_rule_count(struct domain_rule *rule, size_t domain);
 void domain_rules_finish(struct domain_rules *rules);
 
 /*
- * Whether a copy may go to the node with these domains, one per rule. -1 if it may, else the index of the first rule
- * that does not allow it.
+ * Checks whether the next copy may go to the node with these domains, one per rule. -1 = the copy may; else the index of the
+ * first violated rule.
  */
 int domain_rules_check(const struct domain_rules *rules, const size_t *domains);
 

@@ -88,7 +88,7 @@ static void skip_blanks(struct selector_text *t)
 	t->at += strspn(t->at, " \t");
 }
 
-/* The text begins with `token`, which is skipped. */
+/* Skips the token. False = the text does not begin with the token. */
 static bool skip_token(struct selector_text *t, const char *token)
 {
 	skip_blanks(t);
@@ -98,7 +98,7 @@ static bool skip_token(struct selector_text *t, const char *token)
 	return true;
 }
 
-/* The next word, which may be empty, into t->word. False = too long. */
+/* Reads the next word, which may be empty, into t->word. False = too long. */
 static bool read_word(struct selector_text *t)
 {
 	size_t len;
@@ -113,7 +113,7 @@ static bool read_word(struct selector_text *t)
 	return true;
 }
 
-/* "(a, b)" */
+/* Reads a set of values, "(a, b)". */
 static bool read_set(struct selector_text *t, struct doc *values)
 {
 	if (!skip_token(t, "("))
@@ -126,7 +126,7 @@ static bool read_set(struct selector_text *t, struct doc *values)
 	return skip_token(t, ")");
 }
 
-/* What follows a label's name. "==" precedes "=", which is its beginning. */
+/* Reads the operator after a label's name. The table has "==" before "=", because "==" also begins with "=". */
 static bool read_operator(struct selector_text *t, struct doc *requirement)
 {
 	static const struct {

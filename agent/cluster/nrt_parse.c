@@ -105,7 +105,7 @@ static int read_resources(const struct doc *zone, struct inventory *inv, size_t 
 	return 0;
 }
 
-/* Reads the costs by name. Names of other zones than the object's are ignored. */
+/* Reads the costs, which name zones. Ignores names that are not zones of the object. */
 static void read_costs(const struct doc *zone, struct inventory *inv, size_t at)
 {
 	const struct doc *costs = doc_get(zone, "costs");

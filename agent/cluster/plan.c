@@ -9,7 +9,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define DEPTH_MAX 2u /* 2: a pod that leaves a node for a wanted pod may make another pod leave its node */
+#define DEPTH_MAX 2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"local storage", "priority", "namespace", "PodDisruptionBudget", "several PodDisruptionBudgets",
@@ -31,7 +31,7 @@ void plan_release(struct plan *plan)
 /* ---- which pods may move */
 
 /*
- * What it costs to restart a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
+ * The cost of restarting a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
  * 0. A restart without CPUs costs 16, a pod of 16 CPUs twice as much, a pod of priority 1000 five times as much.
  */
 static uint64_t cost_of_restart(const struct simulated_pod *pod)
@@ -74,29 +74,29 @@ static enum plan_fixed find_fixed(
 
 /* ---- the search */
 
-/* Pods that might leave: the first `n` members are indexes in the room's candidates. */
+/* A set of pods that may leave a source node. The first `n` members are indexes in source_node.candidates. */
 struct pod_set {
 	uint64_t cost;
-	uint64_t order; /* the cost, or the least cost of any set of the room that frees enough */
-	size_t node;    /* index in room.nodes */
+	uint64_t order; /* the cost, at least source_node.min_cost: the order of the heap */
+	size_t node;    /* index in source_nodes.nodes */
 	uint8_t n;
 	uint16_t members[PLAN_SET_MAX];
 };
 
-/* A node, or a NUMA node of it, on which room may be made. */
-struct room_node {
+/* A node, or one of its NUMA nodes, that pods may leave to make room for the pod in question. */
+struct source_node {
 	size_t node;
-	size_t *candidates; /* pods that may leave, the cheapest first */
-	size_t *frees;      /* CPUs of each candidate that count */
+	size_t *candidates; /* pods that may leave, the lowest cost first */
+	size_t *frees;      /* CPUs in the scope that become free when the candidate leaves */
 	size_t n_candidates;
-	size_t needed;       /* CPUs that have to become free; 0 = not known */
-	uint64_t least_cost; /* of freeing these CPUs */
+	size_t needed;     /* CPUs that must become free; 0 = unknown */
+	uint64_t min_cost; /* lower bound of the cost of freeing these CPUs */
 };
 
-struct room {
-	struct room_node *nodes;
+struct source_nodes {
+	struct source_node *nodes;
 	size_t n_nodes, nodes_size;
-	struct pod_set *heap; /* the cheapest set first */
+	struct pod_set *heap; /* the set with the lowest order first */
 	size_t n_heap, heap_size;
 };
 
@@ -104,28 +104,29 @@ struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
 	struct plan *plan;
-	bool *moved;      /* by pod; wanted pods too: no step moves them */
-	bool *excluded;   /* by node: room is being made there */
-	size_t n_leaving; /* pods that have left their node and whose move is no step yet */
-	uint64_t n_sets;  /* considered so far */
-	/* Values of simulated_cluster.n_verdicts and of n_sets at which the search ends: for the current wanted pod, and for all. */
+	bool *moved;      /* per pod: moved already, or a wanted pod, which no step moves */
+	bool *excluded;   /* per node: room is being made there, so no pod moves there */
+	size_t n_leaving; /* evicted pods whose move is not in the plan yet */
+	uint64_t n_sets;  /* sets considered so far */
+	/* Values of simulated_cluster.n_verdicts and of n_sets at which the search ends: for the current wanted pod,
+	 * and for all. */
 	uint64_t verdicts_limit, sets_limit;
 	uint64_t verdicts_end, sets_end;
 };
 
-static void room_node_release(struct room_node *n)
+static void source_node_release(struct source_node *n)
 {
 	free(n->candidates);
 	free(n->frees);
 }
 
-static void room_release(struct room *r)
+static void source_nodes_release(struct source_nodes *r)
 {
 	for (size_t i = 0; i < r->n_nodes; i++)
-		room_node_release(&r->nodes[i]);
+		source_node_release(&r->nodes[i]);
 	free(r->nodes);
 	free(r->heap);
-	*r = (struct room){0};
+	*r = (struct source_nodes){0};
 }
 
 static bool reached_limit(struct search *s)
@@ -147,7 +148,7 @@ static void describe_place(const struct simulated_cluster *c, struct plan_step *
 	step->numa = held.found ? cpuset_print(held.numa) : xstrdup("");
 }
 
-/* Adds a step that has been carried out. */
+/* Adds a step for a change that has been made in the simulated cluster. */
 static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, size_t from)
 {
 	struct plan *plan = s->plan;
@@ -168,7 +169,7 @@ static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, siz
 		s->c->budgets[p->budget].allowed--;
 }
 
-/* Reverts the steps from the one at `n_steps` on, and the cluster to `mark`. */
+/* Removes all steps after the first `n_steps`, and reverts the cluster to `mark`. */
 static void revert_steps(struct search *s, size_t n_steps, size_t mark)
 {
 	struct plan *plan = s->plan;
@@ -194,18 +195,18 @@ static bool is_before(const struct pod_set *a, const struct pod_set *b)
 {
 	if (a->order != b->order)
 		return a->order < b->order;
-	if (a->node != b->node) /* one node to its end: equal nodes have equal orders */
+	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
 		return a->node < b->node;
 	return a->cost != b->cost ? a->cost < b->cost : a->n < b->n;
 }
 
-/* set->order is computed. */
-static void push_set(struct room *r, struct pod_set *set)
+/* Sets set->order and adds the set to the heap. */
+static void push_set(struct source_nodes *r, struct pod_set *set)
 {
-	uint64_t least_cost = r->nodes[set->node].least_cost;
+	uint64_t min_cost = r->nodes[set->node].min_cost;
 	size_t at;
 
-	set->order = set->cost > least_cost ? set->cost : least_cost;
+	set->order = set->cost > min_cost ? set->cost : min_cost;
 
 	vec_push(&r->heap, &r->n_heap, &r->heap_size, sizeof(*r->heap));
 	for (at = r->n_heap - 1; at > 0 && is_before(set, &r->heap[(at - 1) / 2]); at = (at - 1) / 2)
@@ -213,7 +214,7 @@ static void push_set(struct room *r, struct pod_set *set)
 	r->heap[at] = *set;
 }
 
-static struct pod_set pop_set(struct room *r)
+static struct pod_set pop_set(struct source_nodes *r)
 {
 	struct pod_set first = r->heap[0], last = r->heap[--r->n_heap];
 	size_t at = 0, child;
@@ -230,16 +231,17 @@ static struct pod_set pop_set(struct room *r)
 	return first;
 }
 
-static uint64_t cost_of(const struct search *s, const struct room_node *n, size_t candidate)
+static uint64_t cost_of(const struct search *s, const struct source_node *n, size_t candidate)
 {
 	return cost_of_restart(&s->c->pods[n->candidates[candidate]]);
 }
 
-/* The two sets after a set: the last member replaced by the next candidate, and the next candidate added. So every set comes
- * once, after all cheaper sets. */
-static void push_successors(const struct search *s, struct room *r, const struct pod_set *set, size_t max)
+/* Adds the two successors of a set: with the last member replaced by the next candidate, and with the next candidate
+ * added. In this way every set is considered once, after all sets with a lower cost. */
+static void push_successors(
+	const struct search *s, struct source_nodes *r, const struct pod_set *set, size_t max)
 {
-	const struct room_node *n = &r->nodes[set->node];
+	const struct source_node *n = &r->nodes[set->node];
 	uint16_t last = set->members[set->n - 1];
 	struct pod_set next = *set;
 
@@ -280,8 +282,9 @@ static size_t count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 	return cpuset_size(common);
 }
 
-/* The least cost of candidates that free enough CPUs, with a fraction of one of them: a lower bound. */
-static uint64_t find_least_cost(const struct search *s, const struct room_node *n)
+/* A lower bound of the cost of freeing the needed CPUs: the candidates with the lowest cost per CPU, the last of them
+ * counted in part. */
+static uint64_t find_min_cost(const struct search *s, const struct source_node *n)
 {
 	CLEANUP(freep) bool *used = xcalloc(n->n_candidates + 1, sizeof(*used));
 	uint64_t cost = 0;
@@ -306,8 +309,8 @@ static uint64_t find_least_cost(const struct search *s, const struct room_node *
 	return cost;
 }
 
-/* What a room consists of. */
-struct room_scope {
+/* Which pods may leave: those on a node, or on one of its NUMA nodes. */
+struct source_scope {
 	size_t node;
 	bool aligned;                   /* only pods to which the kubelet may assign something */
 	unsigned numa;                  /* the NUMA node's id, if numa_cpus is set */
@@ -315,22 +318,22 @@ struct room_scope {
 };
 
 static bool is_in_scope(
-	const struct search *s, const struct room_scope *scope, size_t pod, const struct pod_held *held)
+	const struct search *s, const struct source_scope *scope, size_t pod, const struct pod_held *held)
 {
 	if (!may_leave(s, pod) || (scope->aligned && !s->c->pods[pod].class->aligned))
 		return false;
 	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
 }
 
-/* To be released. */
+/* `ret` is to be released. */
 static void find_candidates(
-	const struct search *s, const struct room_scope *scope, size_t pod, struct room_node *ret)
+	const struct search *s, const struct source_scope *scope, size_t pod, struct source_node *ret)
 {
 	const struct simulated_node *n = &s->c->nodes[scope->node];
 	hwloc_const_bitmap_t shared = n->state.allocations.shared;
 	size_t wanted = s->c->pods[pod].class->cpus, free = 0;
 
-	*ret = (struct room_node){.node = scope->node,
+	*ret = (struct source_node){.node = scope->node,
 		.candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates)),
 		.frees = xcalloc(n->n_pods + 1, sizeof(*ret->frees))};
 	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++) {
@@ -354,11 +357,11 @@ static void find_candidates(
 		return;
 	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
 	ret->needed = wanted > free ? wanted - free : 0;
-	ret->least_cost = find_least_cost(s, ret);
+	ret->min_cost = find_min_cost(s, ret);
 }
 
 /* Whether the kubelet admits the pod without the candidates. */
-static bool admits_without_candidates(struct search *s, const struct room_node *n, size_t pod)
+static bool admits_without_candidates(struct search *s, const struct source_node *n, size_t pod)
 {
 	const struct simulated_node *node = &s->c->nodes[n->node];
 	CLEANUP(freep) bool *without = xcalloc(node->n_pods + 1, sizeof(*without));
@@ -369,25 +372,26 @@ static bool admits_without_candidates(struct search *s, const struct room_node *
 	return n->n_candidates > 0 && simulated_judge_without(s->c, n->node, without, pod) == KUBELET_ADMITS;
 }
 
-/* Adds the room with its cheapest set, unless the kubelet would not admit the pod even without all candidates. */
-static bool add_room(struct search *s, const struct room_scope *scope, size_t pod, struct room *r)
+/* Adds a source node and the set of its cheapest candidate. False if the kubelet would not admit the pod even without
+ * all candidates. */
+static bool add_source(struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *r)
 {
-	struct room_node n;
+	struct source_node n;
 	size_t freed = 0;
 
 	find_candidates(s, scope, pod, &n);
 	for (size_t i = 0; i < n.n_candidates; i++)
 		freed += n.frees[i];
 	if (freed < n.needed || !admits_without_candidates(s, &n, pod)) {
-		room_node_release(&n);
+		source_node_release(&n);
 		return false;
 	}
-	*(struct room_node *)vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(n)) = n;
+	*(struct source_node *)vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(n)) = n;
 	push_set(r, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = r->n_nodes - 1, .n = 1});
 	return true;
 }
 
-/* Whether the kubelet admits the pod only with all CPUs on one NUMA node, if a NUMA node has as many. */
+/* Whether the kubelet admits the pod only with all CPUs on one NUMA node, provided that one NUMA node has enough CPUs. */
 static bool needs_one_numa(const struct simulated_node *n, const struct pod_class *class)
 {
 	enum topology_manager_policy policy = n->state.inventory.topology.policy;
@@ -396,46 +400,48 @@ static bool needs_one_numa(const struct simulated_node *n, const struct pod_clas
 	       (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
 }
 
-/* The rooms on the NUMA nodes of a node. False if there are none: the pod may need CPUs, memory or devices of several NUMA nodes. */
-static bool add_numa_rooms(struct search *s, const struct room_scope *scope, size_t pod, struct room *r)
+/* Adds the NUMA nodes of a node. False if none is added: the pod may need CPUs, memory or devices of several NUMA nodes. */
+static bool add_numa_sources(
+	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *r)
 {
 	const struct machine *m = &s->c->nodes[scope->node].state.machine;
 	bool any = false;
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = machine_own_cpus(m, i);
-		struct room_scope numa = *scope;
+		struct source_scope numa = *scope;
 
 		numa.numa = m->nodes[i].id;
 		numa.numa_cpus = cpus;
 		if (cpuset_size(cpus) >= s->c->pods[pod].class->cpus)
-			any = add_room(s, &numa, pod, r) || any;
+			any = add_source(s, &numa, pod, r) || any;
 	}
 	return any;
 }
 
-/* The nodes on which room for the pod can be made. Fewer pods come into question on a NUMA node than on the whole node. */
-static void begin_room(struct search *s, size_t pod, struct room *r)
+/* Finds the nodes on which room for the pod can be made. NUMA nodes are preferred, because they have fewer candidates
+ * than the whole node. */
+static void find_sources(struct search *s, size_t pod, struct source_nodes *r)
 {
 	for (size_t i = 0; i < s->c->n_nodes && !reached_limit(s); i++) {
-		struct room_scope scope = {.node = i, .aligned = true};
+		struct source_scope scope = {.node = i, .aligned = true};
 
 		if (!simulated_is_usable(s->c, i, pod, s->excluded))
 			continue;
 		if (needs_one_numa(&s->c->nodes[i], s->c->pods[pod].class) &&
-			add_numa_rooms(s, &scope, pod, r))
+			add_numa_sources(s, &scope, pod, r))
 			continue;
-		if (add_room(s, &scope, pod, r))
+		if (add_source(s, &scope, pod, r))
 			continue;
 		scope.aligned = false;
-		add_room(s, &scope, pod, r);
+		add_source(s, &scope, pod, r);
 	}
 }
 
-/* ---- a set */
+/* ---- one set */
 
-/* A necessary condition. */
-static bool frees_enough(const struct room_node *n, const struct pod_set *set)
+/* Whether the set frees the needed CPUs: a necessary condition of the admission. */
+static bool frees_enough(const struct source_node *n, const struct pod_set *set)
 {
 	size_t freed = 0;
 
@@ -444,7 +450,8 @@ static bool frees_enough(const struct room_node *n, const struct pod_set *set)
 	return freed >= n->needed;
 }
 
-static bool admits_without(struct search *s, const struct room_node *n, const struct pod_set *set, size_t pod)
+static bool admits_without(
+	struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod)
 {
 	const struct simulated_node *node = &s->c->nodes[n->node];
 	CLEANUP(freep) bool *without = xcalloc(node->n_pods + 1, sizeof(*without));
@@ -457,10 +464,10 @@ static bool admits_without(struct search *s, const struct room_node *n, const st
 
 static bool make_room(struct search *s, size_t pod, unsigned depth);
 
-/* Where a pod goes that leaves a node. */
+/* Where a pod starts after its eviction. */
 enum destination { TO_OTHER_NODES, TO_THE_SAME_NODE, DESTINATION_COUNT };
 
-/* Moves one pod of the set. The steps that make room for the pod come before the pod's own step. */
+/* Moves one pod of the set. Steps that make room for this pod come before this pod's own step. */
 static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned depth)
 {
 	size_t from = s->c->pods[pod].node, place = from;
@@ -476,7 +483,7 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	if (to == TO_OTHER_NODES)
 		place = simulated_find_place(s->c, pod, s->excluded);
 	else if (*simulated_constraint(s->c, from, pod))
-		return false; /* the pod's labels or the node's have changed, or the node is cordoned */
+		return false; /* labels of the pod or the node have changed, or the node is cordoned */
 	s->n_leaving++;
 	if (place != SIMULATED_NOWHERE)
 		started = simulated_start(s->c, place, pod);
@@ -496,9 +503,9 @@ static int compare_cpus(const void *va, const void *vb, void *cluster)
 	return (a < b) - (a > b);
 }
 
-/* The set's pods, the largest first: fewer nodes have a place for a large pod. */
+/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
 static void list_pods(
-	const struct search *s, const struct room_node *n, const struct pod_set *set, size_t *ret)
+	const struct search *s, const struct source_node *n, const struct pod_set *set, size_t *ret)
 {
 	for (size_t i = 0; i < set->n; i++)
 		ret[i] = n->candidates[set->members[i]];
@@ -506,7 +513,7 @@ static void list_pods(
 }
 
 /* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */
-static bool try_set(struct search *s, const struct room_node *n, const struct pod_set *set, size_t pod,
+static bool try_set(struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod,
 	enum destination to, unsigned depth)
 {
 	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps, pods[PLAN_SET_MAX];
@@ -524,18 +531,17 @@ static bool try_set(struct search *s, const struct room_node *n, const struct po
 }
 
 /*
- * Makes room for the pod, which runs nowhere, and starts the pod there. `depth`: 1 = the pods that leave find places without
- * further moves.
+ * Makes room for the pod, which runs nowhere, and starts the pod. `depth`: 1 = moved pods must find places without further moves.
  */
 static bool make_room(struct search *s, size_t pod, unsigned depth)
 {
-	CLEANUP(room_release) struct room r = {0};
+	CLEANUP(source_nodes_release) struct source_nodes r = {0};
 	bool done = false;
 
-	begin_room(s, pod, &r);
+	find_sources(s, pod, &r);
 	while (r.n_heap > 0 && !done) {
 		const struct pod_set set = pop_set(&r);
-		const struct room_node *n = &r.nodes[set.node];
+		const struct source_node *n = &r.nodes[set.node];
 
 		s->n_sets++;
 		if (reached_limit(s))
@@ -556,7 +562,7 @@ static uint64_t half_of_rest(uint64_t now, uint64_t end)
 	return now < end ? (end - now + 1) / 2 : 0;
 }
 
-/* Searches with chains of moves only where single moves give nothing. */
+/* Searches without chains of moves first, then with chains. */
 static bool place_wanted(struct search *s, size_t pod)
 {
 	size_t place = simulated_reserved_node(s->c, pod);

@@ -13,7 +13,7 @@
 
 #include "agent/cluster/simulated_cluster.h"
 
-/* Why the plan does not move a pod. */
+/* Why a plan must not move a pod. */
 enum plan_fixed {
 	PLAN_MOVABLE,
 	PLAN_FIXED_DAEMON,
@@ -34,7 +34,7 @@ extern const char *const plan_fixed_names[PLAN_FIXED_COUNT];
 
 struct plan_options {
 	size_t max_moves;
-	bool evict; /* evicted pods may end up without a node */
+	bool evict; /* evict pods without finding another node for them */
 	bool allow_bare, allow_local_storage;
 	bool has_below_priority; /* move only pods with a priority below this one */
 	int32_t below_priority;
@@ -73,17 +73,18 @@ struct plan {
 void plan_release(struct plan *plan);
 
 /*
- * The search's limits. A verdict takes 10 to 100 µs, a set about 1 µs. A wanted pod may take half of what is left of the limits, so that
- * a pod without a place leaves time for the pods after it.
+ * Limits of the search. A verdict takes 10 to 100 µs, a set about 1 µs. The search for each wanted pod may use half of
+ * the remaining limits, so that a pod without a place leaves time for the next pods.
  */
 #define PLAN_VERDICTS 50000u
 #define PLAN_SETS     1000000u /* sets of pods considered, most of them without a verdict */
 #define PLAN_SET_MAX  8u       /* pods that leave one node for one pod */
 
 /*
- * Finds a plan for the wanted pods, which run nowhere, one after the other. For each wanted pod: without moves if a kubelet
- * admits the pod, on the node of the pod's reservation if possible; else with the set of pods of one node whose moves cost the least; where these pods have no other place,
- * they too get room by moves. Leaves the cluster as it is after the plan's last step.
+ * Finds a plan for the wanted pods, which run nowhere, one after the other. If a kubelet admits the wanted pod, the pod
+ * is placed without moves, on the node of its reservation if possible. Else the plan moves the pods of one node whose
+ * moves cost the least; if these pods have no other place, further moves make room for them. Leaves the cluster in the
+ * state after the plan's last step.
  */
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret);

@@ -144,14 +144,14 @@ void pod_classes_release(struct pod_classes *s)
 
 /* ---- equality */
 
-static int compare(size_t a, size_t b)
+static int compare_sizes(size_t a, size_t b)
 {
 	return (a > b) - (a < b);
 }
 
 static int compare_lists(const struct resource_list *a, const struct resource_list *b)
 {
-	int r = compare(a->n_items, b->n_items);
+	int r = compare_sizes(a->n_items, b->n_items);
 
 	for (size_t i = 0; i < a->n_items && r == 0; i++) {
 		r = strcmp(a->items[i].name, b->items[i].name);
@@ -163,7 +163,7 @@ static int compare_lists(const struct resource_list *a, const struct resource_li
 
 static int compare_containers(const struct container_request *a, const struct container_request *b)
 {
-	int r = compare(a->kind, b->kind);
+	int r = compare_sizes(a->kind, b->kind);
 
 	if (r == 0)
 		r = strcmp(a->name, b->name);
@@ -174,12 +174,12 @@ static int compare_containers(const struct container_request *a, const struct co
 
 static int compare_pods(const struct pod_request *a, const struct pod_request *b)
 {
-	int r = compare(a->qos, b->qos);
+	int r = compare_sizes(a->qos, b->qos);
 
 	if (r == 0)
-		r = compare(a->has_pod_resources, b->has_pod_resources);
+		r = compare_sizes(a->has_pod_resources, b->has_pod_resources);
 	if (r == 0)
-		r = compare(a->has_claims, b->has_claims);
+		r = compare_sizes(a->has_claims, b->has_claims);
 	if (r == 0)
 		r = compare_lists(&a->overhead, &b->overhead);
 	if (r == 0)
@@ -187,7 +187,7 @@ static int compare_pods(const struct pod_request *a, const struct pod_request *b
 	if (r == 0)
 		r = compare_lists(&a->pod_limits, &b->pod_limits);
 	if (r == 0)
-		r = compare(a->n_containers, b->n_containers);
+		r = compare_sizes(a->n_containers, b->n_containers);
 	for (size_t i = 0; i < a->n_containers && r == 0; i++)
 		r = compare_containers(&a->containers[i], &b->containers[i]);
 	return r;
@@ -277,7 +277,7 @@ static bool is_among(const struct first_names *first, const char *name)
 	return false;
 }
 
-/* `u` borrows names of this list; those names stay. */
+/* Removes the names that `u` does not keep. `u` borrows the kept names from this list. */
 static void drop_unknown(struct resource_list *list, struct unknown *u)
 {
 	size_t kept = 0;
@@ -413,7 +413,6 @@ struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *po
 	return found;
 }
 
-/* Removes names with an amount of 0, which would accumulate. */
 const char *pod_class_lacks(const struct pod_class *class, const struct known_resources *known,
 	const struct resource_list *allocatable, const struct strv *reported)
 {
@@ -428,6 +427,7 @@ const char *pod_class_lacks(const struct pod_class *class, const struct known_re
 	return NULL;
 }
 
+/* Removes names whose amount becomes 0, because they would accumulate. */
 void pod_class_subtract(const struct pod_class *class, struct resource_list *requested)
 {
 	size_t kept = 0;

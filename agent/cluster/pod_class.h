@@ -37,7 +37,7 @@ void known_resources_of_state(
 void known_resources_forget(struct known_resources *k, struct strv *counted);
 
 struct pod_class {
-	struct pod_request pod; /* without a name, reduced by pod_classes_take() */
+	struct pod_request pod; /* without a name; reduced by pod_classes_take() */
 	enum qos_class qos;
 	struct resource_list wanted; /* node-level request: request_of_node() */
 	size_t cpus; /* the maximum number of exclusive CPUs at one time under the static CPU manager policy */
@@ -85,9 +85,9 @@ void pod_classes_release(struct pod_classes *s);
 struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *pod);
 
 /*
- * The first extended resource that the pod class requests, that another node has and that is neither in `allocatable`, the
- * Node's, nor in `reported`, the names in the node's object. NULL = no such resource. A kubelet ignores an extended resource that
- * its Node does not have: the pod would run without the resource. For a resource that no node has, the kubelet's answer counts,
+ * The first extended resource that the pod class requests, that another node has, and that the node does not have:
+ * neither in `allocatable` of the Node nor in `reported`, the names in the node's object. NULL = no such resource. The
+ * kubelet would ignore the request and run the pod without the resource. A resource that no node has is not returned,
  * because a DRA driver may serve it.
  */
 const char *pod_class_lacks(const struct pod_class *class, const struct known_resources *known,

@@ -12,7 +12,7 @@
 
 struct pod_template {
 	struct pod_request pod;
-	uint64_t replicas; /* that the object asks for; 1 if omitted */
+	uint64_t replicas; /* the object's number of replicas; 1 if omitted */
 	bool is_counted;   /* the object's kind has replicas: all kinds but Pod, DaemonSet and PodTemplate */
 	const struct doc *owner; /* has the pod's metadata and spec; NULL = none; part of the object */
 	const char *namespace;   /* of the object; NULL = none; part of the object */

@@ -146,7 +146,7 @@ void pod_events_release(struct pod_events *e)
 }
 
 /* The member `core` of v1, else the member `other` of events.k8s.io/v1. */
-static const struct doc *either(const struct doc *event, const char *core, const char *other)
+static const struct doc *event_member(const struct doc *event, const char *core, const char *other)
 {
 	const struct doc *member = doc_get(event, core);
 
@@ -155,7 +155,7 @@ static const struct doc *either(const struct doc *event, const char *core, const
 
 static bool is_about(const struct doc *event, const struct pod_status *pod)
 {
-	const struct doc *about = either(event, "involvedObject", "regarding");
+	const struct doc *about = event_member(event, "involvedObject", "regarding");
 	const char *uid = doc_text(about, "uid");
 
 	return !strcmp(doc_text(about, "kind"), "Pod") && !strcmp(doc_text(about, "name"), pod->name) &&
@@ -167,7 +167,7 @@ static uint64_t read_count(const struct doc *event)
 {
 	uint64_t n = 0, series = 0;
 
-	(void)doc_uint64(either(event, "count", "deprecatedCount"), &n);
+	(void)doc_uint64(event_member(event, "count", "deprecatedCount"), &n);
 	(void)doc_uint64(doc_get(doc_get(event, "series"), "count"), &series);
 	n = series > n ? series : n;
 	return n > 0 ? n : 1;
@@ -178,8 +178,8 @@ static int64_t read_time(const struct doc *event)
 {
 	const struct doc *const times[] = {
 		doc_get(event, "eventTime"),
-		either(event, "firstTimestamp", "deprecatedFirstTimestamp"),
-		either(event, "lastTimestamp", "deprecatedLastTimestamp"),
+		event_member(event, "firstTimestamp", "deprecatedFirstTimestamp"),
+		event_member(event, "lastTimestamp", "deprecatedLastTimestamp"),
 		doc_get(doc_get(event, "series"), "lastObservedTime"),
 	};
 	int64_t last = 0;
@@ -197,13 +197,14 @@ static int64_t read_time(const struct doc *event)
 static void read_event(const struct doc *event, struct pod_event *ret)
 {
 	const char *reporter =
-		text_or_empty(doc_string(either(event, "reportingComponent", "reportingController")));
+		text_or_empty(doc_string(event_member(event, "reportingComponent", "reportingController")));
 
 	text_set(&ret->type, doc_text(event, "type"));
 	text_set(&ret->reason, doc_text(event, "reason"));
-	text_set(&ret->message, text_or_empty(doc_string(either(event, "message", "note"))));
+	text_set(&ret->message, text_or_empty(doc_string(event_member(event, "message", "note"))));
 	text_set(&ret->source,
-		*reporter ? reporter : doc_text(either(event, "source", "deprecatedSource"), "component"));
+		*reporter ? reporter
+			  : doc_text(event_member(event, "source", "deprecatedSource"), "component"));
 	ret->count = read_count(event);
 	ret->last_s = read_time(event);
 }
@@ -255,7 +256,7 @@ static void sort_events(struct pod_events *events, int (*compare)(const void *, 
 		qsort(events->items, events->n_items, sizeof(*events->items), compare);
 }
 
-/* Merges events of equal texts, which are neighbours. */
+/* Merges events with equal texts. The events are sorted by text. */
 static void merge_events(struct pod_events *events)
 {
 	size_t n = 0;

@@ -15,7 +15,7 @@ struct reported_key {
 	size_t item;
 };
 
-/* Indexes the items of an object's node state by pod. Borrows from the state. */
+/* Index of the items of an object's node state by pod. Borrows from the state. */
 struct reported_index {
 	struct reported_key *by_uid, *by_name; /* sorted; `by_name` contains the items without a UID */
 	size_t n_by_uid, n_by_name;

@@ -4,8 +4,9 @@
  * Parses and prints reservations: `kubectl numa plan --apply` reserves places on nodes for the pods that it moves and makes room
  * for.
  *
- * A reservation is an annotation of the Node, reservation.nrtd.dev/ID. So every replica of nrtd-extender knows the reservation,
- * also after a restart, and writing it requires the right to patch Nodes. A node's own kubelet has this right for its Node only.
+ * A reservation is an annotation of the Node, reservation.nrtd.dev/ID. Therefore every replica of nrtd-extender knows
+ * the reservation, also after a restart, and writing a reservation requires the right to patch Nodes. A kubelet has
+ * this right only for its own Node.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ struct reservation {
 	char *namespace, *pod; /* of the pod that is moved or wanted */
 	char *uid,
 		*controller; /* only this pod, or pods of the controller with this UID, may use the reservation */
-	bool closed;         /* no pod may use the reservation yet */
+	bool closed;         /* no pod may use the reservation until it is written again */
 	int64_t step; /* position in the plan: pods of earlier reservations start before the pods of later ones */
 	int64_t created_s, expires_s;
 	struct pod_request request;
@@ -35,7 +36,7 @@ struct reservation {
 
 void reservation_release(struct reservation *r);
 
-/* NULL: the key is not that of a reservation. */
+/* The ID in the key of a reservation's annotation; NULL = another annotation. */
 const char *reservation_id(const char *key);
 
 /* Parses an annotation. 0; -EINVAL with one line that names the annotation. `ret` is untouched on failure. */
@@ -52,8 +53,8 @@ struct reservation_user {
 	const char *namespace, *uid, *controller;
 };
 
-/* Whether the pod may use the reservation; `same_requests`: the pod has the reservation's requests, which decides unless the
- * reservation names a pod or a controller. */
+/* Whether the pod may use the reservation. A reservation for a UID or a controller is for that pod or the controller's pods. Any
+ * other reservation is for pods with the same requests (`same_requests`) in the namespace. */
 bool reservation_is_for(const struct reservation *r, const struct reservation_user *user, bool same_requests);
 
 /* The UID of the controller in an object's owner references; "" = none. */

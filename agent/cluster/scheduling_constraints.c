@@ -76,7 +76,7 @@ static bool is_cordoned(const struct doc *pod, const struct doc *node)
 	       !is_tolerated(pod, &cordon);
 }
 
-/* The node controller adds the taint to such a node a moment later. */
+/* The node controller adds a taint to a node that is not ready, but with a delay. */
 static bool is_not_ready(const struct doc *pod, const struct doc *node)
 {
 	static const struct taint not_ready = {"node.kubernetes.io/not-ready", "", "NoSchedule"};
@@ -340,7 +340,7 @@ static bool is_per_node(const struct domain_rule *rule)
 static void limit_rule(struct scheduling_constraints *sc, size_t at, bool complete)
 {
 	const struct domain_rule *rule = &sc->rules.items[at];
-	bool apart = rule->kind == DOMAIN_APART || rule->kind == DOMAIN_PORTS;
+	bool apart = rule->kind == DOMAIN_ANTI_AFFINITY || rule->kind == DOMAIN_PORTS;
 	bool whole = sc->pods_known && (complete || (apart && is_per_node(rule)));
 	bool part = sc->nodes_known ? apart || (rule->kind == DOMAIN_SPREAD && complete)
 				    : apart && is_per_node(rule);
@@ -493,7 +493,8 @@ static void explain_rule(const struct domain_rule *rule, const struct constraine
 			"topology spread: the maximum skew of %s is reached in %s", rule->key, value);
 	else
 		text = xasprintf("%s: %s in %s=%s", name,
-			rule->kind == DOMAIN_APART ? "a matching pod" : "no matching pod", rule->key, value);
+			rule->kind == DOMAIN_ANTI_AFFINITY ? "a matching pod" : "no matching pod", rule->key,
+			value);
 	free(*ret);
 	*ret = text;
 }

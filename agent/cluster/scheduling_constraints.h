@@ -17,17 +17,17 @@ struct constrained_node {
 	struct doc labels;
 	bool selected, tolerated; /* node selector and affinity match; the pod tolerates the taints */
 	char *violation;          /* why the first copy cannot go to the node, "" = no known reason */
-	bool temporary;           /* copies on other nodes may end the violation */
+	bool temporary;           /* the violation may end when copies are placed on other nodes */
 	size_t *domains;          /* per rule */
 };
 
-/* A pod on a node that matches rules of the constrained pod. */
+/* A pod of the cluster that matches rules of the constrained pod. */
 struct constrained_match {
 	char *node;
 	uint64_t mask; /* of the rules */
 };
 
-/* A term of required anti-affinity of a pod on a node that selects the constrained pod. */
+/* A required anti-affinity term of a pod of the cluster, which selects the constrained pod. */
 struct constrained_term {
 	char *node, *key;
 };
@@ -84,10 +84,10 @@ const struct constrained_node *scheduling_constraints_node(
 	const struct scheduling_constraints *sc, const char *name);
 
 /*
- * Why the Node excludes the pod (a Pod or pod template; NULL = a pod without constraints), whatever other pods there
- * are. The first of: "cordoned", "taint KEY=VALUE:EFFECT is not tolerated", "not ready", "nodeSelector KEY=VALUE does
- * not match", "node affinity does not match"; "" = none. `bound`: no scheduler is involved, and the node's kubelet
- * checks only labels and taints with the effect NoExecute. The caller frees the text.
+ * Why the Node excludes the pod (a Pod or pod template; NULL = a pod without constraints), regardless of other pods.
+ * The first of: "cordoned", "taint KEY=VALUE:EFFECT is not tolerated", "not ready", "nodeSelector KEY=VALUE does not
+ * match", "node affinity does not match"; "" = none. `bound`: no scheduler is involved, and the node's kubelet checks
+ * only labels and taints with the effect NoExecute. The caller frees the text.
  */
 char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *node, bool bound);
 

@@ -32,7 +32,7 @@ struct simulated_zone {
 	struct inventory_amount cpus;
 };
 
-/* What a node has free. Without static CPU manager policy, or with an obstacle, nothing is known. */
+/* What is free on a node. Unknown without the static CPU manager policy, and for a node with an obstacle. */
 struct simulated_amounts {
 	bool known;
 	size_t free;                  /* CPUs */
@@ -48,7 +48,7 @@ struct simulated_change {
 	size_t n_rejected, n_unknown; /* pods that ran on the node */
 	size_t n_rejected_anyway;     /* of n_rejected: also if they were admitted again without the change */
 	size_t n_wider, n_narrower;   /* pods on more NUMA nodes than before, and on fewer */
-	bool changed;                 /* the node's pods were admitted again */
+	bool changed;                 /* the node's kubelet has admitted the pods again */
 	bool without;                 /* the node is gone */
 	bool added;                   /* the machine does not exist yet */
 	char *problem;                /* why the node could not be simulated; NULL = it could */
@@ -84,12 +84,11 @@ struct simulation {
 void simulation_release(struct simulation *s);
 
 /*
- * Applies the changes to the cluster. Settings apply to the machines that are added, or if there are none to every node. The pods of each
- * node with other settings end and are admitted again in the order of their
- * creation, as if the node were drained and its pods came back; or, with `restart`, every kubelet restarts while its pods run. The
- * pods of nodes that are gone are then placed on the other nodes, the highest priority first; pods of DaemonSets and static pods go
- * with their node. Nodes with an obstacle do not change.
- * 0; -EINVAL with one line: a bad setting, or no such node.
+ * Applies the changes to the cluster. If machines are added, the settings apply only to these; else to every node. The
+ * pods of each node with changed settings end and are admitted again in the order of their creation, as if the node
+ * were drained and the same pods came back; or, with `restart`, every kubelet restarts while its pods run. Then the
+ * pods of nodes that are gone start on other nodes, the highest priority first; pods of DaemonSets and static pods end
+ * with their node. Nodes with an obstacle do not change. 0; -EINVAL with one line: a bad setting, or no such node.
  */
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err);
@@ -117,21 +116,22 @@ size_t *simulation_list_pods(const struct simulated_node *n);
 /* 0; -EINVAL with one line: a bad setting. */
 int simulation_check_settings(const struct simulate_options *options, struct err *err);
 
-/* What of a node changes with its settings: to be filled before the change. */
+/* The amounts of a node that depend on its settings; simulation_change_settings() saves them before the change. */
 struct simulated_setting_change {
 	struct settings_changes changes;
 	qty_t reserved_cpu,
-		reserved_memory; /* of before: kubeReserved and systemReserved, or reservedSystemCPUs */
+		reserved_memory; /* before the change: kubeReserved and systemReserved, or reservedSystemCPUs */
 };
 
 /*
- * Changes the node's settings, and prepares the state for node_derive(): reserved CPUs follow from the settings if these change them.
- * 0; -EINVAL with one line.
+ * Changes the node's settings, and prepares the state for node_derive(): reserved CPUs follow from the settings if
+ * these change them. 0; -EINVAL with one line.
  */
 int simulation_change_settings(const struct simulate_options *options, struct node_state *state,
 	struct simulated_setting_change *ret, struct err *err);
 
-/* Derives reserved CPUs and inventory, and sets the simulated state to the state of the node's object. 0; -errno with one line. */
+/* Derives reserved CPUs and inventory, and sets the simulated state to the state of the node's object. 0; -errno with
+ * one line. */
 int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n, struct err *err);
 
 /* The Node's allocatable CPUs and memory change with what is reserved. */

@@ -46,7 +46,7 @@ struct simulated_pod {
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
 	bool priority_known, daemon, local_storage, terminating, gated;
 	bool added;      /* no object of the cluster: a copy, or the pod of a reservation */
-	bool reserved;   /* stands for the pod of a reservation */
+	bool reserved;   /* represents the pod of a reservation */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 
@@ -155,8 +155,8 @@ int simulated_cluster_add_object(
 	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err);
 
 /*
- * Adds a node without pods to a finished cluster, from whose admissions nothing is borrowed afterwards. The content of the state, the
- * Node and its allocatable amounts moves. `name` must be new.
+ * Adds a node without pods to a finished cluster, from whose admissions nothing is borrowed afterwards. The content of
+ * the state, the Node and its allocatable amounts moves. `name` must be new.
  */
 void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *name, struct node_state *state,
 	struct doc *node, struct resource_list *allocatable);
@@ -195,7 +195,7 @@ enum kubelet_answer simulated_judge_without(
 /* Why a scheduler would not bind the pod to the node, "" = no known reason. Valid until the next change of the cluster. */
 const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_t pod);
 
-/* What the verdict on the pod is, for a person: "admitted" or one sentence. The caller frees the text. */
+/* The verdict on the pod as text: "admitted" or one sentence. The caller frees the text. */
 char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 
 /* Whether a pod may start on the node at all: the node is not excluded (one flag per node), has no obstacle, and satisfies the
@@ -203,9 +203,8 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded);
 
 /*
- * Of the usable nodes whose kubelets admit the pod: the node where the pod gets the fewest NUMA nodes, then the node on whose NUMA
- * nodes the fewest CPUs remain free; ties go to the first name.
- * SIMULATED_NOWHERE = no kubelet admits.
+ * Of the usable nodes whose kubelets admit the pod: the node where the pod gets the fewest NUMA nodes, then the node on
+ * whose NUMA nodes the fewest CPUs remain free; ties go to the first name. SIMULATED_NOWHERE = no kubelet admits.
  */
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded);
 

@@ -97,7 +97,7 @@ static void add_pod(
 	scheduling_constraints_add(sc, OBJECT_POD, object);
 }
 
-/* Evaluates the constraints where the pods are now. */
+/* Evaluates the constraints for the current placement of all pods. */
 static void evaluate(struct simulated_cluster *c, struct simulated_constraints *k)
 {
 	struct scheduling_constraints *sc = xcalloc(1, sizeof(*sc));
@@ -112,7 +112,7 @@ static void evaluate(struct simulated_cluster *c, struct simulated_constraints *
 	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
 		if (c->pods[i].node != SIMULATED_NOWHERE)
 			add_pod(sc, c, &c->pods[i]);
-	/* Later moves matter if there are rules, or if a pod's anti-affinity excludes the pod: now, or when the pod runs. */
+	/* Later moves can change the result if the pod has rules, or if another pod's anti-affinity may exclude the pod. */
 	k->depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0 || c->n_added_anti_affinity > 0 ||
 			     (c->n_anti_affinity > 0 && c->n_undo > 0);
 	scheduling_constraints_finish(sc);

@@ -38,7 +38,7 @@ static bool has_node(const struct machine *m, unsigned id)
 	return machine_node_index(m, id) >= 0;
 }
 
-/* A reservation of a NUMA node that the machine does not have is made on the machine's first NUMA node. */
+/* Copies reservedMemory. A reservation on a NUMA node that the machine does not have moves to the machine's first NUMA node. */
 static void copy_reservations(const struct settings *from, const struct machine *m, struct settings *to)
 {
 	for (size_t i = 0; i < from->n_memory_reservations; i++) {
@@ -58,7 +58,7 @@ static void copy_text(char **to, const char *from)
 		text_set(to, from);
 }
 
-/* The kubelet reserves as many CPUs as on the node, and chooses them. */
+/* Copies the node's settings. The kubelet reserves the same number of CPUs, but chooses which CPUs. */
 static void copy_settings(const struct node_state *like, const struct machine *m, struct settings *to)
 {
 	const struct settings *from = &like->settings;
@@ -170,7 +170,7 @@ static void set_label(struct doc *metadata, const char *name)
 	doc_add_string(labels, HOSTNAME, name);
 }
 
-/* A Node with the labels and taints of the other one, and its own name. */
+/* A Node with this name, and the labels and taints of the Node `like`. */
 static void make_node(const struct doc *like, const char *name, struct doc *ret)
 {
 	struct doc *metadata = NULL;
@@ -194,7 +194,7 @@ static void make_node(const struct doc *like, const char *name, struct doc *ret)
 
 /* ---- all machines */
 
-/* A name that no node has; *number is the last one tried. */
+/* A name that no node has. *number: the number in the last name that was tried. */
 static char *find_name(const struct simulated_cluster *c, unsigned *number)
 {
 	for (;;) {

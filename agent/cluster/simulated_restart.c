@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarts kubelets while their pods run. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2, pkg/kubelet/kubelet.go: HandlePodAdditions()
- * admits every pod that has not ended, in the order of creation, by the same handlers as a new pod: the managers, which find in
- * their state files what the pod holds, then the amounts, the node's labels and its taints (lifecycle/predicate.go). A rejected
- * pod fails, and its containers are killed. What it held stays in the files until all pods have been admitted (removeStaleState()).
+ * Restarts kubelets while their pods run. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2, pkg/kubelet/kubelet.go:
+ * HandlePodAdditions() admits every pod that has not ended, in the order of creation, by the same handlers as a new
+ * pod: the managers, which find in their state files what the pod holds, then the amounts, the node's labels and its
+ * taints (lifecycle/predicate.go). A rejected pod fails, and its containers are killed. What it held stays in the files
+ * until all pods have been admitted (removeStaleState()).
  */
 #include "agent/cluster/simulate.h"
 
@@ -28,7 +29,8 @@ struct restart {
 	size_t node;
 	struct settings before; /* policies and release only */
 	struct kubelet_restart files;
-	const char *undecided; /* why pods that get something anew are unknown; NULL = they are known */
+	const char *
+		undecided; /* why verdicts on pods that get a new assignment are unknown; NULL = the verdicts are known */
 	struct node_admission admission; /* of the node's state; state NULL = not made */
 };
 
@@ -120,7 +122,7 @@ static bool requests_memory(const struct container_request *c)
 	return false;
 }
 
-/* Whether the managers of before the restart have assigned something to the container. */
+/* Whether the managers had assigned something to the container before the restart. */
 static bool is_holder(
 	const struct restart *r, const struct simulated_pod *p, const struct container_request *c)
 {
@@ -189,18 +191,19 @@ static void find_held(const struct restart *r, const struct simulated_pod *p, st
 
 /* ---- the kubelet's verdict */
 
-struct again {
+/* The verdict on a running pod after the restart. */
+struct readmission {
 	enum kubelet_answer answer;
 	char *reason;       /* one sentence; NULL = none */
-	bool leaves_behind; /* the managers' files keep something that was assigned to the rejected pod */
+	bool leaves_behind; /* the state files still list resources that were assigned to the rejected pod */
 };
 
-static void again_release(struct again *v)
+static void readmission_release(struct readmission *v)
 {
 	free(v->reason);
 }
 
-/* The first amount that the node has too little of, beside the pods that were admitted before; NULL = none. */
+/* The first resource of which too little is left after the pods admitted before; NULL = none. */
 static const char *find_short(const struct simulated_node *n, const struct pod_class *class)
 {
 	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
@@ -221,7 +224,7 @@ static const char *find_short(const struct simulated_node *n, const struct pod_c
 }
 
 /* The last check: amounts, labels and taints. */
-static void judge_predicates(const struct restart *r, size_t pod, struct again *v)
+static void judge_predicates(const struct restart *r, size_t pod, struct readmission *v)
 {
 	const struct simulated_node *n = &r->c->nodes[r->node];
 	const struct simulated_pod *p = &r->c->pods[pod];
@@ -265,7 +268,8 @@ static bool may_be_assigned_anew(const struct restart *r, const struct pod_class
 		       (r->files.memory && s->memory_manager == MEMORY_MANAGER_STATIC));
 }
 
-static void judge_managers(struct restart *r, size_t pod, struct kubelet_verdict *managers, struct again *v)
+static void judge_managers(
+	struct restart *r, size_t pod, struct kubelet_verdict *managers, struct readmission *v)
 {
 	const struct simulated_pod *p = &r->c->pods[pod];
 	CLEANUP(held_items_release) struct held_items held = {0};
@@ -291,8 +295,10 @@ static void judge_managers(struct restart *r, size_t pod, struct kubelet_verdict
 	}
 }
 
-/* Unknown unless all of it is certain. *managers is of the node's admission. */
-static void judge_again(struct restart *r, size_t pod, struct kubelet_verdict *managers, struct again *v)
+/* Judges the pod again; unknown if a part of the verdict is unknown. *managers: the managers' verdict, which borrows
+ * from r->admission. */
+static void judge_readmission(
+	struct restart *r, size_t pod, struct kubelet_verdict *managers, struct readmission *v)
 {
 	const struct simulated_pod *p = &r->c->pods[pod];
 	const char *unknown = p->unreadable                       ? "the pod's requests cannot be read"
@@ -302,7 +308,7 @@ static void judge_again(struct restart *r, size_t pod, struct kubelet_verdict *m
 								  : NULL;
 
 	*managers = (struct kubelet_verdict){.answer = KUBELET_UNKNOWN};
-	*v = (struct again){.answer = KUBELET_UNKNOWN};
+	*v = (struct readmission){.answer = KUBELET_UNKNOWN};
 	if (unknown) {
 		v->reason = xstrdup(unknown);
 		return;
@@ -314,8 +320,8 @@ static void judge_again(struct restart *r, size_t pod, struct kubelet_verdict *m
 
 /* ---- all pods */
 
-/* Where the manager's files were removed, what a pod gets depends on each pod before. */
-static void note_undecided(struct restart *r, size_t pod, const struct again *v)
+/* If a manager's state file was removed, what a pod gets depends on all pods admitted before. */
+static void note_undecided(struct restart *r, size_t pod, const struct readmission *v)
 {
 	if (r->undecided || !may_be_assigned_anew(r, r->c->pods[pod].class))
 		return;
@@ -353,14 +359,14 @@ static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict
 }
 
 /* Admits the pod again. Returns whether the pod stays on the node; an unknown pod stays. */
-static bool admit_again(struct restart *r, size_t pod, size_t before)
+static bool readmit_pod(struct restart *r, size_t pod, size_t before)
 {
-	CLEANUP(again_release) struct again v = {0};
+	CLEANUP(readmission_release) struct readmission v = {0};
 	struct simulated_change *change = &r->s->nodes[r->node];
 	struct kubelet_verdict managers;
 	bool admits, rejects;
 
-	judge_again(r, pod, &managers, &v);
+	judge_readmission(r, pod, &managers, &v);
 	note_undecided(r, pod, &v);
 	admits = v.answer == KUBELET_ADMITS;
 	rejects = v.answer == KUBELET_REJECTS;
@@ -377,7 +383,7 @@ static bool admit_again(struct restart *r, size_t pod, size_t before)
 	return !rejects;
 }
 
-/* The object reports each pod's resources: none was placed by simulation instead. */
+/* Whether the object reports the resources of every pod of the node. */
 static bool is_reported(const struct simulated_node *n)
 {
 	return n->state.allocations.n_items == n->object.state.allocations.n_items;
@@ -400,7 +406,7 @@ static void admit_pods(struct restart *r, const size_t *pods, const size_t *befo
 	CLEANUP(freep) bool *stays = xcalloc(n_pods + 1, sizeof(*stays));
 
 	for (size_t i = 0; i < n_pods; i++)
-		stays[i] = admit_again(r, pods[i], before[i]);
+		stays[i] = readmit_pod(r, pods[i], before[i]);
 	for (size_t i = 0; i < n_pods; i++)
 		if (!stays[i]) {
 			keep_pod(r, pods[i], NULL);

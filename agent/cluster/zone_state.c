@@ -114,7 +114,7 @@ static void add_cpu(struct node_state *s, unsigned id, unsigned core, unsigned n
 	cpuset_set(m->nodes[m->n_nodes - 1].cpus, id);
 }
 
-/* Adds a NUMA node. The first CPUs are reserved, the last CPUs are available, all others are `held`. */
+/* Adds a NUMA node. The first CPUs are reserved and the last CPUs are available; the other CPUs are added to `held`. */
 static void add_node(
 	const struct zones *z, size_t at, unsigned *next, struct node_state *s, hwloc_bitmap_t held)
 {
@@ -293,7 +293,7 @@ static bool are_distances_known(const struct machine *m)
 	return true;
 }
 
-/* The kubelet runs, so its settings must be valid: unknown settings become what the kubelet requires. */
+/* Sets unknown settings to values with which a kubelet starts, because the node's kubelet runs. */
 static void make_settings(const struct zones *z, struct node_state *s)
 {
 	const struct zone_facts *f = z->facts;
