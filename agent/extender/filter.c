@@ -175,8 +175,9 @@ static void pass_unknown(const struct verb_config *config, const bool *unknown, 
 }
 
 /*
- * Whether only the best node passes and the pod is assumed there: if a kubelet aligns the pod, or if no other node passes (the node
- * may then assign devices without NUMA affinity). If several nodes pass and none aligns the pod, the scheduler chooses.
+ * Whether only the best node passes and the pod is assumed there: if a kubelet aligns the pod, or if no other node
+ * passes (the node may then assign devices without NUMA affinity). If several nodes pass and none aligns the pod, the
+ * scheduler chooses.
  */
 static bool passes_only_best(const struct verb_answer *a, const struct candidate *best)
 {

@@ -39,8 +39,8 @@ void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool
 }
 
 /*
- * *ret: whether the kubelet admits the first n pods of `trial` in this order. *ret_possible: whether the pods may have arrived in this
- * order; false if the kubelet would reject a pod that it has in fact admitted.
+ * *ret: whether the kubelet admits the first n pods of `trial` in this order. *ret_possible: whether the pods may have
+ * arrived in this order; false if the kubelet would reject a pod that it has in fact admitted.
  */
 static int try_order(
 	struct in_flight_pods *p, size_t n, struct work_limit *work, bool *ret_possible, bool *ret)

@@ -40,11 +40,11 @@ int in_flight_admit_alone(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);
 
 /*
- * Whether the kubelet admits a pod of the class and all in-flight pods, whatever the order of their arrival at the kubelet.
- * Schedulers bind pods concurrently, so the order of arrival may differ from the order in which the pods were assumed. Admitted pods
- * arrived before all other pods, in an unknown order, because kubelets do not report admissions in their order. *ret is false if there
- * are too many orders to try, if no order of the admitted pods is possible, or if unknown_start is set. 0; -ETIME when the work limit is
- * reached first.
+ * Whether the kubelet admits a pod of the class and all in-flight pods, whatever the order of their arrival at the
+ * kubelet. Schedulers bind pods concurrently, so the order of arrival may differ from the order in which the pods were
+ * assumed. Admitted pods arrived before all other pods, in an unknown order, because kubelets do not report admissions
+ * in their order. *ret is false if there are too many orders to try, if no order of the admitted pods is possible, or
+ * if unknown_start is set. 0; -ETIME when the work limit is reached first.
  */
 int in_flight_admit(
 	struct in_flight_pods *p, const struct pod_class *class, struct work_limit *work, bool *ret);

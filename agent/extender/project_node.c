@@ -75,8 +75,9 @@ void projections_forget(struct projections *p, size_t slot)
 /* ---- what the object reports */
 
 /*
- * Finds the pod's reported items. Items without a UID belong to the first pod that matches the items' hash of the name. Users choose
- * names and can produce equal hashes: a later pod with the same hash must neither count as the holder of the items nor free them.
+ * Finds the pod's reported items. Items without a UID belong to the first pod that matches the items' hash of the name.
+ * Users choose names and can produce equal hashes: a later pod with the same hash must neither count as the holder of
+ * the items nor free them.
  */
 static struct reported_items find_own_items(
 	const struct node_info *node, const struct pod_names *names, bool *claimed)
@@ -149,8 +150,8 @@ struct node_changes {
 	struct pod_change *pods;  /* per pod of the node */
 	size_t n_added;
 	bool removes_none; /* no pod is removed from the node, so results may be cached */
-	/* For partially reported pods. True: the reported part counts, and the rest is added. False: the whole pod is placed again
-	 * from its requests. */
+	/* For partially reported pods. True: the reported part counts, and the rest is added. False: the whole pod is
+	 * placed again from its requests. */
 	bool adds_rest;
 };
 
@@ -236,7 +237,8 @@ static struct allocation *admit_rest(struct node_admission *admission, const str
 	return admit_request(admission, &rest, rest.qos);
 }
 
-/* Sets pod->held to what the kubelet assigns to the pod on a node in the state `before`. No change if the kubelet rejects the pod. */
+/* Sets pod->held to what the kubelet assigns to the pod on a node in the state `before`. No change if the kubelet
+ * rejects the pod. */
 static void place_pod(const struct projected_state *before, const struct node_info *node,
 	struct pod_info *pod, const struct pod_change *pod_change, bool adds_rest)
 {
@@ -417,10 +419,10 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 }
 
 /*
- * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict covers two cases:
- * all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end (in_flight_admit()). With
- * several in-flight pods or several ended pods, some in-flight pods may have arrived before an end and some after; a verdict does not
- * cover these cases.
+ * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict
+ * covers two cases: all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end
+ * (in_flight_admit()). With several in-flight pods or several ended pods, some in-flight pods may have arrived before
+ * an end and some after; a verdict does not cover these cases.
  */
 static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
 {

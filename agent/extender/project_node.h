@@ -18,8 +18,8 @@ struct projected_node {
 	struct projected_state node;
 	struct node_admission admission;
 	struct in_flight_pods in_flight;
-	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave first. Any free
-	 * CPU or device of the node may be needed for the pod of the reservation. */
+	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave
+	 * first. Any free CPU or device of the node may be needed for the pod of the reservation. */
 	bool reserved;
 };
 
@@ -49,14 +49,14 @@ void projections_forget(struct projections *p, size_t slot);
 bool project_node_possible(const struct node_info *node);
 
 /*
- * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the object reports
- * in part is placed again from its requests. `p` owns the result, which is valid until the cluster cache changes or another node is
- * projected. NULL when the work limit is reached first.
+ * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
+ * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster cache
+ * changes or another node is projected. NULL when the work limit is reached first.
  */
 struct projected_node *project_node(struct projections *p, const struct node_info *node);
 
-/* Projects the node without the pods node->pods[i] whose excluded[i] is set (`excluded` NULL = with all pods). ret->in_flight stays
- * empty. 0 or -ETIME; `ret` is to be released in either case. */
+/* Projects the node without the pods node->pods[i] whose excluded[i] is set (`excluded` NULL = with all pods).
+ * ret->in_flight stays empty. 0 or -ETIME; `ret` is to be released in either case. */
 int project_node_without(struct projections *p, const struct node_info *node, const bool *excluded,
 	struct projected_node *ret);
 

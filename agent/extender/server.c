@@ -413,8 +413,8 @@ static enum result handle_verb(
 				   : reply_prioritize(s, &args, &request, reply);
 }
 
-/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if this replica
- * answers. */
+/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if
+ * this replica answers. */
 static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
 	const char *url;

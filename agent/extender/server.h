@@ -69,8 +69,8 @@ void server_tick(struct server *s);
 
 /* ---- HTTP */
 
-/* Whether the replica is ready: each kind was listed completely, the replica holds the lease or can forward requests, and the cache is
- * not stale (unless stale_open is set). Writes the reason to `line`. Never waits for a request. */
+/* Whether the replica is ready: each kind was listed completely, the replica holds the lease or can forward requests,
+ * and the cache is not stale (unless stale_open is set). Writes the reason to `line`. Never waits for a request. */
 bool server_ready(struct server *s, struct strbuf *line);
 
 /* Answers a POST of a verb; returns the HTTP status. */

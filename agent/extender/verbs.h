@@ -50,15 +50,16 @@ struct verb_answer {
 void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
 
 /*
- * Answers /filter. A pod that no kubelet has to align passes every node. Any other pod passes only the best node, and is assumed on this
- * node; an earlier assumption is forgotten. With config->all, the pod passes every node that admits the pod, and is not assumed. If no
- * kubelet aligns the pod and only one node passes, the pod is assumed on this node too. If the pod's namespace has reached its limit of assumed pods, no
- * node passes. With config->pass_unknown, unknown nodes pass if no known node aligns the pod. If no node passes, `verdicts`
- * marks the nodes on which preemption cannot help.
+ * Answers /filter. A pod that no kubelet has to align passes every node. Any other pod passes only the best node, and
+ * is assumed on this node; an earlier assumption is forgotten. With config->all, the pod passes every node that admits
+ * the pod, and is not assumed. If no kubelet aligns the pod and only one node passes, the pod is assumed on this node
+ * too. If the pod's namespace has reached its limit of assumed pods, no node passes. With config->pass_unknown, unknown
+ * nodes pass if no known node aligns the pod. If no node passes, `verdicts` marks the nodes on which preemption cannot
+ * help.
  *
- * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: the node with the fewest
- * free CPUs on the chosen NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest
- * aligned capacity. `ret` is to be released.
+ * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: the node
+ * with the fewest free CPUs on the chosen NUMA nodes, then the fewest free CPUs on the node, then the first name. This
+ * order preserves the largest aligned capacity. `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
@@ -68,10 +69,11 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 	struct extender_args *args, struct verb_answer *ret);
 
 /*
- * Answers /preempt for a pod of the class. A node passes if the kubelet admits the pod after the eviction of the victims, and if the
- * node has no reservation for another pod. Moves the passing nodes to the first ret->n_passing places of args->items; all other nodes
- * follow, including nodes not judged before the work limit. If the scheduler's victims do not suffice, adds pods of lower priority,
- * lowest priority first, and only pods whose eviction is necessary. Each added victim counts as a PodDisruptionBudget violation.
+ * Answers /preempt for a pod of the class. A node passes if the kubelet admits the pod after the eviction of the
+ * victims, and if the node has no reservation for another pod. Moves the passing nodes to the first ret->n_passing
+ * places of args->items; all other nodes follow, including nodes not judged before the work limit. If the scheduler's
+ * victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose eviction is
+ * necessary. Each added victim counts as a PodDisruptionBudget violation.
  */
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);

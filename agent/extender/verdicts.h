@@ -66,8 +66,9 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 	struct node_info *node, enum strategy strategy);
 
 /*
- * Changes an admitting verdict that verdict_of() has just returned to a rejection if the kubelet would admit the pod class and the
- * in-flight pods only in some orders (in_flight_admit()). Costs more than the verdict. Returns as verdict_of().
+ * Changes an admitting verdict that verdict_of() has just returned to a rejection if the kubelet would admit the pod
+ * class and the in-flight pods only in some orders (in_flight_admit()). Costs more than the verdict. Returns as
+ * verdict_of().
  */
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);

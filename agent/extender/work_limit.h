@@ -41,8 +41,8 @@ struct work_namespaces {
 /* Whether a request of the namespace may compute results, or must be answered from cached results. `now_ms`: CLOCK_MONOTONIC. */
 bool work_namespaces_may(const struct work_namespaces *n, const char *name, uint64_t now_ms);
 
-/* Charges the namespace for a request that reached its limit after cpu_ms of CPU time. In the long run such requests get 1/20 of a
- * CPU per namespace, and 1/4 of a CPU for all namespaces together. */
+/* Charges the namespace for a request that reached its limit after cpu_ms of CPU time. In the long run such requests
+ * get 1/20 of a CPU per namespace, and 1/4 of a CPU for all namespaces together. */
 void work_namespaces_note(struct work_namespaces *n, const char *name, uint64_t now_ms, uint64_t cpu_ms);
 
 /* ---- all requests */
@@ -73,7 +73,7 @@ uint64_t work_now_ns(void);
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,
 	uint64_t limit_ms, uint64_t now_ms);
 
-/* To be called after each request. If the request reached its limit, charges the namespace, and logs how many nodes are not judged
- * yet (`unreached`): one line per pod class, and at most one line per 10 s. */
+/* To be called after each request. If the request reached its limit, charges the namespace, and logs how many nodes are
+ * not judged yet (`unreached`): one line per pod class, and at most one line per 10 s. */
 void work_end(struct work_history *history, const struct work_request *request,
 	const struct work_limit *limit, uint64_t class_number, size_t unreached, uint64_t now_ms);

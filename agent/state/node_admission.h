@@ -62,7 +62,8 @@ void node_admission_limit(struct node_admission *a, const struct resource_list *
 /* The kubelet's answer to a pod of class request_qos(), as admission_judge(). */
 void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);
 
-/* The node-level reason of a verdict: "insufficient cpu", "perhaps insufficient cpu", or "unknown" = none. The caller frees the text. */
+/* The node-level reason of a verdict: "insufficient cpu", "perhaps insufficient cpu", or "unknown" = none. The caller
+ * frees the text. */
 char *node_admission_explain_amounts(const struct admission *a);
 
 /* What is known about the node's devices of one resource: which are free, and on which NUMA nodes. */
