@@ -265,6 +265,7 @@ static int apply_plan(struct planning *p)
 	CLEANUP(plan_apply_release) struct plan_apply apply;
 	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;
 	enum plan_outcome outcome = p->plan.outcome;
+	const struct own_reservation *left;
 	struct err err = {""};
 	int r;
 
@@ -273,8 +274,8 @@ static int apply_plan(struct planning *p)
 			strv_push(&p->first_wanted, p->cluster.pods[p->wanted[i]].uid);
 	plan_apply_init(&apply, &options);
 	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
-		n_idle = apply.n_moved > n_moved ? 0 : n_idle + 1;
-		n_moved = apply.n_moved;
+		n_idle = apply.n_evicted > n_moved ? 0 : n_idle + 1;
+		n_moved = apply.n_evicted;
 		r = n_idle < IDLE_ROUNDS
 			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
 			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
@@ -283,8 +284,14 @@ static int apply_plan(struct planning *p)
 	}
 	if (r >= 0)
 		return exit_status(outcome);
-	plan_apply_abandon(&apply);
-	log_error("stopped after %zu of %zu moves: %s", apply.n_moved, first_moves, err.text);
+	left = plan_apply_abandon(&apply);
+	if (left)
+		log_error(
+			"stopped, %zu of %zu moves done: %s; the place of '%s/%s' on node '%s' stays reserved for its new pod",
+			apply.n_done, first_moves, err.text, left->facts.namespace, left->facts.pod,
+			left->node);
+	else
+		log_error("stopped, %zu of %zu moves done: %s", apply.n_done, first_moves, err.text);
 	return EXIT_FAILURE;
 }
 

@@ -202,16 +202,15 @@ static int remove_reservation(struct plan_apply *a, size_t i, struct err *err)
 	return error;
 }
 
-void plan_apply_abandon(struct plan_apply *a)
+const struct own_reservation *plan_apply_abandon(struct plan_apply *a)
 {
 	for (size_t i = a->n_reservations; i > 0; i--) {
 		struct err err = {""};
 
-		if (a->reservations[i - 1].for_move && !a->reservations[i - 1].facts.closed)
-			continue;
-		if (remove_reservation(a, i - 1, &err) < 0)
+		if (!a->reservations[i - 1].evicted && remove_reservation(a, i - 1, &err) < 0)
 			log_warning("%s; the reservation expires by itself", err.text);
 	}
+	return a->n_reservations > 0 ? &a->reservations[0] : NULL;
 }
 
 /* The id of the reservation of a step's pod. A pod that does not exist yet has no UID. */
@@ -302,6 +301,7 @@ static int reserve_place(struct plan_apply *a, const struct place *place, struct
 {
 	CLEANUP(freep) char *id = make_id(place->pod);
 	struct own_reservation *own = find_own(a, place->node, id);
+	bool is_new = !own;
 	int r = PLAN_APPLY_DONE;
 
 	if (!own) {
@@ -311,7 +311,6 @@ static int reserve_place(struct plan_apply *a, const struct place *place, struct
 		own = &a->reservations[a->n_reservations - 1];
 	}
 	own->round = a->round;
-	own->for_move = place->for_move;
 	if (own->renewed_ms > 0 && own->facts.closed == place->closed && own->life_ms == place->life_ms &&
 		own->facts.step == (int64_t)place->step)
 		return PLAN_APPLY_DONE;
@@ -319,6 +318,10 @@ static int reserve_place(struct plan_apply *a, const struct place *place, struct
 	own->facts.step = (int64_t)place->step;
 	own->life_ms = place->life_ms;
 	r = write_reservation(a, own, err);
+	if (r == -EREMOTEIO && is_new) { /* the API server has rejected the reservation */
+		own_reservation_release(own);
+		a->n_reservations--;
+	}
 	return r < 0 ? r : PLAN_APPLY_DONE;
 }
 
@@ -634,7 +637,8 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	const struct simulated_pod *p = &c->pods[step->pod];
 	uint64_t until_ms = now_ms() + a->options->timeout_ms;
 	CLEANUP(freep) char *id = make_id(p);
-	const struct own_reservation *own;
+	struct own_reservation *own =
+		find_own(a, step->to == SIMULATED_NOWHERE ? "" : c->nodes[step->to].name, id);
 	int r;
 
 	report_progress(a, "%s %s/%s: %s%s%s", plan_step_names[step->kind], p->namespace, p->name,
@@ -643,12 +647,15 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	r = evict(a, p, until_ms, err);
 	if (r != PLAN_APPLY_DONE)
 		return r;
-	a->n_moved++;
+	a->n_evicted++;
+	if (own)
+		own->evicted = true;
 	r = wait_until_gone(a, p, until_ms, err);
-	if (r < 0 || step->kind == PLAN_EVICT)
-		return r < 0 ? r : PLAN_APPLY_AGAIN;
-	r = wait_for_move(a, c, step, now_ms() + a->options->timeout_ms, err);
-	own = r == 0 ? find_own(a, c->nodes[step->to].name, id) : NULL;
+	if (r == 0 && step->kind == PLAN_MOVE)
+		r = wait_for_move(a, c, step, now_ms() + a->options->timeout_ms, err);
+	if (r < 0)
+		return r;
+	a->n_done++;
 	if (own)
 		r = remove_reservation(a, (size_t)(own - a->reservations), err);
 	return r < 0 ? r : PLAN_APPLY_AGAIN;

@@ -33,7 +33,7 @@ struct own_reservation {
 	uint64_t life_ms;         /* time from a write to the expiry */
 	uint64_t renewed_ms;      /* the last write */
 	uint64_t round;           /* the last round that needed the reservation */
-	bool for_move;            /* for a pod that is moved; false = for a wanted pod */
+	bool evicted;             /* for the new pod of an evicted pod that has not started yet */
 };
 
 struct plan_apply {
@@ -43,7 +43,7 @@ struct plan_apply {
 	struct own_reservation *reservations;
 	size_t n_reservations, reservations_size;
 	uint64_t round;
-	size_t n_moved;
+	size_t n_evicted, n_done; /* moves that have begun, and complete moves */
 	const struct doc *object; /* of the current round */
 };
 
@@ -65,5 +65,5 @@ enum plan_apply_result {
 int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	const struct doc *object, struct err *err);
 
-/* Removes the reservations, except those for evicted pods whose new pods have not started yet. */
-void plan_apply_abandon(struct plan_apply *a);
+/* Removes the reservations, except that of a pod that was evicted and whose new pod has not started yet; NULL = there is none. */
+const struct own_reservation *plan_apply_abandon(struct plan_apply *a);

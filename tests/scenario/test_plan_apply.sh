@@ -103,26 +103,27 @@ stops() {
 	holds "stops: $stops_name" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: $line"
 }
 begin "$(pod one-2 $new c "$runs")"
-stops "on another node" "stopped after 1 of 1 moves: pod 'ml/one-2' started on node 'c' instead of 'b'"
+stops "on another node" "stopped, 0 of 1 moves done: pod 'ml/one-2' started on node 'c' instead of 'b'; the place of 'ml/one' on node 'b' stays reserved for its new pod"
 holds "the place of the evicted pod stays reserved" test "$(patches b 'select(.value == null) | .key')" = ''
 holds "the place of the wanted pod does not" test "$(patches a .value | tail -n 1)" = null
 begin "$(pod one-2 $new b '"phase":"Failed","reason":"TopologyAffinityError"')"
-stops "rejected" "stopped after 1 of 1 moves: the kubelet of node 'b' rejected pod 'ml/one-2': TopologyAffinityError"
+stops "rejected" "stopped, 0 of 1 moves done: the kubelet of node 'b' rejected pod 'ml/one-2': TopologyAffinityError; the place of 'ml/one' on node 'b' stays reserved for its new pod"
 begin "$(pod two $two a "$runs")"
-stops "no new pod" "stopped after 1 of 1 moves: the pod in place of 'ml/one' has not started on node 'b' in time" --timeout 8s
+stops "no new pod" "stopped, 0 of 1 moves done: the pod in place of 'ml/one' has not started on node 'b' in time; the place of 'ml/one' on node 'b' stays reserved for its new pod" --timeout 8s
 holds "reservations are renewed meanwhile" test "$(patches a 'select(.value) | .value | fromjson | .expires' | sort -u | wc -l)" -ge 2
 holds "but the one of the evicted pod lasts" test "$(patches b 'select(.value) | .key' | wc -l)" -eq 1
 begin "$(pod one-2 $new b "$runs")"
 echo "$b" | serve /after$nrt/b
-stops "an object that does not report the pod" "stopped after 1 of 1 moves: the object of node 'b' does not report pod 'ml/one-2' in time" --timeout 1s
+stops "an object that does not report the pod" "stopped, 0 of 1 moves done: the object of node 'b' does not report pod 'ml/one-2' in time; the place of 'ml/one' on node 'b' stays reserved for its new pod" --timeout 1s
 begin "$(pod one-2 $new b "$runs")" "$waits"
-stops "a wanted pod that does not start" "stopped after 1 of 1 moves: pod 'ml/wide' has not started in time" --timeout 1s
+stops "a wanted pod that does not start" "stopped, 1 of 1 moves done: pod 'ml/wide' has not started in time" --timeout 1s
 begin "$(pod one-2 $new b "$runs")"
 echo '429 Cannot evict pod as it would violate the budget' >"$(at /api/v1/namespaces/ml/pods/one/eviction.POST.error)"
-stops "a PodDisruptionBudget" "stopped after 0 of 1 moves: cannot evict pod 'ml/one': HTTP status 429: Cannot evict pod as it would violate the budget" --timeout 1s
+stops "a PodDisruptionBudget" "stopped, 0 of 1 moves done: cannot evict pod 'ml/one': HTTP status 429: Cannot evict pod as it would violate the budget" --timeout 1s
+holds "and no place is reserved any more" test "$(patches b .value | tail -n 1)$(patches a .value | tail -n 1)" = nullnull
 begin "$(pod one-2 $new b "$runs")"
 echo '403 nodes "b" is forbidden' >"$(at /api/v1/nodes/b.PATCH.error)"
-stops "no right to patch Nodes" "stopped after 0 of 1 moves: cannot reserve a place on node 'b': HTTP status 403: nodes \"b\" is forbidden"
+stops "no right to patch Nodes" "stopped, 0 of 1 moves done: cannot reserve a place on node 'b': HTTP status 403: nodes \"b\" is forbidden"
 holds "nothing was evicted" sh -c "! grep -q ^POST '$(at /changes)'"
 
 # A pod of a file: its place stays reserved.
