@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Tests whether a node's kubelet admits all in-flight pods, whatever the order in which they reach the kubelet.
+ * Tests whether a node's kubelet admits all in-flight pods in any order.
  *
  * A pod is in flight from the moment it is assumed on the node, or bound to the node, until the NodeResourceTopology object
  * reports it.

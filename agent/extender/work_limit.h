@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Limits the CPU time per scheduler request and per namespace, so that one user's expensive pods do not delay other users' pods.
+ * Limits the CPU time per scheduler request and per namespace.
+ *
+ * So one user's expensive pods do not delay the pods of others.
  */
 #include <stdbool.h>
 #include <stddef.h>

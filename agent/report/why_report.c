@@ -275,9 +275,12 @@ static const struct node_report *own_node(const struct why_report *r)
 static void add_rejection(const struct why_report *r, struct strbuf *out)
 {
 	const struct node_report *n = own_node(r);
-	const char *name = r->status.node;
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
 	char word[VERDICT_WORD_MAX];
+	const char *name;
 
+	strbuf_add_one_line(&line, r->status.node);
+	name = line.text;
 	if (!n) {
 		strbuf_addf(out, "  verdict of node '%s' now: unknown, the object of the node was not read\n",
 			name);
