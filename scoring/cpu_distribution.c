@@ -288,7 +288,7 @@ static long share_of(const struct distribution *d, const uint32_t *positions, si
 	return share;
 }
 
-/* Whether all CPUs of the k nodes of ws->combo are in one socket. */
+/* Whether the k NUMA nodes of the combination ws->combo are in one socket. */
 static bool in_one_socket(const struct distribution *d, size_t k)
 {
 	const struct cpu_workspace *ws = d->ws;

@@ -69,7 +69,8 @@ static void fill_ids(struct fit_space *s)
 	}
 }
 
-static void fill_amounts(struct fit_space *s)
+/* Sets the masks of the NUMA nodes that have each resource, and the amounts. */
+static void init_amounts(struct fit_space *s)
 {
 	for (size_t r = 0; r < s->n_resources; r++) {
 		s->present[r] = 0;
@@ -122,7 +123,7 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct di
 	s.n_resources = inv->n_resources;
 	allocate_block(&s);
 	fill_ids(&s);
-	fill_amounts(&s);
+	init_amounts(&s);
 	*ret = s;
 	return 0;
 }

@@ -93,7 +93,6 @@ struct derive_config stage_model(const struct options *options, struct stage_lis
 
 /* ---- render */
 
-/* The flags' values are those of the table; index 0 of the fingerprint's is "none". */
 struct nrt_config stage_nrt(const struct options *options)
 {
 	const char *policies = options->value[OPT_DEPRECATED_POLICIES];
@@ -103,6 +102,7 @@ struct nrt_config stage_nrt(const struct options *options)
 		fingerprint_method_names, FINGERPRINT_METHOD_COUNT, options->value[OPT_FINGERPRINT]);
 
 	return (struct nrt_config){
+		/* -1 is "none", because settings_name_index() skips the first name. */
 		.fingerprint = method < 0 ? FINGERPRINT_NONE : (enum fingerprint_method)method,
 		.deprecated_policies = !policies || !strcmp(policies, "on"),
 		.node_state = !state || !strcmp(state, "on"),

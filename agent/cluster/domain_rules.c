@@ -104,7 +104,8 @@ static bool is_taken(const struct port *port, const void *pod)
 /* ---- terms of pod affinity */
 
 /* Whether the term selects the namespace. *ret_unknown is set if that depends on labels of namespaces. */
-static bool names_namespace(const struct doc *term, const char *own, const char *namespace, bool *ret_unknown)
+static bool selects_namespace(
+	const struct doc *term, const char *own, const char *namespace, bool *ret_unknown)
 {
 	const struct doc *names = doc_get(term, "namespaces"), *selector = doc_get(term, "namespaceSelector");
 
@@ -161,7 +162,7 @@ static bool rule_matches(const struct domain_rules *rules, const struct domain_r
 		return !strcmp(namespace, rules->namespace) && !selects_everything(rule->term, rules->pod) &&
 		       term_matches(rule->term, rules->pod, labels_of(pod)) &&
 		       !is_given(doc_get(doc_get(pod, "metadata"), "deletionTimestamp"));
-	return names_namespace(rule->term, rules->namespace, namespace, &unknown) &&
+	return selects_namespace(rule->term, rules->namespace, namespace, &unknown) &&
 	       term_matches(rule->term, rules->pod, labels_of(pod));
 }
 
@@ -192,7 +193,7 @@ bool domain_rules_selected(
 
 	if (!term_matches(term, owner, labels_of(rules->pod)))
 		return false;
-	if (names_namespace(term, namespace_of(owner), rules->namespace, &unknown))
+	if (selects_namespace(term, namespace_of(owner), rules->namespace, &unknown))
 		return true;
 	*ret_unknown |= unknown;
 	return false;
@@ -232,7 +233,7 @@ static void add_rule(
 	bool unknown = false;
 
 	if (kind == DOMAIN_ANTI_AFFINITY || kind == DOMAIN_AFFINITY)
-		names_namespace(term, rules->namespace, "", &unknown);
+		selects_namespace(term, rules->namespace, "", &unknown);
 	if (unknown || rules->n_items == DOMAIN_RULES_MAX) {
 		strv_push_new(not_evaluated, domain_kind_names[kind]);
 		return;

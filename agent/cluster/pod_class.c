@@ -144,14 +144,14 @@ void pod_classes_release(struct pod_classes *s)
 
 /* ---- equality */
 
-static int compare_sizes(size_t a, size_t b)
+static int compare_numbers(size_t a, size_t b)
 {
 	return (a > b) - (a < b);
 }
 
 static int compare_lists(const struct resource_list *a, const struct resource_list *b)
 {
-	int r = compare_sizes(a->n_items, b->n_items);
+	int r = compare_numbers(a->n_items, b->n_items);
 
 	for (size_t i = 0; i < a->n_items && r == 0; i++) {
 		r = strcmp(a->items[i].name, b->items[i].name);
@@ -163,7 +163,7 @@ static int compare_lists(const struct resource_list *a, const struct resource_li
 
 static int compare_containers(const struct container_request *a, const struct container_request *b)
 {
-	int r = compare_sizes(a->kind, b->kind);
+	int r = compare_numbers(a->kind, b->kind);
 
 	if (r == 0)
 		r = strcmp(a->name, b->name);
@@ -174,12 +174,12 @@ static int compare_containers(const struct container_request *a, const struct co
 
 static int compare_pods(const struct pod_request *a, const struct pod_request *b)
 {
-	int r = compare_sizes(a->qos, b->qos);
+	int r = compare_numbers(a->qos, b->qos);
 
 	if (r == 0)
-		r = compare_sizes(a->has_pod_resources, b->has_pod_resources);
+		r = compare_numbers(a->has_pod_resources, b->has_pod_resources);
 	if (r == 0)
-		r = compare_sizes(a->has_claims, b->has_claims);
+		r = compare_numbers(a->has_claims, b->has_claims);
 	if (r == 0)
 		r = compare_lists(&a->overhead, &b->overhead);
 	if (r == 0)
@@ -187,7 +187,7 @@ static int compare_pods(const struct pod_request *a, const struct pod_request *b
 	if (r == 0)
 		r = compare_lists(&a->pod_limits, &b->pod_limits);
 	if (r == 0)
-		r = compare_sizes(a->n_containers, b->n_containers);
+		r = compare_numbers(a->n_containers, b->n_containers);
 	for (size_t i = 0; i < a->n_containers && r == 0; i++)
 		r = compare_containers(&a->containers[i], &b->containers[i]);
 	return r;

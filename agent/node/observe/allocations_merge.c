@@ -83,7 +83,9 @@ static bool is_of_another_pod(const struct allocations *api, const struct alloca
 	return (owner && !same_pod(owner, item)) || (log && !is_of_pod(item, log->namespace, log->name));
 }
 
-static void find_uids_by_proof(
+/* Sets the UIDs of the API's pods that have a container in common with a pod of the files (same_container()), unless other
+ * evidence shows that these are different pods. */
+static void find_uids_by_container(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
 	for (size_t i = 0; i < api->n_items; i++)
@@ -269,7 +271,7 @@ static void find_uids_by_memory(
 void allocations_find_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	find_uids_by_proof(api, files, e);
+	find_uids_by_container(api, files, e);
 	find_uids_by_memory(api, files, e);
 }
 
@@ -297,9 +299,9 @@ static bool holds_something(const struct allocation *item)
 	return item->n_memory > 0 || item->n_devices > 0 || !hwloc_bitmap_iszero(item->cpus);
 }
 
-/* Whether the files' pod with this UID has a container of the item's name. If so, the API would list the
- * container with its holdings. */
-static bool names_a_container(const struct allocations *files, const char *uid, const struct allocation *item)
+/* Whether the files' pod with this UID has a container with the item's name. The API would list the holdings of
+ * such a container. */
+static bool has_container(const struct allocations *files, const char *uid, const struct allocation *item)
 {
 	for (size_t i = 0; i < files->n_items; i++)
 		if (!strcmp(files->items[i].pod_uid, uid) &&
@@ -308,9 +310,9 @@ static bool names_a_container(const struct allocations *files, const char *uid, 
 	return false;
 }
 
-/* Whether the files' pod with this UID may be the API's pod `pod`, of which only init containers, which the
- * API does not list, hold something. */
-static bool can_be_listed_as(const struct pods_listed *l, const struct pod_ref *pod,
+/* Whether the API's pod `pod` may be the files' pod with this UID, although the API lists no holdings of `pod`: the
+ * holders may be init containers, which the API does not list. */
+static bool may_be_pod(const struct pods_listed *l, const struct pod_ref *pod,
 	const struct allocations *files, const char *uid, const struct pod_evidence *e)
 {
 	if (pod_evidence_has_logs(e, pod->namespace, pod->name))
@@ -319,17 +321,18 @@ static bool can_be_listed_as(const struct pods_listed *l, const struct pod_ref *
 		const struct allocation *item = &l->api->items[i];
 
 		if (is_of_pod(item, pod->namespace, pod->name) &&
-			(*item->pod_uid || holds_something(item) || names_a_container(files, uid, item)))
+			(*item->pod_uid || holds_something(item) || has_container(files, uid, item)))
 			return false;
 	}
 	return true;
 }
 
-static bool can_be_listed(const struct pods_listed *l, const struct allocations *files, const char *uid,
+/* Whether the files' pod with this UID may be one of the pods that the API lists. */
+static bool may_be_listed(const struct pods_listed *l, const struct allocations *files, const char *uid,
 	const struct pod_evidence *e)
 {
 	for (size_t i = 0; i < l->n_pods; i++)
-		if (can_be_listed_as(l, &l->pods[i], files, uid, e))
+		if (may_be_pod(l, &l->pods[i], files, uid, e))
 			return true;
 	return false;
 }
@@ -343,7 +346,7 @@ static bool has_ended(const struct pods_listed *l, const struct allocations *fil
 		return false;
 	if (log && is_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
 		return false;
-	if (l->young || (!log && can_be_listed(l, files, uid, e)))
+	if (l->young || (!log && may_be_listed(l, files, uid, e)))
 		return pod_evidence_gone(e, uid);
 	return true;
 }
