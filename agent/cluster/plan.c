@@ -104,6 +104,7 @@ struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
 	struct plan *plan;
+	size_t wanted;    /* the wanted pod for which room is made */
 	bool *moved;      /* per pod: moved already, or a wanted pod, which no step moves */
 	bool *excluded;   /* per node: room is being made there, so no pod moves there */
 	size_t n_leaving; /* evicted pods whose move is not in the plan yet */
@@ -260,9 +261,20 @@ static void push_successors(
 
 /* ---- candidates */
 
+/* Unless the caller sets a limit, no pod makes room for a pod of a lower priority. */
+static bool has_higher_priority(
+	const struct simulated_cluster *c, size_t pod, size_t wanted, const struct plan_options *options)
+{
+	const struct simulated_pod *p = &c->pods[pod], *w = &c->pods[wanted];
+
+	return !options->has_below_priority && p->priority_known && w->priority_known &&
+	       p->priority > w->priority;
+}
+
 static bool may_leave(const struct search *s, size_t pod)
 {
-	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE;
+	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE &&
+	       !has_higher_priority(s->c, pod, s->wanted, s->options);
 }
 
 static int compare_costs(const void *va, const void *vb, void *cluster)
@@ -568,6 +580,7 @@ static bool place_wanted(struct search *s, size_t pod)
 	size_t place = simulated_reserved_node(s->c, pod);
 	bool started;
 
+	s->wanted = pod;
 	if (place == SIMULATED_NOWHERE || !simulated_is_usable(s->c, place, pod, s->excluded) ||
 		simulated_judge(s->c, place, pod).answer != KUBELET_ADMITS)
 		place = simulated_find_place(s->c, pod, s->excluded);
@@ -591,7 +604,7 @@ static bool is_known_unplaceable(const struct search *s, size_t pod, size_t step
 		return false;
 	failed = &s->c->pods[plan->unplaced[plan->n_unplaced - 1]];
 	return failed->class == p->class && failed->constraints == p->constraints &&
-	       simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
+	       failed->priority == p->priority && simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
 }
 
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
@@ -603,17 +616,26 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 		.plan = ret,
 		.verdicts_end = c->n_verdicts + PLAN_VERDICTS,
 		.sets_end = PLAN_SETS};
-	size_t steps_at_failure = 0;
+	size_t steps_at_failure = 0, highest = 0;
 
 	simulated_apply_reservations(c, wanted, n_wanted);
 	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
 	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
 	*ret = (struct plan){.n_wanted = n_wanted, .unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced))};
-	for (size_t i = 0; i < c->n_pods; i++)
-		if (c->pods[i].node != SIMULATED_NOWHERE)
-			ret->fixed[find_fixed(c, i, options)]++;
-	for (size_t i = 0; i < n_wanted; i++)
+	for (size_t i = 0; i < n_wanted; i++) {
 		moved[wanted[i]] = true;
+		if (c->pods[wanted[i]].priority > c->pods[wanted[highest]].priority)
+			highest = i;
+	}
+	for (size_t i = 0; i < c->n_pods; i++) {
+		enum plan_fixed fixed = find_fixed(c, i, options);
+
+		if (fixed == PLAN_MOVABLE && n_wanted > 0 &&
+			has_higher_priority(c, i, wanted[highest], options))
+			fixed = PLAN_FIXED_PRIORITY;
+		if (c->pods[i].node != SIMULATED_NOWHERE)
+			ret->fixed[fixed]++;
+	}
 	for (size_t i = 0; i < n_wanted; i++) {
 		if (!is_known_unplaceable(&s, wanted[i], steps_at_failure) && place_wanted(&s, wanted[i])) {
 			ret->n_placed++;

@@ -36,7 +36,8 @@ struct plan_options {
 	size_t max_moves;
 	bool evict; /* evict pods without finding another node for them */
 	bool allow_bare, allow_local_storage;
-	bool has_below_priority; /* move only pods with a priority below this one */
+	/* Move only pods with a priority below this one; false = only pods of the wanted pod's priority or a lower one. */
+	bool has_below_priority;
 	int32_t below_priority;
 	const char *const *keep; /* namespaces whose pods are not moved; borrowed */
 	size_t n_keep;

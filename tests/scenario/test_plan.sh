@@ -81,7 +81,10 @@ run "bare pods" 3 "d['notMovable'] == {'no controller': 3}" plan -f "$dir/pod.ya
 run "bare pods, allowed" 0 "d['moves'] == 1" plan -f "$dir/pod.yaml" --allow-bare
 objects "$owned" | sed 's/^{"kind":"List","items":\[/&{"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ml"},"spec":{"selector":{"matchLabels":{"app":"one"}}},"status":{"disruptionsAllowed":0}},/' \
 	>"$dir/objects.json"
-run "a budget" 0 "d['steps'][0]['pod'] == 'two' and d['notMovable'] == {'PodDisruptionBudget': 1}" plan -f "$dir/pod.yaml" --evict
+run "a budget" 0 "d['steps'][0]['pod'] == 'two' and d['notMovable'] == {'PodDisruptionBudget': 1}" plan -f "$dir/pod.yaml" --evict --below-priority 2000
+run "a higher priority" 3 "d['notMovable'] == {'PodDisruptionBudget': 1, 'priority': 1}" plan -f "$dir/pod.yaml" --evict
+sed 's/^spec:/&\n  priority: 1000/' "$dir/pod.yaml" >"$dir/high.yaml"
+run "the same priority" 0 "d['steps'][0]['pod'] == 'two'" plan -f "$dir/high.yaml" --evict
 objects "$owned" >"$dir/objects.json"
 cp "$dir/nrt.yaml" "$dir/exact.yaml"
 sed 's,nrtd.dev/node-state,example.com/other,' "$dir/exact.yaml" >"$dir/nrt.yaml"
