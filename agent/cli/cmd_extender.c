@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "agent/base/thread.h"
-#include "agent/base/time.h"
 #include "agent/cli/opts.h"
+#include "agent/cli/opts_check.h"
 #include "agent/extender/extender.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -16,19 +16,6 @@
 
 #define REJECTION_MS          30000u
 #define NAMESPACE_ASSUMED_MAX 1000u /* more pods than a scheduler binds in a few seconds */
-
-static uint64_t duration_of(const struct options *options, enum option_id option)
-{
-	uint64_t ms = 0;
-
-	duration_parse(options->value[option], &ms, NULL); /* validated by opts_check.c */
-	return ms;
-}
-
-static bool has_value(const struct options *options, enum option_id option, const char *value)
-{
-	return !strcmp(options->value[option], value);
-}
 
 /* The configuration, and the texts that it borrows. */
 struct setup {
@@ -72,13 +59,13 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	c->server = (struct server_config){
 		.verbs = {.strategy = !strcmp(strategy, "Volcano") ? VERB_STRATEGY_VOLCANO
 								   : strategy_by_name(strategy),
-			.all = has_value(options, OPT_ANSWER, "all"),
-			.pass_unknown = has_value(options, OPT_UNKNOWN, "pass")},
-		.cache = {.assume_ms = duration_of(options, OPT_ASSUME_TIMEOUT),
+			.all = option_is(options, OPT_ANSWER, "all"),
+			.pass_unknown = option_is(options, OPT_UNKNOWN, "pass")},
+		.cache = {.assume_ms = option_ms(options, OPT_ASSUME_TIMEOUT),
 			.rejection_ms = REJECTION_MS,
 			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
-		.max_stale_ms = duration_of(options, OPT_MAX_STALE),
-		.stale_open = has_value(options, OPT_STALE, "open"),
+		.max_stale_ms = option_ms(options, OPT_MAX_STALE),
+		.stale_open = option_is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
 	};
 	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/time.h"
+#include "agent/cli/opts_check.h"
 #include "agent/cli/plan_apply.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
@@ -131,11 +131,10 @@ static int add_pending_pods(struct planning *p, struct err *err)
 static int check_apply(const struct options *o, struct err *err)
 {
 	const char *flag = o->origin[OPT_APPLY];
-	uint64_t hold_ms = 0;
+	uint64_t hold_ms = option_ms(o, OPT_HOLD);
 
 	if (!option_set(o, OPT_APPLY))
 		return options_stdin_once(o, err);
-	duration_parse(o->value[OPT_HOLD], &hold_ms, NULL);
 	if (option_set(o, OPT_FROM))
 		return err_set(err, -EINVAL, "%s: files cannot be changed, omit --from", flag);
 	if (!option_set(o, OPT_PENDING) && !option_set(o, OPT_FILENAME))
@@ -227,14 +226,6 @@ static void print_line(const char *line, void *data)
 	fflush(stdout);
 }
 
-static uint64_t read_duration(const struct options *o, enum option_id id)
-{
-	uint64_t ms = 0;
-
-	duration_parse(o->value[id], &ms, NULL); /* checked with the flags */
-	return ms;
-}
-
 /* Plans again after a move. The new plan must not be worse than the first plan. */
 static int plan_again(
 	struct planning *p, size_t n_moved, size_t first_moves, size_t first_unplaced, struct err *err)
@@ -259,8 +250,8 @@ static int plan_again(
 static int apply_plan(struct planning *p)
 {
 	const struct plan_apply_options options = {.client = source_client(p->source),
-		.timeout_ms = read_duration(p->options, OPT_TIMEOUT),
-		.hold_ms = read_duration(p->options, OPT_HOLD),
+		.timeout_ms = option_ms(p->options, OPT_TIMEOUT),
+		.hold_ms = option_ms(p->options, OPT_HOLD),
 		.progress = print_line};
 	CLEANUP(plan_apply_release) struct plan_apply apply;
 	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;

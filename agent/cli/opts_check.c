@@ -95,3 +95,18 @@ int option_check_columns(const char *value, struct err *err)
 {
 	return check_range(value, TERMINAL_MIN_WIDTH, TERMINAL_MAX_WIDTH, err);
 }
+
+bool option_is(const struct options *options, enum option_id id, const char *value)
+{
+	return options->value[id] && !strcmp(options->value[id], value);
+}
+
+uint64_t option_ms(const struct options *options, enum option_id id)
+{
+	uint64_t ms = 0;
+
+	if (options->value[id])
+		duration_parse(
+			options->value[id], &ms, NULL); /* option_check_duration() has accepted the value */
+	return ms;
+}

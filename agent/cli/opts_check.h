@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Checks of the values of flags, for the tables of flags. Each returns 0, or -EINVAL with one line.
+ * Checks the values of flags, for the tables of flags, and reads checked values.
  */
-#include "common/err.h"
+#include <stdint.h>
 
+#include "agent/cli/opts.h"
+
+/* Each check returns 0, or -EINVAL with one line. */
 int option_check_cpu_list(const char *value, struct err *err);
 int option_check_weight(const char *value, struct err *err);
 int option_check_burst(const char *value, struct err *err);
@@ -17,3 +20,11 @@ int option_check_duration(const char *value, struct err *err);
 int option_check_release(const char *value, struct err *err);
 int option_check_bytes(const char *value, struct err *err);
 int option_check_columns(const char *value, struct err *err);
+
+/* ---- checked values */
+
+/* Whether the flag has this value. */
+bool option_is(const struct options *options, enum option_id id, const char *value);
+
+/* The value of a duration flag in milliseconds; 0 = the flag has no value. */
+uint64_t option_ms(const struct options *options, enum option_id id);

@@ -10,8 +10,8 @@
 
 #include "agent/base/fs.h"
 #include "agent/base/hash.h"
-#include "agent/base/time.h"
 #include "agent/cli/commands.h"
+#include "agent/cli/opts_check.h"
 #include "agent/cluster/label_match.h"
 #include "agent/kube/api_list.h"
 #include "common/cleanup.h"
@@ -67,9 +67,8 @@ static int connect_client(struct source *s, struct err *err)
 	int r;
 
 	if (option_set(o, OPT_REQUEST_TIMEOUT)) {
-		uint64_t ms = 0;
+		uint64_t ms = option_ms(o, OPT_REQUEST_TIMEOUT);
 
-		duration_parse(o->value[OPT_REQUEST_TIMEOUT], &ms, NULL); /* checked with the flags */
 		client.total_ms = (unsigned)(ms > UINT32_MAX ? UINT32_MAX : ms);
 	}
 	s->idle_ms = client.total_ms;

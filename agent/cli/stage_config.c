@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "agent/base/time.h"
+#include "agent/cli/opts_check.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
@@ -15,21 +15,6 @@
 #define CHANGE_BURST       2u
 /* An annotation's name has at most 63 bytes after the slash. */
 #define SHAPE_NAME_MAX (63u - (sizeof("fit-score.") - 1))
-
-/* The value of a duration flag; 0 if the command does not have the flag. */
-static uint64_t flag_ms(const struct options *options, enum option_id id)
-{
-	uint64_t ms = 0;
-
-	if (options->value[id])
-		duration_parse(options->value[id], &ms, NULL); /* checked with the flags */
-	return ms;
-}
-
-static bool has_value(const struct options *options, enum option_id id, const char *value)
-{
-	return options->value[id] && !strcmp(options->value[id], value);
-}
 
 /* ---- observe */
 
@@ -57,7 +42,7 @@ struct observe_config stage_observe(const struct options *options)
 		.pod_resources = options->value[OPT_POD_RESOURCES],
 		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
 		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0,
-		.cdi_dir = has_value(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
+		.cdi_dir = option_is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];
@@ -192,12 +177,12 @@ int stage_hints(const struct options *options, struct hints_config *ret, struct 
 int stage_render(const struct options *options, struct render_config *ret, struct err *err)
 {
 	ret->nrt = stage_nrt(options);
-	ret->others_nrt = has_value(options, OPT_COEXIST, "koordinator");
-	if (ret->others_nrt && has_value(options, OPT_KOORDINATOR, "on"))
+	ret->others_nrt = option_is(options, OPT_COEXIST, "koordinator");
+	if (ret->others_nrt && option_is(options, OPT_KOORDINATOR, "on"))
 		return err_set(err, -EINVAL,
 			"--coexist=koordinator leaves to koordlet what --koordinator=on would write: set one of them");
 	ret->numatopology =
-		has_value(options, OPT_NUMATOPOLOGY, "on") || has_value(options, OPT_NUMATOPOLOGY, "auto");
+		option_is(options, OPT_NUMATOPOLOGY, "on") || option_is(options, OPT_NUMATOPOLOGY, "auto");
 	return stage_hints(options, &ret->hints, err);
 }
 
@@ -208,10 +193,10 @@ struct publish_config stage_publish(const struct options *options)
 	return (struct publish_config){.credentials = {.api_server = options->value[OPT_API_SERVER],
 					       .kubeconfig = options->value[OPT_KUBECONFIG],
 					       .context = options->value[OPT_CONTEXT]},
-		.refresh_ms = flag_ms(options, OPT_REFRESH),
-		.node_interval_ms = flag_ms(options, OPT_NODE_WRITE_INTERVAL),
+		.refresh_ms = option_ms(options, OPT_REFRESH),
+		.node_interval_ms = option_ms(options, OPT_NODE_WRITE_INTERVAL),
 		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10),
-		.numatopology_if_served = has_value(options, OPT_NUMATOPOLOGY, "auto")};
+		.numatopology_if_served = option_is(options, OPT_NUMATOPOLOGY, "auto")};
 }
 
 /* ---- daemon */
@@ -222,9 +207,9 @@ int stage_daemon(const struct options *options, struct loop_config *ret, struct 
 
 	if (r < 0)
 		return r;
-	ret->coalesce_ms = flag_ms(options, OPT_COALESCE);
+	ret->coalesce_ms = option_ms(options, OPT_COALESCE);
 	ret->changes = (struct budget){.interval_ms = CHANGE_INTERVAL_MS, .burst = CHANGE_BURST};
-	ret->poll_ms = flag_ms(options, OPT_POLL);
+	ret->poll_ms = option_ms(options, OPT_POLL);
 	return 0;
 }
 
@@ -235,7 +220,7 @@ struct check_config stage_check(const struct options *options, struct stage_list
 	return (struct check_config){.observe = stage_observe(options),
 		.model = stage_model(options, lists),
 		.nrt = stage_nrt(options),
-		.others_nrt = has_value(options, OPT_COEXIST, "koordinator"),
-		.numatopology = has_value(options, OPT_NUMATOPOLOGY, "on"),
+		.others_nrt = option_is(options, OPT_COEXIST, "koordinator"),
+		.numatopology = option_is(options, OPT_NUMATOPOLOGY, "on"),
 		.credentials = stage_publish(options).credentials};
 }
