@@ -191,12 +191,12 @@ scheduler_version() {
 		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v1.35.4"' \
 			"$work/stored.json"
 }
-# can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether the extender's service account may do this
+# can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether $user, by default the extender's service account, may do this
 can() {
 	local allowed
 	allowed=$(jq -n --arg verb "$2" --arg group "$3" --arg resource "${4%%/*}" --arg sub "$(cut -s -d/ -f2 <<<"$4")" --arg namespace "${5:-}" \
-		--arg name "${6:-}" '{apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview",
-			spec: {user: "system:serviceaccount:nrtd:nrtd-extender", resourceAttributes: {verb: $verb, group: $group,
+		--arg name "${6:-}" --arg user "${user:-system:serviceaccount:nrtd:nrtd-extender}" '{apiVersion: "authorization.k8s.io/v1",
+			kind: "SubjectAccessReview", spec: {user: $user, resourceAttributes: {verb: $verb, group: $group,
 			resource: $resource, subresource: $sub, namespace: $namespace, name: $name}}}' |
 		kubectl create -f - -o jsonpath='{.status.allowed}')
 	[ "$allowed" = "$1" ] || { echo "allowed is '$allowed': $*" && return 1; }
@@ -214,6 +214,24 @@ least_privilege() {
 	can true create coordination.k8s.io leases nrtd && can false create coordination.k8s.io leases default &&
 		can false list coordination.k8s.io leases nrtd && can false list "" secrets && can false create "" pods/binding &&
 		can false create "" pods/eviction && can false list "" events && kubectl delete -k $manifests/extender
+}
+# users_rights: of a user who may only read, and of one who has the second role alone
+users_rights() {
+	local kind verb user
+	kubectl apply -f $manifests/rbac-users.yaml && kubectl create clusterrolebinding reader --clusterrole=kubectl-numa --user=reader &&
+		kubectl create clusterrolebinding mover --clusterrole=kubectl-numa-apply --user=mover || return 1
+	user=reader
+	eventually 10 can true get "" nodes || return 1
+	for kind in " nodes" " pods" " events" "topology.node.k8s.io noderesourcetopologies" "policy poddisruptionbudgets"; do
+		can true list "${kind% *}" "${kind#* }" || return 1
+		for verb in watch create update patch delete; do can false $verb "${kind% *}" "${kind#* }" || return 1; done
+	done
+	can true get "" pods default && can true get topology.node.k8s.io noderesourcetopologies && can false create "" pods/eviction default &&
+		can false list "" secrets || return 1
+	user=mover
+	eventually 10 can true patch "" nodes && can true create "" pods/eviction default && can false patch "" nodes/status && can false update "" nodes &&
+		can false list "" nodes && can false delete "" pods default && can false patch "" pods default &&
+		kubectl delete -f $manifests/rbac-users.yaml && kubectl delete clusterrolebinding reader mover
 }
 # scheduler_takes FILE: kube-scheduler begins with this configuration; certificates are where it says, made here
 scheduler_takes() {
@@ -272,6 +290,7 @@ check "kubectl apply -k $manifests, as a trial" takes -k $manifests
 check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
 check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
+check "rbac-users.yaml: one role reads, the other patches Nodes and evicts" users_rights
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd
 check "the guide's overlay puts all into another namespace" another_namespace
