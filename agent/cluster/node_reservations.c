@@ -47,11 +47,9 @@ static bool read_reservation(struct pod_classes *classes, const char *node, cons
 	left_s = facts.expires_s - clock_ms(CLOCK_REALTIME) / 1000;
 	if (left_s <= 0)
 		return false;
-	*ret = (struct node_reservation){.facts = facts,
-		.class = pod_classes_take(classes, &facts.request),
-		.expires_ms =
-			now_ms + (uint64_t)(left_s < RESERVATION_MAX_S ? left_s : RESERVATION_MAX_S) * 1000};
-	pod_request_init(&ret->facts.request);
+	ret->class = pod_classes_take(classes, &facts.request);
+	ret->facts = facts;
+	ret->expires_ms = now_ms + (uint64_t)(left_s < RESERVATION_MAX_S ? left_s : RESERVATION_MAX_S) * 1000;
 	facts = (struct reservation){0};
 	return true;
 }

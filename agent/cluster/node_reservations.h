@@ -16,7 +16,7 @@ struct pod_info;
 
 /* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
 struct node_reservation {
-	struct reservation facts; /* without the request */
+	struct reservation facts; /* the class has the request */
 	struct pod_class *class;
 	struct pod_info *
 		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
