@@ -55,6 +55,12 @@ void plan_apply_release(struct plan_apply *a)
 	for (size_t i = 0; i < a->n_reservations; i++)
 		own_reservation_release(&a->reservations[i]);
 	free(a->reservations);
+	for (size_t i = 0; i < a->n_wanted; i++) {
+		free(a->wanted[i].namespace);
+		free(a->wanted[i].name);
+		free(a->wanted[i].uid);
+	}
+	free(a->wanted);
 	api_response_release(&a->response);
 	*a = (struct plan_apply){0};
 }
@@ -691,22 +697,34 @@ static int wait_for_wanted(
 	}
 }
 
+/* The scheduler may bind a wanted pod at any time after room has been made. Then later plans do not contain the pod. */
+static void remember_wanted(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		const struct simulated_pod *p = &c->pods[plan->steps[i].pod];
+		struct simulated_pod *wanted;
+
+		if (plan->steps[i].kind != PLAN_START || p->added)
+			continue;
+		wanted = vec_push(&a->wanted, &a->n_wanted, &a->wanted_size, sizeof(*wanted));
+		*wanted = (struct simulated_pod){
+			.namespace = xstrdup(p->namespace), .name = xstrdup(p->name), .uid = xstrdup(p->uid)};
+	}
+}
+
+/* The plan has no moves. */
 static int finish(
 	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
 {
 	uint64_t until_ms = now_ms() + a->options->timeout_ms;
 	int r = 0;
 
-	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
-		const struct simulated_pod *p = &c->pods[plan->steps[i].pod];
-
-		if (p->added)
-			report_progress(a, "start %s/%s: %s is reserved for the pod for %llu s", p->namespace,
-				p->name, c->nodes[plan->steps[i].to].name,
-				(unsigned long long)a->options->hold_ms / 1000);
-		else
-			r = wait_for_wanted(a, p, until_ms, err);
-	}
+	for (size_t i = 0; a->object && i < plan->n_steps; i++)
+		report_progress(a, "start %s/%s: %s is reserved for the pod for %llu s",
+			c->pods[plan->steps[i].pod].namespace, c->pods[plan->steps[i].pod].name,
+			c->nodes[plan->steps[i].to].name, (unsigned long long)a->options->hold_ms / 1000);
+	for (size_t i = 0; i < a->n_wanted && r == 0; i++)
+		r = wait_for_wanted(a, &a->wanted[i], until_ms, err);
 	if (r == 0 && !a->object)
 		plan_apply_abandon(a);
 	return r < 0 ? r : PLAN_APPLY_DONE;
@@ -719,6 +737,8 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 	int r;
 
 	a->object = object;
+	if (a->round == 0)
+		remember_wanted(a, c, plan);
 	while (next < plan->n_steps && plan->steps[next].kind == PLAN_START)
 		next++;
 	r = reserve_places(a, c, plan, next, err);
