@@ -25,5 +25,4 @@ while read -r release version; do
 	)
 done <<END
 1.36 1.36.3
-1.37 1.37.2
 END
