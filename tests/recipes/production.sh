@@ -67,6 +67,7 @@ after_2() {
 	sed -i '/^rm /d' "$place/node.sh"
 	sed -i 's/^cpuManagerPolicy: static/cpuManagerPolicy: none/' "$place/kubeletconfiguration0+strategic.yaml"
 	sed -i 's/^timeout 120/timeout 2/' "$place/node.sh"
+	sleep 1.1 # kubeadm's folder for backups is named after the second, and must not exist
 	check "node.sh fails when the kubelet does not start with the file" node_sh_fails none
 	check "the manifest of the scheduler, as kubeadm init wrote it" sudo kubeadm init phase control-plane scheduler --config "$WORLD/made.yaml"
 	check "the ClusterConfiguration in the cluster has the flag" sh -c "kubectl get configmap kubeadm-config -n kube-system -o yaml |
