@@ -83,11 +83,15 @@ struct pod_set {
 	uint16_t members[PLAN_SET_MAX];
 };
 
+struct candidate {
+	size_t pod;
+	size_t frees; /* CPUs in the scope that become free when the pod leaves */
+};
+
 /* A node, or one of its NUMA nodes, that pods may leave to make room for the pod in question. */
 struct source_node {
 	size_t node;
-	size_t *candidates; /* pods that may leave, the lowest cost first */
-	size_t *frees;      /* CPUs in the scope that become free when the candidate leaves */
+	struct candidate *candidates; /* pods that may leave, the lowest cost first */
 	size_t n_candidates;
 	size_t needed;     /* CPUs that must become free; 0 = unknown */
 	uint64_t min_cost; /* lower bound of the cost of freeing these CPUs */
@@ -115,16 +119,10 @@ struct search {
 	uint64_t verdicts_end, sets_end;
 };
 
-static void source_node_release(struct source_node *n)
-{
-	free(n->candidates);
-	free(n->frees);
-}
-
 static void source_nodes_release(struct source_nodes *r)
 {
 	for (size_t i = 0; i < r->n_nodes; i++)
-		source_node_release(&r->nodes[i]);
+		free(r->nodes[i].candidates);
 	free(r->nodes);
 	free(r->heap);
 	*r = (struct source_nodes){0};
@@ -234,7 +232,7 @@ static struct pod_set pop_set(struct source_nodes *r)
 
 static uint64_t cost_of(const struct search *s, const struct source_node *n, size_t candidate)
 {
-	return cost_of_restart(&s->c->pods[n->candidates[candidate]]);
+	return cost_of_restart(&s->c->pods[n->candidates[candidate].pod]);
 }
 
 /* Adds the two successors of a set: with the last member replaced by the next candidate, and with the next candidate
@@ -279,7 +277,7 @@ static bool may_leave(const struct search *s, size_t pod)
 
 static int compare_costs(const void *va, const void *vb, void *cluster)
 {
-	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
+	size_t a = ((const struct candidate *)va)->pod, b = ((const struct candidate *)vb)->pod;
 	const struct simulated_cluster *c = cluster;
 	uint64_t cost_a = cost_of_restart(&c->pods[a]), cost_b = cost_of_restart(&c->pods[b]);
 
@@ -306,16 +304,17 @@ static uint64_t find_min_cost(const struct search *s, const struct source_node *
 		size_t best = n->n_candidates;
 
 		for (size_t i = 0; i < n->n_candidates; i++)
-			if (!used[i] && n->frees[i] > 0 &&
-				(best == n->n_candidates || cost_of(s, n, i) * n->frees[best] <
-								    cost_of(s, n, best) * n->frees[i]))
+			if (!used[i] && n->candidates[i].frees > 0 &&
+				(best == n->n_candidates ||
+					cost_of(s, n, i) * n->candidates[best].frees <
+						cost_of(s, n, best) * n->candidates[i].frees))
 				best = i;
 		if (best == n->n_candidates)
 			break;
 		used[best] = true;
-		if (freed + n->frees[best] > n->needed)
-			return cost + cost_of(s, n, best) * (n->needed - freed) / n->frees[best];
-		freed += n->frees[best];
+		if (freed + n->candidates[best].frees > n->needed)
+			return cost + cost_of(s, n, best) * (n->needed - freed) / n->candidates[best].frees;
+		freed += n->candidates[best].frees;
 		cost += cost_of(s, n, best);
 	}
 	return cost;
@@ -337,34 +336,27 @@ static bool is_in_scope(
 	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
 }
 
-/* `ret` is to be released. */
+/* The caller frees ret->candidates. */
 static void find_candidates(
 	const struct search *s, const struct source_scope *scope, size_t pod, struct source_node *ret)
 {
 	const struct simulated_node *n = &s->c->nodes[scope->node];
 	hwloc_const_bitmap_t shared = n->state.allocations.shared;
-	size_t wanted = s->c->pods[pod].class->cpus, free = 0;
+	size_t wanted = s->c->pods[pod].class->cpus, free;
 
-	*ret = (struct source_node){.node = scope->node,
-		.candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates)),
-		.frees = xcalloc(n->n_pods + 1, sizeof(*ret->frees))};
+	*ret = (struct source_node){
+		.node = scope->node, .candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates))};
 	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++) {
 		CLEANUP(pod_held_release) struct pod_held held = {0};
 
 		if (scope->numa_cpus)
 			simulated_held(s->c, n->pods[i], &held);
 		if (is_in_scope(s, scope, n->pods[i], &held))
-			ret->candidates[ret->n_candidates++] = n->pods[i];
+			ret->candidates[ret->n_candidates++] = (struct candidate){.pod = n->pods[i],
+				.frees = held.found ? count_common(held.cpus, scope->numa_cpus)
+						    : s->c->pods[n->pods[i]].class->cpus};
 	}
 	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
-	for (size_t i = 0; i < ret->n_candidates; i++) {
-		CLEANUP(pod_held_release) struct pod_held held = {0};
-
-		if (scope->numa_cpus)
-			simulated_held(s->c, ret->candidates[i], &held);
-		ret->frees[i] = held.found ? count_common(held.cpus, scope->numa_cpus)
-					   : s->c->pods[ret->candidates[i]].class->cpus;
-	}
 	if (wanted == 0 || !shared)
 		return;
 	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
@@ -372,30 +364,35 @@ static void find_candidates(
 	ret->min_cost = find_min_cost(s, ret);
 }
 
-/* Whether the kubelet admits the pod without the candidates. */
-static bool admits_without_candidates(struct search *s, const struct source_node *n, size_t pod)
+/* Whether the node's kubelet admits the pod without these pods of the node. */
+static bool admits_without(struct search *s, size_t node, const size_t *pods, size_t n_pods, size_t pod)
 {
-	const struct simulated_node *node = &s->c->nodes[n->node];
-	CLEANUP(freep) bool *without = xcalloc(node->n_pods + 1, sizeof(*without));
+	const struct simulated_node *n = &s->c->nodes[node];
+	CLEANUP(freep) bool *without = xcalloc(n->n_pods + 1, sizeof(*without));
 
-	for (size_t i = 0; i < node->n_pods; i++)
-		for (size_t k = 0; k < n->n_candidates && !without[i]; k++)
-			without[i] = node->pods[i] == n->candidates[k];
-	return n->n_candidates > 0 && simulated_judge_without(s->c, n->node, without, pod) == KUBELET_ADMITS;
+	for (size_t i = 0; i < n->n_pods; i++)
+		for (size_t k = 0; k < n_pods && !without[i]; k++)
+			without[i] = n->pods[i] == pods[k];
+	return simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
 }
 
 /* Adds a source node and the set of its cheapest candidate. False if the kubelet would not admit the pod even without
  * all candidates. */
 static bool add_source(struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *r)
 {
+	CLEANUP(freep) size_t *pods = NULL;
 	struct source_node n;
 	size_t freed = 0;
 
 	find_candidates(s, scope, pod, &n);
-	for (size_t i = 0; i < n.n_candidates; i++)
-		freed += n.frees[i];
-	if (freed < n.needed || !admits_without_candidates(s, &n, pod)) {
-		source_node_release(&n);
+	pods = xcalloc(n.n_candidates + 1, sizeof(*pods));
+	for (size_t i = 0; i < n.n_candidates; i++) {
+		pods[i] = n.candidates[i].pod;
+		freed += n.candidates[i].frees;
+	}
+	if (n.n_candidates == 0 || freed < n.needed ||
+		!admits_without(s, n.node, pods, n.n_candidates, pod)) {
+		free(n.candidates);
 		return false;
 	}
 	*(struct source_node *)vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(n)) = n;
@@ -458,20 +455,34 @@ static bool frees_enough(const struct source_node *n, const struct pod_set *set)
 	size_t freed = 0;
 
 	for (size_t i = 0; i < set->n; i++)
-		freed += n->frees[set->members[i]];
+		freed += n->candidates[set->members[i]].frees;
 	return freed >= n->needed;
 }
 
-static bool admits_without(
+static int compare_cpus(const void *va, const void *vb, void *cluster)
+{
+	const struct simulated_cluster *c = cluster;
+	size_t a = c->pods[*(const size_t *)va].class->cpus, b = c->pods[*(const size_t *)vb].class->cpus;
+
+	return (a < b) - (a > b);
+}
+
+/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
+static void list_pods(
+	const struct search *s, const struct source_node *n, const struct pod_set *set, size_t *ret)
+{
+	for (size_t i = 0; i < set->n; i++)
+		ret[i] = n->candidates[set->members[i]].pod;
+	vec_sort(ret, set->n, sizeof(*ret), compare_cpus, s->c);
+}
+
+static bool admits_without_set(
 	struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod)
 {
-	const struct simulated_node *node = &s->c->nodes[n->node];
-	CLEANUP(freep) bool *without = xcalloc(node->n_pods + 1, sizeof(*without));
+	size_t pods[PLAN_SET_MAX];
 
-	for (size_t i = 0; i < node->n_pods; i++)
-		for (size_t m = 0; m < set->n && !without[i]; m++)
-			without[i] = node->pods[i] == n->candidates[set->members[m]];
-	return simulated_judge_without(s->c, n->node, without, pod) == KUBELET_ADMITS;
+	list_pods(s, n, set, pods);
+	return admits_without(s, n->node, pods, set->n, pod);
 }
 
 static bool make_room(struct search *s, size_t pod, unsigned depth);
@@ -505,23 +516,6 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	if (started)
 		add_step(s, PLAN_MOVE, pod, from);
 	return started;
-}
-
-static int compare_cpus(const void *va, const void *vb, void *cluster)
-{
-	const struct simulated_cluster *c = cluster;
-	size_t a = c->pods[*(const size_t *)va].class->cpus, b = c->pods[*(const size_t *)vb].class->cpus;
-
-	return (a < b) - (a > b);
-}
-
-/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
-static void list_pods(
-	const struct search *s, const struct source_node *n, const struct pod_set *set, size_t *ret)
-{
-	for (size_t i = 0; i < set->n; i++)
-		ret[i] = n->candidates[set->members[i]];
-	vec_sort(ret, set->n, sizeof(*ret), compare_cpus, s->c);
 }
 
 /* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */
@@ -559,7 +553,7 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 		if (reached_limit(s))
 			return false;
 		push_successors(s, &r, &set, s->options->max_moves);
-		if (!frees_enough(n, &set) || !admits_without(s, n, &set, pod))
+		if (!frees_enough(n, &set) || !admits_without_set(s, n, &set, pod))
 			continue;
 		for (enum destination to = 0; to < DESTINATION_COUNT && !done; to++)
 			done = try_set(s, n, &set, pod, to, depth);
@@ -581,10 +575,12 @@ static bool place_wanted(struct search *s, size_t pod)
 	bool started;
 
 	s->wanted = pod;
-	if (place == SIMULATED_NOWHERE || !simulated_is_usable(s->c, place, pod, s->excluded) ||
-		simulated_judge(s->c, place, pod).answer != KUBELET_ADMITS)
+	started = place != SIMULATED_NOWHERE && simulated_is_usable(s->c, place, pod, s->excluded) &&
+		  simulated_start(s->c, place, pod);
+	if (!started) {
 		place = simulated_find_place(s->c, pod, s->excluded);
-	started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
+		started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
+	}
 	s->verdicts_limit = s->c->n_verdicts + half_of_rest(s->c->n_verdicts, s->verdicts_end);
 	s->sets_limit = s->n_sets + half_of_rest(s->n_sets, s->sets_end);
 	for (unsigned depth = 1; depth <= DEPTH_MAX && !started; depth++)
