@@ -89,31 +89,20 @@ static struct simulated_amounts measure(
 static void start_again(struct simulated_cluster *c, struct simulation *s, size_t node, size_t pod,
 	size_t before, bool anyway)
 {
-	enum kubelet_answer answer =
-		c->pods[pod].unreadable ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
-	struct simulated_change *change = &s->nodes[node];
+	bool unreadable = c->pods[pod].unreadable, rejects;
+	enum kubelet_answer answer = unreadable ? KUBELET_UNKNOWN : simulated_judge(c, node, pod).answer;
 	CLEANUP(freep) char *reason = NULL;
-	size_t after;
 
-	if (answer != KUBELET_ADMITS) {
-		bool rejects = answer == KUBELET_REJECTS;
-
-		change->n_rejected += rejects;
-		change->n_rejected_anyway += rejects && anyway;
-		change->n_unknown += !rejects;
-		reason = c->pods[pod].unreadable ? xstrdup("the pod's requests cannot be read")
-						 : simulated_explain(c, node, pod);
-		simulation_add_event(s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node,
-			before,
-			xasprintf("%s%s", rejects && anyway ? "also without the change: " : "", reason));
+	if (answer == KUBELET_ADMITS) {
+		simulated_start(c, node, pod);
+		simulation_count_kept(s, c, pod, node, before);
 		return;
 	}
-	simulated_start(c, node, pod);
-	after = simulation_count_numa(c, pod);
-	change->n_wider += before > 0 && after > before;
-	change->n_narrower += after > 0 && after < before;
-	if (before > 0 && after > before)
-		simulation_add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
+	rejects = answer == KUBELET_REJECTS;
+	s->nodes[node].n_rejected_anyway += rejects && anyway;
+	reason = unreadable ? xstrdup("the pod's requests cannot be read") : simulated_explain(c, node, pod);
+	simulation_count_lost(s, c, pod, node, answer, before,
+		xasprintf("%s%s", rejects && anyway ? "also without the change: " : "", reason));
 }
 
 /* ---- other settings */

@@ -110,6 +110,14 @@ size_t simulation_count_numa(const struct simulated_cluster *c, size_t pod);
 void simulation_add_event(struct simulation *s, enum simulated_effect effect,
 	const struct simulated_cluster *c, size_t pod, size_t node, size_t before, char *reason);
 
+/* Counts a pod that its kubelet has not admitted again, and adds its event. `reason` moves. */
+void simulation_count_lost(struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node,
+	enum kubelet_answer answer, size_t before, char *reason);
+
+/* Counts a pod that its kubelet has admitted again, if it has other NUMA nodes than before, and adds an event if it has more. */
+void simulation_count_kept(
+	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, size_t before);
+
 /* The node's pods in the order of their creation; the caller frees the list. */
 size_t *simulation_list_pods(const struct simulated_node *n);
 

@@ -36,6 +36,29 @@ void simulation_add_event(struct simulation *s, enum simulated_effect effect,
 			.reason = reason};
 }
 
+void simulation_count_lost(struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node,
+	enum kubelet_answer answer, size_t before, char *reason)
+{
+	bool rejects = answer == KUBELET_REJECTS;
+
+	s->nodes[node].n_rejected += rejects;
+	s->nodes[node].n_unknown += !rejects;
+	simulation_add_event(
+		s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, c, pod, node, before, reason);
+}
+
+void simulation_count_kept(
+	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, size_t before)
+{
+	size_t after = simulation_count_numa(c, pod);
+	bool is_wider = before > 0 && after > before;
+
+	s->nodes[node].n_wider += is_wider;
+	s->nodes[node].n_narrower += after > 0 && after < before;
+	if (is_wider)
+		simulation_add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
+}
+
 static int compare_indexes(const void *va, const void *vb)
 {
 	size_t a = *(const size_t *)va, b = *(const size_t *)vb;

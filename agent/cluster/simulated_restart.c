@@ -333,17 +333,6 @@ static void note_undecided(struct restart *r, size_t pod, const struct readmissi
 		r->undecided = "static pods are admitted before or after the other pods";
 }
 
-static void count_change(struct restart *r, size_t pod, size_t before)
-{
-	size_t after = simulation_count_numa(r->c, pod);
-	struct simulated_change *change = &r->s->nodes[r->node];
-
-	change->n_wider += before > 0 && after > before;
-	change->n_narrower += after > 0 && after < before;
-	if (before > 0 && after > before)
-		simulation_add_event(r->s, SIMULATED_WIDER, r->c, pod, r->node, before, xstrdup(""));
-}
-
 /* The pod stays on the node with what it holds, or gets what the verdict assigns anew. */
 static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict *anew)
 {
@@ -362,7 +351,6 @@ static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict
 static bool readmit_pod(struct restart *r, size_t pod, size_t before)
 {
 	CLEANUP(readmission_release) struct readmission v = {0};
-	struct simulated_change *change = &r->s->nodes[r->node];
 	struct kubelet_verdict managers;
 	bool admits, rejects;
 
@@ -373,13 +361,11 @@ static bool readmit_pod(struct restart *r, size_t pod, size_t before)
 	if (!rejects)
 		keep_pod(r, pod, admits && is_assigned_anew(r, &managers) ? &managers : NULL);
 	if (admits) {
-		count_change(r, pod, before);
+		simulation_count_kept(r->s, r->c, pod, r->node, before);
 		return true;
 	}
-	change->n_rejected += rejects;
-	change->n_unknown += !rejects;
-	simulation_add_event(r->s, rejects ? SIMULATED_REJECTED : SIMULATED_UNKNOWN, r->c, pod, r->node,
-		before, v.reason ? TAKE(v.reason) : xstrdup(""));
+	simulation_count_lost(
+		r->s, r->c, pod, r->node, v.answer, before, v.reason ? TAKE(v.reason) : xstrdup(""));
 	return !rejects;
 }
 
@@ -395,8 +381,7 @@ static void leave_pods(struct restart *r, const size_t *pods, size_t n_pods)
 	r->c->nodes[r->node].obstacle = SIMULATED_NOT_EXACT;
 	for (size_t i = 0; i < n_pods; i++) {
 		keep_pod(r, pods[i], NULL);
-		r->s->nodes[r->node].n_unknown++;
-		simulation_add_event(r->s, SIMULATED_UNKNOWN, r->c, pods[i], r->node,
+		simulation_count_lost(r->s, r->c, pods[i], r->node, KUBELET_UNKNOWN,
 			simulation_count_numa(r->c, pods[i]), xstrdup(r->s->nodes[r->node].problem));
 	}
 }
