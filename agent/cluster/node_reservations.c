@@ -33,37 +33,29 @@ void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SI
 		hash_text(text.text, text.len, ret);
 }
 
-static bool read_reservation(struct pod_classes *classes, const char *node, const struct doc *annotation,
-	uint64_t now_ms, struct node_reservation *ret)
+static void log_invalid(const struct err *err, const void *node)
 {
-	CLEANUP(reservation_release) struct reservation facts = {0};
-	struct err err = {""};
-	int64_t left_s;
-
-	if (reservation_parse(annotation->key, text_or_empty(doc_string(annotation)), &facts, &err) < 0) {
-		log_warning("node '%s': %s", node, err.text);
-		return false;
-	}
-	left_s = facts.expires_s - clock_ms(CLOCK_REALTIME) / 1000;
-	if (left_s <= 0)
-		return false;
-	ret->class = pod_classes_take(classes, &facts.request);
-	ret->facts = facts;
-	ret->expires_ms = now_ms + (uint64_t)(left_s < RESERVATION_MAX_S ? left_s : RESERVATION_MAX_S) * 1000;
-	facts = (struct reservation){0};
-	return true;
+	log_warning("node '%s': %s", (const char *)node, err->text);
 }
 
 struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
 	const struct doc *annotations, uint64_t now_ms, size_t *ret_n)
 {
-	struct node_reservation *items = xcalloc(RESERVATIONS_MAX, sizeof(*items));
-	size_t n = 0;
+	struct reservation facts[RESERVATIONS_MAX];
+	size_t n = reservations_parse(annotations, log_invalid, node, facts);
+	struct node_reservation *items = xcalloc(n + 1, sizeof(*items));
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
 
-	if (annotations && annotations->kind == DOC_MAP)
-		DOC_FOREACH (annotation, annotations)
-			if (reservation_id(annotation->key) && n < RESERVATIONS_MAX)
-				n += read_reservation(classes, node, annotation, now_ms, &items[n]);
+	for (size_t i = 0; i < n; i++) {
+		int64_t left_s = facts[i].expires_s - now_s;
+
+		items[i].class = pod_classes_take(classes, &facts[i].request);
+		items[i].facts = facts[i];
+		items[i].expires_ms = now_ms + (uint64_t)(left_s < 0                   ? 0
+							  : left_s < RESERVATION_MAX_S ? left_s
+										       : RESERVATION_MAX_S) *
+						       1000;
+	}
 	*ret_n = n;
 	return items;
 }

@@ -9,6 +9,7 @@
 #include "agent/base/time.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 void reservation_release(struct reservation *r)
@@ -83,6 +84,32 @@ int reservation_parse(const char *key, const char *value, struct reservation *re
 	if (r == 0)
 		r = read_value(&doc, id, ret, err);
 	return r < 0 ? err_wrap(err, -EINVAL, "annotation '%.100s'", key) : 0;
+}
+
+size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn *invalid, const void *data,
+	struct reservation ret[RESERVATIONS_MAX])
+{
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	size_t n = 0;
+
+	if (!annotations || annotations->kind != DOC_MAP)
+		return 0;
+	DOC_FOREACH (annotation, annotations) {
+		struct err err = {""};
+
+		if (!reservation_id(annotation->key) || n == RESERVATIONS_MAX)
+			continue;
+		if (reservation_parse(annotation->key, text_or_empty(doc_string(annotation)), &ret[n], &err) <
+			0) {
+			if (invalid)
+				invalid(&err, data);
+		} else if (ret[n].expires_s <= now_s) {
+			reservation_release(&ret[n]);
+		} else {
+			n++;
+		}
+	}
+	return n;
 }
 
 /* ---- printing */

@@ -42,6 +42,16 @@ const char *reservation_id(const char *key);
 /* Parses an annotation. 0; -EINVAL with one line that names the annotation. `ret` is untouched on failure. */
 int reservation_parse(const char *key, const char *value, struct reservation *ret, struct err *err);
 
+/* Called for an invalid reservation. */
+typedef void reservation_invalid_fn(const struct err *err, const void *data);
+
+/*
+ * Parses the reservations among a Node's annotations (NULL = none) that have not expired. Ignores invalid reservations, after a call of
+ * `invalid` (NULL = none). Returns their number, RESERVATIONS_MAX at most; the caller releases each.
+ */
+size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn *invalid, const void *data,
+	struct reservation ret[RESERVATIONS_MAX]);
+
 /*
  * Prints the value of an annotation. The requests are those of `object`, a Pod or an object with the spec of one. 0; -EFBIG for a
  * value of more than RESERVATION_TEXT_MAX bytes.

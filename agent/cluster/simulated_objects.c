@@ -72,29 +72,13 @@ static void copy_members(
 /* The extender logs what is not valid. */
 static void add_reservations(struct simulated_cluster *c, const struct doc *object, const char *node)
 {
-	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
-	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	size_t n = 0;
+	struct reservation facts[RESERVATIONS_MAX];
+	size_t n = reservations_parse(doc_get(doc_get(object, "metadata"), "annotations"), NULL, NULL, facts);
 
-	if (!annotations || annotations->kind != DOC_MAP)
-		return;
-	DOC_FOREACH (annotation, annotations) {
-		struct reservation facts;
-		struct simulated_reservation *slot;
-		const char *text = doc_string(annotation);
-
-		if (!reservation_id(annotation->key) || !text || n == RESERVATIONS_MAX ||
-			reservation_parse(annotation->key, text, &facts, NULL) < 0)
-			continue;
-		if (facts.expires_s <= now_s) {
-			reservation_release(&facts);
-			continue;
-		}
-		slot = vec_push(&c->reservations, &c->n_reservations, &c->reservations_size, sizeof(*slot));
-		*slot = (struct simulated_reservation){
-			.facts = facts, .node = xstrdup(node), .user = SIMULATED_NOWHERE};
-		n++;
-	}
+	for (size_t i = 0; i < n; i++)
+		*(struct simulated_reservation *)vec_push(&c->reservations, &c->n_reservations,
+			&c->reservations_size, sizeof(*c->reservations)) = (struct simulated_reservation){
+			.facts = facts[i], .node = xstrdup(node), .user = SIMULATED_NOWHERE};
 }
 
 static int add_node_object(
