@@ -68,8 +68,9 @@ static int add_labels(enum object_kind kind, struct doc *object, void *data, str
 
 	if (r < 0)
 		return r;
-	if (kind == OBJECT_NODE && !strv_contains(&l->nodes, name)) {
+	if (kind == OBJECT_NODE && name_table_find_index(&l->by_node, name) == SIZE_MAX) {
 		strv_push(&l->nodes, name);
+		name_table_add_index(&l->by_node, l->nodes.items[l->nodes.n_items - 1], l->nodes.n_items - 1);
 		strv_push(&l->pools, doc_text(doc_get(metadata, "labels"), l->pool_label));
 	} else if (kind == OBJECT_POD) {
 		*(struct named_pod *)vec_push(&l->pods, &l->n_pods, &l->pods_size, sizeof(*l->pods)) =
@@ -90,8 +91,6 @@ static void cluster_labels_finish(struct cluster_labels *l)
 {
 	if (l->n_pods > 1)
 		qsort(l->pods, l->n_pods, sizeof(*l->pods), compare_nodes);
-	for (size_t i = 0; i < l->nodes.n_items; i++)
-		name_table_add_index(&l->by_node, l->nodes.items[i], i);
 }
 
 /* The index of the node's first pod. If the node has no pods, the index of a pod of another node. */
