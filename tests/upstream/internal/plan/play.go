@@ -75,6 +75,8 @@ func keyOf(object *v1.Pod) string { return object.Namespace + "/" + object.Name 
 // Play returns what was wrong about the plan, a line each. The cluster counts as right if the kubelet's code gives up.
 func (d *Driver) Play(ctx context.Context, c *Cluster) ([]string, error) {
 	p := d.newPlayer(ctx, c)
+	begun := time.Now()
+	defer func() { d.Tally.Played += time.Since(begun) }()
 	defer os.RemoveAll(p.dir)
 	d.Tally.Clusters++
 	err := p.prepare()

@@ -19,7 +19,7 @@ type Tally struct {
 	Asked, Missed                     int // verdicts on pods that have no place, or none without moves, and those that admit
 	Slow                              int // plans that took more than a second
 	Slowest                           time.Duration
-	Seconds                           int // of the run
+	Played                            time.Duration // in all
 }
 
 func (t *Tally) time(took time.Duration) {
@@ -64,5 +64,5 @@ func (t Tally) String() string {
 		"%d whose search reached its limit; steps: %d moves (%d to the same node), %d evictions, %d wanted pods; the kubelets admitted %d and rejected %d pods; "+
 		"of %d verdicts on pods that have no place, or none without moves, %d admit; %d plans took more than a second, "+
 		"the slowest %v; %d s in all", t.Clusters, t.Nodes, t.Refused, t.GivenUp, t.Full, t.Partial, t.None, t.WithMoves, t.Bounded, t.Moves, t.SameNode,
-		t.Evictions, t.Starts, t.Admitted, t.Rejected, t.Asked, t.Missed, t.Slow, t.Slowest.Round(time.Millisecond), t.Seconds)
+		t.Evictions, t.Starts, t.Admitted, t.Rejected, t.Asked, t.Missed, t.Slow, t.Slowest.Round(time.Millisecond), int(t.Played.Seconds()))
 }
