@@ -468,24 +468,43 @@ static int evict(struct plan_apply *a, const struct simulated_pod *p, uint64_t u
 	}
 }
 
-static int wait_until_gone(
-	struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
+/* ---- waiting */
+
+/* What the conditions look at; NULL what a condition does not use. */
+struct wait {
+	const struct simulated_pod *pod;
+	struct successor *successor;
+	struct pod_held *held;
+};
+
+/* 0 if the condition is true; -EINPROGRESS if it is not yet, with the line to fail with when the time is over. */
+typedef int condition_fn(struct plan_apply *a, const struct wait *w, struct err *err);
+
+static int wait_until(condition_fn *condition, struct plan_apply *a, const struct wait *w, uint64_t until_ms,
+	struct err *err)
 {
 	for (;;) {
-		CLEANUP(doc_release) struct doc pod = DOC_INIT;
-		int r = get_pod(a, p, &pod, err);
+		int r = condition(a, w, err);
 
-		if (r <= 0)
+		if (r != -EINPROGRESS)
 			return r;
-		if (pod_has_ended(&pod))
-			return 0;
 		if (now_ms() > until_ms)
-			return err_set(err, -ETIMEDOUT, "pod '%s/%s' was evicted and has not ended in time",
-				p->namespace, p->name);
+			return -ETIMEDOUT;
 		r = sleep_and_renew(a, POLL_MS, err);
 		if (r < 0)
 			return r;
 	}
+}
+
+static int check_gone(struct plan_apply *a, const struct wait *w, struct err *err)
+{
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	int r = get_pod(a, w->pod, &pod, err);
+
+	if (r <= 0 || pod_has_ended(&pod))
+		return r < 0 ? r : 0;
+	return err_set(err, -EINPROGRESS, "pod '%s/%s' was evicted and has not ended in time",
+		w->pod->namespace, w->pod->name);
 }
 
 /* ---- the new pod */
@@ -540,54 +559,47 @@ static int find_successor(struct doc *pod, void *data, struct err *err)
 	return 0;
 }
 
-/* Waits until the new pod has started on the plan's node, or on any node if kubelets assign nothing to the pod. */
-static int wait_for_successor(struct plan_apply *a, struct successor *s, uint64_t until_ms, struct err *err)
+/* Whether the new pod has started on the plan's node, or on any node if kubelets assign nothing to the pod. */
+static int check_successor(struct plan_apply *a, const struct wait *w, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct successor *s = w->successor;
 	const struct simulated_pod *p = s->evicted;
+	int status, r;
 
 	make_pod_path(p->namespace, NULL, &path);
-	for (;;) {
-		int status, r;
-
-		successor_release(s);
-		s->found = s->arrived = s->started = s->failed = false;
-		r = api_list(a->options->client, path.text, 0, find_successor, s, &status, err);
-		if (r < 0)
-			return r;
-		if (s->failed)
-			return err_set(err, -EREMOTEIO, "the kubelet of node '%s' rejected pod '%s/%s': %s",
-				s->node, p->namespace, s->name, s->reason);
-		if (s->found && *s->node && !s->arrived && p->class->aligned)
-			return err_set(err, -EREMOTEIO, "pod '%s/%s' started on node '%s' instead of '%s'",
-				p->namespace, s->name, s->node, s->to);
-		if (s->found && *s->node && s->started)
-			return 0;
-		if (now_ms() > until_ms)
-			return err_set(err, -ETIMEDOUT, "%s '%s/%s' has not started on node '%s' in time",
-				s->found ? "pod" : "the pod in place of", p->namespace,
-				s->found ? s->name : p->name, s->to);
-		r = sleep_and_renew(a, POLL_MS, err);
-		if (r < 0)
-			return r;
-	}
+	successor_release(s);
+	s->found = s->arrived = s->started = s->failed = false;
+	r = api_list(a->options->client, path.text, 0, find_successor, s, &status, err);
+	if (r < 0)
+		return r;
+	if (s->failed)
+		return err_set(err, -EREMOTEIO, "the kubelet of node '%s' rejected pod '%s/%s': %s", s->node,
+			p->namespace, s->name, s->reason);
+	if (s->found && *s->node && !s->arrived && p->class->aligned)
+		return err_set(err, -EREMOTEIO, "pod '%s/%s' started on node '%s' instead of '%s'",
+			p->namespace, s->name, s->node, s->to);
+	if (s->found && *s->node && s->started)
+		return 0;
+	return err_set(err, -EINPROGRESS, "%s '%s/%s' has not started on node '%s' in time",
+		s->found ? "pod" : "the pod in place of", p->namespace, s->found ? s->name : p->name, s->to);
 }
 
-/* What the node's object reports of the pod. */
-static int get_held(struct plan_apply *a, const char *node, const char *namespace, const struct successor *s,
-	struct pod_held *ret, struct err *err)
+/* What the object of the new pod's node reports of the pod. */
+static int get_held(struct plan_apply *a, const struct successor *s, struct pod_held *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	const struct pod_names names = pod_names_of(s->uid, namespace, s->name);
+	const struct pod_names names = pod_names_of(s->uid, s->evicted->namespace, s->name);
 	struct cluster_node read;
 	int status, r;
 
 	strbuf_addstr(&path, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/");
-	api_path_escape(&path, node);
+	api_path_escape(&path, s->node);
 	r = api_get(a->options->client, path.text, &object, &status, err);
-	if (r == 0)
-		r = cluster_node_read(&object, &read, err);
+	if (r < 0)
+		return r;
+	r = cluster_node_read(&object, &read, err);
 	if (r < 0)
 		return r;
 	pod_held_find(&read.state, &names, ret);
@@ -595,23 +607,16 @@ static int get_held(struct plan_apply *a, const char *node, const char *namespac
 	return 0;
 }
 
-static int wait_until_reported(struct plan_apply *a, const struct successor *s, uint64_t until_ms,
-	struct pod_held *ret, struct err *err)
+static int check_reported(struct plan_apply *a, const struct wait *w, struct err *err)
 {
-	for (;;) {
-		int r = get_held(a, s->node, s->evicted->namespace, s, ret, err);
+	const struct successor *s = w->successor;
+	int r = get_held(a, s, w->held, err);
 
-		if (r < 0 || ret->found)
-			return r;
-		pod_held_release(ret);
-		if (now_ms() > until_ms)
-			return err_set(err, -ETIMEDOUT,
-				"the object of node '%s' does not report pod '%s/%s' in time", s->node,
-				s->evicted->namespace, s->name);
-		r = sleep_and_renew(a, POLL_MS, err);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0 || w->held->found)
+		return r;
+	pod_held_release(w->held);
+	return err_set(err, -EINPROGRESS, "the object of node '%s' does not report pod '%s/%s' in time",
+		s->node, s->evicted->namespace, s->name);
 }
 
 /* Waits until the pod that replaces an evicted pod runs and is reported. */
@@ -622,10 +627,11 @@ static int wait_for_move(struct plan_apply *a, const struct simulated_cluster *c
 	CLEANUP(successor_release) struct successor s = {.c = c, .evicted = p, .to = c->nodes[step->to].name};
 	CLEANUP(pod_held_release) struct pod_held held = {0};
 	CLEANUP(freep) char *cpus = NULL, *numa = NULL;
-	int r = wait_for_successor(a, &s, until_ms, err);
+	const struct wait w = {.successor = &s, .held = &held};
+	int r = wait_until(check_successor, a, &w, until_ms, err);
 
 	if (r == 0 && (*step->cpus || *step->numa))
-		r = wait_until_reported(a, &s, until_ms, &held, err);
+		r = wait_until(check_reported, a, &w, until_ms, err);
 	if (r < 0)
 		return r;
 	cpus = held.found ? cpuset_print(held.cpus) : xstrdup("");
@@ -656,7 +662,7 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	a->n_evicted++;
 	if (own)
 		own->evicted = true;
-	r = wait_until_gone(a, p, until_ms, err);
+	r = wait_until(check_gone, a, &(struct wait){.pod = p}, until_ms, err);
 	if (r == 0 && step->kind == PLAN_MOVE)
 		r = wait_for_move(a, c, step, now_ms() + a->options->timeout_ms, err);
 	if (r < 0)
@@ -667,34 +673,26 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	return r < 0 ? r : PLAN_APPLY_AGAIN;
 }
 
-/* Waits until a wanted pod of the cluster has started. */
-static int wait_for_wanted(
-	struct plan_apply *a, const struct simulated_pod *p, uint64_t until_ms, struct err *err)
+static int check_started(struct plan_apply *a, const struct wait *w, struct err *err)
 {
-	for (;;) {
-		CLEANUP(doc_release) struct doc pod = DOC_INIT;
-		int r = get_pod(a, p, &pod, err);
-		const struct doc *status = doc_get(&pod, "status");
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	const struct simulated_pod *p = w->pod;
+	int r = get_pod(a, p, &pod, err);
+	const struct doc *status = doc_get(&pod, "status");
 
-		if (r < 0)
-			return r;
-		if (r == 0)
-			return err_set(err, -ENOENT, "pod '%s/%s' was deleted", p->namespace, p->name);
-		if (!strcmp(doc_text(status, "phase"), "Failed"))
-			return err_set(err, -EREMOTEIO, "pod '%s/%s' has failed: %s", p->namespace, p->name,
-				doc_text(status, "reason"));
-		if (*doc_text(status, "startTime")) {
-			report_progress(a, "start %s/%s: runs on %s", p->namespace, p->name,
-				doc_text(doc_get(&pod, "spec"), "nodeName"));
-			return 0;
-		}
-		if (now_ms() > until_ms)
-			return err_set(err, -ETIMEDOUT, "pod '%s/%s' has not started in time", p->namespace,
-				p->name);
-		r = sleep_and_renew(a, POLL_MS, err);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "pod '%s/%s' was deleted", p->namespace, p->name);
+	if (!strcmp(doc_text(status, "phase"), "Failed"))
+		return err_set(err, -EREMOTEIO, "pod '%s/%s' has failed: %s", p->namespace, p->name,
+			doc_text(status, "reason"));
+	if (!*doc_text(status, "startTime"))
+		return err_set(
+			err, -EINPROGRESS, "pod '%s/%s' has not started in time", p->namespace, p->name);
+	report_progress(a, "start %s/%s: runs on %s", p->namespace, p->name,
+		doc_text(doc_get(&pod, "spec"), "nodeName"));
+	return 0;
 }
 
 /* The scheduler may bind a wanted pod at any time after room has been made. Then later plans do not contain the pod. */
@@ -724,7 +722,7 @@ static int finish(
 			c->pods[plan->steps[i].pod].namespace, c->pods[plan->steps[i].pod].name,
 			c->nodes[plan->steps[i].to].name, (unsigned long long)a->options->hold_ms / 1000);
 	for (size_t i = 0; i < a->n_wanted && r == 0; i++)
-		r = wait_for_wanted(a, &a->wanted[i], until_ms, err);
+		r = wait_until(check_started, a, &(struct wait){.pod = &a->wanted[i]}, until_ms, err);
 	if (r == 0 && !a->object)
 		plan_apply_abandon(a);
 	return r < 0 ? r : PLAN_APPLY_DONE;
