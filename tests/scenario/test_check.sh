@@ -76,6 +76,20 @@ said '"format": "v1"'
 said '"state": "absent"'
 said '"level": "warn"'
 
+# --- the host's tuning: tests/unit/test_check_tuning.c has every finding
+example_node "$dir/tuned"
+mkdir -p "$dir/tuned/proc/irq/24/eth0" "$dir/tuned/proc/sys/vm"
+echo 1-9 >"$dir/tuned/sys/devices/system/cpu/isolated"
+echo 5 >"$dir/tuned/proc/irq/24/effective_affinity_list"
+echo 1 >"$dir/tuned/proc/sys/vm/zone_reclaim_mode"
+run 0 --sysroot "$dir/tuned"
+said "^warn +isolcpus +$dir/tuned/sys/devices/system/cpu/isolated: read, containers run on the isolated CPUs '1-9'"
+said "^ +remedy: remove isolcpus= from the kernel command line"
+said "^warn +interrupts +exclusive CPUs '5' handle 1 interrupt of devices: 24 \\(eth0\\) on 5"
+said "^warn +zone_reclaim +"
+said "^ok +nohz_full +.*: absent, not known"
+said "^warn +SMT +.* cores are shared: core 0 has threads of pod fb15e10a and the shared pool"
+
 # --- what stops nrtd
 run 1 --sysroot "$tree" --state-files none --cpu-manager-policy static
 said "^FAIL +accounting +policy static, and no source reports which CPUs containers hold"

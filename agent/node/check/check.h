@@ -19,8 +19,8 @@
 
 enum check_level {
 	CHECK_OK,
-	CHECK_NOTE, /* nothing is wrong, but nrtd cannot do some optional work */
-	CHECK_WARN, /* something is unknown; nrtd does what it can */
+	CHECK_NOTE, /* nrtd cannot do some optional work, or the host could be tuned better for some pods */
+	CHECK_WARN, /* something is unknown, so nrtd does what it can; or the host slows pods down */
 	CHECK_FAIL, /* nrtd cannot work */
 	CHECK_LEVEL_COUNT
 };
@@ -87,6 +87,16 @@ struct check_config {
 
 /* *ret_nrt becomes the object that `nrtd run` would publish; it stays null if there is none. */
 void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt);
+
+/* ---- check_tuning.c: the host's tuning against what the kubelet assigns */
+
+/*
+ * Check isolcpus, nohz_full, interrupts, kernel settings of memory, hugepages, NUMA nodes and frequencies.
+ * `node` is derived. Reads the kernel's files below config->sysroot, and none of them for a machine from XML.
+ * Files that the kernel does not have are no problem.
+ */
+void check_tuning(
+	const struct observe_config *config, const struct node_state *node, struct check_report *report);
 
 /* ---- check_libnuma.c: libnuma's view of the running system. libnuma is never on the data path: it reads
  * fixed paths and guesses what it cannot read. Only check_libnuma.c includes numa.h; the library is loaded

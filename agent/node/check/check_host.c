@@ -436,6 +436,12 @@ static bool step_claims(struct host *h)
 	return true;
 }
 
+static bool step_tuning(struct host *h)
+{
+	check_tuning(&h->config->observe, &h->o.node, h->report);
+	return true;
+}
+
 static bool step_object(struct host *h)
 {
 	nrt_render(&h->o.node, &h->config->nrt, h->nrt, &h->o.notes);
@@ -457,6 +463,7 @@ static bool (*const steps[])(struct host *h) = {
 	step_comparison,
 	step_accounting,
 	step_claims,
+	step_tuning,
 	step_object,
 };
 
