@@ -228,8 +228,9 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 		texts->root = xstrdup(kubelet_root);
 	}
 	r = read_cpus(&rd);
-	if (r == 0)
-		r = read_memory(&rd);
+	if (r < 0)
+		return r;
+	r = read_memory(&rd);
 	if (r < 0)
 		return r;
 	texts->gone = gone;

@@ -38,14 +38,17 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	CLEANUP(kernel_cpus_release) struct kernel_cpus cpus = {NULL, NULL};
 	int r = kernel_discover(root, m, &cpus, err);
 
-	if (r == 0)
-		r = discover_hwloc_cpus(root, m, err);
-	if (r == 0)
-		r = kernel_read_cores(root, m, err);
+	if (r < 0)
+		return r;
+	r = discover_hwloc_cpus(root, m, err);
+	if (r < 0)
+		return r;
+	r = kernel_read_cores(root, m, err);
+	if (r < 0)
+		return r;
 	name_single_node(m);
-	if (r == 0)
-		set_offline(m, &cpus);
-	return r;
+	set_offline(m, &cpus);
+	return 0;
 }
 
 static const char *root_of(const struct machine_source *source)

@@ -250,10 +250,12 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
 	int r = discover_hwloc_prepare(root, err);
 
-	if (r == 0)
-		r = check_links(root, err);
-	if (r == 0)
-		r = new_topology(false, &topology, err);
+	if (r < 0)
+		return r;
+	r = check_links(root, err);
+	if (r < 0)
+		return r;
+	r = new_topology(false, &topology, err);
 	if (r < 0)
 		return r;
 	if (hwloc_topology_load(topology) < 0 || is_invented(root, topology))
@@ -512,8 +514,9 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 	if (r < 0)
 		return r;
 	r = discover_hwloc_prepare("", err);
-	if (r == 0)
-		r = new_topology(true, &topology, err);
+	if (r < 0)
+		return r;
+	r = new_topology(true, &topology, err);
 	if (r < 0)
 		return r;
 	r = load_safely(&text, topology);
@@ -530,6 +533,22 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct err *err)
 	return 0;
 }
 
+static int fill_machine(struct machine *m, hwloc_topology_t topology, struct err *err)
+{
+	int r = add_offline(m, topology, err);
+
+	if (r < 0)
+		return r;
+	r = add_cpus(NULL, m, topology, err);
+	if (r < 0)
+		return r;
+	r = add_nodes(m, topology, err);
+	if (r < 0)
+		return r;
+	place_cpus(m, topology);
+	return add_distances(m, topology, err);
+}
+
 int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -537,14 +556,6 @@ int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = add_offline(m, topology, err);
-	if (r == 0)
-		r = add_cpus(NULL, m, topology, err);
-	if (r == 0)
-		r = add_nodes(m, topology, err);
-	if (r == 0)
-		place_cpus(m, topology);
-	if (r == 0)
-		r = add_distances(m, topology, err);
+	r = fill_machine(m, topology, err);
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
 }

@@ -162,10 +162,12 @@ static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t dirs = NULL;
 	int r = list_ids(rd, CPU_DIR, "cpu", MACHINE_MAX_CPUS, &dirs);
 
-	if (r == 0)
-		r = read_set(rd, CPU_DIR "/online", MACHINE_MAX_CPUS, &cpus->online);
-	if (r == 0)
-		r = read_set(rd, CPU_DIR "/present", MACHINE_MAX_CPUS, &cpus->present);
+	if (r < 0)
+		return r;
+	r = read_set(rd, CPU_DIR "/online", MACHINE_MAX_CPUS, &cpus->online);
+	if (r < 0)
+		return r;
+	r = read_set(rd, CPU_DIR "/present", MACHINE_MAX_CPUS, &cpus->present);
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))
@@ -185,18 +187,18 @@ static int read_memory(struct reader *rd, const char *path, uint64_t *ret_bytes)
 	uint64_t kb = 0;
 	int r = read_text(rd, "%s", path);
 
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (r == 0) {
-		p = strstr(rd->text.text, key);
-		if (!p)
-			return fail_content(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
-		p += strlen(key);
-		p += strspn(p, " \t");
-		r = parse_number(&p, INT64_MAX / 1024, &kb);
-		if (r < 0 || strncmp(p, " kB", 3) != 0)
-			return fail_content(rd, r < 0 ? r : -EINVAL, "MemTotal is not a number of kB", p);
-	}
+	if (r == -ENOENT)
+		*ret_bytes = 0;
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	p = strstr(rd->text.text, key);
+	if (!p)
+		return fail_content(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
+	p += strlen(key);
+	p += strspn(p, " \t");
+	r = parse_number(&p, INT64_MAX / 1024, &kb);
+	if (r < 0 || strncmp(p, " kB", 3) != 0)
+		return fail_content(rd, r < 0 ? r : -EINVAL, "MemTotal is not a number of kB", p);
 	*ret_bytes = kb * 1024;
 	return 0;
 }
@@ -317,8 +319,9 @@ static int read_distances(
 
 		if (r == -ENOENT)
 			continue;
-		if (r == 0)
-			r = parse_row(rd, values, &n);
+		if (r < 0)
+			return r;
+		r = parse_row(rd, values, &n);
 		if (r < 0)
 			return r;
 		if (cpuset_size(columns) != n)
@@ -358,8 +361,9 @@ static int read_nodes(struct reader *rd, struct machine *m)
 
 	if (r == -ENOENT)
 		return read_single_node(rd, m);
-	if (r == 0)
-		r = read_set(rd, NODE_DIR "/online", MACHINE_MAX_NODES, &online);
+	if (r < 0)
+		return r;
+	r = read_set(rd, NODE_DIR "/online", MACHINE_MAX_NODES, &online);
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))
@@ -374,15 +378,21 @@ static int read_nodes(struct reader *rd, struct machine *m)
 	return read_distances(rd, m, online, dirs);
 }
 
+static int read_machine(struct reader *rd, struct machine *m, struct kernel_cpus *ret_cpus)
+{
+	int r = read_cpus(rd, ret_cpus);
+
+	if (r < 0)
+		return r;
+	r = read_memory(rd, "/proc/meminfo", &m->memory_bytes);
+	return r < 0 ? r : read_nodes(rd, m);
+}
+
 int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err)
 {
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
-	int r = read_cpus(&rd, ret_cpus);
+	int r = read_machine(&rd, m, ret_cpus);
 
-	if (r == 0)
-		r = read_memory(&rd, "/proc/meminfo", &m->memory_bytes);
-	if (r == 0)
-		r = read_nodes(&rd, m);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
@@ -402,29 +412,30 @@ static int parse_id(struct reader *rd, int *ret_id)
 	return 0;
 }
 
-int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err)
-{
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
-	int socket = MACHINE_NONE;
-	int r = read_text(&rd, CPU_DIR "/cpu%u/topology/physical_package_id", cpu);
-
-	if (r == 0)
-		r = parse_id(&rd, &socket);
-	if (r < 0 && r != -ENOENT)
-		return reader_fail(&rd, r, err);
-	*ret_socket = socket;
-	return 0;
-}
-
 /* The id in a file of the CPU's topology directory; *ret is untouched when there is none. */
 static int read_topology_id(struct reader *rd, unsigned cpu, const char *file, int *ret, bool *ret_known)
 {
 	int r = read_text(rd, CPU_DIR "/cpu%u/topology/%s", cpu, file);
 
-	if (r == 0)
-		r = parse_id(rd, ret);
+	*ret_known = false;
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = parse_id(rd, ret);
 	*ret_known = r == 0;
-	return r == -ENOENT ? 0 : r;
+	return r;
+}
+
+int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err)
+{
+	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	int socket = MACHINE_NONE;
+	bool known;
+	int r = read_topology_id(&rd, cpu, "physical_package_id", &socket, &known);
+
+	if (r < 0)
+		return reader_fail(&rd, r, err);
+	*ret_socket = socket;
+	return 0;
 }
 
 static int read_core(struct reader *rd, struct cpu *cpu)
@@ -433,13 +444,16 @@ static int read_core(struct reader *rd, struct cpu *cpu)
 	bool known;
 	int r = read_topology_id(rd, cpu->id, "core_id", &name.core, &name.known);
 
-	if (r == 0)
-		r = read_topology_id(rd, cpu->id, "book_id", &name.book, &known);
-	if (r == 0)
-		r = read_topology_id(rd, cpu->id, "drawer_id", &name.drawer, &known);
-	if (r == 0)
-		cpu->core_name = name;
-	return r;
+	if (r < 0)
+		return r;
+	r = read_topology_id(rd, cpu->id, "book_id", &name.book, &known);
+	if (r < 0)
+		return r;
+	r = read_topology_id(rd, cpu->id, "drawer_id", &name.drawer, &known);
+	if (r < 0)
+		return r;
+	cpu->core_name = name;
+	return 0;
 }
 
 int kernel_read_cores(const char *root, struct machine *m, struct err *err)
@@ -454,22 +468,28 @@ int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
+/* -ENOENT: the CPU has no third-level cache, or the cache has no id. */
+static int read_l3(struct reader *rd, unsigned cpu, int *ret_l3)
+{
+	/* Almost always index3. */
+	for (unsigned i = 3; i < 13; i++) {
+		int r = read_text(rd, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i % 10);
+
+		if (r == -ENOENT || (r == 0 && strcmp(rd->text.text, "3") != 0))
+			continue;
+		if (r < 0)
+			return r;
+		r = read_text(rd, CPU_DIR "/cpu%u/cache/index%u/id", cpu, i % 10);
+		return r < 0 ? r : parse_id(rd, ret_l3);
+	}
+	return -ENOENT;
+}
+
 int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err)
 {
 	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
-	int r = -ENOENT;
+	int r = read_l3(&rd, cpu, ret_l3);
 
-	/* Almost always index3. */
-	for (unsigned i = 3; i < 13; i++) {
-		r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/level", cpu, i % 10);
-		if (r == -ENOENT || (r == 0 && strcmp(rd.text.text, "3") != 0))
-			continue;
-		if (r == 0)
-			r = read_text(&rd, CPU_DIR "/cpu%u/cache/index%u/id", cpu, i % 10);
-		if (r == 0)
-			r = parse_id(&rd, ret_l3);
-		break;
-	}
 	return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
 }
 
@@ -481,7 +501,8 @@ int kernel_check_siblings(const char *root, unsigned cpu, struct err *err)
 
 	if (r == -ENOENT)
 		r = read_text(&rd, CPU_DIR "/cpu%u/topology/core_cpus", cpu);
-	if (r == 0)
-		r = parse_set(&rd, true, MACHINE_MAX_CPUS, &set);
-	return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
+	if (r == -ENOENT)
+		return 0;
+	r = r < 0 ? r : parse_set(&rd, true, MACHINE_MAX_CPUS, &set);
+	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }

@@ -131,10 +131,10 @@ void state_claims_read(const char *sysroot, const char *kubelet_root, struct cla
 	r = fs_read(sysroot, path, &text, &err);
 	if (r == -ENOENT)
 		return;
-	if (r == 0)
+	if (r == 0) {
 		pod_evidence_read(sysroot, kubelet_root, &evidence, NULL);
-	if (r == 0)
 		r = state_claims_parse(text.text, text.len, &evidence, ret, &err);
+	}
 	if (r < 0)
 		notes_add(notes, "%.3000s: %s; the names of claims are unknown", path, err.text);
 }
@@ -416,12 +416,13 @@ static int read_file(struct cdi_reader *rd, const char *name)
 	r = fs_read(rd->root, path, &text, &why);
 	if (r == -ENOENT || (r == -EFBIG && !is_of_known_driver(name)))
 		return 0; /* removed meanwhile; another driver's */
-	if (r == 0 && !is_of_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
+	if (r < 0)
+		return recall_text(rd, name, r, &why);
+	if (!is_of_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
 		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
 		return 0;
-	if (r == 0)
-		r = add_text(rd, name, text.text, text.len, &why);
-	return r < 0 ? recall_text(rd, name, r, &why) : r;
+	r = add_text(rd, name, text.text, text.len, &why);
+	return r < 0 ? recall_text(rd, name, r, &why) : 0;
 }
 
 static int read_files(struct cdi_reader *rd)

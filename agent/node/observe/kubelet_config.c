@@ -138,9 +138,10 @@ static int merge_maps(struct kubelet_config *config, enum setting what, const st
 {
 	int r = merge_keys(&config->values[what], value, err);
 
-	if (r == 0)
-		add_from(config, what, from);
-	return r;
+	if (r < 0)
+		return r;
+	add_from(config, what, from);
+	return 0;
 }
 
 static int replace_value(struct kubelet_config *config, enum setting what, const struct doc *value,
@@ -365,21 +366,29 @@ static int wants_default_eviction(const struct doc *fields, bool *ret, struct er
 	return 0;
 }
 
+static int parse_fields(
+	const char *text, size_t len, struct doc *fields, bool *ret_default_eviction, struct err *err)
+{
+	int r = yaml_parse(text, len, fields, err);
+
+	if (r < 0)
+		return r;
+	if (fields->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "no " KIND " but %s", doc_kind_name(fields));
+	r = check_member(fields, "apiVersion", API_VERSION, err);
+	if (r < 0)
+		return r;
+	r = check_member(fields, "kind", KIND, err);
+	return r < 0 ? r : wants_default_eviction(fields, ret_default_eviction, err);
+}
+
 int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char *from,
 	struct kubelet_config *config, struct err *err)
 {
 	CLEANUP(doc_release) struct doc fields = DOC_INIT;
 	bool merge = false;
-	int r = yaml_parse(text, len, &fields, err);
+	int r = parse_fields(text, len, &fields, &merge, err);
 
-	if (r == 0 && fields.kind != DOC_MAP)
-		r = err_set(err, -EINVAL, "no " KIND " but %s", doc_kind_name(&fields));
-	if (r == 0)
-		r = check_member(&fields, "apiVersion", API_VERSION, err);
-	if (r == 0)
-		r = check_member(&fields, "kind", KIND, err);
-	if (r == 0)
-		r = wants_default_eviction(&fields, &merge, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);
 	r = merge_fields(config, &fields, drop_in, from, err);

@@ -98,9 +98,10 @@ static int read_settings(
 	int r = settings_find(config->sysroot, &config->settings, &sources->settings, &o->node.settings,
 		&o->kubelet_root, &o->settings_kept, &o->notes, err);
 
-	if (r == 0)
-		observation_set_release(o, config->kubelet_minor);
-	return r;
+	if (r < 0)
+		return r;
+	observation_set_release(o, config->kubelet_minor);
+	return 0;
 }
 
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
@@ -108,9 +109,10 @@ int observe_settings(const struct observe_config *config, struct settings *ret, 
 {
 	int r = settings_find(config->sysroot, &config->settings, NULL, ret, ret_root, NULL, notes, err);
 
-	if (r == 0)
-		ret->kubelet_minor = config->kubelet_minor;
-	return r;
+	if (r < 0)
+		return r;
+	ret->kubelet_minor = config->kubelet_minor;
+	return 0;
 }
 
 /* ---- allocations */
@@ -358,15 +360,18 @@ static int read_all(
 {
 	int r = observe_node_name(config->sysroot, config->node_name, &o->node.node_name, err);
 
-	if (r == 0)
-		r = read_machine(sources, config, &o->node.machine, err);
-	if (r == 0)
-		r = read_settings(sources, config, o, err);
-	if (r == 0)
-		r = read_allocations(sources, config, o, err);
-	if (r == 0)
-		r = read_claims(sources, config, o, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = read_machine(sources, config, &o->node.machine, err);
+	if (r < 0)
+		return r;
+	r = read_settings(sources, config, o, err);
+	if (r < 0)
+		return r;
+	r = read_allocations(sources, config, o, err);
+	if (r < 0)
+		return r;
+	return read_claims(sources, config, o, err);
 }
 
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,

@@ -129,13 +129,12 @@ static int convert_container(struct conversion *c, const Podresources__PodResour
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s', container '%.60s'", item->namespace, item->pod,
 		item->container);
 	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
-	if (r == 0)
-		convert_memory(
-			c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
-	if (r == 0)
-		convert_devices(c, from->devices, from->n_devices, &item->devices, &item->n_devices,
-			&item->devices_size);
-	return r;
+	if (r < 0)
+		return r;
+	convert_memory(c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
+	convert_devices(
+		c, from->devices, from->n_devices, &item->devices, &item->n_devices, &item->devices_size);
+	return 0;
 }
 
 /* Subtract from the pod's holdings as a whole what its containers (items from `first` on) list. */
@@ -179,11 +178,9 @@ static int convert_pod_level(
 	whole = add_item(held, pod, "");
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s'", whole->namespace, whole->pod);
 	r = convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
-	if (r == 0)
-		convert_memory(
-			c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
 	if (r < 0)
 		return r;
+	convert_memory(c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
 	subtract_containers(held, first, whole);
 	return 0;
 }
@@ -287,11 +284,12 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 	for (size_t i = 0; i < list->n_pod_resources && r == 0; i++)
 		r = add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
-	if (r == 0)
-		claims_merge(&ret->claims);
+	if (r < 0)
+		return r;
+	claims_merge(&ret->claims);
 	ret->held.cpus_known = ret->held.devices_known = true;
 	allocations_sort(&ret->held);
-	return r;
+	return 0;
 }
 
 static int convert_allocatable(struct conversion *c, const Podresources__AllocatableResourcesResponse *from,
@@ -301,14 +299,14 @@ static int convert_allocatable(struct conversion *c, const Podresources__Allocat
 
 	ret->allocatable_cpus = cpuset_new();
 	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
-	if (r == 0)
-		convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory,
-			&ret->n_allocatable_memory, &ret->allocatable_memory_size);
-	if (r == 0)
-		convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
-			&ret->n_allocatable_devices, &ret->allocatable_devices_size);
-	ret->allocatable_known = r == 0;
-	return r;
+	if (r < 0)
+		return r;
+	convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory, &ret->n_allocatable_memory,
+		&ret->allocatable_memory_size);
+	convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
+		&ret->n_allocatable_devices, &ret->allocatable_devices_size);
+	ret->allocatable_known = true;
+	return 0;
 }
 
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
@@ -359,9 +357,10 @@ int pod_resources_client_new(
 	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
 	c->socket = xstrdup(socket);
 	r = grpc_channel_new(socket, cancel, &c->channel);
-	if (r == 0)
-		*ret = TAKE(c);
-	return r;
+	if (r < 0)
+		return r;
+	*ret = TAKE(c);
+	return 0;
 }
 
 void pod_resources_client_free(struct pod_resources_client *c)

@@ -29,12 +29,14 @@ static int read_config(struct settings_finding *f, const char *root, const char 
 	int r = config ? kubelet_config_read(root, config, &f->config, err)
 		       : kubelet_config_default_eviction(&f->config, err);
 
-	if (r == 0 && config)
+	if (r < 0)
+		return r;
+	if (config)
 		strv_push(&f->files, config);
-	if (r == 0 && config_dir)
-		r = kubelet_config_read_dropins(root, config_dir, &f->config, &f->files, err);
-	if (r == 0)
-		r = kubelet_config_overlay(&f->config, &args->flags, err);
+	r = config_dir ? kubelet_config_read_dropins(root, config_dir, &f->config, &f->files, err) : 0;
+	if (r < 0)
+		return r;
+	r = kubelet_config_overlay(&f->config, &args->flags, err);
 	f->found = r == 0;
 	return r;
 }
@@ -48,9 +50,10 @@ static int find_root_dir(const char *sysroot, const struct kubelet_process *proc
 	int r = kubelet_process_path(
 		process, root_dir && *root_dir ? root_dir : KUBELET_ROOT, &absolute, err);
 
-	if (r == 0)
-		f->root_dir = xasprintf("%s%s", process->root + strlen(sysroot), absolute);
-	return r;
+	if (r < 0)
+		return r;
+	f->root_dir = xasprintf("%s%s", process->root + strlen(sysroot), absolute);
+	return 0;
 }
 
 static int read_process(const char *sysroot, const struct kubelet_process *process,
@@ -69,8 +72,9 @@ static int read_process(const char *sysroot, const struct kubelet_process *proce
 		r = kubelet_process_path(process, args.config, &config, err);
 	if (r == 0 && args.config_dir && *args.config_dir)
 		r = kubelet_process_path(process, args.config_dir, &config_dir, err);
-	if (r == 0)
-		r = find_root_dir(sysroot, process, args.root_dir, f, err);
+	if (r < 0)
+		return r;
+	r = find_root_dir(sysroot, process, args.root_dir, f, err);
 	return r < 0 ? r : read_config(f, process->root, config, config_dir, &args, err);
 }
 
@@ -102,8 +106,9 @@ static int read_kubeadm(
 	if (!fs_exists(sysroot, config.text))
 		return 0;
 	r = fs_exists(sysroot, flags.text) ? fs_read(sysroot, flags.text, &text, err) : 0;
-	if (r == 0)
-		r = kubelet_args_add_env(&args, text.text, text.len, flags.text, err);
+	if (r < 0)
+		return r;
+	r = kubelet_args_add_env(&args, text.text, text.len, flags.text, err);
 	return r < 0 ? r : read_config(f, sysroot, config.text, NULL, &args, err);
 }
 
@@ -144,8 +149,9 @@ static int read_kubelet(const char *sysroot, const struct kubelet_process *proce
 {
 	int r = read_process(sysroot, process, f, err);
 
-	if (r == 0)
-		r = add_overrides(overrides, &f->config, err);
+	if (r < 0)
+		return r;
+	r = add_overrides(overrides, &f->config, err);
 	if (r < 0)
 		return r;
 	f->pid = process->pid;
@@ -243,9 +249,10 @@ static int convert_finding(const struct settings_finding *f, const struct settin
 						     : KUBELET_ROOT);
 	int r = settings_convert(&f->config, f->found, ret, notes, err);
 
-	if (r == 0)
-		*ret_root = TAKE(root);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_root = TAKE(root);
+	return 0;
 }
 
 int settings_find(const char *sysroot, const struct settings_overrides *overrides,
@@ -257,8 +264,9 @@ int settings_find(const char *sysroot, const struct settings_overrides *override
 	int r = read_sources(
 		sysroot, overrides, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
 
-	if (r == 0)
-		r = convert_finding(from_last ? last : &f, overrides, ret, ret_root, notes, err);
+	if (r < 0)
+		return r;
+	r = convert_finding(from_last ? last : &f, overrides, ret, ret_root, notes, err);
 	if (r < 0)
 		return r;
 	if (!kept)

@@ -167,12 +167,12 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 
 		r = parse_cpus(rd, container, &cpus);
-		if (r == 0 && whole)
-			add_part(rd, pod->key, container->key, cpus, whole);
-		else if (r == 0)
-			add_item(rd, pod->key, container->key, cpus);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+		if (whole)
+			add_part(rd, pod->key, container->key, cpus, whole);
+		else
+			add_item(rd, pod->key, container->key, cpus);
 	}
 	/* Containers of one pod may share CPUs: an init container's CPUs are reused. */
 	take_cpus(rd, first);
@@ -186,8 +186,7 @@ static int read_entries(struct reader *rd, const struct doc *entries, const stru
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
 		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
 
-		if (r == 0)
-			r = read_containers(rd, pod, whole);
+		r = r < 0 ? r : read_containers(rd, pod, whole);
 		if (r < 0)
 			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
 	}
@@ -209,14 +208,12 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 		size_t first = rd->state->allocations.n_items;
 		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
 
-		if (r == 0 && is_released(rd, doc_get(entries, pod->key), whole))
-			continue;
-		if (r == 0)
-			add_item(rd, pod->key, "", whole);
-		if (r == 0)
-			take_cpus(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+		if (is_released(rd, doc_get(entries, pod->key), whole))
+			continue;
+		add_item(rd, pod->key, "", whole);
+		take_cpus(rd, first);
 	}
 	return 0;
 }
@@ -229,12 +226,10 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 		size_t first = rd->state->allocations.n_items;
 		int r = parse_cpus(rd, container, &cpus);
 
-		if (r == 0)
-			add_item(rd, "", container->key, cpus);
-		if (r == 0)
-			take_cpus(rd, first);
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+		add_item(rd, "", container->key, cpus);
+		take_cpus(rd, first);
 	}
 	return 0;
 }

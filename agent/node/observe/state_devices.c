@@ -194,9 +194,10 @@ static int compare_holdings(const void *va, const void *vb)
 	const struct holding *a = va, *b = vb;
 	int r = strcmp(a->resource, b->resource);
 
-	if (r == 0)
-		r = strcmp(a->id, b->id);
-	return r ? r : strcmp(a->pod_uid, b->pod_uid);
+	if (r != 0)
+		return r;
+	r = strcmp(a->id, b->id);
+	return r != 0 ? r : strcmp(a->pod_uid, b->pod_uid);
 }
 
 struct holdings {
@@ -326,14 +327,19 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	if (m.r < 0)
 		return m.r;
 	r = entries ? read_entries(entries, machine, &state->allocations, notes, err) : 0;
-	if (r == 0)
-		r = check_holders(&state->allocations, err);
-	if (r == 0 && registered)
-		r = read_registered(registered, state, err);
-	if (r == 0)
-		r = check_checksum(file, notes, err);
-	state->allocations.devices_known = r == 0;
-	return r;
+	if (r < 0)
+		return r;
+	r = check_holders(&state->allocations, err);
+	if (r < 0)
+		return r;
+	r = registered ? read_registered(registered, state, err) : 0;
+	if (r < 0)
+		return r;
+	r = check_checksum(file, notes, err);
+	if (r < 0)
+		return r;
+	state->allocations.devices_known = true;
+	return 0;
 }
 
 const struct state_kind state_devices = {

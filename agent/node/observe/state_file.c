@@ -56,8 +56,9 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 	if (r < 0)
 		return r;
 	r = state_check_object(&d, err);
-	if (r == 0)
-		r = check_keys(&d, err);
+	if (r < 0)
+		return r;
+	r = check_keys(&d, err);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -216,8 +217,9 @@ int state_parse(const struct state_kind *kind, const char *text, size_t len, con
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
 	int r = state_file_parse(text, len, kind->max, &file, err);
 
-	if (r == 0)
-		r = kind->read(&file, machine, &state, notes, err);
+	if (r < 0)
+		return r;
+	r = kind->read(&file, machine, &state, notes, err);
 	if (r < 0)
 		return r;
 	*ret = state;

@@ -205,8 +205,9 @@ static int read_pod(
 	const struct doc *whole;
 	int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
 
-	if (r == 0)
-		r = state_check_object(pod, err);
+	if (r < 0)
+		return r;
+	r = state_check_object(pod, err);
 	if (r < 0)
 		return r;
 	DOC_FOREACH (container, pod) {
@@ -378,13 +379,15 @@ static int read_content(const struct doc *content, const struct machine *machine
 		return err_wrap(err, r, "machineState");
 	/* podEntries first, so that its errors are reported as its own. */
 	r = pod_entries ? read_pod_entries(pod_entries, a, err) : 0;
-	if (r == 0 && entries)
-		r = read_entries(entries, pod_entries, a, err);
-	if (r == 0)
-		r = check_nodes(&a->memory, machine, err);
-	if (r == 0)
-		r = check_entries(a, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = entries ? read_entries(entries, pod_entries, a, err) : 0;
+	if (r < 0)
+		return r;
+	r = check_nodes(&a->memory, machine, err);
+	if (r < 0)
+		return r;
+	return check_entries(a, err);
 }
 
 static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
@@ -418,8 +421,9 @@ static int read_file(const struct state_file *file, const struct machine *machin
 {
 	int r = read_content(state_file_content(file), machine, state, err);
 
-	if (r == 0)
-		r = check_checksum(file, &state->allocations, notes, err);
+	if (r < 0)
+		return r;
+	r = check_checksum(file, &state->allocations, notes, err);
 	if (r < 0)
 		return r;
 	note_wrapped(&state->allocations.memory, notes);
