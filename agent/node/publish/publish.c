@@ -470,9 +470,8 @@ int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err)
 	int r = remove_node_metadata(p, err);
 
 	publisher_forget(p);
-	if (r == 0)
-		r = apply_delete(&p->nrt, &p->io, err);
-	if (r == 0 && numatopology)
-		r = apply_delete(&p->numatopology, &p->io, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = apply_delete(&p->nrt, &p->io, err);
+	return r < 0 || !numatopology ? r : apply_delete(&p->numatopology, &p->io, err);
 }

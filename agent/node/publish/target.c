@@ -29,11 +29,12 @@ int target_api_open(
 		.numatopology_if_served = config->numatopology_if_served};
 	int r = credentials_new(&config->credentials, &ret->credentials, err);
 
-	if (r == 0)
-		r = api_client_new(ret->credentials, &how, &ret->client, err);
-	if (r == 0)
-		r = publisher_new(ret->client, &what, &ret->publisher, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = api_client_new(ret->credentials, &how, &ret->client, err);
+	if (r < 0)
+		return r;
+	return publisher_new(ret->client, &what, &ret->publisher, err);
 }
 
 static int publish_api(void *ctx, const struct publish_request *request, uint64_t now_ms,
@@ -71,8 +72,7 @@ static int print_change(const struct doc *doc, uint64_t *last, enum publish_outc
 	strbuf_addstr(&text, "---\n");
 	r = yaml_print(doc, &text);
 	strbuf_addstr(&text, "...\n");
-	if (r == 0)
-		r = strbuf_error(&text);
+	r = r < 0 ? r : strbuf_error(&text);
 	if (r < 0)
 		return err_set(err, r, "cannot print: %s", strerror(-r));
 	hash = hash_bytes(text.text, text.len, 0);

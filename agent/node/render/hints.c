@@ -289,9 +289,10 @@ static int compute_hints(const struct hints_config *c, const struct node_admissi
 	for (size_t i = 0; i < c->n_shapes; i++)
 		shapes[i] = (struct request_shape){.name = c->shapes[i].name, .pod = &c->shapes[i].pod};
 	r = fit_hints_init(ret, &input);
-	if (r == 0)
-		exclusive_cpus_limit(&ret->exclusive, node_admission_requestable_cpus(admission));
-	return r;
+	if (r < 0)
+		return r;
+	exclusive_cpus_limit(&ret->exclusive, node_admission_requestable_cpus(admission));
+	return 0;
 }
 
 void hints_make(const struct hints_config *c, const struct node_state *node, const char *nrt_hash,

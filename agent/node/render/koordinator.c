@@ -224,10 +224,12 @@ static int render_all(const struct node_state *node, struct doc *ret)
 	size_t left = KOORDINATOR_MAX_BYTES;
 	int r = add_topology(&node->machine, places, ret, &left);
 
-	if (r == 0)
-		r = add_policy(node, ret, &left);
-	if (r == 0)
-		r = add_pods(&node->allocations, ret, &left);
+	if (r < 0)
+		return r;
+	r = add_policy(node, ret, &left);
+	if (r < 0)
+		return r;
+	r = add_pods(&node->allocations, ret, &left);
 	return r < 0 ? r : add_pools(node, places, ret, &left);
 }
 

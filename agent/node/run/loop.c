@@ -456,32 +456,58 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 
 /* ---- set-up */
 
-static int add_sources(struct loop *l)
+static int add_signals(struct loop *l)
+{
+	static const struct {
+		int number;
+		sd_event_signal_handler_t handler;
+	} signals[] = {{SIGTERM, on_stop}, {SIGINT, on_stop}, {SIGHUP, on_reload}};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && r >= 0; i++)
+		r = sd_event_add_signal(l->event, NULL, signals[i].number, signals[i].handler, l);
+	return r;
+}
+
+static int add_files(struct loop *l)
+{
+	int r = l->watch ? sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l) : 0;
+
+	if (r < 0 || l->uevents_fd < 0)
+		return r;
+	return sd_event_add_io(l->event, NULL, l->uevents_fd, EPOLLIN, on_uevents, l);
+}
+
+static int add_timers(struct loop *l)
+{
+	int r = sd_event_add_time(l->event, &l->timer, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, on_timer, l);
+
+	if (r < 0)
+		return r;
+	r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+	if (r < 0)
+		return r;
+	r = sd_event_add_time(l->event, &l->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, on_tick, l);
+	return r < 0 ? r : sd_event_set_watchdog(l->event, true);
+}
+
+static int run_events(struct loop *l)
 {
 	int r = signals_hold();
 
-	if (r == 0)
-		r = sd_event_default(&l->event);
-	if (r >= 0)
-		r = sd_event_add_signal(l->event, NULL, SIGTERM, on_stop, l);
-	if (r >= 0)
-		r = sd_event_add_signal(l->event, NULL, SIGINT, on_stop, l);
-	if (r >= 0)
-		r = sd_event_add_signal(l->event, NULL, SIGHUP, on_reload, l);
-	if (r >= 0 && l->watch)
-		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
-	if (r >= 0 && l->uevents_fd >= 0)
-		r = sd_event_add_io(l->event, NULL, l->uevents_fd, EPOLLIN, on_uevents, l);
-	if (r >= 0)
-		r = sd_event_add_time(
-			l->event, &l->timer, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, on_timer, l);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_add_time(l->event, &l->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, on_tick, l);
-	if (r >= 0)
-		r = sd_event_set_watchdog(l->event, true);
-	return r < 0 ? r : 0;
+	if (r < 0)
+		return r;
+	r = sd_event_default(&l->event);
+	if (r < 0)
+		return r;
+	r = add_signals(l);
+	if (r < 0)
+		return r;
+	r = add_files(l);
+	if (r < 0)
+		return r;
+	r = add_timers(l);
+	return r < 0 ? r : sd_event_loop(l->event);
 }
 
 static void loop_release(struct loop *l)
@@ -527,8 +553,6 @@ int loop_run(const struct loop_config *config, struct err *err)
 	l.uevents_fd = uevents_open(err);
 	if (l.uevents_fd < 0)
 		log_info("%s; polling for changed hardware", err->text);
-	r = add_sources(&l);
-	if (r >= 0)
-		r = sd_event_loop(l.event);
+	r = run_events(&l);
 	return r < 0 ? err_set(err, r, "the event loop failed: %s", strerror(-r)) : 0;
 }
