@@ -21,10 +21,10 @@ int command_completion(const struct options *options)
 	else
 		completion_bash(options->program, &text);
 	r = strbuf_error(&text);
-	if (r == 0)
-		r = output_write(text.text, text.len);
-	if (r == 0)
-		return EXIT_SUCCESS;
-	log_error("cannot print: %s", strerror(-r));
-	return EXIT_FAILURE;
+	r = r < 0 ? r : output_write(text.text, text.len);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
 }

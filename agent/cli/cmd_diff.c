@@ -137,26 +137,30 @@ static int compare(const struct options *options, struct observation *o, struct 
 	int r = stage_render(options, &d->render, err);
 
 	d->publish = stage_publish(options);
-	if (r == 0)
-		r = target_api_open(&d->publish, name, &d->api, err);
-	if (r == 0)
-		r = fetch_object(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
-	if (r == 0 && o->node.settings.kubelet_minor == 0)
-		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
 	if (r < 0)
 		return r;
+	r = target_api_open(&d->publish, name, &d->api, err);
+	if (r < 0)
+		return r;
+	r = fetch_object(d->api.client, PUBLISH_NODE_PATH, name, &d->node, err);
+	if (r < 0)
+		return r;
+	if (o->node.settings.kubelet_minor == 0)
+		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
 	render(d, o);
 	if (!d->render.others_nrt)
 		r = diff_object(d, &apply_nrt, &d->nrt, name, err);
-	if (r == 0 && d->render.numatopology)
+	if (r < 0)
+		return r;
+	if (d->render.numatopology)
 		r = diff_numatopology(d, name, err);
-	if (r == 0 && d->node.kind != DOC_MAP)
+	if (r < 0)
+		return r;
+	if (d->node.kind != DOC_MAP)
 		return err_set(err, -ENOENT, "there is no Node '%s'", name);
-	if (r == 0)
-		diff_node(d, "annotations", &d->annotations);
-	if (r == 0)
-		diff_node(d, "labels", &d->labels);
-	return r < 0 ? r : strbuf_error(d->out);
+	diff_node(d, "annotations", &d->annotations);
+	diff_node(d, "labels", &d->labels);
+	return strbuf_error(d->out);
 }
 
 int command_diff(const struct options *options)

@@ -68,15 +68,18 @@ static int read_config(const struct options *options, struct setup *setup, struc
 		.stale_open = option_is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
 	};
-	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);
-	if (r == 0 && c->http.off)
-		r = err_set(err, -EINVAL, "--http: none is not possible, the extender must listen");
-	if (r == 0)
-		r = read_lease(options->value[OPT_LEASE], setup, err);
 	c->advertise = options->value[OPT_ADVERTISE];
-	if (r == 0 && c->nrt && c->lease_name)
-		r = err_set(err, -EINVAL, "--lease and --nrt exclude each other");
-	return r;
+	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);
+	if (r < 0)
+		return r;
+	if (c->http.off)
+		return err_set(err, -EINVAL, "--http: none is not possible, the extender must listen");
+	r = read_lease(options->value[OPT_LEASE], setup, err);
+	if (r < 0)
+		return r;
+	if (c->nrt && c->lease_name)
+		return err_set(err, -EINVAL, "--lease and --nrt exclude each other");
+	return 0;
 }
 
 int command_extender(const struct options *options)

@@ -155,15 +155,16 @@ static int read_request(struct fit_query *q, struct err *err)
 
 	settings_init(&scratch);
 	r = check_flags(q->options, err);
-	if (r == 0)
-		r = fit_flags_assume(q->options, &scratch, err);
-	if (r == 0)
-		r = pod_input_read(q->options, &q->templates, err);
-	if (r == 0)
-		r = pod_input_pick(q->options, &q->templates, &q->picked, err);
 	if (r < 0)
 		return r;
-	return read_usage(q, err);
+	r = fit_flags_assume(q->options, &scratch, err);
+	if (r < 0)
+		return r;
+	r = pod_input_read(q->options, &q->templates, err);
+	if (r < 0)
+		return r;
+	r = pod_input_pick(q->options, &q->templates, &q->picked, err);
+	return r < 0 ? r : read_usage(q, err);
 }
 
 /* Removes the pods of --without-pod from the node's allocations. */
@@ -185,11 +186,13 @@ static int observe_node(struct fit_query *q, struct err *err)
 	struct node_state *node = &q->o.node;
 	int r = observe(&config, &q->o, err);
 
-	if (r == 0)
-		r = fit_flags_assume(q->options, &node->settings, err);
-	if (r == 0)
-		r = option_set(q->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
-							     : exclude_pods(q, err);
+	if (r < 0)
+		return r;
+	r = fit_flags_assume(q->options, &node->settings, err);
+	if (r < 0)
+		return r;
+	r = option_set(q->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
+						     : exclude_pods(q, err);
 	return r < 0 ? r : node_derive(&model, node, &q->o.notes, err);
 }
 

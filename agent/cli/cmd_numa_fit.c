@@ -167,11 +167,14 @@ static int read_request(struct fit_query *q, struct err *err)
 		return r;
 	q->only = source_node(q->source);
 	r = check_flags(q, err);
-	if (r == 0)
-		r = fit_flags_assume(q->options, &scratch, err); /* wrong usage is reported first */
-	if (r == 0 && pod_input_read(q->options, &q->templates, err) < 0)
-		r = -EINVAL; /* a missing file is wrong usage, too */
-	return r < 0 ? r : pod_input_pick(q->options, &q->templates, &q->picked, err);
+	if (r < 0)
+		return r;
+	r = fit_flags_assume(q->options, &scratch, err); /* wrong usage is reported first */
+	if (r < 0)
+		return r;
+	if (pod_input_read(q->options, &q->templates, err) < 0)
+		return -EINVAL; /* a missing file is wrong usage, too */
+	return pod_input_pick(q->options, &q->templates, &q->picked, err);
 }
 
 static int make_report(struct fit_query *q, struct err *err)
@@ -196,11 +199,14 @@ static int make_report(struct fit_query *q, struct err *err)
 		return r;
 	scheduling_constraints_finish(&q->constraints);
 	r = source_each_node(q->source, add_node, q, err);
-	if (r == 0)
-		r = check_excluded(q, err);
-	if (r == 0 && !q->only)
+	if (r < 0)
+		return r;
+	r = check_excluded(q, err);
+	if (r < 0)
+		return r;
+	if (!q->only)
 		pod_report_place(&q->report, count_replicas(q->options, pod));
-	return r;
+	return 0;
 }
 
 int command_numa_fit(const struct options *options)

@@ -67,11 +67,9 @@ static int add_wanted_copies(struct planning *p, struct err *err)
 	const char *replicas = p->options->value[OPT_REPLICAS];
 	uint64_t n;
 	size_t first;
-	int r = pod_input_read(p->options, &p->templates, err);
 
-	if (r == 0)
-		r = pod_input_pick(p->options, &p->templates, &picked, err);
-	if (r < 0)
+	if (pod_input_read(p->options, &p->templates, err) < 0 ||
+		pod_input_pick(p->options, &p->templates, &picked, err) < 0)
 		return -EINVAL;
 	template = &p->templates.items[picked - p->templates.items];
 	n = replicas ? strtoull(replicas, NULL, 10) : template->replicas;
@@ -184,14 +182,16 @@ static int make_plan(struct planning *p, struct err *err)
 	int r = source_begin(p->options, &p->source, err);
 
 	simulated_cluster_init(&p->cluster);
-	if (r == 0)
-		r = source_read_cluster(p->source, &p->cluster, err);
-	if (r == 0)
-		r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err)
-							: add_wanted_copies(p, err);
-	if (r == 0)
-		plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
-	return r;
+	if (r < 0)
+		return r;
+	r = source_read_cluster(p->source, &p->cluster, err);
+	if (r < 0)
+		return r;
+	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
+	if (r < 0)
+		return r;
+	plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
+	return 0;
 }
 
 static int print(struct planning *p)
@@ -305,8 +305,7 @@ int command_plan(const struct options *options)
 	struct err err = {""};
 	int r = read_flags(&p, &err);
 
-	if (r == 0)
-		r = make_plan(&p, &err);
+	r = r < 0 ? r : make_plan(&p, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(options, r);

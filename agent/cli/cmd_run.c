@@ -75,15 +75,17 @@ static int prepare(struct run *run, struct err *err)
 
 	c->observe = stage_observe(run->options);
 	c->model = stage_model(run->options, &run->lists);
-	if (r == 0)
-		r = stage_render(run->options, &c->render, err);
-	if (r == 0)
-		find_lock(run);
-	if (r == 0 && !option_set(run->options, OPT_DRY_RUN))
-		r = open_api(run, err);
-	if (r == 0)
-		open_metrics(run);
-	return r;
+	if (r < 0)
+		return r;
+	r = stage_render(run->options, &c->render, err);
+	if (r < 0)
+		return r;
+	find_lock(run);
+	r = option_set(run->options, OPT_DRY_RUN) ? 0 : open_api(run, err);
+	if (r < 0)
+		return r;
+	open_metrics(run);
+	return 0;
 }
 
 static int serve(struct run *run, struct err *err)
@@ -104,6 +106,31 @@ static int serve(struct run *run, struct err *err)
 	return loop_run(&config, err);
 }
 
+static int clean_up(struct run *run, struct err *err)
+{
+	int r;
+
+	if (!run->api.publisher)
+		return err_set(err, -EINVAL, "--cleanup and --dry-run exclude each other");
+	r = signals_release(); /* a signal may end --cleanup at any point: it can be run again */
+	return r < 0 ? r : publisher_cleanup(run->api.publisher, run->config.render.numatopology, err);
+}
+
+static int prepare_and_run(struct run *run, struct err *err)
+{
+	int r = signals_hold();
+
+	if (r < 0)
+		return r;
+	r = cancel_init(&run->cancel);
+	if (r < 0)
+		return r;
+	r = prepare(run, err);
+	if (r < 0)
+		return r;
+	return option_set(run->options, OPT_CLEANUP) ? clean_up(run, err) : serve(run, err);
+}
+
 int command_run(const struct options *options)
 {
 	CLEANUP(run_release) struct run run = {.options = options, .cancel = CANCEL_INIT};
@@ -112,21 +139,7 @@ int command_run(const struct options *options)
 
 	log_set_level(LOG_LEVEL_INFO);
 	signal(SIGPIPE, SIG_IGN); /* writing to a closed connection returns an error */
-	r = signals_hold();
-	if (r == 0)
-		r = cancel_init(&run.cancel);
-	if (r == 0)
-		r = prepare(&run, &err);
-	if (r == 0 && option_set(options, OPT_CLEANUP)) {
-		if (!run.api.publisher)
-			r = err_set(&err, -EINVAL, "--cleanup and --dry-run exclude each other");
-		else
-			r = signals_release(); /* a signal may end --cleanup at any point: it can be run again */
-		if (r == 0)
-			r = publisher_cleanup(run.api.publisher, run.config.render.numatopology, &err);
-	} else if (r == 0) {
-		r = serve(&run, &err);
-	}
+	r = prepare_and_run(&run, &err);
 	if (r == 0)
 		return EXIT_SUCCESS;
 	log_error("%s", err.text[0] ? err.text : strerror(-r));

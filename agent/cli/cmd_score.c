@@ -107,22 +107,26 @@ static int make_report(const struct options *options, struct pod_templates *pods
 	struct score_options score_options;
 	int r = options_stdin_once(options, err);
 
-	if (r == 0)
-		r = read_weights(options, weights, err);
-	if (r == 0 && pod_input_read(options, pods, err) < 0)
-		r = -EINVAL; /* a missing file is wrong usage, too */
-	if (r == 0)
-		r = pod_input_pick(options, pods, &pod, err);
-	if (r == 0)
-		r = source_open(options, 0, &source, err);
+	if (r < 0)
+		return r;
+	r = read_weights(options, weights, err);
+	if (r < 0)
+		return r;
+	if (pod_input_read(options, pods, err) < 0)
+		return -EINVAL; /* a missing file is wrong usage, too */
+	r = pod_input_pick(options, pods, &pod, err);
+	if (r < 0)
+		return r;
+	r = source_open(options, 0, &source, err);
 	if (r < 0)
 		return r;
 	score_options = make_options(options, weights);
 	score_report_init(report, pod, &score_options);
 	r = source_each_node(source, add_node, report, err);
-	if (r == 0)
-		score_report_rank(report);
-	return r;
+	if (r < 0)
+		return r;
+	score_report_rank(report);
+	return 0;
 }
 
 static int status_of(const struct score_report *report)

@@ -42,14 +42,11 @@ static void simulating_release(struct simulating *s)
 static int read_shape(struct simulating *s, struct err *err)
 {
 	const struct pod_template *picked;
-	int r;
 
 	if (!pod_input_given(s->options))
 		return 0;
-	r = pod_input_read(s->options, &s->templates, err);
-	if (r == 0)
-		r = pod_input_pick(s->options, &s->templates, &picked, err);
-	if (r < 0)
+	if (pod_input_read(s->options, &s->templates, err) < 0 ||
+		pod_input_pick(s->options, &s->templates, &picked, err) < 0)
 		return -EINVAL;
 	s->changes.shape = &picked->pod;
 	return 0;
@@ -150,12 +147,15 @@ static int run_simulation(struct simulating *s, struct err *err)
 {
 	int r = read_flags(s, err);
 
-	if (r == 0)
-		r = read_shape(s, err);
-	if (r == 0)
-		r = source_open(s->options, s->options->n_words, &s->source, err);
-	if (r == 0)
-		r = source_read_cluster(s->source, &s->cluster, err);
+	if (r < 0)
+		return r;
+	r = read_shape(s, err);
+	if (r < 0)
+		return r;
+	r = source_open(s->options, s->options->n_words, &s->source, err);
+	if (r < 0)
+		return r;
+	r = source_read_cluster(s->source, &s->cluster, err);
 	return r < 0 ? r : simulate(&s->cluster, &s->changes, &s->simulation, err);
 }
 

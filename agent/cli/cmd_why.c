@@ -69,20 +69,25 @@ static int make_report(struct why_query *q, struct err *err)
 	if (q->options->n_words == 0)
 		return err_set(err, -EINVAL, "name the pod: kubectl numa why POD [NODE] [FLAG...]");
 	r = options_stdin_once(q->options, err);
-	if (r == 0)
-		r = source_open(q->options, 1, &q->source, err);
-	if (r == 0)
-		r = source_pod(q->source, q->options->words[0], &q->pod, err);
-	if (r == 0)
-		r = why_report_init(&q->report, &q->pod, err);
-	if (r == 0)
-		r = read_events(q, err);
-	if (r == 0)
-		r = source_read_nodes_and_pods(q->source, add_object, q, err);
-	if (r == 0) {
-		why_report_end_objects(&q->report);
-		r = source_each_node(q->source, add_node, q, err);
-	}
+	if (r < 0)
+		return r;
+	r = source_open(q->options, 1, &q->source, err);
+	if (r < 0)
+		return r;
+	r = source_pod(q->source, q->options->words[0], &q->pod, err);
+	if (r < 0)
+		return r;
+	r = why_report_init(&q->report, &q->pod, err);
+	if (r < 0)
+		return r;
+	r = read_events(q, err);
+	if (r < 0)
+		return r;
+	r = source_read_nodes_and_pods(q->source, add_object, q, err);
+	if (r < 0)
+		return r;
+	why_report_end_objects(&q->report);
+	r = source_each_node(q->source, add_node, q, err);
 	if (r < 0)
 		return r;
 	q->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;

@@ -429,8 +429,7 @@ static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, voi
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 		r = api_get(s->client, path.text, &object, &status, err);
-		if (r == 0)
-			r = deliver(&object, &delivery, err);
+		r = r < 0 ? r : deliver(&object, &delivery, err);
 	} else {
 		r = api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
 	}
@@ -585,8 +584,9 @@ int source_nrt(struct source *s, struct doc *ret, struct err *err)
 	int r = apply_selector(s, err);
 	const char *more;
 
-	if (r == 0)
-		r = source_read(s, 1u << OBJECT_NRT, choose_nrt, &c, err);
+	if (r < 0)
+		return r;
+	r = source_read(s, 1u << OBJECT_NRT, choose_nrt, &c, err);
 	if (r < 0)
 		return r;
 	if (c.names.len == 0)
@@ -674,8 +674,9 @@ int source_read_cluster(struct source *s, struct simulated_cluster *c, struct er
 	size_t n_selected = 0;
 	int r = source_each_node(s, add_to_cluster, c, err);
 
-	if (r == 0)
-		r = source_read(s, kinds, add_object_to_cluster, c, err);
+	if (r < 0)
+		return r;
+	r = source_read(s, kinds, add_object_to_cluster, c, err);
 	if (r < 0)
 		return r;
 	simulated_cluster_finish(c);
@@ -696,6 +697,11 @@ struct pod_choice {
 	size_t n;
 };
 
+static void pod_choice_release(struct pod_choice *c)
+{
+	doc_release(&c->object);
+}
+
 static int choose_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
@@ -715,32 +721,37 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 	return 0;
 }
 
+static int find_pod_in_files(struct source *s, const char *name, struct doc *ret, struct err *err)
+{
+	CLEANUP(pod_choice_release)
+	struct pod_choice c = {
+		.namespace = s->options->value[OPT_NAMESPACE], .name = name, .object = DOC_INIT};
+	int r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
+
+	if (r < 0)
+		return r;
+	if (c.n == 0)
+		return err_set(err, -ENOENT, "%s: no Pod '%.100s'", s->name, name);
+	if (c.n > 1)
+		return err_set(err, -EINVAL, "%s: %zu Pods are named '%.100s': choose one with --namespace",
+			s->name, c.n, name);
+	*ret = c.object;
+	c.object = (struct doc)DOC_INIT;
+	return 0;
+}
+
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	struct pod_choice c = {.namespace = s->options->value[OPT_NAMESPACE],
-		.name = strip_kind(name, "pod"),
-		.object = DOC_INIT};
-	int status, r;
+	int status;
 
-	if (s->files) {
-		r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
-		if (r == 0 && c.n == 0)
-			r = err_set(err, -ENOENT, "%s: no Pod '%.100s'", s->name, c.name);
-		if (r == 0 && c.n > 1)
-			r = err_set(err, -EINVAL,
-				"%s: %zu Pods are named '%.100s': choose one with --namespace", s->name, c.n,
-				c.name);
-		if (r == 0)
-			*ret = c.object;
-		else
-			doc_release(&c.object);
-		return r;
-	}
+	name = strip_kind(name, "pod");
+	if (s->files)
+		return find_pod_in_files(s, name, ret, err);
 	strbuf_addstr(&path, "/api/v1/namespaces/");
 	api_path_escape(&path, source_namespace(s));
 	strbuf_addstr(&path, "/pods/");
-	api_path_escape(&path, c.name);
+	api_path_escape(&path, name);
 	return api_get(s->client, path.text, ret, &status, err);
 }
 
