@@ -95,8 +95,9 @@ static int read_exact(const char *text, struct node_state *ret, struct err *err)
 
 	node_state_init(&state);
 	r = node_state_parse(text, &state, err);
-	if (r == 0)
-		r = node_derive(&config, &state, NULL, err);
+	if (r < 0)
+		return r;
+	r = node_derive(&config, &state, NULL, err);
 	if (r < 0)
 		return r;
 	*ret = state;

@@ -155,8 +155,7 @@ static int compare_lists(const struct resource_list *a, const struct resource_li
 
 	for (size_t i = 0; i < a->n_items && r == 0; i++) {
 		r = strcmp(a->items[i].name, b->items[i].name);
-		if (r == 0)
-			r = quantity_cmp(a->items[i].quantity, b->items[i].quantity);
+		r = r != 0 ? r : quantity_cmp(a->items[i].quantity, b->items[i].quantity);
 	}
 	return r;
 }
@@ -165,29 +164,34 @@ static int compare_containers(const struct container_request *a, const struct co
 {
 	int r = compare_numbers(a->kind, b->kind);
 
-	if (r == 0)
-		r = strcmp(a->name, b->name);
-	if (r == 0)
-		r = compare_lists(&a->requests, &b->requests);
+	if (r != 0)
+		return r;
+	r = strcmp(a->name, b->name);
+	if (r != 0)
+		return r;
+	r = compare_lists(&a->requests, &b->requests);
 	return r != 0 ? r : compare_lists(&a->limits, &b->limits);
 }
 
 static int compare_pods(const struct pod_request *a, const struct pod_request *b)
 {
-	int r = compare_numbers(a->qos, b->qos);
+	const size_t numbers[][2] = {
+		{a->qos, b->qos},
+		{a->has_pod_resources, b->has_pod_resources},
+		{a->has_claims, b->has_claims},
+		{a->n_containers, b->n_containers},
+	};
+	const struct resource_list *const lists[][2] = {
+		{&a->overhead, &b->overhead},
+		{&a->pod_requests, &b->pod_requests},
+		{&a->pod_limits, &b->pod_limits},
+	};
+	int r = 0;
 
-	if (r == 0)
-		r = compare_numbers(a->has_pod_resources, b->has_pod_resources);
-	if (r == 0)
-		r = compare_numbers(a->has_claims, b->has_claims);
-	if (r == 0)
-		r = compare_lists(&a->overhead, &b->overhead);
-	if (r == 0)
-		r = compare_lists(&a->pod_requests, &b->pod_requests);
-	if (r == 0)
-		r = compare_lists(&a->pod_limits, &b->pod_limits);
-	if (r == 0)
-		r = compare_numbers(a->n_containers, b->n_containers);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
+		r = compare_numbers(numbers[i][0], numbers[i][1]);
+	for (size_t i = 0; i < ARRAY_SIZE(lists) && r == 0; i++)
+		r = compare_lists(lists[i][0], lists[i][1]);
 	for (size_t i = 0; i < a->n_containers && r == 0; i++)
 		r = compare_containers(&a->containers[i], &b->containers[i]);
 	return r;

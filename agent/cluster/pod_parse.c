@@ -151,8 +151,9 @@ static int read_spec(const struct doc *spec, struct pod_request *pod, struct err
 		return err_set(err, -EINVAL, "no pod spec in it");
 	r = read_containers(spec, "initContainers", pod, err);
 	n_init = pod->n_containers;
-	if (r == 0)
-		r = read_containers(spec, "containers", pod, err);
+	if (r < 0)
+		return r;
+	r = read_containers(spec, "containers", pod, err);
 	if (r < 0)
 		return r;
 	if (pod->n_containers == n_init)
@@ -403,8 +404,9 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
 	int r = add_template(pod, doc_object_name(pod), 1, NULL, &t, err);
 
-	if (r == 0)
-		r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
+	if (r < 0)
+		return r;
+	r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r < 0)
 		return r;
 	*ret = t.items[0];

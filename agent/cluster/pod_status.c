@@ -234,11 +234,13 @@ static int by_text(const void *va, const void *vb)
 	const struct pod_event *a = va, *b = vb;
 	int r = strcmp(a->reason, b->reason);
 
-	if (r == 0)
-		r = strcmp(a->message, b->message);
-	if (r == 0)
-		r = strcmp(a->source, b->source);
-	return r ? r : strcmp(a->type, b->type);
+	if (r != 0)
+		return r;
+	r = strcmp(a->message, b->message);
+	if (r != 0)
+		return r;
+	r = strcmp(a->source, b->source);
+	return r != 0 ? r : strcmp(a->type, b->type);
 }
 
 static int newest_first(const void *va, const void *vb)

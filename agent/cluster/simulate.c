@@ -120,16 +120,16 @@ static int empty_node(
 		simulated_remove_from_node(c, n->pods[n->n_pods - 1]);
 	allocations_view_release(&n->state.allocations);
 	r = simulation_change_settings(options, state, &change, err);
-	if (r == 0)
-		r = projected_state_empty(state, err);
+	r = r < 0 ? r : projected_state_empty(state, err);
 	if (r < 0) {
 		simulated_begin_state(c, n);
 		return r;
 	}
 	r = simulation_derive_node(c, n, err);
-	if (r == 0)
-		simulation_change_allocatable(n, &change);
-	return r;
+	if (r < 0)
+		return r;
+	simulation_change_allocatable(n, &change);
+	return 0;
 }
 
 /* Which of the node's pods the kubelet would reject if they ended and were admitted again without any change: other pods may get
@@ -277,8 +277,9 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	size_t n_before = c->n_nodes;
 	int r = simulation_check_settings(options, err);
 
-	if (r == 0)
-		r = simulation_add_machines(c, options, err);
+	if (r < 0)
+		return r;
+	r = simulation_add_machines(c, options, err);
 	if (r < 0)
 		return r;
 	s.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes));

@@ -145,11 +145,14 @@ int simulation_change_settings(const struct simulate_options *options, struct no
 	*ret = (struct simulated_setting_change){
 		.reserved_cpu = reserved_cpu(state), .reserved_memory = reserved_memory(state)};
 	r = change_settings(options, &state->settings, &ret->changes, err);
-	if (r == 0)
-		r = settings_change_memory(state, &ret->changes, err);
-	if (r == 0 && ret->changes.reserved_cpus && state->allocatable_cpus)
+	if (r < 0)
+		return r;
+	r = settings_change_memory(state, &ret->changes, err);
+	if (r < 0)
+		return r;
+	if (ret->changes.reserved_cpus && state->allocatable_cpus)
 		hwloc_bitmap_zero(state->allocatable_cpus);
-	return r;
+	return 0;
 }
 
 int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n, struct err *err)

@@ -118,10 +118,12 @@ static int make_state(const struct node_state *hardware, const struct node_state
 	else
 		set_defaults(&ret->settings);
 	r = simulation_change_settings(options, ret, &ignored, err);
-	if (r == 0)
-		r = projected_state_empty(ret, err);
-	if (r == 0)
-		r = node_derive(&config, ret, NULL, err);
+	if (r < 0)
+		return r;
+	r = projected_state_empty(ret, err);
+	if (r < 0)
+		return r;
+	r = node_derive(&config, ret, NULL, err);
 	if (r < 0)
 		return r;
 	problem = find_problem(ret);

@@ -511,10 +511,12 @@ int zone_state_known(const char *node_name, const struct zone_facts *facts, cons
 	int r = check_amounts(facts->inventory, err);
 
 	node_state_init(&s);
-	if (r == 0)
-		r = zones_init(&z, facts, err);
-	if (r == 0)
-		r = add_nodes(&z, zones, &s.machine, err);
+	if (r < 0)
+		return r;
+	r = zones_init(&z, facts, err);
+	if (r < 0)
+		return r;
+	r = add_nodes(&z, zones, &s.machine, err);
 	if (r < 0)
 		return r;
 	s.node_name = xstrdup(node_name);
