@@ -159,10 +159,12 @@ static int allocation_cmp(const void *va, const void *vb)
 	const struct allocation *a = va, *b = vb;
 	int r = strcmp(a->pod_uid, b->pod_uid);
 
-	if (r == 0)
-		r = strcmp(a->namespace, b->namespace);
-	if (r == 0)
-		r = strcmp(a->pod, b->pod);
+	if (r != 0)
+		return r;
+	r = strcmp(a->namespace, b->namespace);
+	if (r != 0)
+		return r;
+	r = strcmp(a->pod, b->pod);
 	return r != 0 ? r : strcmp(a->container, b->container);
 }
 

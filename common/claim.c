@@ -73,10 +73,12 @@ static int claim_cmp(const void *va, const void *vb)
 	const struct claim *a = va, *b = vb;
 	int r = strcmp(a->driver, b->driver);
 
-	if (r == 0)
-		r = strcmp(a->uid, b->uid);
-	if (r == 0)
-		r = strcmp(a->namespace, b->namespace);
+	if (r != 0)
+		return r;
+	r = strcmp(a->uid, b->uid);
+	if (r != 0)
+		return r;
+	r = strcmp(a->namespace, b->namespace);
 	return r != 0 ? r : strcmp(a->name, b->name);
 }
 

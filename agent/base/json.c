@@ -646,8 +646,7 @@ static int begin_items(struct json_stream *s, struct err *err)
 	strbuf_add(&text, s->around.text, s->around.len);
 	strbuf_addstr(&text, "]}");
 	r = strbuf_error(&text);
-	if (r == 0)
-		r = json_parse(text.text, text.len, &s->list, err);
+	r = r < 0 ? r : json_parse(text.text, text.len, &s->list, err);
 	s->in_list = true;
 	s->state = FIRST_ITEM;
 	s->n_items = 0;

@@ -53,9 +53,10 @@ int cancel_init(struct cancel *c)
 {
 	int fds[2], r = thread_pipe(fds);
 
-	if (r == 0)
-		*c = (struct cancel){.fd = fds[0], .write_fd = fds[1]};
-	return r;
+	if (r < 0)
+		return r;
+	*c = (struct cancel){.fd = fds[0], .write_fd = fds[1]};
+	return 0;
 }
 
 void cancel_release(struct cancel *c)

@@ -262,8 +262,9 @@ static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *
 		return err_set(
 			rd->err, -EINVAL, "line %zu: a key that is not a scalar", event->start_mark.line + 1);
 	r = read_scalar(rd, event, &key);
-	if (r == 0)
-		r = add_anchor(rd, event, event->data.scalar.anchor, &key);
+	if (r < 0)
+		return r;
+	r = add_anchor(rd, event, event->data.scalar.anchor, &key);
 	if (r < 0)
 		return r;
 	*ret = doc_add(map, (const char *)event->data.scalar.value);
@@ -291,8 +292,9 @@ static int read_children(struct reader *rd, int depth, struct doc *ret)
 			child = doc_add(ret, NULL);
 			r = 0;
 		}
-		if (r == 0)
-			r = read_node(rd, &value, depth + 1, child);
+		if (r < 0)
+			return r;
+		r = read_node(rd, &value, depth + 1, child);
 		if (r < 0)
 			return r;
 	}

@@ -113,9 +113,10 @@ static int find_member(struct json_piece map, const char *name, struct json_piec
 	while ((r = json_walk_next(&walk, &key, &value)) > 0)
 		if (json_piece_is_key(key, name))
 			found = value;
-	if (r == 0)
-		*ret = found;
-	return r;
+	if (r < 0)
+		return r;
+	*ret = found;
+	return 0;
 }
 
 /* metadata.name of each node, as JSON text. */
@@ -201,10 +202,12 @@ static int read_args(const struct members *m, struct extender_args *a, struct er
 	int r;
 
 	r = whole ? read_nodes(m->nodes, &nodes, &names, err) : read_list(m->names, "NodeNames", &names, err);
-	if (r == 0)
-		r = copy_names(&names, a, err);
-	if (r == 0)
-		r = read_pod_text(m->pod, &a->pod, err);
+	if (r < 0)
+		return r;
+	r = copy_names(&names, a, err);
+	if (r < 0)
+		return r;
+	r = read_pod_text(m->pod, &a->pod, err);
 	if (r < 0 || !whole)
 		return r;
 	a->nodes = nodes.items ? TAKE(nodes.items) : xcalloc(1, sizeof(*a->nodes));
@@ -217,8 +220,9 @@ int extender_args_parse(const char *text, size_t len, struct extender_args *ret,
 	struct members m = {.pod = {NULL, 0}};
 	int r = find_members(text, len, &m, err);
 
-	if (r == 0)
-		r = read_args(&m, &a, err);
+	if (r < 0)
+		return r;
+	r = read_args(&m, &a, err);
 	if (r < 0)
 		return r;
 	*ret = a;

@@ -686,10 +686,12 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 	s->ctx = ctx;
 	http_tls_init(&s->tls);
 	r = library_load(&s->lib, err);
-	if (r == 0)
-		r = http_tls_read(&s->options.tls, &s->tls, err);
-	if (r == 0)
-		r = http_tls_check(&s->tls, &s->options.tls, err);
+	if (r < 0)
+		return r;
+	r = http_tls_read(&s->options.tls, &s->tls, err);
+	if (r < 0)
+		return r;
+	r = http_tls_check(&s->tls, &s->options.tls, err);
 	if (r < 0)
 		return r;
 	s->fd = open_socket(address, port, &s->v6, err);
@@ -717,8 +719,9 @@ int http_server_renew(struct http_server *s, struct err *err)
 	if (r < 0 || http_tls_equal(&tls, &s->tls))
 		return r;
 	r = http_tls_check(&tls, &s->options.tls, err);
-	if (r == 0)
-		r = instance_start(s, &tls, &instance, err);
+	if (r < 0)
+		return r;
+	r = instance_start(s, &tls, &instance, err);
 	if (r < 0)
 		return r;
 	instance_free(s->instance);

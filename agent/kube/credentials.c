@@ -281,10 +281,12 @@ int credentials_new(const struct credentials_options *options, struct credential
 
 	c->plugin.expires_s = INT64_MAX;
 	r = find_config(options, c, err);
-	if (r == 0)
-		r = read_files(c, false, &changed, err);
-	if (r == 0)
-		r = load_config(c, err);
+	if (r < 0)
+		return r;
+	r = read_files(c, false, &changed, err);
+	if (r < 0)
+		return r;
+	r = load_config(c, err);
 	if (r < 0)
 		return r;
 	c->generation = 1;
@@ -475,8 +477,7 @@ static int run_plugin(const struct exec_config *config, unsigned deadline_ms, co
 	if (r < 0)
 		return r;
 	r = read_output(from, deadline, cancel, output, err);
-	if (r == 0)
-		r = wait_for_exit(pid, deadline, cancel, &status, err);
+	r = r < 0 ? r : wait_for_exit(pid, deadline, cancel, &status, err);
 	if (r < 0) {
 		kill_plugin(pid);
 		return r;
@@ -490,8 +491,7 @@ int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, 
 	CLEANUP(strbuf_release) struct strbuf output = STRBUF_INIT(OUTPUT_MAX);
 	int r = run_plugin(config, deadline_ms, cancel, &output, err);
 
-	if (r == 0)
-		r = exec_credential_parse(output.text, output.len, config->api_version, ret, err);
+	r = r < 0 ? r : exec_credential_parse(output.text, output.len, config->api_version, ret, err);
 	return r < 0 ? err_wrap(err, r, "credential plugin '%.100s'", config->command) : 0;
 }
 
@@ -506,10 +506,11 @@ static int update_token(struct credentials *c, bool anyway, bool *changed, struc
 		return r;
 	*changed = true;
 	r = credentials_trim_token(c->token.text, err);
-	if (r == 0)
-		return 0;
-	content_release(&c->token);
-	return err_wrap(err, r, "'%.200s'", c->config.token_file);
+	if (r < 0) {
+		content_release(&c->token);
+		return err_wrap(err, r, "'%.200s'", c->config.token_file);
+	}
+	return 0;
 }
 
 static int update_files(struct credentials *c, bool anyway, bool *changed, struct err *err)

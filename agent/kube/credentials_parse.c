@@ -358,10 +358,12 @@ static int parse_context(const struct parsed_files *files, const char *name,
 	if (!cluster_name || !*cluster_name)
 		return err_set(err, -EINVAL, "context '%.100s' names no cluster", name);
 	r = get_string(context, "namespace", &ret->namespace, err);
-	if (r == 0 && user_name && *user_name)
-		r = parse_named_user(files, user_name, ret, err);
-	if (r == 0)
-		r = find_named(files, "cluster", cluster_name, &cluster, &dir, err);
+	if (r < 0)
+		return r;
+	r = user_name && *user_name ? parse_named_user(files, user_name, ret, err) : 0;
+	if (r < 0)
+		return r;
+	r = find_named(files, "cluster", cluster_name, &cluster, &dir, err);
 	if (r < 0)
 		return r;
 	r = parse_cluster(cluster, dir, ret, err);
@@ -602,17 +604,13 @@ int certificate_expiry(const char *pem, struct credential_expiry *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX), bytes = STRBUF_INIT(TEXT_MAX);
 	const char *begin = strstr(pem, PEM_BEGIN);
-	int r;
 
 	if (!begin)
 		return -EINVAL;
 	for (const char *p = begin + strlen(PEM_BEGIN); *p && *p != '-'; p++)
 		if (!isspace((unsigned char)*p))
 			strbuf_addch(&text, *p);
-	r = strbuf_error(&text);
-	if (r == 0)
-		r = base64_decode(text.text, &bytes);
-	if (r < 0)
+	if (strbuf_error(&text) < 0 || base64_decode(text.text, &bytes) < 0)
 		return -EINVAL;
 	return parse_certificate((struct der){(const unsigned char *)bytes.text, bytes.len}, ret) ? 0
 												  : -EINVAL;
@@ -658,16 +656,9 @@ int token_expiry(const char *token, struct credential_expiry *ret)
 	CLEANUP(doc_release) struct doc claims = DOC_INIT;
 	struct credential_expiry v = {.from_s = INT64_MIN, .until_s = INT64_MAX};
 	const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
-	int r;
 
-	if (!end)
-		return -EINVAL;
-	r = decode_base64url(begin + 1, (size_t)(end - begin - 1), &json);
-	if (r == 0)
-		r = json_parse(json.text, json.len, &claims, NULL);
-	if (r < 0)
-		return -EINVAL;
-	if (claims.kind != DOC_MAP)
+	if (!end || decode_base64url(begin + 1, (size_t)(end - begin - 1), &json) < 0 ||
+		json_parse(json.text, json.len, &claims, NULL) < 0 || claims.kind != DOC_MAP)
 		return -EINVAL;
 	if (get_time_claim(&claims, "nbf", &v.from_s) < 0)
 		get_time_claim(&claims, "iat", &v.from_s);

@@ -326,8 +326,9 @@ int lease_step_down(struct lease *l, struct err *err)
 	set_holder(l, "", &object);
 	/* l->client may be cancelled by now. */
 	r = api_client_new(l->credentials, &how, &client, err);
-	if (r == 0)
-		r = send_request(l, client, "PUT", l->path, &object, err);
+	if (r < 0)
+		return r;
+	r = send_request(l, client, "PUT", l->path, &object, err);
 	return r == 0 && !succeeded(l) ? set_denied(l, err) : r;
 }
 
@@ -370,8 +371,9 @@ int lease_new(const struct lease_options *options, const struct credentials_opti
 	take_options(l, options);
 	how.total_ms = l->options.deadline_ms / 2;
 	r = credentials_new(credentials, &l->credentials, err);
-	if (r == 0)
-		r = api_client_new(l->credentials, &how, &l->client, err);
+	if (r < 0)
+		return r;
+	r = api_client_new(l->credentials, &how, &l->client, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE(l);

@@ -163,10 +163,12 @@ int kubelet_restart_check(const struct settings *before, const struct node_state
 	CLEANUP(kubelet_restart_release) struct kubelet_restart found = {NULL};
 	int r = check_release(before->kubelet_minor, node->settings.kubelet_minor, err);
 
-	if (r == 0)
-		r = check_cpus(before, node, &found.cpus, err);
-	if (r == 0)
-		r = check_memory(before, node, changes->reserved_memory, &found.memory, err);
+	if (r < 0)
+		return r;
+	r = check_cpus(before, node, &found.cpus, err);
+	if (r < 0)
+		return r;
+	r = check_memory(before, node, changes->reserved_memory, &found.memory, err);
 	if (r < 0)
 		return r;
 	*ret = found;

@@ -35,9 +35,10 @@ static int reserve_by_count(const struct node_state *node, size_t n, hwloc_bitma
 	int r;
 
 	r = cpu_topology_init(&topology, &node->machine);
-	if (r == 0)
-		r = cpu_manager_init(
-			&manager, &topology, &s->cpu_options, s->topology.policy, &version, NULL, n, err);
+	if (r < 0)
+		return r;
+	r = cpu_manager_init(
+		&manager, &topology, &s->cpu_options, s->topology.policy, &version, NULL, n, err);
 	if (r < 0)
 		return r;
 	cpu_set_to_bitmap(&topology, manager.reserved, set);

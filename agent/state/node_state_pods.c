@@ -38,8 +38,9 @@ static int by_hash(const void *va, const void *vb)
 	const struct printed_item *a = va, *b = vb;
 	int r = strcmp(a->names.uid, b->names.uid);
 
-	if (r == 0)
-		r = strcmp(a->names.pod, b->names.pod);
+	if (r != 0)
+		return r;
+	r = strcmp(a->names.pod, b->names.pod);
 	return r != 0 ? r : (a->item > b->item) - (a->item < b->item);
 }
 
