@@ -3,7 +3,7 @@
 /*
  * Where kubelet releases decide differently. Found by comparing the sources of 1.33.5, 1.34.4, 1.35.4,
  * 1.36.3, 1.37.2 and 1.38.0-alpha.0 (whose managers are those of 1.37.2), and their decisions in random
- * sequences (tests/upstream/kubelets).
+ * sequences (tests/upstream/releases).
  */
 #include <stdbool.h>
 

@@ -26,7 +26,7 @@ nightly coverage make coverage
 nightly arm64 make test ARCH=arm64
 nightly fuzz make -j"$(nproc)" fuzz-smoke FUZZ_SECONDS=60
 nightly conformance make conformance SEED="$SEED"
-nightly schedulers tests/upstream/schedulers.sh -seed "$SEED"
+nightly releases make outcome-releases OUTCOME="-seed $SEED"
 nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2"

@@ -48,6 +48,11 @@ koordinator: all
 outcome: all
 	@B=$(B) tests/upstream/outcome.sh $(OUTCOME)
 
+.PHONY: outcome-releases
+##judges outcome-releases: run outcome with the control planes and kubelets of Kubernetes 1.36 and 1.37 (Go)
+outcome-releases: all
+	@B=$(B) tests/upstream/outcome_releases.sh $(OUTCOME)
+
 # EXTENDER_INVARIANT: options, such as "-seeds 60 -steps 600"
 .PHONY: extender-invariant
 ##judges extender-invariant: compare the extender with three real kubelets (Go; EXTENDER_INVARIANT="-seeds 60")

@@ -22,8 +22,9 @@ releases="1.34 1.36 1.37"
 [ "${RELEASE:-}" != all ] || RELEASE="1.34 1.35 1.36 1.37 1.38"
 status=0
 [ -n "${RELEASE:-}" ] || $here/build.sh || status=$?
-# shellcheck disable=SC2086 # a list of releases
-[ "$status" -ne 0 ] || $here/kubelets/build.sh ${RELEASE:-$releases} || status=$?
+for one in ${RELEASE:-$releases}; do
+	[ "$status" -ne 0 ] || $here/releases/build.sh "$one" || status=$?
+done
 [ "$status" -ne 77 ] || exit 0
 [ "$status" -eq 0 ] || exit 1
 

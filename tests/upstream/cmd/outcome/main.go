@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,7 +26,7 @@ func main() {
 	d := &outcome.Driver{}
 	flag.StringVar(&d.Nrtd, "nrtd", "build/nrtd", "the program under test")
 	flag.StringVar(&d.Programs, "programs", "build/upstream", "folder of this module's programs")
-	flag.StringVar(&d.Scheduler, "scheduler", "", "the kube-scheduler, if not that of this module")
+	flag.StringVar(&d.Kubernetes, "kubernetes", "", "release of the control plane and the kubelets' managers (1.37), if not that of this module")
 	flag.StringVar(&d.Manifests, "manifests", "", "what the control plane applies at the start, separated by commas")
 	flag.StringVar(&d.Machines, "machines", "", "folder that has one for each kind of machine")
 	flag.IntVar(&d.Pods, "pods", 640, "pods wanted in a run")
@@ -40,6 +39,7 @@ func main() {
 	flag.Float64Var(&d.Share, "share", 0.77, "of the nodes' CPUs, memory and devices that is asked for at most")
 	flag.IntVar(&d.Replicas, "replicas", 1, "of nrtd-extender; several have a lease")
 	flag.BoolVar(&d.Kill, "kill-extender", false, "kill the nrtd-extender that answers in the middle of each run and start it again")
+	flag.StringVar(&d.Traces, "traces", "", "folder for a file with all events of each run in which a kubelet rejects a pod of the extender's")
 	flag.BoolVar(&d.KillPlan, "kill-plan", false, "kill every second kubectl numa plan --apply in the middle")
 	each := flag.Int("each", 6, "nodes of each kind")
 	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
@@ -53,9 +53,6 @@ func main() {
 	judge := flag.Bool("judge", false, "fail when nrtd-extender misses its goals")
 	plot := flag.String("plot", "", "file for the plot")
 	flag.Parse()
-	if d.Scheduler == "" {
-		d.Scheduler = filepath.Join(d.Programs, "scheduler")
-	}
 	quiet.LogTo(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -70,6 +67,7 @@ func main() {
 	}
 	d.Nodes = outcome.NodesOf(*each)
 	if *scale > 0 || *rounds > 0 {
+		d.Traces = "" // the times count
 		if err := measure(ctx, d, *ways, *scale, *rounds, *seed, *seeds); err != nil {
 			fmt.Fprintln(os.Stderr, "outcome:", err)
 			os.Exit(1)
@@ -146,6 +144,9 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 				if way.Extender { // there should be none
 					for _, story := range result.Stories {
 						fmt.Println("   ", story)
+					}
+					if result.Trace != "" {
+						fmt.Println("    all events:", result.Trace)
 					}
 				}
 			}

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-base/version"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -194,8 +195,13 @@ func (m *Managers) currentNode() *v1.Node {
 	return node
 }
 
-// NodeStatus is what the kubelet would report of the node: capacity and allocatable, with the devices registered by now.
-func (m *Managers) NodeStatus() v1.NodeStatus { return m.currentNode().Status }
+// NodeStatus is what the kubelet would report of the node: its release, capacity and allocatable, with the devices registered
+// by now.
+func (m *Managers) NodeStatus() v1.NodeStatus {
+	status := m.currentNode().Status
+	status.NodeInfo.KubeletVersion = version.Get().GitVersion
+	return status
+}
 
 func (m *Managers) activePods() []*v1.Pod {
 	m.mu.Lock()

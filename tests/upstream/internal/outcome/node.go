@@ -38,6 +38,7 @@ type node struct {
 	failed   func(error)
 	tasks    chan func(context.Context) error
 	known    map[types.UID]bool // pods that it was asked about; true = admitted and there
+	trace    *trace
 	lately   []happening
 }
 
@@ -51,7 +52,9 @@ type happening struct {
 const remembered = 8
 
 func (n *node) happened(format string, args ...any) {
-	n.lately = append(n.lately, happening{time.Now(), fmt.Sprintf(format, args...)})
+	what := fmt.Sprintf(format, args...)
+	n.trace.printf("kubelet of %s: %s", n.Name, what)
+	n.lately = append(n.lately, happening{time.Now(), what})
 	n.lately = n.lately[max(0, len(n.lately)-remembered):]
 }
 
@@ -65,7 +68,7 @@ func (n *node) story() string {
 }
 
 // startKubelet starts the node's managers, with their state in the node's folder.
-func (n *node) startKubelet(w *Workload, programs, machine string) error {
+func (n *node) startKubelet(w *Workload, program, machine string) error {
 	config := filepath.Join(n.Dir, daemon.ConfigPath)
 	if err := os.MkdirAll(n.Kubelet(), 0o755); err != nil {
 		return err
@@ -80,7 +83,7 @@ func (n *node) startKubelet(w *Workload, programs, machine string) error {
 		return err
 	}
 	var err error
-	if n.managers, err = daemon.StartManagers(filepath.Join(programs, "managers"), machine, n.Kubelet(), config); err != nil {
+	if n.managers, err = daemon.StartManagers(program, machine, n.Kubelet(), config); err != nil {
 		return err
 	}
 	if w.Devices && len(n.kind.nics) > 0 {
@@ -108,7 +111,8 @@ func (n *node) report(ctx context.Context) error {
 	for _, amounts := range []v1.ResourceList{status.Capacity, status.Allocatable} {
 		delete(amounts, v1.ResourcePods)
 	}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": status.Capacity, "allocatable": status.Allocatable}})
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": status.Capacity, "allocatable": status.Allocatable,
+		"nodeInfo": map[string]any{"kubeletVersion": status.NodeInfo.KubeletVersion}}})
 	if err != nil {
 		return err
 	}

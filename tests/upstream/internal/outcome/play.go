@@ -26,25 +26,26 @@ import (
 
 // Driver plays runs, one after the other.
 type Driver struct {
-	Nrtd      string
-	Programs  string // the folder of this module's programs
-	Scheduler string // the scheduler that all ways have
-	Manifests string // what the control plane applies at the start
-	Machines  string // has a folder for each kind
-	Work      string // a short path: sockets live below it
-	Nodes     []*Kind
-	Pods      int
-	Burst     int           // pods that come together
-	Every     time.Duration // time from burst to burst
-	Patience  time.Duration // how long a burst waits for the pods of the one before
-	Again     time.Duration // from a refusal to the next pod
-	Tries     int           // after so many refusals nobody makes another pod
-	Drain     time.Duration // how long pods may wait after the last burst
-	Share     float64       // of the CPUs, memory and devices that is asked for at most
-	Replicas  int           // of nrtd-extender
-	Kill      bool          // nrtd-extender is killed in the middle of the run and started again
-	KillPlan  bool          // every second kubectl numa plan --apply is killed in the middle
-	runs      int
+	Nrtd       string
+	Programs   string // the folder of this module's programs
+	Kubernetes string // of Kubernetes, if not that of this module: programs whose names end with it
+	Manifests  string // what the control plane applies at the start
+	Machines   string // has a folder for each kind
+	Work       string // a short path: sockets live below it
+	Nodes      []*Kind
+	Pods       int
+	Burst      int           // pods that come together
+	Every      time.Duration // time from burst to burst
+	Patience   time.Duration // how long a burst waits for the pods of the one before
+	Again      time.Duration // from a refusal to the next pod
+	Tries      int           // after so many refusals nobody makes another pod
+	Drain      time.Duration // how long pods may wait after the last burst
+	Share      float64       // of the CPUs, memory and devices that is asked for at most
+	Replicas   int           // of nrtd-extender
+	Kill       bool          // nrtd-extender is killed in the middle of the run and started again
+	Traces     string        // folder for the trace of each run with a rejected pod; "" for none
+	KillPlan   bool          // every second kubectl numa plan --apply is killed in the middle
+	runs       int
 }
 
 // play is one run.
@@ -66,7 +67,16 @@ type play struct {
 	refused   func(story string)
 	slots     *slots
 	scheduler *process
+	trace     *trace
 	failures  chan error
+}
+
+// program is a program of this module, built with the release of Kubernetes that was asked for.
+func (d *Driver) program(name string) string {
+	if d.Kubernetes != "" {
+		name += "-" + d.Kubernetes
+	}
+	return filepath.Join(d.Programs, name)
 }
 
 // newPlay makes a run and its folder.
@@ -74,7 +84,11 @@ func (d *Driver) newPlay(way *Way, workload *Workload) (*play, error) {
 	d.runs++
 	p := &play{Driver: d, way: way, workload: workload, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), nodes: map[string]*node{},
 		failures: make(chan error, 100)}
-	return p, os.MkdirAll(p.dir, 0o700)
+	err := os.MkdirAll(p.dir, 0o700)
+	if err == nil {
+		p.trace, err = newTrace(p.dir)
+	}
+	return p, err
 }
 
 // close ends everything and removes the folder.
@@ -93,6 +107,7 @@ func (p *play) close() {
 	if p.plane != nil {
 		p.plane.kill()
 	}
+	p.trace.file.Close()
 	os.RemoveAll(p.dir)
 }
 
@@ -135,6 +150,9 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	result := p.slots.finished()
 	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
 	result.Workload, result.Seed, result.Plans = workload.Name, seed, plans
+	if err := p.keepTrace(result); err != nil {
+		return nil, err
+	}
 	for _, e := range p.extenders {
 		rss, err := e.RSS()
 		if err != nil {
@@ -178,7 +196,7 @@ func (p *play) nodeWrites() (sum float64, err error) {
 }
 
 func (p *play) startScheduler() (err error) {
-	p.scheduler, err = startScheduler(p.Scheduler, p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	p.scheduler, err = startScheduler(p.program("scheduler"), p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
 	return err
 }
 
@@ -203,7 +221,7 @@ func (p *play) failure() error {
 // start starts the control plane and the nodes, and waits until each has published.
 func (p *play) start(ctx context.Context) (err error) {
 	names := NodeNames(p.Nodes)
-	if p.plane, err = startPlane(p.Programs, p.Manifests, p.dir, names); err != nil {
+	if p.plane, err = startPlane(p.program("controlplane"), p.Manifests, p.dir, names); err != nil {
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))
@@ -238,11 +256,11 @@ func (p *play) startNode(ctx context.Context, name string, kind *Kind) error {
 	if err != nil {
 		return err
 	}
-	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, tasks: make(chan func(context.Context) error, 10000),
+	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, trace: p.trace, tasks: make(chan func(context.Context) error, 10000),
 		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.admitted(pod, numaNodes) },
 		refused: func(story string) { p.refused(story) }}
 	p.nodes[name] = n
-	if err := n.startKubelet(p.workload, p.Programs, machine); err != nil {
+	if err := n.startKubelet(p.workload, p.program("managers"), machine); err != nil {
 		return err
 	}
 	if err := n.report(ctx); err != nil {
@@ -275,11 +293,13 @@ func (p *play) published(ctx context.Context, n *node) error {
 
 // follow brings every pod's state to its slot and to its node.
 func (p *play) follow(ctx context.Context) error {
-	for _, n := range p.nodes {
+	for name, n := range p.nodes {
 		go n.run(ctx)
+		go p.trace.objects(ctx, p, name)
 	}
 	saw := func(object any) {
 		pod := object.(*v1.Pod)
+		p.trace.pod(pod)
 		p.saw(pod)
 		if n := p.nodes[pod.Spec.NodeName]; n != nil {
 			n.saw(pod)
@@ -294,6 +314,7 @@ func (p *play) follow(ctx context.Context) error {
 			}
 			pod := object.(*v1.Pod).DeepCopy()
 			pod.DeletionTimestamp = ptr.To(metav1.Now())
+			p.trace.printf("pod %s %s is deleted", pod.Name, pod.UID)
 			if n := p.nodes[pod.Spec.NodeName]; n != nil {
 				n.saw(pod)
 			}
@@ -391,6 +412,9 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 			"--advertise", "127.0.0.1")
 		if err != nil {
 			return err
+		}
+		if p.Traces != "" {
+			e.trace, e.flags = p.trace, append(e.flags, "--verbose")
 		}
 		p.extenders = append(p.extenders, e)
 		if err := e.Start(); err != nil {

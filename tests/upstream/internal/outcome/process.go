@@ -37,6 +37,11 @@ type process struct {
 
 // start starts a program whose standard error goes to a file.
 func start(log, program string, args ...string) (*process, error) {
+	return startTraced(nil, log, program, args...)
+}
+
+// startTraced starts a program whose standard error goes to a file and, if it is not nil, to the trace.
+func startTraced(t *trace, log, program string, args ...string) (*process, error) {
 	p := &process{Cmd: exec.Command(program, args...), log: log}
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.Env = append(os.Environ(), "HWLOC_HIDE_ERRORS=2", "JOURNAL_STREAM=1:1")
@@ -44,8 +49,12 @@ func start(log, program string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	p.Stderr = f
+	if t != nil {
+		p.Stderr = &lines{name: filepath.Base(log), trace: t, log: f}
+	} else {
+		defer f.Close()
+	}
 	if p.in, err = p.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -70,8 +79,8 @@ func (p *process) said() string {
 }
 
 // startPlane starts a control plane without a scheduler.
-func startPlane(programs, manifests, dir string, nodes []string) (*process, error) {
-	p, err := start(filepath.Join(dir, "controlplane.log"), filepath.Join(programs, "controlplane"), "-dir", dir, "-manifests", manifests,
+func startPlane(program, manifests, dir string, nodes []string) (*process, error) {
+	p, err := start(filepath.Join(dir, "controlplane.log"), program, "-dir", dir, "-manifests", manifests,
 		"-nodes", strings.Join(nodes, ","), "-timeout", "12h")
 	if err != nil {
 		return nil, err
@@ -122,6 +131,7 @@ func stopScheduler(p *process) (s Searches, err error) {
 type Extender struct {
 	*process
 	nrtd    string
+	trace   *trace
 	flags   []string
 	address string
 }
@@ -150,7 +160,7 @@ func StartExtender(ctx context.Context, nrtd, log string, flags ...string) (*Ext
 
 // Start starts it on its address, again if need be.
 func (e *Extender) Start() error {
-	started, err := start(e.log, e.nrtd+"-extender", append([]string{"--http", e.address}, e.flags...)...)
+	started, err := startTraced(e.trace, e.log, e.nrtd+"-extender", append([]string{"--http", e.address}, e.flags...)...)
 	if err == nil {
 		e.process = started
 	}

@@ -27,6 +27,7 @@ type Result struct {
 	NodeWrites    float64       // of annotations and labels, by all of nrtd
 	NodeTime      time.Duration // in which they were made, of all nodes together
 	Stories       []string      // of each refusal
+	Trace         string        // the file with all events of a run with refusals, if it was kept
 	// With kubectl numa plan --apply: evicted pods, of these pods with a PodDisruptionBudget that allows no disruption, slots whose
 	// evicted pod was not running again at the end, and runs of the program by exit status.
 	Moves, Violations, Lost int

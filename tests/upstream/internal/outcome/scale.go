@@ -95,7 +95,7 @@ func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (fl
 		return 0, err
 	}
 	defer p.close()
-	if p.plane, err = startPlane(d.Programs, d.Manifests, p.dir, nil); err != nil {
+	if p.plane, err = startPlane(d.program("controlplane"), d.Manifests, p.dir, nil); err != nil {
 		return 0, err
 	}
 	if err := p.populate(ctx, nodes, seed); err != nil {

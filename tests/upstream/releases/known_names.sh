@@ -10,8 +10,9 @@ bin=$(cd ../../.. && pwd)/build/upstream
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 releases="1.35 $(basename -s .mod ./*.mod | tr '\n' ' ')"
-# shellcheck disable=SC2086 # a list of releases
-./build.sh $releases
+for release in $releases; do
+	./build.sh "$release"
+done
 # listed ARRAY FILE: the array's names in the file, as "ARRAY NAME"
 listed() {
 	awk -v array="$1" '$0 ~ " " array "s\\[\\]" {inside = 1; next} /^}/ {inside = 0}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unmodified
+
+package controlplane
+
+import (
+	"k8s.io/kubernetes/cmd/kube-scheduler/app"
+	"nrtd.dev/tests/upstream/internal/nodemetadata"
+	_ "sigs.k8s.io/scheduler-plugins/apis/config/scheme" // the plugin's arguments in the configuration file
+	"sigs.k8s.io/scheduler-plugins/pkg/noderesourcetopology"
+)
+
+// SchedulerPlugins are the NodeResourceTopologyMatch plugin and NodeMetadata's stand-in. The configuration file says which
+// profiles use them.
+func SchedulerPlugins() []app.Option {
+	return []app.Option{app.WithPlugin(noderesourcetopology.Name, noderesourcetopology.New),
+		app.WithPlugin(nodemetadata.Name, nodemetadata.New)}
+}
