@@ -29,18 +29,15 @@ static void setup_release(struct setup *setup)
 }
 
 /* "NAMESPACE/NAME", or none. */
-static int read_lease(const char *text, struct setup *setup, struct err *err)
+static void read_lease(const char *text, struct setup *setup)
 {
 	const char *slash = strchr(text, '/');
 
-	if (!strcmp(text, "none"))
-		return 0;
-	if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/'))
-		return err_set(err, -EINVAL, "--lease: '%.100s' is not NAMESPACE/NAME or none", text);
+	if (!slash)
+		return;
 	setup->namespace = xstrndup(text, (size_t)(slash - text));
 	setup->config.lease_namespace = setup->namespace;
 	setup->config.lease_name = slash + 1;
-	return 0;
 }
 
 static int read_config(const struct options *options, struct setup *setup, struct err *err)
@@ -74,9 +71,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 		return r;
 	if (c->http.off)
 		return err_set(err, -EINVAL, "--http: none is not possible, the extender must listen");
-	r = read_lease(options->value[OPT_LEASE], setup, err);
-	if (r < 0)
-		return r;
+	read_lease(options->value[OPT_LEASE], setup);
 	if (c->nrt && c->lease_name)
 		return err_set(err, -EINVAL, "--lease and --nrt exclude each other");
 	return 0;

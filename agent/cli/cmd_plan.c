@@ -250,6 +250,9 @@ static int plan_again(
 static int apply_plan(struct planning *p)
 {
 	const struct plan_apply_options options = {.client = source_client(p->source),
+		.extender_lease = option_is(p->options, OPT_EXTENDER_LEASE, "none")
+					  ? NULL
+					  : p->options->value[OPT_EXTENDER_LEASE],
 		.timeout_ms = option_ms(p->options, OPT_TIMEOUT),
 		.hold_ms = option_ms(p->options, OPT_HOLD),
 		.progress = print_line};
@@ -264,12 +267,19 @@ static int apply_plan(struct planning *p)
 		if (option_set(p->options, OPT_PENDING))
 			strv_push(&p->first_wanted, p->cluster.pods[p->wanted[i]].uid);
 	plan_apply_init(&apply, &options);
+	r = plan_apply_check(&apply, &p->cluster, &p->plan, &err);
+	if (r < 0) {
+		log_error("not carried out: %s", err.text);
+		return EXIT_FAILURE;
+	}
 	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
 		n_idle = apply.n_evicted > n_moved ? 0 : n_idle + 1;
 		n_moved = apply.n_evicted;
 		r = n_idle < IDLE_ROUNDS
 			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
 			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
+		if (r == 0)
+			r = plan_apply_check(&apply, &p->cluster, &p->plan, &err);
 		if (r < 0)
 			break;
 	}

@@ -91,6 +91,15 @@ int option_check_bytes(const char *value, struct err *err)
 	return check_range(value, 1024, 262144, err);
 }
 
+int option_check_lease(const char *value, struct err *err)
+{
+	const char *slash = strchr(value, '/');
+
+	if (!strcmp(value, "none") || (slash && slash > value && slash[1] && !strchr(slash + 1, '/')))
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is not NAMESPACE/NAME or none", value);
+}
+
 int option_check_columns(const char *value, struct err *err)
 {
 	return check_range(value, TERMINAL_MIN_WIDTH, TERMINAL_MAX_WIDTH, err);

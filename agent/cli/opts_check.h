@@ -19,6 +19,7 @@ int option_check_folder(const char *value, struct err *err);
 int option_check_duration(const char *value, struct err *err);
 int option_check_release(const char *value, struct err *err);
 int option_check_bytes(const char *value, struct err *err);
+int option_check_lease(const char *value, struct err *err); /* NAMESPACE/NAME or none */
 int option_check_columns(const char *value, struct err *err);
 
 /* ---- checked values */

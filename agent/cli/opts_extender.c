@@ -88,6 +88,7 @@ static const struct option_def options_extender[] = {
 		.help = "after --max-stale: pass every node (open), or return an error (closed)"},
 	{.id = OPT_LEASE,
 		.flag = "--lease",
+		.check = option_check_lease,
 		.commands = ON(EXTENDER),
 		.env = "NRTD_LEASE",
 		.arg = "NAMESPACE/NAME",

@@ -8,7 +8,9 @@
 
 #include "agent/base/json.h"
 #include "agent/base/time.h"
+#include "agent/cli/extender_lease.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
 #include "agent/cluster/reservation.h"
 #include "agent/kube/api_list.h"
@@ -24,10 +26,13 @@
 #define POLL_MS    500u
 
 /*
- * Time between the write of a reservation and the eviction: the extender's replicas receive the reservation, and the
- * scheduler binds pods that the extender had assumed on the node before.
+ * Time from the extender's reading of the reservations to the eviction: the scheduler binds pods that the extender had
+ * assumed on the node before.
  */
 #define SETTLE_MS 1000u
+
+/* Longest time until the extender has read a reservation: another replica takes over after up to 18 s. */
+#define READ_MS 25000u
 
 /*
  * Reservations are renewed while this process lives. The reservation of an evicted pod is not: its new pod must find
@@ -89,7 +94,10 @@ static int send_request(struct plan_apply *a, const char *method, const char *pa
 	const struct doc *object, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct api_request request = {.method = method, .path = path, .content_type = type};
+	struct api_request request = {.method = method,
+		.path = path,
+		.content_type = type,
+		.accept = strcmp(method, "PATCH") ? NULL : API_METADATA_ONLY};
 	int r;
 
 	if (object) {
@@ -166,6 +174,20 @@ static int get_time(struct plan_apply *a, int64_t *ret_s, struct err *err)
 
 /* ---- reservations */
 
+/* The version of the Node in the last response. */
+static int note_version(struct plan_apply *a, const char *what, struct err *err)
+{
+	CLEANUP(doc_release) struct doc node = DOC_INIT;
+	int r = json_parse(a->response.body.text, a->response.body.len, &node, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", what);
+	a->nodes_version = resource_version_parse(doc_text(doc_get(&node, "metadata"), "resourceVersion"));
+	return a->nodes_version > 0
+		       ? 0
+		       : err_set(err, -EBADMSG, "%s: the API server's answer has no resourceVersion", what);
+}
+
 /* `value` NULL: removes the annotation. */
 static int patch_node(
 	struct plan_apply *a, const char *node, const char *id, const char *value, struct err *err)
@@ -187,7 +209,9 @@ static int patch_node(
 	r = send_request(a, "PATCH", path.text, "application/merge-patch+json", &patch, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", what);
-	return is_success(a) ? 0 : unexpected_status(a, what, err);
+	if (!is_success(a))
+		return unexpected_status(a, what, err);
+	return value ? note_version(a, what, err) : 0;
 }
 
 static struct own_reservation *find_own(const struct plan_apply *a, const char *node, const char *id)
@@ -382,6 +406,38 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 		return r;
 	r = remove_outdated(a, c, plan, err);
 	return r < 0 ? r : PLAN_APPLY_DONE;
+}
+
+/* ---- the extender */
+
+int plan_apply_check(const struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	struct err *err)
+{
+	return a->options->extender_lease
+		       ? extender_lease_check(a->options->client, a->options->extender_lease, c, plan, err)
+		       : 0;
+}
+
+/* Waits until the extender has read all reservations that were written so far. */
+static int wait_until_read(struct plan_apply *a, struct err *err)
+{
+	uint64_t version = a->nodes_version, until_ms = now_ms() + READ_MS;
+
+	while (a->options->extender_lease) {
+		struct extender_record record;
+		int r = extender_lease_read(a->options->client, a->options->extender_lease, &record, err);
+
+		if (r < 0 || record.nodes_version >= version)
+			return r;
+		if (now_ms() > until_ms)
+			return err_set(err, -ETIMEDOUT,
+				"nrtd-extender does not run: it has not read the reservations within %u s (Lease '%s')",
+				READ_MS / 1000, a->options->extender_lease);
+		r = sleep_and_renew(a, POLL_MS, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* ---- the destination */
@@ -741,6 +797,9 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 		next++;
 	r = reserve_places(a, c, plan, next, err);
 	if (r != PLAN_APPLY_DONE)
+		return r;
+	r = wait_until_read(a, err);
+	if (r < 0)
 		return r;
 	if (next == plan->n_steps)
 		return finish(a, c, plan, err);

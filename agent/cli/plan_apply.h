@@ -19,8 +19,10 @@
 
 struct plan_apply_options {
 	struct api_client *client; /* borrowed */
-	uint64_t timeout_ms;       /* of each step */
-	uint64_t hold_ms;          /* how long places are reserved for wanted pods that do not exist yet */
+	const char *
+		extender_lease; /* NAMESPACE/NAME of nrtd-extender's Lease; NULL = do not check the extender */
+	uint64_t timeout_ms;    /* of each step */
+	uint64_t hold_ms;       /* how long places are reserved for wanted pods that do not exist yet */
 	void (*progress)(const char *line, void *data);
 	void *data;
 };
@@ -39,6 +41,7 @@ struct own_reservation {
 struct plan_apply {
 	const struct plan_apply_options *options;
 	struct api_response response;
+	uint64_t nodes_version;  /* resourceVersion of the last written reservation; 0 = none */
 	int64_t server_clock_ms; /* the API server's clock minus CLOCK_MONOTONIC; 0 = unknown */
 	struct own_reservation *reservations;
 	size_t n_reservations, reservations_size;
@@ -52,14 +55,19 @@ struct plan_apply {
 void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *options);
 void plan_apply_release(struct plan_apply *a);
 
+/* Checks that the extender is asked about the plan's pods. 0; -errno with one line, as extender_lease_check(). */
+int plan_apply_check(const struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
+	struct err *err);
+
 enum plan_apply_result {
 	PLAN_APPLY_AGAIN, /* a move was carried out, or the cluster has changed: plan again */
 	PLAN_APPLY_DONE /* the plan has no moves: the wanted pods have started, or their places are reserved */
 };
 
 /*
- * Reserves the places of the plan's pods, carries out the plan's first move, and waits until the moved pod runs in its new place
- * and the node's object reports what the pod holds. If the plan has no moves, waits until the wanted pods run.
+ * Reserves the places of the plan's pods, waits until the extender has read the reservations, carries out the plan's first move,
+ * and waits until the moved pod runs in its new place and the node's object reports what the pod holds. If the plan has no moves,
+ * waits until the wanted pods run.
  *
  * `c` and `plan` are those of plan_find(). `object` has the spec of wanted pods that do not exist yet; NULL: the wanted pods are
  * pods of the cluster. An enum plan_apply_result; -errno with one line when something unexpected has happened.

@@ -426,6 +426,13 @@ bool pod_priority_read(const struct doc *pod, int32_t *ret)
 	return known;
 }
 
+const char *pod_scheduler_name(const struct doc *pod)
+{
+	const char *name = doc_text(doc_get(pod, "spec"), "schedulerName");
+
+	return *name ? name : "default-scheduler";
+}
+
 uint64_t resource_version_parse(const char *text)
 {
 	uint64_t version;

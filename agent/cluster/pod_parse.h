@@ -52,6 +52,9 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 
+/* spec.schedulerName, with the API server's default. Valid as long as the object. */
+const char *pod_scheduler_name(const struct doc *pod);
+
 /* metadata.resourceVersion of an object or a list as a number; of two versions of a kind the larger number is newer (KEP-5504).
  * 0 = NULL, or not a number. */
 uint64_t resource_version_parse(const char *text);

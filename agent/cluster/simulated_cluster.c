@@ -46,6 +46,7 @@ static void pod_release(struct simulated_pod *p)
 	free(p->uid);
 	free(p->owner);
 	free(p->controller);
+	free(p->scheduler);
 	pod_request_release(&p->request);
 	free(p->bound);
 }

@@ -34,6 +34,7 @@ struct simulated_pod {
 	char *uid;        /* metadata.uid; "" for an added pod */
 	char *owner;      /* "ReplicaSet 'web-1'": the controller, which would recreate the pod; "" = none */
 	char *controller; /* its UID; "" = none */
+	char *scheduler;  /* spec.schedulerName */
 	struct pod_names names;
 	struct pod_request request; /* until simulated_cluster_finish() */
 	struct pod_class *class;

@@ -209,6 +209,7 @@ static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct 
 
 	p->namespace = xstrdup(*namespace ? namespace : "default");
 	p->name = xstrdup(name);
+	p->scheduler = xstrdup(pod_scheduler_name(object));
 	p->added = added;
 	p->node = SIMULATED_NOWHERE;
 	p->budget = SIZE_MAX;

@@ -177,6 +177,13 @@ static bool find_url(const struct extender_config *c, char *ret, size_t size)
 	return true;
 }
 
+static void annotate_lease(void *data, const struct doc *before, struct doc *ret)
+{
+	const struct extender *x = data;
+
+	server_annotate_lease(x->server, before, ret);
+}
+
 /* The identity is unique per process: the host name (in a pod: the pod's name) and a random number. */
 static int open_lease(struct extender *x, struct err *err)
 {
@@ -184,7 +191,9 @@ static int open_lease(struct extender *x, struct err *err)
 	const struct lease_options options = {.namespace = x->config->lease_namespace,
 		.name = x->config->lease_name,
 		.identity = identity,
-		.url = find_url(x->config, url, sizeof(url)) ? url : NULL};
+		.url = find_url(x->config, url, sizeof(url)) ? url : NULL,
+		.annotate = annotate_lease,
+		.annotate_data = x};
 	uint64_t number;
 
 	if (!x->config->lease_name)

@@ -18,6 +18,7 @@ static void pod_release(struct extender_pod *p)
 	free(p->namespace);
 	free(p->name);
 	free(p->controller);
+	free(p->scheduler);
 	pod_template_release(&p->template);
 	*p = (struct extender_pod){0};
 }
@@ -44,6 +45,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.namespace = xstrdup(doc_text(metadata, "namespace"));
 	p.name = xstrdup(doc_text(metadata, "name"));
 	p.controller = xstrdup(controller_uid(metadata));
+	p.scheduler = xstrdup(pod_scheduler_name(pod));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));

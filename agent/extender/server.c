@@ -9,6 +9,7 @@
 #include "agent/base/time.h"
 #include "agent/cluster/object_input.h"
 #include "agent/extender/work_limit.h"
+#include "agent/cluster/extender_record.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -34,8 +35,9 @@ struct server {
 	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
 	uint64_t alive_ms[CACHE_KIND_COUNT];
 	const struct lease *lease;
-	char *holder; /* identity of the lease's holder, "" = none; for messages */
-	char *url;    /* of the holder if the holder is another replica; "" = not known */
+	struct extender_record record; /* nodes_version: 0 while the Nodes are listed */
+	char *holder;                  /* identity of the lease's holder, "" = none; for messages */
+	char *url;                     /* of the holder if the holder is another replica; "" = not known */
 	bool from_file, was_ready;
 };
 
@@ -91,7 +93,11 @@ static void unlock(pthread_mutex_t **lock)
 void server_list_begin(struct server *s, enum cache_kind kind)
 {
 	LOCKED(s);
+	STATE_LOCKED(s);
+
 	cache_list_begin(&s->cache, kind);
+	if (kind == CACHE_NODE)
+		s->record.nodes_version = 0;
 }
 
 /* Logs at most one line a minute: users can create any number of unreadable objects. */
@@ -122,13 +128,25 @@ void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
 	note_skipped(s, kind, why);
 }
 
+/* The version of a Node that a watch has delivered. The objects of a list have versions in any order. */
+static void note_version(struct server *s, enum cache_kind kind, uint64_t version)
+{
+	STATE_LOCKED(s);
+
+	if (kind == CACHE_NODE && s->record.nodes_version > 0 && version > s->record.nodes_version)
+		s->record.nodes_version = version;
+}
+
 void server_update(struct server *s, enum cache_kind kind, struct doc *object)
 {
+	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
 	struct err err = {""};
 	LOCKED(s);
 
 	if (cache_update(&s->cache, kind, object, now_ms(), &err) < 0)
 		note_skipped(s, kind, &err);
+	else
+		note_version(s, kind, version);
 }
 
 void server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
@@ -145,6 +163,8 @@ void server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
 		cache_list_end(&s->cache, kind, version, now_ms());
 	}
 	STATE_LOCKED(s);
+	if (kind == CACHE_NODE)
+		s->record.nodes_version = version;
 	s->listed[kind] = true;
 }
 
@@ -230,6 +250,17 @@ void server_set_leader(struct server *s, const char *holder, const char *url)
 	text_set(&s->holder, holder);
 	text_set(&s->url, url ? url : "");
 	text_one_line(s->holder);
+}
+
+void server_annotate_lease(struct server *s, const struct doc *before, struct doc *ret)
+{
+	struct extender_record earlier = {.n_schedulers = 0};
+	STATE_LOCKED(s);
+
+	extender_record_read(&earlier, before);
+	for (size_t i = 0; i < earlier.n_schedulers; i++)
+		extender_record_add(&s->record, earlier.schedulers[i].name, earlier.schedulers[i].asked_s);
+	extender_record_write(&s->record, ret);
 }
 
 bool server_has_lists(struct server *s)
@@ -394,11 +425,19 @@ static enum result handle_preempt(struct server *s, const char *body, size_t len
 	return reply_preempt(s, &args, &request, reply);
 }
 
+static void note_scheduler(struct server *s, const char *scheduler)
+{
+	STATE_LOCKED(s);
+
+	extender_record_add(&s->record, scheduler, clock_ms(CLOCK_REALTIME) / 1000);
+}
+
 static enum result handle_verb(
 	struct server *s, enum verb verb, const char *body, size_t len, struct strbuf *reply, struct err *err)
 {
 	CLEANUP(extender_args_release) struct extender_args args = {0};
 	struct work_request request = {.begun_ns = work_now_ns()};
+	enum result result;
 	int r;
 
 	if (verb == VERB_PREEMPT)
@@ -409,8 +448,12 @@ static enum result handle_verb(
 	request.namespace = args.pod.namespace;
 	request.name = args.pod.name;
 	request.n_nodes = args.n_names;
-	return verb == VERB_FILTER ? reply_filter(s, &args, &request, reply)
-				   : reply_prioritize(s, &args, &request, reply);
+	if (verb == VERB_PRIORITIZE)
+		return reply_prioritize(s, &args, &request, reply);
+	result = reply_filter(s, &args, &request, reply);
+	if (result == RESULT_ASSUMED || result == RESULT_PASSED || result == RESULT_UNSCHEDULABLE)
+		note_scheduler(s, args.pod.scheduler);
+	return result;
 }
 
 /* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if

@@ -60,6 +60,10 @@ void server_api_alive(struct server *s, enum cache_kind kind);
 /* Whether each kind was listed completely at least once. */
 bool server_has_lists(struct server *s);
 
+/* Annotations of the Lease that this replica holds: those of extender_record.h. `before`: the annotations that the Lease has,
+ * from this replica or an earlier holder; NULL = none. */
+void server_annotate_lease(struct server *s, const struct doc *before, struct doc *ret);
+
 /* Sets the identity of the lease's holder ("" = none), and the holder's URL if the holder is another replica (NULL = not
  * known). From any thread. */
 void server_set_leader(struct server *s, const char *holder, const char *url);

@@ -103,6 +103,23 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 	set_number_member(spec, "leaseTransitions", transitions + (taken && l->spec));
 }
 
+static void annotate(const struct lease *l, struct doc *object)
+{
+	CLEANUP(doc_release) struct doc new = {.kind = DOC_MAP};
+	struct doc *metadata, *annotations;
+
+	if (!l->options.annotate)
+		return;
+	metadata = get_member(object, "metadata");
+	metadata->kind = DOC_MAP;
+	annotations = get_member(metadata, "annotations");
+	l->options.annotate(
+		l->options.annotate_data, annotations->kind == DOC_MAP ? annotations : NULL, &new);
+	annotations->kind = DOC_MAP;
+	DOC_FOREACH (annotation, &new)
+		set_member(annotations, annotation->key, DOC_STRING, text_or_empty(annotation->text));
+}
+
 static void new_object(const struct lease *l, struct doc *object)
 {
 	struct doc *metadata;
@@ -200,6 +217,7 @@ static int write_held(struct lease *l, struct err *err)
 	else
 		doc_copy(&l->object, &object);
 	set_holder(l, l->identity, &object);
+	annotate(l, &object);
 	r = send_request(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
 	if (r < 0)
 		return r;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/base/doc.h"
 #include "agent/kube/credentials.h"
 #include "common/err.h"
 
@@ -23,6 +24,12 @@ struct lease_options {
 	unsigned retry_ms;            /* between steps; 0 = 2000 */
 	int64_t (*clock)(void *data); /* monotonic milliseconds; NULL = CLOCK_BOOTTIME */
 	void *clock_data;
+	/*
+	 * Called before each write by which this replica acquires or renews the Lease: adds annotations to `ret`, an empty
+	 * map. `before`: the annotations that the Lease has, NULL = none. NULL = the annotations do not change.
+	 */
+	void (*annotate)(void *data, const struct doc *before, struct doc *ret);
+	void *annotate_data;
 };
 
 struct lease;

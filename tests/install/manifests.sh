@@ -230,6 +230,7 @@ users_rights() {
 		can false list "" secrets || return 1
 	user=mover
 	eventually 10 can true patch "" nodes && can true create "" pods/eviction default && can false patch "" nodes/status && can false update "" nodes &&
+		can true get coordination.k8s.io leases nrtd nrtd-extender && can false get coordination.k8s.io leases nrtd other &&
 		can false list "" nodes && can false delete "" pods default && can false patch "" pods default &&
 		kubectl delete -f $manifests/rbac-users.yaml && kubectl delete clusterrolebinding reader mover
 }

@@ -5,10 +5,10 @@
 It answers /a/b with the file DIR/a/b.json. DIR/a/b.error has another answer: its first line is a status code and the message of a
 Status object, or "hang". Without either file it answers 404 as the API server does: with a Status object if the list of the resource
 exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json; of field selectors it knows
-spec.nodeName. A server-side apply replaces DIR/a/b.json if its body is complete; other patches and POST requests change nothing, but
-after a POST request the files of DIR/after, if it exists, replace those of DIR. DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of
-these methods. It writes its port to DIR/port, appends the path and query of each GET request to DIR/requests, method, path and body of
-other requests to DIR/changes, and ends with the process that started it.
+spec.nodeName. A server-side apply replaces DIR/a/b.json if its body is complete; other patches and POST requests change nothing. A
+merge patch is answered with its body and resourceVersion 7. After a POST request the files of DIR/after, if it exists, replace those of
+DIR. DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of these methods. It writes its port to DIR/port, appends the path and query
+of each GET request to DIR/requests, method, path and body of other requests to DIR/changes, and ends with the process that started it.
 """
 import http.server
 import json
@@ -110,6 +110,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with open(file + ".new", "wb") as new:
                 new.write(body)
             os.rename(file + ".new", file)
+        elif self.headers["Content-Type"].startswith("application/merge-patch"):
+            changed = json.loads(body)
+            changed.setdefault("metadata", {})["resourceVersion"] = "7"
+            body = json.dumps(changed)
         self.answer(200, body)
 
     def log_message(self, format, *arguments):

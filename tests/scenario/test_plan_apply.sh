@@ -47,18 +47,26 @@ pod() { # NAME UID NODE STATUS [CPUS]
 }
 runs='"phase":"Running","startTime":"2026-01-01T00:00:00Z"'
 waits='"phase":"Pending"'
+lease=/apis/coordination.k8s.io/v1/namespaces/nrtd/leases/nrtd-extender
+# extender NODES-VERSION SCHEDULER TIME [HOLDER]: the Lease of an extender that has read so much of the Nodes and was asked then. The
+# reservations have version 7.
+extender() {
+	printf '{"metadata":{"name":"nrtd-extender","annotations":{"nrtd.dev/nodes-version":"%s","nrtd.dev/schedulers":"{\\"%s\\":\\"%s\\"}"}},"spec":{"holderIdentity":"%s"}}' \
+		"$1" "$2" "$3" "${4-x_1}" | serve $lease
+}
 at() { printf '%s\n' "$api$1"; }
 # begin NEW-POD [STATUS-OF-WIDE]: the cluster before the eviction, and after it, with this new pod of the controller of "one"
 begin() {
 	rm -rf "$(at /after)" "$(at /changes)"
 	find "$api" -name '*.error' -exec rm {} +
-	mkdir -p "$(at /after$nrt)" "$(at /after/api/v1/namespaces/ml/pods)" "$(at /api/v1/namespaces/ml/pods/one)" "$(at /apis/policy/v1)"
+	mkdir -p "$(at "${lease%/*}")" "$(at /after$nrt)" "$(at /after/api/v1/namespaces/ml/pods)" "$(at /api/v1/namespaces/ml/pods/one)" "$(at /apis/policy/v1)"
 	list NodeResourceTopology "$a" "$b" | serve $nrt
 	echo "$b" | serve $nrt/b
 	list Node "$(node a)" "$(node b)" | serve /api/v1/nodes
 	echo '{"gitVersion":"v1.36.0"}' | serve /version
 	list PodDisruptionBudget | serve /apis/policy/v1/poddisruptionbudgets
 	list Pod "$(pod one $one a "$runs")" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod wide $wide '' "$waits" 12)" | serve /api/v1/pods
+	extender 7 default-scheduler 2026-01-01T00:00:00.000000Z
 	pod one $one a "$runs" | serve /api/v1/namespaces/ml/pods/one
 	pod wide $wide '' "$waits" 12 | serve /api/v1/namespaces/ml/pods/wide
 	list NodeResourceTopology "$a_after" "$b_after" | serve /after$nrt
@@ -126,6 +134,49 @@ echo '403 nodes "b" is forbidden' >"$(at /api/v1/nodes/b.PATCH.error)"
 stops "no right to patch Nodes" "stopped, 0 of 1 moves done: cannot reserve a place on node 'b': HTTP status 403: nodes \"b\" is forbidden"
 holds "nothing was evicted" sh -c "! grep -q ^POST '$(at /changes)'"
 
+# Without an extender that is asked about the pods, nothing is evicted.
+# refused NAME LINE FLAG...
+refused() {
+	refused_name=$1
+	line=$2
+	shift 2
+	apply "$@"
+	holds "not carried out: $refused_name" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: not carried out: $line"
+	holds "and nothing is changed: $refused_name" test ! -e "$(at /changes)"
+}
+begin "$(pod one-2 $new b "$runs")"
+rm "$(at $lease.json)"
+list Lease | serve "${lease%/*}"
+refused "no extender" "nrtd-extender has no Lease 'nrtd/nrtd-extender' (--extender-lease)"
+refused "no extender of this name" "nrtd-extender has no Lease 'a/b' (--extender-lease)" --extender-lease a/b
+echo '403 leases "nrtd-extender" is forbidden' >"$(at $lease.error)"
+refused "no right to read the Lease" \
+	"cannot read nrtd-extender's Lease 'nrtd/nrtd-extender': leases \"nrtd-extender\" is forbidden"
+begin "$(pod one-2 $new b "$runs")"
+extender 7 default-scheduler 2026-01-01T00:00:00.000000Z ''
+refused "an extender that has stopped" "no nrtd-extender holds the Lease 'nrtd/nrtd-extender'"
+echo '{"metadata":{"name":"nrtd-extender"},"spec":{"holderIdentity":"x_1"}}' | serve $lease
+refused "an old extender" \
+	"the Lease 'nrtd/nrtd-extender' does not name the schedulers that ask nrtd-extender: upgrade nrtd-extender"
+extender 7 numa-aware 2026-01-01T00:00:00.000000Z
+refused "another scheduler" \
+	"scheduler 'default-scheduler' of pod 'ml/one' has never asked nrtd-extender, so it would ignore the places that the plan reserves"
+extender 7 default-scheduler 2019-12-31T23:00:00.000000Z
+refused "a scheduler that asks no more" \
+	"scheduler 'default-scheduler' of pod 'ml/one' does not ask nrtd-extender any more: it has bound pod 'ml/three' since it asked last, at 2019-12-31T23:00:00Z"
+begin "$(pod one-2 $new b "$runs")"
+jq '.items[] |= if .metadata.name == "wide" then .spec.schedulerName = "other" else . end' "$(at /api/v1/pods.json)" >"$dir/pods.json"
+cp "$dir/pods.json" "$(at /api/v1/pods.json)"
+refused "a wanted pod of another scheduler" \
+	"scheduler 'other' of pod 'ml/wide' has never asked nrtd-extender, so it would ignore the places that the plan reserves"
+begin "$(pod one-2 $new b "$runs")"
+extender 6 default-scheduler 2026-01-01T00:00:00.000000Z
+stops "a dead extender" "stopped, 0 of 1 moves done: nrtd-extender does not run: it has not read the reservations within 25 s (Lease 'nrtd/nrtd-extender')"
+holds "a dead extender: nothing is evicted" sh -c "! grep -q ^POST '$(at /changes)'"
+holds "a dead extender: no reservation is left" test "$(patches a .value | tail -n 1)$(patches b .value | tail -n 1)" = nullnull
+apply --extender-lease none
+holds "unless the extender is not to be checked" test "$status" -eq 0
+
 # A pod of a file: its place stays reserved.
 begin "$(pod one-2 $new b "$runs")"
 pod wide '' '' '' 12 | jq '. + {kind: "Pod", apiVersion: "v1"} | del(.metadata.uid, .metadata.ownerReferences)' >"$dir/pod.json"
@@ -160,5 +211,6 @@ bad "a request" "--apply: name the pods with --filename or --pending" --cpus 4 -
 bad "standard input" "--apply: the pod is read repeatedly, read from a file instead" -f - --apply
 bad "bare pods" "--apply: nothing recreates pods without a controller, omit --allow-bare" --pending --apply --allow-bare
 bad "JSON" "--apply: the output is text" --pending --apply -o json
+bad "no Lease" "--extender-lease: 'x' is not NAMESPACE/NAME or none" --pending --apply --extender-lease x
 bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h
 exit "$failed"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/base/json.h"
+#include "agent/cluster/extender_record.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 
@@ -217,6 +218,124 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 			fail_msg("no '%s' in %s", lines[i], out.text);
 }
 
+/* ---- the record in the Lease */
+
+static void expect_record(
+	struct server *s, const struct doc *before, const char *schedulers, const char *nodes)
+{
+	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
+
+	server_annotate_lease(s, before, &annotations);
+	if (strncmp(doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS), schedulers, strlen(schedulers)) != 0)
+		fail_msg("%s, want %s", doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS), schedulers);
+	test_assert_text("nodes", doc_text(&annotations, EXTENDER_RECORD_NODES), nodes);
+}
+
+static void post_filter(struct server *s, const char *body, int status)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(65536);
+
+	assert_int_equal(server_post(s, "/filter", body, strlen(body), &reply), status);
+}
+
+#define ASK(scheduler)                                                                                     \
+	"{\"NodeNames\":[\"n\"],\"Pod\":{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{" scheduler \
+	"\"containers\":[{\"name\":\"c\"}]}}}"
+
+/* A scheduler counts once it has been answered. */
+static void schedulers_that_ask_are_recorded(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(doc_release) struct doc before = {.kind = DOC_MAP};
+
+	(void)state;
+	server_new(&config, NULL, &s);
+	post_filter(s, ASK(""), 503);
+	list_all(s);
+	post_filter(s, "{}", 400);
+	expect_record(s, NULL, "{}", "0");
+	post_filter(s, ASK(""), 200);
+	expect_record(s, NULL, "{\"default-scheduler\":\"2", "0");
+	/* an earlier holder's record; the node version of another process says nothing about this one */
+	doc_add_string(&before, EXTENDER_RECORD_SCHEDULERS,
+		"{\"old\":\"2020-01-01T00:00:00Z\",\"default-scheduler\":\"2020-01-01T00:00:00Z\",\"x\":1,\"y\":\"?\"}");
+	doc_add_string(&before, EXTENDER_RECORD_NODES, "99");
+	expect_record(s, &before, "{\"default-scheduler\":\"202", "0");
+	expect_record(s, NULL, "{\"default-scheduler\":\"202", "0");
+	{
+		CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
+
+		server_annotate_lease(s, NULL, &annotations);
+		assert_non_null(strstr(doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS),
+			",\"old\":\"2020-01-01T00:00:00.000000Z\"}"));
+		assert_null(strstr(
+			doc_text(&annotations, EXTENDER_RECORD_SCHEDULERS), "\"default-scheduler\":\"2020"));
+	}
+}
+
+static void update_node(struct server *s, const char *version)
+{
+	CLEANUP(doc_release) struct doc node = {.kind = DOC_MAP};
+	struct doc *metadata = doc_add_map(&node, "metadata");
+
+	doc_add_string(metadata, "name", "n");
+	doc_add_string(metadata, "resourceVersion", version);
+	doc_add_map(doc_add_map(&node, "status"), "allocatable");
+	server_update(s, CACHE_NODE, &node);
+}
+
+static void the_version_of_the_nodes_is_recorded(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000};
+	CLEANUP(server_freep) struct server *s = NULL;
+
+	(void)state;
+	server_new(&config, NULL, &s);
+	server_list_begin(s, CACHE_NODE);
+	update_node(s, "90"); /* a Node that is listed before this one may still be missing */
+	expect_record(s, NULL, "{}", "0");
+	server_list_end(s, CACHE_NODE, 100);
+	expect_record(s, NULL, "{}", "100");
+	update_node(s, "120");
+	expect_record(s, NULL, "{}", "120");
+	update_node(s, "110");
+	expect_record(s, NULL, "{}", "120");
+	server_list_end(s, CACHE_POD, 300);
+	expect_record(s, NULL, "{}", "120");
+	server_list_begin(s, CACHE_NODE);
+	update_node(s, "200");
+	expect_record(s, NULL, "{}", "0");
+	server_list_end(s, CACHE_NODE, 50); /* the API server's data were restored */
+	expect_record(s, NULL, "{}", "50");
+}
+
+static void a_record_is_bounded(void **state)
+{
+	struct extender_record r = {.n_schedulers = 0}, read = {.n_schedulers = 0};
+	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
+	char name[300];
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "s%u", i);
+		extender_record_add(&r, name, i == 7 ? 5000 : 1000 + i);
+	}
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	extender_record_add(&r, name, 9999);
+	extender_record_add(&r, "s99", 1);
+	assert_int_equal(r.n_schedulers, EXTENDER_SCHEDULERS_MAX);
+	extender_record_write(&r, &annotations);
+	extender_record_read(&read, &annotations);
+	assert_int_equal(read.n_schedulers, EXTENDER_SCHEDULERS_MAX);
+	assert_int_equal(extender_record_find(&read, "s7"), 5000);
+	assert_int_equal(extender_record_find(&read, "s85"), 1085);
+	assert_int_equal(extender_record_find(&read, "s99"), 1099);
+	assert_int_equal(extender_record_find(&read, "s84"), 0);
+	assert_int_equal(extender_record_find(&read, "s3"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +345,9 @@ int main(void)
 		cmocka_unit_test(nodes_are_counted_by_basis),
 		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
 		cmocka_unit_test(requests_are_counted_by_duration),
+		cmocka_unit_test(schedulers_that_ask_are_recorded),
+		cmocka_unit_test(the_version_of_the_nodes_is_recorded),
+		cmocka_unit_test(a_record_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ static struct {
 	struct cancel cancel;
 	int64_t now_ms;
 	char url[64];
+	unsigned n_annotated;
 } b;
 
 static int64_t given_clock(void *data)
@@ -30,13 +31,24 @@ static int64_t given_clock(void *data)
 	return b.now_ms;
 }
 
+/* Adds the number of the write, and what the Lease had before. */
+static void annotate(void *data, const struct doc *before, struct doc *ret)
+{
+	char text[100];
+
+	(void)data;
+	snprintf(text, sizeof(text), "%u after %s", ++b.n_annotated, doc_text(before, "n"));
+	doc_add_string(ret, "n", text);
+}
+
 static void bench_open_as(const char *identity, const char *url, const struct api_answer *script, size_t n)
 {
 	const struct lease_options options = {.namespace = "kube-system",
 		.name = "nrtd",
 		.identity = identity,
 		.url = url,
-		.clock = given_clock};
+		.clock = given_clock,
+		.annotate = annotate};
 	struct credentials_options credentials = {.api_server = b.url};
 
 	memset(&b, 0, sizeof(b));
@@ -151,6 +163,24 @@ static void the_first_one_creates_it_and_renews_it(void **state)
 	assert_int_equal(strspn(renewed, "0123456789-T:.Z"), 27);
 	assert_int_equal(timestamp_parse(renewed, &at), 0);
 	assert_in_range(at, time(NULL) - 600, time(NULL) + 600);
+}
+
+/* Each write has the annotations of the callback, which knows those of the object; the object's others stay. */
+static void the_holder_annotates_it(void **state)
+{
+	static const struct api_answer script[] = {
+		OK("{\"kind\":\"Lease\",\"metadata\":{\"name\":\"nrtd\",\"resourceVersion\":\"1\",\"annotations\":"
+		   "{\"a\":\"b\",\"n\":\"theirs\"}},\"spec\":{\"holderIdentity\":\"\"}}"),
+		OK("{\"kind\":\"Lease\",\"metadata\":{\"name\":\"nrtd\",\"resourceVersion\":\"2\",\"annotations\":"
+		   "{\"n\":\"ours\"}},\"spec\":{\"holderIdentity\":\"me\"}}"),
+		MINE("3")};
+
+	(void)state;
+	bench_open(script, ARRAY_SIZE(script));
+	expect(0, 0, true, "me");
+	assert_non_null(strstr(b.server.body[1], "\"annotations\":{\"a\":\"b\",\"n\":\"1 after theirs\"}"));
+	expect(2000, 0, true, "me");
+	assert_non_null(strstr(b.server.body[2], "\"annotations\":{\"n\":\"2 after ours\"}"));
 }
 
 /* Two replicas find none, or an expired one: the other's write comes first. */
@@ -378,6 +408,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(the_first_one_creates_it_and_renews_it, teardown),
+		cmocka_unit_test_teardown(the_holder_annotates_it, teardown),
 		cmocka_unit_test_teardown(who_is_slower_gets_a_conflict, teardown),
 		cmocka_unit_test_teardown(one_that_is_not_renewed_is_taken, teardown),
 		cmocka_unit_test_teardown(times_in_it_do_not_matter, teardown),

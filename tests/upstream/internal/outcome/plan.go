@@ -88,7 +88,7 @@ func (p *play) plan(ctx context.Context, kill bool, r *rand.Rand) (int, error) {
 		defer cancel()
 	}
 	command := exec.CommandContext(ctx, filepath.Join(filepath.Dir(p.Nrtd), "kubectl-numa"), "plan", "--pending", "--apply", "--allow-partial",
-		"--timeout", "20s", "--kubeconfig", p.kubeconfig("admin"))
+		"--timeout", "20s", "--extender-lease", lease, "--kubeconfig", p.kubeconfig("admin"))
 	said, err := command.CombinedOutput()
 	if command.ProcessState == nil {
 		return 0, err

@@ -395,7 +395,7 @@ func (p *play) settle(ctx context.Context, since int, longest time.Duration) err
 // finish has a pod end by itself.
 func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
 
-// lease is what several replicas of `nrtd-extender` hold one after the other.
+// lease is what several replicas of `nrtd-extender` hold one after the other, and what kubectl numa plan --apply reads.
 const lease = metav1.NamespaceDefault + "/nrtd-extender"
 
 // startExtender starts `nrtd-extender` where the way has it; of several replicas one answers.
@@ -404,7 +404,7 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		return nil
 	}
 	held := "none"
-	if p.Replicas > 1 {
+	if p.Replicas > 1 || p.way.plan {
 		held = lease
 	}
 	for i := range p.Replicas {
