@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/html.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "agent/report/show.h"
+#include "common/text.h"
 
 /* Of the contents of <style> and <script>. After a change of these, tests/scenario/test_html.sh prints the new hashes. */
 #define STYLE_HASH  "sha256-znGULREdsrdi9jlRJy2jYE+DCskAfF+9kM3r4Agxhnc="
@@ -96,8 +100,31 @@ static void add_attribute(struct strbuf *out, const char *name, const char *valu
 	strbuf_addch(out, '"');
 }
 
-void html_filter(struct strbuf *out, const struct strv *pools, const char *mark)
+static int by_text(const void *a, const void *b)
 {
+	return text_compare_numbered(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_pools(struct strv *pools)
+{
+	size_t kept = 0;
+
+	if (pools->n_items > 1)
+		qsort(pools->items, pools->n_items, sizeof(*pools->items), by_text);
+	for (size_t i = 0; i < pools->n_items; i++) {
+		if (kept > 0 && !strcmp(pools->items[kept - 1], pools->items[i]))
+			free(pools->items[i]);
+		else
+			pools->items[kept++] = pools->items[i];
+	}
+	pools->n_items = kept;
+	if (kept == 1 && !*pools->items[0])
+		strv_release(pools);
+}
+
+void html_filter(struct strbuf *out, struct strv *pools, const char *mark)
+{
+	sort_pools(pools);
 	strbuf_addstr(out, "<div class=\"p-filter\" id=\"p-filter\" hidden>\n"
 			   "<label>name <input type=\"search\" id=\"p-name\"></label>\n");
 	if (pools->n_items > 0) {

@@ -13,10 +13,11 @@ void html_begin(struct strbuf *out, const char *title);
 void html_end(struct strbuf *out);
 
 /*
- * A filter by name, by one of these pools (none: no choice of a pool), and by the mark (NULL: no mark). The page's address may contain the
- * filter's first values: "?name=worker&pool=hpc&mark".
+ * A filter by name, by one of the pools, and by the mark (NULL: no mark). `pools` has the pool of each node, "" without one, and is
+ * then sorted, each pool once; no choice of a pool if no node has one. The page's address may contain the filter's first values:
+ * "?name=worker&pool=hpc&mark".
  */
-void html_filter(struct strbuf *out, const struct strv *pools, const char *mark);
+void html_filter(struct strbuf *out, struct strv *pools, const char *mark);
 
 /* Begins an element that the filter shows or hides; the caller ends the element. `marked`: the filter's mark applies. */
 void html_item(struct strbuf *out, const char *element, const char *id, const char *name, const char *pool,

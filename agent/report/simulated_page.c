@@ -220,14 +220,6 @@ static void add_pictures(struct page *p)
 
 /* ---- the page */
 
-static void find_pools(const struct page *p, struct strv *ret)
-{
-	for (size_t i = 0; i < p->c->n_nodes; i++)
-		if (*pool_of(p, i) && !strv_contains(ret, pool_of(p, i)))
-			strv_push(ret, pool_of(p, i));
-	strv_sort(ret);
-}
-
 int simulated_page(const char *title, const struct doc *report, const struct simulated_cluster *c,
 	const char *pool_label, struct strbuf *out)
 {
@@ -236,7 +228,8 @@ int simulated_page(const char *title, const struct doc *report, const struct sim
 	struct page p = {.c = c, .pool_label = pool_label, .drawn = drawn, .out = out};
 
 	html_begin(out, title);
-	find_pools(&p, &pools);
+	for (size_t i = 0; i < c->n_nodes; i++)
+		strv_push(&pools, pool_of(&p, i));
 	html_filter(out, &pools, NULL);
 	add_members(&p, report);
 	for (size_t i = 0; i < report->n_items; i++)

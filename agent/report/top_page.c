@@ -94,31 +94,6 @@ static void add_summary(const struct top_row *rows, size_t n, const struct top_t
 	}
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return text_compare_numbered(*(char *const *)a, *(char *const *)b);
-}
-
-/* The pools of the nodes; none if no node's pool is known. */
-static void find_pools(const struct top_row *rows, size_t n, struct strv *ret)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		strv_push(ret, rows[i].details->pool);
-	if (ret->n_items > 1)
-		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_text);
-	for (size_t i = 0; i < ret->n_items; i++) {
-		if (kept > 0 && !strcmp(ret->items[kept - 1], ret->items[i]))
-			free(ret->items[i]);
-		else
-			ret->items[kept++] = ret->items[i];
-	}
-	ret->n_items = kept;
-	if (kept == 1 && !*ret->items[0])
-		strv_release(ret);
-}
-
 /* The table's columns, of enum top_column or of the page alone. */
 enum { COLUMN_POOL = TOP_COLUMN_COUNT, COLUMN_SPANS };
 
@@ -256,7 +231,8 @@ int top_page(const struct top_row *rows, size_t n, const struct top_totals *tota
 	html_begin(out, "NUMA nodes of the cluster");
 	html_text(out, "p", "note", made);
 	add_summary(rows, n, totals, out);
-	find_pools(rows, n, &pools);
+	for (size_t i = 0; i < n; i++)
+		strv_push(&pools, rows[i].details->pool);
 	html_filter(out, &pools, "only nodes with stranded CPUs or with pods that span NUMA nodes");
 	add_table(rows, n, totals, out);
 	add_spans(rows, n, out);
