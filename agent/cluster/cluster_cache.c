@@ -588,9 +588,7 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	reported_index_release(&node->reported);
 	node->object = read;
 	node->has_object = true;
-	node->release_of_node = read.state.settings.kubelet_minor == 0;
-	if (node->release_of_node)
-		node->object.state.settings.kubelet_minor = node->kubelet_minor;
+	cluster_node_set_release(&node->object, node->kubelet_minor);
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	forget_ended(node, now_ms);
@@ -604,9 +602,9 @@ static void update_release(struct cluster_cache *cache, struct node_info *node, 
 	if (minor == node->kubelet_minor)
 		return;
 	node->kubelet_minor = minor;
-	if (!node->has_object || !node->release_of_node)
+	if (!node->has_object || node->object.has_release)
 		return;
-	node->object.state.settings.kubelet_minor = minor;
+	cluster_node_set_release(&node->object, minor);
 	bump_freed_version(cache, node);
 }
 

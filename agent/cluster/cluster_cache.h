@@ -89,7 +89,6 @@ struct node_info {
 	char content_hash[HASH_TEXT_SIZE]; /* of the object; "" = no object */
 	bool has_node;                     /* a Node object */
 	unsigned kubelet_minor;            /* the Node's kubelet has release 1.N; 0 = unknown */
-	bool release_of_node;              /* the object does not name the kubelet's release */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over `pods` */
 	struct pod_info **pods;         /* in the order in which the cache learned of them */

@@ -168,11 +168,18 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 		return err_wrap(err, r, "NodeResourceTopology '%.100s'", name);
 	n.cpu_manager = nrt_cpu_manager(object);
 	read_state(object, name, &inventory, &n);
+	n.has_release = n.state.settings.kubelet_minor > 0;
 	read_origin(object, &n);
 	*ret = n;
 	n = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&n.state);
 	return 0;
+}
+
+void cluster_node_set_release(struct cluster_node *n, unsigned minor)
+{
+	if (!n->has_release)
+		n->state.settings.kubelet_minor = minor;
 }
 
 void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded)

@@ -29,6 +29,7 @@ struct cluster_node {
 	 */
 	struct node_state state;
 	enum cluster_basis basis;
+	bool has_release;      /* the object has the kubelet's release */
 	struct err why;        /* why the basis is not exact; "" if it is exact */
 	bool unreadable_state; /* the object has a node state that cannot be read, which deserves a warning */
 	enum cpu_manager_policy
@@ -47,6 +48,9 @@ void cluster_node_release(struct cluster_node *n);
  * released.
  */
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
+
+/* Sets the kubelet's release unless the object has it: nrtd on a node without access to its Node does not know the release. */
+void cluster_node_set_release(struct cluster_node *n, unsigned minor);
 
 /*
  * When the field manager that owns the object's zones last wrote them, according to metadata.managedFields:

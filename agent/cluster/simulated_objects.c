@@ -257,13 +257,6 @@ static int compare_nodes(const void *va, const void *vb)
 	return strcmp(a->name, b->name);
 }
 
-/* nrtd on a node without access to its Node does not know the release. */
-static void complete_settings(struct simulated_node *n)
-{
-	if (n->has_object && n->object.state.settings.kubelet_minor == 0)
-		n->state.settings.kubelet_minor = n->object.state.settings.kubelet_minor = n->kubelet_minor;
-}
-
 static void sort_nodes(struct simulated_cluster *c)
 {
 	if (c->n_nodes > 1)
@@ -273,7 +266,10 @@ static void sort_nodes(struct simulated_cluster *c)
 		struct simulated_node *n = &c->nodes[i];
 
 		name_table_add_index(&c->nodes_by_name, n->name, i);
-		complete_settings(n);
+		if (n->has_object) {
+			cluster_node_set_release(&n->object, n->kubelet_minor);
+			n->state.settings.kubelet_minor = n->object.state.settings.kubelet_minor;
+		}
 		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
 			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
 			      : !n->has_node                     ? SIMULATED_NO_NODE
