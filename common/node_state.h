@@ -82,7 +82,6 @@ struct node_state {
 	bool pods_known; /* a source lists the pods (possibly none): only the pod-resources API does */
 	struct pod_ref *pods;
 	size_t n_pods;
-	size_t pods_size;
 	hwloc_bitmap_t
 		allocatable_cpus; /* from the pod-resources API; empty under policy none, NULL = unknown */
 

@@ -123,7 +123,3 @@ struct cpu_take cpu_take_packed(struct cpu_workspace *ws, const struct cpu_take_
 /* takeByTopologyNUMAPacked() of the available CPUs of one NUMA node (its element). */
 struct cpu_take cpu_take_packed_within(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, uint32_t numa, size_t n, bool *taken);
-
-/* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. */
-struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
-	const bool *available, size_t n, bool *taken);

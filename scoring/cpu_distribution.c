@@ -463,7 +463,8 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 	return false;
 }
 
-struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+/* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. */
+static struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, size_t n, bool *taken)
 {
 	struct distribution d = {.ws = ws,

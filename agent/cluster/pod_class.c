@@ -19,7 +19,7 @@ struct known_resource {
 	char name[];
 };
 
-void known_resources_release(struct known_resources *k)
+static void known_resources_release(struct known_resources *k)
 {
 	for (size_t i = 0; i < k->by_name.size; i++)
 		free(k->by_name.entries[i].value);
@@ -409,8 +409,8 @@ struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *po
 		fill_class(class, pod);
 		if (!tsearch(class, &s->by_content, by_content))
 			xalloc_failed();
-		s->n++;
 		class->number = ++s->last_number;
+		s->n++;
 		found = TAKE(class);
 	}
 	found->users++;

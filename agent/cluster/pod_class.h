@@ -22,8 +22,6 @@ struct known_resources {
 	uint64_t version; /* changes whenever a name is added or removed */
 };
 
-void known_resources_release(struct known_resources *k);
-
 bool known_resources_has(const struct known_resources *k, const char *name);
 
 /* Replaces `counted`, the names of an object's previous version, by its current names: a Node's status.allocatable, or a

@@ -210,7 +210,6 @@ static void move_answer(struct allocations_answer *a, bool other_settings, struc
 	o->node.pods_known = a->from_api;
 	o->node.pods = TAKE(a->api.pods);
 	o->node.n_pods = a->api.n_pods;
-	o->node.pods_size = a->api.pods_size;
 	a->api.n_pods = a->api.pods_size = 0;
 	o->node.claims = a->api.claims;
 	a->api.claims = (struct claims){0};

@@ -140,7 +140,8 @@ int managed_fields_read(const struct doc *object, const struct apply_kind *kind,
 
 /* ---- contention */
 
-bool contention_add_rival(struct contention *c, const char *rival)
+/* `rival` wrote the object before nrtd did. Returns whether that was unknown. */
+static bool contention_add_rival(struct contention *c, const char *rival)
 {
 	if (!strcmp(c->rival, rival))
 		return false;
@@ -148,7 +149,8 @@ bool contention_add_rival(struct contention *c, const char *rival)
 	return true;
 }
 
-void contention_add_rewrite(struct contention *c, const char *rival, uint64_t now_ms)
+/* nrtd's fields were rewritten by `rival`, as found at `now_ms`. */
+static void contention_add_rewrite(struct contention *c, const char *rival, uint64_t now_ms)
 {
 	snprintf(c->rival, sizeof(c->rival), "%s", *rival ? rival : "(unknown)");
 	if (now_ms - c->last_ms > CONTENTION_WINDOW_MS)

@@ -67,12 +67,6 @@ struct contention {
 	bool trial;        /* nrtd tries again after backing off */
 };
 
-/* `rival` wrote the object before nrtd did. Returns whether that was unknown. */
-bool contention_add_rival(struct contention *c, const char *rival);
-
-/* nrtd's fields were rewritten by `rival`, as found at `now_ms`. */
-void contention_add_rewrite(struct contention *c, const char *rival, uint64_t now_ms);
-
 /* A refresh begins: a held object may be tried again. */
 void contention_refresh(struct contention *c, uint64_t now_ms);
 
