@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/fs.h"
+#include "agent/cli/expected_plan.h"
 #include "agent/cli/opts_check.h"
 #include "agent/cli/plan_apply.h"
 #include "agent/cli/pod_input.h"
@@ -32,6 +33,7 @@ struct planning {
 	size_t n_wanted, wanted_size;
 	struct strv
 		first_wanted; /* UIDs of the wanted pods of the first plan; empty while the current plan is the first */
+	struct doc expected;      /* the plan of --expect; null = none */
 	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
 	struct plan plan;
 };
@@ -50,6 +52,7 @@ static void planning_release(struct planning *p)
 	forget_plan(p);
 	source_close(p->source);
 	strv_release(&p->first_wanted);
+	doc_release(&p->expected);
 	free(p->wanted);
 }
 
@@ -132,7 +135,9 @@ static int check_apply(const struct options *o, struct err *err)
 	uint64_t hold_ms = option_ms(o, OPT_HOLD);
 
 	if (!option_set(o, OPT_APPLY))
-		return options_stdin_once(o, err);
+		return option_set(o, OPT_EXPECT)
+			       ? err_set(err, -EINVAL, "%s: only with --apply", o->origin[OPT_EXPECT])
+			       : options_stdin_once(o, err);
 	if (option_set(o, OPT_FROM))
 		return err_set(err, -EINVAL, "%s: files cannot be changed, omit --from", flag);
 	if (!option_set(o, OPT_PENDING) && !option_set(o, OPT_FILENAME))
@@ -155,6 +160,7 @@ static int read_flags(struct planning *p, struct err *err)
 	const struct options *o = p->options;
 	const char *name;
 	size_t pos = 0;
+	int r;
 
 	p->limits = (struct plan_options){.max_moves = strtoul(o->value[OPT_MAX_MOVES], NULL, 10),
 		.evict = option_set(o, OPT_EVICT),
@@ -174,7 +180,10 @@ static int read_flags(struct planning *p, struct err *err)
 		return err_set(err, -EINVAL,
 			"%s is for the pods of the cluster, not for a pod that is described",
 			o->origin[OPT_PENDING]);
-	return check_apply(o, err);
+	r = check_apply(o, err);
+	if (r < 0 || !option_set(o, OPT_EXPECT))
+		return r;
+	return expected_plan_read(o->value[OPT_EXPECT], &p->expected, err);
 }
 
 static int make_plan(struct planning *p, struct err *err)
@@ -245,6 +254,15 @@ static int plan_again(
 	return 0;
 }
 
+/* Whether the plan may be carried out: the extender is asked about its pods, and --expect has its steps. */
+static int check_plan(const struct planning *p, const struct plan_apply *apply, struct err *err)
+{
+	const char *expect = p->options->value[OPT_EXPECT];
+	int r = expect ? expected_plan_check(&p->expected, expect, &p->cluster, &p->plan, err) : 0;
+
+	return r < 0 ? r : plan_apply_check(apply, &p->cluster, &p->plan, err);
+}
+
 #define IDLE_ROUNDS 10u /* consecutive plans that a change of the cluster outdates before the first move */
 
 static int apply_plan(struct planning *p)
@@ -267,7 +285,7 @@ static int apply_plan(struct planning *p)
 		if (option_set(p->options, OPT_PENDING))
 			strv_push(&p->first_wanted, p->cluster.pods[p->wanted[i]].uid);
 	plan_apply_init(&apply, &options);
-	r = plan_apply_check(&apply, &p->cluster, &p->plan, &err);
+	r = check_plan(p, &apply, &err);
 	if (r < 0) {
 		log_error("not carried out: %s", err.text);
 		return EXIT_FAILURE;
@@ -279,7 +297,7 @@ static int apply_plan(struct planning *p)
 			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
 			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
 		if (r == 0)
-			r = plan_apply_check(&apply, &p->cluster, &p->plan, &err);
+			r = check_plan(p, &apply, &err);
 		if (r < 0)
 			break;
 	}

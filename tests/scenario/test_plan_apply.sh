@@ -18,6 +18,7 @@ one=777870b5-c64f-42f5-9296-688b9dc212ba
 two=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
 three=11111111-b6a5-4aaa-8fcd-76c1aa64e6fd
 new=22222222-b6a5-4aaa-8fcd-76c1aa64e6fd
+late=44444444-b6a5-4aaa-8fcd-76c1aa64e6fd
 wide=33333333-b6a5-4aaa-8fcd-76c1aa64e6fd
 cpu_state() { # DEFAULT POD CPUS...
 	printf '{"policyName":"static","defaultCpuSet":"%s","entries":{' "$1"
@@ -38,6 +39,8 @@ a=$(object a)
 b=$(object b)
 cpu_state 0,10-15,25-31 $three 1-9 $new 16-24 >"$dir/b/var/lib/kubelet/cpu_manager_state"
 b_after=$(object b)
+sed -i "s/$one/$late/; s/\"checksum\":[0-9]*/\"checksum\":0/" "$dir/a/var/lib/kubelet/cpu_manager_state"
+a_late=$(object a)
 cpu_state 0-15,25-31 $two 16-24 >"$dir/a/var/lib/kubelet/cpu_manager_state"
 a_after=$(object a)
 node() { printf '{"metadata":{"name":"%s","labels":{"n":"%s"}%s},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}' "$1" "$1" "${2:-}"; }
@@ -177,6 +180,34 @@ holds "a dead extender: no reservation is left" test "$(patches a .value | tail 
 apply --extender-lease none
 holds "unless the extender is not to be checked" test "$status" -eq 0
 
+# A plan that was reviewed: only its steps are carried out.
+begin "$(pod one-2 $new b "$runs")"
+"$numa" plan --pending -o json >"$dir/plan.json"
+apply --expect "$dir/plan.json"
+holds "a reviewed plan is carried out" test "$status" -eq 0
+begin "$(pod one-2 $new b "$runs")"
+"$numa" plan --pending -o yaml >"$dir/plan.yaml"
+apply --expect "$dir/plan.yaml"
+holds "also from YAML" test "$status" -eq 0
+for change in '.steps[0].uid = "other"' '.steps[0].to = "c"' '.steps[0].from = "c"' '.steps[0].action = "evict"' '.steps |= .[1:]' '.steps = []'; do
+	begin "$(pod one-2 $new b "$runs")"
+	jq "$change" "$dir/plan.json" >"$dir/changed.json"
+	refused "$change" "step 1 is not in $dir/changed.json: move ml/one from a to b" --expect "$dir/changed.json"
+done
+jq '.steps |= .[:1]' "$dir/plan.json" >"$dir/changed.json"
+refused "a wanted pod that was not reviewed" "step 2 is not in $dir/changed.json: start ml/wide to a" --expect "$dir/changed.json"
+# Before the eviction another pod takes the place of "one": the new plan moves it.
+begin "$(pod one-2 $new b "$runs")"
+echo '404 pods "one" not found' >"$(at /api/v1/namespaces/ml/pods/one/eviction.POST.error)"
+list NodeResourceTopology "$a_late" "$b" >"$dir/nrt.json"
+sed "s/$one/$late/g; s/\"name\":\"one\"/\"name\":\"uno\"/" "$(at /api/v1/pods.json)" >"$dir/pods.json"
+{
+	until [ -s "$(at /changes)" ]; do sleep 0.1; done
+	cp "$dir/nrt.json" "$(at $nrt.json)" && cp "$dir/pods.json" "$(at /api/v1/pods.json)"
+} &
+stops "a new plan with another pod" "stopped, 0 of 1 moves done: step 1 is not in $dir/plan.json: move ml/uno from a to b" --expect "$dir/plan.json"
+wait $!
+
 # A pod of a file: its place stays reserved.
 begin "$(pod one-2 $new b "$runs")"
 pod wide '' '' '' 12 | jq '. + {kind: "Pod", apiVersion: "v1"} | del(.metadata.uid, .metadata.ownerReferences)' >"$dir/pod.json"
@@ -212,5 +243,12 @@ bad "standard input" "--apply: the pod is read repeatedly, read from a file inst
 bad "bare pods" "--apply: nothing recreates pods without a controller, omit --allow-bare" --pending --apply --allow-bare
 bad "JSON" "--apply: the output is text" --pending --apply -o json
 bad "no Lease" "--extender-lease: 'x' is not NAMESPACE/NAME or none" --pending --apply --extender-lease x
+bad "a reviewed plan without --apply" "--expect: only with --apply" --pending --expect "$dir/plan.json"
+echo '{"items":[]}' >"$dir/other.json"
+bad "another file" "$dir/other.json: not a plan of kubectl numa plan -o json: it has no steps" --pending --apply --expect "$dir/other.json"
+echo '{' >"$dir/other.json"
+bad "a damaged file" "$dir/other.json: not valid YAML at line 2, column 1: did not find expected node content" --pending --apply --expect "$dir/other.json"
 bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h
+apply --expect "$dir/none"
+holds "no reviewed plan" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: cannot open '$dir/none': No such file or directory"
 exit "$failed"
