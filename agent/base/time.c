@@ -120,3 +120,26 @@ void budget_take(struct budget *b, uint64_t now_ms)
 {
 	b->full_at_ms = (b->full_at_ms > now_ms ? b->full_at_ms : now_ms) + b->interval_ms;
 }
+
+/* ---- CPU time */
+
+uint64_t work_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+bool work_limit_has_time(struct work_limit *w)
+{
+	bool has_time = w->until_ns == 0 || (!w->cached_only && work_now_ns() < w->until_ns);
+
+	w->reached = w->reached || !has_time;
+	return has_time;
+}
+
+bool work_limit_goes_on(struct work_limit *w)
+{
+	return (!w->advanced && !w->cached_only) || work_limit_has_time(w);
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * time: clocks, Kubernetes timestamps, durations of flags, and rate limits. Depends on common/ only.
+ * time: clocks, Kubernetes timestamps, durations of flags, rate limits, and limits of CPU time. Depends on common/ only.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -62,3 +63,23 @@ uint64_t budget_at(const struct budget *b);
 
 /* Count an action, allowed or not. */
 void budget_take(struct budget *b, uint64_t now_ms);
+
+/* ---- CPU time */
+
+/* CPU time of the calling thread. */
+uint64_t work_now_ns(void);
+
+/* The limit of one request. A zeroed struct limits nothing. */
+struct work_limit {
+	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
+	bool cached_only;  /* answer only from cached results */
+	bool advanced;     /* a result was computed and cached; set by the code that caches it */
+	bool reached;      /* a result was not computed because of the limit */
+};
+
+/* Whether the request may compute another result that will be cached. Always true for the first result of a request, so that
+ * repeated requests make progress. Call only in the thread that answers the request. */
+bool work_limit_goes_on(struct work_limit *w);
+
+/* Whether the request may compute another result that will not be cached. */
+bool work_limit_has_time(struct work_limit *w);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "agent/cluster/cluster_cache.h"
-#include "agent/extender/in_flight_pods.h"
+#include "agent/cluster/in_flight_pods.h"
 #include "agent/extender/work_limit.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/projected_state.h"

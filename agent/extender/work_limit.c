@@ -2,7 +2,6 @@
 #include "agent/extender/work_limit.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "agent/base/hash.h"
 #include "common/log.h"
@@ -15,27 +14,6 @@
 
 #define REMEMBERED_MS   60000u
 #define LOG_INTERVAL_MS 10000u
-
-uint64_t work_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-bool work_limit_has_time(struct work_limit *w)
-{
-	bool has_time = w->until_ns == 0 || (!w->cached_only && work_now_ns() < w->until_ns);
-
-	w->reached = w->reached || !has_time;
-	return has_time;
-}
-
-bool work_limit_goes_on(struct work_limit *w)
-{
-	return (!w->advanced && !w->cached_only) || work_limit_has_time(w);
-}
 
 static uint64_t hash_of(const char *name)
 {

@@ -11,21 +11,6 @@
 
 #include "agent/base/time.h"
 
-/* The limit of one request. A zeroed struct limits nothing. */
-struct work_limit {
-	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
-	bool cached_only;  /* answer only from cached results */
-	bool advanced;     /* a result was computed and cached; set by the code that caches it */
-	bool reached;      /* a result was not computed because of the limit */
-};
-
-/* Whether the request may compute another result that will be cached. Always true for the first result of a request, so that
- * repeated requests make progress. Call only in the thread that answers the request. */
-bool work_limit_goes_on(struct work_limit *w);
-
-/* Whether the request may compute another result that will not be cached. */
-bool work_limit_has_time(struct work_limit *w);
-
 /* ---- per namespace */
 
 #define WORK_NAMESPACES 64u
@@ -67,9 +52,6 @@ struct work_request {
 	size_t n_nodes;
 	uint64_t begun_ns; /* work_now_ns() before the request was parsed */
 };
-
-/* CPU time of the calling thread. */
-uint64_t work_now_ns(void);
 
 /* The limit of a request; `limit_ms` 0 = no limit. Parsing counts, but at least half of the limit remains for the nodes. */
 struct work_limit work_begin(const struct work_history *history, const struct work_request *request,

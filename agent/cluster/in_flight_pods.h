@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/base/time.h"
 #include "agent/cluster/pod_class.h"
-#include "agent/extender/work_limit.h"
 #include "agent/state/projected_state.h"
 
 struct in_flight_pods {

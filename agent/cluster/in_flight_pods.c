@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/in_flight_pods.h"
+#include "agent/cluster/in_flight_pods.h"
 
 #include <errno.h>
 #include <stdlib.h>
