@@ -113,6 +113,7 @@ static void write_steps(struct writer *w, const struct simulated_cluster *c, con
 {
 	static const char *const headings[] = {
 		"STEP", "ACTION", "POD", "FROM", "TO", "NUMA", "CPUS", "OWNER", "PRIORITY", "PDB", "COST"};
+	static const char *const optional[] = {"OWNER", "PRIORITY", "CPUS", "PDB", "NUMA", NULL};
 
 	writer_columns(w, headings, ARRAY_SIZE(headings));
 	writer_list(w, "steps");
@@ -121,6 +122,7 @@ static void write_steps(struct writer *w, const struct simulated_cluster *c, con
 	writer_end(w);
 	if (plan->n_steps == 0 || writer_is_doc(w))
 		return;
+	w->optional = optional;
 	writer_table(w);
 	strbuf_addch(w->out, '\n');
 }
@@ -316,6 +318,7 @@ static void write_nodes(
 {
 	static const char *const headings[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
 		"STRANDED", "1-NUMA", "2-NUMA", "PROBLEM"};
+	static const char *const optional[] = {"NARROWER", "2-NUMA", "WIDER", "UNKNOWN", NULL};
 	static const char *const with_copies[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
 		"STRANDED", "1-NUMA", "2-NUMA", "COPIES", "PROBLEM"};
 
@@ -326,6 +329,7 @@ static void write_nodes(
 		if (simulate_is_shown(&s->nodes[i]))
 			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
 	writer_end(w);
+	w->optional = optional;
 	if (!writer_is_doc(w))
 		writer_table(w);
 }
@@ -371,6 +375,7 @@ static void write_event(struct writer *w, const struct simulated_cluster *c, con
 static void write_events(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
 {
 	static const char *const headings[] = {"POD", "NODE", "WHAT", "TO", "NUMA", "OWNER", "REASON"};
+	static const char *const optional[] = {"OWNER", NULL};
 
 	writer_columns(w, headings, ARRAY_SIZE(headings));
 	writer_list(w, "pods");
@@ -380,6 +385,7 @@ static void write_events(struct writer *w, const struct simulated_cluster *c, co
 	if (writer_is_doc(w) || s->n_events == 0)
 		return;
 	strbuf_addch(w->out, '\n');
+	w->optional = optional;
 	writer_table(w);
 }
 

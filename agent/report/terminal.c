@@ -267,6 +267,14 @@ void terminal_detect(int fd, const char *colour, const char *width, struct termi
 	*ret = t;
 }
 
+size_t terminal_table_width(int fd)
+{
+	struct terminal t;
+
+	terminal_detect(fd, "never", NULL, &t);
+	return t.is_terminal ? t.width : 0;
+}
+
 bool terminal_can_redraw(const struct terminal *t)
 {
 	const char *term = getenv("TERM");

@@ -35,6 +35,9 @@ struct terminal {
  */
 void terminal_detect(int fd, const char *colour, const char *width, struct terminal *ret);
 
+/* The width to which tables on this file are limited: that of terminal_detect(), or 0 if the file is no terminal. */
+size_t terminal_table_width(int fd);
+
 /*
  * Whether a frame can be drawn over the previous one: the file is a terminal, and TERM is set to a terminal
  * that can move its cursor.

@@ -93,25 +93,121 @@ size_t *table_widths(const struct table *t, bool headings)
 	return widths;
 }
 
-static void print_cell(
-	const struct table *t, size_t column, size_t width, const char *text, struct strbuf *out)
+#define GAP        2
+#define LAST_WIDTH 24u /* the last column is not broken into narrower lines */
+#define INDENT     4u  /* of a last cell that has lines of its own */
+
+/* How a table is printed. */
+struct print {
+	const struct table *t;
+	const size_t *widths; /* per column */
+	bool *omitted;        /* per column */
+	size_t limit;         /* of the last column's width; SIZE_MAX = unlimited */
+	size_t own_width;     /* 0, or of the own lines of last cells that are wider than `limit` */
+	struct strbuf *out;
+};
+
+/* The last cell on as many lines as it takes. */
+static void print_last(const struct print *p, size_t at, const char *text)
 {
-	strbuf_addstr(out, text);
-	if (column + 1 == t->n_columns)
-		strbuf_addch(out, '\n');
-	else
-		strbuf_addf(out, "%*s", (int)(width - text_width(text)) + 2, "");
+	if (text_width(text) <= p->limit) {
+		strbuf_addf(p->out, "%s\n", text);
+		return;
+	}
+	if (p->own_width > 0)
+		strbuf_addf(p->out, "\n%*s", (int)INDENT, "");
+	while (*text) {
+		size_t len = text_line_length(text, p->own_width > 0 ? p->own_width : p->limit), shown = len;
+
+		while (shown > 0 && text[shown - 1] == ' ')
+			shown--;
+		strbuf_add(p->out, text, shown);
+		strbuf_addch(p->out, '\n');
+		text += len;
+		text += strspn(text, " ");
+		if (*text)
+			strbuf_addf(p->out, "%*s", (int)(p->own_width > 0 ? INDENT : at), "");
+	}
+}
+
+static void print_row(const struct print *p, const char *const *cells)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i + 1 < p->t->n_columns; i++) {
+		if (p->omitted[i])
+			continue;
+		strbuf_addf(p->out, "%s%*s", cells[i], (int)(p->widths[i] - text_width(cells[i])) + GAP, "");
+		at += p->widths[i] + GAP;
+	}
+	if (p->t->n_columns > 0)
+		print_last(p, at, cells[p->t->n_columns - 1]);
+}
+
+static bool is_empty(const struct table *t, size_t column)
+{
+	for (size_t i = column; i < t->cells.n_items; i += t->n_columns)
+		if (strcmp(t->cells.items[i], "-") != 0)
+			return false;
+	return true;
+}
+
+/* The width of all columns but the last, with the gaps behind them. */
+static size_t width_before_last(const struct print *p)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i + 1 < p->t->n_columns; i++)
+		width += p->omitted[i] ? 0 : p->widths[i] + GAP;
+	return width;
+}
+
+static bool fits(const struct print *p, size_t width)
+{
+	size_t last = p->widths[p->t->n_columns - 1];
+
+	return width_before_last(p) + (last < LAST_WIDTH ? last : LAST_WIDTH) <= width;
+}
+
+/* Omits a column, unless it is the last one or the table already fits the width. */
+static void omit_column(struct print *p, size_t column, size_t width)
+{
+	if (column + 1 < p->t->n_columns && !fits(p, width))
+		p->omitted[column] = true;
+}
+
+/* Omits columns, and limits the width of the last column. */
+static void fit_table(const struct writer *w, struct print *p)
+{
+	size_t before;
+
+	for (size_t i = 0; i < p->t->n_columns; i++)
+		if (is_empty(p->t, i))
+			omit_column(p, i, w->width);
+	for (size_t k = 0; w->optional && w->optional[k]; k++)
+		for (size_t i = 0; i < p->t->n_columns; i++)
+			if (!strcmp(p->t->headings[i], w->optional[k]))
+				omit_column(p, i, w->width);
+	before = width_before_last(p);
+	p->own_width = fits(p, w->width) ? 0 : w->width - INDENT;
+	p->limit = w->width > before ? w->width - before : 0;
 }
 
 void writer_table(struct writer *w)
 {
 	const struct table *t = &w->table;
 	CLEANUP(freep) size_t *widths = table_widths(t, w->headings);
+	CLEANUP(freep) bool *omitted = xcalloc(t->n_columns + 1, sizeof(*omitted));
+	struct print p = {.t = t, .widths = widths, .omitted = omitted, .limit = SIZE_MAX, .out = w->out};
 
-	for (size_t i = 0; i < t->n_columns && w->headings; i++)
-		print_cell(t, i, widths[i], t->headings[i], w->out);
-	for (size_t i = 0; i < t->cells.n_items; i++)
-		print_cell(t, i % t->n_columns, widths[i % t->n_columns], t->cells.items[i], w->out);
+	if (t->n_columns == 0)
+		return;
+	if (w->width > INDENT + LAST_WIDTH && w->format == WRITER_TEXT)
+		fit_table(w, &p);
+	if (w->headings)
+		print_row(&p, t->headings);
+	for (size_t i = 0; i + t->n_columns <= t->cells.n_items; i += t->n_columns)
+		print_row(&p, (const char *const *)&t->cells.items[i]);
 }
 
 void writer_name(struct writer *w, const char *name)

@@ -32,7 +32,10 @@ struct writer {
 	bool headings;      /* tables have headings */
 	struct strbuf *out; /* the caller's */
 	struct table table;
-	struct doc doc; /* unless the format is text; a report may fill it in directly */
+	size_t width; /* of a terminal, for tables of the format "text"; 0 = unlimited */
+	const char *const
+		*optional; /* headings of columns that tables may omit, in this order; NULL at the end */
+	struct doc doc;    /* unless the format is text; a report may fill it in directly */
 	struct doc *open[WRITER_DEPTH];
 	size_t depth;
 };
@@ -59,7 +62,10 @@ void writer_columns(struct writer *w, const char *const *headings, size_t n);
 __attribute__((format(printf, 3, 4))) void writer_cell(
 	struct writer *w, const char *heading, const char *fmt, ...);
 
-/* Appends the table to the text. */
+/*
+ * Appends the table to the text. A table that is wider than w->width omits columns: those without content, then those of
+ * w->optional, as few as possible. What does not fit into the last column continues on the next lines.
+ */
 void writer_table(struct writer *w);
 
 /* The width of each column, headings included if asked for: an array that the caller frees. */

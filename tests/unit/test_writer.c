@@ -96,11 +96,78 @@ static void a_text_that_is_too_long_is_an_error(void **state)
 	assert_int_equal(writer_finish(&w), -EFBIG);
 }
 
+/* A row of five columns, of which OWNER has no content. */
+static void print_narrow(size_t width, struct strbuf *out)
+{
+	static const char *const headings[] = {"POD", "OWNER", "FROM", "COST", "REASON"};
+	static const char *const optional[] = {"COST", "FROM", NULL};
+	CLEANUP(writer_release) struct writer w;
+
+	writer_init(&w, "text", true, out);
+	w.width = width;
+	w.optional = optional;
+	writer_columns(&w, headings, ARRAY_SIZE(headings));
+	writer_row(&w);
+	writer_cell(&w, "POD", "default/web-0");
+	writer_cell(&w, "FROM", "node-1");
+	writer_cell(&w, "COST", "12");
+	writer_cell(&w, "REASON", "no NUMA node has enough free CPUs for it");
+	writer_row(&w);
+	writer_cell(&w, "POD", "a");
+	writer_cell(&w, "REASON", "none");
+	writer_table(&w);
+}
+
+static void a_table_fits_its_terminal(void **state)
+{
+	static const struct {
+		size_t width;
+		const char *want;
+	} cases[] = {
+		{0, "POD            OWNER  FROM    COST  REASON\n"
+		    "default/web-0  -      node-1  12    no NUMA node has enough free CPUs for it\n"
+		    "a              -      -       -     none\n"},
+		{80, "POD            OWNER  FROM    COST  REASON\n"
+		     "default/web-0  -      node-1  12    no NUMA node has enough free CPUs for it\n"
+		     "a              -      -       -     none\n"},
+		{62, "POD            OWNER  FROM    COST  REASON\n"
+		     "default/web-0  -      node-1  12    no NUMA node has enough\n"
+		     "                                    free CPUs for it\n"
+		     "a              -      -       -     none\n"},
+		{55, "POD            FROM    COST  REASON\n"
+		     "default/web-0  node-1  12    no NUMA node has enough\n"
+		     "                             free CPUs for it\n"
+		     "a              -       -     none\n"},
+		{48, "POD            FROM    REASON\n"
+		     "default/web-0  node-1  no NUMA node has enough\n"
+		     "                       free CPUs for it\n"
+		     "a              -       none\n"},
+		{40, "POD            REASON\n"
+		     "default/web-0  no NUMA node has enough\n"
+		     "               free CPUs for it\n"
+		     "a              none\n"},
+		{36, "POD            REASON\n"
+		     "default/web-0  \n"
+		     "    no NUMA node has enough free\n"
+		     "    CPUs for it\n"
+		     "a              none\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
+
+		print_narrow(cases[i].width, &out);
+		test_assert_text("table", out.text, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_has_every_format),
 		cmocka_unit_test(a_table_without_rows_has_no_lines),
+		cmocka_unit_test(a_table_fits_its_terminal),
 		cmocka_unit_test(a_text_that_is_too_long_is_an_error),
 	};
 
