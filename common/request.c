@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -46,6 +47,26 @@ struct container_request *pod_request_add(struct pod_request *p, enum container_
 	c->name = xstrdup(name);
 	c->kind = kind;
 	return c;
+}
+
+void pod_request_copy(const struct pod_request *from, struct pod_request *ret)
+{
+	pod_request_init(ret);
+	if (from->name)
+		text_set(&ret->name, from->name);
+	ret->qos = from->qos;
+	ret->has_pod_resources = from->has_pod_resources;
+	ret->has_claims = from->has_claims;
+	for (size_t i = 0; i < from->n_containers; i++) {
+		const struct container_request *c = &from->containers[i];
+		struct container_request *copy = pod_request_add(ret, c->kind, c->name);
+
+		resource_list_override(&copy->requests, &c->requests);
+		resource_list_override(&copy->limits, &c->limits);
+	}
+	resource_list_override(&ret->overhead, &from->overhead);
+	resource_list_override(&ret->pod_requests, &from->pod_requests);
+	resource_list_override(&ret->pod_limits, &from->pod_limits);
 }
 
 /* Position of the first of the first n items whose name is not below `name`. */

@@ -61,6 +61,9 @@ struct pod_request {
 void pod_request_init(struct pod_request *p);
 void pod_request_release(struct pod_request *p);
 
+/* A deep copy, to be released. */
+void pod_request_copy(const struct pod_request *from, struct pod_request *ret);
+
 /* Append an empty container, to be filled in place. */
 struct container_request *pod_request_add(struct pod_request *p, enum container_kind kind, const char *name);
 

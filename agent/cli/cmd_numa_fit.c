@@ -3,6 +3,7 @@
 #include "agent/cli/commands.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/cli/fit_flags.h"
@@ -10,6 +11,7 @@
 #include "agent/cli/source.h"
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/report/fit_report.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -51,7 +53,11 @@ static void report_only_node(struct fit_query *q, struct cluster_node *node)
 	q->only_basis = node->basis;
 	if (n->rest_fits)
 		n->basis = node->basis; /* of the verdict on the pod without devices */
-	fit_flags_add_victims(q->options, use, &node->state, pod, n);
+	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
+	if (n->n_reserved == 0)
+		fit_flags_add_victims(q->options, use, &node->state, pod, n);
+	else if (option_set(q->options, OPT_WHAT_FREES))
+		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
 }
 
 /* Warns if an excluded pod is on the node and the object does not contain what the pod holds. */
@@ -94,6 +100,7 @@ static int print(const struct fit_query *q)
 	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], headings, &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	if (q->only)
 		fit_write_node(&w, &q->report, &q->report.nodes[0]);
 	else
@@ -189,6 +196,8 @@ static int make_report(struct fit_query *q, struct err *err)
 	q->usage.excluded = &q->excluded;
 	pod_report_init(&q->report, &pod->pod);
 	q->report.usage = &q->usage;
+	q->report.asker.user = reservation_user_of(
+		pod->namespace ? pod->namespace : source_namespace(q->source), pod->owner);
 	q->report.constraints = &q->constraints;
 	scheduling_constraints_init(&q->constraints, pod->owner,
 		pod->namespace ? pod->namespace : source_namespace(q->source), is_manifest(pod->owner));

@@ -7,8 +7,62 @@
 #include "agent/cli/source.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/named_pods.h"
+#include "agent/cluster/reserved_places.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+
+/* What Nodes and Pods add to the node's object. */
+struct known {
+	struct named_pods pods;
+	struct cluster_usage usage;
+};
+
+static void known_release(struct known *k)
+{
+	named_pods_release(&k->pods);
+	cluster_usage_release(&k->usage);
+}
+
+static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct known *known = data;
+
+	if (kind == OBJECT_POD)
+		named_pods_add(&known->pods, object);
+	return cluster_usage_add(&known->usage, kind, object, err);
+}
+
+static void note_unnamed(const struct allocations *a, struct notes *notes)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!*a->items[i].pod || *a->items[i].pod == '#') {
+			notes_add(
+				notes, "pods with '#' are named by hashes: their Pod objects were not read");
+			return;
+		}
+}
+
+/* Names the pods, and adds the places that are reserved. */
+static int add_known(
+	struct source *source, bool exact, struct node_state *state, struct notes *notes, struct err *err)
+{
+	CLEANUP(known_release) struct known known = {.usage = {.excluded = NULL}};
+	struct node_usage *use;
+	int r = source_read_nodes_and_pods(source, add_object, &known, err);
+
+	if (r == -ENOENT) /* the Node was deleted */
+		return 0;
+	if (r < 0)
+		return r;
+	named_pods_finish(&known.pods);
+	named_pods_apply(&known.pods, state);
+	note_unnamed(&state->allocations, notes);
+	use = cluster_usage_find(&known.usage, state->node_name);
+	if (use && use->known)
+		reserved_places_draw(state, use, exact, notes);
+	return 0;
+}
 
 /* One picture of the node, for a terminal or as SVG. `data` is the source. */
 static int picture(const struct options *options, void *data, const struct terminal *terminal,
@@ -18,6 +72,7 @@ static int picture(const struct options *options, void *data, const struct termi
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(node_state_release) struct node_state state;
 	CLEANUP(notes_release) struct notes notes;
+	enum cluster_basis basis;
 	int r = source_begin(options, source, err);
 
 	node_state_init(&state);
@@ -28,10 +83,12 @@ static int picture(const struct options *options, void *data, const struct termi
 		source_closep(source);
 		return r;
 	}
-	r = cluster_node_read_picture(&object, &state, &notes, err);
+	r = cluster_node_read_picture(&object, &state, &basis, &notes, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", source_reader(*source).name);
-	return watching_draw(options, &state, &notes, terminal, out, err);
+	if (!option_set(options, OPT_OBJECTS_ONLY))
+		r = add_known(*source, basis == CLUSTER_EXACT, &state, &notes, err);
+	return r < 0 ? r : watching_draw(options, &state, &notes, terminal, out, err);
 }
 
 int command_numa_show(const struct options *options)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/cli/expected_plan.h"
@@ -14,6 +15,7 @@
 #include "agent/cli/source.h"
 #include "agent/report/simulated_page.h"
 #include "agent/report/simulated_report.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -210,6 +212,7 @@ static int print(struct planning *p)
 	int r;
 
 	writer_init(&w, p->options->value[OPT_OUTPUT], !option_set(p->options, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	plan_report(&w, &p->cluster, &p->plan);
 	if (w.format == WRITER_HTML)
 		r = simulated_page(

@@ -12,6 +12,7 @@
 #include "agent/cli/source.h"
 #include "agent/report/simulated_page.h"
 #include "agent/report/simulated_report.h"
+#include "agent/report/terminal.h"
 #include "agent/state/machine_spec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -171,6 +172,7 @@ static int print(const struct simulating *s)
 		return r < 0 ? r : output_text(&text);
 	}
 	writer_init(&w, format, !option_set(s->options, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
 	if (w.format == WRITER_HTML)
 		r = simulated_page(

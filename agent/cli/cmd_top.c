@@ -10,14 +10,14 @@
 #include "agent/cli/source.h"
 #include "agent/cli/watching.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/named_pods.h"
+#include "agent/cluster/reserved_places.h"
 #include "agent/report/top_page.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-
-struct cluster_labels;
 
 struct rows {
 	struct top_row *items;
@@ -26,131 +26,69 @@ struct rows {
 	const struct pod_request *shape; /* the pod for which CPUs are stranded; NULL = the smallest pods */
 	struct cluster_usage usage;      /* the requests of each node's pods; empty = unknown */
 	int64_t now_s;
-	struct cluster_labels *labels; /* for a page, else NULL */
+	const char *label;             /* the Node label of a column, or of the page's pools; NULL = none */
+	struct strv nodes, labels;     /* names and labels of the Nodes, in the same order */
+	struct name_table by_node;     /* indexes */
+	struct named_pods *named_pods; /* for a page, else NULL */
 	size_t picture_bytes;          /* of the page so far */
 };
 
-/* ---- for an HTML page: the pools of nodes, and the names of pods, which objects contain as hashes */
+/* ---- Nodes and Pods */
 
-struct named_pod {
-	char *node, *namespace, *name;
-	struct pod_names names;
-};
-
-struct cluster_labels {
-	const char *pool_label;
-	struct cluster_usage *usage;
-	struct strv nodes, pools;  /* in the same order */
-	struct name_table by_node; /* indexes */
-	struct named_pod *pods;
-	size_t n_pods, pods_size;
-};
-
-static void cluster_labels_release(struct cluster_labels *l)
+static void add_label(struct rows *rows, const struct doc *node)
 {
-	for (size_t i = 0; i < l->n_pods; i++) {
-		free(l->pods[i].node);
-		free(l->pods[i].namespace);
-		free(l->pods[i].name);
-	}
-	free(l->pods);
-	name_table_release(&l->by_node);
-	strv_release(&l->nodes);
-	strv_release(&l->pools);
+	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
+	const char *name = doc_object_name(node);
+
+	if (!rows->label || name_table_find_index(&rows->by_node, name) != SIZE_MAX)
+		return;
+	strv_push(&rows->nodes, name);
+	name_table_add_index(
+		&rows->by_node, rows->nodes.items[rows->nodes.n_items - 1], rows->nodes.n_items - 1);
+	strv_push(&rows->labels, doc_text(labels, rows->label));
 }
 
-static int add_labels(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	struct cluster_labels *l = data;
-	const struct doc *metadata = doc_get(object, "metadata");
-	const char *name = doc_object_name(object);
-	int r = cluster_usage_add(l->usage, kind, object, err);
+	struct rows *rows = data;
+	int r = cluster_usage_add(&rows->usage, kind, object, err);
 
 	if (r < 0)
 		return r;
-	if (kind == OBJECT_NODE && name_table_find_index(&l->by_node, name) == SIZE_MAX) {
-		strv_push(&l->nodes, name);
-		name_table_add_index(&l->by_node, l->nodes.items[l->nodes.n_items - 1], l->nodes.n_items - 1);
-		strv_push(&l->pools, doc_text(doc_get(metadata, "labels"), l->pool_label));
-	} else if (kind == OBJECT_POD) {
-		*(struct named_pod *)vec_push(&l->pods, &l->n_pods, &l->pods_size, sizeof(*l->pods)) =
-			(struct named_pod){xstrdup(doc_text(doc_get(object, "spec"), "nodeName")),
-				xstrdup(doc_text(metadata, "namespace")), xstrdup(name),
-				pod_names_of_object(metadata)};
-	}
+	if (kind == OBJECT_NODE)
+		add_label(rows, object);
+	else if (kind == OBJECT_POD && rows->named_pods)
+		named_pods_add(rows->named_pods, object);
 	return 0;
 }
 
-static int compare_nodes(const void *a, const void *b)
+static const char *find_label(const struct rows *rows, const char *node)
 {
-	return strcmp(((const struct named_pod *)a)->node, ((const struct named_pod *)b)->node);
-}
+	size_t at = name_table_find_index(&rows->by_node, node);
 
-/* To be called after the last object. */
-static void cluster_labels_finish(struct cluster_labels *l)
-{
-	if (l->n_pods > 1)
-		qsort(l->pods, l->n_pods, sizeof(*l->pods), compare_nodes);
-}
-
-/* The index of the node's first pod. If the node has no pods, the index of a pod of another node. */
-static size_t first_pod(const struct cluster_labels *l, const char *node)
-{
-	size_t low = 0, high = l->n_pods;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(l->pods[middle].node, node) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static const struct named_pod *find_pod(
-	const struct cluster_labels *l, const char *node, size_t first, const struct allocation *item)
-{
-	for (size_t i = first; i < l->n_pods && !strcmp(l->pods[i].node, node); i++)
-		if (pod_names_match(&l->pods[i].names, item))
-			return &l->pods[i];
-	return NULL;
-}
-
-/* Sets the names of the state's pods from the Pod objects. */
-static void name_pods(const struct cluster_labels *l, struct node_state *state)
-{
-	size_t first = first_pod(l, state->node_name);
-
-	for (size_t i = 0; i < state->allocations.n_items; i++) {
-		struct allocation *item = &state->allocations.items[i];
-		const struct named_pod *pod = find_pod(l, state->node_name, first, item);
-
-		if (!pod)
-			continue;
-		text_set(&item->namespace, pod->namespace);
-		text_set(&item->pod, pod->name);
-	}
+	return at == SIZE_MAX ? "" : rows->labels.items[at];
 }
 
 /* Adds what an HTML page needs. Omits the picture of a node that cannot be drawn, with a warning. */
-static void add_details(struct rows *rows, const struct cluster_node *node, struct top_row *row)
+static void add_details(
+	struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
 {
 	CLEANUP(node_state_release) struct node_state state;
 	CLEANUP(notes_release) struct notes notes = {0};
-	size_t pool = name_table_find_index(&rows->labels->by_node, row->name);
+	enum cluster_basis basis;
 	struct err err = {""};
 
 	row->details = xcalloc(1, sizeof(*row->details));
-	text_set(&row->details->pool, pool == SIZE_MAX ? "" : rows->labels->pools.items[pool]);
+	text_set(&row->details->pool, find_label(rows, row->name));
 	node_state_init(&state);
-	if (cluster_node_read_picture(node->object, &state, &notes, &err) < 0) {
+	if (cluster_node_read_picture(node->object, &state, &basis, &notes, &err) < 0) {
 		log_warning("the page has no picture: %s", err.text);
 		text_set(&row->details->picture, "");
 		return;
 	}
-	name_pods(rows->labels, &state);
+	named_pods_apply(rows->named_pods, &state);
+	if (use && use->known)
+		reserved_places_draw(&state, use, basis == CLUSTER_EXACT, &notes);
 	top_details_fill(row->details, &state, &notes, rows->picture_bytes < TOP_PICTURES_MAX);
 	rows->picture_bytes += strlen(row->details->picture);
 }
@@ -163,6 +101,9 @@ static void rows_release(struct rows *rows)
 		top_row_release(&rows->items[i]);
 	free(rows->items);
 	cluster_usage_release(&rows->usage);
+	name_table_release(&rows->by_node);
+	strv_release(&rows->nodes);
+	strv_release(&rows->labels);
 	*rows = (struct rows){0};
 }
 
@@ -173,25 +114,71 @@ static int64_t find_age(const struct rows *rows, const struct cluster_node *node
 	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
 }
 
-/* Limits the admission to what pods can still request. No CPUs if the node has reached its maximum number of pods. */
-static void limit_admission(const struct rows *rows, struct node_admission *admission)
+/* Limits the admission to what pods can still request. No CPUs if the node has reached its maximum number of pods, or if the
+ * extender keeps all pods away because room is being made for a reservation's pod. */
+static void limit_admission(
+	const struct node_usage *use, const struct reserved_places *places, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
-	const struct node_usage *use = cluster_usage_find(&rows->usage, admission->state->node_name);
 	const struct resource_quantity *room;
 
-	if (use && use->known)
-		node_usage_requestable(use, &free);
+	reserved_places_requestable(places, use, &free);
 	room = resource_list_find(&free, "pods");
-	if (room && room->quantity.nano == 0)
+	if (places->blocked || (room && room->quantity.nano == 0))
 		resource_list_set(&free, "cpu", (struct quantity){0});
 	node_admission_limit(admission, &free);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static void add_reservations(
+	const struct rows *rows, const struct reserved_places *places, struct top_row *row)
+{
+	row->reservations = xcalloc(places->n_items + 1, sizeof(*row->reservations));
+	for (size_t i = 0; i < places->n_items; i++) {
+		const struct reserved_place *place = &places->items[i];
+		const struct reservation *r = place->facts;
+
+		row->reservations[row->n_reservations++] =
+			(struct top_reservation){.pod = xasprintf("%s/%s", r->namespace,
+							 *r->pod ? r->pod : "any pod with these requests"),
+				.left_s = r->expires_s > rows->now_s ? r->expires_s - rows->now_s : 0,
+				.placed = place->placed};
+	}
+}
+
+static void set_status(const struct node_usage *use, struct top_row *row)
+{
+	row->unusable = use->not_ready || use->unschedulable;
+	row->status = xasprintf("%s%s", use->not_ready ? "NotReady" : "Ready",
+		use->unschedulable ? ",SchedulingDisabled" : "");
+}
+
+/* The numbers of a node whose Node object was read. */
+static void fill_with_node(
+	const struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	CLEANUP(reserved_places_release) struct reserved_places places;
+
+	reserved_places_init(&places, &node->state, use, NULL);
+	node_admission_init(&admission, places.n_items > 0 ? &places.node.state : &node->state);
+	limit_admission(use, &places, &admission);
+	top_row_fill(row, &admission, rows->shape);
+	add_reservations(rows, &places, row);
+	set_status(use, row);
+}
+
+static void fill_without_node(const struct rows *rows, const struct cluster_node *node, struct top_row *row)
+{
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+	node_admission_init(&admission, &node->state);
+	top_row_fill(row, &admission, rows->shape);
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
 	struct rows *rows = data;
+	struct node_usage *use = cluster_usage_find(&rows->usage, node->state.node_name);
 	struct top_row *row;
 
 	(void)err;
@@ -199,16 +186,18 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	row->basis = node->basis;
 	row->age_s = find_age(rows, node);
 	row->name = xstrdup(node->state.node_name);
+	row->label = xstrdup(find_label(rows, row->name));
 	row->exporter = TAKE(node->exporter);
-	node_admission_init(&admission, &node->state);
-	limit_admission(rows, &admission);
-	top_row_fill(row, &admission, rows->shape);
+	if (use && use->known)
+		fill_with_node(rows, node, use, row);
+	else
+		fill_without_node(rows, node, row);
 	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->why.text);
 	if (*row->unknown)
 		row->basis = CLUSTER_UNKNOWN;
-	if (rows->labels)
-		add_details(rows, node, row);
+	if (rows->named_pods)
+		add_details(rows, node, use, row);
 	return 0;
 }
 
@@ -233,12 +222,10 @@ static int read_rows(const struct options *options, struct request *request, str
 
 	rows->shape = request->pod ? &request->pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	if (r == 0 && !rows->labels)
-		r = source_read_usage(request->source, &rows->usage, NULL, err);
-	else if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
-		r = source_read_nodes_and_pods(request->source, add_labels, rows->labels, err);
-	if (r == 0 && rows->labels)
-		cluster_labels_finish(rows->labels);
+	if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
+		r = source_read_nodes_and_pods(request->source, add_object, rows, err);
+	if (r == 0 && rows->named_pods)
+		named_pods_finish(rows->named_pods);
 	if (r == 0)
 		r = source_each_node(request->source, add_node, rows, err);
 	if (r < 0) {
@@ -252,13 +239,27 @@ static int read_rows(const struct options *options, struct request *request, str
 
 /* ---- printing */
 
+/* "POOL" of "example.com/pool", as kubectl prints it. */
+static char *make_heading(const char *key)
+{
+	const char *slash = key ? strrchr(key, '/') : NULL;
+	char *heading = xstrdup(slash ? slash + 1 : text_or_empty(key));
+
+	for (char *c = heading; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+	text_one_line(heading);
+	return heading;
+}
+
 static int print_table(const struct options *options, const struct rows *rows,
 	const struct top_totals *totals, const struct terminal *terminal, struct strbuf *out)
 {
 	CLEANUP(canvas_release) struct canvas c = {0};
+	CLEANUP(freep) char *heading = make_heading(options->value[OPT_LABEL_COLUMN]);
 	const struct top_look look = {
 		.wide = !strcmp(options->value[OPT_OUTPUT], "wide"),
 		.headers = !option_set(options, OPT_NO_HEADERS),
+		.label = option_set(options, OPT_LABEL_COLUMN) ? heading : NULL,
 		.bars = terminal->is_terminal,
 		.width = terminal->is_terminal ? terminal->width : 0,
 	};
@@ -272,13 +273,12 @@ static int print_page(
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(top_totals_release) struct top_totals totals = {0};
-	CLEANUP(cluster_labels_release)
-	struct cluster_labels labels = {.pool_label = options->value[OPT_POOL_LABEL]};
+	CLEANUP(named_pods_release) struct named_pods pods = {0};
 	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX];
 	int r;
 
-	rows.labels = &labels;
-	labels.usage = &rows.usage;
+	rows.named_pods = &pods;
+	rows.label = options->value[OPT_POOL_LABEL];
 	r = read_rows(options, request, &rows, &totals, err);
 	if (r < 0)
 		return r;
@@ -299,6 +299,7 @@ static int print_rows(const struct options *options, void *data, const struct te
 	if (!strcmp(options->value[OPT_OUTPUT], "html"))
 		return print_page(options, data, out, err);
 	writer_init(&w, options->value[OPT_OUTPUT], false, out);
+	rows.label = options->value[OPT_LABEL_COLUMN];
 	r = read_rows(options, data, &rows, &totals, err);
 	if (r < 0)
 		return r;

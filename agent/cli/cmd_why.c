@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/base/time.h"
 #include "agent/cli/source.h"
 #include "agent/report/why_report.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -104,6 +106,7 @@ static int print(const struct why_query *q)
 	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], true, &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	why_write(&w, &q->report);
 	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);

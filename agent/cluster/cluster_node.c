@@ -218,8 +218,7 @@ static void restore_inventory(struct node_state *state, struct notes *notes)
 	for (size_t i = 0; i < state->allocations.n_items; i++)
 		text_set(
 			&state->allocations.items[i].container, ""); /* the object has positions, not names */
-	notes_add(notes,
-		"drawn from the node state in a NodeResourceTopology object, which has hashes of pods' UIDs");
+	notes_add(notes, "drawn from the node state in a NodeResourceTopology object");
 }
 
 static void note_zones(const struct doc *object, struct notes *notes)
@@ -252,8 +251,8 @@ static int read_zones(const struct doc *object, const struct cluster_node *n, st
 	return 0;
 }
 
-int cluster_node_read_picture(
-	const struct doc *object, struct node_state *ret, struct notes *notes, struct err *err)
+int cluster_node_read_picture(const struct doc *object, struct node_state *ret, enum cluster_basis *ret_basis,
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(cluster_node_release) struct cluster_node n = {.basis = CLUSTER_UNKNOWN};
 	CLEANUP(node_state_release) struct node_state state;
@@ -276,6 +275,7 @@ int cluster_node_read_picture(
 	copy_attribute(object, "cpuManagerPolicyOptions", &state.settings.cpu_options_text);
 	copy_attribute(object, "topologyManagerPolicyOptions", &state.settings.topology_options_text);
 	*ret = state;
+	*ret_basis = n.basis;
 	node_state_init(&state);
 	return 0;
 }

@@ -66,13 +66,13 @@ int64_t cluster_zones_written_s(const struct doc *object);
 void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded);
 
 /*
- * Reads an object for a picture of the node. With a node state: the state and inventory as on the node itself. Else
+ * Reads an object for a picture of the node. With a node state (*ret_basis is CLUSTER_EXACT): the state and inventory as on the node itself. Else
  * only what the zones contain, zone_state_known(). Adds what the object does not contain to `notes`. 0; -EINVAL or
  * -ERANGE with one line, as cluster_node_read() and zone_state_make(), or -EINVAL for a negative amount. `ret` is
  * untouched on failure.
  */
-int cluster_node_read_picture(
-	const struct doc *object, struct node_state *ret, struct notes *notes, struct err *err);
+int cluster_node_read_picture(const struct doc *object, struct node_state *ret, enum cluster_basis *ret_basis,
+	struct notes *notes, struct err *err);
 
 /* Called with one node, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int cluster_node_fn(struct cluster_node *node, void *data, struct err *err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/time.h"
 #include "agent/cluster/pod_parse.h"
 #include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
@@ -12,6 +13,18 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"
+
+static void forget_arrived(struct node_usage *use)
+{
+	for (size_t i = 0; i < use->n_arrived; i++) {
+		free(use->arrived[i].namespace);
+		free(use->arrived[i].uid);
+		free(use->arrived[i].controller);
+	}
+	free(use->arrived);
+	use->arrived = NULL;
+	use->n_arrived = use->arrived_size = 0;
+}
 
 static void use_free(void *item)
 {
@@ -27,6 +40,10 @@ static void use_free(void *item)
 		resource_list_release(&use->pods[i].requests);
 	}
 	free(use->pods);
+	for (size_t i = 0; i < use->n_reservations; i++)
+		node_reservation_release(&use->reservations[i]);
+	free(use->reservations);
+	forget_arrived(use);
 	free(use);
 }
 
@@ -39,10 +56,11 @@ static void use_freep(struct node_usage **use)
 void cluster_usage_release(struct cluster_usage *u)
 {
 	name_table_release_values(&u->by_name, use_free);
+	pod_classes_release(&u->classes);
 	*u = (struct cluster_usage){0};
 }
 
-const struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name)
+struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name)
 {
 	return name_table_find(&u->by_name, name);
 }
@@ -60,7 +78,63 @@ static struct node_usage *find_or_add(struct cluster_usage *u, const char *name)
 	return TAKE(use);
 }
 
+/* ---- reservations */
+
+static bool is_reserved_for(const struct reservation *r, const struct arrived_pod *p, bool same_requests)
+{
+	if (p->matched || strcmp(r->namespace, p->namespace) != 0)
+		return false;
+	if (*r->uid)
+		return !strcmp(r->uid, p->uid);
+	return p->created_s >= r->created_s &&
+	       (*r->controller ? !strcmp(r->controller, p->controller) : same_requests);
+}
+
+/* Finds the reservations whose pods have arrived on the node. */
+static void match_reservations(struct node_usage *use)
+{
+	for (size_t i = 0; i < use->n_reservations; i++) {
+		struct node_reservation *r = &use->reservations[i];
+
+		for (size_t k = 0; k < use->n_arrived && !r->user; k++) {
+			struct arrived_pod *p = &use->arrived[k];
+
+			if (!is_reserved_for(&r->facts, p, r->class == p->class))
+				continue;
+			p->matched = true;
+			r->user = xstrdup(p->uid);
+		}
+	}
+}
+
+/* The pod's requests move to its class. */
+static void add_arrived(struct cluster_usage *u, struct node_usage *use, const struct doc *metadata,
+	struct pod_request *request)
+{
+	struct arrived_pod *p;
+
+	if (use->known && use->n_reservations == 0)
+		return;
+	p = vec_push(&use->arrived, &use->n_arrived, &use->arrived_size, sizeof(*p));
+	p->namespace = xstrdup(doc_text(metadata, "namespace"));
+	p->uid = xstrdup(doc_text(metadata, "uid"));
+	p->controller = xstrdup(controller_uid(metadata));
+	timestamp_parse(doc_text(metadata, "creationTimestamp"), &p->created_s);
+	p->class = pod_classes_take(&u->classes, request);
+	match_reservations(use);
+}
+
 /* ---- Nodes */
+
+const char *node_ready_status(const struct doc *node)
+{
+	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
+
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "Ready"))
+			return doc_text(condition, "status");
+	return "True";
+}
 
 int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err)
 {
@@ -85,11 +159,22 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
+	const struct doc *unschedulable = doc_get(doc_get(object, "spec"), "unschedulable");
 	struct node_usage *use = find_or_add(u, name);
 	int r;
 
-	u->n_nodes += !use->known;
+	if (use->known)
+		return 0;
+	u->n_nodes++;
 	use->known = true;
+	use->not_ready = strcmp(node_ready_status(object), "True") != 0;
+	use->unschedulable =
+		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+	use->reservations = node_reservations_read(&u->classes, use->name,
+		doc_get(doc_get(object, "metadata"), "annotations"), 0, &use->n_reservations);
+	match_reservations(use);
+	if (use->n_reservations == 0)
+		forget_arrived(use);
 	r = cluster_allocatable(object, &use->allocatable, err);
 	return r < 0 ? err_wrap(err, r, "Node '%.60s'", name) : 0;
 }
@@ -141,6 +226,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	use->n_pods++;
 	if (u->only && !strcmp(u->only, node))
 		list_pod(use, object, &wanted);
+	add_arrived(u, use, metadata, &template.pod);
 	return 0;
 }
 

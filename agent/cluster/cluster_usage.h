@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Sums the requests of each node's pods, from Node and Pod objects.
+ * Reads Nodes and Pods: the sum of each node's requests, the node's status and its reservations.
  *
  * The kubelet and the scheduler compare the sum with the node's allocatable.
  */
 #include "agent/base/hash.h"
+#include "agent/cluster/node_reservations.h"
 #include "agent/cluster/object_input.h"
 #include "agent/state/pod_names.h"
 #include "common/allocation.h"
@@ -21,16 +22,30 @@ struct cluster_pod {
 	struct resource_list requests; /* node-level request */
 };
 
+/* A pod of a node with reservations, which may be the pod of a reservation. */
+struct arrived_pod {
+	char *namespace, *uid, *controller; /* controller: its UID; "" = none */
+	int64_t created_s;                  /* 0 = unknown */
+	struct pod_class *class;
+	bool matched; /* with a reservation */
+};
+
 struct node_usage {
 	char *name;
-	bool known;        /* the node has a Node object; else only pods name the node */
-	bool has_excluded; /* one of the node's pods is excluded */
+	bool known;                    /* the node has a Node object; else only pods name the node */
+	bool has_excluded;             /* one of the node's pods is excluded */
+	bool not_ready, unschedulable; /* status "Ready" of the Node is not "True"; spec.unschedulable */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over the pods that have not ended */
 	size_t n_pods;
 	struct cluster_pod *pods; /* only of the node in question */
 	size_t n_listed;
 	size_t pods_size;
+	struct node_reservation
+		*reservations; /* `user` is set once a pod of the node is the reservation's pod */
+	size_t n_reservations;
+	struct arrived_pod *arrived; /* only of a node that has reservations, or no Node object */
+	size_t n_arrived, arrived_size;
 };
 
 struct cluster_usage {
@@ -38,23 +53,28 @@ struct cluster_usage {
 	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct name_table by_name;      /* struct node_usage */
 	size_t n_nodes;                 /* Node objects */
+	struct pod_classes classes;     /* of reservations, and of pods that may use them */
 };
 
 void cluster_usage_release(struct cluster_usage *u);
 
 /*
- * Adds a Node or a Pod. Of a Node only its name and status.allocatable are read; of a Pod its requests, spec.nodeName,
- * spec.priority and status.phase. Ignores pods without a node and ended pods. 0; -EINVAL with one line for an object
- * without a name, and with the object's name for an invalid quantity or pod. After a failure `u` can only be released.
+ * Adds a Node or a Pod. Reads a Node's name, annotations, status and spec.unschedulable, and logs invalid reservations.
+ * Reads a Pod's metadata, requests, spec.nodeName, spec.priority and status.phase. Ignores pods without a node and ended
+ * pods. 0; -EINVAL with one line for an object without a name, and with the object's name for an invalid quantity or pod.
+ * After a failure `u` can only be released.
  */
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);
+
+/* The status of a Node's condition Ready: "True", "False" or "Unknown"; "True" for a Node without the condition. */
+const char *node_ready_status(const struct doc *node);
 
 /* status.allocatable of a Node. 0; -EINVAL with one line. */
 int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);
 
 /* NULL = no such node. */
-const struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name);
+struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name);
 
 /* The listed pod that holds the item, by name and UID, or by the hashes of both that an object contains. NULL = none. */
 const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, const struct allocation *item);

@@ -173,6 +173,15 @@ int reservation_print(const struct reservation *r, const struct doc *object, str
 
 /* ---- users */
 
+struct reservation_user reservation_user_of(const char *namespace, const struct doc *object)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+
+	return (struct reservation_user){.namespace = namespace,
+		.uid = doc_text(metadata, "uid"),
+		.controller = controller_uid(metadata)};
+}
+
 bool reservation_is_for(const struct reservation *r, const struct reservation_user *user, bool same_requests)
 {
 	if (r->closed || strcmp(r->namespace, user->namespace) != 0)

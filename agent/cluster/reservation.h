@@ -63,6 +63,9 @@ struct reservation_user {
 	const char *namespace, *uid, *controller;
 };
 
+/* The user of this namespace with the UID and the controller of the object's metadata (NULL = none). Valid as long as both. */
+struct reservation_user reservation_user_of(const char *namespace, const struct doc *object);
+
 /* Whether the pod may use the reservation. A reservation for a UID or a controller is for that pod or the controller's pods. Any
  * other reservation is for pods with the same requests (`same_requests`) in the namespace. */
 bool reservation_is_for(const struct reservation *r, const struct reservation_user *user, bool same_requests);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/label_match.h"
 #include "agent/cluster/pod_status.h"
 #include "common/cleanup.h"
@@ -81,16 +82,10 @@ static bool is_not_ready(const struct doc *pod, const struct doc *node)
 {
 	static const struct taint not_ready = {"node.kubernetes.io/not-ready", "", "NoSchedule"};
 	static const struct taint unreachable = {"node.kubernetes.io/unreachable", "", "NoSchedule"};
-	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
+	const char *status = node_ready_status(node);
 
-	DOC_FOREACH_ITEM (condition, conditions)
-		if (!strcmp(doc_text(condition, "type"), "Ready")) {
-			const char *status = doc_text(condition, "status");
-
-			return strcmp(status, "True") != 0 &&
-			       !is_tolerated(pod, strcmp(status, "Unknown") ? &not_ready : &unreachable);
-		}
-	return false;
+	return strcmp(status, "True") != 0 &&
+	       !is_tolerated(pod, strcmp(status, "Unknown") ? &not_ready : &unreachable);
 }
 
 /* ---- one node: labels */

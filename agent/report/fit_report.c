@@ -8,6 +8,8 @@
 
 #define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
 
+#define PLAN_APPLY "kubectl numa plan --apply"
+
 #define CLAIMS "not evaluated: the pod's resourceClaims; the verdict ignores what the claims request"
 
 /* ---- parts of several reports */
@@ -115,13 +117,16 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 		add_line(out, r->not_guaranteed.text);
 	if (r->pod->has_claims)
 		add_line(out, CLAIMS);
-	if (!*n->reason)
-		return;
-	strbuf_addstr(out, "  ");
-	strbuf_add_one_line(out, n->reason);
-	if (*n->rejection)
-		strbuf_addf(out, " (%s)", n->rejection);
-	strbuf_addch(out, '\n');
+	if (*n->reason) {
+		strbuf_addstr(out, "  ");
+		strbuf_add_one_line(out, n->reason);
+		if (*n->rejection)
+			strbuf_addf(out, " (%s)", n->rejection);
+		strbuf_addch(out, '\n');
+	}
+	if (n->n_reserved > 0)
+		strbuf_addf(out, "  counts as held: %zu reservation%s for other pods (" PLAN_APPLY ")\n",
+			n->n_reserved, n->n_reserved == 1 ? "" : "s");
 }
 
 static void add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
@@ -406,6 +411,7 @@ static void write_doc(struct writer *w, const struct pod_report *r, const struct
 		return;
 	writer_string(w, "basis", NULL, cluster_basis_names[n->basis]);
 	writer_string(w, "why", NULL, n->why);
+	writer_number(w, "reservations", NULL, true, (int64_t)n->n_reserved);
 }
 
 void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n)
@@ -419,6 +425,8 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 }
 
 /* ---- many nodes */
+
+const char *const fit_optional_columns[] = {"WOULD FIT", "NUMA NODES", NULL};
 
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
@@ -447,6 +455,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 		writer_cell(w, "COPIES", "%zu%s", copies->n, copies->at_least ? "+" : "");
 	else
 		writer_cell(w, "COPIES", "?");
+	writer_number(w, "reservations", NULL, true, (int64_t)n->n_reserved);
 	writer_number(w, "replicas", "REPLICAS", r->wanted_replicas > 0, (int64_t)n->replicas);
 	writer_string(w, "basis", "BASIS", cluster_basis_names[n->basis]);
 	writer_string(w, "why", NULL, n->why);
@@ -458,6 +467,10 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 /* "fits 40 of 50 nodes, 68 copies" */
 static void add_totals(const struct pod_report *r, struct strbuf *out)
 {
+	size_t reserved = 0;
+
+	for (size_t i = 0; i < r->n_nodes; i++)
+		reserved += r->nodes[i].n_reserved > 0;
 	strbuf_addf(out, "\nfits %zu of %zu node%s, %s%zu cop%s", r->n_admit, r->n_nodes,
 		r->n_nodes == 1 ? "" : "s", r->at_least ? "at least " : "", r->copies,
 		r->copies == 1 ? "y" : "ies");
@@ -466,6 +479,10 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 	if (r->n_estimated > 0)
 		strbuf_addf(out, "; %zu estimated (~)", r->n_estimated);
 	strbuf_addch(out, '\n');
+	if (reserved > 0)
+		strbuf_addf(out,
+			"count as held: reservations for other pods on %zu node%s (" PLAN_APPLY ")\n",
+			reserved, reserved == 1 ? "" : "s");
 	if (r->pod->has_claims)
 		strbuf_addstr(out, CLAIMS "\n");
 }
@@ -501,6 +518,7 @@ static void write_table(struct writer *w, const struct pod_report *r)
 	writer_columns(w, headings, n);
 	for (size_t i = 0; i < r->n_nodes; i++)
 		fit_write_row(w, r, &r->nodes[i]);
+	w->optional = fit_optional_columns;
 	writer_table(w);
 	writer_columns(w, NULL, 0);
 	if (!w->headings)

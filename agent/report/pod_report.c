@@ -530,13 +530,50 @@ static void apply_constraints(const struct scheduling_constraints *sc, struct no
 	n->unschedulable = true;
 }
 
+/* Rejects, as the extender does, a pod that the kubelet might not admit beside the pods of the reservations. */
+static void apply_reservations(
+	const struct pod_report *r, struct reserved_places *places, struct node_report *n)
+{
+	const struct pod_class *class = r->asker.class;
+
+	n->n_reserved = places->n_items;
+	if (n->answer == KUBELET_REJECTS || !class->aligned || places->n_items == 0)
+		return;
+	if (places->blocked)
+		reject(n, "Unschedulable",
+			"the node is reserved: room is being made for another pod (kubectl numa plan --apply)");
+	else if (node_report_numa(n) && !reserved_places_admit(places, class))
+		reject(n, "Unschedulable",
+			"depends on whether the pod or a pod with a reservation on the node starts first");
+	n->unschedulable = n->answer == KUBELET_REJECTS;
+}
+
+static void judge_with_reservations(struct pod_report *r, const struct node_state *state,
+	struct node_usage *use, unsigned parts, struct node_report *n)
+{
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	CLEANUP(reserved_places_release) struct reserved_places places;
+
+	if (!r->asker.class)
+		r->asker.class = reserved_places_class(r->usage, r->pod);
+	reserved_places_init(&places, state, use, &r->asker);
+	reserved_places_requestable(&places, use, &requestable);
+	node_report_make(r, &places.node.state, parts, &requestable, n);
+	apply_pod_limit(&requestable, n);
+	apply_reservations(r, &places, n);
+}
+
 static void judge_node(
 	struct pod_report *r, const struct cluster_node *node, unsigned parts, struct node_report *n)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	const struct node_usage *use = r->usage ? cluster_usage_find(r->usage, node->state.node_name) : NULL;
+	struct node_usage *use = r->usage ? cluster_usage_find(r->usage, node->state.node_name) : NULL;
 	bool known = use && use->known;
 
+	if (known && use->n_reservations > 0) {
+		judge_with_reservations(r, &node->state, use, parts, n);
+		return;
+	}
 	if (known)
 		node_usage_requestable(use, &requestable);
 	node_report_make(r, &node->state, parts, known ? &requestable : NULL, n);

@@ -7,6 +7,7 @@
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/reserved_places.h"
 #include "agent/cluster/scheduling_constraints.h"
 #include "agent/state/victims.h"
 #include "common/err.h"
@@ -61,6 +62,7 @@ struct node_report {
 	char *reason;       /* one sentence, "" if admitted */
 	bool unschedulable; /* rejected only because of the constraints */
 	bool full;          /* rejected because the node has reached its maximum number of pods */
+	size_t n_reserved;  /* reservations for other pods, whose places count as held */
 	bool node_is_short; /* the whole node has too little, whatever the kubelet's managers decide */
 	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
 	struct container_report *containers; /* if admitted, or rest_fits */
@@ -84,7 +86,9 @@ struct pod_report {
 	struct resource_list wanted; /* the pod's node-level request, including devices */
 	struct err
 		not_guaranteed; /* why a Burstable pod is not Guaranteed, "" = several reasons or another class */
-	const struct cluster_usage *usage;          /* NULL = unknown */
+	struct cluster_usage *usage; /* NULL = unknown; the caller's, who may finish it later */
+	struct reserved_asker
+		asker; /* user: of the pod, set by the caller; class: set with the first reservation */
 	struct scheduling_constraints *constraints; /* NULL = only the kubelets' verdicts */
 	struct distances_kept
 		kept; /* distances of the last node, reused because a cluster has few kinds of machines */

@@ -116,7 +116,12 @@ static void details_release(struct top_details *d)
 void top_row_release(struct top_row *row)
 {
 	free(row->name);
+	free(row->status);
+	free(row->label);
 	free(row->exporter);
+	for (size_t i = 0; i < row->n_reservations; i++)
+		free(row->reservations[i].pod);
+	free(row->reservations);
 	free(row->unknown);
 	free(row->numa);
 	devices_release(row->devices, row->n_devices);
@@ -150,6 +155,9 @@ void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret)
 
 	for (const struct top_row *row = rows; row < rows + n; row++) {
 		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
+		t.n_unusable += row->unusable;
+		if (row->unusable)
+			continue;
 		t.free += row->free;
 		t.allocatable += row->allocatable;
 		t.stranded.known |= row->stranded.known;
@@ -172,8 +180,8 @@ void top_totals_release(struct top_totals *t)
 	*t = (struct top_totals){0};
 }
 
-static const char *const headings[] = {"NODE", "POLICY", "SCOPE", "NUMA", "FREE", "1-NUMA", "2-NUMA",
-	"STRANDED", "AGE", "EXPORTER", "DEVICES", "ALLOCATABLE", "BASIS"};
+static const char *const headings[] = {"NODE", "STATUS", "LABEL", "POLICY", "SCOPE", "NUMA", "FREE", "1-NUMA",
+	"2-NUMA", "STRANDED", "AGE", "EXPORTER", "DEVICES", "ALLOCATABLE", "BASIS"};
 
 _Static_assert(sizeof(headings) / sizeof(*headings) == TOP_COLUMN_COUNT, "a name for each column");
 
@@ -220,6 +228,8 @@ static int64_t number_key(const struct top_row *row, enum top_column column)
 	case TOP_ALLOCATABLE:
 		return row->allocatable;
 	case TOP_NODE:
+	case TOP_STATUS:
+	case TOP_LABEL:
 	case TOP_POLICY:
 	case TOP_SCOPE:
 	case TOP_EXPORTER:
@@ -233,6 +243,10 @@ static int64_t number_key(const struct top_row *row, enum top_column column)
 /* The sort key of a column with texts; "" for other columns. */
 static const char *text_key(const struct top_row *row, enum top_column column)
 {
+	if (column == TOP_STATUS)
+		return text_or_empty(row->status);
+	if (column == TOP_LABEL)
+		return text_or_empty(row->label);
 	if (column == TOP_POLICY)
 		return topology_manager_policy_names[row->policy];
 	if (column == TOP_SCOPE)
@@ -348,6 +362,33 @@ static void write_devices(struct writer *w, const struct top_device *devices, si
 	writer_string(w, NULL, headings[TOP_DEVICES], cell.text);
 }
 
+static void write_reservations(struct writer *w, const struct top_row *row)
+{
+	writer_list(w, "reservations");
+	for (size_t i = 0; i < row->n_reservations; i++) {
+		writer_map(w, NULL);
+		writer_string(w, "pod", NULL, row->reservations[i].pod);
+		writer_number(w, "secondsLeft", NULL, true, row->reservations[i].left_s);
+		writer_bool(w, "placed", true, row->reservations[i].placed);
+		writer_end(w);
+	}
+	writer_end(w);
+}
+
+/* In a narrow table only the reason why a node is unusable. */
+static void write_status(struct writer *w, const char *status)
+{
+	const char *comma = strchr(status, ',');
+	int ready = comma ? (int)(comma - status) : 0;
+
+	if (w->format == WRITER_WIDE || !comma)
+		writer_string(w, NULL, headings[TOP_STATUS], status);
+	else if (!strncmp(status, "NotReady", 8))
+		writer_cell(w, headings[TOP_STATUS], "%.*s", ready, status);
+	else
+		writer_cell(w, headings[TOP_STATUS], "%s", comma + 1);
+}
+
 static void write_row(struct writer *w, const struct layout *l, const struct top_row *row)
 {
 	const char *policy = topology_manager_policy_names[row->policy];
@@ -358,6 +399,9 @@ static void write_row(struct writer *w, const struct layout *l, const struct top
 	timestamp_print_age(row->age_s, age);
 	writer_row(w);
 	writer_text(w, "name", headings[TOP_NODE], row->name);
+	writer_text(w, "status", NULL, text_or_empty(row->status));
+	write_status(w, text_or_empty(row->status));
+	writer_text(w, "label", headings[TOP_LABEL], text_or_empty(row->label));
 	writer_text(w, "exporter", headings[TOP_EXPORTER], row->exporter);
 	writer_number(w, "ageSeconds", NULL, row->age_s >= 0, row->age_s);
 	writer_string(w, NULL, headings[TOP_AGE], age);
@@ -373,6 +417,7 @@ static void write_row(struct writer *w, const struct layout *l, const struct top
 	write_largest(w, estimated, row->largest);
 	write_numa(w, l, row);
 	write_devices(w, row->devices, row->n_devices);
+	write_reservations(w, row);
 	writer_end(w);
 }
 
@@ -387,6 +432,7 @@ static void write_totals(struct writer *w, const struct top_totals *t)
 		writer_cell(w, headings[c], "%s", "");
 	writer_number(w, "nodes", NULL, true, (int64_t)t->n_nodes);
 	writer_cell(w, headings[TOP_NODE], "%zu node%s", t->n_nodes, t->n_nodes == 1 ? "" : "s");
+	writer_number(w, "unusable", NULL, true, (int64_t)t->n_unusable);
 	writer_number(w, "estimated", NULL, true, (int64_t)t->n_estimated);
 	write_cpus(w, t->free, t->allocatable, t->n_estimated > 0, &t->stranded);
 	write_largest(w, t->n_estimated > 0, t->largest);
@@ -413,8 +459,9 @@ void top_table(struct writer *w, const struct top_row *rows, size_t n, const str
 
 /* ---- the table on a canvas */
 
-#define GAP        2  /* spaces between columns */
-#define DIGITS_MAX 16 /* NUMA nodes whose bars have numbers */
+#define GAP          2  /* spaces between columns */
+#define DIGITS_MAX   16 /* NUMA nodes whose bars have numbers */
+#define RESERVED_MAX 5  /* reservations that have a line */
 
 static size_t count_digits(unsigned n)
 {
@@ -435,24 +482,105 @@ static void lay_out(struct layout *l, const struct top_row *rows, size_t n)
 	l->digits = max_numa <= DIGITS_MAX;
 }
 
+/* The columns of a table. */
+struct columns {
+	enum top_column items[TOP_COLUMN_COUNT];
+	const char *names[TOP_COLUMN_COUNT]; /* of writer_columns() */
+	size_t widths[TOP_COLUMN_COUNT];
+	size_t n;
+};
+
+static void choose_columns(
+	const struct top_look *look, const struct top_totals *totals, unsigned omitted, struct columns *ret)
+{
+	ret->n = 0;
+	for (enum top_column c = 0; c < (look->wide ? TOP_COLUMN_COUNT : TOP_WIDE); c++) {
+		if (omitted >> c & 1 || (c == TOP_LABEL && !look->label) ||
+			(c == TOP_STATUS && !look->wide && totals->n_unusable == 0))
+			continue;
+		ret->items[ret->n] = c;
+		ret->names[ret->n++] = headings[c];
+	}
+}
+
 /* Fills in the table and measures it. Returns its width. */
 static size_t fill_table(struct writer *w, const struct layout *l, const struct top_row *rows, size_t n,
-	const struct top_totals *totals, size_t widths[TOP_COLUMN_COUNT])
+	const struct top_totals *totals, const struct top_look *look, struct columns *columns)
 {
 	CLEANUP(freep) size_t *measured = NULL;
-	size_t n_columns = w->format == WRITER_WIDE ? TOP_COLUMN_COUNT : TOP_WIDE, width = 0;
+	size_t width = 0;
 
-	writer_columns(w, headings, n_columns);
+	writer_columns(w, columns->names, columns->n);
 	for (size_t i = 0; i < n; i++)
 		write_row(w, l, &rows[i]);
 	if (w->headings)
 		write_totals(w, totals);
 	measured = table_widths(&w->table, w->headings);
-	for (size_t c = 0; c < n_columns; c++) {
-		widths[c] = measured[c];
-		width += widths[c] + (c > 0 ? GAP : 0);
+	for (size_t c = 0; c < columns->n; c++) {
+		size_t heading = columns->items[c] == TOP_LABEL && w->headings ? strlen(look->label) : 0;
+
+		columns->widths[c] = measured[c] > heading ? measured[c] : heading;
+		width += columns->widths[c] + (c > 0 ? GAP : 0);
 	}
 	return width;
+}
+
+/* What is drawn of the rows. */
+struct drawing {
+	const struct top_row *rows;
+	size_t n;
+	const struct top_totals *totals;
+	const struct top_look *look;
+	struct layout layout;
+	unsigned omitted; /* columns, as bits */
+	struct columns columns;
+};
+
+/* Returns the table's width. */
+static size_t measure(struct drawing *d, struct writer *w)
+{
+	choose_columns(d->look, d->totals, d->omitted, &d->columns);
+	return fill_table(w, &d->layout, d->rows, d->n, d->totals, d->look, &d->columns);
+}
+
+/* In a wide table only the digits beside the bars. */
+static void omit(struct drawing *d, enum top_column column, bool omitted)
+{
+	if (column == TOP_NUMA)
+		d->layout.digits = !omitted;
+	else if (!d->look->wide)
+		d->omitted = omitted ? d->omitted | 1u << column : d->omitted & ~(1u << column);
+}
+
+/* Omits columns, the least important ones first, until the table fits the width. Returns the table's width. */
+static size_t fit_table(struct drawing *d, struct writer *w)
+{
+	static const enum top_column order[] = {
+		TOP_EXPORTER, TOP_SCOPE, TOP_POLICY, TOP_AGE, TOP_NUMA, TOP_DEVICES, TOP_TWO_NUMA};
+	size_t width = measure(d, w), limit = d->look->width, n = 0;
+
+	if (limit > 0 && width > limit && d->totals->n_devices == 0)
+		omit(d, TOP_DEVICES, true);
+	for (; n < ARRAY_SIZE(order) && limit > 0 && width > limit; n++) {
+		if (order[n] == TOP_NUMA && !d->layout.digits)
+			continue;
+		omit(d, order[n], true);
+		width = measure(d, w);
+	}
+	/* A column that was omitted last may have left space for others. */
+	for (; n > 1 && !d->look->wide; n--) {
+		size_t omitted_width = width;
+
+		if (order[n - 2] == TOP_NUMA)
+			continue;
+		omit(d, order[n - 2], false);
+		width = measure(d, w);
+		if (width <= limit)
+			continue;
+		omit(d, order[n - 2], true);
+		width = omitted_width;
+	}
+	return measure(d, w);
 }
 
 static enum canvas_style style_of(const struct top_row *row, enum top_column column)
@@ -461,7 +589,9 @@ static enum canvas_style style_of(const struct top_row *row, enum top_column col
 		return STYLE_STRONG;
 	if (column == TOP_STRANDED && row->stranded.known && row->stranded.n > 0)
 		return STYLE_NOTE;
-	if (column == TOP_AGE || column == TOP_EXPORTER || column == TOP_BASIS)
+	if (column == TOP_STATUS && row->unusable)
+		return STYLE_NOTE;
+	if (column == TOP_AGE || column == TOP_EXPORTER || column == TOP_BASIS || column == TOP_STATUS)
 		return STYLE_FAINT;
 	return column == TOP_NODE ? STYLE_STRONG : STYLE_PLAIN;
 }
@@ -489,54 +619,116 @@ static void draw_bars(
 	}
 }
 
-/* Draws the texts of one line: a row, or (`row` NULL) the headings or the totals. */
-static void draw_line(struct canvas *c, size_t at, const struct layout *l, const size_t *widths,
-	size_t n_columns, const struct top_row *row, const char *const *texts)
+/* Draws the texts of one line: a row, or (`row` NULL) the totals. */
+static void draw_line(struct canvas *c, size_t at, const struct layout *l, const struct columns *columns,
+	const struct top_row *row, const char *const *texts)
 {
 	size_t col = 0;
 
-	for (enum top_column column = 0; column < n_columns; column++) {
+	for (size_t i = 0; i < columns->n; i++) {
+		enum top_column column = columns->items[i];
 		enum canvas_style style = style_of(row, column);
 		bool right = column >= TOP_FREE && column <= TOP_AGE;
 
 		if (row && column == TOP_NUMA && l->bars)
 			draw_bars(c, at, col, l, row);
 		else if (right)
-			canvas_text_right(c, at, col, widths[column], style, texts[column]);
+			canvas_text_right(c, at, col, columns->widths[i], style, texts[i]);
 		else
-			canvas_text(c, at, col, widths[column], style, texts[column]);
-		col += widths[column] + GAP;
+			canvas_text(c, at, col, columns->widths[i], style, texts[i]);
+		col += columns->widths[i] + GAP;
 	}
+}
+
+static void draw_headings(
+	struct canvas *c, const struct layout *l, const struct columns *columns, const struct top_look *look)
+{
+	const char *texts[TOP_COLUMN_COUNT];
+
+	for (size_t i = 0; i < columns->n; i++)
+		texts[i] = columns->items[i] == TOP_LABEL ? look->label : columns->names[i];
+	draw_line(c, 0, l, columns, NULL, texts);
+}
+
+/* ---- the lines below the table */
+
+static void note_reservations(const struct top_row *rows, size_t n, struct strv *ret)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < rows[i].n_reservations; k++) {
+			const struct top_reservation *r = &rows[i].reservations[k];
+			char age[AGE_TEXT_MAX];
+
+			if (ret->n_items == RESERVED_MAX) {
+				more++;
+				continue;
+			}
+			timestamp_print_age(r->left_s, age);
+			strv_take(ret, xasprintf("reserved: %s for %s, %s left%s", rows[i].name, r->pod, age,
+					       r->placed ? "" : ", other pods must leave first"));
+		}
+	if (more > 0)
+		strv_take(ret, xasprintf("reserved: %zu more place%s", more, more == 1 ? "" : "s"));
+}
+
+void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret)
+{
+	note_reservations(rows, n, ret);
+	if (totals->n_unusable > 0)
+		strv_take(ret, xasprintf("the totals omit %zu node%s that %s not ready or not schedulable",
+				       totals->n_unusable, totals->n_unusable == 1 ? "" : "s",
+				       totals->n_unusable == 1 ? "is" : "are"));
+	if (totals->n_estimated > 0)
+		strv_push(ret, "~ estimated by the zones: the object has no node state");
+}
+
+static size_t widest(const struct strv *lines)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < lines->n_items; i++)
+		if (strlen(lines->items[i]) > width)
+			width = strlen(lines->items[i]);
+	return width;
+}
+
+/* Draws the notes, each on as many lines as it takes. */
+static void draw_notes(struct canvas *c, size_t at, size_t width, const struct strv *notes)
+{
+	for (size_t i = 0; i < notes->n_items; i++)
+		at += canvas_wrap(c, at, 0, width, STYLE_FAINT, notes->items[i]);
 }
 
 void top_draw(const struct top_row *rows, size_t n, const struct top_totals *totals,
 	const struct top_look *look, struct canvas *c)
 {
-	static const char estimated[] = "~ estimated by the zones: the object has no node state";
 	CLEANUP(writer_release) struct writer w;
-	struct layout l = {.bars = look->bars};
-	size_t widths[TOP_COLUMN_COUNT], at = 0, width;
+	CLEANUP(strv_release) struct strv notes = {0};
+	struct drawing d = {
+		.rows = rows, .n = n, .totals = totals, .look = look, .layout = {.bars = look->bars}};
+	size_t at = look->headers, width, notes_width = 0;
 	const char *const *cells;
 
 	writer_init(&w, look->wide ? "wide" : "table", look->headers, NULL);
-	lay_out(&l, rows, n);
-	width = fill_table(&w, &l, rows, n, totals, widths);
-	if (l.digits && look->width > 0 && width > look->width) {
-		l.digits = false;
-		width = fill_table(&w, &l, rows, n, totals, widths);
+	lay_out(&d.layout, rows, n);
+	width = fit_table(&d, &w);
+	if (look->headers) {
+		top_notes(rows, n, totals, &notes);
+		notes_width = widest(&notes);
+		if (look->width > 0 && notes_width > look->width)
+			notes_width = look->width;
 	}
-	if (look->headers && totals->n_estimated > 0 && width < strlen(estimated))
-		width = strlen(estimated);
-	canvas_init(c, width);
+	canvas_init(c, width > notes_width ? width : notes_width);
 	if (look->headers)
-		draw_line(c, at++, &l, widths, w.table.n_columns, NULL, headings);
+		draw_headings(c, &d.layout, &d.columns, look);
 	cells = (const char *const *)w.table.cells.items;
-	for (size_t i = 0; i < n; i++, cells += w.table.n_columns)
-		draw_line(c, at++, &l, widths, w.table.n_columns, &rows[i], cells);
+	for (size_t i = 0; i < n; i++, cells += d.columns.n)
+		draw_line(c, at++, &d.layout, &d.columns, &rows[i], cells);
 	if (!look->headers)
 		return;
 	at++; /* an empty line */
-	draw_line(c, at++, &l, widths, w.table.n_columns, NULL, cells);
-	if (totals->n_estimated > 0)
-		canvas_text(c, at, 0, width, STYLE_FAINT, estimated);
+	draw_line(c, at++, &d.layout, &d.columns, NULL, cells);
+	draw_notes(c, at, c->width, &notes);
 }

@@ -44,8 +44,18 @@ struct top_details {
 	size_t n_spans, spans_size;
 };
 
+/* A place on the node that kubectl numa plan --apply reserved for a pod. */
+struct top_reservation {
+	char *pod;      /* "namespace/name" */
+	int64_t left_s; /* until the reservation expires */
+	bool placed;    /* false: other pods must leave before the kubelet admits the pod */
+};
+
 struct top_row {
 	char *name;
+	char *status; /* of the Node, as kubectl prints it: "Ready", "NotReady,SchedulingDisabled"; "" = unknown */
+	char *label;              /* the value of the label of the column -L; "" = none */
+	bool unusable;            /* not ready, or unschedulable: the totals omit the node */
 	char *exporter;           /* "" = unknown */
 	int64_t age_s;            /* -1 = unknown */
 	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
@@ -59,11 +69,13 @@ struct top_row {
 	unsigned free, allocatable;             /* whole CPUs of all NUMA nodes */
 	struct top_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
 	struct top_number stranded;             /* free CPUs that no pod of the shape can get */
-	struct top_details *details;            /* NULL unless the rows are for a page */
+	struct top_reservation *reservations;
+	size_t n_reservations;
+	struct top_details *details; /* NULL unless the rows are for a page */
 };
 
 /*
- * Fills in the numbers of a node. Keeps name, exporter, age_s and basis; all other members must be zero.
+ * Fills in the numbers of a node. Keeps all other members.
  *
  * Stranded CPUs are the free CPUs that remain after as many copies of the pod `shape` as the kubelet admits
  * one after the other. Without a shape (NULL) the pods have the fewest exclusive CPUs that the kubelet
@@ -75,6 +87,7 @@ void top_row_release(struct top_row *row);
 /* All nodes together. */
 struct top_totals {
 	size_t n_nodes, n_estimated;
+	size_t n_unusable; /* nodes that no other total counts */
 	size_t free, allocatable;
 	struct top_number largest[TOP_LARGEST]; /* of any node; known if the number of one node is */
 	struct top_number stranded;             /* of the nodes whose number is known */
@@ -90,6 +103,8 @@ void top_totals_release(struct top_totals *t);
 
 enum top_column {
 	TOP_NODE,
+	TOP_STATUS, /* in narrow tables only if a node is unusable */
+	TOP_LABEL,  /* only with a label */
 	TOP_POLICY,
 	TOP_SCOPE,
 	TOP_NUMA, /* free CPUs per NUMA node */
@@ -120,27 +135,31 @@ void top_sort(struct top_row *rows, size_t n, enum top_column column);
 /* ---- the output */
 
 /*
- * Writes JSON or YAML: {"nodes": [{"name", "exporter", "ageSeconds", "basis", "reason", "topologyManager":
- * {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded"}, "largestPods": [on 1 NUMA node, on 2],
- * "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}}}], "totals": {"nodes",
- * "estimated", "cpus", "largestPods", "devices"}}. Unknown values and the amounts of a NUMA node without CPUs
- * are null.
+ * Writes JSON or YAML: {"nodes": [{"name", "status", "label", "exporter", "ageSeconds", "basis", "reason",
+ * "topologyManager": {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded"}, "largestPods": [on 1
+ * NUMA node, on 2], "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}},
+ * "reservations": [{"pod", "secondsLeft", "placed"}]}], "totals": {"nodes", "unusable", "estimated", "cpus",
+ * "largestPods", "devices"}}. Unknown values and the amounts of a NUMA node without CPUs are null.
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
 /* The same cells as in a wide table, with the totals as the last row. */
 void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
+/* The lines below a table: reservations, nodes that the totals omit, estimates. */
+void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret);
+
 struct top_look {
-	bool wide;    /* all columns */
-	bool headers; /* headings and totals */
-	bool bars;    /* the free CPUs of each NUMA node as a bar and a number */
-	size_t width; /* numbers beside the bars are omitted in a wider table; 0 = unlimited */
+	bool wide;         /* all columns */
+	bool headers;      /* headings and totals */
+	bool bars;         /* the free CPUs of each NUMA node as a bar and a number */
+	const char *label; /* the heading of the label's column; NULL = no column */
+	size_t width; /* columns, and the numbers beside the bars, are omitted until the table fits; 0 = unlimited */
 };
 
 /*
  * Draws the rows as a table on a canvas, which gets the width of the table. "~" marks estimated numbers, "-"
- * unknown numbers.
+ * unknown numbers. Below the table are the reservations, and how many nodes the totals omit.
  */
 void top_draw(const struct top_row *rows, size_t n, const struct top_totals *totals,
 	const struct top_look *look, struct canvas *c);

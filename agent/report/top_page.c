@@ -86,19 +86,13 @@ static void add_summary(const struct top_row *rows, size_t n, const struct top_t
 	strbuf_addf(
 		&text, "; %zu pod%s span%s NUMA nodes", spans, spans == 1 ? "" : "s", spans == 1 ? "s" : "");
 	html_text(out, "p", NULL, text.text);
-	if (t->n_estimated > 0) {
-		strbuf_reset(&text);
-		strbuf_addf(&text, "~ estimated by the zones: the objects of %zu node%s have no node state",
-			t->n_estimated, t->n_estimated == 1 ? "" : "s");
-		html_text(out, "p", "note", text.text);
-	}
 }
 
 /* The table's columns, of enum top_column or of the page alone. */
 enum { COLUMN_POOL = TOP_COLUMN_COUNT, COLUMN_SPANS };
 
-static const unsigned columns[] = {TOP_NODE, COLUMN_POOL, TOP_POLICY, TOP_NUMA, TOP_FREE, TOP_ONE_NUMA,
-	TOP_TWO_NUMA, TOP_STRANDED, COLUMN_SPANS, TOP_AGE, TOP_DEVICES, TOP_BASIS};
+static const unsigned columns[] = {TOP_NODE, TOP_STATUS, COLUMN_POOL, TOP_POLICY, TOP_NUMA, TOP_FREE,
+	TOP_ONE_NUMA, TOP_TWO_NUMA, TOP_STRANDED, COLUMN_SPANS, TOP_AGE, TOP_DEVICES, TOP_BASIS};
 
 static void add_link(size_t at, const char *name, struct strbuf *out)
 {
@@ -145,6 +139,7 @@ static void add_table(
 	const struct top_row *rows, size_t n, const struct top_totals *totals, struct strbuf *out)
 {
 	CLEANUP(writer_release) struct writer w;
+	CLEANUP(strv_release) struct strv notes = {0};
 
 	writer_init(&w, "wide", true, NULL);
 	top_table(&w, rows, n, totals);
@@ -166,6 +161,9 @@ static void add_table(
 		strbuf_addstr(out, "</tr>\n");
 	}
 	strbuf_addstr(out, "</tfoot></table></div>\n");
+	top_notes(rows, n, totals, &notes);
+	for (size_t i = 0; i < notes.n_items; i++)
+		html_text(out, "p", "note", notes.items[i]);
 }
 
 static void add_spans(const struct top_row *rows, size_t n, struct strbuf *out)

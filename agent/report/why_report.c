@@ -85,6 +85,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	r = (struct why_report){0};
 	ret->templates.items[0].owner = &ret->object;
 	ret->pods.usage = &ret->usage;
+	ret->pods.asker.user = reservation_user_of(ret->status.namespace, &ret->object);
 	add_constraints(ret);
 	return 0;
 }
@@ -492,6 +493,7 @@ static void write_text(struct writer *w, const struct why_report *r)
 	fit_write_not_evaluated(w, &r->constraints);
 	strbuf_addch(w->out, '\n');
 	write_nodes(w, r);
+	w->optional = fit_optional_columns;
 	writer_table(w);
 }
 

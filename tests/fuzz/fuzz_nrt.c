@@ -226,12 +226,13 @@ static void show(const char *path, uint8_t how)
 	CLEANUP(show_view_release) struct show_view view;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(OUTPUT_MAX);
 	struct err err = {""};
+	enum cluster_basis basis;
 	int r = object_input_read(path, 1u << OBJECT_NRT, take_first, &object, &err);
 
 	observation_init(&o);
 	show_view_init(&view);
 	if (r == 0)
-		r = cluster_node_read_picture(&object, &o.node, &o.notes, &err);
+		r = cluster_node_read_picture(&object, &o.node, &basis, &o.notes, &err);
 	if (r < 0) {
 		fuzz_check_line(err.text);
 		return;

@@ -64,31 +64,38 @@ void extender_cluster_release(struct extender_cluster *c)
 	}
 }
 
-void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms)
+void extender_cluster_nrt(const struct extender_cluster *c, size_t node, struct doc *ret)
 {
 	static const struct nrt_config nrt = {.node_state = true};
+
+	*ret = (struct doc)DOC_INIT;
+	nrt_render(&c->sims[node].state, &nrt, ret, NULL);
+}
+
+void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms)
+{
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
 
-	nrt_render(&c->sims[node].state, &nrt, &object, NULL);
+	extender_cluster_nrt(c, node, &object);
 	if (cache_update(&c->cache, CACHE_NRT, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-void extender_cluster_report_node(struct extender_cluster *c, size_t node)
+void extender_cluster_node(const struct extender_cluster *c, size_t node, struct doc *ret)
 {
 	static const char *const names[] = {"cpu", "memory"};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
-	struct doc *allocatable, *metadata = doc_add_map(&object, "metadata"), *annotations;
-	struct err err = {""};
+	struct doc *allocatable, *metadata, *annotations;
 
+	*ret = (struct doc){.kind = DOC_MAP};
+	metadata = doc_add_map(ret, "metadata");
 	node_admission_init(&admission, &c->sims[node].state);
 	doc_add_string(metadata, "name", c->names[node]);
 	annotations = doc_add_map(metadata, "annotations");
 	for (size_t i = 0; i < c->reservations[node].n_items; i++)
 		doc_copy_member(&c->reservations[node], c->reservations[node].items[i].key, annotations);
-	allocatable = doc_add_map(doc_add_map(&object, "status"), "allocatable");
+	allocatable = doc_add_map(doc_add_map(ret, "status"), "allocatable");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct resource_quantity *free = resource_list_find(&admission.free, names[i]);
 		char text[QUANTITY_TEXT_MAX];
@@ -98,6 +105,14 @@ void extender_cluster_report_node(struct extender_cluster *c, size_t node)
 		quantity_print(free->quantity, text);
 		assert_non_null(doc_add_string(allocatable, names[i], text));
 	}
+}
+
+void extender_cluster_report_node(struct extender_cluster *c, size_t node)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	struct err err = {""};
+
+	extender_cluster_node(c, node, &object);
 	if (cache_update(&c->cache, CACHE_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -161,13 +176,19 @@ static void pod_object(
 			status, "reason", pod->reason ? pod->reason : "TopologyAffinityError"));
 }
 
+void extender_cluster_pod_object(const struct extender_cluster *c, const struct cluster_pod_sim *pod,
+	const char *phase, struct doc *ret)
+{
+	pod_object(pod, c->names[pod->node], phase, ret);
+}
+
 void extender_cluster_report(
 	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
 
-	pod_object(pod, c->names[pod->node], phase, &object);
+	extender_cluster_pod_object(c, pod, phase, &object);
 	if (cache_update(&c->cache, CACHE_POD, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	pod->reported = true;

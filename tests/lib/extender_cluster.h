@@ -50,6 +50,12 @@ void extender_cluster_init(
 void extender_cluster_init_alike(struct extender_cluster *c, const struct node_sim_setup *setup);
 void extender_cluster_release(struct extender_cluster *c);
 
+/* The objects of a node and of a pod that is bound to its node; `phase` NULL = "Pending". To be released. */
+void extender_cluster_nrt(const struct extender_cluster *c, size_t node, struct doc *ret);
+void extender_cluster_node(const struct extender_cluster *c, size_t node, struct doc *ret);
+void extender_cluster_pod_object(const struct extender_cluster *c, const struct cluster_pod_sim *pod,
+	const char *phase, struct doc *ret);
+
 /* Passes the node's current NodeResourceTopology object to the cache. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
 

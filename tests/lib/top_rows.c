@@ -52,6 +52,14 @@ static void add_verdicts(struct top_row *row, size_t one, size_t two, size_t str
 	row->stranded = (struct top_number){true, stranded};
 }
 
+static void add_reservation(struct top_row *row, const char *pod, int64_t left_s, bool placed)
+{
+	if (!row->reservations)
+		row->reservations = calloc(4, sizeof(*row->reservations));
+	assert_non_null(row->reservations);
+	row->reservations[row->n_reservations++] = (struct top_reservation){copy(pod), left_s, placed};
+}
+
 void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 {
 	add_row(&rows[0], "node-10", "nrtd", "");
@@ -62,6 +70,10 @@ void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 	rows[0].policy = TOPOLOGY_MANAGER_RESTRICTED;
 	rows[0].scope = TOPOLOGY_SCOPE_CONTAINER;
 	rows[0].age_s = 119;
+	rows[0].status = copy("Ready");
+	rows[0].label = copy("hpc");
+	add_reservation(&rows[0], "default/web-0", 540, true);
+	add_reservation(&rows[0], "ml/<train>\n", 7, false);
 	add_row(&rows[1], "node-2", "nrtd", "");
 	add_numa(&rows[1], "12/14 0/14");
 	add_verdicts(&rows[1], 12, 12, 0);
@@ -69,6 +81,8 @@ void test_top_rows(struct top_row rows[TEST_TOP_ROWS])
 	rows[1].policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	rows[1].scope = TOPOLOGY_SCOPE_POD;
 	rows[1].age_s = 7199;
+	rows[1].status = copy("NotReady,SchedulingDisabled");
+	rows[1].unusable = true;
 	add_row(&rows[2], "edge-1", "", "the CPU manager's policy is none: no container gets exclusive CPUs");
 	add_numa(&rows[2], "8/8");
 	rows[2].policy = TOPOLOGY_MANAGER_NONE;

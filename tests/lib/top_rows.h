@@ -5,7 +5,7 @@
 
 #define TEST_TOP_ROWS 5
 
-/* node-10 (8 NUMA nodes, devices), node-2 (2), edge-1 (none known), far (estimated, one node without CPUs), and one
+/* node-10 (8 NUMA nodes, devices, reservations), node-2 (2, not ready), edge-1 (none known), far (estimated, one node without CPUs), and one
  * whose name is not fit for a terminal. */
 void test_top_rows(struct top_row rows[TEST_TOP_ROWS]);
 void test_top_rows_release(struct top_row rows[TEST_TOP_ROWS]);

@@ -196,9 +196,12 @@ check "--server beats the kubeconfig file" test "$(names)" = "node-1 node-2 "
 # --- show
 plugin show node-1 --kubeconfig "$dir/a b/.kube/config" --width 100
 check "show" grep -q '^node  *node-1$' "$dir/out"
-asked "show requests the node's object" $nrt/node-1
+asked "show requests the node's object, the Node and its pods" $nrt/node-1 /api/v1/nodes/node-1 \
+	'/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2Cstatus.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed'
 "$numa" show --from "$api$nrt/node-1.json" --width 100 >"$dir/want"
 check "show prints what it prints of the file" cmp -s "$dir/want" "$dir/out"
+plugin show node-1 --objects-only --kubeconfig "$dir/a b/.kube/config"
+asked "show --objects-only requests the node's object" $nrt/node-1
 mkdir -p "$api$nrt/a b"
 plugin show "a b/../node-1?x"
 says "a name cannot leave its place in the path" 1 "no such node: 'a b/../node-1?x'"

@@ -45,6 +45,7 @@ static void an_object_is_drawn_as_its_node(void **state)
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(1 << 20), got = STRBUF_INIT(1 << 20);
 	struct err err = {""};
+	enum cluster_basis basis;
 	char *end;
 
 	(void)state;
@@ -52,8 +53,9 @@ static void an_object_is_drawn_as_its_node(void **state)
 	observation_init(&again);
 	observation_of_picture(&o);
 	render(&o, &object);
-	if (cluster_node_read_picture(&object, &again.node, &again.notes, &err) < 0)
+	if (cluster_node_read_picture(&object, &again.node, &basis, &again.notes, &err) < 0)
 		fail_msg("%s", err.text);
+	assert_int_equal(basis, CLUSTER_EXACT);
 	print(&o, &want);
 	print(&again, &got);
 	assert_true(count_frame_lines(want.text) > 20);
@@ -79,12 +81,14 @@ static void an_object_without_a_state_shows_its_zones(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	const struct node_state *s = &o.node;
+	enum cluster_basis basis;
 	int cpu;
 
 	(void)state;
 	observation_init(&o);
 	assert_int_equal(json_parse(text, sizeof(text) - 1, &object, NULL), 0);
-	assert_int_equal(cluster_node_read_picture(&object, &o.node, &o.notes, NULL), 0);
+	assert_int_equal(cluster_node_read_picture(&object, &o.node, &basis, &o.notes, NULL), 0);
+	assert_int_equal(basis, CLUSTER_ESTIMATED);
 	assert_int_equal(s->machine.n_nodes, 2);
 	assert_int_equal(s->machine.nodes[1].id, 1);
 	assert_int_equal(s->inventory.nodes[1].id, 1);
@@ -179,13 +183,14 @@ static void a_damaged_object_is_drawn_or_refused(void **state)
 		CLEANUP(observation_release) struct observation seen;
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		struct err err = {""};
+		enum cluster_basis basis;
 		int r;
 
 		observation_init(&seen);
 		render(&o, &object);
 		for (size_t hits = 1 + test_random(&seed) % 3; hits > 0; hits--)
 			damage(&object, &seed);
-		r = cluster_node_read_picture(&object, &seen.node, &seen.notes, &err);
+		r = cluster_node_read_picture(&object, &seen.node, &basis, &seen.notes, &err);
 		if (r == 0) {
 			draw(&seen);
 			drawn++;
@@ -206,6 +211,7 @@ static void a_damaged_object_is_drawn_or_refused(void **state)
 static int read_one(const char *resource, const char *amounts, struct observation *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	enum cluster_basis basis;
 	char text[512];
 
 	snprintf(text, sizeof(text),
@@ -214,7 +220,7 @@ static int read_one(const char *resource, const char *amounts, struct observatio
 		resource, amounts);
 	assert_int_equal(json_parse(text, strlen(text), &object, NULL), 0);
 	observation_init(ret);
-	return cluster_node_read_picture(&object, &ret->node, &ret->notes, err);
+	return cluster_node_read_picture(&object, &ret->node, &basis, &ret->notes, err);
 }
 
 static void cpus_are_limited(void **state)

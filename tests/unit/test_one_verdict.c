@@ -16,13 +16,13 @@
 #include "tests/lib/observations.h"
 #include "tests/lib/pods.h"
 
-enum reservation { OBSERVED, LISTED, COUNTED, NOTHING, NOT_KNOWN, RESERVATION_COUNT };
+enum reserved_source { OBSERVED, LISTED, COUNTED, NOTHING, NOT_KNOWN, RESERVED_SOURCE_COUNT };
 
-static const char *const reservation_names[RESERVATION_COUNT] = {
+static const char *const reservation_names[RESERVED_SOURCE_COUNT] = {
 	"observed", "listed", "counted", "nothing reserved", "not known"};
 
 /* A node with the static policy; a pod holds the last two CPUs, which the kubelet reserves last. */
-static void make_node(const char *machine, enum reservation how, enum topology_manager_policy policy,
+static void make_node(const char *machine, enum reserved_source how, enum topology_manager_policy policy,
 	enum topology_manager_scope scope, struct observation *ret)
 {
 	const struct derive_config config = {0};
@@ -136,9 +136,9 @@ static size_t compare(const struct observation *o, const char *what, size_t *kno
 
 static void sweep(const char *machine)
 {
-	size_t known[RESERVATION_COUNT] = {0};
+	size_t known[RESERVED_SOURCE_COUNT] = {0};
 
-	for (enum reservation how = 0; how < RESERVATION_COUNT; how++)
+	for (enum reserved_source how = 0; how < RESERVED_SOURCE_COUNT; how++)
 		for (enum topology_manager_policy p = TOPOLOGY_MANAGER_NONE;
 			p <= TOPOLOGY_MANAGER_SINGLE_NUMA_NODE; p++) {
 			CLEANUP(observation_release) struct observation o;

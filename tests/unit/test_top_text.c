@@ -5,7 +5,8 @@
 #include "tests/lib/test.h"
 #include "tests/lib/top_rows.h"
 
-static void check(const struct top_look *look, bool utf8, const char *golden)
+/* Returns the width of the canvas. */
+static size_t check(const struct top_look *look, bool utf8, const char *golden)
 {
 	CLEANUP(canvas_release) struct canvas c;
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1 << 20);
@@ -18,6 +19,7 @@ static void check(const struct top_look *look, bool utf8, const char *golden)
 	assert_int_equal(canvas_print(&c, false, utf8, &got), 0);
 	test_assert_golden(golden, got.text);
 	test_top_rows_release(rows);
+	return c.width;
 }
 
 static void tables_equal_their_golden_files(void **state)
@@ -28,7 +30,13 @@ static void tables_equal_their_golden_files(void **state)
 	check(&(struct top_look){.headers = true, .wide = true}, false, "top/wide.txt");
 	check(&(struct top_look){.headers = true, .bars = true, .width = 200}, true, "top/terminal.txt");
 	check(&(struct top_look){.headers = true, .bars = true, .width = 200}, false, "top/ascii.txt");
-	check(&(struct top_look){.headers = true, .bars = true, .width = 80}, true, "top/narrow.txt");
+	assert_in_range(
+		check(&(struct top_look){.headers = true, .bars = true, .width = 100, .label = "POOL"}, true,
+			"top/label.txt"),
+		80, 100);
+	assert_in_range(
+		check(&(struct top_look){.headers = true, .bars = true, .width = 80}, true, "top/narrow.txt"),
+		60, 80);
 }
 
 static void nothing_at_all(void **state)
@@ -55,6 +63,8 @@ static void rows_are_sorted(void **state)
 		{"2-numa", "far node-10 node-2 \033[2J edge-1"},
 		{"stranded", "far node-10 node-2 \033[2J edge-1"},
 		{"Age", "far node-2 node-10 \033[2J edge-1"},
+		{"label", "\033[2J edge-1 far node-2 node-10"},
+		{"status", "\033[2J edge-1 far node-2 node-10"},
 		{"policy", "far edge-1 node-10 node-2 \033[2J"},
 		{"scope", "node-10 node-2 \033[2J edge-1 far"},
 		{"exporter", "edge-1 far node-2 node-10 \033[2J"},

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Names the pods in node states of objects, which have hashes instead of names.
+ */
+#include "agent/base/doc.h"
+#include "agent/state/pod_names.h"
+#include "common/node_state.h"
+
+struct named_pod {
+	char *node, *namespace, *name;
+	struct pod_names names;
+};
+
+/* The pods of a cluster that have a node and have not ended. Zeroed = none. */
+struct named_pods {
+	struct named_pod *items; /* by node, after named_pods_finish() */
+	size_t n_items, items_size;
+};
+
+void named_pods_release(struct named_pods *p);
+
+/* Adds a Pod. */
+void named_pods_add(struct named_pods *p, const struct doc *object);
+
+/* To be called after the last Pod. */
+void named_pods_finish(struct named_pods *p);
+
+/* Sets the namespace and the name of each known pod of the node's state. */
+void named_pods_apply(const struct named_pods *p, struct node_state *state);
