@@ -38,6 +38,7 @@ struct planning {
 	struct doc expected;      /* the plan of --expect; null = none */
 	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
 	struct plan plan;
+	struct simulated_pictures before; /* for a page */
 };
 
 /* Releases the cluster, the wanted pods and the plan. */
@@ -45,6 +46,7 @@ static void forget_plan(struct planning *p)
 {
 	pod_templates_release(&p->templates);
 	plan_release(&p->plan);
+	simulated_pictures_release(&p->before);
 	simulated_cluster_release(&p->cluster);
 	p->n_wanted = 0;
 }
@@ -201,6 +203,8 @@ static int make_plan(struct planning *p, struct err *err)
 	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
 	if (r < 0)
 		return r;
+	if (!strcmp(p->options->value[OPT_OUTPUT], "html"))
+		simulated_pictures_draw(&p->cluster, &p->before);
 	plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
 	return 0;
 }
@@ -215,8 +219,8 @@ static int print(struct planning *p)
 	w.width = terminal_table_width(STDOUT_FILENO);
 	plan_report(&w, &p->cluster, &p->plan);
 	if (w.format == WRITER_HTML)
-		r = simulated_page(
-			"Plan of moves", &w.doc, &p->cluster, p->options->value[OPT_POOL_LABEL], &text);
+		r = simulated_page("Plan of moves", &w.doc, &p->before, &p->cluster,
+			p->options->value[OPT_POOL_LABEL], &text);
 	else
 		r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);

@@ -28,6 +28,7 @@ struct simulating {
 	const char *settings[OPTIONS_MAX_REPEATED], *without[OPTIONS_MAX_REPEATED];
 	struct simulated_addition additions[OPTIONS_MAX_REPEATED];
 	struct simulation simulation;
+	struct simulated_pictures before; /* for a page */
 };
 
 static void simulating_release(struct simulating *s)
@@ -37,6 +38,7 @@ static void simulating_release(struct simulating *s)
 	source_close(s->source);
 	pod_templates_release(&s->templates);
 	simulation_release(&s->simulation);
+	simulated_pictures_release(&s->before);
 	simulated_cluster_release(&s->cluster);
 }
 
@@ -157,7 +159,11 @@ static int run_simulation(struct simulating *s, struct err *err)
 	if (r < 0)
 		return r;
 	r = source_read_cluster(s->source, &s->cluster, err);
-	return r < 0 ? r : simulate(&s->cluster, &s->changes, &s->simulation, err);
+	if (r < 0)
+		return r;
+	if (!strcmp(s->options->value[OPT_OUTPUT], "html"))
+		simulated_pictures_draw(&s->cluster, &s->before);
+	return simulate(&s->cluster, &s->changes, &s->simulation, err);
 }
 
 static int print(const struct simulating *s)
@@ -175,8 +181,8 @@ static int print(const struct simulating *s)
 	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
 	if (w.format == WRITER_HTML)
-		r = simulated_page(
-			"Simulation", &w.doc, &s->cluster, s->options->value[OPT_POOL_LABEL], &text);
+		r = simulated_page("Simulation", &w.doc, &s->before, &s->cluster,
+			s->options->value[OPT_POOL_LABEL], &text);
 	else
 		r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);

@@ -18,6 +18,7 @@
 
 struct page {
 	const struct simulated_cluster *c;
+	const struct simulated_pictures *before;
 	const char *pool_label;
 	bool *drawn; /* per node of the cluster: a list names the node */
 	struct strbuf *out;
@@ -168,12 +169,12 @@ static struct allocation *name_pods(
 	return items;
 }
 
-static void draw(struct page *p, const struct simulated_node *node)
+static void draw(const struct simulated_cluster *c, const struct simulated_node *node, struct strbuf *out)
 {
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(show_view_release) struct show_view view;
 	CLEANUP(inventory_release) struct inventory inventory;
-	CLEANUP(freep) struct allocation *items = name_pods(p->c, node, &node->state.allocations);
+	CLEANUP(freep) struct allocation *items = name_pods(c, node, &node->state.allocations);
 	struct node_state state = node->state; /* borrows everything but the inventory and the items */
 
 	inventory_init(&inventory);
@@ -182,36 +183,70 @@ static void draw(struct page *p, const struct simulated_node *node)
 	state.allocations.items = items;
 	show_view_init(&view);
 	show_view(&state, &notes, &view);
-	show_svg_inline(&view, SHOW_SVG_WIDTH, p->out);
+	show_svg_inline(&view, SHOW_SVG_WIDTH, out);
+}
+
+void simulated_pictures_release(struct simulated_pictures *p)
+{
+	name_table_release(&p->by_node);
+	strv_release(&p->nodes);
+	strv_release(&p->pictures);
+}
+
+void simulated_pictures_draw(const struct simulated_cluster *c, struct simulated_pictures *ret)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < c->n_nodes && bytes < SIMULATED_PICTURES_MAX / 2; i++) {
+		CLEANUP(strbuf_release) struct strbuf svg = STRBUF_INIT(SIMULATED_PICTURES_MAX);
+
+		if (c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
+			continue;
+		draw(c, &c->nodes[i], &svg);
+		bytes += svg.len;
+		strv_push(&ret->nodes, c->nodes[i].name);
+		strv_push(&ret->pictures, svg.text);
+	}
+	for (size_t i = 0; i < ret->nodes.n_items; i++)
+		name_table_add_index(&ret->by_node, ret->nodes.items[i], i);
+}
+
+/* `before` NULL = omitted. */
+static void add_node(struct page *p, size_t node, const char *before, bool open)
+{
+	html_item(p->out, open ? "details open" : "details", NULL, p->c->nodes[node].name, pool_of(p, node),
+		false);
+	strbuf_addstr(p->out, "<summary>");
+	html_text(p->out, "b", NULL, p->c->nodes[node].name);
+	strbuf_addch(p->out, ' ');
+	svg_escape(p->out, pool_of(p, node));
+	strbuf_addstr(p->out, "</summary>\n");
+	if (before) {
+		html_text(p->out, "p", "note", "before");
+		strbuf_addstr(p->out, before);
+		html_text(p->out, "p", "note", "after");
+	}
 }
 
 static void add_pictures(struct page *p)
 {
-	size_t begin = p->out->len, n = 0;
+	size_t begin = p->out->len, n = 0, at;
 	bool any = false;
 
 	for (size_t i = 0; i < p->c->n_nodes; i++)
 		n += p->drawn[i];
-
 	for (size_t i = 0; i < p->c->n_nodes; i++) {
-		const struct simulated_node *node = &p->c->nodes[i];
-
-		if (!p->drawn[i] || node->obstacle != SIMULATED_NO_OBSTACLE)
+		if (!p->drawn[i] || p->c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
 			continue;
 		if (!any) {
-			html_text(p->out, "h2", NULL, "The nodes after these changes");
+			html_text(p->out, "h2", NULL, "The nodes before and after");
 			html_pictures(p->out);
 		}
 		any = true;
-		html_item(p->out, n <= OPEN_MAX ? "details open" : "details", NULL, node->name, pool_of(p, i),
-			false);
-		strbuf_addstr(p->out, "<summary>");
-		html_text(p->out, "b", NULL, node->name);
-		strbuf_addch(p->out, ' ');
-		svg_escape(p->out, pool_of(p, i));
-		strbuf_addstr(p->out, "</summary>\n");
+		at = name_table_find_index(&p->before->by_node, p->c->nodes[i].name);
+		add_node(p, i, at == SIZE_MAX ? NULL : p->before->pictures.items[at], n <= OPEN_MAX);
 		if (p->out->len - begin < SIMULATED_PICTURES_MAX)
-			draw(p, node);
+			draw(p->c, &p->c->nodes[i], p->out);
 		else
 			html_text(p->out, "p", "note", "the picture is omitted: the page would be too large");
 		strbuf_addstr(p->out, "</details>\n");
@@ -220,12 +255,12 @@ static void add_pictures(struct page *p)
 
 /* ---- the page */
 
-int simulated_page(const char *title, const struct doc *report, const struct simulated_cluster *c,
-	const char *pool_label, struct strbuf *out)
+int simulated_page(const char *title, const struct doc *report, const struct simulated_pictures *before,
+	const struct simulated_cluster *c, const char *pool_label, struct strbuf *out)
 {
 	CLEANUP(freep) bool *drawn = xcalloc(c->n_nodes + 1, sizeof(*drawn));
 	CLEANUP(strv_release) struct strv pools = {0};
-	struct page p = {.c = c, .pool_label = pool_label, .drawn = drawn, .out = out};
+	struct page p = {.c = c, .before = before, .pool_label = pool_label, .drawn = drawn, .out = out};
 
 	html_begin(out, title);
 	for (size_t i = 0; i < c->n_nodes; i++)

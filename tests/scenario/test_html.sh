@@ -107,7 +107,8 @@ check "is safe" safe
 check "the outcome" has '<td>full</td>'
 check "a step" has '<td>request</td>'
 check "the node's pool" has 'data-pool="hpc"'
-check "a picture of the node after the plan" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 1
+check "two pictures of the node, before and after the plan" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 2
+check "the wanted pod is only in the second" test "$(grep -o '<p class="p-note">before\|<p class="p-note">after\|default/request-*[0-9]*</text>' "$dir/page.html" | tr '\n' ' ')" = '<p class="p-note">before <p class="p-note">after default/request</text> '
 check "which names the pod that is there" has 'ml/wide'
 page plan --cpus 64 --memory 1Gi --from "$dir/cluster" -o html
 check "no plan has its exit status" test $? -eq 3
@@ -118,6 +119,7 @@ check "a simulation has its exit status" test $? -eq 3
 check "is safe" safe
 check "the rejected pod" has '<td>rejected</td>'
 check "words" has '<th>on more NUMA nodes</th>'
+check "the node before and after" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 4
 
 # --- names that would bring a script into the page
 evil='x"><script>document.title="owned"</script><img src=x onerror=alert(1)>&lt;</td></details>`'
@@ -173,6 +175,9 @@ check "works beside the mark" dom '1 of 2 nodes'
 page plan --cpus 20 --memory 1Gi --from "$dir/cluster" -o html
 check "Chromium opens a plan" open "$dir/page.html" "?pool=batch"
 check "its filter hides the other pool" dom '<tr [^>]*data-pool="hpc"[^>]* hidden'
+page simulate --set reservedCPUs=4 --from "$dir/cluster" -o html
+check "Chromium opens a simulation" open "$dir/page.html" "?name=b"
+check "its filter hides the other node's pictures" dom '<details [^>]*data-name="a"[^>]* hidden'
 check "the policy blocks nothing of it, either" test ! -s "$dir/console"
 check "Chromium opens the page of hostile names" open "$dir/evil.html" ""
 check "only the page's script runs" dom '<title>NUMA nodes of the cluster</title>'
