@@ -10,53 +10,33 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/extenderinvariant"
 	"nrtd.dev/tests/upstream/internal/kubelet"
-	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 func main() {
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	folder := flag.String("machines", "", "folder of machines, each a folder with sys in it")
-	replay := flag.String("replay", "", "folder of saved sequences, which are played first")
+	driver := &extenderinvariant.Driver{}
+	s := differential.Settings{Out: os.Stdout, MaxFails: 3, Shrinks: 150, Timeout: 12 * time.Hour}
+	s.Flags()
 	seeds := flag.Int("seeds", 5, "number of random sequences")
 	steps := flag.Int("steps", 600, "number of steps of each")
-	slack := flag.Int("slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
+	flag.IntVar(&driver.Slack, "slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
 	without := flag.String("without", "", "steps that are not drawn, separated by commas: to look behind a failure that is known")
-	verbose := flag.Bool("verbose", false, "print each step and answer")
-	timeout := flag.Duration("timeout", 12*time.Hour, "give up after this time")
-	s := differential.Settings{Out: os.Stdout, MaxFails: 3}
-	s.Flags()
-	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
-	flag.IntVar(&s.Shrinks, "shrinks", 150, "how many smaller sequences are tried for one that fails, -1 = none")
-	flag.Parse()
-	quiet.LogTo(io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	s.Cases = s.First + *seeds
-	driver := &extenderinvariant.Driver{Nrtd: *nrtd, Slack: *slack, Without: strings.Split(*without, ","), Verbose: *verbose}
-	failed, err := run(ctx, driver, *folder, *replay, *steps, s)
-	if err != nil {
-		fmt.Println("not ok extenderinvariant:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	flag.BoolVar(&driver.Verbose, "verbose", false, "print each step and answer")
+	differential.Main("extenderinvariant", &s, func(ctx context.Context) (int, error) {
+		driver.Nrtd, driver.Without, s.Cases = s.Nrtd, strings.Split(*without, ","), s.First+*seeds
+		return run(ctx, driver, *steps, s)
+	})
 }
 
-func run(ctx context.Context, driver *extenderinvariant.Driver, folder, replay string, steps int, s differential.Settings) (failed int, err error) {
-	if driver.Machines, _, err = kubelet.Machines(folder); err != nil {
+func run(ctx context.Context, driver *extenderinvariant.Driver, steps int, s differential.Settings) (failed int, err error) {
+	if driver.Machines, _, err = kubelet.Machines(s.Machines); err != nil {
 		return 0, err
 	}
 	suitable, err := kubelet.EqualMachines(ctx, &kubelet.Nrtd{Path: driver.Nrtd}, driver.Machines, extenderinvariant.Suits)
@@ -74,7 +54,7 @@ func run(ctx context.Context, driver *extenderinvariant.Driver, folder, replay s
 		Compare: func(c *extenderinvariant.Sequence) ([]string, error) { return driver.Play(ctx, c) },
 	}
 	fmt.Printf("extenderinvariant: seed %d, %d sequences of %d steps on %d machines\n", s.Seed, s.Cases-s.First, steps, len(suitable))
-	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
+	passed, failed, err := differential.ReplayAndRun(problem, s.Replay, s)
 	fmt.Printf("extenderinvariant: %v\n", driver.Tally)
 	fmt.Printf("extenderinvariant: %d passed, %d failed\n", passed, failed)
 	return failed, err

@@ -9,18 +9,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/invariant"
 	"nrtd.dev/tests/upstream/internal/kubelet"
-	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 // stepsEach is how many steps a node is taken through.
@@ -30,38 +25,23 @@ const stepsEach = 25
 const maxNodes, maxCPUs = 8, 256
 
 func main() {
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	managers := flag.String("managers", "build/upstream/managers", "the program with the kubelet's managers")
-	folder := flag.String("machines", "", "folder of machines, each a folder with sys in it")
-	replay := flag.String("replay", "", "folder of saved sequences; they are played and nothing else is")
-	steps := flag.Int("steps", 1000, "number of random steps")
-	slack := flag.Int64("slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
-	source := flag.String("source", "", "what nrtd reads: both, files or api (default: drawn for each sequence)")
-	coalesce := flag.String("coalesce", "5ms", "nrtd's --coalesce")
-	verbose := flag.Bool("verbose", false, "say what each step took, and why the kubelet's code ended a sequence")
-	timeout := flag.Duration("timeout", 12*time.Hour, "give up after this time")
-	s := differential.Settings{Out: os.Stdout, MaxFails: 3, Shrinks: 60}
+	driver := &invariant.Driver{}
+	s := differential.Settings{Out: os.Stdout, MaxFails: 3, Shrinks: 60, Timeout: 12 * time.Hour}
 	s.Flags()
-	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
-	flag.IntVar(&s.Shrinks, "shrinks", s.Shrinks, "how many smaller sequences are tried for one that fails")
-	flag.Parse()
-	quiet.LogTo(io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	s.Cases = s.First + *steps // the goal ends them much earlier
-	failed, err := run(ctx, &invariant.Driver{Nrtd: *nrtd, Managers: *managers, Slack: *slack, Goal: *steps, Coalesce: *coalesce, Source: *source, Verbose: *verbose}, *folder, *replay, s)
-	if err != nil {
-		fmt.Println("not ok invariant:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	flag.StringVar(&driver.Managers, "managers", "build/upstream/managers", "the program with the kubelet's managers")
+	flag.IntVar(&driver.Goal, "steps", 1000, "number of random steps; with -replay none is drawn")
+	flag.Int64Var(&driver.Slack, "slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
+	flag.StringVar(&driver.Source, "source", "", "what nrtd reads: both, files or api (default: drawn for each sequence)")
+	flag.StringVar(&driver.Coalesce, "coalesce", "5ms", "nrtd's --coalesce")
+	flag.BoolVar(&driver.Verbose, "verbose", false, "say what each step took, and why the kubelet's code ended a sequence")
+	differential.Main("invariant", &s, func(ctx context.Context) (int, error) {
+		driver.Nrtd, s.Cases = s.Nrtd, s.First+driver.Goal // the goal ends them much earlier
+		return run(ctx, driver, s)
+	})
 }
 
-func run(ctx context.Context, driver *invariant.Driver, folder, replay string, s differential.Settings) (failed int, err error) {
-	all, _, err := kubelet.Machines(folder)
+func run(ctx context.Context, driver *invariant.Driver, s differential.Settings) (failed int, err error) {
+	all, _, err := kubelet.Machines(s.Machines)
 	if err != nil {
 		return 0, err
 	}
@@ -86,14 +66,14 @@ func run(ctx context.Context, driver *invariant.Driver, folder, replay string, s
 		Compare: func(c invariant.Sequence) ([]string, error) { return driver.Play(ctx, c) },
 	}
 	passed := 0
-	if replay != "" {
-		passed, failed, err = differential.Replay(problem, filepath.Clean(replay), s.Out)
+	if s.Replay != "" {
+		passed, failed, err = differential.Replay(problem, s.Replay, s.Out)
 	} else {
 		fmt.Printf("invariant: seed %d, %d steps in sequences of %d on %d machines\n", s.Seed, driver.Goal, stepsEach, len(driver.Machines))
 		passed, failed, err = differential.Run(problem, s)
 	}
 	fmt.Printf("invariant: %v\n", driver.Tally)
-	if replay != "" {
+	if s.Replay != "" {
 		fmt.Printf("invariant: %d passed, %d failed\n", passed, failed)
 	}
 	return failed, err

@@ -10,20 +10,17 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/cpuset"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/differential"
-	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 // machine is what is known of a machine before anything is compared.
@@ -51,45 +48,30 @@ type comparer struct {
 }
 
 func main() {
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	judge := flag.String("judge", "build/upstream/koordinator-judge", "the program with Koordinator's code")
-	machines := flag.String("machines", "", "folder of machines, each a folder with sys in it")
-	replay := flag.String("replay", "", "folder of saved cases to compare first")
-	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
+	judge := flag.String("judge", "build/upstream/koordinator-judge", "the program with Koordinator's code")
 	flag.IntVar(&s.Cases, "cases", 300, "the number after the last random case's")
-	flag.IntVar(&s.First, "first", 0, "number of the first random case")
-	flag.Parse()
-	quiet.LogTo(io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	failed, err := run(ctx, *nrtd, *judge, *machines, *replay, s)
-	if err != nil {
-		fmt.Println("not ok koordinator:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	differential.Main("koordinator", &s, func(ctx context.Context) (int, error) { return run(ctx, *judge, s) })
 }
 
-func run(ctx context.Context, nrtd, judge, machines, replay string, s differential.Settings) (int, error) {
+func run(ctx context.Context, judge string, s differential.Settings) (int, error) {
 	dir, err := os.MkdirTemp("", "nrtd-koordinator-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	c := &comparer{ctx: ctx, nrtd: nrtd, dir: dir, found: map[string]*machine{}, reasons: map[string]int{}}
+	c := &comparer{ctx: ctx, nrtd: s.Nrtd, dir: dir, found: map[string]*machine{}, reasons: map[string]int{}}
 	if c.judge, err = differential.StartJudge(ctx, judge, "TMPDIR="+dir); err != nil {
 		return 0, err
 	}
 	defer c.judge.Stop()
-	if err := c.load(machines); err != nil {
+	if err := c.load(s.Machines); err != nil {
 		return 0, err
 	}
 	fmt.Printf("koordinator: seed %d, cases %d to %d on %d machines\n", s.Seed, s.First, s.Cases-1, len(c.machines))
 	problem := differential.Problem[testCase]{Name: "koordinator", Random: c.random, Smaller: smaller, Compare: c.compare}
-	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
+	passed, failed, err := differential.ReplayAndRun(problem, s.Replay, s)
 	fmt.Printf("koordinator: %d pods: %d were refused, %d bound to CPUs and %d to NUMA nodes\n", c.pods, c.refused, c.bound, c.placed)
 	for _, reason := range reasons {
 		if n := c.reasons[reason.name]; n > 0 {

@@ -12,67 +12,46 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"nrtd.dev/tests/upstream/internal/apply"
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/kubelet"
-	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 func main() {
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	folder := flag.String("machines", "", "folder of machines, each a folder with sys in it")
+	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
+	s.Flags()
 	known := flag.String("known", "", "list of machines that are known to differ")
 	verdict := flag.String("verdict", "", "tests/upstream/verdict: pods are judged by the published object too")
 	kubeconfig := flag.String("kubeconfig", "", "an API server that stores some of these objects")
 	devices := flag.Bool("devices", false, "register device plugins and request their devices")
-	replay := flag.String("replay", "", "folder of saved cases to compare first")
 	sample := flag.Bool("sample", false, "after a step compare the amounts from one of three sources, not from each")
-	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
 	names := flag.Bool("names", false, "print the feature gates and configuration fields of this kubelet, and compare nothing")
-	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
-	s.Flags()
 	cases := flag.Int("cases", 300, "number of random sequences")
-	flag.IntVar(&s.First, "first", 0, "number of the first sequence, to repeat one of a run")
-	flag.IntVar(&s.Shrinks, "shrinks", 0, "how many smaller sequences are tried for one that differs (0 = 400, -1 = none)")
-	flag.Parse()
-	if *names {
-		kubelet.PrintNames(os.Stdout)
-		return
-	}
-	s.Cases = s.First + *cases
-	quiet.LogTo(io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	before, err := differential.ParseProgress[kubelet.Tally](*resume)
-	if err != nil {
-		fmt.Println("not ok kubelet: -resume:", err)
-		os.Exit(1)
-	}
-	driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: *nrtd}, Verdict: *verdict, Sample: *sample, Tally: before.Tally}
-	if err := connect(driver, *kubeconfig); err != nil {
-		fmt.Println("not ok kubelet:", err)
-		os.Exit(1)
-	}
-	failed, err := run(ctx, driver, *folder, *known, *replay, *devices, s, before)
-	if s := (*stuck)(nil); errors.As(err, &s) {
-		err = s.progress.GoOn()
-	}
-	if err != nil {
-		fmt.Println("not ok kubelet:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	differential.Main("kubelet", &s, func(ctx context.Context) (int, error) {
+		if *names {
+			kubelet.PrintNames(os.Stdout)
+			return 0, nil
+		}
+		s.Cases = s.First + *cases
+		before, err := differential.ParseProgress[kubelet.Tally](*resume)
+		if err != nil {
+			return 0, fmt.Errorf("-resume: %w", err)
+		}
+		driver := &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: s.Nrtd}, Verdict: *verdict, Sample: *sample, Tally: before.Tally}
+		if err := connect(driver, *kubeconfig); err != nil {
+			return 0, err
+		}
+		failed, err := run(ctx, driver, *known, *devices, s, before)
+		if s := (*stuck)(nil); errors.As(err, &s) {
+			err = s.progress.GoOn()
+		}
+		return failed, err
+	})
 }
 
 // connect gives the driver the API server, if there is one.
@@ -95,14 +74,14 @@ type stuck struct {
 
 func (s *stuck) Error() string { return fmt.Sprintf("stuck before case %d", s.progress.Next) }
 
-func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay string, devices bool, s differential.Settings,
+func run(ctx context.Context, driver *kubelet.Driver, known string, devices bool, s differential.Settings,
 	before differential.Progress[kubelet.Tally]) (int, error) {
 	out := io.Writer(os.Stdout)
 	if before.Next > 0 {
-		out, replay = io.Discard, "" // all but the random cases has been there
+		out, s.Replay = io.Discard, "" // all but the random cases has been there
 	}
 	fmt.Fprintf(out, "kubelet: seed %d, %d sequences from number %d\n", s.Seed, s.Cases-s.First, s.First)
-	machines, refused, err := kubelet.Machines(folder)
+	machines, refused, err := kubelet.Machines(s.Machines)
 	if err != nil {
 		return 0, err
 	}
@@ -142,7 +121,7 @@ func run(ctx context.Context, driver *kubelet.Driver, folder, known, replay stri
 	if before.Next > 0 {
 		passed, failed, s.First, s.Seed = before.Passed, before.Failed, before.Next, before.Seed
 	}
-	replayed, broken, err := differential.Replay(problem, replay, s.Out)
+	replayed, broken, err := differential.Replay(problem, s.Replay, s.Out)
 	if err != nil {
 		return failed, err
 	}

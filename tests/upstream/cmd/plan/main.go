@@ -15,9 +15,8 @@ import (
 
 func main() {
 	driver := &plan.Driver{}
-	plan.Main(driver, &driver.Tally, func(ctx context.Context, machines map[string]*kubelet.Machine) differential.Problem[*plan.Cluster] {
+	plan.Main("plan", driver, &driver.Tally, func(ctx context.Context, machines map[string]*kubelet.Machine) differential.Problem[*plan.Cluster] {
 		return differential.Problem[*plan.Cluster]{
-			Name:    "plan",
 			Random:  func(r *rand.Rand) *plan.Cluster { return plan.Random(r, machines) },
 			Smaller: plan.Smaller,
 			Compare: func(c *plan.Cluster) ([]string, error) { return driver.Play(ctx, c) },

@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"nrtd.dev/tests/upstream/internal/differential"
@@ -22,38 +19,21 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "the API server the plugin reads its objects from")
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	replay := flag.String("replay", "", "folder of saved cases to compare first")
-	examples := flag.String("examples", "", "file of examples to judge, and compare nothing else")
-	machines := flag.String("machines", "", "folder of the examples' machines, each a folder with sys in it")
-	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
+	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "the API server the plugin reads its objects from")
+	examples := flag.String("examples", "", "file of examples to judge, and compare nothing else")
 	flag.IntVar(&s.Cases, "cases", 1000, "number of random cases")
 	vectors := flag.String("vectors", "", "write what the plugin says of the cases to this file, in the format of scheduler.json, and compare nothing")
-	flag.Parse()
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	var failed int
-	var err error
-	if *examples != "" {
-		failed, err = judge(ctx, *kubeconfig, *nrtd, *examples, *machines)
-	} else {
-		failed, err = run(ctx, *kubeconfig, *nrtd, *replay, *vectors, s)
-	}
-	if err != nil {
-		fmt.Println("not ok plugin:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	differential.Main("plugin", &s, func(ctx context.Context) (int, error) {
+		if *examples != "" {
+			return judge(ctx, *kubeconfig, s.Nrtd, *examples, s.Machines)
+		}
+		return run(ctx, *kubeconfig, *vectors, s)
+	})
 }
 
-func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differential.Settings) (int, error) {
-	quiet.LogTo(io.Discard)
+func run(ctx context.Context, kubeconfig, vectors string, s differential.Settings) (int, error) {
 	fmt.Printf("plugin: seed %d, %d cases\n", s.Seed, s.Cases)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -71,14 +51,14 @@ func run(ctx context.Context, kubeconfig, nrtd, replay, vectors string, s differ
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	under := &plugin.Nrtd{Path: nrtd, Dir: dir}
+	under := &plugin.Nrtd{Path: s.Nrtd, Dir: dir}
 	problem := differential.Problem[plugin.Case]{
 		Name:    "plugin",
 		Random:  plugin.Random,
 		Smaller: plugin.Smaller,
 		Compare: func(c plugin.Case) ([]string, error) { return plugin.Compare(ctx, real, under, c) },
 	}
-	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
+	passed, failed, err := differential.ReplayAndRun(problem, s.Replay, s)
 	fmt.Printf("plugin: %d passed, %d failed\n", passed, failed)
 	return failed, err
 }

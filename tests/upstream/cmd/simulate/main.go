@@ -15,9 +15,8 @@ import (
 
 func main() {
 	driver := &plan.Driver{}
-	plan.Main(driver, &driver.Changed, func(ctx context.Context, machines map[string]*kubelet.Machine) differential.Problem[*plan.Change] {
+	plan.Main("simulate", driver, &driver.Changed, func(ctx context.Context, machines map[string]*kubelet.Machine) differential.Problem[*plan.Change] {
 		return differential.Problem[*plan.Change]{
-			Name:    "simulate",
 			Random:  func(r *rand.Rand) *plan.Change { return plan.RandomChange(r, machines) },
 			Smaller: plan.SmallerChange,
 			Compare: func(c *plan.Change) ([]string, error) { return driver.PlayChange(ctx, c) },

@@ -10,18 +10,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"nrtd.dev/tests/upstream/internal/daemon"
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/made"
-	"nrtd.dev/tests/upstream/internal/quiet"
 	"nrtd.dev/tests/upstream/internal/volcano"
 )
 
@@ -42,36 +39,22 @@ type comparer struct {
 }
 
 func main() {
-	nrtd := flag.String("nrtd", "build/nrtd", "the program under test")
-	judge := flag.String("judge", "build/upstream/volcano-1.15", "the program with Volcano's plugin")
-	machines := flag.String("machines", "", "folder of machines, each a folder with sys in it")
-	examples := flag.String("examples", "", "file of examples to compare first")
-	replay := flag.String("replay", "", "folder of saved cases to compare next")
-	timeout := flag.Duration("timeout", time.Hour, "give up after this time")
 	s := differential.Settings{Out: os.Stdout, MaxFails: 5}
 	s.Flags()
+	judge := flag.String("judge", "build/upstream/volcano-1.15", "the program with Volcano's plugin")
+	examples := flag.String("examples", "", "file of examples to compare first")
 	flag.IntVar(&s.Cases, "cases", 300, "number of random cases")
-	flag.Parse()
-	quiet.LogTo(io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
-	failed, err := run(ctx, *nrtd, *judge, *machines, *examples, *replay, s)
-	if err != nil {
-		fmt.Println("not ok volcano:", err)
-	}
-	if failed > 0 || err != nil {
-		os.Exit(1)
-	}
+	differential.Main("volcano", &s, func(ctx context.Context) (int, error) { return run(ctx, *judge, *examples, s) })
 }
 
-func run(ctx context.Context, nrtd, judge, machines, examples, replay string, s differential.Settings) (int, error) {
+func run(ctx context.Context, judge, examples string, s differential.Settings) (int, error) {
 	dir, err := os.MkdirTemp("", "nrtd-volcano-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
 	c := &comparer{ctx: ctx}
-	if c.maker, err = made.NewMaker(ctx, nrtd, dir, machines); err != nil {
+	if c.maker, err = made.NewMaker(ctx, s.Nrtd, dir, s.Machines); err != nil {
 		return 0, err
 	}
 	if c.judge, err = differential.StartJudge(ctx, judge); err != nil {
@@ -85,7 +68,7 @@ func run(ctx context.Context, nrtd, judge, machines, examples, replay string, s 
 	}
 	fmt.Printf("%s: seed %d, %d cases on %d machines\n", name, s.Seed, s.Cases, len(c.maker.Machines))
 	problem := differential.Problem[testCase]{Name: name, Random: c.random, Smaller: smaller, Compare: c.compare}
-	passed, failed, err := differential.ReplayAndRun(problem, replay, s)
+	passed, failed, err := differential.ReplayAndRun(problem, s.Replay, s)
 	fmt.Printf("%s: %d cases differ where the plugin itself is not determined\n", name, c.open)
 	fmt.Printf("%s: %d passed, %d failed\n", name, passed, failed)
 	return different + failed, err

@@ -5,6 +5,7 @@
 package differential
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,7 +13,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
+	"time"
+
+	"nrtd.dev/tests/upstream/internal/quiet"
 )
 
 // Problem is a kind of question.
@@ -35,13 +41,47 @@ type Settings struct {
 	MaxFails int    // stop after that many
 	Shrinks  int    // how many smaller cases are tried for one that failed; 0 = maxShrinks, below = none
 	Out      io.Writer
+	// For the program that runs.
+	Nrtd     string
+	Machines string
+	Replay   string // folder of saved cases
+	Timeout  time.Duration
 }
 
-// Flags adds those flags that every comparison has. What MaxFails is now is its default.
+// Flags adds those flags that every comparison has. What MaxFails, Shrinks and Timeout are now are their defaults.
 func (s *Settings) Flags() {
+	if s.Shrinks == 0 {
+		s.Shrinks = maxShrinks
+	}
+	if s.Timeout == 0 {
+		s.Timeout = time.Hour
+	}
+	flag.StringVar(&s.Nrtd, "nrtd", "build/nrtd", "the program under test")
+	flag.StringVar(&s.Machines, "machines", "", "folder of machines, each a folder with sys in it")
+	flag.StringVar(&s.Replay, "replay", "", "folder of saved cases, which are compared first")
 	flag.Uint64Var(&s.Seed, "seed", rand.Uint64N(1000000), "random seed")
+	flag.IntVar(&s.First, "first", 0, "number of the first random case, to repeat one of a run")
 	flag.StringVar(&s.Save, "save", "build/upstream/failures", "folder for cases that differ")
 	flag.IntVar(&s.MaxFails, "max-fails", s.MaxFails, "stop after this many differing cases")
+	flag.IntVar(&s.Shrinks, "shrinks", s.Shrinks, "how many smaller cases are tried for one that differs, -1 = none")
+	flag.DurationVar(&s.Timeout, "timeout", s.Timeout, "give up after this time")
+}
+
+// Main parses the flags, runs the comparison, and ends the process if that failed: with the status 1, after a line for an error.
+func Main(name string, s *Settings, run func(ctx context.Context) (failed int, err error)) {
+	flag.Parse()
+	quiet.LogTo(io.Discard)
+	ctx, cancel := context.WithTimeout(context.Background(), s.Timeout)
+	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	failed, err := run(ctx)
+	if err != nil {
+		fmt.Printf("not ok %s: %v\n", name, err)
+	}
+	if failed > 0 || err != nil {
+		os.Exit(1)
+	}
 }
 
 // ErrStuck is what Compare returns when the real code does not come back. Go cannot end it: the run is to go on in
