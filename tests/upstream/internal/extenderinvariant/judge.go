@@ -248,10 +248,8 @@ type verdict struct {
 	reason string
 }
 
-// compare compares the answers of the extender and of the managers for a pod of each shape and each node. The pods are never bound.
-func (p *player) compare() ([]verdict, error) {
-	var all []verdict
-	p.bars = slices.DeleteFunc(p.bars, func(b bar) bool { return time.Now().After(b.until) })
+// probe asks about a pod of each shape and each node that has what the pod requests. The pods are never bound.
+func (p *player) probe(ask func(probe *pod, shape int, n *node) (verdict, error)) (all []verdict, err error) {
 	for shape := range p.seq.Pods {
 		p.probes++
 		probe := newPod(fmt.Sprintf("probe-%d", p.probes), "probes", fmt.Sprintf("probe-%d", p.probes), p.seq.Pods[shape])
@@ -263,7 +261,7 @@ func (p *player) compare() ([]verdict, error) {
 			if !n.has(probe.object) {
 				continue
 			}
-			v, err := p.compareOn(probe, shape, n)
+			v, err := ask(probe, shape, n)
 			if err != nil {
 				return nil, err
 			}
@@ -273,6 +271,16 @@ func (p *player) compare() ([]verdict, error) {
 		if err := p.sync(); err != nil {
 			return nil, err
 		}
+	}
+	return all, nil
+}
+
+// compare compares the answers of the extender and of the managers.
+func (p *player) compare() ([]verdict, error) {
+	p.bars = slices.DeleteFunc(p.bars, func(b bar) bool { return time.Now().After(b.until) })
+	all, err := p.probe(p.compareOn)
+	if err != nil {
+		return nil, err
 	}
 	return all, p.unassumed()
 }
@@ -393,28 +401,12 @@ func (p *player) echo(step Step) error {
 }
 
 // askAll sends requests to the extender only.
-func (p *player) askAll() (all []verdict, err error) {
-	for shape := range p.seq.Pods {
-		p.probes++
-		probe := newPod(fmt.Sprintf("probe-%d", p.probes), "probes", fmt.Sprintf("probe-%d", p.probes), p.seq.Pods[shape])
-		if !aligns(probe.object) {
-			continue
+func (p *player) askAll() ([]verdict, error) {
+	return p.probe(func(probe *pod, shape int, n *node) (verdict, error) {
+		a, err := p.replicas[0].ask("filter", probe.object, []string{n.Name})
+		if err != nil {
+			return verdict{}, err
 		}
-		p.put(probe)
-		for _, n := range p.nodes {
-			if !n.has(probe.object) {
-				continue
-			}
-			a, err := p.replicas[0].ask("filter", probe.object, []string{n.Name})
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, verdict{shape, n, len(a.NodeNames) == 1, a.reason(n.Name)})
-		}
-		p.server.remove(pods, probe.key())
-		if err := p.sync(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+		return verdict{shape, n, len(a.NodeNames) == 1, a.reason(n.Name)}, nil
+	})
 }

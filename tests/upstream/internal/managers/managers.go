@@ -429,6 +429,10 @@ func (m *Managers) CPUs(nodes []cadvisorapi.Node) map[int]Amounts {
 		return nil
 	}
 	taken, _ := m.Exclusive()
+	return amountsOf(nodes, all, taken)
+}
+
+func amountsOf(nodes []cadvisorapi.Node, all, taken cpuset.CPUSet) map[int]Amounts {
 	out := map[int]Amounts{}
 	for _, node := range nodes {
 		here := cpuset.New()

@@ -26,9 +26,8 @@ func told(pod *v1.Pod, byAPI bool) []v1.Container {
 
 // CPUsTold is CPUs, less only what the source tells of.
 func (m *Managers) CPUsTold(nodes []cadvisorapi.Node, byAPI bool) map[int]Amounts {
-	out := m.CPUs(nodes)
-	if out == nil || !byAPI {
-		return out
+	if all := m.CPUs(nodes); all == nil || !byAPI {
+		return all
 	}
 	taken := cpuset.New()
 	for _, pod := range m.activePods() {
@@ -39,16 +38,7 @@ func (m *Managers) CPUsTold(nodes []cadvisorapi.Node, byAPI bool) map[int]Amount
 			taken = taken.Union(m.listedCPUs(pod, &c))
 		}
 	}
-	all := m.cpus.GetAllocatableCPUs()
-	for _, node := range nodes {
-		here := cpuset.New()
-		for _, core := range node.Cores {
-			here = here.Union(cpuset.New(core.Threads...))
-		}
-		here = here.Intersection(all)
-		out[node.Id] = Amounts{int64(here.Size()), int64(here.Difference(taken).Size())}
-	}
-	return out
+	return amountsOf(nodes, m.cpus.GetAllocatableCPUs(), taken)
 }
 
 // MemoryToldByBlocks tells whether the blocks of the containers that the API lists say how much each NUMA node has left:
