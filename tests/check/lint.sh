@@ -52,6 +52,8 @@ map() { tests/check/map.sh --check; }
 symbols() { tests/check/symbols.sh; }
 layers() { tests/check/layers.sh; }
 portable() { tests/check/portable.sh; }
+# Such a line explains nothing, and what it explained may be another line now.
+equivalents() { tests/check/mutants.pl stale tests/check/mutants.equivalent $code; }
 tidy() {
 	printf '%s\n' $code | FLAGS="-std=gnu11 -D_GNU_SOURCE -I. -Ibuild/gen -DNRTD_VERSION=\"lint\" -include common/banned.h $(
 		pkg-config --cflags hwloc libcjson yaml-0.1 libxxhash)" each tests/check/tidy.sh
@@ -71,6 +73,7 @@ check headers headers
 check "build, warnings are errors" build
 check layers layers
 check "kubectl-numa is portable" portable
+check "mutants.equivalent" equivalents
 check "functions without a caller, circles of calls" symbols
 check "the checks themselves" tests/check/test_checks.sh
 check clang-tidy tidy

@@ -4,7 +4,8 @@
 # the file, the offset, the length and the new token, separated by tabs.
 # mutants.pl show FILE OFFSET LENGTH NEW: print "LINE: old line => new line".
 # mutants.pl apply FILE OFFSET LENGTH NEW: print the changed file.
-# The changes exclude comments, strings, preprocessor lines, and code for running out of memory, which no test causes.
+# mutants.pl stale LIST FILE...: print the lines "FILE: old line => new line" of the list that are no change of the files; fail if there are any.
+# The changes exclude comments, strings and preprocessor lines.
 use strict;
 use warnings;
 
@@ -22,49 +23,34 @@ sub text_of {
 	return scalar <$in>;
 }
 
-# Returns the lines that handle running out of memory, and the conditions before them.
-sub untestable {
-	my @lines = split /\n/, $_[0];
-	my %left_out;
-	for my $i (0 .. $#lines) {
-		next unless $lines[$i] =~ /ENOMEM|no_memory/;
-		$left_out{$i} = 1;
-		for (my $j = $i - 1; $j >= 0 && $j > $i - 5; $j--) {
-			last if $lines[$j] =~ /[;{}]\s*$/ && $lines[$j] !~ /^\s*(if|while|for)\b/;
-			$left_out{$j} = 1;
-			last if $lines[$j] =~ /^\s*(if|while|for)\b/;
-		}
-	}
-	return \%left_out;
-}
-
 sub mutants {
 	my ($path) = @_;
 	my $text = text_of($path);
-	my $left_out = untestable($text);
 	my @found;
-	my $line = 0;
 	while ($text =~ m{
 		(?<skip>/\*.*?\*/|//[^\n]*|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|
 		(?<token>[A-Za-z_]\w*|0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|->|\+\+|--|<<=|>>=|<<|>>|[-+*/%&|^!=<>]=|&&|\|\||\n|\S)
 	}gsmx) {
-		my $skip = $+{skip};
-		if (defined $skip) {
-			$line += $skip =~ tr/\n//;
-			next;
-		}
+		next if defined $+{skip};
 		my $token = $+{token};
-		if ($token eq "\n") {
-			$line++;
-			next;
-		}
-		next if $left_out->{$line};
 		my $new = $other{$token};
 		$new = $1 + 1 . $2 if $token =~ /^(\d+)([uUlL]*)$/;
 		$new = $token =~ /^0[uUlL]*$/ ? '1' : '0' if $token =~ /^[01][uUlL]*$/;
 		push @found, join("\t", $path, pos($text) - length $token, length $token, $new) if defined $new;
 	}
 	return @found;
+}
+
+# shown LINES OFFSET LENGTH NEW: returns "LINE: old line => new line".
+sub shown {
+	my ($lines, $offset, $length, $new) = @_;
+	my $number = 0;
+	$offset -= 1 + length $lines->[$number++] while $offset > length $lines->[$number];
+	my ($old_line, $new_line, $before) = ($lines->[$number], $lines->[$number], $number > 0 ? $lines->[$number - 1] : '');
+	substr($new_line, $offset, $length) = $new;
+	s/^\s+|\s+$//g for $old_line, $new_line, $before;
+	$new_line = "$before $new_line" if $number > 0 && length $old_line < 20; # short lines may not be unique
+	return $number + 1 . ": $old_line => $new_line";
 }
 
 my ($mode, @arguments) = @ARGV;
@@ -79,18 +65,26 @@ if ($mode eq 'list') {
 	print "$_\n" for @all;
 	exit;
 }
+if ($mode eq 'stale') {
+	my $list = shift @arguments;
+	my (%of, %found);
+	push @{ $of{ s{.*/}{}r } }, $_ for @arguments;
+	my @entries = grep { !/^(#|$)/ } split /\n/, text_of($list);
+	for my $name (sort keys %{ { map { s/:.*//r => 1 } @entries } }) {
+		for my $path (@{ $of{$name} || [] }) {
+			my @lines = split /\n/, text_of($path), -1;
+			$found{"$name: " . shown(\@lines, (split /\t/, $_, -1)[1 .. 3]) =~ s/^\d+: //r} = 1 for mutants($path);
+		}
+	}
+	my @stale = grep { !$found{$_} } @entries;
+	print "$list: no such change: $_\n" for @stale;
+	exit(@stale > 0);
+}
 my ($path, $offset, $length, $new) = @arguments;
 my $text = text_of($path);
-my $before = substr($text, 0, $offset);
-my $number = 1 + ($before =~ tr/\n//);
-substr($text, $offset, $length) = $new;
 if ($mode eq 'apply') {
+	substr($text, $offset, $length) = $new;
 	print $text;
 } else {
-	my @old_lines = split /\n/, text_of($path), -1;
-	my $old_line = $old_lines[$number - 1];
-	my $new_line = (split /\n/, $text, -1)[$number - 1];
-	s/^\s+|\s+$//g for $old_line, $new_line, @old_lines;
-	$new_line = "$old_lines[$number - 2] $new_line" if $number > 1 && length $old_line < 20; # short lines may not be unique
-	print "$number: $old_line => $new_line\n";
+	print shown([split /\n/, $text, -1], $offset, $length, $new), "\n";
 }

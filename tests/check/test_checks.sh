@@ -77,6 +77,11 @@ fresh && sed -i '1i#include <linux/openat2.h>' common/number.c && numa
 refused "common/number.c: not on the list of headers" "$checks/portable.sh"
 fresh && numa -Wl,--no-as-needed -lnuma && refused "kubectl-numa uses libnuma" "$checks/portable.sh"
 
+fresh && echo 'number.c: return 1; => { return 0;' >list
+content "$checks/mutants.pl" stale list common/number.c
+echo 'number.c: return 2; => { return 3;' >>list
+refused "list: no such change: number.c: return 2;" "$checks/mutants.pl" stale list common/number.c
+
 # tidy.sh checks a file that passed again when an included header has changed, and a file that failed every time.
 # shellcheck disable=SC2317 # called by name
 tidy() { FLAGS=-I. TIDY_CACHE=$work/passes "$checks/tidy.sh" agent/base/file.c; }
