@@ -16,6 +16,7 @@ const char *const memory_manager_policy_names[] = {"unknown", "None", "Static"};
 const char *const topology_manager_policy_names[] = {
 	"unknown", "none", "best-effort", "restricted", "single-numa-node"};
 const char *const topology_manager_scope_names[] = {"unknown", "container", "pod"};
+const char *const numa_allocation_names[] = {"none", "most-allocated", "least-allocated"};
 const char *const setting_names[] = {
 	"cpuManagerPolicy",
 	"cpuManagerPolicyOptions",

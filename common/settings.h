@@ -63,6 +63,19 @@ struct cpu_manager_options {
 /* The option with this name ("full-pcpus-only"), or NULL. */
 bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 
+/*
+ * The Topology Manager's option numa-allocation-strategy, as KEP-6007 proposes it: which of equally good combinations of NUMA nodes
+ * the kubelet chooses. Set by simulations only.
+ */
+enum numa_allocation_strategy {
+	NUMA_ALLOCATION_NONE, /* the lowest ids, as all kubelets do without the option */
+	NUMA_ALLOCATION_MOST, /* the nodes of which the most is allocated */
+	NUMA_ALLOCATION_LEAST,
+	NUMA_ALLOCATION_COUNT
+};
+
+extern const char *const numa_allocation_names[NUMA_ALLOCATION_COUNT]; /* "none", "most-allocated", ... */
+
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
 /* The largest max-allowable-numa-nodes that is accepted from an object, as in the scheduler plugin. No
  * machine has more NUMA nodes. */
@@ -73,6 +86,7 @@ struct topology_manager_config {
 	enum topology_manager_scope scope;
 	unsigned max_numa_nodes; /* max-allowable-numa-nodes, or TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES */
 	bool prefer_closest_numa_nodes;
+	enum numa_allocation_strategy numa_allocation;
 };
 
 /* Memory or hugepages reserved on one NUMA node (reservedMemory). */

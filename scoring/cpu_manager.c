@@ -326,6 +326,18 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 		}
 }
 
+void cpu_manager_score(const struct cpu_manager *cm, const bool *available, struct topology_hints *hints)
+{
+	const struct cpu_elements *numas = &cm->topology->levels[CPU_LEVEL_NUMA];
+	struct node_counts counts;
+
+	count_nodes(cm, available, NULL, &counts);
+	for (size_t i = 0; i < cm->topology->n_cpus; i++)
+		if (cm->reserved[i] && numas->of[i] < NODE_MASK_WALK_MAX)
+			counts.capacity[numas->of[i]]--;
+	topology_hints_score(hints, count_mask, &counts);
+}
+
 struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
 {
 	struct node_counts counts;

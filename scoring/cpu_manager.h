@@ -66,6 +66,9 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable,
 	size_t n, struct topology_hints *ret_hints);
 
+/* Score the hints by the exclusive CPUs on their nodes (topology_hints_score()). */
+void cpu_manager_score(const struct cpu_manager *cm, const bool *available, struct topology_hints *hints);
+
 /* The sums that decide cpu_manager_hints(), for all numbers of CPUs at once. */
 struct cpu_widths {
 	size_t capacity[NODE_MASK_WALK_MAX + 1]; /* the most CPUs on i NUMA nodes */

@@ -270,6 +270,19 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 		}
 }
 
+void device_manager_score(
+	const struct device_manager *dm, struct device_books *books, size_t r, struct topology_hints *hints)
+{
+	const struct device_resource *resource = &dm->inventory->resources[r];
+	struct grouping g = group_devices(dm, books, r);
+
+	for (size_t i = 0; i < g.n_groups; i++)
+		g.groups[i].total = g.groups[i].reusable = 0;
+	for (size_t i = 0; i < resource->n_devices; i++)
+		g.groups[dm->group_of[dm->first[r] + i]].total += resource->devices[i].healthy;
+	topology_hints_score(hints, count_mask, &g);
+}
+
 struct node_mask_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n)
 {

@@ -88,6 +88,10 @@ void device_books_begin_pod(struct device_books *books, const struct device_mana
 void device_manager_hints(const struct device_manager *dm, struct device_books *books, size_t r, size_t n,
 	struct topology_hints *ret_hints);
 
+/* Score the hints by the allocated devices on their nodes, of the healthy ones (topology_hints_score()). */
+void device_manager_score(
+	const struct device_manager *dm, struct device_books *books, size_t r, struct topology_hints *hints);
+
 struct node_mask_fit device_manager_fit(
 	const struct device_manager *dm, struct device_books *books, size_t r, size_t n);
 

@@ -59,7 +59,8 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 
 	k->rules = (struct topology_rules){.nodes = &k->nodes,
 		.policy = config->policy,
-		.prefer_closest = config->prefer_closest_numa_nodes};
+		.prefer_closest = config->prefer_closest_numa_nodes,
+		.strategy = config->numa_allocation};
 	k->scope = config->scope;
 	if (config->policy == TOPOLOGY_MANAGER_UNKNOWN)
 		UNKNOWN(&k->unknown, "the Topology Manager's policy is not known");

@@ -142,6 +142,12 @@ static void find_demand(
 		memory_books_reserve(&j->ws->memory, j->ws->needs.n_items);
 }
 
+/* Whether hints have scores, as KEP-6007 proposes. Hints of resources that a running pod holds leave no choice. */
+static bool uses_scores(const struct judgement *j)
+{
+	return j->k->rules.strategy != NUMA_ALLOCATION_NONE;
+}
+
 /*
  * Merge the preferred CPU hints alone, where they decide: the managers agree on one of them, or cannot agree on any
  * preferred hint. False: undecided, all hints are needed.
@@ -163,6 +169,8 @@ static bool merge_preferred_cpu_hints(
 	}
 	if (has_preferred <= 0 || demand->memory || ws->n_demands > 0)
 		return false;
+	if (uses_scores(j))
+		cpu_manager_score(&k->cpu, ws->available, &ws->hints);
 	topology_merge_add(&ws->merge, &ws->hints);
 	*ret = topology_merge_finish(&ws->merge, ret_admit);
 	return true;
@@ -187,6 +195,8 @@ static void merge_device_hints(const struct judgement *j, const struct demand *d
 				j->k, ws, j->held, j->pod, container_index(j, demand), r, n);
 		else
 			device_manager_hints(&j->k->devices, &ws->devices, r, n, &ws->hints);
+		if (!j->held && uses_scores(j))
+			device_manager_score(&j->k->devices, &ws->devices, r, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 }
@@ -208,6 +218,8 @@ static struct topology_hint merge_hints(
 		topology_merge_add(&ws->merge, &ws->hints);
 	} else if (demand->cpus > 0) {
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
+		if (uses_scores(j))
+			cpu_manager_score(&k->cpu, ws->available, &ws->hints);
 		topology_merge_add(&ws->merge, &ws->hints);
 	}
 	for (size_t i = 0; demand->memory && holds_memory(j) && i < ws->needs.n_items; i++) {
@@ -217,8 +229,12 @@ static struct topology_hint merge_hints(
 	}
 	if (demand->memory && !holds_memory(j)) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
-		for (size_t i = 0; i < judgement_memory_merges(j); i++)
+		for (size_t i = 0; i < judgement_memory_merges(j); i++) {
+			if (uses_scores(j))
+				memory_manager_score(
+					&k->memory, &ws->memory, ws->needs.items[i].type, &ws->hints);
 			topology_merge_add(&ws->merge, &ws->hints);
+		}
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
 }
@@ -568,6 +584,17 @@ static bool allocate_container(
 	return allocate_memory(j, demand, placement);
 }
 
+/* Whether the last merge has one result; otherwise the verdict is set. */
+static bool is_determined(struct judgement *j)
+{
+	if (!j->ws->merge.undetermined)
+		return true;
+	err_set(&j->verdict->reason, 0,
+		"numa-allocation-strategy %s: which of several NUMA nodes that are not preferred the kubelet chooses is not determined",
+		numa_allocation_names[j->k->rules.strategy]);
+	return false;
+}
+
 static bool merges_per_pod(const struct kubelet *k)
 {
 	return k->scope == TOPOLOGY_SCOPE_POD && k->rules.policy != TOPOLOGY_MANAGER_NONE;
@@ -598,6 +625,8 @@ static void judge_containers(struct judgement *j)
 			hint = merge_hints(j, &demand, &admit);
 		if (!admit)
 			break;
+		if (!is_determined(j))
+			return;
 		if (!allocate_container(j, i, &demand, hint, cpus))
 			return;
 		if (demand.cpus > 0)

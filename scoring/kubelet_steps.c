@@ -76,7 +76,8 @@ size_t judgement_memory_merges(const struct judgement *j)
 {
 	size_t n = j->ws->needs.n_items, limit = j->ws->hints.n_items > 0 ? j->ws->merge.bits + 1 : 1;
 
-	return n < limit ? n : limit;
+	/* With a strategy each type has scores of its own. */
+	return n < limit || j->k->rules.strategy != NUMA_ALLOCATION_NONE ? n : limit;
 }
 
 uint64_t judgement_demand_steps(const struct judgement *j, const struct demand *demand)
@@ -85,8 +86,12 @@ uint64_t judgement_demand_steps(const struct judgement *j, const struct demand *
 	uint64_t steps = merge_finish_steps(j);
 	size_t n = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
 
-	if (n_needs > ws->merge.bits + 1)
+	bool scored = j->k->rules.strategy != NUMA_ALLOCATION_NONE;
+
+	if (n_needs > ws->merge.bits + 1 && !scored)
 		n_needs = ws->merge.bits + 1;
+	if (scored)
+		steps += (ws->n_demands + 1 + n_needs) * judgement_fit_steps(j->k->reach);
 	for (size_t i = 0; i < ws->n_demands; i++)
 		steps += judgement_device_hint_steps(j, &ws->demands[i]) + merge_add_steps(j, n++ == 0);
 	if (demand->cpus > 0)

@@ -391,6 +391,14 @@ static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, 
 	*ret_free = sum.free;
 }
 
+void memory_manager_score(const struct memory_manager *mm, const struct memory_books *books, size_t type,
+	struct topology_hints *hints)
+{
+	const struct fit_of_need of = {mm, books, type};
+
+	topology_hints_score(hints, count_mask, &of);
+}
+
 struct node_mask_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need)
 {

@@ -116,6 +116,10 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 struct memory_amount memory_manager_sum(
 	const struct memory_manager *mm, const struct memory_books *books, size_t type, uint64_t mask);
 
+/* Score the hints by the assigned memory of this type on their nodes (topology_hints_score()). */
+void memory_manager_score(const struct memory_manager *mm, const struct memory_books *books, size_t type,
+	struct topology_hints *hints);
+
 struct node_mask_fit memory_manager_fit(
 	const struct memory_manager *mm, const struct memory_books *books, const struct memory_need *need);
 

@@ -84,14 +84,51 @@ bool topology_single_node_hint(struct topology_hint hint)
 	return hint.preferred && (hint.any_node || node_mask_count(hint.nodes) == 1);
 }
 
-/* CompareNUMAAffinityMasks(): whether the candidate's mask is better. */
-static bool is_better_mask(const struct topology_rules *rules, uint64_t current, uint64_t candidate)
+static unsigned char make_score(uint64_t allocatable, uint64_t free)
 {
-	if (current == candidate)
+	qty_t percent;
+
+	if (allocatable == 0)
+		return 0;
+	percent = free < allocatable ? (qty_t)(allocatable - free) * 100 / (qty_t)allocatable : 0;
+	return percent > 1 ? (unsigned char)percent : 1;
+}
+
+void topology_hints_score(struct topology_hints *hints, node_mask_count_fn count, const void *ctx)
+{
+	for (size_t i = 0; i < hints->n_items; i++) {
+		uint64_t allocatable, free;
+
+		count(ctx, hints->items[i].nodes, &allocatable, &free);
+		hints->items[i].score = make_score(allocatable, free);
+	}
+}
+
+static bool prefers_closest(const struct topology_rules *rules)
+{
+	return rules->prefer_closest && rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+}
+
+/* Whether only the ids make a difference between two masks. */
+static bool is_equally_fit(const struct topology_rules *rules, uint64_t a, uint64_t b)
+{
+	return node_mask_count(a) == node_mask_count(b) &&
+	       (!prefers_closest(rules) ||
+		       topology_distance_sum(rules->nodes, a) == topology_distance_sum(rules->nodes, b));
+}
+
+/* CompareNUMAAffinityMasks(): whether the candidate's mask is better. */
+static bool is_better_mask(const struct topology_rules *rules, const struct topology_hint *current,
+	const struct topology_hint *candidate)
+{
+	if (current->nodes == candidate->nodes)
 		return false;
-	if (rules->prefer_closest && rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
-		return topology_closer(rules->nodes, current, candidate);
-	return node_mask_narrower(candidate, current);
+	if (rules->strategy != NUMA_ALLOCATION_NONE && current->score > 0 && candidate->score > 0 &&
+		current->score != candidate->score && is_equally_fit(rules, current->nodes, candidate->nodes))
+		return (candidate->score > current->score) == (rules->strategy == NUMA_ALLOCATION_MOST);
+	if (prefers_closest(rules))
+		return topology_closer(rules->nodes, current->nodes, candidate->nodes);
+	return node_mask_narrower(candidate->nodes, current->nodes);
 }
 
 bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_count,
@@ -106,18 +143,18 @@ bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_co
 	if (current->preferred != candidate->preferred)
 		return candidate->preferred;
 	if (current->preferred)
-		return is_better_mask(rules, current->nodes, candidate->nodes);
+		return is_better_mask(rules, current, candidate);
 	/* Neither is preferred: as close to best_count nodes as possible, below rather than above. */
 	n_current = node_mask_count(current->nodes);
 	if (n_current > best_count)
-		return is_better_mask(rules, current->nodes, candidate->nodes);
+		return is_better_mask(rules, current, candidate);
 	if (n_current == best_count)
-		return n_candidate == best_count && is_better_mask(rules, current->nodes, candidate->nodes);
+		return n_candidate == best_count && is_better_mask(rules, current, candidate);
 	if (n_candidate > best_count)
 		return false;
 	if (n_candidate != n_current)
 		return n_candidate > n_current;
-	return is_better_mask(rules, current->nodes, candidate->nodes);
+	return is_better_mask(rules, current, candidate);
 }
 
 int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t reach)
@@ -152,6 +189,8 @@ void topology_merge_release(struct topology_merge *merge)
 	free(merge->counts);
 	free(merge->counts_b);
 	free(merge->state);
+	free(merge->scores);
+	free(merge->n_scores);
 	memset(merge, 0, sizeof(*merge));
 }
 
@@ -161,8 +200,16 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 
 	merge->rules = *rules;
 	merge->best_count = 0;
-	merge->impossible = merge->narrowed = false;
+	merge->impossible = merge->narrowed = merge->undetermined = false;
 	merge->all_indifferent = true;
+	merge->n_scored = 0;
+	if (rules->strategy != NUMA_ALLOCATION_NONE && !merge->scores) {
+		merge->scores = xcalloc(n, sizeof(*merge->scores));
+		merge->n_scores = xcalloc(n, sizeof(*merge->n_scores));
+	} else if (rules->strategy != NUMA_ALLOCATION_NONE) {
+		memset(merge->scores, 0, n * sizeof(*merge->scores));
+		memset(merge->n_scores, 0, n * sizeof(*merge->n_scores));
+	}
 	memset(merge->state, AGREED, n);
 	merge->state[n - 1] |= REACHED;
 }
@@ -238,6 +285,15 @@ static void and_with_offered(struct topology_merge *merge)
 	}
 }
 
+/* Count the score of a resource's hint with the mask of this table index. */
+static void add_score(struct topology_merge *merge, size_t index, unsigned char score)
+{
+	if (!merge->scores || score == 0 || merge->state[index] & OFFERED)
+		return;
+	merge->scores[index] += score;
+	merge->n_scores[index]++;
+}
+
 void topology_merge_add(struct topology_merge *merge, const struct topology_hints *hints)
 {
 	const struct topology_hint indifferent = {.any_node = true, .preferred = hints->no_preference};
@@ -253,6 +309,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	for (size_t i = 0; i < n_items; i++) {
 		unsigned count = node_mask_count(items[i].nodes);
 		unsigned char *state;
+		size_t index;
 
 		if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE &&
 			!topology_single_node_hint(items[i]))
@@ -266,7 +323,9 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		if (!named || count < narrowest)
 			narrowest = count;
 		named = true;
-		state = &merge->state[table_index(merge, items[i].nodes)];
+		index = table_index(merge, items[i].nodes);
+		add_score(merge, index, items[i].score);
+		state = &merge->state[index];
 		*state = (unsigned char)(*state | OFFERED | (items[i].preferred ? PREFERRED : 0));
 	}
 	if (n_kept == 0)
@@ -278,6 +337,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		merge->state[n - 1] |= OFFERED;
 	if (named)
 		and_with_offered(merge);
+	merge->n_scored += named;
 	for (size_t i = 0; i < n; i++) {
 		if (merge->state[i] & PREFERRED)
 			merge->state[i] |= NAMED;
@@ -294,10 +354,12 @@ static bool find_best(const struct topology_merge *merge, unsigned char wanted, 
 	size_t n = (size_t)1 << merge->bits;
 
 	for (size_t i = 1; i < n; i++) {
-		const struct topology_hint candidate = {.nodes = merge->masks[i], .preferred = preferred};
+		struct topology_hint candidate = {.nodes = merge->masks[i], .preferred = preferred};
 
 		if ((merge->state[i] & wanted) != wanted)
 			continue;
+		if (merge->rules.strategy != NUMA_ALLOCATION_NONE && merge->n_scores[i] > 0)
+			candidate.score = (unsigned char)(merge->scores[i] / merge->n_scores[i]);
 		if (!topology_hint_replaces(
 			    &merge->rules, merge->best_count, found ? best : NULL, &candidate))
 			continue;
@@ -305,6 +367,26 @@ static bool find_best(const struct topology_merge *merge, unsigned char wanted, 
 		found = true;
 	}
 	return found;
+}
+
+/*
+ * Find the best hint that is not preferred. With the hints of several resources one mask is the AND of several permutations, which
+ * have different scores: the kubelet's choice among equally good masks then depends on the order of the permutations.
+ */
+static bool find_best_reached(struct topology_merge *merge, struct topology_hint *best)
+{
+	const struct topology_rules *rules = &merge->rules;
+	size_t n = (size_t)1 << merge->bits;
+
+	if (!find_best(merge, REACHED, best))
+		return false;
+	if (rules->strategy == NUMA_ALLOCATION_NONE || merge->n_scored < 2)
+		return true;
+	for (size_t i = 1; i < n; i++)
+		if (merge->state[i] & REACHED && merge->masks[i] != best->nodes &&
+			is_equally_fit(rules, merge->masks[i], best->nodes))
+			merge->undetermined = true;
+	return true;
 }
 
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit)
@@ -326,7 +408,7 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 		if (find_best(merge, AGREED | NAMED, &named) &&
 			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
 			best = named;
-	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best(merge, REACHED, &best)) {
+	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best_reached(merge, &best)) {
 		best = (struct topology_hint){.nodes = all};
 	}
 	if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best.nodes == all)

@@ -19,6 +19,8 @@ struct topology_hint {
 	uint64_t nodes; /* scoring/node_mask.h; not valid when any_node is set */
 	bool any_node;  /* the kubelet's nil affinity */
 	bool preferred;
+	/* Percentage of the resource that is allocated on the nodes, at least 1; 0 = not scored. */
+	unsigned char score;
 };
 
 /*
@@ -78,7 +80,12 @@ struct topology_rules {
 	const struct topology_nodes *nodes;
 	enum topology_manager_policy policy;
 	bool prefer_closest;
+	enum numa_allocation_strategy strategy; /* NUMA_ALLOCATION_NONE: the hints need no scores */
 };
+
+/* Set the scores of hints as KEP-6007 proposes them: the percentage of the allocatable amount of the hint's nodes that is not free,
+ * at least 1. `count` returns the allocatable and the free amount. */
+void topology_hints_score(struct topology_hints *hints, node_mask_count_fn count, const void *ctx);
 
 /* canAdmitPodResult(): whether the policy admits a merged hint that is, or is not, preferred. */
 bool topology_policy_admits(enum topology_manager_policy policy, bool preferred);
@@ -106,6 +113,11 @@ struct topology_merge {
 	unsigned char *state; /* [2^bits] the flags of each mask */
 	struct topology_rules rules;
 	unsigned best_count;
+	uint32_t *scores; /* [2^bits] the sum of the scores of the mask as a hint; NULL without a strategy */
+	unsigned *n_scores; /* [2^bits] the number of these scores */
+	size_t n_scored;    /* resources so far with a hint that has a mask */
+	bool undetermined; /* of the last merge: the strategy chooses among hints that are not preferred, and which
+			       hint is chosen depends on the order in which the kubelet visits its maps */
 	bool impossible;      /* a resource has no hint: no permutation exists */
 	bool all_indifferent; /* every resource so far has a preferred "any node" */
 	bool narrowed; /* some resource has a hint with a mask, so not only the default affinity is reached */

@@ -47,9 +47,17 @@ struct permutation {
 	struct topology_hint best;
 };
 
-static void try_permutations(struct permutation *p, size_t i, uint64_t mask, uint64_t named, bool preferred)
+/* aggregateHintScores() of KEP-6007: the average of the scores of the hints so far. */
+struct score_sum {
+	unsigned sum, n;
+};
+
+static void try_permutations(struct permutation *p, size_t i, uint64_t mask, uint64_t named, bool preferred,
+	struct score_sum scores)
 {
-	const struct topology_hint candidate = {.nodes = mask, .preferred = preferred};
+	const struct topology_hint candidate = {.nodes = mask,
+		.preferred = preferred,
+		.score = (unsigned char)(scores.n ? scores.sum / scores.n : 0)};
 
 	if (i == p->n) {
 		if (topology_hint_replaces(p->rules, p->best_count, p->found ? &p->best : NULL, &candidate)) {
@@ -62,10 +70,11 @@ static void try_permutations(struct permutation *p, size_t i, uint64_t mask, uin
 		const struct topology_hint *h = &p->lists[i].hints[k];
 
 		if (h->any_node)
-			try_permutations(p, i + 1, mask, named, preferred && h->preferred);
+			try_permutations(p, i + 1, mask, named, preferred && h->preferred, scores);
 		else
 			try_permutations(p, i + 1, mask & h->nodes, named ? named : h->nodes,
-				preferred && h->preferred && (!named || named == h->nodes));
+				preferred && h->preferred && (!named || named == h->nodes),
+				(struct score_sum){scores.sum + h->score, scores.n + (h->score > 0)});
 	}
 }
 
@@ -91,7 +100,7 @@ static struct topology_hint merge_by_permutations(
 			&(struct topology_hints){.items = list->hints, .n_items = list->n});
 		p.best_count = narrowest > p.best_count ? narrowest : p.best_count;
 	}
-	try_permutations(&p, 0, rules->nodes->all, 0, true);
+	try_permutations(&p, 0, rules->nodes->all, 0, true, (struct score_sum){0, 0});
 	if (rules->policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && p.best.nodes == rules->nodes->all)
 		p.best.any_node = true;
 	return p.best;
@@ -156,6 +165,156 @@ static void merges_equal_the_cross_product(void **state)
 		}
 		topology_merge_release(&merge);
 	}
+}
+
+/* Hints over all masks of some sizes, as the managers make them, each with a score. */
+static struct resource scored_resource(uint64_t *random, uint64_t all)
+{
+	struct resource r = {.no_preference = test_random(random) % 12 == 0};
+	unsigned preferred = 1 + (unsigned)(test_random(random) % 3);
+
+	for (uint64_t mask = 1; mask <= all && !r.no_preference; mask++)
+		if (!(mask & ~all) && node_mask_count(mask) >= preferred && test_random(random) % 3)
+			r.hints[r.n++] = (struct topology_hint){.nodes = mask,
+				.preferred = node_mask_count(mask) == preferred,
+				.score = (unsigned char)(1 + test_random(random) % 4)};
+	return r;
+}
+
+/* KEP-6007's comparison of each permutation against scores per mask. What is not determined depends on the order of the resources. */
+static void scores_equal_the_cross_product(void **state)
+{
+	static struct topology_nodes nodes;
+	uint64_t random = test_seed(20261126);
+	size_t n_undetermined = 0, n_moved = 0;
+
+	(void)state;
+	for (int turn = 0; turn < 3000; turn++) {
+		size_t n_nodes = 2 + test_random(&random) % 3, n = 1 + test_random(&random) % MAX_RESOURCES;
+		struct topology_rules rules = {.nodes = &nodes};
+		struct resource resources[MAX_RESOURCES];
+		struct topology_merge merge;
+
+		nodes.all = (UINT64_C(1) << n_nodes) - 1;
+		for (unsigned a = 0; a < 64; a++)
+			for (unsigned b = 0; b < 64; b++)
+				nodes.distance[a][b] =
+					a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 2);
+		for (size_t i = 0; i < n; i++)
+			resources[i] = scored_resource(&random, nodes.all);
+		assert_int_equal(topology_merge_init(&merge, nodes.all, nodes.all), 0);
+		for (int k = 0; k < 3 * NUMA_ALLOCATION_COUNT; k++) {
+			struct topology_hint want, got, without;
+			bool admit;
+
+			rules.policy = (enum topology_manager_policy)(TOPOLOGY_MANAGER_BEST_EFFORT + k % 3);
+			rules.strategy = NUMA_ALLOCATION_NONE;
+			rules.prefer_closest = test_random(&random) % 2;
+			without = merge_all(&merge, &rules, resources, n, &admit);
+			rules.strategy = (enum numa_allocation_strategy)(k / 3);
+			want = merge_by_permutations(&rules, resources, n);
+			got = merge_all(&merge, &rules, resources, n, &admit);
+			n_undetermined += merge.undetermined;
+			n_moved += got.preferred && got.nodes != without.nodes;
+			assert_true(admit == topology_policy_admits(rules.policy, without.preferred));
+			assert_true(got.preferred == without.preferred);
+			assert_false(got.preferred && merge.undetermined);
+			if (!merge.undetermined && got.nodes != want.nodes)
+				fail_msg("turn %d: %llx, cross product %llx", turn,
+					(unsigned long long)got.nodes, (unsigned long long)want.nodes);
+		}
+		topology_merge_release(&merge);
+	}
+	assert_in_range(n_undetermined, 100, 20000);
+	assert_in_range(n_moved, 1000, 20000);
+}
+
+static void count_amounts(const void *ctx, uint64_t nodes, uint64_t *ret_allocatable, uint64_t *ret_free)
+{
+	const uint64_t *amounts = ctx;
+
+	(void)nodes;
+	*ret_allocatable = amounts[0];
+	*ret_free = amounts[1];
+}
+
+/* max(1, assigned * 100 / allocatable); 0 = not scored */
+static void scores_are_percentages(void **state)
+{
+	static const struct {
+		uint64_t allocatable_free[2];
+		unsigned score;
+	} cases[] = {
+		{{128, 128},
+			1}, /* one CPU of 128 is less than a percent: the lowest id, as without the option */
+		{{128, 127}, 1},
+		{{128, 64}, 50},
+		{{128, 1}, 99},
+		{{3, 1}, 66},
+		{{128, 0}, 100},
+		{{UINT64_C(1) << 63, 0}, 100},
+		{{0, 0}, 0},
+		{{4, 5}, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct topology_hint items[] = {hint(1, true)};
+		struct topology_hints hints = {.items = items, .n_items = 1};
+
+		topology_hints_score(&hints, count_amounts, cases[i].allocatable_free);
+		assert_int_equal(items[0].score, cases[i].score);
+	}
+}
+
+/* The comparison of KEP-6007, step by step, on two NUMA nodes. */
+static void the_strategy_breaks_ties(void **state)
+{
+	static const struct {
+		enum numa_allocation_strategy strategy;
+		unsigned char cpu[2], memory[2]; /* scores on each NUMA node; 0 = no score */
+		uint64_t nodes;
+	} cases[] = {
+		{NUMA_ALLOCATION_NONE, {10, 90}, {10, 90}, 1},
+		{NUMA_ALLOCATION_MOST, {10, 90}, {10, 90}, 2},
+		{NUMA_ALLOCATION_LEAST, {10, 90}, {10, 90}, 1},
+		{NUMA_ALLOCATION_LEAST, {90, 10}, {90, 10}, 2},
+		/* the average of both: 60 and 50 */
+		{NUMA_ALLOCATION_MOST, {40, 90}, {80, 10}, 1},
+		{NUMA_ALLOCATION_LEAST, {40, 90}, {80, 10}, 2},
+		/* equal after the division, 60.5 and 60: the lowest id */
+		{NUMA_ALLOCATION_LEAST, {41, 40}, {80, 80}, 1},
+		{NUMA_ALLOCATION_MOST, {40, 41}, {80, 80}, 1},
+		/* without scores of one resource only the other counts; without any, the lowest id */
+		{NUMA_ALLOCATION_MOST, {0, 0}, {10, 90}, 2},
+		{NUMA_ALLOCATION_MOST, {0, 0}, {0, 0}, 1},
+		{NUMA_ALLOCATION_LEAST, {50, 0}, {50, 0}, 1},
+	};
+	static const struct topology_nodes nodes = {.all = 3};
+	struct topology_merge merge;
+
+	(void)state;
+	assert_int_equal(topology_merge_init(&merge, 3, 3), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int policy = TOPOLOGY_MANAGER_BEST_EFFORT; policy < TOPOLOGY_MANAGER_POLICY_COUNT;
+			policy++) {
+			const struct topology_rules rules = {.nodes = &nodes,
+				.policy = (enum topology_manager_policy)policy,
+				.strategy = cases[i].strategy};
+			struct resource resources[2] = {
+				{.n = 3, .hints = {hint(1, true), hint(2, true), hint(3, false)}},
+				{.n = 3, .hints = {hint(1, true), hint(2, true), hint(3, false)}}};
+			bool admit;
+
+			for (size_t k = 0; k < 2; k++) {
+				resources[0].hints[k].score = cases[i].cpu[k];
+				resources[1].hints[k].score = cases[i].memory[k];
+			}
+			assert_int_equal(
+				merge_all(&merge, &rules, resources, 2, &admit).nodes, cases[i].nodes);
+			assert_true(admit);
+		}
+	topology_merge_release(&merge);
 }
 
 /* Consequences that an operator meets, each on two NUMA nodes. */
@@ -258,6 +417,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges_equal_the_cross_product),
+		cmocka_unit_test(scores_equal_the_cross_product),
+		cmocka_unit_test(scores_are_percentages),
+		cmocka_unit_test(the_strategy_breaks_ties),
 		cmocka_unit_test(known_situations),
 		cmocka_unit_test(policy_none_merges_nothing),
 		cmocka_unit_test(too_many_nodes_are_refused),
