@@ -27,6 +27,7 @@ struct kubelet_version {
 	bool smt_check_ignores_state;
 };
 
+#define KUBELET_MINOR_OLDEST   33u /* the oldest release whose sources were compared */
 #define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() assumes this release when it is unknown */
 #define KUBELET_MINOR_COMPARED 38u /* the newest release whose decisions were compared */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/simulated_reasons.h"
 #include "agent/state/manager_state.h"
 #include "agent/state/node_derive.h"
 #include "agent/state/projected_state.h"
@@ -31,6 +32,7 @@ void simulation_release(struct simulation *s)
 		free(s->events[i].reason);
 	free(s->nodes);
 	free(s->events);
+	free(s->proposed);
 	*s = (struct simulation){0};
 }
 
@@ -100,7 +102,9 @@ static void start_again(struct simulated_cluster *c, struct simulation *s, size_
 	}
 	rejects = answer == KUBELET_REJECTS;
 	s->nodes[node].n_rejected_anyway += rejects && anyway;
-	reason = unreadable ? xstrdup("the pod's requests cannot be read") : simulated_explain(c, node, pod);
+	reason = unreadable               ? xstrdup("the pod's requests cannot be read")
+		 : s->nodes[node].problem ? xstrdup(s->nodes[node].problem)
+					  : simulated_explain(c, node, pod);
 	simulation_count_lost(s, c, pod, node, answer, before,
 		xasprintf("%s%s", rejects && anyway ? "also without the change: " : "", reason));
 }
@@ -214,8 +218,59 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 	}
 }
 
+#define EXPLAINED_MAX 100000u /* verdicts on nodes that are explained, of 10 to 100 us each */
+#define REASONS_MAX   3u      /* per pod */
+
+/* Why pods have no place. Pods with equal requests and constraints have equal reasons until another pod starts. */
+struct explained {
+	const struct pod_class *class;
+	size_t constraints, n_verdicts;
+	uint64_t version;
+	char *text;
+};
+
+static void explained_release(struct explained *e)
+{
+	free(e->text);
+}
+
+static char *print_reasons(const struct simulated_reasons *reasons)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+
+	strbuf_addstr(&text, "no node takes the pod");
+	for (size_t i = 0; i < reasons->n_items && i < REASONS_MAX; i++)
+		strbuf_addf(&text, "%s%zu node%s: %s", i == 0 ? ": " : "; ", reasons->items[i].n_nodes,
+			reasons->items[i].n_nodes == 1 ? "" : "s", reasons->items[i].text);
+	if (reasons->n_items > REASONS_MAX)
+		strbuf_addf(&text, "; %zu more reasons", reasons->n_items - REASONS_MAX);
+	return xstrdup(text.text);
+}
+
+static char *explain_no_place(
+	struct simulated_cluster *c, size_t pod, const bool *gone, struct explained *last)
+{
+	const struct simulated_pod *p = &c->pods[pod];
+	CLEANUP(simulated_reasons_release) struct simulated_reasons reasons = {0};
+
+	if (last->class == p->class && last->constraints == p->constraints &&
+		last->version == c->placement_version)
+		return xstrdup(last->text);
+	if (last->n_verdicts + c->n_nodes <= EXPLAINED_MAX) {
+		simulated_reasons_find(c, pod, gone, &reasons);
+		last->n_verdicts += c->n_nodes;
+	}
+	free(last->text);
+	last->text = print_reasons(&reasons);
+	last->class = p->class;
+	last->constraints = p->constraints;
+	last->version = c->placement_version;
+	return xstrdup(last->text);
+}
+
 static void place_displaced(struct simulated_cluster *c, struct displaced *d, struct simulation *s)
 {
+	CLEANUP(explained_release) struct explained explained = {.class = NULL};
 	CLEANUP(freep) bool *gone = xcalloc(c->n_nodes + 1, sizeof(*gone));
 
 	for (size_t i = 0; i < c->n_nodes; i++)
@@ -231,7 +286,7 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 		}
 		s->nodes[r->node].n_rejected++;
 		simulation_add_event(s, SIMULATED_NO_PLACE, c, r->pod, r->node, r->before,
-			xstrdup("no node takes the pod"));
+			explain_no_place(c, r->pod, gone, &explained));
 	}
 }
 
@@ -269,6 +324,14 @@ static bool is_changed(const struct simulated_cluster *c, const struct simulate_
 	       c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE;
 }
 
+static char *find_proposed(const struct simulate_options *options)
+{
+	for (size_t i = 0; i < options->n_settings; i++)
+		if (settings_change_is_proposed(options->settings[i]))
+			return xstrdup(options->settings[i]);
+	return NULL;
+}
+
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err)
 {
@@ -279,6 +342,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 
 	if (r < 0)
 		return r;
+	s.proposed = find_proposed(options);
 	r = simulation_add_machines(c, options, err);
 	if (r < 0)
 		return r;

@@ -79,6 +79,7 @@ struct simulation {
 	size_t n_nodes;
 	struct simulated_event *events; /* by node, in the order of admission */
 	size_t n_events, events_size;
+	char *proposed; /* a setting that no kubelet has yet, as it was given; NULL = none */
 };
 
 void simulation_release(struct simulation *s);

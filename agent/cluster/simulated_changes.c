@@ -4,6 +4,7 @@
  */
 #include "agent/cluster/simulate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,12 +92,25 @@ static int change_settings(const struct simulate_options *options, struct settin
 	return 0;
 }
 
+/* Whether both begin with the same KEY=. */
+static bool is_same_key(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return a[n] == '=' && !strncmp(a, b, n + 1);
+}
+
 int simulation_check_settings(const struct simulate_options *options, struct err *err)
 {
 	CLEANUP(settings_release) struct settings scratch;
 	struct settings_changes changes = {false};
 
 	settings_init(&scratch);
+	for (size_t i = 0; i < options->n_settings; i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same_key(options->settings[i], options->settings[k]))
+				return err_set(err, -EINVAL, "--set: %.*s is given twice",
+					(int)strcspn(options->settings[i], "="), options->settings[i]);
 	return change_settings(options, &scratch, &changes, err);
 }
 

@@ -9,6 +9,7 @@
 #include "agent/report/simulated_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* In pixels */
 #define MARGIN         24
@@ -130,6 +131,7 @@ int simulate_picture(const struct simulated_cluster *c, const struct simulation 
 	size_t n_rows, y = MARGIN;
 	struct columns columns = place_columns(c, s, &n_rows);
 	size_t height = 3 * MARGIN + (n_rows + 2) * ROW;
+	CLEANUP(freep) char *proposed = xasprintf("proposed: %s", text_or_empty(s->proposed));
 
 	strbuf_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\">\n<style>\n",
@@ -150,6 +152,8 @@ int simulate_picture(const struct simulated_cluster *c, const struct simulation 
 			y += ROW;
 		}
 	draw_legend(out, y + MARGIN);
+	if (s->proposed)
+		draw_text(out, columns.after, y + MARGIN + BAR_HEIGHT - 3, "note", proposed);
 	strbuf_addstr(out, "</svg>\n");
 	return strbuf_error(out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/report/simulated_report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "agent/cluster/simulated_reasons.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -22,61 +22,6 @@ static void write_left_alone(struct writer *w, const struct simulated_node *node
 	writer_string(w, "node", NULL, node->name);
 	writer_string(w, "reason", NULL, simulated_obstacle_names[node->obstacle]);
 	writer_end(w);
-}
-
-/* ---- why a pod has no place */
-
-struct reason {
-	char *text;
-	size_t n_nodes;
-};
-
-struct reasons {
-	struct reason *items;
-	size_t n_items, items_size;
-};
-
-static void reasons_release(struct reasons *r)
-{
-	for (size_t i = 0; i < r->n_items; i++)
-		free(r->items[i].text);
-	free(r->items);
-}
-
-/* `text` moves. */
-static void count_reason(struct reasons *r, char *text)
-{
-	for (size_t i = 0; i < r->n_items; i++)
-		if (!strcmp(r->items[i].text, text)) {
-			r->items[i].n_nodes++;
-			free(text);
-			return;
-		}
-	*(struct reason *)vec_push(&r->items, &r->n_items, &r->items_size, sizeof(*r->items)) =
-		(struct reason){.text = text, .n_nodes = 1};
-}
-
-static int compare_reasons(const void *va, const void *vb)
-{
-	const struct reason *a = va, *b = vb;
-
-	if (a->n_nodes != b->n_nodes)
-		return a->n_nodes > b->n_nodes ? -1 : 1;
-	return strcmp(a->text, b->text);
-}
-
-/* Why no node takes the pod, after the plan's last step; the most frequent reason first. */
-static void find_reasons(struct simulated_cluster *c, size_t pod, struct reasons *ret)
-{
-	for (size_t i = 0; i < c->n_nodes; i++) {
-		const char *constraint = c->nodes[i].has_node ? simulated_constraint(c, i, pod) : "";
-
-		if (c->nodes[i].obstacle == SIMULATED_NOT_SELECTED)
-			continue;
-		count_reason(ret, *constraint ? xstrdup(constraint) : simulated_explain(c, i, pod));
-	}
-	if (ret->n_items > 1)
-		qsort(ret->items, ret->n_items, sizeof(*ret->items), compare_reasons);
 }
 
 /* ---- the steps */
@@ -129,11 +74,11 @@ static void write_steps(struct writer *w, const struct simulated_cluster *c, con
 
 /* ---- why not */
 
-static void write_reasons(struct writer *w, const struct reasons *reasons)
+static void write_reasons(struct writer *w, const struct simulated_reasons *reasons)
 {
 	writer_list(w, "reasons");
 	for (size_t i = 0; i < reasons->n_items; i++) {
-		const struct reason *reason = &reasons->items[i];
+		const struct simulated_reason *reason = &reasons->items[i];
 
 		writer_map(w, NULL);
 		writer_number(w, "nodes", NULL, true, (int64_t)reason->n_nodes);
@@ -153,7 +98,7 @@ static void write_unplaced(struct writer *w, struct simulated_cluster *c, const 
 	writer_list(w, "unplaced");
 	for (size_t i = 0; i < plan->n_unplaced; i++) {
 		const struct simulated_pod *p = &c->pods[plan->unplaced[i]];
-		CLEANUP(reasons_release) struct reasons reasons = {0};
+		CLEANUP(simulated_reasons_release) struct simulated_reasons reasons = {0};
 
 		writer_map(w, NULL);
 		writer_string(w, "namespace", NULL, p->namespace);
@@ -162,7 +107,7 @@ static void write_unplaced(struct writer *w, struct simulated_cluster *c, const 
 			if (!writer_is_doc(w))
 				strbuf_addf(w->out, "no place for %s/%s%s:\n", p->namespace, p->name,
 					plan->n_unplaced > 1 ? " and the pods after it" : "");
-			find_reasons(c, plan->unplaced[i], &reasons);
+			simulated_reasons_find(c, plan->unplaced[i], NULL, &reasons);
 			write_reasons(w, &reasons);
 		}
 		writer_end(w);
@@ -337,11 +282,11 @@ static void write_nodes(
 /* What must be done on nodes before their restarted kubelets start. */
 static void print_actions(struct writer *w, const struct simulation *s)
 {
-	CLEANUP(reasons_release) struct reasons actions = {0};
+	CLEANUP(simulated_reasons_release) struct simulated_reasons actions = {0};
 
 	for (size_t i = 0; i < s->n_nodes && !writer_is_doc(w); i++)
 		if (s->nodes[i].action)
-			count_reason(&actions, xstrdup(s->nodes[i].action));
+			simulated_reasons_count(&actions, xstrdup(s->nodes[i].action));
 	for (size_t i = 0; i < actions.n_items; i++) {
 		size_t n = actions.items[i].n_nodes;
 
@@ -372,17 +317,23 @@ static void write_event(struct writer *w, const struct simulated_cluster *c, con
 	writer_end(w);
 }
 
+/* The table of nodes has the problem of a node and the number of its pods; a document names the pods too. */
 static void write_events(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
 {
 	static const char *const headings[] = {"POD", "NODE", "WHAT", "TO", "NUMA", "OWNER", "REASON"};
 	static const char *const optional[] = {"OWNER", NULL};
+	size_t n = 0;
 
 	writer_columns(w, headings, ARRAY_SIZE(headings));
 	writer_list(w, "pods");
-	for (size_t i = 0; i < s->n_events; i++)
+	for (size_t i = 0; i < s->n_events; i++) {
+		if (s->nodes[s->events[i].node].problem && !writer_is_doc(w))
+			continue;
 		write_event(w, c, &s->events[i]);
+		n++;
+	}
 	writer_end(w);
-	if (writer_is_doc(w) || s->n_events == 0)
+	if (writer_is_doc(w) || n == 0)
 		return;
 	strbuf_addch(w->out, '\n');
 	w->optional = optional;
@@ -457,6 +408,15 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	strbuf_addch(w->out, '\n');
 }
 
+/* Settings that no kubelet has yet. */
+static void write_proposed(struct writer *w, const struct simulation *s)
+{
+	writer_text(w, "proposed", NULL, text_or_empty(s->proposed));
+	if (s->proposed && !writer_is_doc(w))
+		strbuf_addf(
+			w->out, "proposed: %s (KEP-6007); no kubelet release has this option\n", s->proposed);
+}
+
 void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
@@ -464,5 +424,6 @@ void simulate_report(
 	print_actions(w, s);
 	write_events(w, c, s);
 	write_totals(w, s, copies);
+	write_proposed(w, s);
 	write_nodes_left_alone(w, c, s->nodes);
 }

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_version.h"
 
 /* A number from 0 to `max`. */
 static bool parse_number(const char *text, unsigned long max, unsigned long *ret)
@@ -170,6 +171,39 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 	return 0;
 }
 
+static int set_release(struct settings *s, const char *value, struct err *err)
+{
+	unsigned minor;
+	int r = settings_parse_release(value, &minor, err);
+
+	if (r < 0)
+		return r;
+	if (minor < KUBELET_MINOR_OLDEST || minor > KUBELET_MINOR_COMPARED)
+		return err_set(err, -EINVAL,
+			"kubelet=%.60s: nrtd knows the rules of the kubelets 1.%u to 1.%u", value,
+			KUBELET_MINOR_OLDEST, KUBELET_MINOR_COMPARED);
+	s->kubelet_minor = minor;
+	return 0;
+}
+
+bool settings_change_is_proposed(const char *text)
+{
+	static const char key[] = "numa-allocation-strategy=";
+
+	return !strncmp(text, key, strlen(key)) &&
+	       strcmp(text + strlen(key), numa_allocation_names[NUMA_ALLOCATION_NONE]) != 0;
+}
+
+static int set_numa_allocation(struct settings *s, const char *value, struct err *err)
+{
+	for (int i = 0; i < NUMA_ALLOCATION_COUNT; i++)
+		if (!strcmp(numa_allocation_names[i], value)) {
+			s->topology.numa_allocation = (enum numa_allocation_strategy)i;
+			return 0;
+		}
+	return err_set(err, -EINVAL, "numa-allocation-strategy has no value '%.60s'", value);
+}
+
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err)
 {
 	const char *equals = strchr(text, '=');
@@ -184,15 +218,13 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 	if (r <= 0)
 		return r;
 	if (!strcmp(key, "kubelet"))
-		return settings_parse_release(equals + 1, &s->kubelet_minor, err);
+		return set_release(s, equals + 1, err);
 	if (!strcmp(key, "reservedMemory")) {
 		ret->reserved_memory = true;
 		return set_reserved_memory(s, equals + 1, err);
 	}
-	/* KEP-6007 scores each combination of hints; a merged hint that is not preferred has no score of its
-	 * own. */
 	if (!strcmp(key, "numa-allocation-strategy"))
-		return err_set(err, -EINVAL, "%s is proposed (KEP-6007) and not simulated", key);
+		return set_numa_allocation(s, equals + 1, err);
 	if (strcmp(key, "reservedSystemCPUs") != 0 && strcmp(key, "reservedCPUs") != 0)
 		return settings_change_option(s, key, equals + 1, err);
 	ret->reserved_cpus = true;

@@ -23,10 +23,14 @@ struct settings_changes {
  * Applies KEY=VALUE. KEY is a field of KubeletConfiguration (topologyManagerPolicy, topologyManagerScope,
  * cpuManagerPolicy, memoryManagerPolicy, reservedSystemCPUs, reservedMemory in the syntax of
  * --reserved-memory), reservedCPUs (a number of CPUs, which the kubelet chooses as for kubeReserved), kubelet
- * (a release such as 1.38), or the name of a policy option. Sets the members of *ret for what has changed. 0;
+ * (a release such as 1.38, of those whose rules are known), numa-allocation-strategy as KEP-6007 proposes it, or
+ * the name of a policy option. Sets the members of *ret for what has changed. 0;
  * -EINVAL with one line.
  */
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err);
+
+/* Whether KEY=VALUE sets an option that no kubelet has yet to another value than its default. */
+bool settings_change_is_proposed(const char *text);
 
 /*
  * Call after all changes of a node's settings. A kubelet with the Static memory manager starts only if

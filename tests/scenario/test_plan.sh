@@ -103,6 +103,17 @@ run "reserved CPUs" 3 "[(p['pod'], p['what']) for p in d['pods']] == [('two', 'r
 	simulate --set reservedCPUs=16
 run "a node that is gone" 3 "[(p['pod'], p['what'], p['node']) for p in d['pods']] == [('two', 'moved', 'a'), ('one', 'no place', 'a')]" \
 	simulate --without-node a
+run "why a pod has no place" 3 "d['pods'][1]['reason'].startswith('no node takes the pod: 1 node: TopologyAffinityError: restricted: 9 CPUs')" \
+	simulate --without-node a
+run "a setting that is only proposed" 0 "d['proposed'] == 'numa-allocation-strategy=least-allocated' and d['totals']['rejected'] == 0" \
+	simulate --set numa-allocation-strategy=least-allocated
+run "nothing is proposed" 0 "d['proposed'] is None" simulate --set topologyManagerPolicy=none
+run "a kubelet that does not start" 1 "{p['reason'] for p in d['pods']} == {n['problem'] for n in d['nodes']} and d['totals']['unknown'] == 3" \
+	simulate --set reservedSystemCPUs=99
+"$numa" simulate --set reservedSystemCPUs=99 --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: the problem of a node is said once" test "$(grep -c 'reserved' "$dir/out"):$(grep -c 'ml/' "$dir/out")" = 2:0
+"$numa" simulate --set numa-allocation-strategy=most-allocated --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: what is only proposed" grep -qx 'proposed: numa-allocation-strategy=most-allocated (KEP-6007); no kubelet release has this option' "$dir/out"
 run "copies" 0 "d['totals']['before']['copies'] == 5" simulate --set topologyManagerPolicy=restricted --cpus 6
 
 # --- simulate --restart: pod one holds CPUs of NUMA node 0, pod two of NUMA node 1
@@ -188,7 +199,8 @@ run "nodes that are not selected are not mentioned" 0 "d['leftAlone'] == [] and 
 run "nodes that are left alone are a failure" 1 "[n['node'] for n in d['leftAlone']] == ['c']" simulate --set topologyManagerPolicy=none --from "$dir/node-c.json"
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
-bad "a setting that is only proposed" "numa-allocation-strategy is proposed (KEP-6007) and not simulated" simulate --set numa-allocation-strategy=most-allocated
+bad "a release that nrtd does not know" "kubelet=1.39: nrtd knows the rules of the kubelets 1.33 to 1.38" simulate --set kubelet=1.39
+bad "a setting twice" "--set: full-pcpus-only is given twice" simulate --set full-pcpus-only=true --set full-pcpus-only=false
 bad "no memory" "'2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
 bad "no machine" "--add: the number of machines is from 1 to 1000, not 0" simulate --add 0:2x4x16,512Gi
 bad "too many machines" "--add: more than 1000 machines" simulate --add 600:2x4x16,512Gi --add 600:2x4x16,512Gi

@@ -140,6 +140,8 @@ static void pods_of_a_lost_node_go_elsewhere(void **state)
 	moved = find_event(&s, &t.c, "p0", SIMULATED_MOVED);
 	assert_true(moved && !strcmp(t.c.nodes[moved->to].name, "node-1"));
 	assert_non_null(find_event(&s, &t.c, "p1", SIMULATED_NO_PLACE));
+	assert_string_equal(find_event(&s, &t.c, "p1", SIMULATED_NO_PLACE)->reason,
+		"no node takes the pod: 1 node: TopologyAffinityError: single-numa-node: 4 CPUs wanted, 2 available");
 	assert_int_equal(s.nodes[0].n_rejected, 1);
 	assert_true(s.nodes[1].before.free > s.nodes[1].after.free);
 }
@@ -153,6 +155,9 @@ static void bad_settings_change_nothing(void **state)
 		{"topologyManagerPolicy=best", "topologyManagerPolicy has no value 'best'"},
 		{"full-pcpus-only=2", "'2' is not true or false"},
 		{"nothing=1", "unknown policy option 'nothing'"},
+		{"numa-allocation-strategy=most", "numa-allocation-strategy has no value 'most'"},
+		{"kubelet=1.39", "kubelet=1.39: nrtd knows the rules of the kubelets 1.33 to 1.38"},
+		{"kubelet=1.32", "kubelet=1.32: nrtd knows the rules of the kubelets 1.33 to 1.38"},
 		{"reservedCPUs=-1", "reservedCPUs: '-1' is not a number of CPUs"},
 		{"max-allowable-numa-nodes=x", "'x' is not a number of NUMA nodes"},
 		{"reservedMemory=memory=1Gi", "reservedMemory: 'memory=1Gi' is not NODE:TYPE=AMOUNT,..."},
@@ -176,6 +181,76 @@ static void bad_settings_change_nothing(void **state)
 		simulated_cluster_finish(&t.c);
 		assert_int_equal(simulate(&t.c, &options, &s, &err), -EINVAL);
 		assert_string_equal(err.text, cases[i].error);
+	}
+}
+
+static void a_setting_is_given_once(void **state)
+{
+	static const char *const settings[] = {
+		"full-pcpus-only=true", "topologyManagerPolicy=none", "topologyManagerPolicy=none"};
+	static const struct simulate_options options = {.settings = settings, .n_settings = 3};
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(simulation_release) struct simulation s = {0};
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_NONE,
+		.scope = TOPOLOGY_SCOPE_CONTAINER};
+	struct err err = {""};
+
+	(void)state;
+	planned_cluster_init(&t, 1, &setup);
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	assert_int_equal(simulate(&t.c, &options, &s, &err), -EINVAL);
+	assert_string_equal(err.text, "--set: topologyManagerPolicy is given twice");
+}
+
+/* On NUMA nodes of 6 and 8 CPUs, the NUMA node of each pod. Without a strategy it is the first on which the pod fits. */
+static void a_proposed_strategy_chooses_numa_nodes(void **state)
+{
+	static const struct {
+		const char *setting;
+		unsigned cpus[4], numa[4];
+	} cases[] = {
+		{"numa-allocation-strategy=none", {2, 2, 2, 2}, {0, 0, 0, 1}},
+		/* 1 and 1, 33 and 1, 33 and 25, 33 and 50 percent */
+		{"numa-allocation-strategy=least-allocated", {2, 2, 2, 2}, {0, 1, 1, 0}},
+		{"numa-allocation-strategy=most-allocated", {2, 2, 2, 2}, {0, 0, 0, 1}},
+		/* The first pod fits NUMA node 1 only. */
+		{"numa-allocation-strategy=none", {7, 1, 2, 1}, {1, 0, 0, 0}},
+		{"numa-allocation-strategy=most-allocated", {7, 1, 2, 1}, {1, 1, 0, 0}},
+		{"numa-allocation-strategy=least-allocated", {7, 1, 2, 1}, {1, 0, 0, 0}},
+	};
+	static const enum topology_manager_policy policies[] = {
+		TOPOLOGY_MANAGER_BEST_EFFORT, TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(policies) * ARRAY_SIZE(cases); i++) {
+		size_t k = i % ARRAY_SIZE(cases);
+		const struct node_sim_setup setup = {.machine = planned_machine,
+			.policy = policies[i / ARRAY_SIZE(cases)],
+			.scope = TOPOLOGY_SCOPE_CONTAINER};
+		const struct simulate_options options = {.settings = &cases[k].setting, .n_settings = 1};
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
+		CLEANUP(simulation_release) struct simulation s = {0};
+		struct err err = {""};
+
+		planned_cluster_init(&t, 1, &setup);
+		for (size_t p = 0; p < 4; p++)
+			assert_true(planned_cluster_add(&t, 0, cases[k].cpus[p], 1));
+		planned_cluster_publish(&t, "", "");
+		simulated_cluster_finish(&t.c);
+		assert_int_equal(simulate(&t.c, &options, &s, &err), 0);
+		assert_true((s.proposed != NULL) == !strstr(cases[k].setting, "=none"));
+		for (size_t p = 0; p < t.c.n_pods; p++) {
+			CLEANUP(pod_held_release) struct pod_held held = {0};
+			size_t number = (size_t)(t.c.pods[p].name[1] - '0');
+
+			simulated_held(&t.c, p, &held);
+			if (!held.found || !hwloc_bitmap_isset(held.numa, cases[k].numa[number]) ||
+				cpuset_size(held.numa) != 1)
+				fail_msg("case %zu: p%zu is not on NUMA node %u", i, number,
+					cases[k].numa[number]);
+		}
 	}
 }
 
@@ -436,6 +511,8 @@ int main(void)
 		cmocka_unit_test(other_settings_are_those_of_another_node),
 		cmocka_unit_test(pods_of_a_lost_node_go_elsewhere),
 		cmocka_unit_test(bad_settings_change_nothing),
+		cmocka_unit_test(a_setting_is_given_once),
+		cmocka_unit_test(a_proposed_strategy_chooses_numa_nodes),
 		cmocka_unit_test(reserved_cpus_are_not_for_pods),
 		cmocka_unit_test(reserved_memory_is_not_for_pods),
 		cmocka_unit_test(added_machines_take_pods),
