@@ -72,6 +72,45 @@ int inventory_resource(const struct inventory *inv, const char *name)
 	return -1;
 }
 
+/* ---- the memory of pods */
+
+void pods_memory_release(struct pods_memory *p)
+{
+	for (size_t i = 0; i < p->n_items; i++) {
+		free(p->items[i].pod_uid);
+		free(p->items[i].namespace);
+		free(p->items[i].pod);
+		hwloc_bitmap_free(p->items[i].cpus);
+		hwloc_bitmap_free(p->items[i].near);
+		free(p->items[i].memory);
+		free(p->items[i].hugepages);
+	}
+	free(p->items);
+	*p = (struct pods_memory){0};
+}
+
+uint64_t pod_memory_remote(const struct pod_memory *p, const struct machine *m, uint64_t *ret_total)
+{
+	uint64_t total = 0, remote = 0;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		uint64_t bytes = p->memory[i] + p->hugepages[i];
+
+		total += bytes;
+		if (!hwloc_bitmap_isset(p->near, m->nodes[i].id))
+			remote += bytes;
+	}
+	*ret_total = total;
+	return remote;
+}
+
+unsigned pod_memory_remote_percent(const struct pod_memory *p, const struct machine *m)
+{
+	uint64_t total, remote = pod_memory_remote(p, m, &total);
+
+	return total > 0 ? (unsigned)((double)remote * 100 / (double)total + 0.5) : 0;
+}
+
 /* ---- node state */
 
 void reserved_cpus_release(struct reserved_cpus *r)
@@ -98,6 +137,7 @@ void node_state_release(struct node_state *s)
 	allocations_release(&s->allocations);
 	claims_release(&s->claims);
 	pod_refs_free(s->pods, s->n_pods);
+	pods_memory_release(&s->pods_memory);
 	hwloc_bitmap_free(s->allocatable_cpus);
 	reserved_cpus_release(&s->reserved);
 	inventory_release(&s->inventory);

@@ -70,6 +70,39 @@ struct reserved_cpus {
 
 void reserved_cpus_release(struct reserved_cpus *r);
 
+/* ---- where the kernel has put the memory of pods */
+
+/* A pod that holds CPUs or memory exclusively. */
+struct pod_memory {
+	char *pod_uid, *namespace, *pod; /* "" when unknown */
+	hwloc_bitmap_t cpus;             /* the pod's exclusive CPUs */
+	/* The NUMA nodes of these CPUs; without exclusive CPUs, of the pod's memory blocks. Memory on other
+	 * NUMA nodes is remote. */
+	hwloc_bitmap_t near;
+	const char *unknown; /* why the amounts are unknown, as static text; NULL = they are known */
+	bool whole_pod;      /* the amounts are of all containers, not only of those with exclusive CPUs */
+	/* Bytes by position in machine.nodes: ordinary memory with the page cache, and hugepages of all sizes. */
+	uint64_t *memory, *hugepages;
+};
+
+struct pods_memory {
+	struct pod_memory *items; /* in the order of the allocations */
+	size_t n_items;
+	size_t items_size;
+};
+
+void pods_memory_release(struct pods_memory *p);
+
+/* A pod with more remote memory than this percentage counts as remote: some of the page cache always is. */
+#define POD_MEMORY_REMOTE_PERCENT 10u
+
+/* Sum up the memory of a pod whose amounts are known, hugepages included. Returns the remote bytes; *ret_total
+ * = all bytes. */
+uint64_t pod_memory_remote(const struct pod_memory *p, const struct machine *m, uint64_t *ret_total);
+
+/* The percentage of remote memory, rounded; 0 without memory. */
+unsigned pod_memory_remote_percent(const struct pod_memory *p, const struct machine *m);
+
 struct node_state {
 	/* facts */
 	char *node_name;
@@ -82,6 +115,7 @@ struct node_state {
 	bool pods_known; /* a source lists the pods (possibly none): only the pod-resources API does */
 	struct pod_ref *pods;
 	size_t n_pods;
+	struct pods_memory pods_memory; /* empty unless a caller asked for it; is not published */
 	hwloc_bitmap_t
 		allocatable_cpus; /* from the pod-resources API; empty under policy none, NULL = unknown */
 

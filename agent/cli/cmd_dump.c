@@ -74,6 +74,11 @@ static int render(const struct options *options, struct observation *o, struct d
 		inventory_to_doc(o, ret);
 		return 0;
 	}
+	if (!strcmp(what, "pods")) {
+		observe_pod_memory(options, o, &o->notes);
+		pods_to_doc(o, ret);
+		return 0;
+	}
 	if (!strcmp(what, "numatopology")) {
 		numatopology_render(&o->node, ret, &o->notes);
 		return 0;

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "agent/base/thread.h"
+#include "agent/cli/opts_check.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/publish/target.h"
 #include "common/cleanup.h"
@@ -75,6 +76,8 @@ static int prepare(struct run *run, struct err *err)
 
 	c->observe = stage_observe(run->options);
 	c->model = stage_model(run->options, &run->lists);
+	c->pod_memory_ms = option_ms(run->options, OPT_POD_MEMORY);
+	c->pod_metrics = option_set(run->options, OPT_POD_METRICS);
 	if (r < 0)
 		return r;
 	r = stage_render(run->options, &c->render, err);

@@ -21,6 +21,7 @@ static int picture(const struct options *options, void *data, const struct termi
 	r = observe_local(options, &o, err);
 	if (r < 0)
 		return r;
+	observe_pod_memory(options, &o, NULL); /* optional in the picture */
 	/* A log would spoil a picture that is redrawn. */
 	if (!option_set(options, OPT_WATCH))
 		command_log_settings(&o.node.settings);

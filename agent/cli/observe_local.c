@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/cli/stage_config.h"
+#include "agent/node/observe/pod_memory.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -18,6 +19,15 @@ static int add_remedy(int r, struct err *err)
 		return r;
 	why = *err;
 	return err_set(err, r, "%.400s; run nrtd as root, or with CAP_DAC_READ_SEARCH", why.text);
+}
+
+void observe_pod_memory(const struct options *options, struct observation *o, struct notes *notes)
+{
+	const struct observe_config config = stage_observe(options);
+	struct err err = {""};
+
+	if (config.cgroup && pod_memory_read(config.sysroot, config.cgroup, &o->node, &err) < 0)
+		notes_add(notes, "%s; on which NUMA nodes the memory of pods is, is not known", err.text);
 }
 
 int observe_local(const struct options *options, struct observation *ret, struct err *err)

@@ -4,6 +4,7 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/opts_check.h"
 #include "agent/http/http.h"
+#include "agent/node/observe/pod_memory.h"
 
 /* Commands about the local machine, and commands about what nrtd run publishes. */
 #define LOCAL   (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW) | ON(RUN) | ON(DIFF))
@@ -126,6 +127,14 @@ static const struct option_def options_node[] = {
 		.fallback = "/var/run/cdi",
 		.check = option_check_folder,
 		.help = "the directory of the CDI spec files, in which DRA drivers record the CPUs and memory of claims"},
+	{.id = OPT_CGROUP,
+		.flag = "--cgroup",
+		.commands = ON(DUMP) | ON(CHECK) | ON(SHOW) | ON(RUN),
+		.env = "NRTD_CGROUP",
+		.arg = "DIR|none",
+		.fallback = CGROUP_DIR,
+		.check = option_check_folder,
+		.help = "the directory of cgroup v2 with the kubelet's cgroup kubepods, to read on which NUMA nodes the memory of pods is"},
 	{.id = OPT_EXCLUDE_RESOURCES,
 		.flag = "--exclude-resources",
 		.repeats = true,
@@ -154,7 +163,7 @@ static const struct option_def options_node[] = {
 		.flag = "--what",
 		.commands = ON(DUMP),
 		.arg = "STAGE",
-		.values = "nrt|machine|inventory|hints|numatopology",
+		.values = "nrt|machine|inventory|pods|hints|numatopology",
 		.fallback = "nrt",
 		.help = "what to print: the NodeResourceTopology object (nrt), an intermediate stage, or Volcano's Numatopology"},
 	{.id = OPT_FINGERPRINT,
@@ -248,6 +257,19 @@ static const struct option_def options_run[] = {
 		.check = option_check_duration,
 		.fallback = "10s",
 		.help = "interval for reading sources that do not report changes; 0: never"},
+	{.id = OPT_POD_MEMORY,
+		.flag = "--pod-memory",
+		.commands = ON(RUN),
+		.env = "NRTD_POD_MEMORY",
+		.arg = "DURATION",
+		.check = option_check_duration,
+		.fallback = "60s",
+		.help = "interval for reading on which NUMA nodes the memory of pods with exclusive CPUs or memory is; 0: never"},
+	{.id = OPT_POD_METRICS,
+		.flag = "--pod-metrics",
+		.commands = ON(RUN),
+		.env = "NRTD_POD_METRICS",
+		.help = "also serve metrics with the names of pods"},
 	{.id = OPT_REFRESH,
 		.flag = "--refresh",
 		.commands = ON(RUN),

@@ -42,7 +42,11 @@ struct observe_config stage_observe(const struct options *options)
 		.pod_resources = options->value[OPT_POD_RESOURCES],
 		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
 		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0,
-		.cdi_dir = option_is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR]};
+		.cdi_dir = option_is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR],
+		.cgroup = option_is(options, OPT_CGROUP, "none") ? NULL : options->value[OPT_CGROUP]};
+
+	if (c.machine_xml)
+		c.cgroup = NULL; /* the cgroups are of this machine */
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];

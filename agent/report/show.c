@@ -259,16 +259,63 @@ static void add_claim(struct show_view *v, const struct claim *c)
 	h->holds = claim_holds(c);
 }
 
-static void fill_holders(struct show_view *v, const struct allocations *a, const struct claims *claims)
+static const struct pod_memory *find_pod_memory(const struct pods_memory *all, const struct allocation *a)
 {
+	for (size_t i = 0; i < all->n_items; i++) {
+		const struct pod_memory *p = &all->items[i];
+
+		if (!p->unknown && !strcmp(p->pod_uid, a->pod_uid) && !strcmp(p->namespace, a->namespace) &&
+			!strcmp(p->pod, a->pod))
+			return p;
+	}
+	return NULL;
+}
+
+/* Appends "; uses 12Gi, 3Gi of it remote (25%) on node 1" to what the pod holds. */
+static void add_used_memory(const struct node_state *state, struct show_holder *h)
+{
+	const struct pod_memory *p = find_pod_memory(&state->pods_memory, h->items);
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
+	char amount[SHOW_AMOUNT_SIZE];
+	uint64_t total, remote;
+
+	if (!p)
+		return;
+	remote = pod_memory_remote(p, &state->machine, &total);
+	show_amount_text(SHOW_BYTES, (qty_t)total * QTY_UNIT, amount);
+	strbuf_addf(&out, "%s%suses %s", h->holds, *h->holds ? "; " : "", amount);
+	if (remote > 0) {
+		nodes = cpuset_new();
+		for (size_t i = 0; i < state->machine.n_nodes; i++)
+			if (p->memory[i] + p->hugepages[i] > 0)
+				cpuset_set(nodes, state->machine.nodes[i].id);
+		cpuset_andnot(nodes, nodes, p->near);
+		show_amount_text(SHOW_BYTES, (qty_t)remote * QTY_UNIT, amount);
+		strbuf_addf(&out, ", %s of it remote (%u%%)", amount,
+			pod_memory_remote_percent(p, &state->machine));
+		add_nodes(&out, nodes);
+	} else if (total > 0)
+		strbuf_addstr(&out, ", all local");
+	free(h->holds);
+	h->holds = strbuf_detach(&out);
+}
+
+static void fill_holders(struct show_view *v, const struct node_state *state)
+{
+	const struct allocations *a = &state->allocations;
+	const struct claims *claims = &state->claims;
+
 	for (size_t first = 0, end; first < a->n_items; first = end) {
 		bool any = false;
 
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
 			any = any || holds_something(&a->items[end]);
-		if (any)
-			add_holder(v, &a->items[first], end - first);
+		if (!any)
+			continue;
+		add_holder(v, &a->items[first], end - first);
+		add_used_memory(state, &v->holders[v->n_holders - 1]);
 	}
 	for (size_t i = 0; i < claims->n_items; i++)
 		add_claim(v, &claims->items[i]);
@@ -817,7 +864,7 @@ void show_view(const struct node_state *state, const struct notes *notes, struct
 	v.distance_nodes = state->machine.nodes;
 	v.n_distances = state->machine.distances && state->machine.n_nodes > 1 ? state->machine.n_nodes : 0;
 	fill_resources(&v, state);
-	fill_holders(&v, &state->allocations, &state->claims);
+	fill_holders(&v, state);
 	fill_nodes(&v, state);
 	place_all_devices(&v);
 	fill_lines(&v, state);

@@ -123,7 +123,8 @@ void show_view_release(struct show_view *v);
  *
  * The state of a CPU: exclusive if an allocation contains the CPU, else reserved, else shared if the shared
  * pool contains the CPU or the CPU manager's policy is none, else unknown. All containers of a
- * pod are one holder. Devices with affinity to several NUMA nodes or none appear only in the holder's text.
+ * pod are one holder. If state->pods_memory has the pod, the holder's text ends with the memory that the pod
+ * uses and how much of it is remote. Devices with affinity to several NUMA nodes or none appear only in the holder's text.
  */
 void show_view(const struct node_state *state, const struct notes *notes, struct show_view *ret);
 

@@ -253,6 +253,30 @@ else
 	echo "skipped: curl is not here"
 fi
 
+# --- where the memory of pods is, at an interval of its own
+if command -v curl >/dev/null; then
+	state 0,5-31 '"uid-9":{"app":"1-4"}'
+	start --dry-run --http "127.0.0.1:$port" --poll 0 --pod-memory 100ms
+	wait_for grep -q "no cgroup v2 is mounted" "$dir/err"
+	check "without cgroup v2 the memory of pods is not reported" test $? -eq 0
+	sleep 0.5
+	check "and this is logged once" test "$(grep -c "no cgroup v2 is mounted" "$dir/err")" -eq 1
+	pod=$root/sys/fs/cgroup/kubepods/poduid-9
+	mkdir -p "$pod"
+	printf 'anon N0=1000 N1=0\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
+	echo memory >"$root/sys/fs/cgroup/cgroup.controllers"
+	# shellcheck disable=SC2317 # called by name
+	remote() { curl -sf "http://127.0.0.1:$port/metrics" | grep -qx "nrtd_pod_memory_pods{locality=\"remote\"} $1"; }
+	check "a pod with local memory" wait_for remote 0
+	printf 'anon N0=1000 N1=500\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
+	check "a pod whose memory becomes remote" wait_for remote 1
+	check "reading changes no object" test "$(objects)" -eq 1
+	stop "after the readings it ends" TERM
+	rm -r "$root/sys/fs/cgroup"
+else
+	echo "skipped: curl is not here"
+fi
+
 # --- when its client certificate ends, whether or not the API server answers
 if command -v curl >/dev/null && command -v openssl >/dev/null; then
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=node -days 3 -keyout "$dir/node.key" \

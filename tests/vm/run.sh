@@ -25,8 +25,10 @@ make_root() {
 	mkdir -p "$work"/root/{bin,dev,proc,sys,tmp,etc} && cp "$B/nrtd" "$(command -v busybox)" "$work/root/bin/" &&
 		cp tests/vm/init "$work/root/init" || return 1
 	{
-		libraries "$B/nrtd" "$(command -v busybox)"
-		# nrtd check opens it by its name
+		# nrtd opens these by their names
+		library=$(ldconfig -p | sed -nE 's/^[[:space:]]*libmicrohttpd\.so\.12 \(.*\) => (.*)/\1/p' | head -n 1)
+		libraries "$B/nrtd" "$(command -v busybox)" "$library"
+		echo "$library"
 		ldconfig -p | sed -nE 's/^[[:space:]]*libnuma\.so\.1 \(.*\) => (.*)/\1/p' | head -n 1
 	} | sort -u | while read -r library; do
 		mkdir -p "$work/root${library%/*}" && cp -L "$library" "$work/root$library" || return 1
@@ -44,6 +46,13 @@ boot() {
 		-chardev "socket,id=guest,path=$work/monitor" -serial chardev:guest \
 		-kernel "$kernel" -initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 rdinit=/init" "$@" \
 		>"$work/qemu" 2>&1
+}
+
+# get_numactl: numactl and numastat into the guest, of Debian's package, downloaded once and not installed
+get_numactl() {
+	[ -n "$(find "$cache" -name 'numactl_*.deb' 2>/dev/null)" ] ||
+		(mkdir -p "$cache" && cd "$cache" && apt-get download numactl >/dev/null 2>&1) || return 1
+	dpkg -x "$cache"/numactl_*.deb "$work/numactl" && cp "$work"/numactl/usr/bin/numa{ctl,stat} "$work/root/bin/"
 }
 
 # told STAGE SECTION: what a section of the guest's output says
@@ -216,6 +225,22 @@ vm() {
 	fi
 }
 
+# same_memory STAGE REMOTE HUGE: what nrtd says of the pod's memory at a stage is what numastat says of its process, within 4 MiB for
+# the pages that other cgroups have paid for; whether more than a tenth is remote; and huge pages on NUMA node 1, in bytes
+same_memory() {
+	told "$1" pods | tr -d ' \n' | sed -n 's/.*"numaNodes":\[{"id":0,"bytes":\([0-9]*\),"hugepageBytes":\([0-9]*\)},{"id":1,"bytes":\([0-9]*\),"hugepageBytes":\([0-9]*\)}\].*/\1 \3 \2 \4/p' >"$work/pods"
+	told "$1" numastat | sed -n 's/^Total  *\([0-9.]*\)  *\([0-9.]*\)  *[0-9.]*$/\1 \2/p' >"$work/numastat"
+	told "$1" metrics | sed -n 's/^nrtd_pod_memory_pods{locality="remote"} //p' >"$work/remote"
+	[ "$(cat "$work/remote")" = "$2" ] && awk -v huge="$3" '
+		function near(a, b) { return a - b < 4 && b - a < 4 }
+		NR == 1 { zero = $1 / 1048576; one = $2 / 1048576; good = $3 == 0 && $4 == huge }
+		NR == 2 { good = good && near($1, zero) && near($2, one) && $1 + $2 >= 64 }
+		END { exit !(good && NR == 2) }' "$work/pods" "$work/numastat" && return
+	cat "$work/pods" "$work/numastat" "$work/remote"
+	told "$1" metrics
+	return 1
+}
+
 [ "$(uname -m)" = x86_64 ] || skip "the virtual machines are x86_64, this machine is not"
 answer=$(packaging/install-deps.sh vm 2>&1) || skip "$(printf '%s\n' "$answer" | tail -n 1)"
 get_kernel || skip "Debian's package linux-image-cloud-amd64 is not available here"
@@ -358,4 +383,28 @@ do blocks 1 offline 2 && monitor device_del d9 && until_true [ ! -e $nodes/node1
 gone 1
 row 10
 END
+# The memory of a pod, as nrtd run and nrtd dump read it from the real kernel, beside numastat.
+case $chosen in
+"  " | *" pod-memory "*)
+	if get_numactl; then
+		vm pod-memory 4,sockets=2,cores=2 <<-'END'
+			node 0 0-1 512
+			node 1 2-3 512
+			socket 0 0-1
+			socket 1 2-3
+			distances 10 21
+			distances 21 10
+			do pod_cgroup
+			do uses 0 && reading
+			do uses 1 && reading
+			do sh -c "$enter fallocate -l 4M /tmp/huge/file" && reading
+		END
+		check "pod-memory: local memory" same_memory 2 0 0
+		check "pod-memory: remote memory is seen within two readings" same_memory 3 1 0
+		check "pod-memory: remote huge pages" same_memory 4 1 4194304
+	else
+		echo "skipped: pod-memory: Debian's package numactl is not available here"
+	fi
+	;;
+esac
 tally

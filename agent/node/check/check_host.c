@@ -8,6 +8,7 @@
 #include "agent/node/observe/allocations_files.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/node/observe/pod_memory.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/xalloc.h"
@@ -442,6 +443,52 @@ static bool step_tuning(struct host *h)
 	return true;
 }
 
+#define EXAMPLES_MAX 3 /* pods that a message names */
+
+/* The pods with more remote memory than other pods. */
+static void report_pod_memory(struct host *h)
+{
+	const struct node_state *node = &h->o.node;
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(4096);
+	size_t n_known = 0, n_remote = 0;
+	struct check_item *item;
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		unsigned percent = p->unknown ? 0 : pod_memory_remote_percent(p, &node->machine);
+
+		n_known += p->unknown == NULL;
+		if (percent <= POD_MEMORY_REMOTE_PERCENT)
+			continue;
+		if (n_remote++ < EXAMPLES_MAX)
+			strbuf_addf(&names, "%s%.63s%s%.253s has %u%%", n_remote > 1 ? ", " : "",
+				*p->pod ? p->namespace : "pod", *p->pod ? "/" : " ",
+				*p->pod ? p->pod : p->pod_uid, percent);
+	}
+	item = check_report_add(h->report, n_remote > 0 ? CHECK_NOTE : CHECK_OK, "pod memory",
+		"known of %zu of %zu pods with exclusive CPUs or memory, %zu with more than %u%% on NUMA nodes without their CPUs%s%s%s",
+		n_known, node->pods_memory.n_items, n_remote, POD_MEMORY_REMOTE_PERCENT,
+		n_remote > 0 ? ": " : "", names.text, n_remote > EXAMPLES_MAX ? ", ..." : "");
+	if (n_remote > 0)
+		check_report_set(&item->remedy,
+			"memory is local from the start if the memory manager has the policy Static, and the pod requests memory; `nrtd dump --what pods` has the amounts");
+}
+
+static bool step_pod_memory(struct host *h)
+{
+	const struct observe_config *c = &h->config->observe;
+	struct err err = {""};
+
+	if (!c->cgroup || h->o.node.allocations.n_items == 0)
+		return true;
+	if (pod_memory_read(c->sysroot, c->cgroup, &h->o.node, &err) == 0)
+		report_pod_memory(h);
+	else
+		check_report_line(h->report, CHECK_NOTE, "pod memory", NULL, err.text,
+			"on a host with cgroup v1 this is not possible; in a container mount the host's /sys/fs/cgroup, and name it by --cgroup");
+	return true;
+}
+
 static bool step_object(struct host *h)
 {
 	nrt_render(&h->o.node, &h->config->nrt, h->nrt, &h->o.notes);
@@ -464,6 +511,7 @@ static bool (*const steps[])(struct host *h) = {
 	step_accounting,
 	step_claims,
 	step_tuning,
+	step_pod_memory,
 	step_object,
 };
 

@@ -23,6 +23,7 @@ struct observe_config {
 	bool pod_resources_named;  /* by the user: a missing socket is a note */
 	bool state_files;          /* read the kubelet's state files */
 	const char *cdi_dir;       /* the directory of CDI spec files; NULL = do not read them */
+	const char *cgroup; /* the directory of cgroup v2, for pod_memory_read(); NULL = do not read it */
 };
 
 /* The facts of one node, and which sources they are from. */

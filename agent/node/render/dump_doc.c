@@ -247,6 +247,58 @@ static void add_claims(struct doc *top, const struct claims *claims)
 	}
 }
 
+/* ---- the pods */
+
+static void add_pod_memory(struct doc *map, const struct pod_memory *p, const struct machine *m)
+{
+	struct doc *top = doc_add_map(map, "memory"), *nodes;
+	uint64_t total, remote = pod_memory_remote(p, m, &total);
+
+	doc_add_string_or_null(top, "scope", p->unknown ? NULL : p->whole_pod ? "pod" : "containers");
+	doc_add_string_or_null(top, "unknown", p->unknown);
+	if (p->unknown) {
+		static const char *const members[] = {
+			"totalBytes", "remoteBytes", "remotePercent", "numaNodes"};
+
+		for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+			doc_add(top, members[i]);
+		return;
+	}
+	add_bytes(top, "totalBytes", total);
+	add_bytes(top, "remoteBytes", remote);
+	doc_add_number(top, "remotePercent", pod_memory_remote_percent(p, m));
+	nodes = doc_add_list(top, "numaNodes");
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		struct doc *node = doc_add_map(nodes, NULL);
+
+		doc_add_number(node, "id", m->nodes[i].id);
+		add_bytes(node, "bytes", p->memory[i]);
+		add_bytes(node, "hugepageBytes", p->hugepages[i]);
+	}
+}
+
+void pods_to_doc(const struct observation *o, struct doc *ret)
+{
+	struct doc *list;
+
+	ret->kind = DOC_MAP;
+	doc_add_string(ret, "node", o->node.node_name);
+	list = doc_add_list(ret, "pods");
+	for (size_t i = 0; i < o->node.pods_memory.n_items; i++) {
+		const struct pod_memory *p = &o->node.pods_memory.items[i];
+		struct doc *map = doc_add_map(list, NULL);
+
+		doc_add_string(map, "namespace", p->namespace);
+		doc_add_string(map, "pod", p->pod);
+		doc_add_string(map, "podUID", p->pod_uid);
+		add_set(map, "cpus", p->cpus);
+		add_set(map, "numaNodes", p->near);
+		add_pod_memory(map, p, &o->node.machine);
+	}
+}
+
+/* ---- the inventory, as a whole */
+
 void inventory_to_doc(const struct observation *o, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};

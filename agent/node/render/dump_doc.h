@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Makes the documents of `nrtd dump`: the machine and the inventory.
+ * Makes the documents of `nrtd dump`: the machine, the inventory and the pods.
  */
 #include "agent/base/doc.h"
 #include "agent/node/observe/observe.h"
@@ -30,3 +30,14 @@ void machine_to_doc(const struct machine *m, struct doc *ret);
  *	allocations   [{podUID, namespace, pod, container, cpus, memory: [...], devices: [...]}]
  */
 void inventory_to_doc(const struct observation *o, struct doc *ret);
+
+/*
+ * `nrtd dump --what pods`: the pods that hold CPUs or memory exclusively, and where their memory is
+ * (o->node.pods_memory). `ret` must be empty. nrtd(8) documents the fields:
+ *
+ *	node
+ *	pods          [{namespace, pod, podUID, cpus, numaNodes, memory}]
+ *	memory        {scope, unknown, totalBytes, remoteBytes, remotePercent, numaNodes: [{id, bytes,
+ *	              hugepageBytes}]}; all except unknown are null if the amounts are unknown
+ */
+void pods_to_doc(const struct observation *o, struct doc *ret);

@@ -34,6 +34,9 @@ enum {
 	STRANDED_CPUS,
 	SHAPE_COPIES,
 	SHAPE_STRANDED_CPUS,
+	POD_MEMORY_BYTES,
+	POD_MEMORY_PODS,
+	POD_REMOTE_MEMORY_RATIO,
 	FAMILY_COUNT
 };
 
@@ -81,6 +84,15 @@ static const struct family {
 	[SHAPE_STRANDED_CPUS] = {"nrtd_shape_stranded_cpus",
 		"Free CPUs that would remain after filling the node with pods of a --shape.", GAUGE,
 		{NO_LABEL}},
+	[POD_MEMORY_BYTES] = {"nrtd_pod_memory_bytes",
+		"Memory that pods with exclusive CPUs or memory use, by NUMA node, local or remote to their CPUs.",
+		GAUGE, {NO_LABEL}},
+	[POD_MEMORY_PODS] = {"nrtd_pod_memory_pods",
+		"Pods with exclusive CPUs or memory, by where their memory is: remote is more than 10 % remote.",
+		GAUGE, {NO_LABEL}},
+	[POD_REMOTE_MEMORY_RATIO] = {"nrtd_pod_remote_memory_ratio",
+		"Part of a pod's memory that is on other NUMA nodes than its exclusive CPUs.", GAUGE,
+		{NO_LABEL}},
 };
 
 static const double bounds[] = {
@@ -99,8 +111,8 @@ struct metrics {
 	double *values[METRIC_COUNT]; /* counters and gauges: rows of label 1, columns of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
-	struct strbuf inventory, headroom; /* their families, printed when they change */
-	int64_t certificate_until_s;       /* 0 = no certificate */
+	struct strbuf inventory, headroom, pod_memory; /* their families, printed when they change */
+	int64_t certificate_until_s;                   /* 0 = no certificate */
 };
 
 /* ---- life */
@@ -125,6 +137,7 @@ void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	process_stats_init(&m->process);
 	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->pod_memory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->labels[TARGET] = labels->targets;
 	m->labels[RESULT] = labels->results;
 	m->labels[SOURCE] = labels->sources;
@@ -151,6 +164,7 @@ void metrics_free(struct metrics *m)
 	}
 	strbuf_release(&m->inventory);
 	strbuf_release(&m->headroom);
+	strbuf_release(&m->pod_memory);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -306,6 +320,79 @@ void metrics_set_headroom(
 	replace_text(m, &m->headroom, &text);
 }
 
+/* Bytes on one NUMA node, by whether they are local. */
+static void add_node_memory(const struct node_state *node, size_t at, struct strbuf *out)
+{
+	const unsigned id = node->machine.nodes[at].id;
+	double local = 0, remote = 0;
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		double bytes = (double)p->memory[at] + (double)p->hugepages[at];
+
+		if (hwloc_bitmap_isset(p->near, id))
+			local += bytes;
+		else
+			remote += bytes;
+	}
+	strbuf_addf(out, "%s{numa_node=\"%u\",locality=\"local\"} ", families[POD_MEMORY_BYTES].name, id);
+	exposition_number(out, local);
+	strbuf_addf(out, "\n%s{numa_node=\"%u\",locality=\"remote\"} ", families[POD_MEMORY_BYTES].name, id);
+	exposition_number(out, remote);
+	strbuf_addch(out, '\n');
+}
+
+static void add_pod_counts(const struct node_state *node, struct strbuf *out)
+{
+	static const char *const names[] = {"local", "remote", "unknown"};
+	size_t counts[ARRAY_SIZE(names)] = {0};
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		unsigned percent = pod_memory_remote_percent(p, &node->machine);
+
+		counts[p->unknown ? 2 : percent > POD_MEMORY_REMOTE_PERCENT ? 1 : 0]++;
+	}
+	add_head(out, POD_MEMORY_PODS);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		strbuf_addf(out, "%s{locality=\"%s\"} %zu\n", families[POD_MEMORY_PODS].name, names[i],
+			counts[i]);
+}
+
+static void add_pod_ratios(const struct node_state *node, struct strbuf *out)
+{
+	add_head(out, POD_REMOTE_MEMORY_RATIO);
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		uint64_t total, remote = pod_memory_remote(p, &node->machine, &total);
+
+		if (p->unknown || !*p->pod || total == 0)
+			continue;
+		strbuf_addf(out, "%s{", families[POD_REMOTE_MEMORY_RATIO].name);
+		exposition_label(out, "namespace", p->namespace);
+		strbuf_addch(out, ',');
+		exposition_label(out, "pod", p->pod);
+		strbuf_addstr(out, "} ");
+		exposition_number(out, (double)remote / (double)total);
+		strbuf_addch(out, '\n');
+	}
+}
+
+void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bool names)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	if (node) {
+		add_head(&text, POD_MEMORY_BYTES);
+		for (size_t i = 0; i < node->machine.n_nodes; i++)
+			add_node_memory(node, i, &text);
+		add_pod_counts(node, &text);
+		if (names)
+			add_pod_ratios(node, &text);
+	}
+	replace_text(m, &m->pod_memory, &text);
+}
+
 void metrics_set_certificate(struct metrics *m, int64_t until_s)
 {
 	pthread_mutex_lock(&m->lock);
@@ -390,6 +477,7 @@ int metrics_render(struct metrics *m, const struct metrics_moment *now, struct s
 		add_family(out, m, i, now);
 	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
 	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
+	strbuf_addstr(out, m->pod_memory.text ? m->pod_memory.text : "");
 	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
 	return strbuf_error(out);

@@ -73,6 +73,10 @@ void metrics_set_inventory(struct metrics *m, const struct inventory *inv);
 void metrics_set_headroom(
 	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes);
 
+/* Sets on which NUMA nodes the memory of pods is (node->pods_memory); NULL = unknown. `names`: also a series per
+ * pod. */
+void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bool names);
+
 /* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
 void metrics_set_certificate(struct metrics *m, int64_t until_s);
 

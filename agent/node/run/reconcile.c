@@ -13,6 +13,7 @@
 #include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/pod_evidence.h"
+#include "agent/node/observe/pod_memory.h"
 #include "agent/node/observe/settings_find.h"
 #include "agent/node/observe/state_file.h"
 #include "agent/node/render/dump_doc.h"
@@ -245,6 +246,39 @@ static void measure_headroom(struct reconciler *r, const struct observation *o)
 	r->headroom_known = true;
 }
 
+static bool holds_exclusively(const struct node_state *node)
+{
+	const struct allocations *a = &node->allocations;
+
+	for (size_t i = 0; i < a->n_items; i++)
+		if (a->items[i].n_memory > 0 || !hwloc_bitmap_iszero(a->items[i].cpus))
+			return true;
+	return false;
+}
+
+/* For the metrics, at a low rate. Without cgroup v2 the log says so once. */
+static void measure_pod_memory(
+	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
+{
+	const struct reconcile_config *c = r->config;
+	struct err err = {""};
+
+	if (!c->observe.cgroup || c->pod_memory_ms == 0)
+		return;
+	if (now_ms >= r->pod_memory_at) {
+		if (holds_exclusively(&o->node))
+			pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err);
+		if (*err.text && strcmp(err.text, r->pod_memory_error.text) != 0)
+			log_info("%s; nrtd does not report on which NUMA nodes the memory of pods is",
+				err.text);
+		r->pod_memory_error = err;
+		metrics_set_pod_memory(r->metrics, *err.text ? NULL : &o->node, c->pod_metrics);
+		r->pod_memory_at = now_ms + c->pod_memory_ms;
+	}
+	if (r->pod_memory_at < ret->call_again_ms)
+		ret->call_again_ms = r->pod_memory_at;
+}
+
 static void print_status(const struct observation *o, struct reconcile_result *ret)
 {
 	int cpu = inventory_resource(&o->node.inventory, "cpu");
@@ -325,6 +359,7 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
 	measure_headroom(r, &o);
+	measure_pod_memory(r, &o, now_ms, ret);
 	log_new_notes(r, &o.notes);
 	print_status(&o, ret);
 }

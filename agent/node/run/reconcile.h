@@ -16,6 +16,8 @@ struct reconcile_config {
 	struct observe_config observe;
 	struct derive_config model;
 	struct render_config render;
+	uint64_t pod_memory_ms; /* interval for reading where the memory of pods is; 0 = never */
+	bool pod_metrics;       /* the metrics may have the names of pods */
 };
 
 /* Indexes into reconcile_labels.sources and .states. */
@@ -39,6 +41,8 @@ struct reconciler {
 	bool observed;                   /* at least once */
 	unsigned failures;               /* of observing, consecutive */
 	unsigned kubelet_minor;          /* as the Node reports it; 0 = unknown */
+	uint64_t pod_memory_at;          /* when to read the memory of pods again */
+	struct err pod_memory_error;     /* the last logged failure to read it */
 };
 
 void reconciler_release(struct reconciler *r);
