@@ -12,8 +12,8 @@
 #define DEPTH_MAX 2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
-	"local storage", "priority", "namespace", "PodDisruptionBudget", "several PodDisruptionBudgets",
-	"terminating", "unknown requests", "reservation"};
+	"local storage", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
+	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
 const char *const plan_outcome_names[3] = {"full", "partial", "none"};
 
@@ -67,6 +67,8 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_PRIORITY;
 	if (p->local_storage && !options->allow_local_storage)
 		return PLAN_FIXED_LOCAL_STORAGE;
+	if (p->responders)
+		return PLAN_FIXED_RESPONDERS;
 	if (p->n_budgets > 1)
 		return PLAN_FIXED_BUDGETS;
 	return p->n_budgets == 1 && c->budgets[p->budget].allowed <= 0 ? PLAN_FIXED_BUDGET : PLAN_MOVABLE;

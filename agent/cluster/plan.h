@@ -20,6 +20,7 @@ enum plan_fixed {
 	PLAN_FIXED_STATIC,
 	PLAN_FIXED_BARE, /* no controller would recreate the pod */
 	PLAN_FIXED_LOCAL_STORAGE,
+	PLAN_FIXED_RESPONDERS, /* spec.evictionResponders: others evict the pod gracefully (KEP-4563) */
 	PLAN_FIXED_PRIORITY,
 	PLAN_FIXED_NAMESPACE,
 	PLAN_FIXED_BUDGET,  /* its PodDisruptionBudget allows no disruption now */
