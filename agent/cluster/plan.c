@@ -110,11 +110,12 @@ struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
 	struct plan *plan;
-	size_t wanted;    /* the wanted pod for which room is made */
-	bool *moved;      /* per pod: moved already, or a wanted pod, which no step moves */
-	bool *excluded;   /* per node: room is being made there, so no pod moves there */
-	size_t n_leaving; /* evicted pods whose move is not in the plan yet */
-	uint64_t n_sets;  /* sets considered so far */
+	size_t wanted;     /* the wanted pod for which room is made */
+	bool *moved;       /* per pod: moved already, or a wanted pod, which no step moves */
+	bool *excluded;    /* per node: room is being made there, so no pod moves there */
+	size_t n_leaving;  /* evicted pods whose move is not in the plan yet */
+	bool needs_replay; /* steps may have been judged without a pod that still runs then */
+	uint64_t n_sets;   /* sets considered so far */
 	/* Values of simulated_cluster.n_verdicts and of n_sets at which the search ends: for the current wanted pod,
 	 * and for all. */
 	uint64_t verdicts_limit, sets_limit;
@@ -490,10 +491,41 @@ static bool admits_without_set(
 static bool make_room(struct search *s, size_t pod, unsigned depth);
 
 /* Where a pod starts after its eviction. */
-enum destination { TO_OTHER_NODES, TO_THE_SAME_NODE, DESTINATION_COUNT };
+enum destination {
+	TO_OTHER_NODES,
+	TO_THE_SAME_NODE,
+	TO_NEW_ROOM, /* further moves make room for the pod first */
+	TO_ANY       /* each pod of a set has a destination of its own */
+};
+
+#define MIXED_MAX    4u  /* pods of a set for which different destinations are combined */
+#define MIXED_LEAVES 32u /* combinations per set */
+
+/* Moves of a set of pods that make room for a pod. */
+struct attempt {
+	size_t node, pod; /* for which room is made, and where */
+	size_t pods[PLAN_SET_MAX], n_pods;
+	enum destination to;
+	unsigned depth, n_leaves;
+};
+
+/*
+ * Makes room for the pod by further moves, and starts the pod. These moves come before the pod's own step, when the pod still
+ * runs on its node; a pod that moves to that node is judged here without it, so the plan is replayed.
+ */
+static bool start_in_new_room(struct search *s, size_t node, size_t pod, unsigned depth)
+{
+	bool started;
+
+	s->excluded[node] = false;
+	started = make_room(s, pod, depth);
+	s->excluded[node] = true;
+	s->needs_replay = true;
+	return started;
+}
 
 /* Moves one pod of the set. Steps that make room for this pod come before this pod's own step. */
-static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned depth)
+static bool move_pod(struct search *s, const struct attempt *a, size_t pod, enum destination to)
 {
 	size_t from = s->c->pods[pod].node, place = from;
 	bool started;
@@ -507,35 +539,94 @@ static bool move_pod(struct search *s, size_t pod, enum destination to, unsigned
 	}
 	if (to == TO_OTHER_NODES)
 		place = simulated_find_place(s->c, pod, s->excluded);
-	else if (*simulated_constraint(s->c, from, pod))
+	else if (to == TO_THE_SAME_NODE && *simulated_constraint(s->c, from, pod))
 		return false; /* labels of the pod or the node have changed, or the node is cordoned */
 	s->n_leaving++;
-	if (place != SIMULATED_NOWHERE)
-		started = simulated_start(s->c, place, pod);
+	if (to == TO_NEW_ROOM)
+		started = start_in_new_room(s, a->node, pod, a->depth - 1);
 	else
-		started = depth > 1 && make_room(s, pod, depth - 1);
+		started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
 	s->n_leaving--;
 	if (started)
 		add_step(s, PLAN_MOVE, pod, from);
 	return started;
 }
 
+/* Moves the pods of the set from the i-th on, and starts the pod. The steps of a failed attempt are reverted. */
+static bool move_pods(struct search *s, struct attempt *a, size_t i)
+{
+	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
+
+	if (i == a->n_pods) {
+		a->n_leaves++;
+		return !*simulated_constraint(s->c, a->node, a->pod) &&
+		       simulated_start(s->c, a->node, a->pod);
+	}
+	for (enum destination to = 0; to < TO_ANY; to++) {
+		if ((a->to != TO_ANY && to != a->to) || (to == TO_NEW_ROOM && a->depth < 2) ||
+			(to > 0 && s->options->evict))
+			continue;
+		if (move_pod(s, a, a->pods[i], to) && move_pods(s, a, i + 1))
+			return true;
+		revert_steps(s, n_steps, mark);
+		if (a->n_leaves >= MIXED_LEAVES || reached_limit(s))
+			return false;
+	}
+	return false;
+}
+
+/* A step to carry out again. */
+struct replayed {
+	size_t pod, to;
+};
+
+/* Carries the steps from the n-th on out again in their order, and starts the pod on the node. */
+static bool replay_steps(struct search *s, size_t n_steps, size_t mark, size_t node, size_t pod)
+{
+	size_t n = s->plan->n_steps - n_steps;
+	CLEANUP(freep) struct replayed *steps = xcalloc(n + 1, sizeof(*steps));
+
+	for (size_t i = 0; i < n; i++)
+		steps[i] = (struct replayed){
+			.pod = s->plan->steps[n_steps + i].pod, .to = s->plan->steps[n_steps + i].to};
+	revert_steps(s, n_steps, mark);
+	for (size_t i = 0; i < n; i++) {
+		size_t from = s->c->pods[steps[i].pod].node;
+
+		simulated_evict(s->c, steps[i].pod);
+		if (*simulated_constraint(s->c, steps[i].to, steps[i].pod) ||
+			!simulated_start(s->c, steps[i].to, steps[i].pod))
+			return false;
+		add_step(s, PLAN_MOVE, steps[i].pod, from);
+	}
+	return !*simulated_constraint(s->c, node, pod) && simulated_start(s->c, node, pod);
+}
+
 /* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */
 static bool try_set(struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod,
 	enum destination to, unsigned depth)
 {
-	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps, pods[PLAN_SET_MAX];
-	bool done = true;
+	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
+	struct attempt a = {.node = n->node, .pod = pod, .n_pods = set->n, .to = to, .depth = depth};
+	bool done;
 
-	list_pods(s, n, set, pods);
+	list_pods(s, n, set, a.pods);
+	if (pod == s->wanted)
+		s->needs_replay = false;
 	s->excluded[n->node] = true;
-	for (size_t i = 0; i < set->n && done; i++)
-		done = move_pod(s, pods[i], to, depth);
+	done = move_pods(s, &a, 0);
 	s->excluded[n->node] = false;
-	if (done && !*simulated_constraint(s->c, n->node, pod) && simulated_start(s->c, n->node, pod))
-		return true;
-	revert_steps(s, n_steps, mark);
-	return false;
+	if (done && pod == s->wanted && s->needs_replay)
+		done = replay_steps(s, n_steps, mark, n->node, pod);
+	if (!done)
+		revert_steps(s, n_steps, mark);
+	return done;
+}
+
+/* First all pods of a set go to the same kind of destination. */
+static bool is_tried(const struct pod_set *set, enum destination to, unsigned depth)
+{
+	return to == TO_ANY ? set->n > 1 && set->n <= MIXED_MAX : to != TO_NEW_ROOM || depth > 1;
 }
 
 /*
@@ -557,8 +648,8 @@ static bool make_room(struct search *s, size_t pod, unsigned depth)
 		push_successors(s, &r, &set, s->options->max_moves);
 		if (!frees_enough(n, &set) || !admits_without_set(s, n, &set, pod))
 			continue;
-		for (enum destination to = 0; to < DESTINATION_COUNT && !done; to++)
-			done = try_set(s, n, &set, pod, to, depth);
+		for (enum destination to = 0; to <= TO_ANY && !done; to++)
+			done = is_tried(&set, to, depth) && try_set(s, n, &set, pod, to, depth);
 	}
 	return done;
 }
