@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "agent/cli/expected_plan.h"
 #include "agent/cli/opts_check.h"
 #include "agent/cli/plan_apply.h"
@@ -192,6 +193,7 @@ static int read_flags(struct planning *p, struct err *err)
 
 static int make_plan(struct planning *p, struct err *err)
 {
+	uint64_t max_age_ms = option_ms(p->options, OPT_MAX_AGE);
 	int r = source_begin(p->options, &p->source, err);
 
 	simulated_cluster_init(&p->cluster);
@@ -200,6 +202,9 @@ static int make_plan(struct planning *p, struct err *err)
 	r = source_read_cluster(p->source, &p->cluster, err);
 	if (r < 0)
 		return r;
+	if (max_age_ms > 0 && source_client(p->source))
+		simulated_leave_outdated(
+			&p->cluster, (clock_ms(CLOCK_REALTIME) - (int64_t)max_age_ms) / 1000);
 	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
 	if (r < 0)
 		return r;

@@ -19,8 +19,9 @@
 
 const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
 	"the node has no NodeResourceTopology object",
-	"the object has no node state: verdicts would be estimates", "the node has no Node object",
-	"the object does not report all of the node's pods yet",
+	"the object has no node state: verdicts would be estimates",
+	"the object has not been written for longer than --max-age: nrtd may not run on the node",
+	"the node has no Node object", "the object does not report all of the node's pods yet",
 	"the node is reserved: room is being made for another pod", "the node is not selected"};
 
 /* A change that can be reverted. */

@@ -56,6 +56,7 @@ enum simulated_obstacle {
 	SIMULATED_NO_OBSTACLE,
 	SIMULATED_NO_OBJECT, /* no NodeResourceTopology object */
 	SIMULATED_NOT_EXACT, /* verdicts on the node would be estimates */
+	SIMULATED_OUTDATED,  /* the object has not been written for too long */
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
@@ -164,6 +165,10 @@ void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *n
 
 /* To be called after the last object. Starts pods that are bound and that their node's object does not report yet. */
 void simulated_cluster_finish(struct simulated_cluster *c);
+
+/* Leaves nodes alone whose object was last written before this time, in seconds since 1970. To be called after
+ * simulated_cluster_finish(). */
+void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s);
 
 /*
  * Adds `n` copies of a pod template, which run nowhere: NAME, or NAME-1 to NAME-n. Returns the index of the first copy; the

@@ -383,6 +383,17 @@ void simulated_cluster_finish(struct simulated_cluster *c)
 	simulated_forget_undo(c);
 }
 
+void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
+{
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct simulated_node *n = &c->nodes[i];
+
+		if (n->obstacle == SIMULATED_NO_OBSTACLE && n->object.written_s > 0 &&
+			n->object.written_s < before_s)
+			n->obstacle = SIMULATED_OUTDATED;
+	}
+}
+
 static void add_copy(struct simulated_cluster *c, const struct doc *owner, const char *namespace,
 	const char *name, struct pod_class *class)
 {

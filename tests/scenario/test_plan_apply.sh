@@ -227,6 +227,40 @@ holds "a partial plan is not carried out" test "$status:$(cat "$dir/err")" = \
 	"4:kubectl-numa: not carried out: some of the pods would have no place; --allow-partial carries out such a plan"
 holds "and nothing is changed" test ! -e "$(at /changes)"
 
+# Nothing to carry out: the reason is printed, and nothing is changed.
+# none NAME LINE FLAG...
+none() {
+	none_name=$1
+	line=$2
+	shift 2
+	apply "$@"
+	holds "nothing to carry out: $none_name" test "$status:$(cat "$dir/err")" = 3:
+	holds "and why: $none_name" grep -qx "$line" "$dir/out"
+	holds "and nothing is changed: $none_name" test ! -e "$(at /changes)"
+}
+begin "$(pod one-2 $new b "$runs")"
+list NodeResourceTopology "$(printf '%s' "$a" | sed 's,nrtd.dev/node-state,example.com/other,')" "$b" | serve $nrt
+none "an object without node state" "left alone: node 'a': the object has no node state: verdicts would be estimates"
+# old AGE: the object of node a was written so long ago
+old() { printf '%s' "$a" | jq -c --arg time "$(date -u -d "$1 ago" +%Y-%m-%dT%H:%M:%SZ)" '.metadata.managedFields = [{manager: "nrtd", operation: "Apply", time: $time, fieldsV1: {"f:zones": {}}}]'; }
+list NodeResourceTopology "$(old '40 minutes')" "$b" | serve $nrt
+none "an old object" "left alone: node 'a': the object has not been written for longer than --max-age: nrtd may not run on the node"
+apply --max-age 1h
+holds "unless it may be older" test "$status" -eq 0
+begin "$(pod one-2 $new b "$runs")"
+list NodeResourceTopology "$(old '5 minutes')" "$b" | serve $nrt
+apply
+holds "a recent object" test "$status" -eq 0
+begin "$(pod one-2 $new b "$runs")"
+list PodDisruptionBudget '{"metadata":{"name":"p","namespace":"ml"},"spec":{"selector":{}},"status":{"disruptionsAllowed":0}}' | serve /apis/policy/v1/poddisruptionbudgets
+none "a PodDisruptionBudget that allows nothing" 'not movable: 3 (PodDisruptionBudget)'
+begin "$(pod one-2 $new b "$runs")"
+list Pod "$(pod one $one a "$runs")" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod wide $wide '' "$waits" 40)" | serve /api/v1/pods
+none "a pod that nothing can place" "no place for ml/wide:"
+begin "$(pod one-2 $new b "$runs")"
+list Pod "$(pod one $one a "$runs")" "$(pod two $two a "$runs")" "$(pod three $three b "$runs")" "$(pod late $late a "$runs" 9)" "$(pod wide $wide '' "$waits" 12)" | serve /api/v1/pods
+none "an object that does not report a pod" "left alone: node 'a': the object does not report all of the node's pods yet"
+
 # bad NAME LINE FLAG...
 bad() {
 	name=$1
