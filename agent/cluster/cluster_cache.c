@@ -80,7 +80,7 @@ void cache_release(struct cluster_cache *cache)
 
 /* ---- nodes */
 
-static struct pod_info *find_pod(const struct cluster_cache *cache, const char *uid)
+struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid)
 {
 	return name_table_find(&cache->pods_by_uid, uid);
 }
@@ -225,7 +225,7 @@ static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *
 
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
 {
-	const struct pod_info *cached = find_pod(cache, uid);
+	const struct pod_info *cached = cache_find_pod(cache, uid);
 	size_t n = namespace_counts_get(&cache->namespaces, namespace);
 
 	n -= n > 0 && cached && !cached->bound;
@@ -266,8 +266,7 @@ static void remove_from_node(struct cluster_cache *cache, struct pod_info *pod)
 	node->freed_version = cache->version;
 }
 
-/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
-static struct pod_info *add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
 	const char *name, const struct pod_info *init, struct node_info *node)
 {
 	struct pod_info *pod = xcalloc(1, sizeof(*pod));
@@ -281,36 +280,7 @@ static struct pod_info *add_pod(struct cluster_cache *cache, const char *uid, co
 	return pod;
 }
 
-/* ---- reservations */
-
-/* The name is not that of a pod, so that no object reports the stand-in. */
-static void add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
-{
-	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
-	const struct pod_info init = {.class = r->class,
-		.names = pod_names_of(name, r->facts.namespace, name),
-		.expires_ms = r->expires_ms,
-		.is_reservation = true};
-
-	r->class->users++;
-	r->stands_in = add_pod(cache, name, r->facts.namespace, name, &init, node);
-}
-
-/* The pod with this UID no longer uses a reservation of the node. */
-static void reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
-{
-	for (size_t i = 0; i < node->n_reservations; i++) {
-		struct node_reservation *r = &node->reservations[i];
-
-		if (!r->user || strcmp(r->user, uid) != 0)
-			continue;
-		free(r->user);
-		r->user = NULL;
-		add_stand_in(cache, node, r);
-	}
-}
-
-static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
+void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
@@ -318,7 +288,7 @@ static void remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 	pod_classes_drop(&cache->classes, pod->class);
 	name_table_remove(&cache->pods_by_uid, pod->uid);
 	cache->n_pods -= !pod->is_reservation;
-	reopen_reservation(cache, node, pod->uid);
+	cache_reopen_reservation(cache, node, pod->uid);
 	pod_free(pod);
 	drop_if_empty(cache, node);
 }
@@ -329,142 +299,7 @@ static void end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t 
 {
 	if (pod->bound && is_managed(pod))
 		remember_ended(cache, pod->node, &pod->names, now_ms);
-	remove_pod(cache, pod);
-}
-
-static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
-{
-	struct pod_info *stands_in = r->stands_in;
-
-	r->stands_in = NULL;
-	if (stands_in)
-		remove_pod(cache, stands_in);
-}
-
-void cache_suspend_reservations(
-	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class)
-{
-	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
-		struct node_info *node = cache->nodes[i];
-		int64_t first =
-			node ? node_reservations_mark(node->reservations, node->n_reservations, user, class)
-			     : INT64_MAX;
-
-		for (size_t k = 0; first < INT64_MAX && k < node->n_reservations; k++) {
-			struct node_reservation *r = &node->reservations[k];
-
-			if (r->user || (!r->usable && r->facts.step <= first))
-				continue;
-			r->suspended = true;
-			remove_stand_in(cache, r);
-		}
-	}
-}
-
-bool cache_has_usable_reservation(const struct node_info *node)
-{
-	for (size_t i = 0; i < node->n_reservations; i++)
-		if (node->reservations[i].usable)
-			return true;
-	return false;
-}
-
-void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
-{
-	const struct pod_info *pod = find_pod(cache, uid);
-	bool used = false;
-
-	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
-		struct node_info *node = cache->nodes[i];
-
-		for (size_t k = 0; node && k < node->n_reservations; k++) {
-			struct node_reservation *r = &node->reservations[k];
-
-			if (r->usable && pod && pod->node == node && !used) {
-				r->user = xstrdup(uid);
-				used = true;
-			} else if (r->suspended) {
-				add_stand_in(cache, node, r);
-			}
-			r->usable = r->suspended = false;
-		}
-	}
-}
-
-static void free_reservation(struct cluster_cache *cache, struct node_reservation *r)
-{
-	pod_classes_drop(&cache->classes, r->class);
-	node_reservation_release(r);
-	cache->n_reservations--;
-}
-
-static void drop_reservation(struct cluster_cache *cache, struct node_info *node, size_t i)
-{
-	remove_stand_in(cache, &node->reservations[i]);
-	free_reservation(cache, &node->reservations[i]);
-	node->reservations[i] = node->reservations[--node->n_reservations];
-}
-
-static void drop_reservations(struct cluster_cache *cache, struct node_info *node)
-{
-	while (node->n_reservations > 0)
-		drop_reservation(cache, node, node->n_reservations - 1);
-	*node->reservations_hash = '\0';
-}
-
-static void expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
-{
-	for (size_t i = node->n_reservations; i > 0; i--) {
-		const struct node_reservation *r = &node->reservations[i - 1];
-
-		if (now_ms < r->expires_ms)
-			continue;
-		log_info("node '%s': the reservation for pod '%s/%s' has expired", node->name,
-			r->facts.namespace, r->facts.pod);
-		drop_reservation(cache, node, i - 1);
-	}
-}
-
-/* The pod that used the reservation uses the new version of the reservation. */
-static void keep_user(struct cluster_cache *cache, struct node_info *node, struct node_reservation *old)
-{
-	const struct pod_info *pod = old->user ? find_pod(cache, old->user) : NULL;
-
-	for (size_t i = 0; pod && pod->node == node && i < node->n_reservations; i++) {
-		struct node_reservation *r = &node->reservations[i];
-
-		if (strcmp(r->facts.id, old->facts.id) != 0 || r->user)
-			continue;
-		remove_stand_in(cache, r);
-		r->user = TAKE(old->user);
-		return;
-	}
-}
-
-static void update_reservations(
-	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms)
-{
-	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
-	struct node_reservation *old = node->reservations;
-	size_t n_old = node->n_reservations;
-	char hash[HASH_TEXT_SIZE];
-
-	node_reservations_hash(annotations, hash);
-	if (!strcmp(hash, node->reservations_hash))
-		return;
-	for (size_t i = 0; i < n_old; i++)
-		remove_stand_in(cache, &old[i]);
-	node->reservations = node_reservations_read(
-		&cache->classes, node->name, annotations, now_ms, &node->n_reservations);
-	cache->n_reservations += node->n_reservations;
-	for (size_t i = 0; i < node->n_reservations; i++)
-		add_stand_in(cache, node, &node->reservations[i]);
-	for (size_t i = 0; i < n_old; i++) {
-		keep_user(cache, node, &old[i]);
-		free_reservation(cache, &old[i]);
-	}
-	free(old);
-	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);
+	cache_remove_pod(cache, pod);
 }
 
 /* ---- assumed pods */
@@ -485,22 +320,22 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 		.expires_ms = now_ms + assume_ms(cache, request),
 		.resource_version = request->resource_version,
 		.priority = request->priority};
-	const struct pod_info *cached = find_pod(cache, request->uid);
+	const struct pod_info *cached = cache_find_pod(cache, request->uid);
 
 	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
 							     request->resource_version)))
 		return NULL;
 	cache_forget_pod(cache, request->uid);
 	request->class->users++;
-	return add_pod(cache, request->uid, request->namespace, request->name, &init, node);
+	return cache_add_pod(cache, request->uid, request->namespace, request->name, &init, node);
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
 {
-	struct pod_info *pod = find_pod(cache, uid);
+	struct pod_info *pod = cache_find_pod(cache, uid);
 
 	if (pod && !pod->bound)
-		remove_pod(cache, pod);
+		cache_remove_pod(cache, pod);
 }
 
 static void expire_rejections(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
@@ -538,13 +373,13 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 
 		if (cache->nodes[i]) {
 			expire_rejections(cache, cache->nodes[i], now_ms);
-			expire_reservations(cache, cache->nodes[i], now_ms);
+			cache_expire_reservations(cache, cache->nodes[i], now_ms);
 		}
 		while ((pod = find_expired(cache->nodes[i], now_ms))) {
 			log_info("assumed pod '%s' was not bound to node '%s' in time and is forgotten",
 				pod->full_name, pod->node->name);
 			cache->n_expired++;
-			remove_pod(cache, pod);
+			cache_remove_pod(cache, pod);
 		}
 	}
 }
@@ -616,7 +451,7 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
-	update_reservations(cache, node, object, now_ms);
+	cache_update_reservations(cache, node, object, now_ms);
 	update_release(cache, node, node_kubelet_minor(object));
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
@@ -725,7 +560,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
-	struct pod_info *cached = find_pod(cache, status->uid);
+	struct pod_info *cached = cache_find_pod(cache, status->uid);
 	bool keeps_node = cached && !strcmp(cached->node->name, status->node);
 	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
@@ -742,8 +577,8 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	else {
 		pod_priority_read(object, &init.priority);
 		if (cached)
-			remove_pod(cache, cached);
-		cached = add_pod(cache, status->uid, status->namespace, status->name, &init,
+			cache_remove_pod(cache, cached);
+		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
 			find_or_add_node(cache, status->node));
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
@@ -760,7 +595,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 
 	if (r < 0)
 		return r;
-	cached = find_pod(cache, status.uid);
+	cached = cache_find_pod(cache, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node)
 		pending_pods_remove(&cache->pending, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
@@ -824,7 +659,7 @@ static void forget_object(struct cluster_cache *cache, struct node_info *node, e
 		node->n_ended = 0;
 	} else if (kind == CACHE_NODE && node->has_node) {
 		resource_list_release(&node->allocatable);
-		drop_reservations(cache, node);
+		cache_drop_reservations(cache, node);
 		node->has_node = false;
 	} else {
 		return;
@@ -840,7 +675,7 @@ void cache_delete(
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
 	struct node_info *node = name && kind != CACHE_POD ? cache_find_node(cache, name) : NULL;
-	struct pod_info *pod = uid && kind == CACHE_POD ? find_pod(cache, uid) : NULL;
+	struct pod_info *pod = uid && kind == CACHE_POD ? cache_find_pod(cache, uid) : NULL;
 
 	if (node)
 		forget_object(cache, node, kind);

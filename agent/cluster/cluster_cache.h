@@ -207,3 +207,27 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);
+
+/* ---- for the other files of the cache */
+
+/* NULL = no such pod. */
+struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid);
+
+/* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
+struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+	const char *name, const struct pod_info *init, struct node_info *node);
+
+/* Frees the pod. Frees its node too, if the node has no objects and no other pods. */
+void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
+
+/* ---- reservations (cache_reservations.c) */
+
+/* Reads the reservations of the Node object. */
+void cache_update_reservations(
+	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms);
+
+void cache_drop_reservations(struct cluster_cache *cache, struct node_info *node);
+void cache_expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
+
+/* The pod with this UID no longer uses a reservation of the node. */
+void cache_reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reservations of the cluster cache. A reservation counts as an assumed pod, its stand-in, until a pod uses it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/cluster_cache.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+/* The name is not that of a pod, so that no object reports the stand-in. */
+static void add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
+{
+	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
+	const struct pod_info init = {.class = r->class,
+		.names = pod_names_of(name, r->facts.namespace, name),
+		.expires_ms = r->expires_ms,
+		.is_reservation = true};
+
+	r->class->users++;
+	r->stands_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
+}
+
+void cache_reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
+{
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		if (!r->user || strcmp(r->user, uid) != 0)
+			continue;
+		free(r->user);
+		r->user = NULL;
+		add_stand_in(cache, node, r);
+	}
+}
+
+static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
+{
+	struct pod_info *stands_in = r->stands_in;
+
+	r->stands_in = NULL;
+	if (stands_in)
+		cache_remove_pod(cache, stands_in);
+}
+
+void cache_suspend_reservations(
+	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class)
+{
+	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
+		struct node_info *node = cache->nodes[i];
+		int64_t first =
+			node ? node_reservations_mark(node->reservations, node->n_reservations, user, class)
+			     : INT64_MAX;
+
+		for (size_t k = 0; first < INT64_MAX && k < node->n_reservations; k++) {
+			struct node_reservation *r = &node->reservations[k];
+
+			if (r->user || (!r->usable && r->facts.step <= first))
+				continue;
+			r->suspended = true;
+			remove_stand_in(cache, r);
+		}
+	}
+}
+
+bool cache_has_usable_reservation(const struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_reservations; i++)
+		if (node->reservations[i].usable)
+			return true;
+	return false;
+}
+
+void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
+{
+	const struct pod_info *pod = cache_find_pod(cache, uid);
+	bool used = false;
+
+	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
+		struct node_info *node = cache->nodes[i];
+
+		for (size_t k = 0; node && k < node->n_reservations; k++) {
+			struct node_reservation *r = &node->reservations[k];
+
+			if (r->usable && pod && pod->node == node && !used) {
+				r->user = xstrdup(uid);
+				used = true;
+			} else if (r->suspended) {
+				add_stand_in(cache, node, r);
+			}
+			r->usable = r->suspended = false;
+		}
+	}
+}
+
+static void free_reservation(struct cluster_cache *cache, struct node_reservation *r)
+{
+	pod_classes_drop(&cache->classes, r->class);
+	node_reservation_release(r);
+	cache->n_reservations--;
+}
+
+static void drop_reservation(struct cluster_cache *cache, struct node_info *node, size_t i)
+{
+	remove_stand_in(cache, &node->reservations[i]);
+	free_reservation(cache, &node->reservations[i]);
+	node->reservations[i] = node->reservations[--node->n_reservations];
+}
+
+void cache_drop_reservations(struct cluster_cache *cache, struct node_info *node)
+{
+	while (node->n_reservations > 0)
+		drop_reservation(cache, node, node->n_reservations - 1);
+	*node->reservations_hash = '\0';
+}
+
+void cache_expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+{
+	for (size_t i = node->n_reservations; i > 0; i--) {
+		const struct node_reservation *r = &node->reservations[i - 1];
+
+		if (now_ms < r->expires_ms)
+			continue;
+		log_info("node '%s': the reservation for pod '%s/%s' has expired", node->name,
+			r->facts.namespace, r->facts.pod);
+		drop_reservation(cache, node, i - 1);
+	}
+}
+
+/* The pod that used the reservation uses the new version of the reservation. */
+static void keep_user(struct cluster_cache *cache, struct node_info *node, struct node_reservation *old)
+{
+	const struct pod_info *pod = old->user ? cache_find_pod(cache, old->user) : NULL;
+
+	for (size_t i = 0; pod && pod->node == node && i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		if (strcmp(r->facts.id, old->facts.id) != 0 || r->user)
+			continue;
+		remove_stand_in(cache, r);
+		r->user = TAKE(old->user);
+		return;
+	}
+}
+
+void cache_update_reservations(
+	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms)
+{
+	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
+	struct node_reservation *old = node->reservations;
+	size_t n_old = node->n_reservations;
+	char hash[HASH_TEXT_SIZE];
+
+	node_reservations_hash(annotations, hash);
+	if (!strcmp(hash, node->reservations_hash))
+		return;
+	for (size_t i = 0; i < n_old; i++)
+		remove_stand_in(cache, &old[i]);
+	node->reservations = node_reservations_read(
+		&cache->classes, node->name, annotations, now_ms, &node->n_reservations);
+	cache->n_reservations += node->n_reservations;
+	for (size_t i = 0; i < node->n_reservations; i++)
+		add_stand_in(cache, node, &node->reservations[i]);
+	for (size_t i = 0; i < n_old; i++) {
+		keep_user(cache, node, &old[i]);
+		free_reservation(cache, &old[i]);
+	}
+	free(old);
+	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);
+}
