@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # outcome_releases.sh [OPTION...]: outcome.sh -quick -judge with the control plane, the scheduler and the kubelets' managers of each
-# other release that has these in releases/. OPTIONs are those of outcome. B names the build folder.
+# other release that has these in releases/, and gangs with 1.37. OPTIONs are those of outcome. B names the build folder.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -10,7 +10,9 @@ failed=0
 for release in 1.36 1.37; do
 	$here/releases/build.sh "$release" controlplane scheduler managers
 	case $? in 0) ;; 77) continue ;; *) exit 1 ;; esac
-	if $here/outcome.sh -quick -judge -ways stock,extender -kubernetes "$release" "$@"; then
+	workloads=cpus
+	[ "$release" != 1.37 ] || workloads=cpus,gangs
+	if $here/outcome.sh -quick -judge -ways stock,extender -workloads $workloads -share 0.9 -kubernetes "$release" "$@"; then
 		echo "ok outcome $release"
 	else
 		echo "not ok outcome $release"

@@ -26,12 +26,14 @@ func main() {
 	agent := flag.String("agent", "nrtd/nrtd", "namespace/name of the agent's service account")
 	scheduler := flag.String("scheduler", "", "configuration file of kube-scheduler (default: no scheduler)")
 	audit := flag.String("audit", "", "audit policy: a line for each request it tells of, in audit.log of -dir (default: none)")
+	gates := flag.String("feature-gates", "", "as of kube-apiserver")
+	apis := flag.String("runtime-config", "", "as of kube-apiserver")
 	resume := flag.Bool("resume", false, "go on with what a killed control plane has left in -dir, at the same address")
 	timeout := flag.Duration("timeout", time.Hour, "stop by itself after this time")
 	flag.Parse()
 	if err := run(*dir, *timeout, controlplane.Options{
 		Manifests: list(*manifests), Nodes: list(*nodes), Scheduler: *scheduler, Agent: agentOf(*agent), Audit: *audit,
-		Resume: *resume}); err != nil {
+		Resume: *resume, FeatureGates: *gates, RuntimeConfig: *apis}); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1)
 	}

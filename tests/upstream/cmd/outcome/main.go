@@ -44,7 +44,7 @@ func main() {
 	each := flag.Int("each", 6, "nodes of each kind")
 	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
 	budgets := flag.String("budgets", "", "budgets of nrtd's writes to Nodes, separated by commas, as 1/5s,6/5s: each way that needs these writes with each of them")
-	workloads := flag.String("workloads", names(outcome.Workloads, func(w outcome.Workload) string { return w.Name }), "workloads, separated by commas")
+	workloads := flag.String("workloads", "cpus,memory,mixed", "workloads, separated by commas; gangs needs -kubernetes 1.37")
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
 	scale := flag.Int("scale", 0, "instead: how many pods a second each way binds on so many nodes")

@@ -66,6 +66,8 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file="+pki.certFile("service-account"),
 		"--service-account-signing-key-file="+pki.keyFile("service-account"),
+		"--feature-gates="+c.options.FeatureGates,
+		"--runtime-config="+c.options.RuntimeConfig,
 	)); err != nil {
 		return err
 	}

@@ -30,13 +30,14 @@ const (
 
 // Options says what a control plane holds.
 type Options struct {
-	Dir       string   // where kubeconfigs, certificates, logs and data go
-	Manifests []string // YAML files and folders applied at the start: the CRD, roles, admission policies
-	Nodes     []string // nodes to register, each with its identity
-	Agent     Agent    // the service account of the agent under test
-	Scheduler string   // configuration file of the scheduler, "" for none
-	Audit     string   // audit policy, for a file of requests; "" for none
-	Resume    bool     // go on with what a killed control plane has left in Dir, at the same address
+	Dir                         string   // where kubeconfigs, certificates, logs and data go
+	Manifests                   []string // YAML files and folders applied at the start: the CRD, roles, admission policies
+	Nodes                       []string // nodes to register, each with its identity
+	Agent                       Agent    // the service account of the agent under test
+	Scheduler                   string   // configuration file of the scheduler, "" for none
+	Audit                       string   // audit policy, for a file of requests; "" for none
+	FeatureGates, RuntimeConfig string   // as kube-apiserver's flags
+	Resume                      bool     // go on with what a killed control plane has left in Dir, at the same address
 }
 
 // ControlPlane is a running control plane.

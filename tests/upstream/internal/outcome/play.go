@@ -56,6 +56,7 @@ type play struct {
 	dir       string
 	plane     *process
 	client    kubernetes.Interface
+	objects   dynamic.Interface
 	watch     *daemon.Watch
 	nodes     map[string]*node
 	extenders []*Extender
@@ -123,7 +124,7 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}
-	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, d.Again, d.Tries, p.failed)
+	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, p.objects, d.Again, d.Tries, p.failed)
 	p.saw = func(pod *v1.Pod) { p.slots.saw(ctx, pod) }
 	p.admitted, p.refused = p.slots.admitted, p.slots.refused
 	if err := p.schedule(ctx); err != nil {
@@ -143,13 +144,17 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	if err != nil {
 		return nil, err
 	}
+	ghosts, err := p.ghosts()
+	if err != nil {
+		return nil, err
+	}
 	after, err := p.nodeWrites()
 	if err != nil {
 		return nil, err
 	}
 	result := p.slots.finished()
 	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
-	result.Workload, result.Seed, result.Plans = workload.Name, seed, plans
+	result.Workload, result.Seed, result.Plans, result.Ghosts = workload.Name, seed, plans, ghosts
 	if err := p.keepTrace(result); err != nil {
 		return nil, err
 	}
@@ -196,7 +201,8 @@ func (p *play) nodeWrites() (sum float64, err error) {
 }
 
 func (p *play) startScheduler() (err error) {
-	p.scheduler, err = startScheduler(p.program("scheduler"), p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir)
+	p.scheduler, err = startScheduler(p.program("scheduler"), p.way.configuration(p.extenderAddress()), p.kubeconfig("admin"), p.dir,
+		p.workload.schedulerFlags()...)
 	return err
 }
 
@@ -221,7 +227,7 @@ func (p *play) failure() error {
 // start starts the control plane and the nodes, and waits until each has published.
 func (p *play) start(ctx context.Context) (err error) {
 	names := NodeNames(p.Nodes)
-	if p.plane, err = startPlane(p.program("controlplane"), p.Manifests, p.dir, names); err != nil {
+	if p.plane, err = startPlane(p.program("controlplane"), p.Manifests, p.dir, names, p.workload.planeFlags()...); err != nil {
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))
@@ -232,14 +238,18 @@ func (p *play) start(ctx context.Context) (err error) {
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
+	if p.objects, err = dynamic.NewForConfig(config); err != nil {
 		return err
 	}
-	p.watch = daemon.NewWatch(ctx, objects)
+	p.watch = daemon.NewWatch(ctx, p.objects)
 	for i, kind := range p.Nodes {
 		if err := p.startNode(ctx, names[i], kind); err != nil {
 			return fmt.Errorf("%s: %w", names[i], err)
+		}
+	}
+	if p.workload.Gangs {
+		if err := p.labelRacks(ctx); err != nil {
+			return err
 		}
 	}
 	for _, name := range names {

@@ -79,9 +79,9 @@ func (p *process) said() string {
 }
 
 // startPlane starts a control plane without a scheduler.
-func startPlane(program, manifests, dir string, nodes []string) (*process, error) {
-	p, err := start(filepath.Join(dir, "controlplane.log"), program, "-dir", dir, "-manifests", manifests,
-		"-nodes", strings.Join(nodes, ","), "-timeout", "12h")
+func startPlane(program, manifests, dir string, nodes []string, flags ...string) (*process, error) {
+	p, err := start(filepath.Join(dir, "controlplane.log"), program, append([]string{"-dir", dir, "-manifests", manifests,
+		"-nodes", strings.Join(nodes, ","), "-timeout", "12h"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +95,13 @@ func startPlane(program, manifests, dir string, nodes []string) (*process, error
 }
 
 // startScheduler starts a kube-scheduler; it is not ready yet.
-func startScheduler(program, configuration, kubeconfig, dir string) (*process, error) {
+func startScheduler(program, configuration, kubeconfig, dir string, flags ...string) (*process, error) {
 	path := filepath.Join(dir, "scheduler-way.yaml")
 	if err := os.WriteFile(path, []byte(configuration), 0o644); err != nil {
 		return nil, err
 	}
-	return start(filepath.Join(dir, "scheduler.err"), program, "-config", path, "-kubeconfig", kubeconfig, "-dir", dir)
+	return start(filepath.Join(dir, "scheduler.err"), program,
+		append([]string{"-config", path, "-kubeconfig", kubeconfig, "-dir", dir}, flags...)...)
 }
 
 // Searches is what the scheduler counted.

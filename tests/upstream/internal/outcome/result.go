@@ -31,6 +31,7 @@ type Result struct {
 	// With kubectl numa plan --apply: evicted pods, of these pods with a PodDisruptionBudget that allows no disruption, slots whose
 	// evicted pod was not running again at the end, and runs of the program by exit status.
 	Moves, Violations, Lost int
+	Ghosts                  int // pods that the extender still assumes at the end
 	Plans                   map[int]int
 }
 
@@ -93,6 +94,7 @@ func (r *Result) add(o *Result) {
 	r.Moves += o.Moves
 	r.Violations += o.Violations
 	r.Lost += o.Lost
+	r.Ghosts += o.Ghosts
 	for reason, count := range o.Refused {
 		r.Refused[reason] += count
 	}
@@ -138,6 +140,9 @@ func Judge(results []*Result) (wrong []string) {
 			}
 			if theirs != nil && ours.Placed < theirs.Placed {
 				wrong = append(wrong, fmt.Sprintf("%s: %d pods placed with %s, %d without", workload.Name, ours.Placed, way.Title, theirs.Placed))
+			}
+			if ours.Ghosts > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: nrtd-extender still assumes %d pods 2 s after its last answer", workload.Name, ours.Ghosts))
 			}
 			if ours.Violations > 0 || ours.Lost > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: %d of %d moves violated a PodDisruptionBudget, %d pods were lost", workload.Name, ours.Violations, ours.Moves,

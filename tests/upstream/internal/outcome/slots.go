@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -30,11 +31,12 @@ type slotState struct {
 
 // slots are a workload's, and what makes and deletes their pods: what a ReplicaSet's controller does.
 type slots struct {
-	way    *Way
-	client kubernetes.Interface
-	again  time.Duration // how long after a refusal the next pod comes
-	tries  int           // after so many refusals none
-	failed func(error)
+	way     *Way
+	client  kubernetes.Interface
+	objects dynamic.Interface
+	again   time.Duration // how long after a refusal the next pod comes
+	tries   int           // after so many refusals none
+	failed  func(error)
 
 	mu     sync.Mutex
 	list   []*slotState
@@ -46,8 +48,8 @@ type slots struct {
 	news   chan struct{} // gets something when a slot has changed
 }
 
-func newSlots(way *Way, list []Slot, client kubernetes.Interface, again time.Duration, tries int, failed func(error)) *slots {
-	s := &slots{way: way, client: client, again: again, tries: tries, failed: failed, byName: map[string]*slotState{}, bound: map[types.UID]bool{},
+func newSlots(way *Way, list []Slot, client kubernetes.Interface, objects dynamic.Interface, again time.Duration, tries int, failed func(error)) *slots {
+	s := &slots{way: way, client: client, objects: objects, again: again, tries: tries, failed: failed, byName: map[string]*slotState{}, bound: map[types.UID]bool{},
 		over: map[types.UID]bool{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
 	for _, slot := range list {
 		s.list = append(s.list, &slotState{Slot: slot})
@@ -77,6 +79,9 @@ func (s *slots) burst(ctx context.Context, number int, finish func(*v1.Pod)) err
 		if err := s.end(ctx, slot, finish); err != nil {
 			return err
 		}
+	}
+	if err := s.createGangs(ctx, coming); err != nil {
+		return err
 	}
 	for i, slot := range coming {
 		if err := s.create(ctx, slot, names[i]); err != nil {
@@ -119,7 +124,13 @@ func (s *slots) create(ctx context.Context, slot *slotState, name string) error 
 	if s.way.plan {
 		own(pod, s.indexOf(slot))
 	}
-	made, err := s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	var made *v1.Pod
+	var err error
+	if slot.gang != nil {
+		made, err = s.createMember(ctx, pod, slot.gang)
+	} else {
+		made, err = s.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}

@@ -27,6 +27,8 @@ type Slot struct {
 	Memory     int64
 	NICs       int64
 	Guaranteed bool
+
+	gang *gang // its pod belongs to; nil for none
 }
 
 // CPUs is how many exclusive CPUs its pod gets.
@@ -43,6 +45,8 @@ type Workload struct {
 	Title   string
 	Memory  bool // the nodes' memory managers are Static
 	Devices bool // some nodes have NICs
+	// Gangs: half of the bursts are PodGroups. Needs a Kubernetes that has them, 1.37.
+	Gangs bool
 
 	finishes bool // half of the pods that end do so by themselves
 	slot     func(r *rand.Rand) Slot
@@ -89,6 +93,7 @@ var Workloads = []Workload{
 			}
 			return Slot{MilliCPUs: []int64{250, 500, 1000, 1500, 2500, 4000}[r.IntN(6)], Memory: gib >> 1}
 		}},
+	{Name: "gangs", Title: "Guaranteed pods, half of them in PodGroups of 4 and 8 over three racks", Gangs: true, slot: guaranteed},
 }
 
 func guaranteed(r *rand.Rand) Slot {
@@ -127,8 +132,13 @@ func (w *Workload) Draw(seed uint64, pods, burst int, share float64, nodes []*Ki
 		for range min(burst, pods-len(slots)) {
 			s := w.DrawSlot(r)
 			s.Burst = number
-			sum.add(s, 1)
 			coming = append(coming, s)
+		}
+		if w.Gangs {
+			drawGangs(r, coming)
+		}
+		for _, s := range coming {
+			sum.add(s, 1)
 		}
 		for !sum.within(limit) && len(alive) > 0 {
 			i := r.IntN(len(alive))

@@ -23,8 +23,8 @@ import (
 )
 
 // Prepare sets it up without a port. What it returns runs it. The configuration with the kubeconfig in it goes to
-// DIR/scheduler.yaml.
-func Prepare(ctx context.Context, configuration, kubeconfig, dir string, plugins ...app.Option) (func(context.Context) error, error) {
+// DIR/scheduler.yaml. `gates` is the flag --feature-gates.
+func Prepare(ctx context.Context, configuration, kubeconfig, dir, gates string, plugins ...app.Option) (func(context.Context) error, error) {
 	config, err := complete(configuration, kubeconfig, dir)
 	if err != nil {
 		return nil, err
@@ -37,6 +37,7 @@ func Prepare(ctx context.Context, configuration, kubeconfig, dir string, plugins
 	if err := flags.Parse([]string{
 		"--config=" + config,
 		"--secure-port=0",
+		"--feature-gates=" + gates,
 	}); err != nil {
 		return nil, err
 	}
@@ -78,16 +79,17 @@ func Main(plugins ...app.Option) {
 	config := flag.String("config", "", "its configuration file, without a kubeconfig")
 	kubeconfig := flag.String("kubeconfig", "", "where the API server is")
 	dir := flag.String("dir", "", "folder for its log and its whole configuration")
+	gates := flag.String("feature-gates", "", "as of kube-scheduler")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *config, *kubeconfig, *dir, plugins); err != nil {
+	if err := run(ctx, *config, *kubeconfig, *dir, *gates, plugins); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, config, kubeconfig, dir string, plugins []app.Option) error {
+func run(ctx context.Context, config, kubeconfig, dir, gates string, plugins []app.Option) error {
 	log, err := os.Create(filepath.Join(dir, "scheduler.log"))
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func run(ctx context.Context, config, kubeconfig, dir string, plugins []app.Opti
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	schedule, err := Prepare(ctx, config, kubeconfig, dir, plugins...)
+	schedule, err := Prepare(ctx, config, kubeconfig, dir, gates, plugins...)
 	if err != nil {
 		return err
 	}
