@@ -75,7 +75,7 @@ PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
 # kubectl-numa is built without the daemons' files, so that it can be built on other systems than Linux (doc/platforms.md).
 NUMA_SRC := $(filter common/% scoring/% $(addprefix agent/,base/% state/% cluster/% report/% kube/api_% kube/credentials% cli/cmd_numa_% \
 	$(addprefix cli/,cmd_completion.c cmd_plan.c cmd_score.c cmd_simulate.c cmd_top.c cmd_why.c completion.c expected_plan.c extender_lease.c fit_% opts.c opts_check.c opts_numa.c opts_shared.c plan_apply.c pod_input.c \
-	source.c watching.c)),$(filter-out $(addprefix agent/cluster/,cluster_cache.c cache_reservations.c pending_pods.c),$(SRC)))
+	source.c watching.c)),$(filter-out $(addprefix agent/cluster/,cluster_cache.c cache_%.c pending_pods.c),$(SRC)))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))

@@ -31,14 +31,17 @@ void pod_info_forget_held(struct pod_info *pod)
 	pod->held_is_rest = false;
 }
 
-static void pod_free(void *item)
+void pod_info_free(struct pod_info *pod)
 {
-	struct pod_info *pod = item;
-
 	pod_info_forget_held(pod);
 	free(pod->uid);
 	free(pod->full_name);
 	free(pod);
+}
+
+static void pod_free(void *item)
+{
+	pod_info_free(item);
 }
 
 static void node_free(void *item)
@@ -69,6 +72,7 @@ void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 
 void cache_release(struct cluster_cache *cache)
 {
+	cache_release_gangs(cache);
 	name_table_release_values(&cache->pods_by_uid, pod_free);
 	name_table_release_values(&cache->nodes_by_name, node_free);
 	namespace_counts_release(&cache->namespaces);
@@ -234,7 +238,7 @@ bool cache_namespace_is_full(const struct cluster_cache *cache, const char *name
 
 /* ---- pods on nodes */
 
-static void add_to_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
 {
 	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
 
@@ -248,7 +252,7 @@ static void add_to_node(struct cluster_cache *cache, struct pod_info *pod, struc
 	pod->admitted_version = pod->admitted ? cache->version : 0;
 }
 
-static void remove_from_node(struct cluster_cache *cache, struct pod_info *pod)
+void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
@@ -275,7 +279,7 @@ struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, con
 	pod->uid = xstrdup(uid);
 	pod->full_name = xasprintf("%s/%s", namespace, name);
 	name_table_add(&cache->pods_by_uid, pod->uid, pod);
-	add_to_node(cache, pod, node);
+	cache_put_on_node(cache, pod, node);
 	cache->n_pods += !pod->is_reservation;
 	return pod;
 }
@@ -284,9 +288,12 @@ void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
-	remove_from_node(cache, pod);
+	cache_leave_gang(cache, pod);
+	if (!pod->hidden)
+		cache_take_off_node(cache, pod);
 	pod_classes_drop(&cache->classes, pod->class);
-	name_table_remove(&cache->pods_by_uid, pod->uid);
+	if (!pod->earlier)
+		name_table_remove(&cache->pods_by_uid, pod->uid);
 	cache->n_pods -= !pod->is_reservation;
 	cache_reopen_reservation(cache, node, pod->uid);
 	pod_free(pod);
@@ -321,13 +328,16 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 		.resource_version = request->resource_version,
 		.priority = request->priority};
 	const struct pod_info *cached = cache_find_pod(cache, request->uid);
+	struct pod_info *pod;
 
 	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
 							     request->resource_version)))
 		return NULL;
 	cache_forget_pod(cache, request->uid);
 	request->class->users++;
-	return cache_add_pod(cache, request->uid, request->namespace, request->name, &init, node);
+	pod = cache_add_pod(cache, request->uid, request->namespace, request->name, &init, node);
+	cache_join_gang(cache, pod, request->namespace, request->gang, now_ms);
+	return pod;
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
@@ -368,6 +378,7 @@ static struct pod_info *find_expired(const struct node_info *node, uint64_t now_
 
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 {
+	cache_expire_gangs(cache, now_ms);
 	for (size_t i = 0; i < cache->n_nodes; i++) {
 		struct pod_info *pod;
 
@@ -549,6 +560,7 @@ static void update_pod(
 		change_class(cache, cached, class);
 	if (!cached->bound) {
 		uncount_assumed(cache, cached);
+		cache_leave_gang(cache, cached);
 		cached->bound = cached->assumed = true;
 		cached->bound_ms = now_ms;
 	}
@@ -560,8 +572,8 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
-	struct pod_info *cached = cache_find_pod(cache, status->uid);
-	bool keeps_node = cached && !strcmp(cached->node->name, status->node);
+	struct pod_info *cached;
+	bool keeps_node;
 	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
 		.bound = true,
@@ -571,6 +583,9 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
+	cache_choose_node(cache, status->namespace, pod_gang_name(object), status->uid, status->node, now_ms);
+	cached = cache_find_pod(cache, status->uid);
+	keeps_node = cached && !strcmp(cached->node->name, status->node);
 	init.class = pod_classes_take(&cache->classes, &template.pod);
 	if (keeps_node)
 		update_pod(cache, cached, init.class, now_ms);
@@ -587,6 +602,11 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	return 0;
 }
 
+static uint64_t version_of(const struct doc *object)
+{
+	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
+}
+
 static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
@@ -601,22 +621,21 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
 		if (cached && cached->bound && status.stage == POD_REJECTED)
 			note_rejection(cache, cached, status.reason, now_ms);
+		cache_forget_gang_pod(cache, status.namespace, pod_gang_name(object), status.uid);
+		cached = cache_find_pod(cache, status.uid);
 		if (cached)
 			end_pod(cache, cached, now_ms);
 		return 0;
 	}
 	if (!*status.node) {
+		cache_nominate(cache, status.namespace, pod_gang_name(object), status.uid,
+			doc_text(doc_get(object, "status"), "nominatedNodeName"), version_of(object));
 		if (cached)
 			cached->list_number = cache->list_number[CACHE_POD];
 		pending_pods_add(&cache->pending, status.uid);
 		return 0;
 	}
 	return place_pod(cache, object, &status, now_ms, err);
-}
-
-static uint64_t version_of(const struct doc *object)
-{
-	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
 void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
@@ -675,14 +694,17 @@ void cache_delete(
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
 	struct node_info *node = name && kind != CACHE_POD ? cache_find_node(cache, name) : NULL;
-	struct pod_info *pod = uid && kind == CACHE_POD ? cache_find_pod(cache, uid) : NULL;
+	struct pod_info *pod;
 
 	if (node)
 		forget_object(cache, node, kind);
 	if (kind == CACHE_POD)
 		pending_pods_advance(&cache->pending, version_of(object));
-	if (uid && kind == CACHE_POD)
-		pending_pods_remove(&cache->pending, uid);
+	if (!uid || kind != CACHE_POD)
+		return;
+	pending_pods_remove(&cache->pending, uid);
+	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
+	pod = cache_find_pod(cache, uid);
 	if (pod)
 		end_pod(cache, pod, now_ms);
 }
@@ -701,7 +723,7 @@ void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
 /* Whether a list of this version would contain the pod if the pod still existed. */
 static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info *pod, uint64_t version)
 {
-	return !pod->is_reservation && pod->list_number < cache->list_number[CACHE_POD] &&
+	return !pod->is_reservation && !pod->earlier && pod->list_number < cache->list_number[CACHE_POD] &&
 	       (pod->bound || pod->placed_version <= cache->list_version ||
 		       (pod->resource_version > 0 && pod->resource_version <= version));
 }

@@ -23,6 +23,7 @@
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
 
 struct node_info;
+struct gang;
 
 /* A pod that is bound to a node or assumed on a node. Members named *_version hold the cache's version at that event. */
 struct pod_info {
@@ -54,7 +55,27 @@ struct pod_info {
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
 	int32_t priority;
 	uint64_t list_number; /* the last list that contained the pod */
+	/* Of an assumed pod of a gang (cache_gangs.c): */
+	struct gang *gang;   /* NULL = none */
+	uint64_t assumption; /* a number that increases with each assumption of the gang */
+	bool earlier;        /* the pod was requested again since; not in pods_by_uid */
+	bool nominated;      /* the Pod has the node as its nominated node */
+	bool hidden;         /* from the request that is being answered; not among the node's pods */
 };
+
+/* The assumed pods of a PodGroup: a pod may be assumed on several nodes. */
+struct gang {
+	char *full_name; /* NAMESPACE/NAME */
+	struct pod_info **pods;
+	size_t n_pods, pods_size;
+	uint64_t n_assumptions;
+	uint64_t active_ms; /* the last request or binding of a pod */
+	uint64_t reverted;  /* during a request: the scheduler has reverted assumptions up to this number */
+};
+
+/* How long a gang's assumed pods last without a request or a binding of the gang. The scheduler binds the pods at the end of the
+ * scheduling cycle, unless they wait for volumes; then it nominates their nodes. */
+#define GANG_UNDECIDED_MS 1500u
 
 /* A pod that has ended or was deleted. NodeResourceTopology objects may report the pod for a while after its end. */
 struct ended_pod {
@@ -125,6 +146,7 @@ struct cluster_cache {
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
 	struct name_table pods_by_uid;      /* struct pod_info */
+	struct name_table gangs;            /* struct gang by full name */
 	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
 	struct node_info **nodes; /* by slot; NULL = free */
@@ -173,7 +195,20 @@ struct assume_request {
 	int32_t priority;
 	uint64_t resource_version; /* resource_version_parse() of the scheduler's pod; 0 = not known */
 	bool has_volumes;          /* the scheduler may wait for the pod's volumes before it binds the pod */
+	const char *gang;          /* spec.schedulingGroup.podGroupName; "" = none */
 };
+
+/*
+ * Begins and ends a request for the pod. At the begin the pod is forgotten if it is assumed, but a pod of a gang stays assumed where
+ * it was, because the scheduler may still choose this placement.
+ */
+void cache_begin_request(struct cluster_cache *cache, const char *namespace, const char *gang,
+	const char *uid, uint64_t now_ms);
+void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang);
+
+/* During a request: hides the gang's assumed pods on the node that the scheduler has reverted. */
+void cache_hide_reverted(
+	struct cluster_cache *cache, const char *namespace, const char *gang, struct node_info *node);
 
 /* Whether the namespace has reached config.namespace_assumed_max, not counting the pod `uid`. */
 bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
@@ -219,6 +254,37 @@ struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, con
 
 /* Frees the pod. Frees its node too, if the node has no objects and no other pods. */
 void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
+
+void pod_info_free(struct pod_info *pod);
+
+/* Adds the pod to the end of the node's pods, and removes it. The pod keeps `node`. */
+void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node);
+void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod);
+
+/* ---- gangs (cache_gangs.c). A gang's name "" = no gang. */
+
+void cache_release_gangs(struct cluster_cache *cache);
+
+void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const char *namespace,
+	const char *name, uint64_t now_ms);
+
+/* The pod is no longer assumed. May free the gang. */
+void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod);
+
+/* The pod is bound to the node: forgets the pod on all other nodes. */
+void cache_choose_node(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
+	const char *node, uint64_t now_ms);
+
+/* The pod has ended: forgets the pod on all nodes. */
+void cache_forget_gang_pod(
+	struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid);
+
+/* The Pod of this resourceVersion has status.nominatedNodeName `node`: the scheduler may bind the pod there later. */
+void cache_nominate(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
+	const char *node, uint64_t resource_version);
+
+/* Forgets the assumed pods of gangs that have chosen no placement in time. */
+void cache_expire_gangs(struct cluster_cache *cache, uint64_t now_ms);
 
 /* ---- reservations (cache_reservations.c) */
 

@@ -112,6 +112,11 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 	return 0;
 }
 
+const char *pod_gang_name(const struct doc *pod)
+{
+	return doc_text(doc_get(doc_get(pod, "spec"), "schedulingGroup"), "podGroupName");
+}
+
 bool pod_has_ended(const struct doc *pod)
 {
 	const char *phase = doc_text(doc_get(pod, "status"), "phase");

@@ -46,6 +46,9 @@ bool pod_has_ended(const struct doc *pod);
 /* The Pod's status.startTime in seconds since the epoch; 0 = not set. The kubelet sets it after it has admitted the pod. */
 int64_t pod_started_s(const struct doc *pod);
 
+/* spec.schedulingGroup.podGroupName of the Pod; "" = none. */
+const char *pod_gang_name(const struct doc *pod);
+
 /* ---- events */
 
 /* An Event, of v1 or events.k8s.io/v1. Texts are those of the object, "" if omitted. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "agent/base/json.h"
+#include "agent/cluster/pod_status.h"
 #include "agent/cluster/reservation.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
@@ -19,6 +20,7 @@ static void pod_release(struct extender_pod *p)
 	free(p->name);
 	free(p->controller);
 	free(p->scheduler);
+	free(p->gang);
 	pod_template_release(&p->template);
 	*p = (struct extender_pod){0};
 }
@@ -46,6 +48,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.name = xstrdup(doc_text(metadata, "name"));
 	p.controller = xstrdup(controller_uid(metadata));
 	p.scheduler = xstrdup(pod_scheduler_name(pod));
+	p.gang = xstrdup(pod_gang_name(pod));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));

@@ -210,7 +210,8 @@ static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod
 		.class = class,
 		.priority = pod->priority,
 		.resource_version = pod->version,
-		.has_volumes = pod->has_volumes};
+		.has_volumes = pod->has_volumes,
+		.gang = pod->gang};
 
 	project_assume_pod(&verdicts->projections, &request, node, now_ms);
 }
@@ -234,6 +235,16 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 	}
 }
 
+static void hide_reverted(struct cluster_cache *cache, const struct extender_args *args)
+{
+	for (size_t i = 0; *args->pod.gang && i < args->n_names; i++) {
+		struct node_info *node = cache_find_node(cache, args->names[i]);
+
+		if (node)
+			cache_hide_reverted(cache, args->pod.namespace, args->pod.gang, node);
+	}
+}
+
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret)
 {
@@ -244,10 +255,12 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
 		return;
 	}
-	cache_forget_pod(verdicts->cache, args->pod.uid);
+	cache_begin_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
+	hide_reverted(verdicts->cache, args);
 	suspend_reservations(verdicts->cache, &args->pod, ret->class);
 	choose_nodes(&c, verdicts, config, args, now_ms, ret);
 	cache_resume_reservations(verdicts->cache, args->pod.uid);
+	cache_end_request(verdicts->cache, args->pod.namespace, args->pod.gang);
 }
 
 /* ---- /prioritize */

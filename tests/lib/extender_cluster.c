@@ -153,6 +153,8 @@ static void pod_object(
 	doc_add_number(spec, "priority", pod->priority);
 	if (node)
 		doc_add_string(spec, "nodeName", node);
+	if (pod->gang)
+		doc_add_string(doc_add_map(spec, "schedulingGroup"), "podGroupName", pod->gang);
 	for (int init = 1; init >= 0; init--) {
 		struct doc *list = doc_add_list(spec, init ? "initContainers" : "containers");
 
@@ -260,6 +262,7 @@ void extender_cluster_args(
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);
 	ret->pod.controller = strdup(pod->controller ? pod->controller : "");
+	ret->pod.gang = strdup(pod->gang ? pod->gang : "");
 	ret->pod.priority = pod->priority;
 	ret->pod.version = pod->version;
 	ret->pod.template = templates.items[0];
@@ -272,6 +275,7 @@ void extender_cluster_args_release(struct extender_args *args)
 	free(args->pod.namespace);
 	free(args->pod.name);
 	free(args->pod.controller);
+	free(args->pod.gang);
 	pod_template_release(&args->pod.template);
 }
 

@@ -20,6 +20,7 @@ struct cluster_pod_sim {
 	size_t node;
 	int priority;
 	const char *controller; /* its UID in the scheduler's request; NULL = none */
+	const char *gang;       /* name of its PodGroup; NULL = none */
 	const char *reason;     /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
 	uint64_t version;       /* resourceVersion in the scheduler's request; 0 = none */
 	bool begun, reported, runs,
