@@ -22,6 +22,7 @@ int command_why(const struct options *options);      /* 3: no node admits the po
 int command_plan(const struct options *options);     /* 4: places for a part of the pods; 3: for none */
 int command_simulate(const struct options *options); /* 3: pods would be rejected */
 int command_top(const struct options *options);
+int command_numa_pods(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */
 int command_extender(const struct options *options);

@@ -3,7 +3,8 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/opts_check.h"
 
-#define CLUSTER (ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE))
+#define SELECTS_NODES (ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE))
+#define CLUSTER       (SELECTS_NODES | ON(NUMA_PODS))
 
 static const struct option_def options_cluster[] = {
 	{.id = OPT_FROM,
@@ -48,7 +49,7 @@ static const struct option_def options_cluster[] = {
 	{.id = OPT_NAMESPACE,
 		.flag = "--namespace",
 		.letter = 'n',
-		.commands = ON(WHY) | ON(NUMA_FIT),
+		.commands = ON(WHY) | ON(NUMA_FIT) | ON(NUMA_PODS),
 		.arg = "NAMESPACE",
 		.check = option_check_not_empty,
 		.help = "namespace of the pod, for fit if its file names none (default: the context's, else default; for why with --from any)"},
@@ -61,10 +62,26 @@ static const struct option_def options_cluster[] = {
 	{.id = OPT_SELECTOR,
 		.flag = "--selector",
 		.letter = 'l',
-		.commands = CLUSTER,
+		.commands = SELECTS_NODES,
 		.arg = "SELECTOR",
 		.check = option_check_not_empty,
 		.help = "only nodes whose Node has these labels, \"pool=hpc,zone!=b\""},
+	{.id = OPT_POD_SELECTOR,
+		.flag = "--selector",
+		.letter = 'l',
+		.commands = ON(NUMA_PODS),
+		.arg = "SELECTOR",
+		.check = option_check_not_empty,
+		.help = "only pods with these labels, \"app=web,tier!=test\""},
+	{.id = OPT_ALL_NAMESPACES,
+		.flag = "--all-namespaces",
+		.letter = 'A',
+		.commands = ON(NUMA_PODS),
+		.help = "pods of all namespaces"},
+	{.id = OPT_MISALIGNED,
+		.flag = "--misaligned",
+		.commands = ON(NUMA_PODS),
+		.help = "only pods that could be aligned better: remote, spans-avoidable and spans"},
 	{.id = OPT_OBJECTS_ONLY,
 		.flag = "--objects-only",
 		.commands = ON(TOP) | ON(NUMA_FIT) | ON(NUMA_SHOW),
@@ -256,7 +273,7 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
-		.commands = ON(WHY),
+		.commands = ON(WHY) | ON(NUMA_PODS),
 		.arg = "FORMAT",
 		.values = "text|wide|json|yaml",
 		.fallback = "text",
@@ -293,7 +310,7 @@ static const struct option_def options_reports[] = {
 		.help = "column to sort the nodes by; numbers descending, texts ascending"},
 	{.id = OPT_NO_HEADERS,
 		.flag = "--no-headers",
-		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(PLAN) | ON(SIMULATE),
+		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(NUMA_PODS) | ON(PLAN) | ON(SIMULATE),
 		.help = "omit the column headings, and any totals"},
 	{.flag = NULL},
 };
@@ -317,6 +334,15 @@ static const struct command_def commands[] = {
 			    "  kubectl numa fit node-1 --cpus 8 --what-frees\n",
 		.max_words = OPTIONS_MAX_WORDS,
 		.run = command_numa_fit},
+	{.id = COMMAND_NUMA_PODS,
+		.name = "pods",
+		.usage = "[NODE...] [FLAG...]",
+		.help = "list the pods that hold something exclusively, and whether it is aligned",
+		.examples = "  kubectl numa pods -n training\n"
+			    "  kubectl numa pods -A --misaligned\n"
+			    "  kubectl numa pods -A node-1 -o wide\n",
+		.max_words = OPTIONS_MAX_WORDS,
+		.run = command_numa_pods},
 	{.id = COMMAND_SCORE,
 		.name = "score",
 		.usage = "[NODE...] -f FILE [FLAG...]",

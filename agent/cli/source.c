@@ -47,6 +47,7 @@ struct source {
 	struct strv selected_names;
 	bool selector_applied;
 	const char *events_namespace, *events_pod;
+	const char *pods_namespace; /* of the Pods to list; NULL = all */
 	char name[256]; /* for messages */
 };
 
@@ -279,6 +280,8 @@ static void add_pods_query(const struct source *s, struct strbuf *path)
 		strbuf_addf(&selector, "spec.nodeName=%s,", source_node(s));
 	strbuf_addstr(&selector, UNFINISHED);
 	add_query(path, "fieldSelector", selector.text);
+	if (option_set(s->options, OPT_POD_SELECTOR))
+		add_query(path, "labelSelector", s->options->value[OPT_POD_SELECTOR]);
 }
 
 static void add_events_query(const struct source *s, struct strbuf *path)
@@ -306,6 +309,12 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 	strbuf_addstr(path, paths[kind]);
 	if (kind == OBJECT_EVENT)
 		add_events_query(s, path);
+	if (kind == OBJECT_POD && s->pods_namespace) {
+		strbuf_reset(path);
+		strbuf_addstr(path, "/api/v1/namespaces/");
+		api_path_escape(path, s->pods_namespace);
+		strbuf_addstr(path, "/pods");
+	}
 	if (kind == OBJECT_POD)
 		add_pods_query(s, path);
 	if (one) {
@@ -652,6 +661,54 @@ int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduli
 	return option_set(s->options, OPT_OBJECTS_ONLY)
 		       ? 0
 		       : source_read_nodes_and_pods(s, add_usage, &delivery, err);
+}
+
+struct pods_filter {
+	const char *namespace; /* NULL = all */
+	struct doc selector;
+	object_fn *fn;
+	void *data;
+};
+
+static void pods_filter_release(struct pods_filter *f)
+{
+	doc_release(&f->selector);
+}
+
+/* Of the Pods in files. */
+static int filter_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const struct pods_filter *f = data;
+	const char *namespace = doc_text(metadata, "namespace");
+
+	if (f->namespace && strcmp(*namespace ? namespace : "default", f->namespace) != 0)
+		return 0;
+	if (f->selector.kind == DOC_MAP && !label_selector_matches(&f->selector, doc_get(metadata, "labels")))
+		return 0;
+	return f->fn(kind, object, f->data, err);
+}
+
+int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(pods_filter_release)
+	struct pods_filter f = {.namespace = namespace, .selector = DOC_INIT, .fn = fn, .data = data};
+	const char *selector = s->options->value[OPT_POD_SELECTOR];
+	struct err why = {""};
+	int r = selector ? label_selector_parse(selector, &f.selector, err) : 0;
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);
+	if (s->files)
+		return read_files(s, 1u << OBJECT_POD, filter_pod, &f, err);
+	s->pods_namespace = namespace;
+	r = read_kind(s, OBJECT_POD, fn, data, &why);
+	s->pods_namespace = NULL;
+	if (r == -EREMOTEIO)
+		log_warning("the answer omits pods: %s", why.text);
+	else if (r < 0)
+		return err_set(err, r, "%s", why.text);
+	return 0;
 }
 
 /* ---- the whole cluster */

@@ -71,6 +71,12 @@ int source_read_cluster(struct source *s, struct simulated_cluster *c, struct er
 /* Calls `fn` for each Node and Pod. Kinds that the API server denies are omitted, with a warning. */
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);
 
+/*
+ * Calls `fn` for each Pod of the namespace (NULL = all) that --pod-selector selects and that has not ended. A denied list is
+ * omitted, with a warning. 0; -EINVAL with one line for a bad selector.
+ */
+int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err);
+
 /* The Pod of this name, "pod/NAME" or "NAME". -ENOENT: there is none; -EINVAL: files have several, in different namespaces. */
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err);
 

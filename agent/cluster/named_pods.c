@@ -20,19 +20,20 @@ void named_pods_release(struct named_pods *p)
 	*p = (struct named_pods){0};
 }
 
-void named_pods_add(struct named_pods *p, const struct doc *object)
+struct named_pod *named_pods_add(struct named_pods *p, const struct doc *object)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
 	struct named_pod *pod;
 
 	if (!*node || pod_has_ended(object))
-		return;
+		return NULL;
 	pod = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*pod));
 	*pod = (struct named_pod){.node = xstrdup(node),
 		.namespace = xstrdup(doc_text(metadata, "namespace")),
 		.name = xstrdup(doc_text(metadata, "name")),
 		.names = pod_names_of_object(metadata)};
+	return pod;
 }
 
 static int compare_nodes(const void *a, const void *b)
@@ -62,11 +63,10 @@ static size_t first_pod(const struct named_pods *p, const char *node)
 	return low;
 }
 
-/* The pod that holds the item on the node; a mirror pod only if no other pod does. */
-static const struct named_pod *find_pod(
+static struct named_pod *find_pod(
 	const struct named_pods *p, const char *node, size_t first, const struct allocation *item)
 {
-	const struct named_pod *mirror = NULL;
+	struct named_pod *mirror = NULL;
 
 	for (size_t i = first; i < p->n_items && !strcmp(p->items[i].node, node); i++) {
 		if (!pod_names_match(&p->items[i].names, item))
@@ -76,6 +76,27 @@ static const struct named_pod *find_pod(
 		mirror = &p->items[i];
 	}
 	return mirror;
+}
+
+struct named_pod *named_pods_find(const struct named_pods *p, const char *node, const struct allocation *item)
+{
+	struct named_pod *pod = find_pod(p, node, first_pod(p, node), item);
+
+	if (pod)
+		pod->found = true;
+	return pod;
+}
+
+/* In an object a claim's pod has a hash as its name. */
+static void name_ref(const struct named_pods *p, const char *node, size_t first, struct pod_ref *ref)
+{
+	for (size_t i = first; i < p->n_items && !strcmp(p->items[i].node, node); i++) {
+		if (strcmp(p->items[i].names.pod, ref->name) != 0)
+			continue;
+		text_set(&ref->namespace, p->items[i].namespace);
+		text_set(&ref->name, p->items[i].name);
+		return;
+	}
 }
 
 void named_pods_apply(const struct named_pods *p, struct node_state *state)
@@ -91,4 +112,7 @@ void named_pods_apply(const struct named_pods *p, struct node_state *state)
 		text_set(&item->namespace, pod->namespace);
 		text_set(&item->pod, pod->name);
 	}
+	for (size_t i = 0; i < state->claims.n_items; i++)
+		for (size_t k = 0; k < state->claims.items[i].n_pods; k++)
+			name_ref(p, state->node_name, first, &state->claims.items[i].pods[k]);
 }

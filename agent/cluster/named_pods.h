@@ -10,6 +10,8 @@
 struct named_pod {
 	char *node, *namespace, *name;
 	struct pod_names names;
+	bool may_hold; /* set by the caller: the kubelet may assign something exclusively */
+	bool found;    /* by named_pods_find() */
 };
 
 /* The pods of a cluster that have a node and have not ended. Zeroed = none. */
@@ -20,11 +22,15 @@ struct named_pods {
 
 void named_pods_release(struct named_pods *p);
 
-/* Adds a Pod. */
-void named_pods_add(struct named_pods *p, const struct doc *object);
+/* Adds a Pod. Returns the pod, valid until the next call; NULL for a pod without a node and for a pod that has ended. */
+struct named_pod *named_pods_add(struct named_pods *p, const struct doc *object);
 
 /* To be called after the last Pod. */
 void named_pods_finish(struct named_pods *p);
 
-/* Sets the namespace and the name of each known pod of the node's state. */
+/* The pod that holds the item on the node; a mirror pod only if no other pod does. NULL = unknown. */
+struct named_pod *named_pods_find(
+	const struct named_pods *p, const char *node, const struct allocation *item);
+
+/* Sets the namespace and the name of each known pod of the node's state, also in claims. */
 void named_pods_apply(const struct named_pods *p, struct node_state *state);

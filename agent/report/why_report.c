@@ -112,6 +112,18 @@ void why_report_end_objects(struct why_report *r)
 	scheduling_constraints_finish(&r->constraints);
 }
 
+static void find_alignment(struct why_report *r, const struct node_state *state)
+{
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
+
+	pod_alignments_find(state, &all);
+	for (size_t i = 0; i < all.n_items; i++)
+		if (all.items[i].n_items > 0 && pod_names_match(&r->status.names, all.items[i].items)) {
+			r->alignment = all.items[i].verdict;
+			r->alignment_reason = all.items[i].reason;
+		}
+}
+
 void why_report_add_node(struct why_report *r, const struct cluster_node *node)
 {
 	const struct pod_status *status = &r->status;
@@ -120,8 +132,10 @@ void why_report_add_node(struct why_report *r, const struct cluster_node *node)
 		r->own_seen = true;
 		r->own_basis = node->basis;
 		pod_held_release(&r->held);
-		if (node->basis == CLUSTER_EXACT)
+		if (node->basis == CLUSTER_EXACT) {
 			pod_held_find(&node->state, &status->names, &r->held);
+			find_alignment(r, &node->state);
+		}
 	}
 	if (why_report_asks(r))
 		pod_report_add(&r->pods, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
@@ -255,6 +269,8 @@ static void add_held(const struct why_report *r, struct strbuf *out)
 {
 	if (r->held.found) {
 		add_cpus_and_nodes(&r->held, out);
+		strbuf_addf(out, "  alignment: %s%s%s\n", alignment_names[r->alignment],
+			*r->alignment_reason.text ? ": " : "", r->alignment_reason.text);
 		return;
 	}
 	strbuf_addstr(
@@ -371,8 +387,9 @@ static void write_pod(struct writer *w, const struct why_report *r)
 	writer_string(w, "notGuaranteed", NULL, r->pods.not_guaranteed.text);
 }
 
-static void write_held(struct writer *w, const struct pod_held *held)
+static void write_held(struct writer *w, const struct why_report *r)
 {
+	const struct pod_held *held = &r->held;
 	CLEANUP(freep) char *cpus = NULL;
 
 	if (!held->found) {
@@ -386,6 +403,8 @@ static void write_held(struct writer *w, const struct pod_held *held)
 	for (int id = hwloc_bitmap_first(held->numa); id >= 0; id = hwloc_bitmap_next(held->numa, id))
 		writer_number(w, NULL, NULL, true, id);
 	writer_end(w);
+	writer_string(w, "verdict", NULL, alignment_names[r->alignment]);
+	writer_string(w, "reason", NULL, r->alignment_reason.text);
 	writer_end(w);
 }
 
@@ -474,7 +493,7 @@ static void write_events(struct writer *w, const struct why_report *r)
 static void write_doc(struct writer *w, const struct why_report *r)
 {
 	write_pod(w, r);
-	write_held(w, &r->held);
+	write_held(w, r);
 	write_counts(w, r);
 	write_nodes(w, r);
 	fit_write_not_evaluated(w, &r->constraints);

@@ -8,6 +8,7 @@
 #include "agent/cluster/pod_status.h"
 #include "agent/report/pod_report.h"
 #include "agent/report/writer.h"
+#include "agent/state/pod_alignment.h"
 
 struct why_report {
 	struct doc object; /* the Pod */
@@ -22,7 +23,9 @@ struct why_report {
 	struct pod_report pods; /* no nodes if the pod has a node, see why_report_asks() */
 	bool own_seen;          /* the object of the pod's node was added */
 	enum cluster_basis own_basis;
-	struct pod_held held; /* what the pod holds on its node */
+	struct pod_held held;        /* what the pod holds on its node */
+	enum alignment alignment;    /* of what the pod holds; with held.found */
+	struct err alignment_reason; /* "" if aligned */
 	/*
 	 * Nodes without a violated constraint: those whose kubelet admits the pod, the estimates among them,
 	 * and unknown verdicts.
@@ -67,7 +70,7 @@ const char *why_report_violated(const struct why_report *r, const char *node);
  * Writes the pod's status, a table of the nodes if they are asked, and the pod's events. {"pod":
  * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "owner", "qosClass",
  * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool}, "alignment", "notGuaranteed",
- * "held": {"cpus", "numaNodes": [ids]} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
+ * "held": {"cpus", "numaNodes": [ids], "verdict", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
  * each with "keptAway": the violated constraint, or ""], "notLookedAt": [texts], "events": [{"type",
  * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the
  * nodes are not asked, takes, unknown and estimated are null and nodes is empty.

@@ -13,7 +13,7 @@ struct projected_state {
 };
 
 /*
- * Start with `state` without the items whose excluded[i] is set; `excluded` NULL = all items. `state` must
+ * Start with `state` without the items whose excluded[i] is set; `excluded` NULL = with all items. `state` must
  * outlive `p` unchanged. Until projected_state_finish() the inventory is that of `state`.
  */
 void projected_state_init(struct projected_state *p, const struct node_state *state, const bool *excluded);

@@ -29,9 +29,10 @@ tests/bench/pods.sh "$work" sh -c '
 	pods "API" --pod-resources "$socket" --state-files none
 	pods "both" --pod-resources "$socket"' || [ $? -eq 77 ]
 # A cluster of nodes with eight NUMA nodes, from a file.
-for n in 1000 5000; do "$B/tests/bench/bench_cluster" $n "$work/cluster-$n.json"; done
+for n in 167 1000 5000; do "$B/tests/bench/bench_cluster" $n "$work/cluster-$n.json"; done
 dump "top, 1000 nodes of 8 NUMA" 500 48 "$B/kubectl-numa" top --from "$work/cluster-1000.json"
 dump "top, 5000 nodes of 8 NUMA" 1000 128 "$B/kubectl-numa" top --from "$work/cluster-5000.json"
+dump "pods, 2004 pods on 167 nodes" 300 16 "$B/kubectl-numa" pods -A --from "$work/cluster-167.json"
 for command in score fit; do
 	dump "$command, 1000 nodes of 8 NUMA" 500 48 "$B/kubectl-numa" $command --from "$work/cluster-1000.json" --cpus 4 --memory 1Gi
 	dump "$command, 5000 nodes of 8 NUMA" 1000 128 "$B/kubectl-numa" $command --from "$work/cluster-5000.json" --cpus 4 --memory 1Gi

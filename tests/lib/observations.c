@@ -52,7 +52,7 @@ static hwloc_bitmap_t set_of(const char *list)
 
 static void read_machine(const char *name, struct observation *o)
 {
-	const struct machine_source source = {.root = test_machine_tree(name)};
+	const struct machine_source source = {.root = *name == '/' ? name : test_machine_tree(name)};
 	struct err err = {""};
 
 	observation_init(o);
@@ -95,6 +95,7 @@ static void add_devices(struct allocation *a, const struct holding *h)
 	assert_non_null(block);
 	block->resource = copy(h->resource);
 	block->nodes = set_of(h->near);
+	block->nodes_unknown = !h->near;
 	for (size_t i = 0; i < ARRAY_SIZE(h->ids) && h->ids[i]; i++)
 		strv_push(&block->ids, h->ids[i]);
 }

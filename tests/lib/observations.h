@@ -21,7 +21,7 @@ struct holding {
 /* The names of every machine of tests/fixtures/machines, at least 20; to be released. */
 void observation_machines(struct strv *ret);
 
-/* The machine NAME alone, as on a computer without kubelet. Fails the test on any error. */
+/* The machine NAME, or that of an absolute path, alone, as on a computer without kubelet. Fails the test on any error. */
 void observation_of_machine(const char *name, struct observation *ret);
 
 /*

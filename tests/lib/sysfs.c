@@ -288,3 +288,28 @@ void sysfs_assert_machine(const char *root, const struct machine *m)
 		n_sockets += m->cpus[k].socket == MACHINE_NONE;
 	assert_int_equal(n_sockets, m->n_cpus);
 }
+
+void sysfs_unpack(const char *archive, const char *dir, char *root, size_t size)
+{
+	char command[2048];
+	DIR *opened;
+	const struct dirent *entry;
+
+	snprintf(command, sizeof(command),
+		"tar -xjf '%s' -C '%s' --exclude='*/sys/bus' --exclude='*/sys/class' "
+		"--exclude='*/sys/devices/pci*' "
+		"--exclude='*/index[0124]/[acnpstuw]*' --exclude='*/power' --exclude='*/cpufreq' "
+		"--exclude='*/cpuidle' "
+		"--exclude='*/acpi_cppc' --exclude=uevent",
+		archive, dir);
+	if (system(command) != 0)
+		fail_msg("cannot unpack '%s' (tar, bzip2)", archive);
+	opened = opendir(dir);
+	assert_non_null(opened);
+	*root = '\0';
+	while ((entry = readdir(opened))) {
+		if (*entry->d_name != '.')
+			snprintf(root, size, "%s/%s", dir, entry->d_name);
+	}
+	closedir(opened);
+}

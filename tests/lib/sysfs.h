@@ -8,3 +8,6 @@
 
 /* Fail the test unless `m` says what the files below `root` ("" = the running system) say. */
 void sysfs_assert_machine(const char *root, const struct machine *m);
+
+/* Unpack of a recorded machine's archive (../shared/machines) what a discovery reads; `root` is the directory inside. */
+void sysfs_unpack(const char *archive, const char *dir, char *root, size_t size);

@@ -48,32 +48,6 @@ static const struct recorded {
 	{"nvidia-dgx-gb10", 20, 20, 1, "0", "", "10"},
 };
 
-/* Unpack of the archive what a discovery reads; `root` is the directory inside. */
-static void unpack(const char *archive, const char *dir, char *root, size_t size)
-{
-	char command[2048];
-	DIR *opened;
-	const struct dirent *entry;
-
-	snprintf(command, sizeof(command),
-		"tar -xjf '%s' -C '%s' --exclude='*/sys/bus' --exclude='*/sys/class' "
-		"--exclude='*/sys/devices/pci*' "
-		"--exclude='*/index[0124]/[acnpstuw]*' --exclude='*/power' --exclude='*/cpufreq' "
-		"--exclude='*/cpuidle' "
-		"--exclude='*/acpi_cppc' --exclude=uevent",
-		archive, dir);
-	if (system(command) != 0)
-		fail_msg("cannot unpack '%s' (tar, bzip2)", archive);
-	opened = opendir(dir);
-	assert_non_null(opened);
-	*root = '\0';
-	while ((entry = readdir(opened))) {
-		if (*entry->d_name != '.')
-			snprintf(root, size, "%s/%s", dir, entry->d_name);
-	}
-	closedir(opened);
-}
-
 static void assert_set(const char *what, hwloc_const_bitmap_t set, const char *want)
 {
 	CLEANUP(freep) char *got = cpuset_print(set);
@@ -127,7 +101,7 @@ static void recorded_machines_equal_their_files(void **state)
 		if (!archive)
 			continue;
 		dir = test_tmpdir();
-		unpack(archive, dir, root, sizeof(root));
+		sysfs_unpack(archive, dir, root, sizeof(root));
 		if (machine_discover(&source, &m, &err) < 0)
 			fail_msg("%s: %s", machines[i].archive, err.text);
 		assert_facts(&machines[i], &m);

@@ -209,6 +209,28 @@ static void room_has_only_what_is_known(void **state)
 	assert_null(strstr(text.text, "max_exclusive"));
 }
 
+static void pods_are_counted_by_alignment(void **state)
+{
+	struct pod_alignment items[] = {{.verdict = ALIGNMENT_ALIGNED}, {.verdict = ALIGNMENT_REMOTE},
+		{.verdict = ALIGNMENT_ALIGNED}, {.verdict = ALIGNMENT_SPANS_AVOIDABLE}};
+	const struct pod_alignments pods = {.items = items, .n_items = ARRAY_SIZE(items)}, none = {0};
+	CLEANUP(metrics_freep) struct metrics *m = make();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)state;
+	render(m, 0, &text);
+	assert_null(strstr(text.text, "nrtd_pods"));
+	metrics_set_alignment(m, &pods);
+	render(m, 0, &text);
+	assert_value(&text, "nrtd_pods{alignment=\"aligned\"}", "2");
+	assert_value(&text, "nrtd_pods{alignment=\"remote\"}", "1");
+	assert_value(&text, "nrtd_pods{alignment=\"spans-avoidable\"}", "1");
+	assert_value(&text, "nrtd_pods{alignment=\"unknown\"}", "0");
+	metrics_set_alignment(m, &none);
+	render(m, 0, &text);
+	assert_value(&text, "nrtd_pods{alignment=\"remote\"}", "0");
+}
+
 static void a_certificate_is_there_or_not(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *m = make();
@@ -359,6 +381,7 @@ int main(void)
 		cmocka_unit_test(durations_fall_into_buckets),
 		cmocka_unit_test(what_is_available_replaces_what_was),
 		cmocka_unit_test(room_has_only_what_is_known),
+		cmocka_unit_test(pods_are_counted_by_alignment),
 		cmocka_unit_test(a_certificate_is_there_or_not),
 		cmocka_unit_test(the_process_is_measured),
 		cmocka_unit_test(families_are_whole),

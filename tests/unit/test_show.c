@@ -150,7 +150,8 @@ static void holders_are_pods_with_letters(void **state)
 			"2 vendor.com/nic on node 0"},
 		{"prod/postgres-0 (exporter, postgres)", "8 CPUs 6-9,54-57; memory 20.5Gi on node 1"},
 		{"ai/train-7f9c (worker)",
-			"24 CPUs 12-23,60-71; memory 56Gi on nodes 2-3; 2 vendor.com/gpu on node 2"},
+			"24 CPUs 12-23,60-71; memory 56Gi on nodes 2-3; 2 vendor.com/gpu on node 2; "
+			"spans-necessary: larger than a NUMA node"},
 		{"telecom/upf-1 (upf)",
 			"8 CPUs 25-28,73-76; memory 16Gi on node 4; hugepages-2Mi 1Gi on node 4; "
 			"1 vendor.com/nic on node 4"},
@@ -223,7 +224,7 @@ static void what_containers_of_a_pod_share_counts_once(void **state)
 	test_assert_text("holds", w->v.holders[0].holds, "3 CPUs 1-3; 3 v/d on node 0");
 	test_assert_text("name", w->v.holders[0].name, "pod 1 (init, main)");
 	test_assert_text("holds", w->v.holders[1].holds, "1 v/d on nodes 0-1");
-	test_assert_text("holds", w->v.holders[2].holds, "1 v/d");
+	test_assert_text("holds", w->v.holders[2].holds, "1 v/d; unknown: the NUMA nodes of v/d are unknown");
 	assert_amounts(&w->v, 0, "v/d", "4 held");
 	/* A device near two nodes is on both, as in the zones. */
 	assert_int_equal(w->v.nodes[0].devices[resource(&w->v, "v/d")].n_holders, 4);

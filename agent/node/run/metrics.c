@@ -37,6 +37,7 @@ enum {
 	POD_MEMORY_BYTES,
 	POD_MEMORY_PODS,
 	POD_REMOTE_MEMORY_RATIO,
+	PODS,
 	FAMILY_COUNT
 };
 
@@ -93,6 +94,8 @@ static const struct family {
 	[POD_REMOTE_MEMORY_RATIO] = {"nrtd_pod_remote_memory_ratio",
 		"Part of a pod's memory that is on other NUMA nodes than its exclusive CPUs.", GAUGE,
 		{NO_LABEL}},
+	[PODS] = {"nrtd_pods", "Pods that hold CPUs, memory or devices exclusively, by their alignment.",
+		GAUGE, {NO_LABEL}},
 };
 
 static const double bounds[] = {
@@ -111,8 +114,9 @@ struct metrics {
 	double *values[METRIC_COUNT]; /* counters and gauges: rows of label 1, columns of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
-	struct strbuf inventory, headroom, pod_memory; /* their families, printed when they change */
-	int64_t certificate_until_s;                   /* 0 = no certificate */
+	struct strbuf inventory, headroom, pod_memory,
+		alignment;           /* their families, printed when they change */
+	int64_t certificate_until_s; /* 0 = no certificate */
 };
 
 /* ---- life */
@@ -138,6 +142,7 @@ void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->pod_memory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->alignment = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->labels[TARGET] = labels->targets;
 	m->labels[RESULT] = labels->results;
 	m->labels[SOURCE] = labels->sources;
@@ -165,6 +170,7 @@ void metrics_free(struct metrics *m)
 	strbuf_release(&m->inventory);
 	strbuf_release(&m->headroom);
 	strbuf_release(&m->pod_memory);
+	strbuf_release(&m->alignment);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -393,6 +399,20 @@ void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bo
 	replace_text(m, &m->pod_memory, &text);
 }
 
+void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+	size_t counts[ALIGNMENT_COUNT] = {0};
+
+	for (size_t i = 0; i < pods->n_items; i++)
+		counts[pods->items[i].verdict]++;
+	add_head(&text, PODS);
+	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
+		strbuf_addf(&text, "%s{alignment=\"%s\"} %zu\n", families[PODS].name, alignment_names[a],
+			counts[a]);
+	replace_text(m, &m->alignment, &text);
+}
+
 void metrics_set_certificate(struct metrics *m, int64_t until_s)
 {
 	pthread_mutex_lock(&m->lock);
@@ -478,6 +498,7 @@ int metrics_render(struct metrics *m, const struct metrics_moment *now, struct s
 	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
 	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
 	strbuf_addstr(out, m->pod_memory.text ? m->pod_memory.text : "");
+	strbuf_addstr(out, m->alignment.text ? m->alignment.text : "");
 	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
 	return strbuf_error(out);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/node/render/render.h"
+#include "agent/state/pod_alignment.h"
 #include "common/node_state.h"
 #include "common/strbuf.h"
 
@@ -76,6 +77,9 @@ void metrics_set_headroom(
 /* Sets on which NUMA nodes the memory of pods is (node->pods_memory); NULL = unknown. `names`: also a series per
  * pod. */
 void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bool names);
+
+/* Sets the number of pods by verdict. */
+void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods);
 
 /* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
 void metrics_set_certificate(struct metrics *m, int64_t until_s);

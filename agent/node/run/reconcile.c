@@ -237,12 +237,17 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 static void measure_headroom(struct reconciler *r, const struct observation *o)
 {
 	CLEANUP(headroom_release) struct headroom headroom = {0};
+	CLEANUP(pod_alignments_release) struct pod_alignments pods = {0};
 	const struct hints_config *shapes = &r->config->render.hints;
 
 	if (r->headroom_known)
 		return;
 	headroom_find(shapes, &o->node, &headroom);
 	metrics_set_headroom(r->metrics, &headroom, shapes);
+	if (o->node.allocations.cpus_known) {
+		pod_alignments_find(&o->node, &pods);
+		metrics_set_alignment(r->metrics, &pods);
+	}
 	r->headroom_known = true;
 }
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa pods: what each pod holds exclusively, and whether it is aligned. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/fs.h"
+#include "agent/base/hash.h"
+#include "agent/cli/source.h"
+#include "agent/cluster/cluster_node.h"
+#include "agent/cluster/named_pods.h"
+#include "agent/cluster/pod_parse.h"
+#include "agent/report/pods_report.h"
+#include "agent/report/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+#include "scoring/kubelet.h"
+#include "scoring/request.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+
+struct query {
+	const struct options *options;
+	struct source *source;
+	bool filtered; /* only pods whose Pod objects were read, of a namespace or with labels */
+	struct named_pods pods;
+	struct name_table
+		nodes; /* names of the nodes whose objects were read; the value is why the pods are unknown, "" = known */
+	struct strv names, reasons; /* of `nodes` */
+	struct pods_report report;
+};
+
+static void query_release(struct query *q)
+{
+	source_close(q->source);
+	named_pods_release(&q->pods);
+	name_table_release(&q->nodes);
+	strv_release(&q->names);
+	strv_release(&q->reasons);
+	pods_report_release(&q->report);
+}
+
+/* ---- Pods */
+
+/* Whether a kubelet may assign something exclusively to the pod. A pod that cannot be read gets nothing. */
+static bool may_hold(const struct doc *object)
+{
+	CLEANUP(pod_template_release) struct pod_template template = {0};
+
+	if (pod_template_from_pod(object, &template, NULL) < 0)
+		return false;
+	return kubelet_pod_exclusive_cpus(&template.pod, request_qos(&template.pod)) > 0 ||
+	       request_has_non_native(&template.pod);
+}
+
+static int add_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct query *q = data;
+	struct named_pod *pod = named_pods_add(&q->pods, object);
+
+	(void)kind;
+	(void)err;
+	if (pod)
+		pod->may_hold = may_hold(object);
+	return 0;
+}
+
+/* ---- nodes */
+
+static const char *pod_name(const struct pod_alignment *p)
+{
+	if (p->n_items == 0)
+		return p->ref->name;
+	return *p->items->pod ? p->items->pod : p->items->pod_uid;
+}
+
+static bool is_known(const struct query *q, const char *node, const struct pod_alignment *p)
+{
+	if (p->n_items > 0)
+		return named_pods_find(&q->pods, node, p->items) != NULL;
+	return *p->ref->namespace != '\0';
+}
+
+static void add_pods(struct query *q, struct node_state *state)
+{
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
+
+	named_pods_apply(&q->pods, state);
+	pod_alignments_find(state, &all);
+	for (size_t i = 0; i < all.n_items; i++) {
+		const struct pod_alignment *p = &all.items[i];
+
+		if (is_known(q, state->node_name, p) || !q->filtered)
+			pods_report_add(&q->report, p->n_items > 0 ? p->items->namespace : p->ref->namespace,
+				pod_name(p), state->node_name, p);
+	}
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct query *q = data;
+
+	(void)err;
+	strv_push(&q->names, node->state.node_name);
+	strv_push(&q->reasons, node->basis == CLUSTER_EXACT ? "" : node->why.text);
+	if (node->basis == CLUSTER_EXACT)
+		add_pods(q, &node->state);
+	return 0;
+}
+
+/* Adds the pods of nodes that do not report what their pods hold. */
+static void add_unknown_pods(struct query *q)
+{
+	for (size_t i = 0; i < q->names.n_items; i++)
+		if (name_table_find_index(&q->nodes, q->names.items[i]) == SIZE_MAX)
+			name_table_add_index(&q->nodes, q->names.items[i], i);
+	for (size_t i = 0; i < q->pods.n_items; i++) {
+		const struct named_pod *pod = &q->pods.items[i];
+		size_t node = name_table_find_index(&q->nodes, pod->node);
+		bool wanted = node != SIZE_MAX || q->options->n_words == 0;
+		const char *reason = node == SIZE_MAX ? "the node has no NodeResourceTopology object"
+						      : q->reasons.items[node];
+
+		if (pod->may_hold && !pod->found && wanted && *reason)
+			pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node, reason);
+	}
+}
+
+/* ---- the command */
+
+/* NULL = all namespaces. */
+static const char *find_namespace(const struct query *q)
+{
+	const struct options *o = q->options;
+
+	if (option_set(o, OPT_ALL_NAMESPACES) || (option_set(o, OPT_FROM) && !option_set(o, OPT_NAMESPACE)))
+		return NULL;
+	return source_namespace(q->source);
+}
+
+static int make_report(struct query *q, const char **ret_namespace, struct err *err)
+{
+	const struct options *o = q->options;
+	int r = options_stdin_once(o, err);
+
+	if (r == 0 && option_set(o, OPT_ALL_NAMESPACES) && option_set(o, OPT_NAMESPACE))
+		r = err_set(err, -EINVAL, "%s and %s exclude each other", o->origin[OPT_ALL_NAMESPACES],
+			o->origin[OPT_NAMESPACE]);
+	if (r == 0)
+		r = source_open(o, 0, &q->source, err);
+	if (r < 0)
+		return r;
+	*ret_namespace = find_namespace(q);
+	q->filtered = *ret_namespace || option_set(o, OPT_POD_SELECTOR);
+	r = source_read_pods(q->source, *ret_namespace, add_pod, q, err);
+	if (r < 0)
+		return r;
+	named_pods_finish(&q->pods);
+	r = source_each_node(q->source, add_node, q, err);
+	if (r < 0)
+		return r;
+	add_unknown_pods(q);
+	if (option_set(o, OPT_MISALIGNED))
+		pods_report_keep_misaligned(&q->report);
+	pods_report_sort(&q->report);
+	return 0;
+}
+
+static int print(const struct query *q, bool namespaces)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(writer_release) struct writer w;
+	int r;
+
+	writer_init(&w, q->options->value[OPT_OUTPUT], !option_set(q->options, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
+	pods_report_write(&w, &q->report, namespaces);
+	r = writer_finish(&w);
+	return r < 0 ? r : output_text(&text);
+}
+
+int command_numa_pods(const struct options *options)
+{
+	CLEANUP(query_release) struct query q = {.options = options};
+	const char *namespace = NULL;
+	struct err err = {""};
+	int r = make_report(&q, &namespace, &err);
+
+	if (r < 0) {
+		log_error("%s", err.text);
+		return source_exit_status(options, r);
+	}
+	r = print(&q, !namespace);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/pods_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/report/show.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+static void row_release(struct pods_row *row)
+{
+	free(row->namespace);
+	free(row->pod);
+	free(row->node);
+	free(row->cpus);
+	free(row->cpu_nodes);
+	free(row->memory_nodes);
+	free(row->device_nodes);
+	free(row->reason);
+}
+
+void pods_report_release(struct pods_report *r)
+{
+	for (size_t i = 0; i < r->n_rows; i++)
+		row_release(&r->rows[i]);
+	free(r->rows);
+	*r = (struct pods_report){0};
+}
+
+static struct pods_row *add_row(
+	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason)
+{
+	struct pods_row *row = vec_push(&r->rows, &r->n_rows, &r->rows_size, sizeof(*row));
+
+	row->namespace = xstrdup(namespace);
+	row->pod = xstrdup(pod);
+	row->node = xstrdup(node);
+	row->reason = xstrdup(reason);
+	return row;
+}
+
+void pods_report_add(struct pods_report *r, const char *namespace, const char *pod, const char *node,
+	const struct pod_alignment *alignment)
+{
+	struct pods_row *row = add_row(r, namespace, pod, node, alignment->reason.text);
+
+	row->known = true;
+	row->n_cpus = cpuset_size(alignment->cpus);
+	row->n_devices = alignment->n_devices;
+	row->n_claim_devices = alignment->n_claim_devices;
+	row->memory_bytes = alignment->memory_bytes;
+	row->cpus = cpuset_print(alignment->cpus);
+	row->cpu_nodes = cpuset_print(alignment->cpu_nodes);
+	row->memory_nodes = cpuset_print(alignment->memory_nodes);
+	row->device_nodes = cpuset_print(alignment->device_nodes);
+	row->core = alignment->core;
+	row->l3 = alignment->l3;
+	row->verdict = alignment->verdict;
+}
+
+void pods_report_add_unknown(
+	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason)
+{
+	add_row(r, namespace, pod, node, reason)->verdict = ALIGNMENT_UNKNOWN;
+}
+
+void pods_report_keep_misaligned(struct pods_report *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		if (alignment_is_misaligned(r->rows[i].verdict))
+			r->rows[kept++] = r->rows[i];
+		else
+			row_release(&r->rows[i]);
+	}
+	r->n_rows = kept;
+}
+
+static int compare_rows(const void *va, const void *vb)
+{
+	const struct pods_row *a = va, *b = vb;
+	int r = strcmp(a->namespace, b->namespace);
+
+	if (r == 0)
+		r = text_compare_numbered(a->pod, b->pod);
+	return r ? r : text_compare_numbered(a->node, b->node);
+}
+
+void pods_report_sort(struct pods_report *r)
+{
+	if (r->n_rows > 1)
+		qsort(r->rows, r->n_rows, sizeof(*r->rows), compare_rows);
+}
+
+/* ---- fields */
+
+/* A list of ids, as cpuset_print() prints it. */
+static void write_ids(struct writer *w, const char *key, const char *list)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = NULL;
+
+	writer_list(w, key);
+	if (writer_is_doc(w) && *list && cpuset_parse(list, &ids, NULL) == 0)
+		for (int id = hwloc_bitmap_first(ids); id >= 0; id = hwloc_bitmap_next(ids, id))
+			writer_number(w, NULL, NULL, true, id);
+	writer_end(w);
+}
+
+/* "8 on 0", "2" without NUMA nodes. */
+static void write_cell(struct writer *w, const char *heading, const char *amount, const char *nodes)
+{
+	writer_cell(w, heading, "%s%s%s", amount, *nodes ? " on " : "", nodes);
+}
+
+static void write_cpus(struct writer *w, const struct pods_row *row)
+{
+	char amount[32];
+
+	writer_map(w, "cpus");
+	writer_number(w, "count", NULL, true, (int64_t)row->n_cpus);
+	writer_string(w, "ids", "CPU IDS", row->cpus);
+	write_ids(w, "numaNodes", row->cpu_nodes);
+	writer_end(w);
+	snprintf(amount, sizeof(amount), "%zu", row->n_cpus);
+	if (row->n_cpus > 0)
+		write_cell(w, "CPUS", amount, row->cpu_nodes);
+}
+
+static void write_memory(struct writer *w, const struct pods_row *row)
+{
+	char amount[SHOW_AMOUNT_SIZE];
+
+	writer_map(w, "memory");
+	writer_number(w, "bytes", NULL, true, (int64_t)row->memory_bytes);
+	write_ids(w, "numaNodes", row->memory_nodes);
+	writer_end(w);
+	show_amount_text(SHOW_BYTES, (qty_t)row->memory_bytes * QTY_UNIT, amount);
+	if (row->memory_bytes > 0)
+		write_cell(w, "MEMORY", amount, row->memory_nodes);
+}
+
+static void write_devices(struct writer *w, const struct pods_row *row)
+{
+	char amount[80];
+
+	writer_map(w, "devices");
+	writer_number(w, "count", NULL, true, (int64_t)row->n_devices);
+	write_ids(w, "numaNodes", row->device_nodes);
+	writer_end(w);
+	writer_number(w, "claimDevices", NULL, true, (int64_t)row->n_claim_devices);
+	snprintf(amount, sizeof(amount), "%zu", row->n_devices + row->n_claim_devices);
+	if (row->n_devices + row->n_claim_devices > 0)
+		write_cell(w, "DEVICES", amount, row->n_claim_devices > 0 ? "?" : row->device_nodes);
+}
+
+/* "core,L3": the hardware that others may use, too. */
+static void write_sharing(struct writer *w, const struct pods_row *row)
+{
+	bool core = row->core == SHARING_OTHERS, l3 = row->l3 == SHARING_OTHERS;
+
+	writer_bool(w, "sharesCore", row->known && row->core != SHARING_UNKNOWN, core);
+	writer_bool(w, "sharesL3", row->known && row->l3 != SHARING_UNKNOWN, l3);
+	if (row->n_cpus > 0 && (core || row->l3 != SHARING_NONE))
+		writer_cell(w, "SHARES", "%s%s%s", core ? "core" : "",
+			core && row->l3 != SHARING_NONE ? "," : "",
+			l3                           ? "L3"
+			: row->l3 == SHARING_UNKNOWN ? "L3?"
+						     : "");
+}
+
+static void write_row(struct writer *w, const struct pods_row *row)
+{
+	writer_row(w);
+	writer_text(w, "namespace", "NAMESPACE", row->namespace);
+	writer_string(w, "name", "POD", row->pod);
+	writer_string(w, "node", "NODE", row->node);
+	writer_string(w, "verdict", "VERDICT", alignment_names[row->verdict]);
+	writer_bool(
+		w, "misaligned", row->verdict != ALIGNMENT_UNKNOWN, alignment_is_misaligned(row->verdict));
+	writer_string(w, "reason", "REASON", row->reason);
+	if (row->known) {
+		write_cpus(w, row);
+		write_memory(w, row);
+		write_devices(w, row);
+	} else {
+		writer_null(w, "cpus");
+		writer_null(w, "memory");
+		writer_null(w, "devices");
+		writer_null(w, "claimDevices");
+	}
+	write_sharing(w, row);
+	writer_end(w);
+}
+
+/* ---- the report */
+
+/* "12 pods: 9 aligned, 3 remote" */
+static void write_totals(struct writer *w, const struct pods_report *r)
+{
+	size_t counts[ALIGNMENT_COUNT] = {0};
+	const char *separator = ": ";
+
+	for (size_t i = 0; i < r->n_rows; i++)
+		counts[r->rows[i].verdict]++;
+	writer_map(w, "totals");
+	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
+		writer_number(w, alignment_names[a], NULL, true, (int64_t)counts[a]);
+	writer_end(w);
+	if (writer_is_doc(w) || !w->headings)
+		return;
+	strbuf_addf(w->out, "\n%zu pod%s", r->n_rows, r->n_rows == 1 ? "" : "s");
+	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++) {
+		if (counts[a] == 0)
+			continue;
+		strbuf_addf(w->out, "%s%zu %s", separator, counts[a], alignment_names[a]);
+		separator = ", ";
+	}
+	strbuf_addch(w->out, '\n');
+}
+
+void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces)
+{
+	static const char *const headings[] = {
+		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "VERDICT", "REASON"};
+	static const char *const wide[] = {"NAMESPACE", "POD", "NODE", "CPUS", "CPU IDS", "MEMORY", "DEVICES",
+		"SHARES", "VERDICT", "REASON"};
+	static const char *const optional[] = {"SHARES", "MEMORY", "DEVICES", "CPUS", NULL};
+	bool is_wide = w->format == WRITER_WIDE;
+	size_t first = namespaces ? 0 : 1;
+
+	w->optional = optional;
+	writer_columns(w, (is_wide ? wide : headings) + first,
+		(is_wide ? ARRAY_SIZE(wide) : ARRAY_SIZE(headings)) - first);
+	writer_list(w, "pods");
+	for (size_t i = 0; i < r->n_rows; i++)
+		write_row(w, &r->rows[i]);
+	writer_end(w);
+	if (!writer_is_doc(w))
+		writer_table(w);
+	write_totals(w, r);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reports what each pod of a cluster holds exclusively, and whether it is aligned, a row per pod.
+ */
+#include "agent/report/writer.h"
+#include "agent/state/pod_alignment.h"
+
+struct pods_row {
+	char *namespace, *pod, *node; /* pod: the name, or "#" and a hash */
+	bool known;                   /* what the pod holds; false: only the verdict and the reason are set */
+	size_t n_cpus, n_devices, n_claim_devices;
+	uint64_t memory_bytes;
+	char *cpus; /* as a list; this and the next members are "" for none */
+	char *cpu_nodes, *memory_nodes, *device_nodes;
+	enum sharing core, l3;
+	enum alignment verdict;
+	char *reason;
+};
+
+struct pods_report {
+	struct pods_row *rows;
+	size_t n_rows, rows_size;
+};
+
+void pods_report_release(struct pods_report *r);
+
+/* Adds a pod of the node. */
+void pods_report_add(struct pods_report *r, const char *namespace, const char *pod, const char *node,
+	const struct pod_alignment *alignment);
+
+/* Adds a pod of which it is unknown what it holds. */
+void pods_report_add_unknown(
+	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason);
+
+/* Removes the rows whose pods could not be aligned better. */
+void pods_report_keep_misaligned(struct pods_report *r);
+
+/* Sorts the rows by namespace and pod. */
+void pods_report_sort(struct pods_report *r);
+
+/*
+ * Writes a table, with a column for namespaces if asked for, and the numbers of pods by verdict. {"pods": [{"namespace", "name",
+ * "node", "verdict", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
+ * "devices": {"count", "numaNodes"}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {VERDICT: pods}}; unknown values are
+ * null.
+ */
+void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces);

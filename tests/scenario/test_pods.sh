@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `kubectl numa pods`: what pods hold and whether it is aligned, from files and from a stand-in for the API server; the same verdicts in
+# `why`, `show` and the agent's metric. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
+set -u
+nrtd=${B:-build}/nrtd
+numa=${B:-build}/kubectl-numa
+. tests/lib/scenario.sh
+. tests/lib/api_server.sh
+need_jq
+export LC_ALL=C
+unset COLUMNS KUBECONFIG
+
+# Node a: "wide" has a CPU of either NUMA node, "fine" six CPUs of NUMA node 1, and a third pod has no Pod object. The objects of node-1
+# and node-2 have no node state. Node gone has no object.
+wide=777870b5-c64f-42f5-9296-688b9dc212ba
+fine=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd
+hidden=11111111-b6a5-4aaa-8fcd-76c1aa64e6fd
+example_node "$dir/a"
+printf '{"policyName":"static","defaultCpuSet":"0,4-15,17-25","entries":{"%s":{"c":"1,16"},"%s":{"c":"26-31"},"%s":{"c":"2-3"}},"checksum":0}' \
+	$wide $fine $hidden >"$dir/a/var/lib/kubelet/cpu_manager_state"
+mkdir "$dir/cluster"
+"$nrtd" dump --sysroot "$dir/a" --node-name a --topology-manager-policy best-effort -o json >"$dir/cluster/a.json" 2>/dev/null
+cp tests/fixtures/examples/kep-nodes.yaml "$dir/cluster/"
+pod() { # NAME NAMESPACE UID NODE CPUS [PHASE]
+	printf '{"kind":"Pod","metadata":{"name":"%s","namespace":"%s","uid":"%s","labels":{"app":"%s"}},"spec":{"nodeName":"%s","containers":[{"name":"c","resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]},"status":{"phase":"%s"}}\n' \
+		"$1" "$2" "$3" "$1" "$4" "$5" "${6:-Running}"
+}
+{
+	pod wide ml $wide a 2
+	pod fine web $fine a 6
+	pod shared web 4 a 500m
+	pod estimated web 5 node-1 2
+	pod lost web 6 gone 2
+	pod done web 7 gone 2 Succeeded
+	pod waits web 8 "" 2
+} >"$dir/pods.json"
+jq -s '{kind: "List", items: .}' "$dir/pods.json" >"$dir/cluster/pods.json"
+run() { "$numa" pods --from "$dir/cluster" "$@" >"$dir/out" 2>"$dir/err"; }
+says() { grep -qE -- "$1" "$dir/out"; }
+pods() { jq -r '.pods[].name' "$dir/out" | tr '\n' ' '; }
+of() { jq -c --arg pod "$1" ".pods[] | select(.name == \$pod) | $2" "$dir/out"; }
+
+# --- from files
+run -o json
+check "every pod that holds something, or may" test "$(pods | tr -d '#' | wc -w)" -eq 5
+check "a pod on two NUMA nodes" test "$(of wide '[.verdict, .misaligned, .cpus.count, .cpus.ids, .cpus.numaNodes]')" = '["spans-avoidable",true,2,"1,16",[0,1]]'
+check "for which one has room" test "$(of wide .reason)" = '"NUMA node 0 has room now"'
+check "which shares cores" test "$(of wide .sharesCore)" = true
+check "a pod on one" test "$(of fine '[.verdict, .misaligned, .reason, .sharesCore, .cpus.numaNodes]')" = '["aligned",false,"",false,[1]]'
+check "an object without a node state" test "$(of estimated '[.verdict, .misaligned, .reason, .cpus]')" = '["unknown",null,"the object has no node state",null]'
+check "no object" test "$(of lost .reason)" = '"the node has no NodeResourceTopology object"'
+check "the totals" has '.totals == {"aligned": 2, "spans-necessary": 0, "unknown": 2, "spans": 0, "spans-avoidable": 1, "remote": 0}'
+run
+check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DEVICES  SHARES  +VERDICT  +REASON$'
+check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core,L3\? +spans-avoidable  NUMA node 0 has room now$'
+check "a pod without a Pod object" says '^- +#[^ ]+ +a +2 on 0 '
+check "the sums" says '^5 pods: 2 aligned, 2 unknown, 1 spans-avoidable$'
+run -o wide --no-headers
+check "-o wide has the CPUs" says '^web +fine +a +6 on 1 +26-31 '
+check "--no-headers" test "$(wc -l <"$dir/out")" -eq 5
+run -n web -o json
+check "-n" test "$(pods)" = "estimated fine lost "
+run -n web
+check "has no column of namespaces" says '^POD  '
+run -l app=fine -o json
+check "-l selects pods" test "$(pods)" = "fine "
+run -l 'app in (wide,lost),app!=lost' -o json
+check "by any selector" test "$(pods)" = "wide "
+run --misaligned -o json
+check "--misaligned" test "$(pods)" = "wide "
+run a -o json
+check "of one node" test "$(jq -r '.pods[].node' "$dir/out" | sort -u)" = a
+
+# --- bad usage
+refuse() { # NAME MESSAGE ARGS...
+	refuse_name=$1
+	message=$2
+	shift 2
+	"$numa" pods "$@" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$message" "$dir/err"
+	check "$refuse_name" test $? -eq 0
+}
+refuse "-A with -n" "--all-namespaces and --namespace exclude each other" --from "$dir/cluster" -A -n web
+refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --from "$dir/cluster" -l 'a in (b'
+refuse "an unknown format" "-o" --from "$dir/cluster" -o html
+refuse "a node without object" "no object of node 'none'" --from "$dir/cluster" none
+
+# --- the same verdict everywhere
+"$numa" why wide --from "$dir/cluster" >"$dir/out" 2>"$dir/err"
+check "why has the verdict" says '^  alignment: spans-avoidable: NUMA node 0 has room now$'
+"$numa" why wide --from "$dir/cluster" -o json >"$dir/out" 2>"$dir/err"
+check "also as JSON" has '.held | .verdict == "spans-avoidable" and .reason == "NUMA node 0 has room now"'
+"$numa" show a --from "$dir/cluster" --width 120 >"$dir/out" 2>"$dir/err"
+check "show has it" sh -c "tr -s ' \n' ' ' <'$dir/out' | grep -q 'ml/wide 2 CPUs 1,16; spans-avoidable: NUMA node 0 has room now'"
+check "and nothing for aligned pods" sh -c "! grep -q aligned '$dir/out'"
+"$nrtd" show --sysroot "$dir/a" --width 120 >"$dir/out" 2>/dev/null
+check "so has nrtd show" says 'spans-avoidable'
+
+# --- the API server
+mkdir -p "$api/api/v1/namespaces/ml"
+list NodeResourceTopology "$(cat "$dir/cluster/a.json")" | serve "$nrt"
+echo '{"kind":"PodList","items":[]}' | serve /api/v1/pods
+jq -s '{kind: "PodList", items: [.[] | select(.metadata.namespace == "ml")]}' "$dir/pods.json" | serve /api/v1/namespaces/ml/pods@app=wide
+"$numa" pods -n ml -l app=wide -s "$server" >"$dir/out" 2>"$dir/err"
+check "pods of a namespace" says '^wide +a +2 on 0-1 '
+check "are requested there, selected by the server" grep -qxF '/api/v1/namespaces/ml/pods?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&labelSelector=app%3Dwide' "$api/requests"
+echo '403 pods is forbidden' >"$api/api/v1/pods.error"
+"$numa" pods -A -s "$server" >"$dir/out" 2>"$dir/err"
+check "without the right to list pods" grep -q '^kubectl-numa: warning: the answer omits pods: ' "$dir/err"
+check "the pods have hashes" says '^- +#[^ ]+ +a '
+
+# --- 2000 pods (make bench has the time)
+awk -v pods="$dir/cluster/pods.json" 'BEGIN {
+	printf "{\"kind\":\"List\",\"items\":["
+	for (n = 0; n < 2000; n++)
+		printf "%s{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\",\"namespace\":\"n\",\"uid\":\"u%d\"},\"spec\":{\"nodeName\":\"node-%d\",\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]}}", n ? "," : "", n, n, n % 2 + 1
+	print "]}"
+}' >"$dir/many.json"
+"$numa" pods --from tests/fixtures/examples/kep-nodes.yaml --from "$dir/many.json" --no-headers >"$dir/out" 2>"$dir/err"
+check "2000 pods: a line for each" test "$(wc -l <"$dir/out")" -eq 2000
+exit $failed
