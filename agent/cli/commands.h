@@ -23,6 +23,8 @@ int command_plan(const struct options *options);     /* 4: places for a part of 
 int command_simulate(const struct options *options); /* 3: pods would be rejected */
 int command_top(const struct options *options);
 int command_numa_pods(const struct options *options);
+int command_numa_config(const struct options *options);
+int command_numa_diff(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */
 int command_extender(const struct options *options);

@@ -3,8 +3,10 @@
 #include "agent/cli/commands.h"
 #include "agent/cli/opts_check.h"
 
-#define SELECTS_NODES (ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE))
-#define CLUSTER       (SELECTS_NODES | ON(NUMA_PODS))
+#define SELECTS_NODES                                                                             \
+	(ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE) | \
+		ON(NUMA_CONFIG))
+#define CLUSTER (SELECTS_NODES | ON(NUMA_PODS) | ON(NUMA_DIFF))
 
 static const struct option_def options_cluster[] = {
 	{.id = OPT_FROM,
@@ -273,11 +275,23 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
-		.commands = ON(WHY) | ON(NUMA_PODS),
+		.commands = ON(WHY) | ON(NUMA_PODS) | ON(NUMA_CONFIG),
 		.arg = "FORMAT",
 		.values = "text|wide|json|yaml",
 		.fallback = "text",
 		.help = "output format; wide: all columns, also on a narrow terminal"},
+	{.id = OPT_OUTPUT,
+		.flag = "--output",
+		.letter = 'o',
+		.commands = ON(NUMA_DIFF),
+		.arg = "FORMAT",
+		.values = "text|wide|json|yaml",
+		.fallback = "text",
+		.help = "output format; wide: also what is equal"},
+	{.id = OPT_DIFFERENT,
+		.flag = "--different",
+		.commands = ON(NUMA_CONFIG),
+		.help = "only settings in which nodes differ"},
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
@@ -310,7 +324,8 @@ static const struct option_def options_reports[] = {
 		.help = "column to sort the nodes by; numbers descending, texts ascending"},
 	{.id = OPT_NO_HEADERS,
 		.flag = "--no-headers",
-		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(NUMA_PODS) | ON(PLAN) | ON(SIMULATE),
+		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(NUMA_PODS) | ON(NUMA_CONFIG) |
+			    ON(NUMA_DIFF) | ON(PLAN) | ON(SIMULATE),
 		.help = "omit the column headings, and any totals"},
 	{.flag = NULL},
 };
@@ -343,6 +358,22 @@ static const struct command_def commands[] = {
 			    "  kubectl numa pods -A node-1 -o wide\n",
 		.max_words = OPTIONS_MAX_WORDS,
 		.run = command_numa_pods},
+	{.id = COMMAND_NUMA_CONFIG,
+		.name = "config",
+		.usage = "[NODE...] [FLAG...]",
+		.help = "list the kubelets' settings, and where nodes differ",
+		.examples = "  kubectl numa config -l pool=hpc\n"
+			    "  kubectl numa config --different\n",
+		.max_words = OPTIONS_MAX_WORDS,
+		.run = command_numa_config},
+	{.id = COMMAND_NUMA_DIFF,
+		.name = "diff",
+		.usage = "NODE NODE [FLAG...]",
+		.help = "compare two nodes: settings, topology, and what is free",
+		.examples = "  kubectl numa diff node-1 node-2\n"
+			    "  kubectl numa diff node-1 node-2 -o wide\n",
+		.max_words = 2,
+		.run = command_numa_diff},
 	{.id = COMMAND_SCORE,
 		.name = "score",
 		.usage = "[NODE...] -f FILE [FLAG...]",

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa config and diff: where the kubelets' settings of nodes differ, and in what two nodes differ. */
+#include "agent/cli/commands.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/fs.h"
+#include "agent/cli/source.h"
+#include "agent/report/node_facts.h"
+#include "agent/report/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/vec.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+
+struct comparison {
+	const struct options *options;
+	struct source *source;
+	struct node_facts *nodes;
+	size_t n_nodes, nodes_size;
+	bool whole; /* not only the settings */
+};
+
+static void comparison_release(struct comparison *c)
+{
+	for (size_t i = 0; i < c->n_nodes; i++)
+		node_facts_release(&c->nodes[i]);
+	free(c->nodes);
+	source_close(c->source);
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct comparison *c = data;
+	struct node_facts *f = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*f));
+
+	(void)err;
+	node_facts_add_settings(f, node);
+	if (c->whole)
+		node_facts_add_rest(f, node);
+	return 0;
+}
+
+static int read_nodes(struct comparison *c, struct err *err)
+{
+	int r = options_stdin_once(c->options, err);
+
+	if (r == 0)
+		r = source_open(c->options, 0, &c->source, err);
+	return r < 0 ? r : source_each_node(c->source, add_node, c, err);
+}
+
+static bool is_named(const struct node_facts *f, const char *word)
+{
+	return !strcmp(f->node, strncmp(word, "node/", 5) != 0 ? word : word + 5);
+}
+
+/* Puts the two nodes into the order of the command line. */
+static int order_nodes(struct comparison *c, struct err *err)
+{
+	struct node_facts first;
+
+	if (c->n_nodes != 2)
+		return err_set(err, -EINVAL, "the two nodes have %zu object%s: name two different nodes",
+			c->n_nodes, c->n_nodes == 1 ? "" : "s");
+	if (is_named(&c->nodes[0], c->options->words[0]))
+		return 0;
+	first = c->nodes[0];
+	c->nodes[0] = c->nodes[1];
+	c->nodes[1] = first;
+	return 0;
+}
+
+static int print(const struct comparison *c, size_t *ret_different)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(writer_release) struct writer w;
+	const struct options *o = c->options;
+	int r;
+
+	writer_init(&w, o->value[OPT_OUTPUT], !option_set(o, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
+	*ret_different =
+		c->whole ? node_facts_write_diff(&w, c->nodes)
+			 : node_facts_write_settings(&w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
+	r = writer_finish(&w);
+	return r < 0 ? r : output_text(&text);
+}
+
+static int compare(struct comparison *c)
+{
+	struct err err = {""};
+	int r = c->whole && c->options->n_words != 2
+			? err_set(&err, -EINVAL, "name two nodes: kubectl numa diff NODE NODE [FLAG...]")
+			: read_nodes(c, &err);
+	size_t different;
+
+	if (r == 0 && c->whole)
+		r = order_nodes(c, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return source_exit_status(c->options, r);
+	}
+	r = print(c, &different);
+	if (r < 0) {
+		log_error("cannot print: %s", strerror(-r));
+		return EXIT_FAILURE;
+	}
+	return different > 0 ? EXIT_DOES_NOT_FIT : EXIT_SUCCESS;
+}
+
+int command_numa_config(const struct options *options)
+{
+	CLEANUP(comparison_release) struct comparison c = {.options = options};
+
+	return compare(&c);
+}
+
+int command_numa_diff(const struct options *options)
+{
+	CLEANUP(comparison_release) struct comparison c = {.options = options, .whole = true};
+
+	return compare(&c);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/report/node_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/cluster/nrt_parse.h"
+#include "agent/report/show.h"
+#include "agent/state/pod_alignment.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define TEXT_MAX_BYTES 65536u /* of a value */
+#define NAMES_MAX      8u     /* nodes that a row of text names */
+
+const char *const fact_section_names[FACT_SECTION_COUNT] = {"settings", "topology", "free"};
+
+void node_facts_release(struct node_facts *f)
+{
+	for (size_t i = 0; i < f->n_items; i++) {
+		free(f->items[i].name);
+		free(f->items[i].value);
+	}
+	free(f->items);
+	free(f->node);
+	*f = (struct node_facts){0};
+}
+
+/* `name` and `value` move. An empty value is "none", NULL is "unknown". */
+static void add_fact(struct node_facts *f, enum fact_section section, char *name, char *value)
+{
+	struct fact *fact = vec_push(&f->items, &f->n_items, &f->items_size, sizeof(*fact));
+
+	fact->section = section;
+	fact->name = name;
+	fact->value = value ? value : xstrdup("unknown");
+	if (!*fact->value)
+		text_set(&fact->value, "none");
+	text_one_line(fact->value);
+}
+
+/* ---- settings */
+
+static void add_setting(struct node_facts *f, const char *name, char *value)
+{
+	add_fact(f, FACT_SETTING, xstrdup(name), value);
+}
+
+static char *cpu_options_text(struct cpu_manager_options options)
+{
+	static const char *const names[] = {"align-by-socket", "distribute-cpus-across-cores",
+		"distribute-cpus-across-numa", "full-pcpus-only", "prefer-align-cpus-by-uncorecache",
+		"strict-cpu-reservation"};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (*cpu_manager_option(&options, names[i]))
+			strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", names[i]);
+	return strbuf_detach(&out);
+}
+
+static char *topology_options_text(const struct topology_manager_config *t)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+
+	if (t->max_numa_nodes != TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
+		strbuf_addf(&out, "max-allowable-numa-nodes=%u", t->max_numa_nodes);
+	if (t->prefer_closest_numa_nodes)
+		strbuf_addf(&out, "%sprefer-closest-numa-nodes=true", out.len > 0 ? "," : "");
+	return strbuf_detach(&out);
+}
+
+static char *amount_text(qty_t nano, enum quantity_format format)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print((struct quantity){.nano = nano, .format = format}, text);
+	return xstrdup(text);
+}
+
+/* "0:memory=1Gi;1:hugepages-1Gi=2Gi", as the kubelet's flag has it. */
+static char *reserved_memory_text(const struct memory_state *state)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+
+	for (size_t i = 0; i < state->n_nodes; i++)
+		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
+			const struct memory_table *t = &state->nodes[i].tables[k];
+			CLEANUP(freep)
+			char *amount = amount_text((qty_t)t->system_reserved * QTY_UNIT, QUANTITY_BINARY_SI);
+
+			if (t->system_reserved > 0)
+				strbuf_addf(&out, "%s%u:%s=%s", out.len > 0 ? ";" : "", state->nodes[i].id,
+					t->type, amount);
+		}
+	return strbuf_detach(&out);
+}
+
+#define RESERVED "kubeReserved+systemReserved"
+
+static char *reserved_text(const struct settings *s)
+{
+	CLEANUP(freep)
+	char *cpu = amount_text(s->kube_reserved_cpu + s->system_reserved_cpu, QUANTITY_DECIMAL_SI);
+	CLEANUP(freep)
+	char *memory = amount_text(s->kube_reserved_memory + s->system_reserved_memory, QUANTITY_BINARY_SI);
+
+	return xasprintf("cpu=%s,memory=%s", cpu, memory);
+}
+
+static void add_exact_settings(struct node_facts *f, const struct node_state *state)
+{
+	const struct settings *s = &state->settings;
+
+	add_setting(f, "kubeletRelease", s->kubelet_minor > 0 ? xasprintf("1.%u", s->kubelet_minor) : NULL);
+	add_setting(f, "cpuManagerPolicy", xstrdup(cpu_manager_policy_names[s->cpu_manager]));
+	add_setting(f, "cpuManagerPolicyOptions", cpu_options_text(s->cpu_options));
+	add_setting(f, "memoryManagerPolicy", xstrdup(memory_manager_policy_names[s->memory_manager]));
+	add_setting(f, "topologyManagerPolicy", xstrdup(topology_manager_policy_names[s->topology.policy]));
+	add_setting(f, "topologyManagerScope", xstrdup(topology_manager_scope_names[s->topology.scope]));
+	add_setting(f, "topologyManagerPolicyOptions", topology_options_text(&s->topology));
+	add_setting(f, "reservedCPUs", state->reserved.cpus ? cpuset_print(state->reserved.cpus) : NULL);
+	add_setting(f, RESERVED, s->reserved_cpu_known ? reserved_text(s) : NULL);
+	add_setting(
+		f, "evictionHardMemory", s->eviction_hard_memory ? xstrdup(s->eviction_hard_memory) : NULL);
+	add_setting(f, "reservedMemory",
+		state->allocations.memory_known ? reserved_memory_text(&state->allocations.memory)
+						: xstrdup(""));
+	add_setting(f, "featureGates", xstrdup(text_or_empty(s->feature_gates_text)));
+}
+
+/* The value of an attribute, NULL = not published. */
+static char *attribute_text(const struct cluster_node *node, const char *name)
+{
+	const char *value = nrt_attribute(node->object, name);
+
+	return value ? xstrdup(value) : NULL;
+}
+
+/* Of an object without a node state: only what its attributes contain. */
+static void add_published_settings(struct node_facts *f, const struct cluster_node *node)
+{
+	static const char *const unpublished[] = {
+		"reservedCPUs", RESERVED, "evictionHardMemory", "reservedMemory", "featureGates"};
+	const struct topology_manager_config *t = &node->state.settings.topology;
+
+	add_setting(f, "kubeletRelease", NULL);
+	add_setting(f, "cpuManagerPolicy", xstrdup(cpu_manager_policy_names[node->cpu_manager]));
+	add_setting(f, "cpuManagerPolicyOptions", attribute_text(node, "cpuManagerPolicyOptions"));
+	add_setting(f, "memoryManagerPolicy",
+		xstrdup(memory_manager_policy_names[nrt_memory_manager(node->object)]));
+	add_setting(f, "topologyManagerPolicy", xstrdup(topology_manager_policy_names[t->policy]));
+	add_setting(f, "topologyManagerScope", xstrdup(topology_manager_scope_names[t->scope]));
+	add_setting(f, "topologyManagerPolicyOptions", attribute_text(node, "topologyManagerPolicyOptions"));
+	for (size_t i = 0; i < ARRAY_SIZE(unpublished); i++)
+		add_setting(f, unpublished[i], NULL);
+}
+
+void node_facts_add_settings(struct node_facts *f, const struct cluster_node *node)
+{
+	text_set(&f->node, node->state.node_name);
+	if (node->basis == CLUSTER_EXACT)
+		add_exact_settings(f, &node->state);
+	else
+		add_published_settings(f, node);
+}
+
+/* ---- topology, and what is free */
+
+static bool is_bytes(const char *resource)
+{
+	return !strcmp(resource, "memory") || resource_name_is_hugepages(resource);
+}
+
+static char *resource_amount(const char *resource, qty_t nano)
+{
+	char text[SHOW_AMOUNT_SIZE];
+
+	show_amount_text(is_bytes(resource) ? SHOW_BYTES : SHOW_DEVICES, nano, text);
+	return xstrdup(text);
+}
+
+/* Per NUMA node and resource of the zones: the capacity, or what is available of what is allocatable. */
+static void add_amounts(struct node_facts *f, const struct inventory *inv, enum fact_section section)
+{
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		for (size_t k = 0; k < inv->n_resources; k++) {
+			const struct inventory_amount *a = inventory_amount(inv, i, k);
+			CLEANUP(freep) char *available = resource_amount(inv->resources[k], a->available);
+			CLEANUP(freep) char *allocatable = resource_amount(inv->resources[k], a->allocatable);
+
+			if (!a->present)
+				continue;
+			add_fact(f, section,
+				xasprintf("%s of NUMA node %u", inv->resources[k], inv->nodes[i].id),
+				section == FACT_FREE ? xasprintf("%s of %s", available, allocatable)
+						     : resource_amount(inv->resources[k], a->capacity));
+		}
+}
+
+static void add_machine(struct node_facts *f, const struct machine *m)
+{
+	static const char *const names[] = {"sockets", "NUMA nodes", "cores", "CPUs"};
+	const size_t counts[] = {m->n_sockets, m->n_nodes, m->n_cores, m->n_cpus};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_fact(f, FACT_TOPOLOGY, xstrdup(names[i]), xasprintf("%zu", counts[i]));
+	for (size_t i = 0; i < m->n_nodes; i++)
+		add_fact(f, FACT_TOPOLOGY, xasprintf("CPUs of NUMA node %u", m->nodes[i].id),
+			cpuset_print(m->nodes[i].cpus));
+}
+
+/* "10 21" for a NUMA node, as the firmware reports them. */
+static void add_distances(struct node_facts *f, const struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->n_nodes; i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+
+		for (size_t k = 0; k < inv->n_nodes; k++)
+			if (inv->costs[i * inv->n_nodes + k] == INVENTORY_COST_UNKNOWN)
+				strbuf_addstr(&out, k > 0 ? " ?" : "?");
+			else
+				strbuf_addf(&out, "%s%u", k > 0 ? " " : "", inv->costs[i * inv->n_nodes + k]);
+		add_fact(f, FACT_TOPOLOGY, xasprintf("distances of NUMA node %u", inv->nodes[i].id),
+			strbuf_detach(&out));
+	}
+}
+
+void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node)
+{
+	CLEANUP(pod_alignments_release) struct pod_alignments pods = {0};
+	const struct inventory *inv = &node->state.inventory;
+	bool exact = node->basis == CLUSTER_EXACT;
+
+	if (exact)
+		add_machine(f, &node->state.machine);
+	add_amounts(f, inv, FACT_TOPOLOGY);
+	add_distances(f, inv);
+	add_amounts(f, inv, FACT_FREE);
+	if (exact)
+		pod_alignments_find(&node->state, &pods);
+	add_fact(f, FACT_FREE, xstrdup("pods with exclusive resources"),
+		exact ? xasprintf("%zu", pods.n_items) : NULL);
+}
+
+/* ---- the settings of many nodes */
+
+/* Nodes with one value of a setting. */
+struct group {
+	const char *value;
+	struct strv nodes;
+};
+
+struct groups {
+	struct group *items;
+	size_t n_items, items_size;
+};
+
+static void groups_release(struct groups *g)
+{
+	for (size_t i = 0; i < g->n_items; i++)
+		strv_release(&g->items[i].nodes);
+	free(g->items);
+}
+
+static int by_size(const void *va, const void *vb)
+{
+	const struct group *a = va, *b = vb;
+
+	if (a->nodes.n_items != b->nodes.n_items)
+		return a->nodes.n_items > b->nodes.n_items ? -1 : 1;
+	return text_compare_numbered(a->value, b->value);
+}
+
+static void find_groups(const struct node_facts *nodes, size_t n, size_t setting, struct groups *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *value = nodes[i].items[setting].value;
+		size_t k = 0;
+
+		while (k < ret->n_items && strcmp(ret->items[k].value, value) != 0)
+			k++;
+		if (k == ret->n_items)
+			*(struct group *)vec_push(&ret->items, &ret->n_items, &ret->items_size,
+				sizeof(*ret->items)) = (struct group){.value = value};
+		strv_push(&ret->items[k].nodes, nodes[i].node);
+	}
+	if (ret->n_items > 1)
+		qsort(ret->items, ret->n_items, sizeof(*ret->items), by_size);
+}
+
+/* "all", "the others", or the first names. */
+static void write_nodes(struct writer *w, const struct groups *g, size_t at)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+	const struct strv *nodes = &g->items[at].nodes;
+
+	if (g->n_items == 1 || (at == 0 && nodes->n_items > 1)) {
+		writer_cell(w, "WHICH", "%s", g->n_items == 1 ? "all" : "the others");
+		return;
+	}
+	for (size_t i = 0; i < nodes->n_items && i < NAMES_MAX; i++)
+		strbuf_addf(&out, "%s%s", i > 0 ? ", " : "", nodes->items[i]);
+	if (nodes->n_items > NAMES_MAX)
+		strbuf_addf(&out, ", and %zu more", nodes->n_items - NAMES_MAX);
+	writer_cell(w, "WHICH", "%s", out.text);
+}
+
+static void write_setting(struct writer *w, const char *name, const struct groups *g)
+{
+	if (writer_is_doc(w))
+		writer_map(w, NULL);
+	writer_string(w, "name", NULL, name);
+	writer_list(w, "values");
+	for (size_t i = 0; i < g->n_items; i++) {
+		writer_row(w);
+		writer_cell(w, "SETTING", "%s", name);
+		writer_string(w, "value", "VALUE", g->items[i].value);
+		writer_cell(w, "NODES", "%zu", g->items[i].nodes.n_items);
+		write_nodes(w, g, i);
+		writer_strings(w, "nodes", &g->items[i].nodes);
+		writer_end(w);
+	}
+	writer_end(w);
+	writer_end(w);
+}
+
+static int by_node(const void *a, const void *b)
+{
+	return text_compare_numbered(
+		((const struct node_facts *)a)->node, ((const struct node_facts *)b)->node);
+}
+
+size_t node_facts_write_settings(
+	struct writer *w, const struct node_facts *nodes, size_t n, bool only_different)
+{
+	static const char *const headings[] = {"SETTING", "VALUE", "NODES", "WHICH"};
+	CLEANUP(freep) struct node_facts *sorted = xcalloc(n + 1, sizeof(*sorted));
+	size_t different = 0;
+
+	if (n > 0)
+		memcpy(sorted, nodes, n * sizeof(*sorted));
+	if (n > 1)
+		qsort(sorted, n, sizeof(*sorted), by_node);
+	writer_number(w, "nodes", NULL, true, (int64_t)n);
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "settings");
+	for (size_t i = 0; n > 0 && i < sorted[0].n_items; i++) {
+		CLEANUP(groups_release) struct groups g = {0};
+
+		find_groups(sorted, n, i, &g);
+		different += g.n_items > 1;
+		if (g.n_items > 1 || !only_different)
+			write_setting(w, sorted[0].items[i].name, &g);
+	}
+	writer_end(w);
+	writer_number(w, "different", NULL, true, (int64_t)different);
+	if (writer_is_doc(w))
+		return different;
+	writer_table(w);
+	if (w->headings && different == 0)
+		strbuf_addf(w->out, "\n%zu node%s: all settings are equal\n", n, n == 1 ? "" : "s");
+	else if (w->headings)
+		strbuf_addf(w->out, "\n%zu nodes: %zu setting%s differ%s\n", n, different,
+			different == 1 ? "" : "s", different == 1 ? "s" : "");
+	return different;
+}
+
+/* ---- two nodes */
+
+static const struct fact *find_fact(const struct node_facts *f, const struct fact *like)
+{
+	for (size_t i = 0; i < f->n_items; i++)
+		if (f->items[i].section == like->section && !strcmp(f->items[i].name, like->name))
+			return &f->items[i];
+	return NULL;
+}
+
+/* Returns whether the values differ. One of `a` and `b` may be NULL: the node has no such value. */
+static bool write_pair(
+	struct writer *w, const struct node_facts nodes[2], const struct fact *a, const struct fact *b)
+{
+	const struct fact *any = a ? a : b;
+	bool equal = a && b && !strcmp(a->value, b->value);
+
+	if (equal && !writer_is_doc(w) && w->format != WRITER_WIDE)
+		return false;
+	writer_row(w);
+	writer_string(w, "section", "ABOUT", fact_section_names[any->section]);
+	writer_string(w, "name", "WHAT", any->name);
+	writer_list(w, "values");
+	writer_text(w, NULL, nodes[0].node, a ? a->value : "");
+	writer_text(w, NULL, nodes[1].node, b ? b->value : "");
+	writer_end(w);
+	writer_bool(w, "equal", true, equal);
+	writer_end(w);
+	return !equal;
+}
+
+static size_t write_section(struct writer *w, const struct node_facts nodes[2], enum fact_section section)
+{
+	size_t different = 0;
+
+	for (size_t i = 0; i < nodes[0].n_items; i++)
+		if (nodes[0].items[i].section == section)
+			different += write_pair(
+				w, nodes, &nodes[0].items[i], find_fact(&nodes[1], &nodes[0].items[i]));
+	for (size_t i = 0; i < nodes[1].n_items; i++)
+		if (nodes[1].items[i].section == section && !find_fact(&nodes[0], &nodes[1].items[i]))
+			different += write_pair(w, nodes, NULL, &nodes[1].items[i]);
+	return different;
+}
+
+size_t node_facts_write_diff(struct writer *w, const struct node_facts nodes[2])
+{
+	const char *const headings[] = {"ABOUT", "WHAT", nodes[0].node, nodes[1].node};
+	size_t different = 0;
+
+	writer_list(w, "nodes");
+	writer_string(w, NULL, NULL, nodes[0].node);
+	writer_string(w, NULL, NULL, nodes[1].node);
+	writer_end(w);
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "facts");
+	for (enum fact_section s = 0; s < FACT_SECTION_COUNT; s++)
+		different += write_section(w, nodes, s);
+	writer_end(w);
+	writer_number(w, "different", NULL, true, (int64_t)different);
+	if (writer_is_doc(w))
+		return different;
+	if (w->table.cells.n_items > 0)
+		writer_table(w);
+	if (w->headings && different == 0)
+		strbuf_addstr(w->out, w->table.cells.n_items > 0 ? "\nno difference\n" : "no difference\n");
+	else if (w->headings)
+		strbuf_addf(w->out, "\n%zu difference%s\n", different, different == 1 ? "" : "s");
+	writer_columns(w, NULL, 0); /* the headings end with this function */
+	return different;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Compares nodes: the kubelets' settings of many nodes, or all that is published of two nodes.
+ */
+#include "agent/cluster/cluster_node.h"
+#include "agent/report/writer.h"
+
+enum fact_section { FACT_SETTING, FACT_TOPOLOGY, FACT_FREE, FACT_SECTION_COUNT };
+
+extern const char *const fact_section_names[FACT_SECTION_COUNT]; /* "settings", "topology", "free" */
+
+/* A value of a node, as text. */
+struct fact {
+	enum fact_section section;
+	char *name;  /* "topologyManagerPolicy", "memory of NUMA node 0" */
+	char *value; /* "unknown" if the object does not contain the value */
+};
+
+struct node_facts {
+	char *node;
+	struct fact *items;
+	size_t n_items, items_size;
+};
+
+void node_facts_release(struct node_facts *f);
+
+/* Adds the kubelet's settings of a node, the same settings in the same order for every node. Reads node->object. */
+void node_facts_add_settings(struct node_facts *f, const struct cluster_node *node);
+
+/* Adds the node's sockets, cores, CPUs, NUMA nodes, distances and capacities; and its free amounts and the number of its pods that hold
+ * something. */
+void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node);
+
+/* ---- the settings of many nodes */
+
+/*
+ * Writes a table with a row per setting and value: how many nodes have the value, and unless all have it, which. `only_different`
+ * omits settings that all nodes share. {"nodes": number, "different": number, "settings": [{"name", "values": [{"value", "nodes":
+ * [names]}]}]}, the most frequent value first. Returns the number of settings in which nodes differ.
+ */
+size_t node_facts_write_settings(
+	struct writer *w, const struct node_facts *nodes, size_t n, bool only_different);
+
+/* ---- two nodes */
+
+/*
+ * Writes a table of the facts that differ, or with WRITER_WIDE of all facts. {"nodes": [names], "different": number, "facts":
+ * [{"section", "name", "values": [text or null], "equal"}]}. Returns the number of facts that differ.
+ */
+size_t node_facts_write_diff(struct writer *w, const struct node_facts nodes[2]);
