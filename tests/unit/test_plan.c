@@ -266,6 +266,39 @@ static void a_restart_needs_a_node_that_the_scheduler_accepts(void **state)
 	assert_int_equal(plan.n_steps, 0);
 }
 
+/*
+ * Both nodes are full but for 4 CPUs of node-1. The pod of 6 CPUs on node-0 could go there if a pod of 2 CPUs left, which has a place
+ * only where the pod of 6 CPUs still runs.
+ */
+static void no_pod_moves_to_a_place_that_is_not_free_yet(void **state)
+{
+	static const unsigned pods[2][3] = {{6, 6, 2}, {6, 2, 2}};
+	static const char *const wanted =
+		"{metadata: {name: w, namespace: default, uid: w}, spec: {affinity: {nodeAffinity:"
+		" {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key:"
+		" metadata.name, operator: In, values: [node-0]}]}]}}}, containers: [{name: app, resources:"
+		" {limits: {cpu: 4, memory: 1Gi}}}]}}";
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(plan_release) struct plan plan;
+	struct node_sim_setup setup = single;
+	size_t at = 0;
+
+	(void)state;
+	setup.machine = planned_machine;
+	planned_cluster_init(&t, 2, &setup);
+	for (unsigned node = 0; node < 2; node++)
+		for (size_t i = 0; i < 3; i++)
+			assert_true(planned_cluster_add(&t, node, pods[node][i], 1));
+	planned_cluster_publish(&t, "", "");
+	planned_cluster_object(&t, OBJECT_POD, wanted);
+	simulated_cluster_finish(&t.c);
+	while (strcmp(t.c.pods[at].name, "w") != 0)
+		at++;
+	plan_find(&t.c, &at, 1, &limits, &plan);
+	assert_int_equal(plan.outcome, PLAN_NONE);
+	assert_int_equal(plan.n_steps, 0);
+}
+
 /* The name is a part of the request, which moves into the cluster. */
 static void copies_have_the_name_of_their_template(void **state)
 {
@@ -342,7 +375,8 @@ struct compared {
 	unsigned possible, found, moves;
 };
 
-static void compare_with_all(uint64_t *seed, unsigned n_nodes, unsigned cpus, unsigned most, struct compared by_least[])
+static void compare_with_all(
+	uint64_t *seed, unsigned n_nodes, unsigned cpus, unsigned most, struct compared by_least[])
 {
 	CLEANUP(planned_cluster_release) struct planned_cluster t;
 	CLEANUP(plan_release) struct plan plan;
@@ -424,6 +458,7 @@ int main(void)
 		cmocka_unit_test(evicted_pods_need_no_place),
 		cmocka_unit_test(a_restart_on_the_same_node_can_make_room),
 		cmocka_unit_test(a_restart_needs_a_node_that_the_scheduler_accepts),
+		cmocka_unit_test(no_pod_moves_to_a_place_that_is_not_free_yet),
 		cmocka_unit_test(copies_have_the_name_of_their_template),
 		cmocka_unit_test(random_plans_hold),
 		cmocka_unit_test(plans_keep_the_limit_of_moves),
