@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# ---- virtual machines with chosen NUMA layouts (tests/vm)
-.PHONY: vm-test run-vm-test
+# ---- virtual machines with chosen NUMA layouts, and with too little memory for the service (tests/vm)
+.PHONY: vm-test run-vm-test service-test
 ##judges vm-test: run nrtd in virtual machines with chosen NUMA layouts (x86_64, QEMU)
 vm-test:
 	@packaging/install-deps.sh build
 	@$(MAKE) --no-print-directory run-vm-test
 run-vm-test: $(B)/nrtd
 	@B=$(B) tests/vm/run.sh
+##judges service-test: run the unit in a virtual machine while memory runs out (root, Debian, x86_64, QEMU)
+service-test:
+	@packaging/install-deps.sh build
+	@$(MAKE) --no-print-directory $(B)/nrtd $(MACHINES)
+	@B=$(B) tests/vm/service.sh
 
 # ---- container image, manifests and chart (tests/install)
 .PHONY: image-test images-test manifests-test

@@ -31,7 +31,7 @@ nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2"
 nightly demo make demo CLUSTER=1
-for name in readme rpm apparmor selinux image monitoring recipes node; do
+for name in readme rpm apparmor selinux image monitoring recipes service node; do
 	nightly "$name" make "$name-test"
 done
 summary

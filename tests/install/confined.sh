@@ -112,16 +112,6 @@ helpers() { # helpers FOLDER
 	cc -Wall -o "$1/usr/sbin/init" "$work/init.c" && cc -Wall -o "$1/usr/bin/kubelet" "$work/kubelet.c" &&
 		cc -Wall -o "$1/usr/bin/runc" "$work/runc.c"
 }
-# with_libraries FOLDER PROGRAM...: what they load, at once or when they need it
-with_libraries() {
-	local folder=$1 library lazy
-	shift
-	lazy=$(ldconfig -p | sed -nE 's/^[[:space:]]*(libmicrohttpd|libcurl|libnuma)\.so\.[0-9]+ \(.*\) => (.*)/\2/p')
-	# shellcheck disable=SC2086 # words
-	{ libraries "$@" $lazy && printf '%s\n' $lazy; } | sort -u | while read -r library; do
-		mkdir -p "$folder${library%/*}" && cp -L "$library" "$folder$library" || return 1
-	done
-}
 # make_root INIT: $work/root, whose /init it is
 make_root() {
 	local root=$work/root

@@ -17,3 +17,13 @@ get_kernel() {
 }
 # libraries PROGRAM...: the paths of what they load
 libraries() { ldd "$@" 2>/dev/null | sed -nE 's/.*[[:space:]](\/[^ ]+) \(0x.*/\1/p'; }
+# with_libraries FOLDER PROGRAM...: what they load, at once or when they need it, unless it is there
+with_libraries() {
+	local folder=$1 library lazy
+	shift
+	lazy=$(ldconfig -p | sed -nE 's/^[[:space:]]*(libmicrohttpd|libcurl|libnuma)\.so\.[0-9]+ \(.*\) => (.*)/\2/p')
+	# shellcheck disable=SC2086 # words
+	{ libraries "$@" $lazy && printf '%s\n' $lazy; } | sort -u | while read -r library; do
+		[ -e "$folder$library" ] || { mkdir -p "$folder${library%/*}" && cp -L "$library" "$folder$library"; } || return 1
+	done
+}

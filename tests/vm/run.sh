@@ -21,18 +21,8 @@ chosen=" $* "
 
 # make_root: the guest's files without the case's steps
 make_root() {
-	local library
 	mkdir -p "$work"/root/{bin,dev,proc,sys,tmp,etc} && cp "$B/nrtd" "$(command -v busybox)" "$work/root/bin/" &&
-		cp tests/vm/init "$work/root/init" || return 1
-	{
-		# nrtd opens these by their names
-		library=$(ldconfig -p | sed -nE 's/^[[:space:]]*libmicrohttpd\.so\.12 \(.*\) => (.*)/\1/p' | head -n 1)
-		libraries "$B/nrtd" "$(command -v busybox)" "$library"
-		echo "$library"
-		ldconfig -p | sed -nE 's/^[[:space:]]*libnuma\.so\.1 \(.*\) => (.*)/\1/p' | head -n 1
-	} | sort -u | while read -r library; do
-		mkdir -p "$work/root${library%/*}" && cp -L "$library" "$work/root$library" || return 1
-	done
+		cp tests/vm/init "$work/root/init" && with_libraries "$work/root" "$B/nrtd" "$(command -v busybox)"
 }
 
 # boot QEMU-ARGUMENT...: run the guest; what it told is in $work/told. One second serial line for that, a third for the
