@@ -58,6 +58,18 @@ until_denied() {
 }
 
 ok "the CRD" as admin apply --server-side --force-conflicts -k $manifests/crd
+columns() { # columns WANT ARGUMENT...: of `kubectl get`, without AGE
+	want=$1
+	shift
+	as admin get noderesourcetopologies "$@" | sed 's/ *[^ ]*$//; s/  */ /g' >"$work/columns" && test "$(tr '\n' ';' <"$work/columns")" = "$want"
+}
+printf '%s\n' 'apiVersion: topology.node.k8s.io/v1alpha2' 'kind: NodeResourceTopology' 'metadata: {name: printed}' 'zones: []' \
+	'attributes:' '- {name: nrtd.dev/content-hash, value: x}' '- {name: topologyManagerPolicy, value: restricted}' \
+	'- {name: topologyManagerScope, value: pod}' '- {name: cpuManagerPolicy, value: static}' '- {name: memoryManagerPolicy, value: Static}' >"$work/printed.yaml"
+ok "an object" as admin apply -f "$work/printed.yaml"
+ok "kubectl get prints the policies" columns 'NAME POLICY SCOPE CPU MANAGER;printed restricted pod static;'
+ok "-o wide prints the options, too" columns 'NAME POLICY SCOPE CPU MANAGER MEMORY MANAGER CPU OPTIONS;printed restricted pod static Static;' -o wide
+ok "the object goes" as admin delete -f "$work/printed.yaml"
 ok "the manifests" as admin apply --server-side --force-conflicts -k $manifests
 ok "the right of nodes" as admin apply --server-side -f $manifests/rbac-nodes.yaml
 ok "the policy holds" until_denied write agent-node-a node-b
