@@ -10,7 +10,6 @@
  * For the gang's own requests, only assumptions that the scheduler may not have reverted count. In one placement the scheduler asks
  * for each pod once, so a further request for a pod reverts everything that was assumed until the pod's previous request.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/cluster/cluster_cache.h"
@@ -27,29 +26,6 @@ static struct gang *find_gang(const struct cluster_cache *cache, const char *nam
 		return NULL;
 	full_name = xasprintf("%s/%s", namespace, name);
 	return name_table_find(&cache->gangs, full_name);
-}
-
-static void gang_free(struct gang *g)
-{
-	free(g->full_name);
-	free(g->pods);
-	free(g);
-}
-
-/* Earlier assumptions are not in pods_by_uid. */
-static void free_with_earlier(void *item)
-{
-	struct gang *g = item;
-
-	for (size_t i = 0; i < g->n_pods; i++)
-		if (g->pods[i]->earlier)
-			pod_info_free(g->pods[i]);
-	gang_free(g);
-}
-
-void cache_release_gangs(struct cluster_cache *cache)
-{
-	name_table_release_values(&cache->gangs, free_with_earlier);
 }
 
 void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const char *namespace,
@@ -70,24 +46,6 @@ void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const ch
 	pod->gang = g;
 	pod->assumption = ++g->n_assumptions;
 	g->active_ms = now_ms;
-}
-
-void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod)
-{
-	struct gang *g = pod->gang;
-
-	if (!g)
-		return;
-	for (size_t i = 0; i < g->n_pods; i++)
-		if (g->pods[i] == pod) {
-			g->pods[i] = g->pods[--g->n_pods];
-			break;
-		}
-	pod->gang = NULL;
-	if (g->n_pods > 0)
-		return;
-	name_table_remove(&cache->gangs, g->full_name);
-	gang_free(g);
 }
 
 /* The pod's assumption on the node; NULL = none. */

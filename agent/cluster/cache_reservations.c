@@ -9,34 +9,7 @@
 #include "agent/cluster/cluster_cache.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/text.h"
 #include "common/xalloc.h"
-
-/* The name is not that of a pod, so that no object reports the stand-in. */
-static void add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
-{
-	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
-	const struct pod_info init = {.class = r->class,
-		.names = pod_names_of(name, r->facts.namespace, name),
-		.expires_ms = r->expires_ms,
-		.is_reservation = true};
-
-	r->class->users++;
-	r->stands_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
-}
-
-void cache_reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
-{
-	for (size_t i = 0; i < node->n_reservations; i++) {
-		struct node_reservation *r = &node->reservations[i];
-
-		if (!r->user || strcmp(r->user, uid) != 0)
-			continue;
-		free(r->user);
-		r->user = NULL;
-		add_stand_in(cache, node, r);
-	}
-}
 
 static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
 {
@@ -90,7 +63,7 @@ void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
 				r->user = xstrdup(uid);
 				used = true;
 			} else if (r->suspended) {
-				add_stand_in(cache, node, r);
+				cache_add_stand_in(cache, node, r);
 			}
 			r->usable = r->suspended = false;
 		}
@@ -164,7 +137,7 @@ void cache_update_reservations(
 		&cache->classes, node->name, annotations, now_ms, &node->n_reservations);
 	cache->n_reservations += node->n_reservations;
 	for (size_t i = 0; i < node->n_reservations; i++)
-		add_stand_in(cache, node, &node->reservations[i]);
+		cache_add_stand_in(cache, node, &node->reservations[i]);
 	for (size_t i = 0; i < n_old; i++) {
 		keep_user(cache, node, &old[i]);
 		free_reservation(cache, &old[i]);

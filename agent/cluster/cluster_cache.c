@@ -13,57 +13,7 @@
 #include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/text.h"
 #include "common/vec.h"
-#include "common/xalloc.h"
-
-#define ENDED_MS    120000u /* the maximum delay of an object that reports a pod */
-#define CONTENT_MAX ((size_t)8 << 20)
-
-/* ---- memory */
-
-void pod_info_forget_held(struct pod_info *pod)
-{
-	if (pod->held)
-		allocation_release(pod->held);
-	free(pod->held);
-	pod->held = NULL;
-	pod->held_is_rest = false;
-}
-
-void pod_info_free(struct pod_info *pod)
-{
-	pod_info_forget_held(pod);
-	free(pod->uid);
-	free(pod->full_name);
-	free(pod);
-}
-
-static void pod_free(void *item)
-{
-	pod_info_free(item);
-}
-
-static void node_free(void *item)
-{
-	struct node_info *node = item;
-
-	free(node->name);
-	if (node->has_object)
-		cluster_node_release(&node->object);
-	reported_index_release(&node->reported);
-	resource_list_release(&node->allocatable);
-	resource_list_release(&node->requested);
-	for (size_t i = 0; i < node->n_reservations; i++)
-		node_reservation_release(&node->reservations[i]);
-	free(node->reservations);
-	free(node->pods);
-	free(node->ended);
-	free(node->rejections);
-	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
-		strv_release(&node->resources[i]);
-	free(node);
-}
 
 void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 {
@@ -72,241 +22,12 @@ void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 
 void cache_release(struct cluster_cache *cache)
 {
-	cache_release_gangs(cache);
-	name_table_release_values(&cache->pods_by_uid, pod_free);
-	name_table_release_values(&cache->nodes_by_name, node_free);
+	cache_release_nodes(cache);
 	namespace_counts_release(&cache->namespaces);
 	pending_pods_release(&cache->pending);
 	free(cache->nodes);
 	pod_classes_release(&cache->classes);
 	*cache = (struct cluster_cache){0};
-}
-
-/* ---- nodes */
-
-struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid)
-{
-	return name_table_find(&cache->pods_by_uid, uid);
-}
-
-static void bump_version(struct cluster_cache *cache, struct node_info *node)
-{
-	node->version = ++cache->version;
-}
-
-/* Call when something on the node may have become free. */
-static void bump_freed_version(struct cluster_cache *cache, struct node_info *node)
-{
-	bump_version(cache, node);
-	node->freed_version = cache->version;
-}
-
-/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. False for a mirror pod: what its static
- * pod holds is only read from the object. */
-static bool is_managed(const struct pod_info *pod)
-{
-	return pod->class->aligned && !pod->mirror;
-}
-
-/* Call when the pod is added or removed. */
-static void bump_version_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
-{
-	if (is_managed(pod))
-		bump_version(cache, node);
-	else
-		node->amounts_version = ++cache->version;
-}
-
-struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name)
-{
-	return name_table_find(&cache->nodes_by_name, name);
-}
-
-static size_t find_free_slot(struct cluster_cache *cache)
-{
-	for (size_t i = 0; i < cache->n_nodes; i++)
-		if (!cache->nodes[i])
-			return i;
-	vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes));
-	return cache->n_nodes - 1;
-}
-
-static struct node_info *find_or_add_node(struct cluster_cache *cache, const char *name)
-{
-	struct node_info *node = cache_find_node(cache, name);
-
-	if (node)
-		return node;
-	node = xcalloc(1, sizeof(*node));
-	text_set(&node->name, name);
-	node->slot = find_free_slot(cache);
-	name_table_add(&cache->nodes_by_name, node->name, node);
-	cache->nodes[node->slot] = node;
-	bump_version(cache, node);
-	return node;
-}
-
-static void drop_rejections(struct cluster_cache *cache, struct node_info *node)
-{
-	for (size_t i = 0; i < node->n_rejections; i++)
-		pod_classes_drop(&cache->classes, node->rejections[i].class);
-	node->n_rejections = 0;
-}
-
-/* Frees the node if it has no objects and no pods. */
-static void drop_if_empty(struct cluster_cache *cache, struct node_info *node)
-{
-	if (node->has_object || node->has_node || node->n_pods > 0)
-		return;
-	drop_rejections(cache, node);
-	cache->nodes[node->slot] = NULL;
-	name_table_remove(&cache->nodes_by_name, node->name);
-	node_free(node);
-}
-
-/* ---- ended pods */
-
-static bool is_reported(const struct node_info *node, const struct pod_names *names)
-{
-	struct reported_items items = reported_find(&node->reported, names);
-
-	return items.n_by_uid + items.n_by_name > 0;
-}
-
-/* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does
- * not, or no object has reported the pod for ENDED_MS. */
-static void forget_ended(struct node_info *node, uint64_t now_ms)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < node->n_ended; i++) {
-		struct ended_pod *ended = &node->ended[i];
-		bool reported = is_reported(node, &ended->names);
-
-		if (!reported && (ended->reported || now_ms >= ended->ended_ms + ENDED_MS))
-			continue;
-		ended->reported = ended->reported || reported;
-		node->ended[kept++] = *ended;
-	}
-	node->n_ended = kept;
-}
-
-/* What the node's object reports for the pod, now or later, counts as free. */
-static void remember_ended(
-	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
-{
-	struct ended_pod *slot;
-
-	if (node->n_ended == ENDED_PODS_MAX) {
-		node->n_ended--;
-		memmove(&node->ended[0], &node->ended[1], node->n_ended * sizeof(node->ended[0]));
-	}
-	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
-	bump_freed_version(cache, node);
-	*slot = (struct ended_pod){.names = *names,
-		.version = cache->version,
-		.ended_ms = now_ms,
-		.reported = is_reported(node, names)};
-}
-
-/* ---- assumed pods per namespace */
-
-static void count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
-{
-	if (pod->is_reservation)
-		return;
-	namespace_counts_add(&cache->namespaces, pod->full_name);
-	cache->n_assumed++;
-}
-
-static void uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod)
-{
-	if (pod->is_reservation)
-		return;
-	namespace_counts_remove(&cache->namespaces, pod->full_name);
-	cache->n_assumed--;
-}
-
-bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
-{
-	const struct pod_info *cached = cache_find_pod(cache, uid);
-	size_t n = namespace_counts_get(&cache->namespaces, namespace);
-
-	n -= n > 0 && cached && !cached->bound;
-	return cache->config.namespace_assumed_max > 0 && n >= cache->config.namespace_assumed_max;
-}
-
-/* ---- pods on nodes */
-
-void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
-{
-	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
-
-	if (!pod->bound)
-		count_assumed(cache, pod);
-	resource_list_add(&node->requested, &pod->class->wanted, 1);
-	*slot = pod;
-	pod->node = node;
-	bump_version_for(cache, node, pod);
-	pod->placed_version = cache->version;
-	pod->admitted_version = pod->admitted ? cache->version : 0;
-}
-
-void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
-{
-	struct node_info *node = pod->node;
-
-	pod_class_subtract(pod->class, &node->requested);
-	for (size_t i = 0; i < node->n_pods; i++)
-		if (node->pods[i] == pod) {
-			memmove(&node->pods[i], &node->pods[i + 1],
-				(node->n_pods - i - 1) * sizeof(node->pods[0]));
-			node->n_pods--;
-			break;
-		}
-	if (!pod->bound)
-		uncount_assumed(cache, pod);
-	bump_version_for(cache, node, pod);
-	node->freed_version = cache->version;
-}
-
-struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
-	const char *name, const struct pod_info *init, struct node_info *node)
-{
-	struct pod_info *pod = xcalloc(1, sizeof(*pod));
-
-	*pod = *init;
-	pod->uid = xstrdup(uid);
-	pod->full_name = xasprintf("%s/%s", namespace, name);
-	name_table_add(&cache->pods_by_uid, pod->uid, pod);
-	cache_put_on_node(cache, pod, node);
-	cache->n_pods += !pod->is_reservation;
-	return pod;
-}
-
-void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
-{
-	struct node_info *node = pod->node;
-
-	cache_leave_gang(cache, pod);
-	if (!pod->hidden)
-		cache_take_off_node(cache, pod);
-	pod_classes_drop(&cache->classes, pod->class);
-	if (!pod->earlier)
-		name_table_remove(&cache->pods_by_uid, pod->uid);
-	cache->n_pods -= !pod->is_reservation;
-	cache_reopen_reservation(cache, node, pod->uid);
-	pod_free(pod);
-	drop_if_empty(cache, node);
-}
-
-/* The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod may
- * continue to run. */
-static void end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
-{
-	if (pod->bound && is_managed(pod))
-		remember_ended(cache, pod->node, &pod->names, now_ms);
-	cache_remove_pod(cache, pod);
 }
 
 /* ---- assumed pods */
@@ -340,14 +61,6 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 	return pod;
 }
 
-void cache_forget_pod(struct cluster_cache *cache, const char *uid)
-{
-	struct pod_info *pod = cache_find_pod(cache, uid);
-
-	if (pod && !pod->bound)
-		cache_remove_pod(cache, pod);
-}
-
 static void expire_rejections(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
 {
 	size_t kept = 0;
@@ -360,7 +73,7 @@ static void expire_rejections(struct cluster_cache *cache, struct node_info *nod
 			continue;
 		}
 		pod_classes_drop(&cache->classes, rejection->class);
-		bump_version(cache, node);
+		cache_bump_version(cache, node);
 	}
 	node->n_rejections = kept;
 }
@@ -406,7 +119,7 @@ static void update_written_time(struct cluster_cache *cache, struct node_info *n
 	if (node->object.basis == CLUSTER_EXACT || written_s <= node->object.zones_written_s)
 		return;
 	node->object.zones_written_s = written_s;
-	bump_freed_version(cache, node);
+	cache_bump_freed_version(cache, node);
 }
 
 static int update_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object,
@@ -437,9 +150,9 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	cluster_node_set_release(&node->object, node->kubelet_minor);
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
-	forget_ended(node, now_ms);
-	drop_rejections(cache, node);
-	bump_freed_version(cache, node);
+	node_info_forget_ended(node, now_ms);
+	cache_drop_rejections(cache, node);
+	cache_bump_freed_version(cache, node);
 	return 0;
 }
 
@@ -451,7 +164,7 @@ static void update_release(struct cluster_cache *cache, struct node_info *node, 
 	if (!node->has_object || node->object.has_release)
 		return;
 	cluster_node_set_release(&node->object, minor);
-	bump_freed_version(cache, node);
+	cache_bump_freed_version(cache, node);
 }
 
 static int update_node(struct cluster_cache *cache, struct node_info *node, const struct doc *object,
@@ -471,7 +184,7 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
 	node->has_node = true;
-	bump_version(cache, node);
+	cache_bump_version(cache, node);
 	return 0;
 }
 
@@ -532,8 +245,8 @@ static void note_admission(
 	pod->admitted = true;
 	pod->admitted_ms = now_ms;
 	pod->started_s = pod_started_s(object);
-	if (is_managed(pod))
-		bump_version(cache, pod->node);
+	if (pod_info_is_managed(pod))
+		cache_bump_version(cache, pod->node);
 	pod->admitted_version = cache->version;
 }
 
@@ -544,7 +257,7 @@ static void change_class(struct cluster_cache *cache, struct pod_info *pod, stru
 
 	resource_list_add(requested, &class->wanted, 1);
 	pod_class_subtract(pod->class, requested);
-	bump_freed_version(cache, pod->node);
+	cache_bump_freed_version(cache, pod->node);
 	pod_classes_drop(&cache->classes, pod->class);
 	pod->class = class;
 	pod_info_forget_held(pod);
@@ -559,7 +272,7 @@ static void update_pod(
 	else
 		change_class(cache, cached, class);
 	if (!cached->bound) {
-		uncount_assumed(cache, cached);
+		cache_uncount_assumed(cache, cached);
 		cache_leave_gang(cache, cached);
 		cached->bound = cached->assumed = true;
 		cached->bound_ms = now_ms;
@@ -594,7 +307,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		if (cached)
 			cache_remove_pod(cache, cached);
 		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
-			find_or_add_node(cache, status->node));
+			cache_find_or_add_node(cache, status->node));
 	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
@@ -624,7 +337,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		cache_forget_gang_pod(cache, status.namespace, pod_gang_name(object), status.uid);
 		cached = cache_find_pod(cache, status.uid);
 		if (cached)
-			end_pod(cache, cached, now_ms);
+			cache_end_pod(cache, cached, now_ms);
 		return 0;
 	}
 	if (!*status.node) {
@@ -660,11 +373,11 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 	}
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
-	node = find_or_add_node(cache, name);
+	node = cache_find_or_add_node(cache, name);
 	node->list_number[kind] = cache->list_number[kind];
 	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
 			      : update_node(cache, node, object, now_ms, err);
-	drop_if_empty(cache, node);
+	cache_drop_if_empty(cache, node);
 	return r;
 }
 
@@ -684,8 +397,8 @@ static void forget_object(struct cluster_cache *cache, struct node_info *node, e
 		return;
 	}
 	known_resources_forget(&cache->classes.known, &node->resources[kind]);
-	bump_version(cache, node);
-	drop_if_empty(cache, node);
+	cache_bump_version(cache, node);
+	cache_drop_if_empty(cache, node);
 }
 
 void cache_delete(
@@ -706,7 +419,7 @@ void cache_delete(
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
 	if (pod)
-		end_pod(cache, pod, now_ms);
+		cache_end_pod(cache, pod, now_ms);
 }
 
 /* ---- lists */
@@ -733,7 +446,7 @@ static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t vers
 {
 	for (size_t i = cache->nodes[slot]->n_pods; i > 0; i--)
 		if (is_unlisted(cache, cache->nodes[slot]->pods[i - 1], version))
-			end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
+			cache_end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
 }
 
 void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms)

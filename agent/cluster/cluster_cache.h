@@ -243,10 +243,28 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);
 
-/* ---- for the other files of the cache */
+/* ---- cache_pods.c, for the other files of the cache */
+
+/* Frees all nodes, pods and gangs. */
+void cache_release_nodes(struct cluster_cache *cache);
 
 /* NULL = no such pod. */
 struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid);
+struct node_info *cache_find_or_add_node(struct cluster_cache *cache, const char *name);
+
+/* Call when a verdict on the node may change, and when something on the node may have become free. */
+void cache_bump_version(struct cluster_cache *cache, struct node_info *node);
+void cache_bump_freed_version(struct cluster_cache *cache, struct node_info *node);
+
+/* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. False for a mirror pod: what its static
+ * pod holds is only read from the object. */
+bool pod_info_is_managed(const struct pod_info *pod);
+
+void cache_drop_rejections(struct cluster_cache *cache, struct node_info *node);
+
+/* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does
+ * not, or no object has reported the pod for two minutes. */
+void node_info_forget_ended(struct node_info *node, uint64_t now_ms);
 
 /* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
 struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
@@ -255,21 +273,31 @@ struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, con
 /* Frees the pod. Frees its node too, if the node has no objects and no other pods. */
 void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
 
-void pod_info_free(struct pod_info *pod);
+/* Removes the pod. The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod
+ * may continue to run. */
+void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
+
+/* Frees the node if it has no objects and no pods. */
+void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node);
 
 /* Adds the pod to the end of the node's pods, and removes it. The pod keeps `node`. */
 void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node);
 void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod);
 
-/* ---- gangs (cache_gangs.c). A gang's name "" = no gang. */
+/* The pod is bound and no longer counts as assumed. */
+void cache_uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod);
 
-void cache_release_gangs(struct cluster_cache *cache);
-
-void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const char *namespace,
-	const char *name, uint64_t now_ms);
+/* Adds the pod that stands for the reservation. */
+void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r);
 
 /* The pod is no longer assumed. May free the gang. */
 void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod);
+
+/* ---- cache_gangs.c; a gang's name "" = no gang */
+
+/* The pod has been assumed. */
+void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const char *namespace,
+	const char *name, uint64_t now_ms);
 
 /* The pod is bound to the node: forgets the pod on all other nodes. */
 void cache_choose_node(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
@@ -286,7 +314,7 @@ void cache_nominate(struct cluster_cache *cache, const char *namespace, const ch
 /* Forgets the assumed pods of gangs that have chosen no placement in time. */
 void cache_expire_gangs(struct cluster_cache *cache, uint64_t now_ms);
 
-/* ---- reservations (cache_reservations.c) */
+/* ---- cache_reservations.c */
 
 /* Reads the reservations of the Node object. */
 void cache_update_reservations(
@@ -294,6 +322,3 @@ void cache_update_reservations(
 
 void cache_drop_reservations(struct cluster_cache *cache, struct node_info *node);
 void cache_expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
-
-/* The pod with this UID no longer uses a reservation of the node. */
-void cache_reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid);
