@@ -36,31 +36,31 @@ struct pod_info {
 	 * because it depends on the pods that the node had when the pod was assumed. The cache discards it when the pod
 	 * is resized. */
 	struct allocation *held;
-	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
 	/* Also of project_node.c: versions at which the node's kubelet would have rejected the pod, after the earlier pods of
 	 * the node and as the only in-flight pod. A rejection is valid while its version is not older than
 	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
+	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
 	bool is_reservation; /* not a pod: stands for the pod of a reservation; never bound */
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
 	bool assumed; /* the extender assumed the pod on this node; stays set when the pod is bound */
-	uint64_t expires_ms;
 	bool admitted; /* by the node's kubelet */
+	/* Of an assumed pod of a gang: */
+	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
+	bool nominated; /* the Pod has the node as its nominated node */
+	bool hidden;    /* from the request that is being answered; not among the node's pods */
+	int32_t priority;
+	uint64_t expires_ms;
 	/* Versions at which the pod was placed on the node, and at which its admission was reported. */
 	uint64_t placed_version, admitted_version;
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
 	uint64_t admitted_ms;      /* when the admission was first reported */
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
-	int32_t priority;
-	uint64_t list_number; /* the last list that contained the pod */
-	/* Of an assumed pod of a gang (cache_gangs.c): */
-	struct gang *gang;   /* NULL = none */
-	uint64_t assumption; /* a number that increases with each assumption of the gang */
-	bool earlier;        /* the pod was requested again since; not in pods_by_uid */
-	bool nominated;      /* the Pod has the node as its nominated node */
-	bool hidden;         /* from the request that is being answered; not among the node's pods */
+	uint64_t list_number;      /* the last list that contained the pod */
+	struct gang *gang;         /* of an assumed pod; NULL = none */
+	uint64_t assumption;       /* a number that increases with each assumption of the gang */
 };
 
 /* The assumed pods of a PodGroup: a pod may be assumed on several nodes. */

@@ -50,7 +50,7 @@ static void the_whole_document(void **state)
 	(void)state;
 	test_node_init(&node, zones);
 	node.inv.topology = (struct topology_manager_config){
-		TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, TOPOLOGY_SCOPE_POD, 8, true};
+		TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, TOPOLOGY_SCOPE_POD, 8, true, NUMA_ALLOCATION_NONE};
 	synthetic_machine(&two, &machine);
 	settings_init(&settings);
 	settings.cpu_manager = CPU_MANAGER_STATIC;
