@@ -225,7 +225,7 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0) {
 		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
-	} else if (config->all || !passes_only_best(ret, &c->best)) {
+	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {
 		return;
 	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
 		reject_all(ret, NAMESPACE_FULL);

@@ -16,7 +16,7 @@ struct verb_config {
 	/* Ranks the nodes that admit the pod: an enum strategy, or VERB_STRATEGY_VOLCANO, which ranks by LeastNUMANodes. With
 	 * VERB_STRATEGY_VOLCANO only nodes of the policy in the pod's annotation volcano.sh/numa-topology-policy pass, if any. */
 	int strategy;
-	bool all;          /* /filter returns every node that admits the pod and assumes the pod on no node */
+	bool all;          /* of several nodes, /filter returns every node that admits the pod and assumes the pod on none */
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
@@ -52,7 +52,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
 /*
  * Answers /filter. A pod that no kubelet has to align passes every node. Any other pod passes only the best node, and
  * is assumed on this node; an earlier assumption is forgotten. With config->all, the pod passes every node that admits
- * the pod, and is not assumed. If no kubelet aligns the pod and only one node passes, the pod is assumed on this node
+ * the pod, and is not assumed, unless the request has one node: the scheduler then takes this node. If no kubelet aligns the pod and only one node passes, the pod is assumed on this node
  * too. If the pod's namespace has reached its limit of assumed pods, no node passes. With config->pass_unknown, unknown
  * nodes pass if no known node aligns the pod. If no node passes, `verdicts` marks the nodes on which preemption cannot
  * help.

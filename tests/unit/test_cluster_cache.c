@@ -129,6 +129,25 @@ static void a_pod_bound_to_another_node_counts_there(void **state)
 		NODES & ~(1u << other));
 }
 
+/* With --answer=all: the scheduler takes the node of a request for one node, and chooses among several. */
+static void a_single_requested_node_is_chosen(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n <= 2; n++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		CLEANUP(extender_cluster_args_release) struct extender_args args;
+		struct verb_answer a = {0};
+
+		extender_cluster_init_alike(&c, &node_sim_nics);
+		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
+		args.n_names = n;
+		extender_filter(&c.verdicts, &answer_all, &args, 0, &a);
+		assert_int_equal(a.counts.n_passing, n);
+		assert_int_equal(c.cache.n_assumed, n == 1);
+		verb_answer_release(&a, &c.cache);
+	}
+}
+
 static void a_deleted_pod_frees_its_resources(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -591,6 +610,7 @@ int main(void)
 		cmocka_unit_test(a_repeated_request_replaces_the_assumed_pod),
 		cmocka_unit_test(a_bound_pod_counts_once_before_and_after_it_is_reported),
 		cmocka_unit_test(a_pod_bound_to_another_node_counts_there),
+		cmocka_unit_test(a_single_requested_node_is_chosen),
 		cmocka_unit_test(a_deleted_pod_frees_its_resources),
 		cmocka_unit_test(broken_assumptions_are_counted_by_reason),
 		cmocka_unit_test(a_node_gets_no_equal_pod_after_a_rejection),

@@ -662,6 +662,7 @@ static bool node_9_takes(struct extender_cluster *c)
 	extender_filter(&c->verdicts, &answer_all, &args, 0, &a);
 	yes = !a.verdicts[0].reason;
 	verb_answer_release(&a, &c->cache);
+	cache_forget_pod(&c->cache, args.pod.uid);
 	return yes;
 }
 
