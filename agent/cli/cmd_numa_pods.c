@@ -70,13 +70,6 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 /* ---- nodes */
 
-static const char *pod_name(const struct pod_alignment *p)
-{
-	if (p->n_items == 0)
-		return p->ref->name;
-	return *p->items->pod ? p->items->pod : p->items->pod_uid;
-}
-
 static bool is_known(const struct query *q, const char *node, const struct pod_alignment *p)
 {
 	if (p->n_items > 0)
@@ -94,8 +87,7 @@ static void add_pods(struct query *q, struct node_state *state)
 		const struct pod_alignment *p = &all.items[i];
 
 		if (is_known(q, state->node_name, p) || !q->filtered)
-			pods_report_add(&q->report, p->n_items > 0 ? p->items->namespace : p->ref->namespace,
-				pod_name(p), state->node_name, p);
+			pods_report_add(&q->report, state->node_name, p);
 	}
 }
 

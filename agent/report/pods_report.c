@@ -42,10 +42,10 @@ static struct pods_row *add_row(
 	return row;
 }
 
-void pods_report_add(struct pods_report *r, const char *namespace, const char *pod, const char *node,
-	const struct pod_alignment *alignment)
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *alignment)
 {
-	struct pods_row *row = add_row(r, namespace, pod, node, alignment->reason.text);
+	struct pods_row *row =
+		add_row(r, alignment->namespace, alignment->name, node, alignment->reason.text);
 
 	row->known = true;
 	row->n_cpus = cpuset_size(alignment->cpus);

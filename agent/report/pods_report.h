@@ -26,8 +26,7 @@ struct pods_report {
 void pods_report_release(struct pods_report *r);
 
 /* Adds a pod of the node. */
-void pods_report_add(struct pods_report *r, const char *namespace, const char *pod, const char *node,
-	const struct pod_alignment *alignment);
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *alignment);
 
 /* Adds a pod of which it is unknown what it holds. */
 void pods_report_add_unknown(

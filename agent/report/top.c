@@ -106,6 +106,7 @@ static void details_release(struct top_details *d)
 	for (size_t i = 0; i < d->n_spans; i++) {
 		free(d->spans[i].pod);
 		free(d->spans[i].cpus);
+		free(d->spans[i].reason);
 	}
 	free(d->spans);
 	free(d->pool);

@@ -9,6 +9,7 @@
 #include "agent/report/terminal.h"
 #include "agent/report/writer.h"
 #include "agent/state/node_admission.h"
+#include "agent/state/pod_alignment.h"
 
 /* ---- the rows: plain data, small enough for thousands of nodes */
 
@@ -30,10 +31,12 @@ struct top_number {
 	size_t n;
 };
 
-/* A pod whose exclusive CPUs are on several NUMA nodes. */
+/* A pod that spans NUMA nodes or has parts on remote ones (agent/state/pod_alignment.h). */
 struct top_span {
 	char *pod;
-	char *cpus; /* "4 on NUMA node 0, 2 on 1" */
+	char *cpus; /* "6 on NUMA nodes 0-1"; "" without exclusive CPUs */
+	enum alignment verdict;
+	char *reason;
 };
 
 /* What only the HTML page shows of a node (top_page.h). */

@@ -16,35 +16,26 @@
 
 /* ---- details */
 
-/* The CPUs of a holder per NUMA node, "" if all of them are on one NUMA node. */
-static char *holder_cpus(const struct show_view *v, const struct show_holder *h)
+static void fill_spans(struct top_details *d, const struct node_state *state)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LINE_MAX_BYTES);
-	size_t n_nodes = 0;
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
 
-	for (size_t i = 0; i < v->n_nodes; i++) {
-		const struct show_node *node = &v->nodes[i];
-		size_t n = 0;
+	pod_alignments_find(state, &all);
+	for (size_t i = 0; i < all.n_items; i++) {
+		const struct pod_alignment *p = &all.items[i];
+		CLEANUP(freep) char *nodes = cpuset_print(p->cpu_nodes);
+		size_t n_cpus = cpuset_size(p->cpus);
 
-		for (size_t k = 0; k < node->n_cpus; k++)
-			n += hwloc_bitmap_isset(h->cpus, node->cpus[k].id) > 0;
-		if (n == 0 || node->id == MACHINE_NONE)
+		if (p->verdict == ALIGNMENT_ALIGNED || p->verdict == ALIGNMENT_UNKNOWN)
 			continue;
-		strbuf_addf(&text, n_nodes == 0 ? "%zu on NUMA node %d" : ", %zu on %d", n, node->id);
-		n_nodes++;
-	}
-	return n_nodes > 1 ? strbuf_detach(&text) : xstrdup("");
-}
-
-static void fill_spans(struct top_details *d, const struct show_view *v)
-{
-	for (size_t i = 0; i < v->n_holders; i++) {
-		CLEANUP(freep) char *cpus = holder_cpus(v, &v->holders[i]);
-
-		if (*cpus)
-			*(struct top_span *)vec_push(
-				&d->spans, &d->n_spans, &d->spans_size, sizeof(*d->spans)) =
-				(struct top_span){xstrdup(v->holders[i].name), TAKE(cpus)};
+		*(struct top_span *)vec_push(&d->spans, &d->n_spans, &d->spans_size, sizeof(*d->spans)) =
+			(struct top_span){
+				.pod = xasprintf("%s%s%s", p->namespace, *p->namespace ? "/" : "", p->name),
+				.cpus = n_cpus > 0 ? xasprintf("%zu on NUMA node%s %s", n_cpus,
+							     cpuset_size(p->cpu_nodes) > 1 ? "s" : "", nodes)
+						   : xstrdup(""),
+				.verdict = p->verdict,
+				.reason = xstrdup(p->reason.text)};
 	}
 }
 
@@ -56,7 +47,7 @@ void top_details_fill(
 
 	show_view_init(&view);
 	show_view(state, notes, &view);
-	fill_spans(d, &view);
+	fill_spans(d, state);
 	if (picture && show_svg_inline(&view, SHOW_SVG_WIDTH, &svg) < 0)
 		strbuf_reset(&svg);
 	text_set(&d->picture, svg.text);
@@ -84,7 +75,7 @@ static void add_summary(const struct top_row *rows, size_t n, const struct top_t
 		strbuf_addf(
 			&text, "; the largest additional pod on one NUMA node has %zu CPUs", t->largest[0].n);
 	strbuf_addf(
-		&text, "; %zu pod%s span%s NUMA nodes", spans, spans == 1 ? "" : "s", spans == 1 ? "s" : "");
+		&text, "; %zu pod%s %s not aligned", spans, spans == 1 ? "" : "s", spans == 1 ? "is" : "are");
 	html_text(out, "p", NULL, text.text);
 }
 
@@ -130,7 +121,7 @@ static void add_headings(const struct table *t, struct strbuf *out)
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
 		html_text(out, "th", NULL,
 			columns[c] == COLUMN_POOL    ? "POOL"
-			: columns[c] == COLUMN_SPANS ? "SPANS"
+			: columns[c] == COLUMN_SPANS ? "NOT ALIGNED"
 						     : t->headings[columns[c]]);
 	strbuf_addstr(out, "</tr></thead>\n");
 }
@@ -145,7 +136,7 @@ static void add_table(
 	top_table(&w, rows, n, totals);
 	html_text(out, "p", "note",
 		"1-NUMA and 2-NUMA: exclusive CPUs of the largest additional pod that the kubelet would admit on one and on two NUMA "
-		"nodes. STRANDED: free CPUs that no such pod can get. SPANS: pods with exclusive CPUs on several NUMA nodes.");
+		"nodes. STRANDED: free CPUs that no such pod can get. NOT ALIGNED: pods that span NUMA nodes, or whose memory or devices are remote.");
 	strbuf_addstr(out, "<div class=\"p-wide\"><table>\n");
 	add_headings(&w.table, out);
 	strbuf_addstr(out, "<tbody>\n");
@@ -170,7 +161,7 @@ static void add_spans(const struct top_row *rows, size_t n, struct strbuf *out)
 {
 	bool any = false;
 
-	html_text(out, "h2", NULL, "Pods that span NUMA nodes");
+	html_text(out, "h2", NULL, "Pods that are not aligned");
 	for (size_t i = 0; i < n; i++) {
 		const struct top_details *d = rows[i].details;
 
@@ -178,13 +169,15 @@ static void add_spans(const struct top_row *rows, size_t n, struct strbuf *out)
 			if (!any)
 				strbuf_addstr(out,
 					"<table>\n<thead><tr><th>POD</th><th>NODE</th><th>POLICY</th>"
-					"<th>EXCLUSIVE CPUS</th></tr></thead>\n<tbody>\n");
+					"<th>EXCLUSIVE CPUS</th><th>VERDICT</th><th>REASON</th></tr></thead>\n<tbody>\n");
 			any = true;
 			html_item(out, "tr", NULL, rows[i].name, d->pool, is_marked(&rows[i]));
 			html_text(out, "td", NULL, d->spans[k].pod);
 			add_link(i, rows[i].name, out);
 			html_text(out, "td", NULL, topology_manager_policy_names[rows[i].policy]);
 			html_text(out, "td", NULL, d->spans[k].cpus);
+			html_text(out, "td", NULL, alignment_names[d->spans[k].verdict]);
+			html_text(out, "td", NULL, d->spans[k].reason);
 			strbuf_addstr(out, "</tr>\n");
 		}
 	}
@@ -208,7 +201,7 @@ static void add_node(const struct top_row *row, size_t at, bool open, struct str
 	if (row->stranded.known && row->stranded.n > 0)
 		strbuf_addf(&text, ", %zu stranded", row->stranded.n);
 	if (row->details->n_spans > 0)
-		strbuf_addf(&text, ", %zu pod%s on several NUMA nodes", row->details->n_spans,
+		strbuf_addf(&text, ", %zu pod%s not aligned", row->details->n_spans,
 			row->details->n_spans == 1 ? "" : "s");
 	if (*row->unknown)
 		strbuf_addf(&text, ", %s", row->unknown);
@@ -231,7 +224,7 @@ int top_page(const struct top_row *rows, size_t n, const struct top_totals *tota
 	add_summary(rows, n, totals, out);
 	for (size_t i = 0; i < n; i++)
 		strv_push(&pools, rows[i].details->pool);
-	html_filter(out, &pools, "only nodes with stranded CPUs or with pods that span NUMA nodes");
+	html_filter(out, &pools, "only nodes with stranded CPUs or with pods that are not aligned");
 	add_table(rows, n, totals, out);
 	add_spans(rows, n, out);
 	html_text(out, "h2", NULL, "Nodes");

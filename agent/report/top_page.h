@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Writes the nodes of `kubectl numa top` as an HTML page: a table, the pods that span NUMA nodes, and a picture per node.
+ * Writes the nodes of `kubectl numa top` as an HTML page: a table, the pods that are not aligned, and a picture per node.
  */
 #include "agent/report/top.h"
 

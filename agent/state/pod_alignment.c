@@ -479,6 +479,8 @@ static void add_pod(struct pod_alignments *all, struct search *s, const struct a
 		if (is_claim_of(&p, &state->claims.items[i]))
 			claims[n_claims++] = &state->claims.items[i];
 	added = vec_push(&all->items, &all->n_items, &all->items_size, sizeof(*added));
+	p.namespace = n_items > 0 ? items->namespace : ref->namespace;
+	p.name = n_items == 0 ? ref->name : *items->pod ? items->pod : items->pod_uid;
 	*added = p;
 	fill_amounts(&state->machine, added, claims, n_claims);
 	find_sharing(&state->machine, added);

@@ -33,6 +33,8 @@ bool alignment_is_misaligned(enum alignment a);
 enum sharing { SHARING_NONE, SHARING_UNKNOWN, SHARING_OTHERS };
 
 struct pod_alignment {
+	const char *namespace,
+		*name; /* part of the state; name: the UID if the name is unknown; in an object a hash */
 	const struct allocation
 		*items; /* of the pod, part of the state; n_items 0: the pod has only claims */
 	size_t n_items;

@@ -82,7 +82,9 @@ check "it has both nodes" has '<b>a</b>'
 check "and their pictures" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 2
 check "and their pools" has '<option value="=hpc">hpc</option>'
 check "the pod that spans NUMA nodes, by its name" has '<td>ml/wide</td>'
-check "and where its CPUs are" has '<td>1 on NUMA node 0, 1 on 1</td>'
+check "and where its CPUs are" has '<td>2 on NUMA nodes 0-1</td>'
+check "and the verdict" has '<td>spans-avoidable</td>'
+check "and the reason" has '<td>NUMA node 0 has room now</td>'
 check "what is stranded" has '10 stranded'
 check "the totals" has '<p>2 nodes, 42 of 62 CPUs free'
 check "the page of other pools" page top --from "$dir/cluster" -o html --pool-label type
