@@ -3,11 +3,13 @@
 #include "agent/cli/commands.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/source.h"
 #include "agent/report/score_report.h"
+#include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/vec.h"
@@ -89,6 +91,7 @@ static int print(const struct options *options, const struct score_report *repor
 	int r;
 
 	writer_init(&w, options->value[OPT_OUTPUT], !option_set(options, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	score_write(&w, report);
 	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);

@@ -156,10 +156,11 @@ static void set_status(const struct node_usage *use, struct top_row *row)
 static void fill_with_node(
 	const struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
 {
+	CLEANUP(reserved_places_release) struct reserved_places places = {.items = NULL};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
-	CLEANUP(reserved_places_release) struct reserved_places places;
 
-	reserved_places_init(&places, &node->state, use, NULL);
+	if (use->n_reservations > 0)
+		reserved_places_init(&places, &node->state, use, NULL);
 	node_admission_init(&admission, places.n_items > 0 ? &places.node.state : &node->state);
 	limit_admission(use, &places, &admission);
 	top_row_fill(row, &admission, rows->shape);

@@ -48,7 +48,7 @@ struct source {
 	bool selector_applied;
 	const char *events_namespace, *events_pod;
 	const char *pods_namespace; /* of the Pods to list; NULL = all */
-	char name[256]; /* for messages */
+	char name[256];             /* for messages */
 };
 
 /* ---- opening */

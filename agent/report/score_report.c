@@ -227,6 +227,7 @@ void score_write(struct writer *w, const struct score_report *report)
 {
 	const char *headings[6 + ARRAY_SIZE(strategies) + 1] = {
 		"NODE", "KUBELET", "FILTER", "NUMA NODES", "MIN DISTANCE"};
+	static const char *const optional[] = {"MIN DISTANCE", "NUMA NODES", NULL};
 	const struct pod_report *pods = &report->pods;
 	size_t n = 5;
 
@@ -235,6 +236,7 @@ void score_write(struct writer *w, const struct score_report *report)
 	headings[n++] =
 		strategy_title(w->format == WRITER_WIDE ? SCORE_BY_VOLCANO : report->options.strategy);
 	headings[n++] = "REASON";
+	w->optional = optional;
 	writer_columns(w, headings, n);
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < pods->n_nodes; i++) {

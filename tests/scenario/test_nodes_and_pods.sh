@@ -137,7 +137,7 @@ if command -v script >/dev/null; then
 	done
 	wide() { awk 'length > 80 {n++} END {exit !n}' "$dir/out"; }
 	on_terminal() { script -qec "stty cols 80; TERM=dumb $numa $* --from $dir/cluster" /dev/null </dev/null 2>"$dir/err" | tr -d '\r' >"$dir/out"; }
-	for command in "fit --cpus 8 --memory 1Gi" "plan --cpus 8 --memory 1Gi --replicas 3" "simulate --set reservedCPUs=8 --cpus 4 --memory 1Gi" "why waits"; do
+	for command in "fit --cpus 8 --memory 1Gi" "score --cpus 8 --memory 1Gi" "plan --cpus 8 --memory 1Gi --replicas 3" "simulate --set reservedCPUs=8 --cpus 4 --memory 1Gi" "why waits"; do
 		on_terminal "$command"
 		check "${command%% *} on a terminal of 80 columns" awk '/^[A-Z]+  +[A-Z]/ {table = 1} /^$/ {table = 0} table && length > 80 {bad = 1} table {n++} END {exit bad || n < 2}' "$dir/out"
 		on_terminal "$command -o wide"
