@@ -182,20 +182,22 @@ static uint64_t sketch_of(const struct frontier_builder *m, const qty_t *row)
 static bool is_covered(struct frontier_builder *m, const qty_t *row, uint64_t sketch)
 {
 	const struct frontier *f = m->frontier;
-	size_t n = m->space->n_resources, last = 0;
+	const uint64_t *sketches = m->sketches;
+	size_t n = m->space->n_resources, last = 0, i = f->n_entries;
 	uint64_t left = m->limits->work - m->work;
+	bool covered = false;
 
 	if (f->n_entries > left)
 		last = f->n_entries - (size_t)left;
-	for (size_t i = f->n_entries; i-- > last;) {
-		m->work++;
-		if ((((m->sketches[i] | SKETCH_GUARD) - sketch) & SKETCH_GUARD) == SKETCH_GUARD &&
-			covers_row(f->amounts + i * n, row, n))
-			return true;
+	while (i > last && !covered) {
+		i--;
+		covered = (((sketches[i] | SKETCH_GUARD) - sketch) & SKETCH_GUARD) == SKETCH_GUARD &&
+			  covers_row(f->amounts + i * n, row, n);
 	}
-	if (last > 0)
+	m->work += f->n_entries - i;
+	if (!covered && last > 0)
 		m->limit_reached = true;
-	return false;
+	return covered;
 }
 
 /* Append the candidate unless an earlier entry covers it. */
