@@ -170,7 +170,7 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 	use->not_ready = strcmp(node_ready_status(object), "True") != 0;
 	use->unschedulable =
 		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
-	use->reservations = node_reservations_read(&u->classes, use->name,
+	use->reservations = node_reservations_read(&u->classes, NULL,
 		doc_get(doc_get(object, "metadata"), "annotations"), 0, &use->n_reservations);
 	match_reservations(use);
 	if (use->n_reservations == 0)

@@ -59,10 +59,10 @@ struct cluster_usage {
 void cluster_usage_release(struct cluster_usage *u);
 
 /*
- * Adds a Node or a Pod. Reads a Node's name, annotations, status and spec.unschedulable, and logs invalid reservations.
- * Reads a Pod's metadata, requests, spec.nodeName, spec.priority and status.phase. Ignores pods without a node and ended
- * pods. 0; -EINVAL with one line for an object without a name, and with the object's name for an invalid quantity or pod.
- * After a failure `u` can only be released.
+ * Adds a Node or a Pod. Reads a Node's name, annotations, status and spec.unschedulable; invalid reservations are ignored,
+ * because the extender logs them. Reads a Pod's metadata, requests, spec.nodeName, spec.priority and status.phase. Ignores
+ * pods without a node and ended pods. 0; -EINVAL with one line for an object without a name, and with the object's name for
+ * an invalid quantity or pod. After a failure `u` can only be released.
  */
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);

@@ -42,7 +42,7 @@ struct node_reservation *node_reservations_read(struct pod_classes *classes, con
 	const struct doc *annotations, uint64_t now_ms, size_t *ret_n)
 {
 	struct reservation facts[RESERVATIONS_MAX];
-	size_t n = reservations_parse(annotations, log_invalid, node, facts);
+	size_t n = reservations_parse(annotations, node ? log_invalid : NULL, node, facts);
 	struct node_reservation *items = xcalloc(n + 1, sizeof(*items));
 	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
 

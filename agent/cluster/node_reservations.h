@@ -32,7 +32,7 @@ void node_reservation_release(struct node_reservation *r);
 void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE]);
 
 /*
- * Reads the reservations among a Node's annotations. Invalid reservations are logged and ignored, reservations that have expired are
+ * Reads the reservations among a Node's annotations. Invalid reservations are ignored, and logged unless `node` is NULL, reservations that have expired are
  * ignored. Each has a reference to its class. The caller frees the array.
  */
 struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,

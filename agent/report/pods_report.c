@@ -42,29 +42,28 @@ static struct pods_row *add_row(
 	return row;
 }
 
-void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *alignment)
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *p)
 {
-	struct pods_row *row =
-		add_row(r, alignment->namespace, alignment->name, node, alignment->reason.text);
+	struct pods_row *row = add_row(r, p->namespace, p->name, node, p->reason.text);
 
 	row->known = true;
-	row->n_cpus = cpuset_size(alignment->cpus);
-	row->n_devices = alignment->n_devices;
-	row->n_claim_devices = alignment->n_claim_devices;
-	row->memory_bytes = alignment->memory_bytes;
-	row->cpus = cpuset_print(alignment->cpus);
-	row->cpu_nodes = cpuset_print(alignment->cpu_nodes);
-	row->memory_nodes = cpuset_print(alignment->memory_nodes);
-	row->device_nodes = cpuset_print(alignment->device_nodes);
-	row->core = alignment->core;
-	row->l3 = alignment->l3;
-	row->verdict = alignment->verdict;
+	row->n_cpus = cpuset_size(p->cpus);
+	row->n_devices = p->n_devices;
+	row->n_claim_devices = p->n_claim_devices;
+	row->memory_bytes = p->memory_bytes;
+	row->cpus = cpuset_print(p->cpus);
+	row->cpu_nodes = cpuset_print(p->cpu_nodes);
+	row->memory_nodes = cpuset_print(p->memory_nodes);
+	row->device_nodes = cpuset_print(p->device_nodes);
+	row->core = p->core;
+	row->l3 = p->l3;
+	row->alignment = p->alignment;
 }
 
 void pods_report_add_unknown(
 	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason)
 {
-	add_row(r, namespace, pod, node, reason)->verdict = ALIGNMENT_UNKNOWN;
+	add_row(r, namespace, pod, node, reason)->alignment = ALIGNMENT_UNKNOWN;
 }
 
 void pods_report_keep_misaligned(struct pods_report *r)
@@ -72,7 +71,7 @@ void pods_report_keep_misaligned(struct pods_report *r)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->n_rows; i++) {
-		if (alignment_is_misaligned(r->rows[i].verdict))
+		if (alignment_is_misaligned(r->rows[i].alignment))
 			r->rows[kept++] = r->rows[i];
 		else
 			row_release(&r->rows[i]);
@@ -178,9 +177,9 @@ static void write_row(struct writer *w, const struct pods_row *row)
 	writer_text(w, "namespace", "NAMESPACE", row->namespace);
 	writer_string(w, "name", "POD", row->pod);
 	writer_string(w, "node", "NODE", row->node);
-	writer_string(w, "verdict", "VERDICT", alignment_names[row->verdict]);
-	writer_bool(
-		w, "misaligned", row->verdict != ALIGNMENT_UNKNOWN, alignment_is_misaligned(row->verdict));
+	writer_string(w, "alignment", "ALIGNMENT", alignment_names[row->alignment]);
+	writer_bool(w, "misaligned", row->alignment != ALIGNMENT_UNKNOWN,
+		alignment_is_misaligned(row->alignment));
 	writer_string(w, "reason", "REASON", row->reason);
 	if (row->known) {
 		write_cpus(w, row);
@@ -205,7 +204,7 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 	const char *separator = ": ";
 
 	for (size_t i = 0; i < r->n_rows; i++)
-		counts[r->rows[i].verdict]++;
+		counts[r->rows[i].alignment]++;
 	writer_map(w, "totals");
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
 		writer_number(w, alignment_names[a], NULL, true, (int64_t)counts[a]);
@@ -225,9 +224,9 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces)
 {
 	static const char *const headings[] = {
-		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "VERDICT", "REASON"};
+		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "ALIGNMENT", "REASON"};
 	static const char *const wide[] = {"NAMESPACE", "POD", "NODE", "CPUS", "CPU IDS", "MEMORY", "DEVICES",
-		"SHARES", "VERDICT", "REASON"};
+		"SHARES", "ALIGNMENT", "REASON"};
 	static const char *const optional[] = {"SHARES", "MEMORY", "DEVICES", "CPUS", NULL};
 	bool is_wide = w->format == WRITER_WIDE;
 	size_t first = namespaces ? 0 : 1;

@@ -8,13 +8,13 @@
 
 struct pods_row {
 	char *namespace, *pod, *node; /* pod: the name, or "#" and a hash */
-	bool known;                   /* what the pod holds; false: only the verdict and the reason are set */
+	bool known; /* what the pod holds; false: only the alignment and the reason are set */
 	size_t n_cpus, n_devices, n_claim_devices;
 	uint64_t memory_bytes;
 	char *cpus; /* as a list; this and the next members are "" for none */
 	char *cpu_nodes, *memory_nodes, *device_nodes;
 	enum sharing core, l3;
-	enum alignment verdict;
+	enum alignment alignment;
 	char *reason;
 };
 
@@ -26,7 +26,7 @@ struct pods_report {
 void pods_report_release(struct pods_report *r);
 
 /* Adds a pod of the node. */
-void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *alignment);
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *p);
 
 /* Adds a pod of which it is unknown what it holds. */
 void pods_report_add_unknown(
@@ -39,9 +39,9 @@ void pods_report_keep_misaligned(struct pods_report *r);
 void pods_report_sort(struct pods_report *r);
 
 /*
- * Writes a table, with a column for namespaces if asked for, and the numbers of pods by verdict. {"pods": [{"namespace", "name",
- * "node", "verdict", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
- * "devices": {"count", "numaNodes"}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {VERDICT: pods}}; unknown values are
+ * Writes a table, with a column for namespaces if asked for, and the numbers of pods by alignment. {"pods": [{"namespace", "name",
+ * "node", "alignment", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
+ * "devices": {"count", "numaNodes"}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {ALIGNMENT: pods}}; unknown values are
  * null.
  */
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces);

@@ -302,8 +302,8 @@ static void add_used_memory(const struct node_state *state, struct show_holder *
 	h->holds = strbuf_detach(&out);
 }
 
-/* Adds the verdict to what each pod holds, unless the pod is aligned: "; remote: CPUs on NUMA node 0, memory on 1". */
-static void add_verdicts(struct show_view *v, const struct node_state *state)
+/* Adds the alignment to what each pod holds, unless the pod is aligned: "; remote: CPUs on NUMA node 0, memory on 1". */
+static void add_alignments(struct show_view *v, const struct node_state *state)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
 
@@ -314,9 +314,9 @@ static void add_verdicts(struct show_view *v, const struct node_state *state)
 			struct show_holder *holder = &v->holders[h];
 			char *holds = holder->holds;
 
-			if (p->n_items == 0 || holder->items != p->items || p->verdict == ALIGNMENT_ALIGNED)
+			if (p->n_items == 0 || holder->items != p->items || p->alignment == ALIGNMENT_ALIGNED)
 				continue;
-			holder->holds = xasprintf("%s; %s%s%s", holds, alignment_names[p->verdict],
+			holder->holds = xasprintf("%s; %s%s%s", holds, alignment_names[p->alignment],
 				*p->reason.text ? ": " : "", p->reason.text);
 			free(holds);
 		}
@@ -340,7 +340,7 @@ static void fill_holders(struct show_view *v, const struct node_state *state)
 	}
 	for (size_t i = 0; i < claims->n_items; i++)
 		add_claim(v, &claims->items[i]);
-	add_verdicts(v, state);
+	add_alignments(v, state);
 	if (v->n_holders > 0)
 		qsort(v->holders, v->n_holders, sizeof(*v->holders), compare_holders);
 	for (size_t i = 0; i < v->n_holders; i++)

@@ -78,7 +78,7 @@ struct show_holder {
 	 * pod namespace/pod)"
 	 */
 	char *name;
-	/* "8 CPUs 1-4,49-52; memory 16Gi on 0; 2 vendor.com/nic on 0", and the verdict unless the pod is aligned */
+	/* "8 CPUs 1-4,49-52; memory 16Gi on 0; 2 vendor.com/nic on 0", and the alignment unless the pod is aligned */
 	char *holds;
 	hwloc_bitmap_t cpus;            /* exclusive CPUs of all containers */
 	const struct allocation *items; /* the pod's allocations, borrowed from the state; none for a claim */

@@ -35,7 +35,7 @@ struct top_number {
 struct top_span {
 	char *pod;
 	char *cpus; /* "6 on NUMA nodes 0-1"; "" without exclusive CPUs */
-	enum alignment verdict;
+	enum alignment alignment;
 	char *reason;
 };
 

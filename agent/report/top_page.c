@@ -26,7 +26,7 @@ static void fill_spans(struct top_details *d, const struct node_state *state)
 		CLEANUP(freep) char *nodes = cpuset_print(p->cpu_nodes);
 		size_t n_cpus = cpuset_size(p->cpus);
 
-		if (p->verdict == ALIGNMENT_ALIGNED || p->verdict == ALIGNMENT_UNKNOWN)
+		if (p->alignment == ALIGNMENT_ALIGNED || p->alignment == ALIGNMENT_UNKNOWN)
 			continue;
 		*(struct top_span *)vec_push(&d->spans, &d->n_spans, &d->spans_size, sizeof(*d->spans)) =
 			(struct top_span){
@@ -34,7 +34,7 @@ static void fill_spans(struct top_details *d, const struct node_state *state)
 				.cpus = n_cpus > 0 ? xasprintf("%zu on NUMA node%s %s", n_cpus,
 							     cpuset_size(p->cpu_nodes) > 1 ? "s" : "", nodes)
 						   : xstrdup(""),
-				.verdict = p->verdict,
+				.alignment = p->alignment,
 				.reason = xstrdup(p->reason.text)};
 	}
 }
@@ -169,14 +169,14 @@ static void add_spans(const struct top_row *rows, size_t n, struct strbuf *out)
 			if (!any)
 				strbuf_addstr(out,
 					"<table>\n<thead><tr><th>POD</th><th>NODE</th><th>POLICY</th>"
-					"<th>EXCLUSIVE CPUS</th><th>VERDICT</th><th>REASON</th></tr></thead>\n<tbody>\n");
+					"<th>EXCLUSIVE CPUS</th><th>ALIGNMENT</th><th>REASON</th></tr></thead>\n<tbody>\n");
 			any = true;
 			html_item(out, "tr", NULL, rows[i].name, d->pool, is_marked(&rows[i]));
 			html_text(out, "td", NULL, d->spans[k].pod);
 			add_link(i, rows[i].name, out);
 			html_text(out, "td", NULL, topology_manager_policy_names[rows[i].policy]);
 			html_text(out, "td", NULL, d->spans[k].cpus);
-			html_text(out, "td", NULL, alignment_names[d->spans[k].verdict]);
+			html_text(out, "td", NULL, alignment_names[d->spans[k].alignment]);
 			html_text(out, "td", NULL, d->spans[k].reason);
 			strbuf_addstr(out, "</tr>\n");
 		}

@@ -119,7 +119,7 @@ static void find_alignment(struct why_report *r, const struct node_state *state)
 	pod_alignments_find(state, &all);
 	for (size_t i = 0; i < all.n_items; i++)
 		if (all.items[i].n_items > 0 && pod_names_match(&r->status.names, all.items[i].items)) {
-			r->alignment = all.items[i].verdict;
+			r->alignment = all.items[i].alignment;
 			r->alignment_reason = all.items[i].reason;
 		}
 }
@@ -403,7 +403,7 @@ static void write_held(struct writer *w, const struct why_report *r)
 	for (int id = hwloc_bitmap_first(held->numa); id >= 0; id = hwloc_bitmap_next(held->numa, id))
 		writer_number(w, NULL, NULL, true, id);
 	writer_end(w);
-	writer_string(w, "verdict", NULL, alignment_names[r->alignment]);
+	writer_string(w, "alignment", NULL, alignment_names[r->alignment]);
 	writer_string(w, "reason", NULL, r->alignment_reason.text);
 	writer_end(w);
 }

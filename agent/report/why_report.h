@@ -70,7 +70,7 @@ const char *why_report_violated(const struct why_report *r, const char *node);
  * Writes the pod's status, a table of the nodes if they are asked, and the pod's events. {"pod":
  * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "owner", "qosClass",
  * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool}, "alignment", "notGuaranteed",
- * "held": {"cpus", "numaNodes": [ids], "verdict", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
+ * "held": {"cpus", "numaNodes": [ids], "alignment", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
  * each with "keptAway": the violated constraint, or ""], "notLookedAt": [texts], "events": [{"type",
  * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the
  * nodes are not asked, takes, unknown and estimated are null and nodes is empty.

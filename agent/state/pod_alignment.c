@@ -290,7 +290,7 @@ static enum alignment find_cause(struct search *s, const struct unit *u, struct 
 	return answer == KUBELET_ADMITS ? ALIGNMENT_SPANS_AVOIDABLE : ALIGNMENT_SPANS;
 }
 
-/* ---- the verdict */
+/* ---- the alignment */
 
 static bool is_apart(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 {
@@ -381,22 +381,19 @@ static enum alignment judge_unit(struct search *s, const struct unit *u, struct 
 
 /* ---- pods */
 
-static void judge_items(struct search *s, const struct pod_alignment *p, size_t first, size_t n,
+static void judge_items(struct search *s, const struct allocation *items, size_t n,
 	const struct claim **claims, size_t n_claims, struct pod_alignment *ret)
 {
 	CLEANUP(unit_release)
-	struct unit u = {.items = p->items ? p->items + first : NULL,
-		.n_items = n,
-		.claims = claims,
-		.n_claims = n_claims};
+	struct unit u = {.items = items, .n_items = n, .claims = claims, .n_claims = n_claims};
 	struct err reason = {""};
-	enum alignment verdict;
+	enum alignment alignment;
 
 	unit_init(&u, &s->state->machine);
-	verdict = judge_unit(s, &u, &reason);
-	if (verdict <= ret->verdict)
+	alignment = judge_unit(s, &u, &reason);
+	if (alignment <= ret->alignment)
 		return;
-	ret->verdict = verdict;
+	ret->alignment = alignment;
 	ret->reason = reason;
 }
 
@@ -405,9 +402,9 @@ static void judge_pod(struct search *s, struct pod_alignment *p, const struct cl
 	bool whole = n_claims > 0 || s->state->settings.topology.scope == TOPOLOGY_SCOPE_POD;
 
 	if (whole)
-		judge_items(s, p, 0, p->n_items, claims, n_claims, p);
+		judge_items(s, p->items, p->n_items, claims, n_claims, p);
 	for (size_t i = 0; i < p->n_items && !whole; i++)
-		judge_items(s, p, i, 1, NULL, 0, p);
+		judge_items(s, &p->items[i], 1, NULL, 0, p);
 }
 
 /* What the pod holds in all. */

@@ -4,7 +4,7 @@
  * Judges whether what each pod of a node holds is aligned: on one NUMA node, or at least together.
  *
  * As the Topology Manager aligns: with scope pod the whole pod, else each container by itself. A pod with claims of DRA drivers is
- * judged as a whole, because claims belong to pods. A pod's verdict is that of its worst container.
+ * judged as a whole, because claims belong to pods. A pod has the alignment of its worst container.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ struct pod_alignment {
 	size_t n_claim_devices; /* of DRA drivers that report neither CPUs nor memory: their NUMA nodes are unknown */
 	enum sharing core,
 		l3; /* SHARING_OTHERS: another CPU of the same physical core or L3 cache is not the pod's */
-	enum alignment verdict;
+	enum alignment alignment;
 	struct err reason; /* "" for aligned */
 };
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# `kubectl numa pods`: what pods hold and whether it is aligned, from files and from a stand-in for the API server; the same verdicts in
+# `kubectl numa pods`: what pods hold and whether it is aligned, from files and from a stand-in for the API server; the same words in
 # `why`, `show` and the agent's metric. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u
@@ -33,7 +33,7 @@ pod() { # NAME NAMESPACE UID NODE CPUS [PHASE]
 	pod shared web 4 a 500m
 	pod estimated web 5 node-1 2
 	pod lost web 6 gone 2
-	pod done web 7 gone 2 Succeeded
+	pod "done" web 7 gone 2 Succeeded
 	pod waits web 8 "" 2
 } >"$dir/pods.json"
 jq -s '{kind: "List", items: .}' "$dir/pods.json" >"$dir/cluster/pods.json"
@@ -45,15 +45,15 @@ of() { jq -c --arg pod "$1" ".pods[] | select(.name == \$pod) | $2" "$dir/out"; 
 # --- from files
 run -o json
 check "every pod that holds something, or may" test "$(pods | tr -d '#' | wc -w)" -eq 5
-check "a pod on two NUMA nodes" test "$(of wide '[.verdict, .misaligned, .cpus.count, .cpus.ids, .cpus.numaNodes]')" = '["spans-avoidable",true,2,"1,16",[0,1]]'
+check "a pod on two NUMA nodes" test "$(of wide '[.alignment, .misaligned, .cpus.count, .cpus.ids, .cpus.numaNodes]')" = '["spans-avoidable",true,2,"1,16",[0,1]]'
 check "for which one has room" test "$(of wide .reason)" = '"NUMA node 0 has room now"'
 check "which shares cores" test "$(of wide .sharesCore)" = true
-check "a pod on one" test "$(of fine '[.verdict, .misaligned, .reason, .sharesCore, .cpus.numaNodes]')" = '["aligned",false,"",false,[1]]'
-check "an object without a node state" test "$(of estimated '[.verdict, .misaligned, .reason, .cpus]')" = '["unknown",null,"the object has no node state",null]'
+check "a pod on one" test "$(of fine '[.alignment, .misaligned, .reason, .sharesCore, .cpus.numaNodes]')" = '["aligned",false,"",false,[1]]'
+check "an object without a node state" test "$(of estimated '[.alignment, .misaligned, .reason, .cpus]')" = '["unknown",null,"the object has no node state",null]'
 check "no object" test "$(of lost .reason)" = '"the node has no NodeResourceTopology object"'
 check "the totals" has '.totals == {"aligned": 2, "spans-necessary": 0, "unknown": 2, "spans": 0, "spans-avoidable": 1, "remote": 0}'
 run
-check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DEVICES  SHARES  +VERDICT  +REASON$'
+check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DEVICES  SHARES  +ALIGNMENT  +REASON$'
 check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core,L3\? +spans-avoidable  NUMA node 0 has room now$'
 check "a pod without a Pod object" says '^- +#[^ ]+ +a +2 on 0 '
 check "the sums" says '^5 pods: 2 aligned, 2 unknown, 1 spans-avoidable$'
@@ -87,11 +87,11 @@ refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --fro
 refuse "an unknown format" "-o" --from "$dir/cluster" -o html
 refuse "a node without object" "no object of node 'none'" --from "$dir/cluster" none
 
-# --- the same verdict everywhere
+# --- the same words everywhere
 "$numa" why wide --from "$dir/cluster" >"$dir/out" 2>"$dir/err"
-check "why has the verdict" says '^  alignment: spans-avoidable: NUMA node 0 has room now$'
+check "why has the alignment" says '^  alignment: spans-avoidable: NUMA node 0 has room now$'
 "$numa" why wide --from "$dir/cluster" -o json >"$dir/out" 2>"$dir/err"
-check "also as JSON" has '.held | .verdict == "spans-avoidable" and .reason == "NUMA node 0 has room now"'
+check "also as JSON" has '.held | .alignment == "spans-avoidable" and .reason == "NUMA node 0 has room now"'
 "$numa" show a --from "$dir/cluster" --width 120 >"$dir/out" 2>"$dir/err"
 check "show has it" sh -c "tr -s ' \n' ' ' <'$dir/out' | grep -q 'ml/wide 2 CPUs 1,16; spans-avoidable: NUMA node 0 has room now'"
 check "and nothing for aligned pods" sh -c "! grep -q aligned '$dir/out'"

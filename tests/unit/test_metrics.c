@@ -211,8 +211,8 @@ static void room_has_only_what_is_known(void **state)
 
 static void pods_are_counted_by_alignment(void **state)
 {
-	struct pod_alignment items[] = {{.verdict = ALIGNMENT_ALIGNED}, {.verdict = ALIGNMENT_REMOTE},
-		{.verdict = ALIGNMENT_ALIGNED}, {.verdict = ALIGNMENT_SPANS_AVOIDABLE}};
+	struct pod_alignment items[] = {{.alignment = ALIGNMENT_ALIGNED}, {.alignment = ALIGNMENT_REMOTE},
+		{.alignment = ALIGNMENT_ALIGNED}, {.alignment = ALIGNMENT_SPANS_AVOIDABLE}};
 	const struct pod_alignments pods = {.items = items, .n_items = ARRAY_SIZE(items)}, none = {0};
 	CLEANUP(metrics_freep) struct metrics *m = make();
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);

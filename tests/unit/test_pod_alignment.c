@@ -20,7 +20,7 @@
 
 struct expected {
 	const char *uid;
-	enum alignment verdict;
+	enum alignment alignment;
 	const char *reason;
 	enum sharing core, l3;
 };
@@ -180,10 +180,12 @@ static void every_planted_misalignment_is_found(void **state)
 			const struct expected *want = &planted[i].want[n_pods];
 			const struct pod_alignment *got = find_pod(&all, want->uid);
 
-			if (got->verdict != want->verdict || strcmp(got->reason.text, want->reason) != 0 ||
-				got->core != want->core || got->l3 != want->l3)
+			if (got->alignment != want->alignment ||
+				strcmp(got->reason.text, want->reason) != 0 || got->core != want->core ||
+				got->l3 != want->l3)
 				fail_msg("%s, %s: %s (%s), core %u, L3 %u", planted[i].machine, want->uid,
-					alignment_names[got->verdict], got->reason.text, got->core, got->l3);
+					alignment_names[got->alignment], got->reason.text, got->core,
+					got->l3);
 		}
 		assert_int_equal(all.n_items, n_pods);
 	}
@@ -228,7 +230,7 @@ static void amounts_are_those_of_all_containers(void **state)
 	test_assert_text("devices", devices, "0-1");
 	assert_int_equal(all.items[0].memory_bytes, 3 * GIB);
 	assert_int_equal(all.items[0].n_devices, 3);
-	assert_int_equal(all.items[0].verdict, ALIGNMENT_REMOTE);
+	assert_int_equal(all.items[0].alignment, ALIGNMENT_REMOTE);
 }
 
 /* ---- claims of DRA drivers */
@@ -255,7 +257,7 @@ static void claims_count(void **state)
 		{.uid = "u2", .namespace = "ns", .pod = "cpus", .cpus = "4-5", .nodes = "0"},
 	};
 	static const struct {
-		enum alignment verdict;
+		enum alignment alignment;
 		const char *reason;
 	} want[] = {
 		{ALIGNMENT_UNKNOWN,
@@ -275,7 +277,7 @@ static void claims_count(void **state)
 	pod_alignments_find(&o.node, &all);
 	assert_int_equal(all.n_items, ARRAY_SIZE(want));
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		assert_int_equal(all.items[i].verdict, want[i].verdict);
+		assert_int_equal(all.items[i].alignment, want[i].alignment);
 		test_assert_text("reason", all.items[i].reason.text, want[i].reason);
 	}
 	test_assert_text("the pod without allocations", all.items[2].ref->name, "alone");
@@ -347,9 +349,9 @@ static size_t check_aligned(const char *machine, uint64_t *seed)
 	pod_alignments_find(&o.node, &all);
 	assert_int_equal(all.n_items, n);
 	for (size_t i = 0; i < all.n_items; i++)
-		if (all.items[i].verdict != ALIGNMENT_ALIGNED)
+		if (all.items[i].alignment != ALIGNMENT_ALIGNED)
 			fail_msg("%s: %s: %s (%s)", machine, all.items[i].items->pod_uid,
-				alignment_names[all.items[i].verdict], all.items[i].reason.text);
+				alignment_names[all.items[i].alignment], all.items[i].reason.text);
 	return n;
 }
 

@@ -405,7 +405,7 @@ void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods)
 	size_t counts[ALIGNMENT_COUNT] = {0};
 
 	for (size_t i = 0; i < pods->n_items; i++)
-		counts[pods->items[i].verdict]++;
+		counts[pods->items[i].alignment]++;
 	add_head(&text, PODS);
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
 		strbuf_addf(&text, "%s{alignment=\"%s\"} %zu\n", families[PODS].name, alignment_names[a],

@@ -78,7 +78,7 @@ void metrics_set_headroom(
  * pod. */
 void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bool names);
 
-/* Sets the number of pods by verdict. */
+/* Sets the number of pods by alignment. */
 void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods);
 
 /* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
