@@ -418,6 +418,15 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 	return n;
 }
 
+/* Whether a pod ended after the kubelet had admitted this in-flight pod. */
+static bool was_admitted_before_an_end(const struct node_info *node, const struct pod_info *pod)
+{
+	for (size_t i = 0; pod->admitted && i < node->n_ended; i++)
+		if (node->ended[i].version > pod->admitted_version)
+			return true;
+	return false;
+}
+
 /*
  * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict
  * covers two cases: all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end
@@ -427,19 +436,22 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
 {
 	size_t n_affected = 0, max_ended = 0; /* in-flight pods, and ended pods per in-flight pod */
+	size_t n_in_flight = 0, n_before = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
-		size_t n = 0;
+		size_t n;
 
 		/* The pod of a reservation has not arrived at the kubelet yet. */
-		if (!pod->is_reservation && is_in_flight(node, changes, i))
-			n = count_ended_in_flight(node, pod);
-
+		if (pod->is_reservation || !is_in_flight(node, changes, i))
+			continue;
+		n = count_ended_in_flight(node, pod);
 		n_affected += n > 0;
 		max_ended = n > max_ended ? n : max_ended;
+		n_in_flight++;
+		n_before += was_admitted_before_an_end(node, pod);
 	}
-	return n_affected * max_ended > 1;
+	return n_affected * max_ended > 1 || (n_before > 0 && n_in_flight > 1);
 }
 
 /* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a
@@ -466,7 +478,8 @@ static int drop_rejected_pods(struct projections *p, struct projected_node *o, c
 	return r;
 }
 
-/* Adds the in-flight pods, admitted pods first. 0 or -ETIME. */
+/* Adds the in-flight pods, admitted pods first. A pod that was admitted before another pod's end holds pod->held: it is not placed again
+ * as if it had arrived after that end. 0 or -ETIME. */
 static int collect_in_flight(struct projections *p, struct projected_node *o, const struct node_info *node,
 	struct node_changes *changes)
 {
@@ -479,7 +492,8 @@ static int collect_in_flight(struct projections *p, struct projected_node *o, co
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct pod_info *pod = node->pods[i];
 
-			if (is_in_flight(node, changes, i) && pod->admitted == (pass == 0))
+			if (is_in_flight(node, changes, i) && pod->admitted == (pass == 0) &&
+				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
 				in_flight_add(&o->in_flight, pod->class, pod->admitted);
 		}
 	return r;

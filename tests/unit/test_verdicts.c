@@ -280,9 +280,53 @@ static void a_node_of_unknown_start_state_does_not_pass(void **state)
 		extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
 }
 
+/*
+ * NUMA nodes of 4 CPUs; 0 and 1 are full. `before` (3 CPUs) was admitted on NUMA node 3 before the end of the pod on NUMA node 2.
+ * `unsure` (1 CPU) gets a CPU of NUMA node 3 before this end, of NUMA node 2 after it; then no NUMA node is free. If both arrived
+ * after the end, NUMA node 3 would be free.
+ */
+static void some_arrive_before_an_end_and_some_after(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	const struct node_sim_setup four = {.machine = {.sockets = 4,
+						    .numas = 1,
+						    .uncores = 1,
+						    .cores = 4,
+						    .threads = 1,
+						    .memory_bytes = 16 * GIB},
+		.policy = TOPOLOGY_MANAGER_RESTRICTED,
+		.scope = TOPOLOGY_SCOPE_POD};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct node_sim_setup setups[CLUSTER_NODES] = {four, four, four, four};
+	struct cluster_pod_sim *pods[3], *before, *unsure, *whole;
+
+	(void)state;
+	extender_cluster_init(&c, setups, 1);
+	for (size_t k = 0; k < 3; k++) {
+		pods[k] = extender_cluster_pod(&c, k == 0 ? "app cpu=3 memory=1Mi" : "app cpu=4 memory=1Mi");
+		assert_true(extender_cluster_begin(&c, pods[k], 0));
+		extender_cluster_report(&c, pods[k], "Running", 0);
+	}
+	extender_cluster_publish(&c, 0, 0);
+	before = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, before, 0), 1);
+	assert_true(extender_cluster_begin(&c, before, 0));
+	extender_cluster_report(&c, before, "Running", 0);
+	unsure = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, unsure, 0), 1);
+	extender_cluster_report(&c, unsure, NULL, 0);
+	extender_cluster_report_deleted(&c, pods[2]);
+	node_sim_end(&c.sims[0], 2);
+	assert_true(extender_cluster_begin(&c, unsure, 0));
+	whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
+	assert_false(extender_cluster_begin(&c, whole, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(some_arrive_before_an_end_and_some_after),
 		cmocka_unit_test(cached_verdicts_equal_new_verdicts),
 		cmocka_unit_test(orders_are_tried_up_to_a_limit),
 		cmocka_unit_test(a_node_of_unknown_start_state_does_not_pass),
