@@ -68,7 +68,7 @@ leave_world() { [ ! -e "${WORLD:-}/cluster/controlplane.pid" ] || end_world; }
 node() {
 	local name=$1 policy=$2 root=${3:-/var/lib/kubelet} folder=$WORLD/$1 boot
 	cp -r "$work/machines/seed-2s-32cpu" "$folder"
-	mkdir -p "$folder$root" "$folder/proc/1000" "$folder/sys/bus/node/devices"
+	mkdir -p "$folder$root" "$folder/proc/1000" "$folder/sys/bus/node/devices" "$folder/sys/fs/cgroup"
 	ln -s ../../../devices/system/node/node0 ../../../devices/system/node/node1 "$folder/sys/bus/node/devices/"
 	cat >"$folder$root/config.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
