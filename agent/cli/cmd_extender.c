@@ -62,6 +62,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 			.rejection_ms = REJECTION_MS,
 			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
 		.max_stale_ms = option_ms(options, OPT_MAX_STALE),
+		.takeover_ms = 1000,
 		.stale_open = option_is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
 	};

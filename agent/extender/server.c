@@ -38,6 +38,7 @@ struct server {
 	struct extender_record record; /* nodes_version: 0 while the Nodes are listed */
 	char *holder;                  /* identity of the lease's holder, "" = none; for messages */
 	char *url;                     /* of the holder if the holder is another replica; "" = not known */
+	uint64_t answers_since_ms;     /* when this replica began to answer; 0 = it does not answer */
 	bool from_file, was_ready;
 };
 
@@ -243,6 +244,25 @@ static const char *forward_url(const struct server *s)
 	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
 }
 
+/* How long requests are still rejected after this replica has begun to answer. Called at least every second. The state lock is
+ * held. */
+static uint64_t takeover_left_ms(struct server *s)
+{
+	uint64_t now = now_ms();
+
+	if (s->from_file)
+		return 0;
+	if (s->lease && !lease_held(s->lease)) {
+		s->answers_since_ms = 0;
+		return 0;
+	}
+	if (s->answers_since_ms == 0)
+		s->answers_since_ms = now;
+	return now < s->answers_since_ms + s->config.takeover_ms
+		       ? s->answers_since_ms + s->config.takeover_ms - now
+		       : 0;
+}
+
 void server_set_leader(struct server *s, const char *holder, const char *url)
 {
 	STATE_LOCKED(s);
@@ -300,6 +320,8 @@ static void note_readiness(struct server *s)
 			: forward_url(s) ? "requests are forwarded to the replica that holds the lease"
 					 : "requests are answered");
 	s->was_ready = ready;
+	if (ready)
+		takeover_left_ms(s);
 }
 
 void server_tick(struct server *s)
@@ -460,14 +482,22 @@ static enum result handle_verb(
  * this replica answers. */
 static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
+	uint64_t takeover_ms;
 	const char *url;
 	STATE_LOCKED(s);
 
 	find_unready_reason(s, ret_text);
-	url = ret_text->len == 0 ? forward_url(s) : NULL;
+	if (ret_text->len > 0)
+		return;
+	takeover_ms = takeover_left_ms(s);
+	url = forward_url(s);
 	if (url)
 		strbuf_addstr(ret_url, url);
-	else if (ret_text->len == 0 && is_stale(s) && !s->config.stale_open)
+	else if (takeover_ms > 0)
+		strbuf_addf(ret_text,
+			"this replica answers in %llu ms: pods that the replica before it has assumed may not be bound yet",
+			(unsigned long long)takeover_ms);
+	else if (is_stale(s) && !s->config.stale_open)
 		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
 			(unsigned long long)silence_ms(s) / 1000);
 }

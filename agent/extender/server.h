@@ -21,6 +21,9 @@ struct server_config {
 	struct cache_config cache;
 	uint64_t max_stale_ms; /* the cache is stale if the API server has sent nothing for this time */
 	bool stale_open; /* while the cache is stale, every node passes; false = every request gets an error */
+	/* A replica that begins to answer rejects requests for this time: pods that the replica before it has assumed may not
+	 * be bound yet. */
+	uint64_t takeover_ms;
 	bool log_answers; /* log each answer of /filter */
 	/* CPU time limit of a request for up to WORK_NODES nodes; grows in proportion above. 0 = no limit. */
 	uint64_t work_ms;

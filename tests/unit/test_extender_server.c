@@ -81,6 +81,37 @@ static void a_file_is_never_stale(void **state)
 	assert_ready(s, true, "ok");
 }
 
+#define PROBE                                                                                                                                 \
+	"{\"pod\": {\"metadata\": {\"name\": \"p\", \"namespace\": \"n\", \"uid\": \"u\"}, \"spec\": {\"containers\": [{\"name\": \"c\"}]}}," \
+	" \"nodenames\": []}"
+
+static int post(struct server *s, const char *text)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(65536);
+	int status = server_post(s, "/filter", PROBE, strlen(PROBE), &reply);
+
+	if (!strstr(reply.text, text))
+		fail_msg("no '%s' in %s", text, reply.text);
+	return status;
+}
+
+/* Pods that the process before has assumed are bound meanwhile. The replica is ready: nothing is wrong. */
+static void it_answers_a_while_after_its_start(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000, .takeover_ms = 60};
+	CLEANUP(server_freep) struct server *s = NULL;
+
+	(void)state;
+	server_new(&config, NULL, &s);
+	assert_int_equal(post(s, "are not listed yet"), 503);
+	usleep(80000);
+	list_all(s);
+	assert_ready(s, true, "ok");
+	assert_int_equal(post(s, "this replica answers in "), 503);
+	usleep(80000);
+	assert_int_equal(post(s, ""), 200);
+}
+
 static size_t count_of(const char *text, const char *what)
 {
 	size_t n = 0;
@@ -340,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_ready_with_all_three_lists),
+		cmocka_unit_test(it_answers_a_while_after_its_start),
 		cmocka_unit_test(the_cache_is_stale_when_one_kind_is_silent),
 		cmocka_unit_test(a_file_is_never_stale),
 		cmocka_unit_test(nodes_are_counted_by_basis),
