@@ -3,7 +3,7 @@
 # outcome.sh [OPTION...]: what becomes of the same pods under several ways to schedule, with the real kube-apiserver,
 # kube-scheduler and kubelet managers: a table, and a plot in build/upstream/outcome.svg. The events of a run in which a kubelet
 # rejects a pod of the extender's go to build/upstream/failures/outcome. OPTIONs are those of outcome
-# (-quick, -seeds 3, -ways stock,extender, -workloads cpus, -kill-extender, -kubernetes 1.37). B names the build folder.
+# (-quick, -seeds 3, -ways stock,extender, -workloads cpus, -kill-extender 10, -kubernetes 1.37). B names the build folder.
 set -u
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1

@@ -38,7 +38,7 @@ func main() {
 	flag.DurationVar(&d.Drain, "drain", 15*time.Second, "how long pods may wait after the last burst")
 	flag.Float64Var(&d.Share, "share", 0.77, "of the nodes' CPUs, memory and devices that is asked for at most")
 	flag.IntVar(&d.Replicas, "replicas", 1, "of nrtd-extender; several have a lease")
-	flag.BoolVar(&d.Kill, "kill-extender", false, "kill the nrtd-extender that answers in the middle of each run and start it again")
+	flag.IntVar(&d.Kills, "kill-extender", 0, "how often in a run to kill the nrtd-extender that answers, and start it again")
 	flag.StringVar(&d.Traces, "traces", "", "folder for a file with all events of each run in which a kubelet rejects a pod of the extender's")
 	flag.BoolVar(&d.KillPlan, "kill-plan", false, "kill every second kubectl numa plan --apply in the middle")
 	each := flag.Int("each", 6, "nodes of each kind")

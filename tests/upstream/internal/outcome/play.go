@@ -42,7 +42,7 @@ type Driver struct {
 	Drain      time.Duration // how long pods may wait after the last burst
 	Share      float64       // of the CPUs, memory and devices that is asked for at most
 	Replicas   int           // of nrtd-extender
-	Kill       bool          // nrtd-extender is killed in the middle of the run and started again
+	Kills      int           // how often nrtd-extender is killed and started again, at equal distances
 	Traces     string        // folder for the trace of each run with a rejected pod; "" for none
 	KillPlan   bool          // every second kubectl numa plan --apply is killed in the middle
 	runs       int
@@ -372,7 +372,7 @@ func (p *play) bursts(ctx context.Context) error {
 		if err := p.slots.burst(ctx, number, p.finish); err != nil {
 			return err
 		}
-		if p.Kill && number == count/2 {
+		if (number+1)*(p.Kills+1)/count > number*(p.Kills+1)/count && number+1 < count {
 			if err := p.killExtender(); err != nil {
 				return err
 			}
