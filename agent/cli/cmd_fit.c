@@ -9,7 +9,10 @@
 #include "agent/cli/observe_local.h"
 #include "agent/cli/pod_input.h"
 #include "agent/cli/stage_config.h"
+#include "agent/node/observe/pods_api.h"
 #include "agent/report/fit_report.h"
+#include "agent/state/manager_state.h"
+#include "agent/state/node_admission.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -27,6 +30,7 @@ struct fit_query {
 	char *node_name;
 	struct excluded_pods excluded;
 	struct cluster_usage usage; /* of this node */
+	bool from_pods_api;         /* `usage` has all pods of the node, and not the Node */
 	struct observation o;
 };
 
@@ -69,17 +73,20 @@ static int report_verdict(struct fit_query *q)
 	CLEANUP(pod_report_release) struct pod_report report;
 	CLEANUP(node_report_release) struct node_report n;
 	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct resource_list none = {0};
 	struct node_state *node = &q->o.node;
 	const struct node_usage *use = cluster_usage_find(&q->usage, node->node_name);
-	bool known = use && use->known;
+	bool known = (use && use->known) || q->from_pods_api;
 	int r;
 
-	if (known)
+	if (use && use->known)
 		node_usage_requestable(use, &free);
+	else if (known)
+		node_admission_requestable(node, use ? &use->requested : &none, &free);
 	pod_report_init(&report, &q->picked->pod);
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
 	suggest_empty(q, &n);
-	fit_flags_add_victims(q->options, use, node, &q->picked->pod, &n);
+	fit_flags_add_victims(q->options, use, known ? &free : NULL, node, &q->picked->pod, &n);
 	r = print(q->options, &report, &n);
 	if (r < 0) {
 		log_error("cannot print: %s", strerror(-r));
@@ -167,6 +174,52 @@ static int read_request(struct fit_query *q, struct err *err)
 	return r < 0 ? r : read_usage(q, err);
 }
 
+/* Whether Nodes and Pods of the API server, or an empty machine, replace the kubelet's pods. */
+static bool has_usage_flags(const struct options *options)
+{
+	return option_set(options, OPT_NODES) || option_set(options, OPT_PODS) ||
+	       option_set(options, OPT_ASSUME_EMPTY);
+}
+
+/* Gives back what pods hold that the kubelet does not have any more: it does so itself before it admits the next pod. */
+static void end_unlisted_pods(struct fit_query *q)
+{
+	struct allocations *held = &q->o.node.allocations;
+	const struct node_usage *use = cluster_usage_find(&q->usage, q->node_name);
+	CLEANUP(freep) bool *ended = xcalloc(held->n_items + 1, sizeof(*ended));
+
+	for (size_t i = 0; i < held->n_items; i++)
+		ended[i] = !use || !node_usage_find_pod(use, &held->items[i]);
+	allocations_give_back(held, ended);
+}
+
+/*
+ * Reads the requests of this node's pods from the kubelet. An API that does not exist is normal before Kubernetes 1.37;
+ * another failure is a note, because without the API only less is known.
+ */
+static void read_pods_api(struct fit_query *q, const struct observe_config *config)
+{
+	CLEANUP(freep) char *socket = observe_pods_socket(config, q->o.kubelet_root);
+	CLEANUP(doc_release) struct doc pods = DOC_INIT;
+	struct err err = {""};
+	int r;
+
+	if (!socket || has_usage_flags(q->options))
+		return;
+	q->node_name = xstrdup(q->o.node.node_name);
+	q->usage.only = q->node_name;
+	r = pods_api_read(socket, q->node_name, &pods, &err);
+	for (size_t i = 0; r == 0 && i < pods.n_items; i++)
+		r = cluster_usage_add(&q->usage, OBJECT_POD, &pods.items[i], &err);
+	q->from_pods_api = r == 0;
+	if (r == 0)
+		end_unlisted_pods(q);
+	if (r < 0 && (r != -ENOENT || config->pods_api_named))
+		notes_add(&q->o.notes, "%s; the requests of pods in the shared pool are unknown", err.text);
+	if (r < 0)
+		cluster_usage_release(&q->usage);
+}
+
 /* Removes the pods of --without-pod from the node's allocations. */
 static int exclude_pods(struct fit_query *q, struct err *err)
 {
@@ -188,6 +241,7 @@ static int observe_node(struct fit_query *q, struct err *err)
 
 	if (r < 0)
 		return r;
+	read_pods_api(q, &config);
 	r = fit_flags_assume(q->options, &node->settings, err);
 	if (r < 0)
 		return r;

@@ -48,14 +48,18 @@ static void report_only_node(struct fit_query *q, struct cluster_node *node)
 {
 	const struct pod_request *pod = &q->picked->pod;
 	const struct node_usage *use = cluster_usage_find(&q->usage, node->state.node_name);
+	CLEANUP(resource_list_release) struct resource_list free = {0};
 	struct node_report *n = pod_report_add(&q->report, node, REPORT_ALL);
+	bool known = use && use->known;
 
+	if (known)
+		node_usage_requestable(use, &free);
 	q->only_basis = node->basis;
 	if (n->rest_fits)
 		n->basis = node->basis; /* of the verdict on the pod without devices */
 	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
 	if (n->n_reserved == 0)
-		fit_flags_add_victims(q->options, use, &node->state, pod, n);
+		fit_flags_add_victims(q->options, use, known ? &free : NULL, &node->state, pod, n);
 	else if (option_set(q->options, OPT_WHAT_FREES))
 		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
 }

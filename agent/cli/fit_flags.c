@@ -113,19 +113,15 @@ static void keep_pods(const struct allocations *held, struct holders *h, struct 
 }
 
 void fit_flags_add_victims(const struct options *options, const struct node_usage *use,
-	struct node_state *state, const struct pod_request *pod, struct node_report *n)
+	const struct resource_list *requestable, struct node_state *state, const struct pod_request *pod,
+	struct node_report *n)
 {
 	CLEANUP(holders_release) struct holders h = {0};
-	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
-	struct victims_known known = {.requestable = NULL};
+	struct victims_known known = {.requestable = requestable};
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return;
-	if (use && use->known) {
-		node_usage_requestable(use, &requestable);
-		known.requestable = &requestable;
-	}
 	holders_init(&h, state->allocations.n_items);
 	find_pods(use, &state->allocations, &h);
 	known.requests = h.requests;

@@ -15,10 +15,12 @@ void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 
 /*
  * With --what-frees: add to the report which pods must be evicted, by --below-priority. `use` (NULL = unknown) gives the
- * holders in `state` their names, their requests, and their priorities.
+ * holders in `state` their names, their requests, and their priorities. `requestable`: what pods can still request of
+ * the node in total; NULL = unknown.
  */
 void fit_flags_add_victims(const struct options *options, const struct node_usage *use,
-	struct node_state *state, const struct pod_request *pod, struct node_report *n);
+	const struct resource_list *requestable, struct node_state *state, const struct pod_request *pod,
+	struct node_report *n);
 
 /* The exit status of the verdict. Logs the reason of an unknown verdict. */
 int fit_flags_status(const struct node_report *n);

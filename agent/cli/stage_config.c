@@ -41,6 +41,8 @@ struct observe_config stage_observe(const struct options *options)
 			.proc = options->value[OPT_PROC]},
 		.pod_resources = options->value[OPT_POD_RESOURCES],
 		.pod_resources_named = options->origin[OPT_POD_RESOURCES] != NULL,
+		.pods_api = options->value[OPT_PODS_API],
+		.pods_api_named = options->origin[OPT_PODS_API] != NULL,
 		.state_files = strcmp(options->value[OPT_STATE_FILES], "none") != 0,
 		.cdi_dir = option_is(options, OPT_CDI_DIR, "none") ? NULL : options->value[OPT_CDI_DIR],
 		.cgroup = option_is(options, OPT_CGROUP, "none") ? NULL : options->value[OPT_CGROUP]};

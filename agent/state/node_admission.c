@@ -139,16 +139,20 @@ static void set_amounts(
 	resource_list_set(&a->unsure, name, (struct quantity){.nano = unsure, .format = format});
 }
 
-/* CPUs that the kubelet counts, minus what the system reserves and what is held exclusively. */
+/* CPUs that the kubelet counts, minus what the system reserves. */
+static qty_t allocatable_cpu(const struct node_state *node)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(&node->machine);
+
+	return (qty_t)cpuset_size(all) * QTY_UNIT - reserved_cpu(node);
+}
+
 static void add_cpus(struct node_admission *a)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
 	struct held held = held_cpus(a->state);
-	qty_t free;
 
-	all = machine_counted_cpus(&a->state->machine);
-	free = ((qty_t)cpuset_size(all) - (qty_t)held.sum) * QTY_UNIT - reserved_cpu(a->state);
-	set_amounts(a, "cpu", free, held, QUANTITY_DECIMAL_SI);
+	set_amounts(
+		a, "cpu", allocatable_cpu(a->state) - (qty_t)held.sum * QTY_UNIT, held, QUANTITY_DECIMAL_SI);
 }
 
 static void add_memory(struct node_admission *a)
@@ -334,6 +338,56 @@ void node_admission_what_if(struct node_admission *a, const struct topology_mana
 	release_kubelet(a);
 	a->settings.topology = *config;
 	init_kubelet(a);
+}
+
+/* ---- what is left of all that pods request */
+
+static void set_left(struct resource_list *ret, const struct resource_list *requested, const char *name,
+	qty_t allocatable, enum quantity_format format)
+{
+	resource_list_set(ret, name,
+		(struct quantity){
+			.nano = allocatable - resource_list_amount(requested, name), .format = format});
+}
+
+static void add_pages_left(
+	const struct machine *m, const struct resource_list *requested, struct resource_list *ret)
+{
+	/* Each NUMA node has the same page sizes. */
+	for (size_t p = 0; m->n_nodes > 0 && p < m->nodes[0].n_pools; p++) {
+		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
+		qty_t sum = 0;
+
+		for (size_t i = 0; i < m->n_nodes; i++)
+			if (p < m->nodes[i].n_pools)
+				sum += (qty_t)(m->nodes[i].pools[p].page_bytes * m->nodes[i].pools[p].pages) *
+				       QTY_UNIT;
+		resource_name_of_hugepages(m->nodes[0].pools[p].page_bytes, name);
+		set_left(ret, requested, name, sum, QUANTITY_BINARY_SI);
+	}
+}
+
+static void add_devices_left(
+	const struct allocations *a, const struct resource_list *requested, struct resource_list *ret)
+{
+	CLEANUP(device_inventory_release) struct device_inventory devices = {0};
+
+	list_devices(a, &devices);
+	for (size_t i = 0; i < devices.n_resources; i++)
+		set_left(ret, requested, devices.resources[i].name,
+			(qty_t)devices.resources[i].n_devices * QTY_UNIT, QUANTITY_DECIMAL_SI);
+}
+
+void node_admission_requestable(
+	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret)
+{
+	*ret = (struct resource_list){0};
+	if (!kubelet_has_gate(&state->settings, KUBELET_RESIZE_CPUS))
+		set_left(ret, requested, "cpu", allocatable_cpu(state), QUANTITY_DECIMAL_SI);
+	if (state->machine.memory_bytes > 0 && !kubelet_has_gate(&state->settings, KUBELET_RESIZE_MEMORY))
+		set_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
+	add_pages_left(&state->machine, requested, ret);
+	add_devices_left(&state->allocations, requested, ret);
 }
 
 /* The minimum of `requestable` and the state's own amounts, per item of `requestable`. */

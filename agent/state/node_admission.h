@@ -59,6 +59,14 @@ void node_admission_what_if(struct node_admission *a, const struct topology_mana
  */
 void node_admission_limit(struct node_admission *a, const struct resource_list *requestable);
 
+/*
+ * What pods can still request of the whole node, for node_admission_limit(), if all its pods request `requested`:
+ * cpu, memory, hugepages and known devices. Where exclusive CPUs or memory can be resized in place, the kubelet counts
+ * more than pods request while it resizes them; cpu or memory are then omitted. *ret is to be released.
+ */
+void node_admission_requestable(
+	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret);
+
 /* The kubelet's answer to a pod of class request_qos(), as admission_judge(). */
 void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);
 

@@ -75,6 +75,25 @@ fit "both of them" 3 "would fit without 2 pods:" --cpus 25 --what-frees
 fit "nobody, the node is too small" 3 "no set of pods: even without all 2 pods that hold requested resources, the pod does not fit" \
 	--cpus 40 --what-frees
 fit "nobody holds memory" 3 "no set of pods: no pod is known to hold requested resources" --memory 1Ti --what-frees
+
+# --- the kubelet's pods API: the two containers' pods, with priorities, and a pod of the shared pool that requests 8 CPUs
+pod() { printf "1{1{1'%s' 3'team' 5'%s'} 2{2{1'c' 8{1{1'cpu' 2{1'%s'}} 2{1'cpu' 2{1'%s'}}}} 25:%s} 3{1'Running'}} " "$1" "$2" "$3" "$3" "$4"; }
+pods="$(pod low $a 9 10)$(pod high $b 9 1000)$(pod shared u-3 8 0)"
+socket=$dir/pods.sock
+mkfifo "$dir/serve"
+"${B:-build}/tests/scenario/pod_resources" "$socket" "$pods" "$pods" <"$dir/serve" >"$dir/ready" &
+exec 4>"$dir/serve"
+until grep -qs ready "$dir/ready"; do sleep 0.05; done
+fit "without the pods API the shared pool is unknown" 0 "fits: 6 CPUs" --cpus 6
+fit "pods of the shared pool count" 3 "6 wanted, the node has at most 5 left (OutOfcpu)" --cpus 6 --pods-api "$socket"
+fit "what they leave" 0 "fits: 5 CPUs" --cpus 5 --pods-api "unix://$socket"
+fit "one of them is excluded" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --without-pod team/shared
+fit "names from the pods API" 3 "team/low" --cpus 6 --pods-api "$socket" --what-frees --below-priority 100
+fit "priorities from the pods API" 3 "no set of pods" --cpus 6 --pods-api "$socket" --what-frees --below-priority 5
+fit "Nodes and Pods replace the pods API" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --assume-empty
+exec 4>&-
+fit "no such socket" 0 "the requests of pods in the shared pool are unknown" --cpus 6 --pods-api "$dir/none.sock"
+fit "not a socket" 2 "neither a path nor auto or none" --cpus 6 --pods-api here
 fit "nobody has to go" 0 "fits: 7 CPUs" --cpus 7 --what-frees
 fit "without one pod" 0 "request    1 preferred         16-26" --cpus 11 --without-pod $a
 fit "without the other" 0 "request    0 preferred         1-11" --cpus 11 --without-pod $b

@@ -118,6 +118,7 @@ by_themselves() {
 	check "Volcano's plugin" $here/volcano.sh -seed "$SEED"
 	check "Volcano's scheduler" $here/volcano_scheduler.sh
 	check "Volcano's exporter" $here/volcano_exporter.sh
+	check "pods API" $here/pods_api.sh
 	return 0
 }
 

@@ -9,6 +9,7 @@
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/pod_memory.h"
+#include "agent/node/observe/pods_api.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/xalloc.h"
@@ -323,6 +324,35 @@ static bool step_pod_resources(struct host *h)
 	return true;
 }
 
+/* ---- the pods API */
+
+static bool step_pods_api(struct host *h)
+{
+	static const char source[] = "pods API";
+	CLEANUP(freep) char *socket = observe_pods_socket(&h->config->observe, h->kubelet_root);
+	CLEANUP(doc_release) struct doc pods = DOC_INIT;
+	struct check_item *item;
+	struct err err = {""};
+	int r = socket ? pods_api_read(socket, "", &pods, &err) : 0;
+
+	if (!socket) {
+		check_report_add(h->report, CHECK_OK, source, "not asked");
+	} else if (r == 0) {
+		item = check_report_add(h->report, CHECK_OK, source, "%zu pods", pods.n_items);
+		item->state = "read";
+		check_report_set(&item->path, "%s", socket);
+		check_report_set(&item->format, "v1alpha1");
+	} else if (r == -ENOENT || r == -ENOTDIR) {
+		item = check_report_add(h->report, CHECK_OK, source,
+			"kubelets serve it from Kubernetes 1.37; nrtd fit then knows what all pods request");
+		item->state = check_state_of(r);
+		check_report_set(&item->path, "%s", socket);
+	} else {
+		check_report_line(h->report, CHECK_NOTE, source, "fails", err.text, remedy_of_socket(r));
+	}
+	return true;
+}
+
 /* ---- the observation */
 
 static bool step_observation(struct host *h)
@@ -503,6 +533,7 @@ static bool (*const steps[])(struct host *h) = {
 	step_libnuma,
 	step_state_files,
 	step_pod_resources,
+	step_pods_api,
 	step_observation,
 	step_process,
 	step_settings,

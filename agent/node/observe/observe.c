@@ -10,6 +10,7 @@
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/node/observe/pods_api.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
@@ -143,17 +144,27 @@ static uint64_t hash_reservations(const struct settings *s)
 
 #define UNIX_SCHEME "unix://"
 
-char *observe_socket(const struct observe_config *config, const char *kubelet_root)
+/* `value` is a flag's value, `path` the socket below the kubelet's root. */
+static char *find_socket(
+	const struct observe_config *config, const char *value, const char *kubelet_root, const char *path)
 {
-	const char *value = config->pod_resources;
 	bool elsewhere = *config->sysroot || config->machine_xml;
 
-	if (!strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere))
+	if (!value || !strcmp(value, "none") || (!strcmp(value, "auto") && elsewhere))
 		return NULL;
 	if (!strncmp(value, UNIX_SCHEME, strlen(UNIX_SCHEME)))
 		value += strlen(UNIX_SCHEME);
-	return strcmp(value, "auto") != 0 ? xstrdup(value)
-					  : xasprintf("%s/pod-resources/kubelet.sock", kubelet_root);
+	return strcmp(value, "auto") != 0 ? xstrdup(value) : xasprintf("%s/%s", kubelet_root, path);
+}
+
+char *observe_socket(const struct observe_config *config, const char *kubelet_root)
+{
+	return find_socket(config, config->pod_resources, kubelet_root, "pod-resources/kubelet.sock");
+}
+
+char *observe_pods_socket(const struct observe_config *config, const char *kubelet_root)
+{
+	return find_socket(config, config->pods_api, kubelet_root, PODS_API_SOCKET);
 }
 
 /* Make the client for the socket, unless there is one for the same socket. */

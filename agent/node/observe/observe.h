@@ -21,6 +21,8 @@ struct observe_config {
 	unsigned kubelet_minor;    /* the kubelet's release is 1.N; 0 = unknown */
 	const char *pod_resources; /* "auto", "none", a path or a unix:// URL */
 	bool pod_resources_named;  /* by the user: a missing socket is a note */
+	const char *pods_api;      /* the same; NULL = "none" */
+	bool pods_api_named;       /* by the user: a missing socket is a note */
 	bool state_files;          /* read the kubelet's state files */
 	const char *cdi_dir;       /* the directory of CDI spec files; NULL = do not read them */
 	const char *cgroup; /* the directory of cgroup v2, for pod_memory_read(); NULL = do not read it */
@@ -94,6 +96,9 @@ int observe_node_name(const char *sysroot, const char *given, char **ret_name, s
 /* The path of the pod-resources socket of a kubelet with this root, a new string that the caller owns; NULL
  * = do not read the API. */
 char *observe_socket(const struct observe_config *config, const char *kubelet_root);
+
+/* The same for the pods API, which the observation itself does not read. */
+char *observe_pods_socket(const struct observe_config *config, const char *kubelet_root);
 
 /* The kubelet's settings and root directory; see settings_find(). */
 int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,

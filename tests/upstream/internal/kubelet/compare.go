@@ -78,12 +78,12 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, Amounts, Freed, Fewer, Objects, Stored, Resized int
+	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, UnknownKnowing, Amounts, Freed, Fewer, Objects, Stored, Resized int
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d; %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back); %d containers resized in place",
-		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored, t.Resized)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d (with the pods API %d); %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back); %d containers resized in place",
+		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.UnknownKnowing, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored, t.Resized)
 }
 
 // Driver compares sequences.
@@ -306,6 +306,12 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	if found, err := d.compareObject(ctx, m, look(m, machine, root), got.said); err != nil || len(found) > 0 {
 		return found, false, err
 	}
+	var knowing fit // of every pod's requests
+	if managers.PodsAPI {
+		if knowing, err = d.ask(ctx, m, machine, root, pod, "--pods-api", filepath.Join(m.Root, "pods-api", "pods-api.sock")); err != nil {
+			return []string{err.Error()}, false, nil
+		}
+	}
 	lack := lackOf(m, pod)
 	want, err := admit(m, pod)
 	if errors.Is(err, differential.ErrStuck) {
@@ -319,11 +325,20 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 	} else {
 		d.Tally.Rejected++
 	}
+	short, isShort := strings.CutPrefix(want.Reason, "OutOf")
+	unseen := isShort && !lack.surely[short]
+	if managers.PodsAPI && knowing.Admitted != nil && *knowing.Admitted != want.Admitted &&
+		!(unseen && managers.ResizesExclusive() && lack.explains(knowing)) {
+		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd with the pods API %t (%s)", want.Admitted, want.Reason, want.Message, *knowing.Admitted, knowing.Reason)}, want.Admitted, nil
+	}
+	if managers.PodsAPI && knowing.Admitted == nil {
+		d.Tally.UnknownKnowing++
+	}
 	if got.Admitted == nil {
 		d.Tally.Unknown++
 		return nil, want.Admitted, nil
 	}
-	if lacks, isShort := strings.CutPrefix(want.Reason, "OutOf"); isShort && !lack.surely[lacks] && lack.explains(got) {
+	if unseen && lack.explains(got) {
 		d.Tally.Unseen++
 		return nil, want.Admitted, nil
 	}

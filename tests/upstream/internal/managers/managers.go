@@ -137,7 +137,7 @@ func (m *Managers) start(ctx context.Context) error {
 	if err := m.startDevices(ctx, containers); err != nil {
 		return err
 	}
-	return m.ServePodResources(ctx)
+	return errors.Join(m.servePods(), m.ServePodResources(ctx))
 }
 
 // Stop ends the servers; the state files stay.

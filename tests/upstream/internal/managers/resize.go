@@ -68,6 +68,12 @@ func resize(pod *v1.Pod, container string, amounts v1.ResourceList) bool {
 	return found
 }
 
+// ResizesExclusive is whether exclusive CPUs or memory can be resized in place. nrtd then does not go by the requests of pods.
+func ResizesExclusive() bool {
+	gates := utilfeature.DefaultFeatureGate
+	return gates.Enabled(features.InPlacePodVerticalScalingExclusiveCPUs) || gates.Enabled(features.InPlacePodVerticalScalingExclusiveMemory)
+}
+
 // feasible is what the kubelet looks at before it asks the managers.
 func (m *Managers) feasible(pod *v1.Pod, amounts v1.ResourceList) bool {
 	_, cpu := amounts[v1.ResourceCPU]

@@ -6,18 +6,27 @@ package managers
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
+	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cri-client/pkg/util"
 	"k8s.io/klog/v2"
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
+	podsapi "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
 	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	"k8s.io/kubernetes/pkg/kubelet/apis/podresources"
+	"k8s.io/kubernetes/pkg/kubelet/apis/pods"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	memorystate "k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	cmqos "k8s.io/kubernetes/pkg/kubelet/cm/qos"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
+	"k8s.io/kubernetes/pkg/kubelet/kubeletconfig"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/kubernetes/pkg/kubelet/pod"
+	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/utils/cpuset"
 	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 )
@@ -77,6 +86,38 @@ func (p mortal) Allocate(ctx context.Context, pod *v1.Pod, container *v1.Contain
 }
 
 const TellsOfPods = true
+
+// PodsAPI is whether the kubelet serves the pods API.
+const PodsAPI = true
+
+// podManager is the kubelet's, as far as its pods API asks it.
+type podManager struct {
+	pod.Manager
+	managers *Managers
+}
+
+func (p podManager) GetPods() []*v1.Pod { return p.managers.activePods() }
+
+// servePods serves the real pods API on ROOT/pods-api/pods-api.sock.
+func (m *Managers) servePods() error {
+	dir := filepath.Join(m.Root, kubeletconfig.DefaultKubeletPodsAPIDirName)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	endpoint, err := kubeletutil.LocalEndpoint(dir, pods.Socket)
+	if err != nil {
+		return err
+	}
+	listener, err := util.CreateListener(endpoint)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	podsapi.RegisterPodsServer(server, pods.NewPodsServer(nil, podManager{managers: m}, nil, nil))
+	go server.Serve(listener)
+	m.stop = append(m.stop, server.Stop)
+	return nil
+}
 
 func (m *Managers) providers() podresources.PodResourcesProviders {
 	return podresources.PodResourcesProviders{Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}

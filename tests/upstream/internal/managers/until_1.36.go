@@ -61,6 +61,11 @@ func (p mortal) Allocate(pod *v1.Pod, container *v1.Container) error {
 // once for each of them.
 const TellsOfPods = false
 
+// PodsAPI is whether the kubelet serves the pods API, which is off by default in 1.36.
+const PodsAPI = false
+
+func (m *Managers) servePods() error { return nil }
+
 func (m *Managers) providers() podresources.PodResourcesProviders {
 	return podresources.PodResourcesProviders{Pods: m, Devices: m, Cpus: m, Memory: m, DynamicResources: m}
 }
