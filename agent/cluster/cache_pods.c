@@ -29,6 +29,7 @@ static void pod_free(void *item)
 	struct pod_info *pod = item;
 
 	pod_info_forget_held(pod);
+	budgeted_pod_release(&pod->budgeted);
 	free(pod->uid);
 	free(pod->full_name);
 	free(pod);

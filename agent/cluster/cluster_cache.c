@@ -25,6 +25,7 @@ void cache_release(struct cluster_cache *cache)
 	cache_release_nodes(cache);
 	namespace_counts_release(&cache->namespaces);
 	pending_pods_release(&cache->pending);
+	disruption_budgets_release(&cache->budgets);
 	free(cache->nodes);
 	pod_classes_release(&cache->classes);
 	*cache = (struct cluster_cache){0};
@@ -309,6 +310,9 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
 			cache_find_or_add_node(cache, status->node));
 	}
+	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
+	if (cached->class->aligned)
+		budgeted_pod_set_labels(&cached->budgeted, doc_get(doc_get(object, "metadata"), "labels"));
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cache, cached, object, now_ms);
@@ -371,6 +375,8 @@ int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *
 			cache_skip(cache, kind);
 		return r;
 	}
+	if (kind == CACHE_PDB)
+		return disruption_budgets_update(&cache->budgets, object, err);
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
 	node = cache_find_or_add_node(cache, name);
@@ -406,11 +412,14 @@ void cache_delete(
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
-	struct node_info *node = name && kind != CACHE_POD ? cache_find_node(cache, name) : NULL;
+	bool is_of_node = kind == CACHE_NRT || kind == CACHE_NODE;
+	struct node_info *node = name && is_of_node ? cache_find_node(cache, name) : NULL;
 	struct pod_info *pod;
 
 	if (node)
 		forget_object(cache, node, kind);
+	if (kind == CACHE_PDB)
+		disruption_budgets_delete(&cache->budgets, object);
 	if (kind == CACHE_POD)
 		pending_pods_advance(&cache->pending, version_of(object));
 	if (!uid || kind != CACHE_POD)
@@ -427,6 +436,8 @@ void cache_delete(
 void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
 {
 	cache->list_number[kind]++;
+	if (kind == CACHE_PDB)
+		disruption_budgets_list_begin(&cache->budgets);
 	if (kind == CACHE_POD) {
 		cache->list_version = cache->version;
 		pending_pods_list_begin(&cache->pending);
@@ -451,6 +462,10 @@ static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t vers
 
 void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms)
 {
+	if (kind == CACHE_PDB) {
+		disruption_budgets_list_end(&cache->budgets);
+		return;
+	}
 	for (size_t i = 0; i < cache->n_nodes; i++) {
 		if (!cache->nodes[i])
 			continue;

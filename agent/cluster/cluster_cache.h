@@ -13,6 +13,7 @@
 #include "agent/base/doc.h"
 #include "agent/base/hash.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/disruption_budgets.h"
 #include "agent/cluster/namespace_counts.h"
 #include "agent/cluster/node_reservations.h"
 #include "agent/cluster/pending_pods.h"
@@ -20,7 +21,9 @@
 #include "agent/cluster/reported_pods.h"
 #include "common/err.h"
 
-enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_KIND_COUNT };
+/* The last kind is optional: only /preempt uses the PodDisruptionBudgets, and without the right to list them it does without. */
+enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_PDB, CACHE_KIND_COUNT };
+#define CACHE_KINDS_REQUIRED CACHE_PDB
 
 struct node_info;
 struct gang;
@@ -44,6 +47,7 @@ struct pod_info {
 	bool is_reservation; /* not a pod: stands for the pod of a reservation; never bound */
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
+	bool repels;  /* of a bound pod: it has rules against other pods (podAntiAffinity) */
 	bool assumed; /* the extender assumed the pod on this node; stays set when the pod is bound */
 	bool admitted; /* by the node's kubelet */
 	/* Of an assumed pod of a gang: */
@@ -59,8 +63,9 @@ struct pod_info {
 	uint64_t admitted_ms;      /* when the admission was first reported */
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
 	uint64_t list_number;      /* the last list that contained the pod */
-	struct gang *gang;         /* of an assumed pod; NULL = none */
-	uint64_t assumption;       /* a number that increases with each assumption of the gang */
+	struct budgeted_pod budgeted; /* of a bound pod that kubelets align; all others have no labels here */
+	struct gang *gang;            /* of an assumed pod; NULL = none */
+	uint64_t assumption;          /* a number that increases with each assumption of the gang */
 };
 
 /* The assumed pods of a PodGroup: a pod may be assumed on several nodes. */
@@ -149,6 +154,7 @@ struct cluster_cache {
 	struct name_table gangs;            /* struct gang by full name */
 	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
+	struct disruption_budgets budgets;
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 bool label_in(const struct doc *values, const char *text)
 {
@@ -206,4 +207,37 @@ bool label_selector_matches(const struct doc *selector, const struct doc *labels
 		if (!label_requirement_matches(requirement, labels))
 			return false;
 	return true;
+}
+
+static bool is_label(const struct doc *label)
+{
+	return *label->key && doc_string(label);
+}
+
+char *label_pack(const struct doc *labels, size_t max, size_t *ret_len)
+{
+	size_t len = 0;
+	char *packed, *at;
+
+	if (labels && labels->kind == DOC_MAP)
+		DOC_FOREACH (label, labels)
+			len += is_label(label) ? strlen(label->key) + strlen(label->text) + 2 : 0;
+	*ret_len = len > 0 ? len + 1 : 0;
+	if (len == 0 || *ret_len > max)
+		return NULL;
+	packed = at = xcalloc(1, *ret_len);
+	DOC_FOREACH (label, labels)
+		if (is_label(label)) {
+			at = stpcpy(at, label->key) + 1;
+			at = stpcpy(at, label->text) + 1;
+		}
+	return packed;
+}
+
+void label_unpack(const char *packed, struct doc *ret)
+{
+	for (const char *key = packed, *value; *key; key = value + strlen(value) + 1) {
+		value = key + strlen(key) + 1;
+		doc_add_string(ret, key, value);
+	}
 }

@@ -34,3 +34,12 @@ int label_selector_parse(const char *text, struct doc *ret, struct err *err);
 
 /* Whether the LabelSelector is set and has no requirement. */
 bool label_selector_is_empty(const struct doc *selector);
+
+/*
+ * The labels as one text: keys and values with their NUL bytes, and an empty key at the end. *ret_len: its bytes. NULL if there are
+ * no labels (*ret_len is 0), or if the text would be longer than `max` bytes. The caller owns the result.
+ */
+char *label_pack(const struct doc *labels, size_t max, size_t *ret_len);
+
+/* Adds the labels of label_pack() to a map. */
+void label_unpack(const char *packed, struct doc *ret);

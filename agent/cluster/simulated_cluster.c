@@ -101,11 +101,8 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	}
 	for (size_t i = 0; i < c->n_nodes; i++)
 		node_release(&c->nodes[i]);
-	for (size_t i = 0; i < c->n_budgets; i++) {
-		free(c->budgets[i].namespace);
-		free(c->budgets[i].name);
-		doc_release(&c->budgets[i].selector);
-	}
+	for (size_t i = 0; i < c->n_budgets; i++)
+		disruption_budget_release(&c->budgets[i]);
 	for (size_t i = 0; i < c->n_reservations; i++) {
 		reservation_release(&c->reservations[i].facts);
 		free(c->reservations[i].node);

@@ -14,6 +14,7 @@
 #include "agent/base/doc.h"
 #include "agent/base/hash.h"
 #include "agent/cluster/cluster_node.h"
+#include "agent/cluster/disruption_budgets.h"
 #include "agent/cluster/pod_class.h"
 #include "agent/cluster/pod_status.h"
 #include "agent/cluster/reservation.h"
@@ -21,13 +22,6 @@
 #include "agent/state/node_admission.h"
 
 #define SIMULATED_NOWHERE SIZE_MAX /* the node of a pod that runs nowhere */
-
-/* A PodDisruptionBudget. */
-struct simulated_budget {
-	char *namespace, *name;
-	struct doc selector;
-	int64_t allowed; /* status.disruptionsAllowed */
-};
 
 struct simulated_pod {
 	char *namespace, *name;
@@ -117,7 +111,7 @@ struct simulated_cluster {
 	struct name_table nodes_by_name; /* indexes */
 	struct simulated_pod *pods;
 	size_t n_pods, pods_size;
-	struct simulated_budget *budgets;
+	struct disruption_budget *budgets;
 	size_t n_budgets, budgets_size;
 	struct simulated_reservation *reservations;
 	size_t n_reservations, reservations_size;

@@ -105,21 +105,6 @@ static int add_node_object(
 	return 0;
 }
 
-static void add_budget(struct simulated_cluster *c, const struct doc *object, const char *name)
-{
-	struct simulated_budget *b = vec_push(&c->budgets, &c->n_budgets, &c->budgets_size, sizeof(*b));
-	const struct doc *selector = doc_get(doc_get(object, "spec"), "selector");
-	const char *namespace = doc_text(doc_get(object, "metadata"), "namespace");
-
-	b->namespace = xstrdup(*namespace ? namespace : "default");
-	b->name = xstrdup(name);
-	b->selector = (struct doc)DOC_INIT;
-	if (selector)
-		doc_copy(selector, &b->selector);
-	if (doc_int64(doc_get(doc_get(object, "status"), "disruptionsAllowed"), &b->allowed) < 0)
-		b->allowed = 0;
-}
-
 /* ---- Pods */
 
 /* An emptyDir volume, whose content is lost when the pod is evicted, as for `kubectl drain`. */
@@ -245,7 +230,8 @@ int simulated_cluster_add_object(
 	if (kind == OBJECT_POD)
 		add_pod_object(c, object, name);
 	else if (kind == OBJECT_PDB)
-		add_budget(c, object, name);
+		disruption_budget_read(
+			object, vec_push(&c->budgets, &c->n_budgets, &c->budgets_size, sizeof(*c->budgets)));
 	return 0;
 }
 
@@ -294,15 +280,11 @@ static void find_budgets(const struct simulated_cluster *c, struct simulated_pod
 	const struct doc *object = &c->constraints[p->constraints]->object;
 	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
 
-	for (size_t i = 0; i < c->n_budgets; i++) {
-		const struct simulated_budget *b = &c->budgets[i];
-
-		if (strcmp(b->namespace, p->namespace) != 0 || b->selector.kind != DOC_MAP ||
-			!label_selector_matches(&b->selector, labels))
-			continue;
-		p->budget = i;
-		p->n_budgets++;
-	}
+	for (size_t i = 0; i < c->n_budgets; i++)
+		if (disruption_budget_selects(&c->budgets[i], p->namespace, labels)) {
+			p->budget = i;
+			p->n_budgets++;
+		}
 }
 
 static void settle_pod(struct simulated_cluster *c, size_t pod)

@@ -32,7 +32,8 @@
 
 /* API paths by kind. */
 static const char *const paths[CACHE_KIND_COUNT] = {
-	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods"};
+	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods",
+	"/apis/policy/v1/poddisruptionbudgets"};
 
 /* The watch of one kind, which fills the cache. */
 struct watch {

@@ -12,7 +12,8 @@ const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 static const char *const result_names[RESULT_COUNT] = {
 	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed"};
 
-static const char *const kind_names[CACHE_KIND_COUNT] = {"noderesourcetopologies", "nodes", "pods"};
+static const char *const kind_names[CACHE_KIND_COUNT] = {
+	"noderesourcetopologies", "nodes", "pods", "poddisruptionbudgets"};
 
 static const double bounds[REQUEST_BUCKETS] = {0.0001, 0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1};
 
@@ -143,7 +144,7 @@ void metrics_print(const struct metrics_source *from, struct strbuf *out)
 			"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER,
 			.value = (double)cache->n_rejected},
 		{"nrtd_extender_silence_seconds",
-			"Seconds since the API server last sent anything; the maximum over the watched kinds.",
+			"Seconds since the API server last sent anything; the maximum over NodeResourceTopologies, Nodes and Pods.",
 			GAUGE, .value = from->silence_s},
 		{"nrtd_extender_nodes", "Nodes, by basis of their verdicts: exact, estimated or unknown.",
 			GAUGE, .print = print_nodes},

@@ -15,7 +15,8 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-static const char *const kind_names[CACHE_KIND_COUNT] = {"NodeResourceTopologies", "Nodes", "Pods"};
+static const char *const kind_names[CACHE_KIND_COUNT] = {
+	"NodeResourceTopologies", "Nodes", "Pods", "PodDisruptionBudgets"};
 
 #define SKIP_LOG_INTERVAL_MS 60000u
 
@@ -40,6 +41,7 @@ struct server {
 	char *url;                     /* of the holder if the holder is another replica; "" = not known */
 	uint64_t answers_since_ms;     /* when this replica began to answer; 0 = it does not answer */
 	bool from_file, was_ready;
+	bool logged_budgets; /* that the PodDisruptionBudgets are not known */
 };
 
 /* CLOCK_BOOTTIME includes the time in suspend, during which the cache becomes outdated. */
@@ -177,8 +179,10 @@ void server_api_alive(struct server *s, enum cache_kind kind)
 
 static int load_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	static const enum cache_kind kinds[OBJECT_KIND_COUNT] = {
-		[OBJECT_NRT] = CACHE_NRT, [OBJECT_NODE] = CACHE_NODE, [OBJECT_POD] = CACHE_POD};
+	static const enum cache_kind kinds[OBJECT_KIND_COUNT] = {[OBJECT_NRT] = CACHE_NRT,
+		[OBJECT_NODE] = CACHE_NODE,
+		[OBJECT_POD] = CACHE_POD,
+		[OBJECT_PDB] = CACHE_PDB};
 	struct server *s = data;
 
 	return cache_update(&s->cache, kinds[kind], object, now_ms(), err);
@@ -192,18 +196,20 @@ int server_load(struct server *s, const char *path, struct err *err)
 		STATE_LOCKED(s);
 		s->from_file = true;
 	}
-	return object_input_read(
-		path, 1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD, load_object, s, err);
+	s->cache.budgets.known = true;
+	return object_input_read(path,
+		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object, s,
+		err);
 }
 
 /* ---- readiness */
 
-/* Time since the API server last sent anything about a kind; the maximum over the kinds. */
+/* Time since the API server last sent anything about a kind; the maximum over the required kinds. */
 static uint64_t silence_ms(const struct server *s)
 {
 	uint64_t now = now_ms(), longest = 0;
 
-	for (size_t k = 0; k < CACHE_KIND_COUNT && !s->from_file; k++)
+	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
 		if (now - s->alive_ms[k] > longest)
 			longest = now - s->alive_ms[k];
 	return longest;
@@ -224,7 +230,7 @@ static bool passes_stale(struct server *s)
 /* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
 static void find_unready_reason(const struct server *s, struct strbuf *line)
 {
-	for (size_t k = 0; k < CACHE_KIND_COUNT && !s->from_file; k++)
+	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
 		if (!s->listed[k]) {
 			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
 			return;
@@ -403,6 +409,20 @@ static enum result reply_prioritize(struct server *s, struct extender_args *args
 	return result;
 }
 
+/* Notes whether the cached PodDisruptionBudgets are current. Logs once if they are not: administrators may not know that the right to
+ * list them is missing. */
+static void check_budgets(struct server *s)
+{
+	struct disruption_budgets *budgets = &s->cache.budgets;
+	STATE_LOCKED(s);
+
+	budgets->outdated = !s->from_file && now_ms() - s->alive_ms[CACHE_PDB] > s->config.max_stale_ms;
+	if (!s->logged_budgets && !disruption_budgets_current(budgets))
+		log_warning(
+			"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
+	s->logged_budgets = !disruption_budgets_current(budgets);
+}
+
 static enum result answer_preempt(struct server *s, struct extender_preemption *args,
 	const struct work_request *request, size_t *ret_kept)
 {
@@ -410,6 +430,7 @@ static enum result answer_preempt(struct server *s, struct extender_preemption *
 	struct pod_class *class;
 
 	class = pod_classes_take(&s->cache.classes, &args->pod.template.pod);
+	check_budgets(s);
 	begin_work(s, request);
 	extender_preempt(&s->verdicts, &s->config.verbs, args, class, &counts);
 	end_work(s, request, class, counts.n_unreached);

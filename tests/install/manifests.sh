@@ -204,7 +204,7 @@ can() {
 least_privilege() {
 	local kind verb
 	kubectl apply -k $manifests/extender || return 1
-	for kind in " nodes" " pods" "topology.node.k8s.io noderesourcetopologies"; do
+	for kind in " nodes" " pods" "topology.node.k8s.io noderesourcetopologies" "policy poddisruptionbudgets"; do
 		for verb in get list watch; do can true $verb "${kind% *}" "${kind#* }" || return 1; done
 		for verb in create update patch delete; do can false $verb "${kind% *}" "${kind#* }" || return 1; done
 	done
@@ -310,7 +310,7 @@ check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
 check "its image has the cluster's version, by the guide" scheduler_version
 check "the certificates, and the chart makes the same" same_certificates
 check "the chart makes the same objects of both" same_extender
-check "the extender's account may read three kinds and write one Lease" least_privilege
+check "the extender's account may read four kinds and write one Lease" least_privilege
 check "certificates" make_certificates
 check "kube-scheduler takes the second one's configuration" scheduler_takes $manifests/extender/scheduler/config.yaml
 check "and that for the cluster's own" scheduler_takes $manifests/extender/own-scheduler.yaml

@@ -26,16 +26,18 @@ static void list_all(struct server *s)
 	}
 }
 
-static void it_is_ready_with_all_three_lists(void **state)
+/* The PodDisruptionBudgets are optional. */
+static void it_is_ready_with_the_three_required_lists(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 3600000};
-	static const char *const texts[CACHE_KIND_COUNT] = {"the NodeResourceTopologies are not listed yet",
-		"the Nodes are not listed yet", "the Pods are not listed yet"};
+	static const char *const texts[CACHE_KINDS_REQUIRED] = {
+		"the NodeResourceTopologies are not listed yet", "the Nodes are not listed yet",
+		"the Pods are not listed yet"};
 	CLEANUP(server_freep) struct server *s = NULL;
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+	for (int kind = 0; kind < CACHE_KINDS_REQUIRED; kind++) {
 		assert_ready(s, false, texts[kind]);
 		server_list_begin(s, (enum cache_kind)kind);
 		server_api_alive(s, (enum cache_kind)kind);
@@ -50,7 +52,7 @@ static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 	static const struct server_config config = {.max_stale_ms = 20};
 
 	(void)state;
-	for (int silent = 0; silent < CACHE_KIND_COUNT; silent++) {
+	for (int silent = 0; silent < CACHE_KINDS_REQUIRED; silent++) {
 		CLEANUP(server_freep) struct server *s = NULL;
 
 		server_new(&config, NULL, &s);
@@ -61,6 +63,52 @@ static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 				server_api_alive(s, (enum cache_kind)kind);
 		assert_ready(s, false, "the API server has sent nothing for ");
 	}
+}
+
+static void preempt(struct server *s)
+{
+	static const char request[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+				      "\"name\":\"c\"}]}},\"NodeNameToMetaVictims\":{}}";
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1024);
+
+	assert_int_equal(server_post(s, "/preempt", request, strlen(request), &reply), 200);
+}
+
+static void unknown_budgets_are_logged_once(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 3600000},
+					  impatient = {.max_stale_ms = 20};
+	struct test_log_lines lines;
+
+	(void)state;
+	test_log_begin(&lines);
+	for (unsigned known = 0; known < 2; known++) {
+		CLEANUP(server_freep) struct server *s = NULL;
+
+		server_new(&config, NULL, &s);
+		for (int kind = 0; kind < (known ? CACHE_KIND_COUNT : CACHE_KINDS_REQUIRED); kind++) {
+			server_list_begin(s, (enum cache_kind)kind);
+			server_api_alive(s, (enum cache_kind)kind);
+			server_list_end(s, (enum cache_kind)kind, 0);
+		}
+		preempt(s);
+		preempt(s);
+		assert_int_equal(lines.n, 1);
+	}
+	for (unsigned silent = 0; silent < 2; silent++) {
+		CLEANUP(server_freep) struct server *s = NULL;
+
+		server_new(&impatient, NULL, &s);
+		list_all(s);
+		usleep(60000);
+		for (int kind = 0; kind < (silent ? CACHE_KINDS_REQUIRED : CACHE_KIND_COUNT); kind++)
+			server_api_alive(s, (enum cache_kind)kind);
+		preempt(s);
+		assert_int_equal(lines.n, 1 + silent);
+	}
+	test_log_end();
+	test_assert_text("line", lines.last,
+		"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
 }
 
 static void a_file_is_never_stale(void **state)
@@ -370,9 +418,10 @@ static void a_record_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_ready_with_all_three_lists),
+		cmocka_unit_test(it_is_ready_with_the_three_required_lists),
 		cmocka_unit_test(it_answers_a_while_after_its_start),
 		cmocka_unit_test(the_cache_is_stale_when_one_kind_is_silent),
+		cmocka_unit_test(unknown_budgets_are_logged_once),
 		cmocka_unit_test(a_file_is_never_stale),
 		cmocka_unit_test(nodes_are_counted_by_basis),
 		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
