@@ -377,6 +377,46 @@ static int read_victims(const struct doc *node, bool whole, struct extender_vict
 	return 0;
 }
 
+static bool has_host_ports(const struct doc *containers)
+{
+	DOC_FOREACH_ITEM (container, containers) {
+		const struct doc *ports = doc_get(container, "ports");
+
+		DOC_FOREACH_ITEM (port, ports)
+			if (doc_get(port, "hostPort"))
+				return true;
+	}
+	return false;
+}
+
+/* Volumes whose kinds no plugin of the scheduler looks at. */
+static bool has_only_local_volumes(const struct doc *spec)
+{
+	static const char *const kinds[] = {
+		"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"};
+	const struct doc *volumes = doc_get(spec, "volumes");
+
+	DOC_FOREACH_ITEM (volume, volumes) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(kinds) && !doc_get(volume, kinds[i]))
+			i++;
+		if (i == ARRAY_SIZE(kinds))
+			return false;
+	}
+	return true;
+}
+
+static bool is_placed_by_amounts(const struct doc *pod)
+{
+	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
+
+	return !doc_get(affinity, "podAffinity") && !doc_get(affinity, "podAntiAffinity") &&
+	       !doc_get(spec, "topologySpreadConstraints") && !doc_get(spec, "resourceClaims") &&
+	       !has_host_ports(doc_get(spec, "containers")) &&
+	       !has_host_ports(doc_get(spec, "initContainers")) && has_only_local_volumes(spec);
+}
+
 static int read_preemption(struct doc *args, struct extender_preemption *p, struct err *err)
 {
 	const struct doc *nodes = doc_get_fold(args, "NodeNameToMetaVictims");
@@ -395,8 +435,10 @@ static int read_preemption(struct doc *args, struct extender_preemption *p, stru
 				return r;
 		}
 	DOC_FOREACH (member, args)
-		if (!strcasecmp(member->key, "Pod"))
+		if (!strcasecmp(member->key, "Pod")) {
+			p->by_amounts = is_placed_by_amounts(member);
 			return read_pod(member, &p->pod, err);
+		}
 	return err_set(err, -EINVAL, "Pod: missing");
 }
 

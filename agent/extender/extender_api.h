@@ -78,8 +78,11 @@ struct extender_victims {
 /* ExtenderPreemptionArgs. */
 struct extender_preemption {
 	struct extender_pod pod;
-	struct extender_victims *items;
+	struct extender_victims *items; /* may have no pods */
 	size_t n_items;
+	/* Only what a node has, and what its pods request, decides whether the scheduler places the pod on the node. False for a
+	 * pod with host ports, volumes, claims, or rules about other pods. */
+	bool by_amounts;
 };
 
 /* Reads NodeNameToMetaVictims (nodeCacheCapable: true), else NodeNameToVictims. Returns as extender_args_parse(). */

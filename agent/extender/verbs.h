@@ -16,7 +16,7 @@ struct verb_config {
 	/* Ranks the nodes that admit the pod: an enum strategy, or VERB_STRATEGY_VOLCANO, which ranks by LeastNUMANodes. With
 	 * VERB_STRATEGY_VOLCANO only nodes of the policy in the pod's annotation volcano.sh/numa-topology-policy pass, if any. */
 	int strategy;
-	bool all;          /* of several nodes, /filter returns every node that admits the pod and assumes the pod on none */
+	bool all; /* of several nodes, /filter returns every node that admits the pod and assumes the pod on none */
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
@@ -71,9 +71,9 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 /*
  * Answers /preempt for a pod of the class. A node passes if the kubelet admits the pod after the eviction of the
  * victims, and if the node has no reservation for another pod. Moves the passing nodes to the first ret->n_passing
- * places of args->items; all other nodes follow, including nodes not judged before the work limit. If the scheduler's
- * victims do not suffice, adds pods of lower priority, lowest priority first, and only pods whose eviction is
- * necessary. Each added victim counts as a PodDisruptionBudget violation.
+ * places of args->items; all other nodes follow, including nodes not judged before the work limit. Changes the victims
+ * of a node if the scheduler's do not suffice (choose_victims.h). For a pod that kubelets align, no node without
+ * victims passes.
  */
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);

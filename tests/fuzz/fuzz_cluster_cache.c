@@ -160,6 +160,7 @@ static void check_victims(
 {
 	const struct node_info *node = cache_find_node(cache, v->node);
 
+	fuzz_require(v->pdb_violations >= 0 && (size_t)v->pdb_violations <= v->n_uids);
 	for (size_t i = 0; i < v->n_uids; i++) {
 		bool known = !strcmp(v->uids[i], "uid-0");
 
@@ -177,6 +178,7 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 	CLEANUP(doc_release) struct doc doc = DOC_INIT;
 	struct verb_counts counts = {0};
 	struct pod_class *class;
+	bool aligned;
 
 	strbuf_addf(&text, "{\"Pod\":%s,\"NodeNameToMetaVictims\":{", pod);
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
@@ -186,11 +188,14 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
 	class = pod_classes_take(&run->cache.classes, &args.pod.template.pod);
+	aligned = class->aligned;
 	extender_preempt(&run->verdicts, config, &args, class, &counts);
 	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
-	for (size_t i = 0; i < counts.n_passing; i++)
+	for (size_t i = 0; i < counts.n_passing; i++) {
+		fuzz_require(!aligned || args.items[i].n_uids > 0);
 		check_victims(&run->cache, &args.items[i], args.pod.priority);
+	}
 	fuzz_require(extender_preemption_print(args.items, counts.n_passing, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
 }
@@ -261,6 +266,8 @@ static void change(struct run *run, enum cache_kind kind, bool deleted)
 		run->deleted[who % OBJECTS_UIDS] = deleted;
 	} else if (kind == CACHE_NODE) {
 		objects_node(&run->in, &text, objects_node_name(who));
+	} else if (kind == CACHE_PDB) {
+		objects_pdb(&run->in, &text, who);
 	} else {
 		objects_nrt(&run->in, &text, objects_node_name(who));
 	}
@@ -328,6 +335,7 @@ static void check_end(struct run *run)
 	for (size_t i = 0; i < run->cache.n_nodes; i++)
 		fuzz_require(!run->cache.nodes[i]);
 	fuzz_require(run->cache.classes.n <= CLASSES_IDLE);
+	fuzz_require(run->cache.budgets.by_namespace.n == 0);
 }
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -167,7 +167,7 @@ static inline void objects_pod(struct objects_input *in, struct strbuf *out, uns
 	strbuf_addf(out,
 		"{\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"%s\",\"name\":\"pod-%u\",\"uid\":\"uid-%u\"",
 		how & 1 ? "other" : "default", how & 2 ? uid / 2 : uid, uid);
-	strbuf_addstr(out, ",\"annotations\":{\"x\":\"y\"");
+	strbuf_addf(out, ",\"labels\":{\"app\":\"a%u\"},\"annotations\":{\"x\":\"y\"", uid % 2);
 	if (how & 4)
 		strbuf_addf(
 			out, ",\"kubernetes.io/config.mirror\":\"uid-%u\"", objects_take(in) % OBJECTS_UIDS);
@@ -178,6 +178,19 @@ static inline void objects_pod(struct objects_input *in, struct strbuf *out, uns
 	if (how & 32)
 		add_status(in, out);
 	strbuf_addstr(out, "}");
+}
+
+static const char *const selectors[] = {"{\"matchLabels\":{\"app\":\"a0\"}}", "{}",
+	"{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Exists\"}]}", "null", "[]",
+	"{\"matchLabels\":{\"app\":\"a1\"}}", "{\"matchLabels\":[]}", "7"};
+
+static inline void objects_pdb(struct objects_input *in, struct strbuf *out, uint8_t who)
+{
+	strbuf_addf(out,
+		"{\"metadata\":{\"namespace\":\"%s\",\"name\":\"pdb-%u\"},\"spec\":{\"selector\":%s},"
+		"\"status\":{\"disruptionsAllowed\":%s,\"disruptedPods\":{\"pod-%u\":null}}}",
+		who & 1 ? "other" : "default", who / 2 % 4, CHOOSE(in, selectors), CHOOSE(in, numbers),
+		who / 8 % OBJECTS_UIDS);
 }
 
 /* A pod of a node state: the hashes that name it there. */

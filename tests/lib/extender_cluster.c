@@ -149,6 +149,8 @@ static void pod_object(
 	doc_add_string(metadata, "name", pod->name);
 	doc_add_string(metadata, "namespace", "default");
 	doc_add_string(metadata, "uid", pod->name);
+	if (pod->app)
+		doc_add_string(doc_add_map(metadata, "labels"), "app", pod->app);
 	spec = doc_add_map(ret, "spec");
 	doc_add_number(spec, "priority", pod->priority);
 	if (node)

@@ -510,98 +510,6 @@ static void prioritize_scores_up_to_ten_and_assumes_nothing(void **state)
 	verb_answer_release(&a, &c.cache);
 }
 
-/* ---- preemption */
-
-static void add_victims(struct extender_preemption *p, const char *node, const char *uid)
-{
-	struct extender_victims *v;
-
-	p->items = reallocarray(p->items, p->n_items + 1, sizeof(*p->items));
-	assert_non_null(p->items);
-	v = &p->items[p->n_items++];
-	*v = (struct extender_victims){
-		.node = strdup(node), .uids = calloc(1, sizeof(*v->uids)), .n_uids = uid ? 1 : 0};
-	assert_non_null(v->uids);
-	if (uid)
-		v->uids[0] = strdup(uid);
-}
-
-/* node-0 is full of pods of 8 and 7 CPUs, node-1 of four of 3 or 4, of priorities 0 to 3. */
-static void fill(struct extender_cluster *c)
-{
-	static const struct {
-		const char *text;
-		size_t node;
-		int priority;
-	} pods[] = {{"app cpu=8 memory=1Gi", 0, 5}, {"app cpu=7 memory=1Gi", 0, 5},
-		{"app cpu=4 memory=1Gi", 1, 0}, {"app cpu=4 memory=1Gi", 1, 1},
-		{"app cpu=4 memory=1Gi", 1, 2}, {"app cpu=3 memory=1Gi", 1, 3}};
-
-	extender_cluster_init_alike(c, &node_sim_nics);
-	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
-		struct cluster_pod_sim *pod = extender_cluster_pod(c, pods[i].text);
-
-		pod->priority = pods[i].priority;
-		assert_true(extender_cluster_begin(c, pod, pods[i].node));
-		extender_cluster_report(c, pod, "Running", 0);
-	}
-	extender_cluster_publish(c, 0, 0);
-	extender_cluster_publish(c, 1, 0);
-}
-
-static void preempt(struct extender_cluster *c, int priority, struct extender_preemption *p, size_t *ret_kept)
-{
-	struct cluster_pod_sim *pod = extender_cluster_pod(c, "app cpu=8 memory=1Gi");
-	struct verb_counts counts = {0};
-	struct extender_args args;
-	struct pod_class *class;
-
-	pod->priority = priority;
-	extender_cluster_args(c, pod, &args);
-	p->pod = args.pod;
-	class = pod_classes_take(&c->cache.classes, &p->pod.template.pod);
-	extender_preempt(&c->verdicts, &answer_best, p, class, &counts);
-	pod_classes_drop(&c->cache.classes, class);
-	*ret_kept = counts.n_passing;
-}
-
-static void only_necessary_victims_are_added(void **state)
-{
-	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
-	size_t kept;
-
-	(void)state;
-	fill(&c);
-	add_victims(&p, "node-0", "p1"); /* frees 7 CPUs, too few; the other pod's priority is not lower */
-	add_victims(&p, "node-1", "p2"); /* the scheduler checks only the node's sum of CPUs */
-	preempt(&c, 5, &p, &kept);
-	assert_int_equal(kept, 1);
-	assert_string_equal(p.items[0].node, "node-1");
-	/* The scheduler's victim stays. p3 and p4 hold the NUMA node with 8 CPUs; p5 is not evicted. */
-	assert_int_equal(p.items[0].n_uids, 3);
-	assert_string_equal(p.items[0].uids[0], "p2");
-	assert_string_equal(p.items[0].uids[1], "p3");
-	assert_string_equal(p.items[0].uids[2], "p4");
-	assert_int_equal(p.items[0].pdb_violations, 2);
-}
-
-static void sufficient_victims_are_unchanged(void **state)
-{
-	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
-	size_t kept;
-
-	(void)state;
-	fill(&c);
-	add_victims(&p, "node-0", "p0");
-	preempt(&c, 9, &p, &kept);
-	assert_int_equal(kept, 1);
-	assert_int_equal(p.items[0].n_uids, 1);
-	assert_string_equal(p.items[0].uids[0], "p0");
-	assert_int_equal(p.items[0].pdb_violations, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -625,8 +533,6 @@ int main(void)
 		cmocka_unit_test(scores_follow_the_strategy),
 		cmocka_unit_test(the_closest_numa_nodes_score_more),
 		cmocka_unit_test(prioritize_scores_up_to_ten_and_assumes_nothing),
-		cmocka_unit_test(only_necessary_victims_are_added),
-		cmocka_unit_test(sufficient_victims_are_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,6 +318,40 @@ static void both_forms_of_victims_are_read(void **state)
 	}
 }
 
+static void a_pod_is_placed_by_amounts_or_not(void **state)
+{
+#define SPEC(text) "{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]," text "}}}"
+	static const struct {
+		const char *text;
+		bool by_amounts;
+	} cases[] = {
+		{"{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}]}}}",
+			true},
+		{"{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[{\"hostPort\":80}]}]}}}",
+			false},
+		{SPEC("\"initContainers\":[{\"ports\":[{\"hostPort\":80}]}]"), false},
+		{SPEC("\"affinity\":{\"nodeAffinity\":{}}"), true},
+		{SPEC("\"affinity\":{\"podAffinity\":{}}"), false},
+		{SPEC("\"affinity\":{\"podAntiAffinity\":{}}"), false},
+		{SPEC("\"topologySpreadConstraints\":[{}]"), false},
+		{SPEC("\"resourceClaims\":[{}]"), false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"secret\":{}}]"), true},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"csi\":{}}]"), false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{}}]"), false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
+		struct err err = {""};
+
+		if (extender_preemption_parse(cases[i].text, strlen(cases[i].text), &p, &err) < 0)
+			fail_msg("%s: %s", err.text, cases[i].text);
+		if (p.by_amounts != cases[i].by_amounts)
+			fail_msg("%s", cases[i].text);
+	}
+}
+
 static void no_victims_are_an_empty_map(void **state)
 {
 	static const char text[] = "{\"Pod\":" BARE_POD "}";
@@ -374,6 +408,7 @@ int main(void)
 		cmocka_unit_test(errors_and_scores_are_printed),
 		cmocka_unit_test(strings_are_escaped),
 		cmocka_unit_test(both_forms_of_victims_are_read),
+		cmocka_unit_test(a_pod_is_placed_by_amounts_or_not),
 		cmocka_unit_test(no_victims_are_an_empty_map),
 		cmocka_unit_test(a_bad_preemption_request_is_one_line),
 	};

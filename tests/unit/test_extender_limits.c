@@ -112,7 +112,13 @@ static void victims_count_as_work(void **state)
 	p.items = calloc(CLUSTER_NODES, sizeof(*p.items));
 	assert_non_null(p.items);
 	while (p.n_items < CLUSTER_NODES) {
-		p.items[p.n_items].node = strdup(c.names[p.n_items]);
+		struct extender_victims *item = &p.items[p.n_items];
+
+		*item = (struct extender_victims){.node = strdup(c.names[p.n_items]),
+			.uids = calloc(1, sizeof(*item->uids)),
+			.n_uids = 1};
+		assert_non_null(item->uids);
+		item->uids[0] = strdup("victim");
 		p.n_items++;
 	}
 	class = pod_classes_take(&c.cache.classes, &p.pod.template.pod);

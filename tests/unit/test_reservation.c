@@ -295,16 +295,19 @@ static void preemption_leaves_reserved_nodes_alone(void **state)
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	CLEANUP(freep) char *reservation = reserve("x", "\"uid\":\"p2\",", 8);
 	char node[] = "node-0";
-	struct extender_victims items[1] = {{.node = node}};
-	struct extender_preemption args = {.items = items, .n_items = 1};
 
 	(void)state;
 	begin(&c);
 	for (unsigned who = 1; who <= 2; who++) {
 		CLEANUP(extender_cluster_args_release) struct extender_args pod;
+		struct extender_victims item = {
+			.node = node, .uids = calloc(1, sizeof(*item.uids)), .n_uids = 1};
+		struct extender_preemption args = {.items = &item, .n_items = 1};
 		struct verb_counts counts = {0};
 		struct pod_class *class;
 
+		assert_non_null(item.uids);
+		item.uids[0] = strdup("victim");
 		annotate(&c, 0, reservation);
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &pod);
 		class = pod_classes_take(&c.cache.classes, &pod.pod.template.pod);
@@ -312,6 +315,8 @@ static void preemption_leaves_reserved_nodes_alone(void **state)
 		extender_preempt(&c.verdicts, &answer_best, &args, class, &counts);
 		assert_int_equal(counts.n_passing, who == 1 ? 0 : 1);
 		pod_classes_drop(&c.cache.classes, class);
+		free(item.uids[0]);
+		free(item.uids);
 	}
 }
 
