@@ -24,7 +24,7 @@ void reserved_places_release(struct reserved_places *p)
 
 struct pod_class *reserved_places_class(struct cluster_usage *u, const struct pod_request *pod)
 {
-	struct pod_request copy;
+	CLEANUP(pod_request_release) struct pod_request copy;
 
 	pod_request_copy(pod, &copy);
 	return pod_classes_take(&u->classes, &copy);
