@@ -155,6 +155,8 @@ static void pod_object(
 	doc_add_number(spec, "priority", pod->priority);
 	if (node)
 		doc_add_string(spec, "nodeName", node);
+	if (pod->repels)
+		doc_add_map(doc_add_map(spec, "affinity"), "podAntiAffinity");
 	if (pod->gang)
 		doc_add_string(doc_add_map(spec, "schedulingGroup"), "podGroupName", pod->gang);
 	for (int init = 1; init >= 0; init--) {

@@ -22,6 +22,7 @@ struct cluster_pod_sim {
 	const char *controller; /* its UID in the scheduler's request; NULL = none */
 	const char *gang;       /* name of its PodGroup; NULL = none */
 	const char *app;        /* its label app; NULL = no labels */
+	bool repels;            /* it has podAntiAffinity */
 	const char *reason;     /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
 	uint64_t version;       /* resourceVersion in the scheduler's request; 0 = none */
 	bool begun, reported, runs,

@@ -17,11 +17,13 @@ struct preemption {
 		const char *text;
 		int priority;
 		const char *app;
+		bool repels;
 	} pods[PODS_MAX];                 /* p0, p1, ... of node-0, started in this order */
 	const char *budgets[BUDGETS_MAX]; /* YAML; none at all = the extender may not list them */
 	const char *asked;                /* the scheduler's victims */
 	const char *pod;                  /* of priority 9 */
 	bool by_amounts;
+	const char *node; /* its Node; NULL = without a limit of pods */
 	const char *want; /* the victims and the number of violations; "" = the node does not pass */
 };
 
@@ -32,25 +34,29 @@ struct preemption {
 	"{metadata: {namespace: " namespace ", name: b}, spec: {selector: " selector "}" STATUS(status)
 #define NO_BUDGET BUDGET_OF("other", "{}", "disruptionsAllowed: 0")
 
-static void report_budget(struct extender_cluster *c, const char *yaml)
+static void report_object(struct extender_cluster *c, enum cache_kind kind, const char *yaml)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
 
 	if (yaml_parse(yaml, strlen(yaml), &object, &err) < 0 ||
-		cache_update(&c->cache, CACHE_PDB, &object, 0, &err) < 0)
+		cache_update(&c->cache, kind, &object, 0, &err) < 0)
 		fail_msg("%s: %s", yaml, err.text);
 }
 
 static void fill_node(struct extender_cluster *c, const struct preemption *p)
 {
 	extender_cluster_init_alike(c, &node_sim_nics);
-	extender_cluster_report_node(c, 0);
+	if (p->node)
+		report_object(c, CACHE_NODE, p->node);
+	else
+		extender_cluster_report_node(c, 0);
 	for (size_t i = 0; i < PODS_MAX && p->pods[i].text; i++) {
 		struct cluster_pod_sim *pod = extender_cluster_pod(c, p->pods[i].text);
 
 		pod->priority = p->pods[i].priority;
 		pod->app = p->pods[i].app;
+		pod->repels = p->pods[i].repels;
 		assert_true(extender_cluster_begin(c, pod, 0));
 		extender_cluster_report(c, pod, "Running", 0);
 	}
@@ -58,7 +64,7 @@ static void fill_node(struct extender_cluster *c, const struct preemption *p)
 	if (p->budgets[0]) {
 		cache_list_begin(&c->cache, CACHE_PDB);
 		for (size_t i = 0; i < BUDGETS_MAX && p->budgets[i]; i++)
-			report_budget(c, p->budgets[i]);
+			report_object(c, CACHE_PDB, p->budgets[i]);
 		cache_list_end(&c->cache, CACHE_PDB, 1, 0);
 	}
 }
@@ -187,6 +193,21 @@ static void few_victims_of_low_priority_are_chosen(void **state)
 			.asked = "p0 p3",
 			.pod = CPU(8),
 			.want = "p0 p1 p2 p3 0"},
+		{.pods = {{CPU(4), 0, NULL, .repels = true}, {CPU(4), 0, NULL}, {CPU(4), 0, NULL},
+			 {CPU(3), 0, NULL}},
+			.budgets = {NO_BUDGET},
+			.asked = "p0 p3",
+			.pod = CPU(8),
+			.by_amounts = true,
+			.want = "p0 p1 p2 0"},
+		/* The node takes two pods. */
+		{.pods = {{CPU(4), 0, NULL}, {CPU(4), 0, NULL}, {CPU(4), 0, NULL}, {CPU(3), 0, NULL}},
+			.budgets = {NO_BUDGET},
+			.asked = "p0 p3",
+			.pod = CPU(8),
+			.by_amounts = true,
+			.node = "{metadata: {name: node-0}, status: {allocatable: {cpu: 15, memory: 60Gi, pods: 2}}}",
+			.want = "p1 p2 p3 0"},
 	};
 
 	(void)state;
@@ -281,7 +302,7 @@ static void budgets_and_labels_change(void **state)
 	(void)state;
 	fill_node(&c, &p);
 	preempt(&c, &p, &out);
-	report_budget(&c, text); /* the same budget, with another selector */
+	report_object(&c, CACHE_PDB, text); /* the same budget, with another selector */
 	preempt(&c, &p, &out);
 	c.pods[1].app = "b";
 	extender_cluster_report(&c, &c.pods[1], "Running", 0);
@@ -292,7 +313,7 @@ static void budgets_and_labels_change(void **state)
 	assert_int_equal(yaml_parse(text, strlen(text), &budget, NULL), 0);
 	cache_delete(&c.cache, CACHE_PDB, &budget, 0);
 	preempt(&c, &p, &out);
-	report_budget(&c, text);
+	report_object(&c, CACHE_PDB, text);
 	preempt(&c, &p, &out);
 	cache_list_begin(&c.cache, CACHE_PDB);
 	cache_list_end(&c.cache, CACHE_PDB, 2, 0);
