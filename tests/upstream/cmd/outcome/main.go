@@ -141,6 +141,10 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 				if len(result.Plans) > 0 {
 					fmt.Printf("    %d moves, %d of protected pods, %d pods lost, plans by exit status %v\n", result.Moves, result.Violations, result.Lost, result.Plans)
 				}
+				if workload.Priorities {
+					fmt.Printf("    %d urgent pods ran after p50 %.2f s, p99 %.2f s, %d never; %d evictions, %d did not help\n", len(result.UrgentWaits),
+						result.UrgentWait(0.5).Seconds(), result.UrgentWait(0.99).Seconds(), result.UrgentNever, result.Evicted, result.Vain)
+				}
 				if way.Extender { // there should be none
 					for _, story := range result.Stories {
 						fmt.Println("   ", story)

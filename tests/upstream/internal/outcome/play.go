@@ -155,6 +155,12 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	result := p.slots.finished()
 	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
 	result.Workload, result.Seed, result.Plans, result.Ghosts = workload.Name, seed, plans, ghosts
+	if workload.Priorities {
+		result.Moves, result.Lost = 0, 0 // evicted pods wait until there is room again
+		if err := p.evictions(ctx, result); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.keepTrace(result); err != nil {
 		return nil, err
 	}
@@ -249,6 +255,11 @@ func (p *play) start(ctx context.Context) (err error) {
 	}
 	if p.workload.Gangs {
 		if err := p.labelRacks(ctx); err != nil {
+			return err
+		}
+	}
+	if p.workload.Priorities {
+		if err := p.createPriorities(ctx); err != nil {
 			return err
 		}
 	}

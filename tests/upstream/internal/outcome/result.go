@@ -33,6 +33,11 @@ type Result struct {
 	Moves, Violations, Lost int
 	Ghosts                  int // pods that the extender still assumes at the end
 	Plans                   map[int]int
+	// Of urgent slots: how long they waited, and those whose pod never ran. Pods that the scheduler evicted for urgent pods, and those
+	// whose eviction did not help.
+	UrgentWaits   []time.Duration
+	UrgentNever   int
+	Evicted, Vain int
 }
 
 // RefusedInAll is the number of pods that kubelets refused.
@@ -95,6 +100,10 @@ func (r *Result) add(o *Result) {
 	r.Violations += o.Violations
 	r.Lost += o.Lost
 	r.Ghosts += o.Ghosts
+	r.UrgentWaits = append(r.UrgentWaits, o.UrgentWaits...)
+	r.UrgentNever += o.UrgentNever
+	r.Evicted += o.Evicted
+	r.Vain += o.Vain
 	for reason, count := range o.Refused {
 		r.Refused[reason] += count
 	}
@@ -124,6 +133,9 @@ func ratio(a, b int) float64 {
 // mostRefused is the maximum number of rejected pods per 1000 bound with nrtd-extender.
 const mostRefused = 1.0
 
+// longestUrgent is the maximum p99 of the time that an urgent pod waits for room.
+const longestUrgent = 10 * time.Second
+
 // Judge checks the extender's goals: almost no rejected pods, and at least as many placed pods as without the extender. With moves:
 // no evicted pod is lost, and no PodDisruptionBudget violated.
 func Judge(results []*Result) (wrong []string) {
@@ -143,6 +155,10 @@ func Judge(results []*Result) (wrong []string) {
 			}
 			if ours.Ghosts > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: nrtd-extender still assumes %d pods 2 s after its last answer", workload.Name, ours.Ghosts))
+			}
+			if wait := ours.UrgentWait(0.99); wait > longestUrgent || ours.Vain > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: p99 of urgent pods waited %s, at most %s is right; %d of %d evictions did not help", workload.Name,
+					seconds(wait), seconds(longestUrgent), ours.Vain, ours.Evicted))
 			}
 			if ours.Violations > 0 || ours.Lost > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: %d of %d moves violated a PodDisruptionBudget, %d pods were lost", workload.Name, ours.Violations, ours.Moves,

@@ -38,19 +38,20 @@ type slots struct {
 	tries   int           // after so many refusals none
 	failed  func(error)
 
-	mu     sync.Mutex
-	list   []*slotState
-	byName map[string]*slotState
-	bound  map[types.UID]bool
-	over   map[types.UID]bool // refused
-	result *Result
-	timers sync.WaitGroup
-	news   chan struct{} // gets something when a slot has changed
+	mu      sync.Mutex
+	list    []*slotState
+	byName  map[string]*slotState
+	bound   map[types.UID]bool
+	boundTo map[types.UID]string // of urgent pods
+	over    map[types.UID]bool   // refused
+	result  *Result
+	timers  sync.WaitGroup
+	news    chan struct{} // gets something when a slot has changed
 }
 
 func newSlots(way *Way, list []Slot, client kubernetes.Interface, objects dynamic.Interface, again time.Duration, tries int, failed func(error)) *slots {
 	s := &slots{way: way, client: client, objects: objects, again: again, tries: tries, failed: failed, byName: map[string]*slotState{}, bound: map[types.UID]bool{},
-		over: map[types.UID]bool{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
+		boundTo: map[types.UID]string{}, over: map[types.UID]bool{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
 	for _, slot := range list {
 		s.list = append(s.list, &slotState{Slot: slot})
 	}
@@ -121,6 +122,9 @@ func (s *slots) create(ctx context.Context, slot *slotState, name string) error 
 	if s.way.prepare != nil {
 		s.way.prepare(pod, &slot.Slot)
 	}
+	if slot.urgent {
+		pod.Spec.PriorityClassName = urgentClass
+	}
 	if s.way.plan {
 		own(pod, s.indexOf(slot))
 	}
@@ -166,6 +170,9 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 	if pod.Spec.NodeName != "" && !s.bound[pod.UID] {
 		s.bound[pod.UID] = true
 		s.result.Bound++
+		if slot.urgent {
+			s.boundTo[pod.UID] = pod.Spec.NodeName
+		}
 	}
 	if pod.DeletionTimestamp != nil && slot.pod.UID == pod.UID && slot.ended.IsZero() && !s.over[pod.UID] {
 		s.over[pod.UID] = true
@@ -178,6 +185,9 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 		slot.placed = true
 		s.result.Placed++
 		s.result.Waits = append(s.result.Waits, time.Since(slot.begun))
+		if slot.urgent {
+			s.result.UrgentWaits = append(s.result.UrgentWaits, time.Since(slot.begun))
+		}
 	}
 	if pod.Status.Phase == v1.PodFailed && !s.over[pod.UID] {
 		s.over[pod.UID] = true
@@ -314,6 +324,10 @@ func (s *slots) finished() *Result {
 			slot.ended = time.Now()
 		}
 		s.result.Waits = append(s.result.Waits, slot.ended.Sub(slot.begun))
+		if slot.urgent {
+			s.result.UrgentWaits = append(s.result.UrgentWaits, slot.ended.Sub(slot.begun))
+			s.result.UrgentNever++
+		}
 	}
 	return s.result
 }

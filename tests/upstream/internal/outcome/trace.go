@@ -82,9 +82,9 @@ func (l *lines) Write(text []byte) (int, error) {
 	return l.log.Write(text)
 }
 
-// keepTrace moves the trace of a run with a rejected pod to a folder that stays.
+// keepTrace moves the trace of a run with a rejected pod, or an eviction that did not help, to a folder that stays.
 func (p *play) keepTrace(result *Result) error {
-	if !p.way.Extender || result.RefusedInAll() == 0 || p.Traces == "" {
+	if !p.way.Extender || (result.RefusedInAll() == 0 && result.Vain == 0) || p.Traces == "" {
 		return nil
 	}
 	if err := os.MkdirAll(p.Traces, 0o755); err != nil {

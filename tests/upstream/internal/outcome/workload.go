@@ -28,7 +28,8 @@ type Slot struct {
 	NICs       int64
 	Guaranteed bool
 
-	gang *gang // its pod belongs to; nil for none
+	gang   *gang // its pod belongs to; nil for none
+	urgent bool  // its pod has a high priority
 }
 
 // CPUs is how many exclusive CPUs its pod gets.
@@ -47,6 +48,8 @@ type Workload struct {
 	Devices bool // some nodes have NICs
 	// Gangs: half of the bursts are PodGroups. Needs a Kubernetes that has them, 1.37.
 	Gangs bool
+	// Priorities: in each burst one pod has a high priority, and no room is made for it.
+	Priorities bool
 
 	finishes bool // half of the pods that end do so by themselves
 	slot     func(r *rand.Rand) Slot
@@ -94,6 +97,7 @@ var Workloads = []Workload{
 			return Slot{MilliCPUs: []int64{250, 500, 1000, 1500, 2500, 4000}[r.IntN(6)], Memory: gib >> 1}
 		}},
 	{Name: "gangs", Title: "Guaranteed pods, half of them in PodGroups of 4 and 8 over three racks", Gangs: true, slot: guaranteed},
+	{Name: "priorities", Title: "Guaranteed pods, one of eight with a high priority and without room", Priorities: true, slot: guaranteed},
 }
 
 func guaranteed(r *rand.Rand) Slot {
@@ -137,8 +141,13 @@ func (w *Workload) Draw(seed uint64, pods, burst int, share float64, nodes []*Ki
 		if w.Gangs {
 			drawGangs(r, coming)
 		}
+		if w.Priorities {
+			drawUrgent(r, coming)
+		}
 		for _, s := range coming {
-			sum.add(s, 1)
+			if !s.urgent {
+				sum.add(s, 1)
+			}
 		}
 		for !sum.within(limit) && len(alive) > 0 {
 			i := r.IntN(len(alive))
@@ -148,7 +157,9 @@ func (w *Workload) Draw(seed uint64, pods, burst int, share float64, nodes []*Ki
 			alive = slices.Delete(alive, i, i+1)
 		}
 		for _, s := range coming {
-			alive = append(alive, len(slots))
+			if !s.urgent {
+				alive = append(alive, len(slots))
+			}
 			slots = append(slots, s)
 		}
 	}
