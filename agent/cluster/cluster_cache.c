@@ -26,6 +26,7 @@ void cache_release(struct cluster_cache *cache)
 	namespace_counts_release(&cache->namespaces);
 	pending_pods_release(&cache->pending);
 	disruption_budgets_release(&cache->budgets);
+	free(cache->nominations);
 	free(cache->nodes);
 	pod_classes_release(&cache->classes);
 	*cache = (struct cluster_cache){0};
@@ -333,8 +334,10 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 	if (r < 0)
 		return r;
 	cached = cache_find_pod(cache, status.uid);
-	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node)
+	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node) {
 		pending_pods_remove(&cache->pending, status.uid);
+		cache_drop_nomination(cache, status.uid);
+	}
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
 		if (cached && cached->bound && status.stage == POD_REJECTED)
 			note_rejection(cache, cached, status.reason, now_ms);
@@ -350,7 +353,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		if (cached)
 			cached->list_number = cache->list_number[CACHE_POD];
 		pending_pods_add(&cache->pending, status.uid);
-		return 0;
+		return *pod_gang_name(object) ? 0 : cache_nominate_pod(cache, object, &status, err);
 	}
 	return place_pod(cache, object, &status, now_ms, err);
 }
@@ -425,6 +428,7 @@ void cache_delete(
 	if (!uid || kind != CACHE_POD)
 		return;
 	pending_pods_remove(&cache->pending, uid);
+	cache_drop_nomination(cache, uid);
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
 	if (pod)
@@ -474,6 +478,8 @@ void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t 
 		else if (cache->nodes[i]->list_number[kind] < cache->list_number[kind])
 			forget_object(cache, cache->nodes[i], kind);
 	}
-	if (kind == CACHE_POD)
+	if (kind == CACHE_POD) {
+		cache_drop_unlisted_nominations(cache);
 		pending_pods_list_end(&cache->pending, version);
+	}
 }

@@ -44,7 +44,7 @@ struct pod_info {
 	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	bool is_reservation; /* not a pod: stands for the pod of a reservation; never bound */
+	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
 	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;   /* false = assumed until expires_ms */
 	bool repels;  /* of a bound pod: it has rules against other pods (podAntiAffinity) */
@@ -53,7 +53,7 @@ struct pod_info {
 	/* Of an assumed pod of a gang: */
 	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
 	bool nominated; /* the Pod has the node as its nominated node */
-	bool hidden;    /* from the request that is being answered; not among the node's pods */
+	bool hidden; /* from the request that is being answered; not among the node's pods. Of nominated pods too */
 	int32_t priority;
 	uint64_t expires_ms;
 	/* Versions at which the pod was placed on the node, and at which its admission was reported. */
@@ -155,6 +155,8 @@ struct cluster_cache {
 	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
 	struct disruption_budgets budgets;
+	struct pod_info **nominations; /* the stand-ins of cache_nominations.c */
+	size_t n_nominations, nominations_size;
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
@@ -243,6 +245,11 @@ bool cache_has_usable_reservation(const struct node_info *node);
  */
 void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
 
+/* Hides the nominated pods that do not count for this pod, until cache_show_nominations(): the pod itself, and pods of lower
+ * priority. If the pod has been assumed meanwhile, it is no longer nominated. */
+void cache_hide_nominations(struct cluster_cache *cache, const char *uid, int32_t priority);
+void cache_show_nominations(struct cluster_cache *cache, const char *uid);
+
 /* Forgets expired assumed pods, rejections and reservations. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
@@ -319,6 +326,20 @@ void cache_nominate(struct cluster_cache *cache, const char *namespace, const ch
 
 /* Forgets the assumed pods of gangs that have chosen no placement in time. */
 void cache_expire_gangs(struct cluster_cache *cache, uint64_t now_ms);
+
+/* ---- cache_nominations.c; for pods without a gang */
+
+struct pod_status;
+
+/* The Pod is not bound: keeps room for it on its nominated node, if it has one. 0; errors of pod_template_from_pod(). */
+int cache_nominate_pod(struct cluster_cache *cache, const struct doc *object, const struct pod_status *status,
+	struct err *err);
+
+/* The pod is bound, or has ended. */
+void cache_drop_nomination(struct cluster_cache *cache, const char *uid);
+
+/* At the end of a list of Pods. */
+void cache_drop_unlisted_nominations(struct cluster_cache *cache);
 
 /* ---- cache_reservations.c */
 

@@ -8,11 +8,11 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
-/* Whether another pod has a reservation of the node: resources freed by evictions would go to that pod. */
+/* Whether another pod has a reservation of the node, or is nominated there: resources freed by evictions would go to that pod. */
 static bool is_reserved(const struct node_info *node)
 {
-	for (size_t i = 0; i < node->n_reservations; i++)
-		if (node->reservations[i].stands_in)
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (node->pods[i]->is_reservation)
 			return true;
 	return false;
 }
@@ -82,8 +82,10 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 
 	cache_forget_pod(cache, args->pod.uid);
 	suspend_reservations(cache, &args->pod, class);
+	cache_hide_nominations(cache, args->pod.uid, args->pod.priority);
 	judge_items(verdicts, config, args, class, victims, ret);
 	for (size_t i = 0; i < args->n_items; i++)
 		node_victims_release(&victims[i]);
+	cache_show_nominations(cache, args->pod.uid);
 	cache_resume_reservations(cache, args->pod.uid);
 }

@@ -115,7 +115,8 @@ const char *verdict_lacks(
 			      : NULL;
 }
 
-#define RESERVED "the node is reserved: room is being made for another pod (kubectl numa plan --apply)"
+#define RESERVED \
+	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
 
 /* Requires project_node_possible(). False when the work limit is reached first. */
 static bool judge_state(struct verdicts *verdicts, const struct node_info *node,

@@ -57,7 +57,7 @@ static void check_requested(const struct node_info *node)
 static void check_cache(const struct run *run)
 {
 	const struct cluster_cache *cache = &run->cache;
-	size_t pods = 0, assumed = 0, rejections = 0;
+	size_t pods = 0, assumed = 0, nominated = 0, rejections = 0;
 
 	for (size_t i = 0; i < cache->n_nodes; i++) {
 		const struct node_info *node = cache->nodes[i];
@@ -68,15 +68,17 @@ static void check_cache(const struct run *run)
 		fuzz_require(node->has_object || node->has_node || node->n_pods > 0);
 		for (size_t k = 0; k < node->n_pods; k++) {
 			check_pod(node, node->pods[k]);
-			assumed += !node->pods[k]->bound;
+			assumed += !node->pods[k]->bound && !node->pods[k]->is_reservation;
+			pods += !node->pods[k]->is_reservation;
+			nominated += node->pods[k]->is_reservation;
 		}
 		check_requested(node);
-		pods += node->n_pods;
 		rejections += node->n_rejections;
 		fuzz_require(node->n_ended <= ENDED_PODS_MAX);
 	}
 	fuzz_require(pods == cache->n_pods && assumed == cache->n_assumed);
-	fuzz_require(cache->classes.n <= pods + rejections + CLASSES_IDLE);
+	fuzz_require(nominated == cache->n_nominations);
+	fuzz_require(cache->classes.n <= pods + nominated + rejections + CLASSES_IDLE);
 }
 
 /* ---- requests */

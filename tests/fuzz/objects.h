@@ -156,6 +156,8 @@ static inline void add_status(struct objects_input *in, struct strbuf *out)
 		add_requirements(in, out, how);
 		strbuf_addstr(out, "}]");
 	}
+	if (how & 8)
+		strbuf_addf(out, ",\"nominatedNodeName\":\"%s\"", objects_node_name(how / 16));
 	strbuf_addstr(out, "}");
 }
 

@@ -323,6 +323,115 @@ static void budgets_and_labels_change(void **state)
 	test_assert_text("victims", out.text, "p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 2");
 }
 
+/* ---- nominated pods */
+
+#define ALL_NODES ((1u << CLUSTER_NODES) - 1)
+
+/* A pod of 8 CPUs and priority 5 that is not bound. */
+#define WAITING(status)                                               \
+	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {" \
+	"priority: 5, containers: [{name: app, resources: {limits: {cpu: 8, memory: 1Gi}}}]}" status "}"
+#define NOMINATED WAITING(", status: {nominatedNodeName: node-0}")
+
+/* The nodes on which a pod of this priority may go, one bit per node. */
+static unsigned takes(struct extender_cluster *c, int priority, const char *text)
+{
+	struct cluster_pod_sim *pod = extender_cluster_pod(c, text);
+
+	pod->priority = priority;
+	return extender_cluster_ask(c, &answer_all, pod, 0);
+}
+
+static void a_nominated_pod_keeps_its_room(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *nominated, *victim;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	nominated = extender_cluster_pod(&c, CPU(8));
+	nominated->priority = 5;
+	victim = extender_cluster_pod(&c, CPU(8));
+	assert_true(extender_cluster_begin(&c, victim, 0));
+	extender_cluster_report(&c, victim, "Running", 0);
+	extender_cluster_publish(&c, 0, 0);
+	/* While the victim is there: any CPU of the node may be needed. */
+	report_object(&c, CACHE_POD, NOMINATED);
+	assert_int_equal(takes(&c, 5, CPU(1)), ALL_NODES & ~1u);
+	assert_int_equal(takes(&c, 6, CPU(1)), ALL_NODES);
+	extender_cluster_report_deleted(&c, victim);
+	assert_int_equal(takes(&c, 5, CPU(7)), ALL_NODES);
+	assert_int_equal(takes(&c, 5, CPU(8)), ALL_NODES & ~1u);
+	assert_int_equal(takes(&c, 6, CPU(8)), ALL_NODES);
+	/* The pod itself gets its room, and is assumed. */
+	assert_int_equal(extender_cluster_ask(&c, &answer_best, nominated, 0), 1);
+	assert_int_equal(c.cache.n_nominations, 0);
+	assert_int_equal(c.cache.n_assumed, 1);
+	assert_int_equal(takes(&c, 6, CPU(8)), ALL_NODES & ~1u);
+	report_object(&c, CACHE_POD, NOMINATED);
+	assert_int_equal(c.cache.n_nominations, 0);
+}
+
+static void a_nomination_ends(void **state)
+{
+	static const char *const ends[] = {WAITING(""), WAITING(", status: {nominatedNodeName: node-1}"),
+		"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-2, containers: [{name: app}]}}",
+		"{metadata: {name: p0, namespace: default, uid: p0}, status: {phase: Failed}}"};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	assert_string_equal(extender_cluster_pod(&c, CPU(8))->name, "p0");
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		report_object(&c, CACHE_POD, NOMINATED);
+		report_object(&c, CACHE_POD, NOMINATED);
+		assert_int_equal(c.cache.n_nominations, 1);
+		assert_int_equal(takes(&c, 0, CPU(8)) & 1, 0);
+		report_object(&c, CACHE_POD, ends[i]);
+		assert_int_equal(c.cache.n_nominations, i == 1);
+		assert_int_equal(takes(&c, 0, CPU(8)) & 1, 1);
+		assert_int_equal(yaml_parse(NOMINATED, strlen(NOMINATED), &object, NULL), 0);
+		cache_delete(&c.cache, CACHE_POD, &object, 0);
+		doc_release(&object);
+		assert_int_equal(c.cache.n_nominations, 0);
+	}
+	report_object(&c, CACHE_POD, NOMINATED);
+	cache_list_begin(&c.cache, CACHE_POD);
+	report_object(&c, CACHE_POD, NOMINATED);
+	cache_list_end(&c.cache, CACHE_POD, 1, 0);
+	assert_int_equal(c.cache.n_nominations, 1);
+	cache_list_begin(&c.cache, CACHE_POD);
+	cache_list_end(&c.cache, CACHE_POD, 2, 0);
+	assert_int_equal(c.cache.n_nominations, 0);
+	/* Unknown nodes, and pods that no kubelet aligns. */
+	report_object(&c, CACHE_POD, WAITING(", status: {nominatedNodeName: node-9}"));
+	report_object(&c, CACHE_POD,
+		"{metadata: {name: q, namespace: default, uid: q}, spec: {containers: [{name: app}]},"
+		" status: {nominatedNodeName: node-0}}");
+	assert_int_equal(c.cache.n_nominations, 0);
+}
+
+static void no_second_pod_preempts_for_the_room_of_a_nominated_pod(void **state)
+{
+	static const struct preemption p = {
+		.pods = {HALVES}, .budgets = {NO_BUDGET}, .asked = "", .pod = CPU(8)};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1000);
+
+	(void)state;
+	fill_node(&c, &p);
+	report_object(&c, CACHE_POD,
+		"{metadata: {name: other, namespace: default, uid: other}, spec: {priority: 9, containers: [{name: app,"
+		" resources: {limits: {cpu: 8, memory: 1Gi}}}]}, status: {nominatedNodeName: node-0}}");
+	preempt(&c, &p, &out);
+	assert_int_equal(out.len, 0);
+	report_object(&c, CACHE_POD,
+		"{metadata: {name: other, namespace: default, uid: other}, spec: {containers: [{name: app}]}}");
+	preempt(&c, &p, &out);
+	test_assert_text("victims", out.text, "p2 p1 0");
+}
+
 /* ---- limits */
 
 static void labels_and_budgets_have_limits(void **state)
@@ -372,6 +481,9 @@ int main(void)
 		cmocka_unit_test(violations_are_counted_as_the_scheduler_does),
 		cmocka_unit_test(a_violation_costs_more_than_priority_and_number),
 		cmocka_unit_test(budgets_and_labels_change),
+		cmocka_unit_test(a_nominated_pod_keeps_its_room),
+		cmocka_unit_test(a_nomination_ends),
+		cmocka_unit_test(no_second_pod_preempts_for_the_room_of_a_nominated_pod),
 		cmocka_unit_test(labels_and_budgets_have_limits),
 	};
 
