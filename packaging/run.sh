@@ -33,6 +33,8 @@ summary() {
 		subject == "machine" { machine = rest }
 		subject == "accounting" { held = rest }
 		subject == "kubelet" && level != "ok" { no_kubelet = 1 }
+		# How the host is tuned: nothing is missing.
+		subject ~ /^(isolcpus|nohz_full|interrupts|cpufreq|SMT|numa_balancing|zone_reclaim|memory nodes)$/ { next }
 		(level == "warn" || level == "fail") && subject == "setting" { settings++ }
 		(level == "warn" || level == "fail") && subject != "setting" && subject != "note" { add(subject) }
 		END {
