@@ -59,7 +59,7 @@ static uint64_t numa_nodes_of(const struct node_info *node, const struct pod_inf
 /* The scheduler's order: higher priority, then the earlier start. A pod that has not started is the least important. */
 static int by_importance(const void *va, const void *vb, void *data)
 {
-	const struct node_info *node = data;
+	const struct node_info *node = *(const struct node_info *const *)data;
 	const struct pod_info *a = node->pods[*(const size_t *)va], *b = node->pods[*(const size_t *)vb];
 
 	if (a->priority != b->priority)
@@ -79,7 +79,7 @@ static void find_violations(struct disruption_budgets *budgets, const struct nod
 	for (size_t i = 0; i < node->n_pods; i++)
 		if (node->pods[i]->bound && node->pods[i]->priority < priority)
 			order[n++] = i;
-	vec_sort(order, n, sizeof(*order), by_importance, (void *)node);
+	vec_sort(order, n, sizeof(*order), by_importance, &node);
 	disruption_budgets_begin(budgets);
 	for (size_t i = 0; i < n; i++) {
 		struct pod_info *pod = node->pods[order[i]];
@@ -409,7 +409,8 @@ static void list_unknown(const struct node_victims *v, struct extender_victims *
 
 void node_victims_write(const struct node_victims *v, struct extender_victims *victims)
 {
-	CLEANUP(freep) size_t *order = xcalloc(v->node->n_pods + 1, sizeof(*order));
+	const struct node_info *node = v->node;
+	CLEANUP(freep) size_t *order = xcalloc(node->n_pods + 1, sizeof(*order));
 	struct strv uids = {0};
 	size_t n = 0;
 
@@ -424,7 +425,7 @@ void node_victims_write(const struct node_victims *v, struct extender_victims *v
 		if (c->violates && !c->evicted && c->asked && v->budgets_known && victims->pdb_violations > 0)
 			victims->pdb_violations--;
 	}
-	vec_sort(order, n, sizeof(*order), by_importance, (void *)v->node);
+	vec_sort(order, n, sizeof(*order), by_importance, &node);
 	for (size_t i = 0; i < n; i++)
 		strv_push(&uids, v->node->pods[order[i]]->uid);
 	for (size_t i = 0; i < victims->n_uids; i++)
