@@ -311,6 +311,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
 			cache_find_or_add_node(cache, status->node));
 	}
+	cached->terminating = *doc_text(doc_get(object, "metadata"), "deletionTimestamp");
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
 	if (cached->class->aligned)
 		budgeted_pod_set_labels(&cached->budgeted, doc_get(doc_get(object, "metadata"), "labels"));

@@ -45,11 +45,12 @@ struct pod_info {
 	uint64_t rejected_version, rejected_alone_version;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
 	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
-	bool mirror;  /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
-	bool bound;   /* false = assumed until expires_ms */
-	bool repels;  /* of a bound pod: it has rules against other pods (podAntiAffinity) */
-	bool assumed; /* the extender assumed the pod on this node; stays set when the pod is bound */
-	bool admitted; /* by the node's kubelet */
+	bool mirror; /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
+	bool bound;  /* false = assumed until expires_ms */
+	bool terminating; /* of a bound pod: it is being deleted */
+	bool repels;      /* of a bound pod: it has rules against other pods (podAntiAffinity) */
+	bool assumed;     /* the extender assumed the pod on this node; stays set when the pod is bound */
+	bool admitted;    /* by the node's kubelet */
 	/* Of an assumed pod of a gang: */
 	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
 	bool nominated; /* the Pod has the node as its nominated node */

@@ -28,6 +28,7 @@
 #define TRIM_MS      60000u             /* interval of returning free memory to the kernel */
 #define IDLE_SECONDS 120u               /* longer than the 90 s of Go's HTTP clients */
 #define BODY_MAX     ((size_t)64 << 20) /* 5000 whole Node objects */
+#define VICTIMS_MS   100u               /* longer than the delay between two watches of Pods, usually */
 #define WORK_MS      50u                /* CPU time per request for WORK_NODES nodes */
 
 /* API paths by kind. */
@@ -342,6 +343,7 @@ static int start(struct extender *x, struct err *err)
 	if (r < 0)
 		return r;
 	server.work_ms = WORK_MS;
+	server.victims_ms = VICTIMS_MS;
 	server_new(&server, x->lease, &x->server);
 	if (x->config->nrt)
 		r = server_load(x->server, x->config->nrt, err);

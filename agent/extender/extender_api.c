@@ -21,6 +21,7 @@ static void pod_release(struct extender_pod *p)
 	free(p->controller);
 	free(p->scheduler);
 	free(p->gang);
+	free(p->nominated);
 	pod_template_release(&p->template);
 	*p = (struct extender_pod){0};
 }
@@ -49,6 +50,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.controller = xstrdup(controller_uid(metadata));
 	p.scheduler = xstrdup(pod_scheduler_name(pod));
 	p.gang = xstrdup(pod_gang_name(pod));
+	p.nominated = xstrdup(doc_text(doc_get(pod, "status"), "nominatedNodeName"));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = has_volumes(doc_get(pod, "spec"));

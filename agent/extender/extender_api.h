@@ -22,6 +22,7 @@ struct extender_pod {
 	char *controller; /* UID of the pod's controller */
 	char *scheduler;  /* spec.schedulerName */
 	char *gang;       /* pod_gang_name() */
+	char *nominated;  /* status.nominatedNodeName */
 	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
 	bool has_volumes; /* PersistentVolumeClaims or ephemeral volumes, for whose binding the scheduler waits */

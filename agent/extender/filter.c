@@ -245,6 +245,20 @@ static void hide_reverted(struct cluster_cache *cache, const struct extender_arg
 	}
 }
 
+bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args)
+{
+	const struct node_info *node =
+		*args->pod.nominated ? cache_find_node(cache, args->pod.nominated) : NULL;
+	bool asked = false, found = false;
+
+	for (size_t i = 0; node && i < args->n_names && !asked; i++)
+		asked = !strcmp(args->names[i], node->name);
+	for (size_t i = 0; asked && i < node->n_pods && !found; i++)
+		found = node->pods[i]->terminating && node->pods[i]->priority < args->pod.priority &&
+			pod_info_is_managed(node->pods[i]);
+	return found;
+}
+
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret)
 {

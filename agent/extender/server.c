@@ -22,7 +22,8 @@ static const char *const kind_names[CACHE_KIND_COUNT] = {
 
 struct server {
 	struct server_config config;
-	pthread_mutex_t lock; /* of the members up to `state_lock`; held while a request is answered */
+	pthread_cond_t pods_changed; /* with `lock` */
+	pthread_mutex_t lock;        /* of the members up to `state_lock`; held while a request is answered */
 	struct cluster_cache cache;
 	struct verdicts verdicts;
 	struct request_counts requests;
@@ -50,10 +51,21 @@ static uint64_t now_ms(void)
 	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
 }
 
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 void server_new(const struct server_config *config, const struct lease *lease, struct server **ret)
 {
 	CLEANUP(server_freep) struct server *s = xcalloc(1, sizeof(*s));
 
+	cond_init(&s->pods_changed);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->state_lock, NULL);
 	s->config = *config;
@@ -72,6 +84,7 @@ void server_free(struct server *s)
 		return;
 	verdicts_release(&s->verdicts);
 	cache_release(&s->cache);
+	pthread_cond_destroy(&s->pods_changed);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->state_lock);
 	free(s->holder);
@@ -157,6 +170,8 @@ void server_delete(struct server *s, enum cache_kind kind, const struct doc *obj
 	LOCKED(s);
 
 	cache_delete(&s->cache, kind, object, now_ms());
+	if (kind == CACHE_POD)
+		pthread_cond_broadcast(&s->pods_changed);
 }
 
 void server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
@@ -369,6 +384,18 @@ static enum result answer_filter(struct server *s, struct extender_args *args,
 					      : RESULT_UNSCHEDULABLE;
 }
 
+/* The lock is held, but not while this function waits. */
+static void wait_for_victims(struct server *s, const struct extender_args *args)
+{
+	int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (int64_t)s->config.victims_ms;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
+
+	while (extender_has_victims(&s->cache, args) &&
+		pthread_cond_timedwait(&s->pods_changed, &s->lock, &until) == 0)
+		;
+}
+
 static enum result reply_filter(struct server *s, struct extender_args *args,
 	const struct work_request *request, struct strbuf *reply)
 {
@@ -376,6 +403,7 @@ static enum result reply_filter(struct server *s, struct extender_args *args,
 	enum result result;
 	LOCKED(s);
 
+	wait_for_victims(s, args);
 	if (passes_stale(s)) {
 		answer.verdicts = xcalloc(args->n_names + 1, sizeof(*answer.verdicts));
 		result = RESULT_STALE;

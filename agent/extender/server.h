@@ -25,6 +25,9 @@ struct server_config {
 	 * be bound yet. */
 	uint64_t takeover_ms;
 	bool log_answers; /* log each answer of /filter */
+	/* How long a /filter request about a pod's nominated node waits for the deletion of the pod's victims: the scheduler may know of the
+	 * deletion a little earlier. */
+	uint64_t victims_ms;
 	/* CPU time limit of a request for up to WORK_NODES nodes; grows in proportion above. 0 = no limit. */
 	uint64_t work_ms;
 };

@@ -64,6 +64,10 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
 
+/* Whether the request is about the pod's nominated node, and pods of lower priority are being deleted there. The scheduler asks about
+ * this node again when it knows that they have been deleted. */
+bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args);
+
 /* Answers /prioritize with scores. The pod is not assumed. `ret` is to be released. */
 void extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, struct verb_answer *ret);

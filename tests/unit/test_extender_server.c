@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/extender/server.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include "agent/base/json.h"
+#include "agent/base/time.h"
 #include "agent/cluster/extender_record.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
@@ -109,6 +111,77 @@ static void unknown_budgets_are_logged_once(void **state)
 	test_log_end();
 	test_assert_text("line", lines.last,
 		"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
+}
+
+/* ---- victims of a nominated pod */
+
+#define VICTIM                                                                                                         \
+	"{\"metadata\":{\"name\":\"v\",\"uid\":\"v\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"       \
+	"\"nodeName\":\"n\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"1\"," \
+	"\"memory\":\"1\"}}}]}}"
+#define NOMINATED_FILTER                                                                                   \
+	"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"uid\":\"p\"},\"spec\":{\"priority\":5,\"containers\":[{" \
+	"\"name\":\"c\"}]},\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNames\":[\"n\"]}"
+
+static void parse(const char *text, struct doc *ret)
+{
+	*ret = (struct doc)DOC_INIT;
+	assert_int_equal(json_parse(text, strlen(text), ret, NULL), 0);
+}
+
+/* Milliseconds until the answer. */
+static int64_t ask_about(struct server *s, const char *nominated)
+{
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1024);
+	int64_t begun = clock_ms(CLOCK_MONOTONIC);
+	char text[400];
+
+	snprintf(text, sizeof(text), NOMINATED_FILTER, nominated);
+	assert_int_equal(server_post(s, "/filter", text, strlen(text), &reply), 200);
+	return clock_ms(CLOCK_MONOTONIC) - begun;
+}
+
+static void report_victim(struct server *s, int priority)
+{
+	CLEANUP(doc_release) struct doc pod;
+	char text[400];
+
+	snprintf(text, sizeof(text), VICTIM, priority);
+	parse(text, &pod);
+	server_update(s, CACHE_POD, &pod);
+}
+
+static void *delete_soon(void *data)
+{
+	CLEANUP(doc_release) struct doc pod;
+
+	usleep(20000);
+	parse("{\"metadata\":{\"name\":\"v\",\"uid\":\"v\"}}", &pod);
+	server_delete(data, CACHE_POD, &pod);
+	return NULL;
+}
+
+static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
+{
+	static const struct server_config brief = {.max_stale_ms = 3600000, .victims_ms = 50},
+					  patient = {.max_stale_ms = 3600000, .victims_ms = 60000};
+	CLEANUP(server_freep) struct server *s = NULL, *t = NULL;
+	pthread_t thread;
+
+	(void)state;
+	server_new(&brief, NULL, &s);
+	list_all(s);
+	report_victim(s, 4);
+	assert_true(ask_about(s, "n") >= 50);
+	server_new(&patient, NULL, &t);
+	list_all(t);
+	report_victim(t, 4);
+	assert_true(ask_about(t, "") < 30000 && ask_about(t, "other") < 30000);
+	assert_int_equal(pthread_create(&thread, NULL, delete_soon, t), 0);
+	assert_true(ask_about(t, "n") < 30000);
+	pthread_join(thread, NULL);
+	report_victim(t, 5);
+	assert_true(ask_about(t, "n") < 30000);
 }
 
 static void a_file_is_never_stale(void **state)
@@ -422,6 +495,7 @@ int main(void)
 		cmocka_unit_test(it_answers_a_while_after_its_start),
 		cmocka_unit_test(the_cache_is_stale_when_one_kind_is_silent),
 		cmocka_unit_test(unknown_budgets_are_logged_once),
+		cmocka_unit_test(a_nominated_pod_waits_for_the_end_of_its_victims),
 		cmocka_unit_test(a_file_is_never_stale),
 		cmocka_unit_test(nodes_are_counted_by_basis),
 		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
