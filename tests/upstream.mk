@@ -53,6 +53,12 @@ outcome: all
 outcome-releases: all
 	@B=$(B) tests/upstream/outcome_releases.sh $(OUTCOME)
 
+# POLICY: releases
+.PHONY: scheduler-policy-test
+##judges scheduler-policy-test: create pods under the scheduler policies of three releases (Go; POLICY=1.37)
+scheduler-policy-test:
+	@tests/upstream/scheduler_policy.sh $(POLICY)
+
 # EXTENDER_INVARIANT: options, such as "-seeds 60 -steps 600"
 .PHONY: extender-invariant
 ##judges extender-invariant: compare the extender with three real kubelets (Go; EXTENDER_INVARIANT="-seeds 60")

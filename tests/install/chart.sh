@@ -105,7 +105,16 @@ nothing_silent() {
 		refused "Enable only one" render --set podMonitor.enabled=true,serviceMonitor.enabled=true &&
 		refused "require http.enabled" render --set podMonitor.enabled=true,http.enabled=false &&
 		refused "require http.enabled" render --set serviceMonitor.enabled=true,http.enabled=false &&
-		refused "runbookBase requires prometheusRule.enabled" render --set prometheusRule.runbookBase=https://example.com/m.html
+		refused "runbookBase requires prometheusRule.enabled" render --set prometheusRule.runbookBase=https://example.com/m.html &&
+		refused "schedulerPolicy.enabled requires a scheduler" render --set schedulerPolicy.enabled=true &&
+		refused "cannot be default-scheduler" render --set schedulerPolicy.enabled=true,schedulerPolicy.schedulerName=default-scheduler &&
+		refused "requires Kubernetes 1.34, and the cluster has v1.33.4" render --kube-version 1.33.4 --set schedulerPolicy.enabled=true,schedulerPolicy.schedulerName=own &&
+		refused "require schedulerPolicy.enabled" render --set schedulerPolicy.schedulerName=own &&
+		refused "require schedulerPolicy.enabled" render --set schedulerPolicy.action=Deny &&
+		refused "require schedulerPolicy.enabled" render --set 'schedulerPolicy.resources={example.com/nic}' &&
+		refused "require schedulerPolicy.enabled" render --set schedulerPolicy.memory=true &&
+		refused "schedulerPolicy.schedulerName" render --set-string "schedulerPolicy.enabled=true,schedulerPolicy.schedulerName=a'b" &&
+		refused "schedulerPolicy.resources.0" render --set "schedulerPolicy.enabled=true,schedulerPolicy.schedulerName=own,schedulerPolicy.resources={cpu}"
 }
 # one_image: the digest replaces the tag, for both programs
 one_image() {
@@ -126,7 +135,7 @@ runbooks() {
 # spread: of a constraint that names its topology only, the rest is the extender's
 spread() {
 	render --set extender.enabled=true,extender.topologySpreadConstraints[0].topologyKey=zone >"$work/spread.yaml" && takes -f "$work/spread.yaml" &&
-		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template | .metadata.labels as $labels | .spec.topologySpreadConstraints
+		jq -e "$objects"' | select(.kind == "Deployment") | .spec.selector.matchLabels as $labels | .spec.template.spec.topologySpreadConstraints
 			== [{topologyKey: "zone", maxSkew: 1, whenUnsatisfiable: "ScheduleAnyway", labelSelector: {matchLabels: $labels}}]' "$work/stored.json"
 }
 # same_certificates: the chart and the kustomization ask cert-manager for the same

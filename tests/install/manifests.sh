@@ -54,7 +54,8 @@ prepare() {
 	# The definitions that Prometheus Operator and cert-manager ship.
 	definitions=$(module $operator)/example/prometheus-operator-crd || skip "$operator is not available here"
 	issuing=$(module $certificates)/deploy/crds || skip "$certificates is not available here"
-	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent >"$work/start" 2>&1 ||
+	tests/upstream/cluster.sh start "$work/cluster" -nodes node-a -manifests "" -scheduler "" -agent other/agent \
+		-feature-gates MutatingAdmissionPolicy=true -runtime-config admissionregistration.k8s.io/v1beta1=true >"$work/start" 2>&1 ||
 		{ cat "$work/start" && exit 1; }
 }
 kubectl() { "$programs/kubectl" --kubeconfig "$work/cluster/admin.kubeconfig" --warnings-as-errors "$@"; }
@@ -119,6 +120,21 @@ prefixed() {
 	done
 	takes -f "$work/prefixed.yaml"
 }
+# prefixed_policies: those of the extender's scheduler, too
+prefixed_policies() {
+	local build
+	cp -rL $manifests/extender/scheduler-policy* "$work/other/" && mkdir -p "$work/other/policies" &&
+		printf 'namePrefix: team-\nresources: [../scheduler-policy, ../scheduler-policy-validating]\n' >"$work/other/policies/kustomization.yaml" || return 1
+	for build in "kubectl kustomize" "$programs/kustomize build"; do
+		# shellcheck disable=SC2086 # words
+		if ! $build "$work/other/policies" >"$work/prefixed.yaml" ||
+			[ "$(grep -cx '  policyName: team-nrtd-scheduler-policy' "$work/prefixed.yaml")" -ne 2 ] ||
+			[ "$(grep -cx '  name: team-nrtd-scheduler-policy' "$work/prefixed.yaml")" -ne 4 ]; then
+			echo "by $build"
+			return 1
+		fi
+	done
+}
 # selinux_type: by the guide's patch
 selinux_type() {
 	cp -rL $manifests "$work/patched" &&
@@ -181,6 +197,28 @@ same_extender() {
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
 		[ "$(jq length "$work/base.json")" -eq 17 ] && diff "$work/base.json" "$work/added.json"
+}
+# same_policies: the chart and the kustomizations make the same policies for pods of other schedulers, the mutating one in v1beta1
+same_policies() {
+	local action folder=$manifests/extender/scheduler-policy beta='s,8s.io/v1$,&beta1,'
+	local filter='[.[] | select(.metadata.name == "nrtd-scheduler-policy")]'
+	for action in Mutate Deny; do
+		# Since 1.37 v1beta1 is deprecated.
+		kubectl kustomize $folder | sed "$beta" >"$work/policy.yaml" && takes -f "$work/policy.yaml" --warnings-as-errors=false && plain |
+			jq -S "$filter" >"$work/base.json" &&
+			render --kube-version 1.35.4 --set schedulerPolicy.enabled=true,schedulerPolicy.action=$action,extender.enabled=true,numaAware.enabled=true \
+				>"$work/policy.yaml" && takes -f "$work/policy.yaml" --warnings-as-errors=false && plain | jq -S "$filter" >"$work/chart.json" &&
+			[ "$(jq length "$work/base.json")" -eq 2 ] && diff "$work/base.json" "$work/chart.json" || return 1
+		folder=$folder-validating
+		beta=
+	done
+}
+# policy_version: the mutating policy has version v1 where the server has it
+policy_version() {
+	local of=(--set "schedulerPolicy.enabled=true,schedulerPolicy.schedulerName=own" -s templates/scheduler-policy.yaml)
+	render "${of[@]}" --kube-version 1.36.0 >"$work/v1.yaml" && render "${of[@]}" --kube-version 1.34.9 >"$work/v1beta1.yaml" &&
+		[ "$(grep -cx 'apiVersion: admissionregistration.k8s.io/v1' "$work/v1.yaml")" -eq 2 ] &&
+		sed 's,8s.io/v1$,&beta1,' "$work/v1.yaml" | diff - "$work/v1beta1.yaml"
 }
 # scheduler_version: by the guide's command; what follows the version in the names of distributions' releases goes
 scheduler_version() {
@@ -310,6 +348,9 @@ check "the second scheduler, as a trial" takes -k $manifests/extender/scheduler
 check "its image has the cluster's version, by the guide" scheduler_version
 check "the certificates, and the chart makes the same" same_certificates
 check "the chart makes the same objects of both" same_extender
+check "the policies for pods of other schedulers, and the chart makes the same" same_policies
+check "their version is the server's" policy_version
+check "with a prefix they are bound" prefixed_policies
 check "the extender's account may read four kinds and write one Lease" least_privilege
 check "certificates" make_certificates
 check "kube-scheduler takes the second one's configuration" scheduler_takes $manifests/extender/scheduler/config.yaml

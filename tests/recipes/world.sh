@@ -45,7 +45,7 @@ begin_world() {
 	mkdir -p "$WORLD/pods"
 	printf '127.0.0.1 localhost\n' >"$WORLD/hosts"
 	UPSTREAM_BUILT=1 tests/upstream/cluster.sh start "$WORLD/cluster" -nodes "${nodes:-worker-1,worker-2}" -manifests "" -scheduler "" -agent tests/agent \
-		>"$WORLD/start" 2>&1 || { cat "$WORLD/start" && exit 1; }
+		-feature-gates MutatingAdmissionPolicy=true -runtime-config admissionregistration.k8s.io/v1beta1=true >"$WORLD/start" 2>&1 || { cat "$WORLD/start" && exit 1; }
 	export KUBECONFIG=$WORLD/cluster/admin.kubeconfig
 	kubectl config view --raw -o 'jsonpath={.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$WORLD/ca.crt"
 	kubectl delete pods -n tests --all --force --grace-period=0 >/dev/null 2>&1
@@ -130,7 +130,7 @@ nothing_left() { # of nrtd: no object but the definition, nothing on the Nodes
 	! kubectl get daemonsets,deployments -A --no-headers 2>&1 | grep nrtd &&
 		! kubectl get noderesourcetopologies --no-headers -o name 2>/dev/null | grep . &&
 		! kubectl get nodes -o yaml | grep -F nrtd.dev/ &&
-		! kubectl get clusterroles,clusterrolebindings,validatingadmissionpolicies -o name | grep nrtd
+		! kubectl get clusterroles,clusterrolebindings,validatingadmissionpolicies,mutatingadmissionpolicies -o name | grep nrtd
 }
 
 # controllers: what the controllers of DaemonSets and Deployments would have made by now. A pod is named after its owner and

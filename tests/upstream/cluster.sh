@@ -11,7 +11,7 @@
 # OPTIONs are those of controlplane (build/upstream/controlplane -h).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-program=$here/../../build/upstream/controlplane
+program=${CONTROLPLANE:-$here/../../build/upstream/controlplane}
 
 manifests() {
 	api=$(cd "$here" && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/noderesourcetopology-api)

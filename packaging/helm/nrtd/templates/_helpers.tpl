@@ -55,3 +55,6 @@ podAntiAffinity:
         matchLabels:
           {{- . | nindent 10 }}
 {{- end }}
+{{- define "nrtd.schedulerPolicy.scheduler" -}}
+{{ .Values.schedulerPolicy.schedulerName | default (.Values.numaAware.enabled | ternary .Values.numaAware.name "") }}
+{{- end }}
