@@ -292,6 +292,8 @@ ask_extender() {
 	curl -s -o "$work/answer" -w '%{http_code}' --cacert "$work/tls/ca.crt" "$@" --resolve any:18096:127.0.0.1 https://any:18096/filter \
 		-d '{"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c"}]}},"NodeNames":["node-a"]}'
 }
+# client_answered: a scheduler's request is answered; a new holder of the Lease rejects requests for a second
+client_answered() { [ "$(ask_extender --cert "$work/tls/tls.crt" --key "$work/tls/tls.key")" = 200 ]; }
 holder() { kubectl get lease nrtd-extender -n tools -o jsonpath='{.spec.holderIdentity}'; }
 # As the chart's Deployment starts it, with the rights of its service account: ready, holds the Lease, answers its clients.
 extender_runs() {
@@ -307,7 +309,7 @@ extender_runs() {
 		[ "$(curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:18096/readyz)" = 200 ] && break
 		sleep 0.1
 	done
-	[ -n "$(holder)" ] && [ "$(ask_extender)" = 403 ] && [ "$(ask_extender --cert "$work/tls/tls.crt" --key "$work/tls/tls.key")" = 200 ] &&
+	[ -n "$(holder)" ] && [ "$(ask_extender)" = 403 ] && eventually 10 client_answered &&
 		grep -F '"NodeNames":["node-a"]' "$work/answer" && status=0
 	kill $extender && wait $extender && [ -z "$(holder)" ] || status=1
 	[ $status -eq 0 ] || cat "$work/extender.log"
