@@ -242,31 +242,7 @@ static bool passes_stale(struct server *s)
 	return s->config.stale_open && is_stale(s);
 }
 
-/* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
-static void find_unready_reason(const struct server *s, struct strbuf *line)
-{
-	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
-		if (!s->listed[k]) {
-			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
-			return;
-		}
-	if (!s->lease || lease_held(s->lease) || *s->url)
-		return;
-	if (*s->holder)
-		strbuf_addf(
-			line, "'%s' holds the lease, but its address is not known (--advertise)", s->holder);
-	else
-		strbuf_addf(line, "no replica holds the lease");
-}
-
-/* Where requests are forwarded; NULL = this replica answers. */
-static const char *forward_url(const struct server *s)
-{
-	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
-}
-
-/* How long requests are still rejected after this replica has begun to answer. Called at least every second. The state lock is
- * held. */
+/* How long requests are still rejected after this replica has begun to answer. Called at least every second. */
 static uint64_t takeover_left_ms(struct server *s)
 {
 	uint64_t now = now_ms();
@@ -282,6 +258,36 @@ static uint64_t takeover_left_ms(struct server *s)
 	return now < s->answers_since_ms + s->config.takeover_ms
 		       ? s->answers_since_ms + s->config.takeover_ms - now
 		       : 0;
+}
+
+/* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
+static void find_unready_reason(struct server *s, struct strbuf *line)
+{
+	uint64_t takeover_ms;
+
+	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
+		if (!s->listed[k]) {
+			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
+			return;
+		}
+	takeover_ms = takeover_left_ms(s);
+	if (takeover_ms > 0)
+		strbuf_addf(line,
+			"this replica answers in %llu ms: pods that the replica before it has assumed may not be bound yet",
+			(unsigned long long)takeover_ms);
+	else if (!s->lease || lease_held(s->lease) || *s->url)
+		return;
+	else if (*s->holder)
+		strbuf_addf(
+			line, "'%s' holds the lease, but its address is not known (--advertise)", s->holder);
+	else
+		strbuf_addf(line, "no replica holds the lease");
+}
+
+/* Where requests are forwarded; NULL = this replica answers. */
+static const char *forward_url(const struct server *s)
+{
+	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
 }
 
 void server_set_leader(struct server *s, const char *holder, const char *url)
@@ -341,8 +347,6 @@ static void note_readiness(struct server *s)
 			: forward_url(s) ? "requests are forwarded to the replica that holds the lease"
 					 : "requests are answered");
 	s->was_ready = ready;
-	if (ready)
-		takeover_left_ms(s);
 }
 
 void server_tick(struct server *s)
@@ -531,21 +535,15 @@ static enum result handle_verb(
  * this replica answers. */
 static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
 {
-	uint64_t takeover_ms;
 	const char *url;
 	STATE_LOCKED(s);
 
 	find_unready_reason(s, ret_text);
 	if (ret_text->len > 0)
 		return;
-	takeover_ms = takeover_left_ms(s);
 	url = forward_url(s);
 	if (url)
 		strbuf_addstr(ret_url, url);
-	else if (takeover_ms > 0)
-		strbuf_addf(ret_text,
-			"this replica answers in %llu ms: pods that the replica before it has assumed may not be bound yet",
-			(unsigned long long)takeover_ms);
 	else if (is_stale(s) && !s->config.stale_open)
 		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
 			(unsigned long long)silence_ms(s) / 1000);

@@ -102,6 +102,9 @@ func (p *player) handOver() error {
 			return wrong("lease", "the other replica does not take over: %s", p.other(was).said())
 		}
 	}
+	if err := p.other(was).ready(p.Slack); err != nil { // it answers a second after it holds the Lease
+		return err
+	}
 	return p.startReplica(was)
 }
 
