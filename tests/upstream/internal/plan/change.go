@@ -54,7 +54,12 @@ func RandomChange(r *rand.Rand, machines map[string]*kubelet.Machine) *Change {
 	}
 	c.Cluster.Steps = slices.DeleteFunc(c.Cluster.Steps, func(s Step) bool { return s.Late })
 	for range r.IntN(3) {
-		c.Set = append(c.Set, drawSetting(r))
+		setting := drawSetting(r)
+		key, _, _ := strings.Cut(setting, "=")
+		// The same key twice is an error.
+		if !slices.ContainsFunc(c.Set, func(other string) bool { return strings.HasPrefix(other, key+"=") }) {
+			c.Set = append(c.Set, setting)
+		}
 	}
 	return c
 }
