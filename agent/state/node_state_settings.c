@@ -55,12 +55,23 @@ static bool print_cpu_policy(const struct node_state_printer *p)
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_options); i++)
 		if (*cpu_manager_option(&s.cpu_options, cpu_options[i]))
 			strbuf_addf(p->out, ",%s", cpu_options[i]);
-	/* A reader that does not know the option rejects the text; a later nrtd may know the option. */
+	/* A reader that does not know the option gives no verdict; a later nrtd may know the option. */
 	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
 		strbuf_addch(p->out, ',');
 		token_add_name(p->out, s.unknown_cpu_option);
 	}
 	return true;
+}
+
+/* Sets *unknown, for which verdicts are unknown: the writer may have had an option that this version does not know. Only one is written. */
+static void take_unknown(struct token_reader *r, char *name, char **unknown, const char *what)
+{
+	if (name && *name && !*unknown)
+		*unknown = name;
+	else
+		free(name);
+	if (*unknown != name)
+		token_reader_fail(r, "%s", what);
 }
 
 static void parse_cpu_policy(struct node_state_parser *p)
@@ -76,8 +87,10 @@ static void parse_cpu_policy(struct node_state_parser *p)
 
 		if (option)
 			*option = true;
+		else if (s->cpu_manager == CPU_MANAGER_STATIC)
+			take_unknown(r, TAKE(name), &s->unknown_cpu_option, "a second unknown option");
 		else
-			token_reader_fail(r, "an unknown option");
+			token_reader_fail(r, "an option of a policy without options");
 	}
 }
 
@@ -130,8 +143,13 @@ static void parse_topology_policy(struct node_state_parser *p)
 	token_reader_expect(r, ',');
 	t->max_numa_nodes = (unsigned)token_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
 	t->prefer_closest_numa_nodes = token_reader_skip_word(r, "," PREFER_CLOSEST);
-	if (token_reader_skip(r, ','))
-		token_reader_fail(r, "an unknown option");
+	if (!token_reader_skip(r, ','))
+		return;
+	if (t->policy == TOPOLOGY_MANAGER_NONE)
+		token_reader_fail(r, "an option of a policy without options");
+	else
+		take_unknown(r, token_reader_name(r), &p->state.settings.unknown_topology_option,
+			"an option without a name");
 }
 
 static bool print_gates(const struct node_state_printer *p)
@@ -147,7 +165,7 @@ static bool print_gates(const struct node_state_printer *p)
 		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
 		comma = ",";
 	}
-	/* As for CPU manager options: a reader that does not know the gate rejects the text. */
+	/* As for CPU manager options. */
 	if (unknown) {
 		strbuf_addstr(p->out, comma);
 		token_add_name(p->out, unknown);
@@ -174,9 +192,12 @@ static void parse_gates(struct node_state_parser *p)
 	do
 		known = read_gate(&p->reader, &text);
 	while (known && token_reader_skip(&p->reader, ','));
-	if (!known || strbuf_error(&text) < 0)
-		token_reader_fail(&p->reader, "an unknown feature gate");
-	else
+	if (!known)
+		take_unknown(&p->reader, token_reader_name(&p->reader),
+			&p->state.settings.unknown_feature_gate, "a feature gate without a name");
+	if (strbuf_error(&text) < 0)
+		token_reader_fail(&p->reader, "too many feature gates");
+	else if (text.len > 0)
 		text_set(&p->state.settings.feature_gates_text, text.text);
 }
 
