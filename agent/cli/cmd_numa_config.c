@@ -100,6 +100,8 @@ static int compare(struct comparison *c)
 
 	if (r == 0 && c->whole)
 		r = order_nodes(c, &err);
+	else if (r == 0 && c->n_nodes == 0)
+		r = err_set(&err, -ENOENT, "no node is selected");
 	if (r < 0) {
 		log_error("%s", err.text);
 		return source_exit_status(c->options, r);

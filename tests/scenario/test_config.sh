@@ -44,6 +44,10 @@ run config --different -o json
 check "--different" has '[.settings[].name] == ["cpuManagerPolicyOptions", "topologyManagerPolicy", "reservedCPUs"]'
 check "JSON has the nodes of each value" has '.settings[1].values == [{"value": "restricted", "nodes": ["a", "c", "d", "e"]}, {"value": "best-effort", "nodes": ["b"]}]'
 check "and the numbers" has '[.nodes, .different] == [5, 3]'
+run config -l pool=none
+last=$?
+check "a selector without nodes is not agreement" status 2
+check "and says so" grep -q ': no node is selected' "$dir/err"
 run config -l pool=same
 last=$?
 check "a pool whose nodes are alike" status 0
