@@ -163,7 +163,7 @@ static void *delete_soon(void *data)
 
 static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
 {
-	static const struct server_config brief = {.max_stale_ms = 3600000, .victims_ms = 50},
+	static const struct server_config brief = {.max_stale_ms = 3600000, .victims_ms = 300},
 					  patient = {.max_stale_ms = 3600000, .victims_ms = 60000};
 	CLEANUP(server_freep) struct server *s = NULL, *t = NULL;
 	pthread_t thread;
@@ -172,7 +172,9 @@ static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
 	server_new(&brief, NULL, &s);
 	list_all(s);
 	report_victim(s, 4);
-	assert_true(ask_about(s, "n") >= 50);
+	assert_true(ask_about(s, "n") >= 300);
+	/* A tenth of the time: other pods' requests follow. */
+	assert_true(ask_about(s, "n") < 250);
 	server_new(&patient, NULL, &t);
 	list_all(t);
 	report_victim(t, 4);
