@@ -146,6 +146,26 @@ static int read_flags(struct simulating *s, struct err *err)
 	return options_stdin_once(s->options, err);
 }
 
+/* Without its Pod object nothing is known of a pod but what it holds. */
+static void warn_of_missing_pods(struct simulating *s)
+{
+	size_t n = simulated_leave_without_pods(&s->cluster);
+
+	if (n > 0) {
+		log_warning(
+			"no Pods are given, although the object%s of %zu node%s report%s pods: these nodes are left alone",
+			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+		return;
+	}
+	n = s->changes.n_settings > 0 && !s->changes.restart && s->changes.n_additions == 0
+		    ? simulated_count_unlisted(&s->cluster)
+		    : 0;
+	if (n > 0)
+		log_warning(
+			"the object%s of %zu node%s report%s pods that are not among the Pods: these pods are simulated as ended",
+			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+}
+
 static int run_simulation(struct simulating *s, struct err *err)
 {
 	int r = read_flags(s, err);
@@ -161,6 +181,7 @@ static int run_simulation(struct simulating *s, struct err *err)
 	r = source_read_cluster(s->source, &s->cluster, err);
 	if (r < 0)
 		return r;
+	warn_of_missing_pods(s);
 	if (!strcmp(s->options->value[OPT_OUTPUT], "html"))
 		simulated_pictures_draw(&s->cluster, &s->before);
 	return simulate(&s->cluster, &s->changes, &s->simulation, err);

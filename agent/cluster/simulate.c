@@ -402,6 +402,6 @@ size_t simulation_count_left_alone(const struct simulation *s, const struct simu
 	for (size_t i = 0; i < s->n_nodes; i++)
 		n += c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE &&
 		     c->nodes[i].obstacle != SIMULATED_NOT_SELECTED && !s->nodes[i].changed &&
-		     !s->nodes[i].without;
+		     (!s->nodes[i].without || c->nodes[i].obstacle == SIMULATED_NO_PODS);
 	return n;
 }

@@ -53,6 +53,7 @@ enum simulated_obstacle {
 	SIMULATED_OUTDATED,  /* the object has not been written for too long */
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
+	SIMULATED_NO_PODS,   /* the object reports pods, but the cluster has no Pods */
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
 	SIMULATED_NOT_SELECTED, /* the command is about other nodes */
 	SIMULATED_OBSTACLE_COUNT
@@ -163,6 +164,15 @@ void simulated_cluster_finish(struct simulated_cluster *c);
 /* Leaves nodes alone whose object was last written before this time, in seconds since 1970. To be called after
  * simulated_cluster_finish(). */
 void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s);
+
+/*
+ * Leaves nodes alone whose objects report pods, if the cluster has no Pods at all. To be called after
+ * simulated_cluster_finish(). Returns the number of these nodes.
+ */
+size_t simulated_leave_without_pods(struct simulated_cluster *c);
+
+/* Nodes without an obstacle whose objects report pods that have no Pod object. */
+size_t simulated_count_unlisted(const struct simulated_cluster *c);
 
 /*
  * Adds `n` copies of a pod template, which run nowhere: NAME, or NAME-1 to NAME-n. Returns the index of the first copy; the

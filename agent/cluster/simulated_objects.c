@@ -376,6 +376,46 @@ void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
 	}
 }
 
+size_t simulated_leave_without_pods(struct simulated_cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_nodes && c->n_pods == 0; i++) {
+		struct simulated_node *node = &c->nodes[i];
+
+		if (node->obstacle != SIMULATED_NO_OBSTACLE || node->object.state.allocations.n_items == 0)
+			continue;
+		node->obstacle = SIMULATED_NO_PODS;
+		n++;
+	}
+	return n;
+}
+
+/* Whether the object of the node reports a pod that has no Pod object. */
+static bool has_unlisted(const struct simulated_cluster *c, const struct simulated_node *n)
+{
+	const struct allocations *a = &n->object.state.allocations;
+
+	for (size_t i = 0; i < a->n_items; i++) {
+		size_t at = 0;
+
+		while (at < n->n_pods && !pod_names_match(&c->pods[n->pods[at]].names, &a->items[i]))
+			at++;
+		if (at == n->n_pods)
+			return true;
+	}
+	return false;
+}
+
+size_t simulated_count_unlisted(const struct simulated_cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		n += c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && has_unlisted(c, &c->nodes[i]);
+	return n;
+}
+
 static void add_copy(struct simulated_cluster *c, const struct doc *owner, const char *namespace,
 	const char *name, struct pod_class *class)
 {

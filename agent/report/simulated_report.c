@@ -141,6 +141,11 @@ static bool is_left_alone(const struct simulated_node *node)
 	return node->obstacle != SIMULATED_NO_OBSTACLE && node->obstacle != SIMULATED_NOT_SELECTED;
 }
 
+static bool is_simulated(const struct simulated_node *node, const struct simulated_change *change)
+{
+	return change->changed || (change->without && node->obstacle != SIMULATED_NO_PODS);
+}
+
 /* `changes`: of a simulation, per node; NULL = none. A node that is gone is not left alone. */
 static void write_nodes_left_alone(
 	struct writer *w, const struct simulated_cluster *c, const struct simulated_change *changes)
@@ -149,7 +154,7 @@ static void write_nodes_left_alone(
 
 	writer_list(w, "leftAlone");
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		if (!is_left_alone(&c->nodes[i]) || (changes && (changes[i].changed || changes[i].without)))
+		if (!is_left_alone(&c->nodes[i]) || (changes && is_simulated(&c->nodes[i], &changes[i])))
 			continue;
 		write_left_alone(w, &c->nodes[i]);
 		if (n++ >= NAMED_NODES || writer_is_doc(w))

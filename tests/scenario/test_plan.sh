@@ -116,6 +116,16 @@ check "text: the problem of a node is said once" test "$(grep -c 'reserved' "$di
 check "text: what is only proposed" grep -qx 'proposed: numa-allocation-strategy=most-allocated (KEP-6007); no kubelet release has this option' "$dir/out"
 run "copies" 0 "d['totals']['before']['copies'] == 5" simulate --set topologyManagerPolicy=restricted --cpus 6
 
+# Without Pods, what would end is not known.
+printf '{"kind":"List","items":[%s,%s]}' "$(node a)" "$(node b)" >"$dir/objects.json"
+run "no Pods" 1 "[n['reason'] for n in d['leftAlone']] == ['the object reports pods, but no Pods are given'] * 2 and not d['nodes']" simulate --set reservedCPUs=16
+check "no Pods: one line" test "$(cat "$dir/err")" = 'kubectl-numa: warning: no Pods are given, although the objects of 2 nodes report pods: these nodes are left alone'
+run "no Pods of a node that is gone" 1 "[n['node'] for n in d['leftAlone']] == ['a', 'b']" simulate --without-node a
+printf '{"kind":"List","items":[%s,%s,%s,%s]}' "$(node a)" "$(node b)" "$(pod one $one a 0 "$owned")" "$(pod three $three b 0 "$owned")" >"$dir/objects.json"
+run "a Pod that is missing" 0 "d['totals']['rejected'] == 0" simulate --set cpuManagerPolicy=static
+check "a Pod that is missing: one line" test "$(cat "$dir/err")" = 'kubectl-numa: warning: the object of 1 node reports pods that are not among the Pods: these pods are simulated as ended'
+objects "$owned" >"$dir/objects.json"
+
 # --- simulate --restart: pod one holds CPUs of NUMA node 0, pod two of NUMA node 1
 run "a restart without changes" 0 "d['totals']['rejected'] == 0 and not d['pods'] and d['totals']['unknown'] == 0" simulate --restart
 run "a restart with another CPU manager" 0 "d['nodes'][0]['action'].startswith('remove cpu_manager_state: configured policy \"none\"')" \
