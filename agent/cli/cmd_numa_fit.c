@@ -151,12 +151,6 @@ static int check_excluded(const struct fit_query *q, struct err *err)
 	return r < 0 ? err_wrap(err, -EINVAL, "%s", q->options->origin[OPT_WITHOUT_POD]) : 0;
 }
 
-/* A Pod from the API server is bound by a scheduler; only a manifest's spec.nodeName is a constraint. */
-static bool is_manifest(const struct doc *owner)
-{
-	return !doc_get(doc_get(owner, "metadata"), "uid");
-}
-
 static size_t count_replicas(const struct options *options, const struct pod_template *pod)
 {
 	const char *replicas = options->value[OPT_REPLICAS];
@@ -204,7 +198,7 @@ static int make_report(struct fit_query *q, struct err *err)
 		pod->namespace ? pod->namespace : source_namespace(q->source), pod->owner);
 	q->report.constraints = &q->constraints;
 	scheduling_constraints_init(&q->constraints, pod->owner,
-		pod->namespace ? pod->namespace : source_namespace(q->source), is_manifest(pod->owner));
+		pod->namespace ? pod->namespace : source_namespace(q->source), pod_is_manifest(pod->owner));
 	q->constraints.only = q->only;
 	q->constraints.excluded = &q->excluded;
 	r = source_read_usage(q->source, &q->usage, &q->constraints, err);

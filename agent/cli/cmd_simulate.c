@@ -51,7 +51,7 @@ static int read_shape(struct simulating *s, struct err *err)
 	if (pod_input_read(s->options, &s->templates, err) < 0 ||
 		pod_input_pick(s->options, &s->templates, &picked, err) < 0)
 		return -EINVAL;
-	s->changes.shape = &picked->pod;
+	s->changes.shape = picked;
 	return 0;
 }
 
@@ -181,6 +181,7 @@ static int run_simulation(struct simulating *s, struct err *err)
 	r = source_read_cluster(s->source, &s->cluster, err);
 	if (r < 0)
 		return r;
+	s->changes.namespace = source_namespace(s->source);
 	warn_of_missing_pods(s);
 	if (!strcmp(s->options->value[OPT_OUTPUT], "html"))
 		simulated_pictures_draw(&s->cluster, &s->before);

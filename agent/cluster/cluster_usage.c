@@ -157,9 +157,25 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 	return 0;
 }
 
+static bool is_ready(const struct doc *node)
+{
+	return !strcmp(node_ready_status(node), "True");
+}
+
+static bool is_cordoned(const struct doc *node)
+{
+	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
+
+	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+}
+
+bool node_is_usable(const struct doc *node)
+{
+	return is_ready(node) && !is_cordoned(node);
+}
+
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
-	const struct doc *unschedulable = doc_get(doc_get(object, "spec"), "unschedulable");
 	struct node_usage *use = find_or_add(u, name);
 	int r;
 
@@ -167,9 +183,8 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 		return 0;
 	u->n_nodes++;
 	use->known = true;
-	use->not_ready = strcmp(node_ready_status(object), "True") != 0;
-	use->unschedulable =
-		unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+	use->not_ready = !is_ready(object);
+	use->unschedulable = is_cordoned(object);
 	use->reservations = node_reservations_read(&u->classes, NULL,
 		doc_get(doc_get(object, "metadata"), "annotations"), 0, &use->n_reservations);
 	match_reservations(use);

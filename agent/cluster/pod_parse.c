@@ -426,6 +426,11 @@ bool pod_priority_read(const struct doc *pod, int32_t *ret)
 	return known;
 }
 
+bool pod_is_manifest(const struct doc *owner)
+{
+	return !doc_get(doc_get(owner, "metadata"), "uid");
+}
+
 const char *pod_scheduler_name(const struct doc *pod)
 {
 	const char *name = doc_text(doc_get(pod, "spec"), "schedulerName");

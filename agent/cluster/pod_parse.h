@@ -52,6 +52,10 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 
+/* Whether the Pod or pod template is not from the API server, where a scheduler binds pods: only a manifest's spec.nodeName is a
+ * constraint. NULL = a pod without an object. */
+bool pod_is_manifest(const struct doc *owner);
+
 /* spec.schedulerName, with the API server's default. Valid as long as the object. */
 const char *pod_scheduler_name(const struct doc *pod);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/cluster/cluster_usage.h"
+#include "agent/cluster/pod_parse.h"
 #include "agent/cluster/simulated_reasons.h"
 #include "agent/state/manager_state.h"
 #include "agent/state/node_derive.h"
@@ -33,6 +34,7 @@ void simulation_release(struct simulation *s)
 	free(s->nodes);
 	free(s->events);
 	free(s->proposed);
+	strv_release(&s->not_evaluated);
 	*s = (struct simulation){0};
 }
 
@@ -54,7 +56,7 @@ static void add_zones(const struct inventory *inv, struct simulated_amounts *ret
 }
 
 static struct simulated_amounts measure(
-	struct simulated_cluster *c, size_t node, const struct pod_request *shape)
+	struct simulated_cluster *c, size_t node, const struct pod_template *shape)
 {
 	const struct simulated_node *n = &c->nodes[node];
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
@@ -81,7 +83,7 @@ static struct simulated_amounts measure(
 	if (ret.known)
 		ret.stranded = node_admission_stranded_cpus(&a, &admitted);
 	if (shape)
-		node_admission_copies(&a, shape, &ret.copies);
+		node_admission_copies(&a, &shape->pod, &ret.copies);
 	return ret;
 }
 
@@ -306,16 +308,28 @@ static int find_lost(const struct simulated_cluster *c, const struct simulate_op
 /* ---- all nodes */
 
 /* A machine that does not exist yet has nothing before. */
-static void measure_before(
-	struct simulated_cluster *c, const struct pod_request *shape, size_t n_before, struct simulation *s)
+static void measure_before(struct simulated_cluster *c, const struct simulate_options *options,
+	size_t n_before, struct simulation *s)
 {
 	for (size_t i = 0; i < n_before; i++)
-		s->nodes[i].before = measure(c, i, shape);
+		s->nodes[i].before = measure(c, i, options->shape);
 	for (size_t i = n_before; i < c->n_nodes; i++) {
 		s->nodes[i].added = true;
 		s->nodes[i].before.known = true;
-		s->nodes[i].before.copies.known = shape != NULL;
+		s->nodes[i].before.copies.known = options->shape != NULL;
 	}
+	for (size_t i = 0; i < c->n_nodes; i++)
+		s->nodes[i].unusable = c->nodes[i].has_node && !node_is_usable(&c->nodes[i].node);
+	simulation_place_copies(c, options, s, false);
+}
+
+static void measure_after(
+	struct simulated_cluster *c, const struct simulate_options *options, struct simulation *s)
+{
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (!s->nodes[i].without)
+			s->nodes[i].after = measure(c, i, options->shape);
+	simulation_place_copies(c, options, s, true);
 }
 
 static bool is_changed(const struct simulated_cluster *c, const struct simulate_options *options, size_t node)
@@ -351,7 +365,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	r = find_lost(c, options, &s, err);
 	if (r < 0)
 		return r;
-	measure_before(c, options->shape, n_before, &s);
+	measure_before(c, options, n_before, &s);
 	for (size_t i = 0; i < n_before; i++)
 		if (s.nodes[i].without && c->nodes[i].has_object)
 			empty_lost_node(c, i, &displaced);
@@ -360,9 +374,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 		else if (is_changed(c, options, i))
 			change_node(c, i, options, &s);
 	place_displaced(c, &displaced, &s);
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (!s.nodes[i].without)
-			s.nodes[i].after = measure(c, i, options->shape);
+	measure_after(c, options, &s);
 	*ret = s;
 	s = (struct simulation){0};
 	return 0;

@@ -24,7 +24,8 @@ struct simulate_options {
 	const struct simulated_addition *additions; /* borrowed */
 	size_t n_additions;
 	const char *like; /* the node whose settings, labels and taints added machines have; NULL = none */
-	const struct pod_request *shape; /* whose copies are counted; NULL = none */
+	const struct pod_template *shape; /* whose copies are counted; NULL = none */
+	const char *namespace;            /* of the shape */
 };
 
 struct simulated_zone {
@@ -35,10 +36,10 @@ struct simulated_zone {
 /* What is free on a node. Unknown without the static CPU manager policy, and for a node with an obstacle. */
 struct simulated_amounts {
 	bool known;
-	size_t free;                  /* CPUs */
-	size_t stranded;              /* free CPUs that no further pod can get aligned */
-	size_t largest[2];            /* CPUs of the largest pod on one NUMA node, and on at most two */
-	struct pod_copies copies;     /* of the shape */
+	size_t free;              /* CPUs */
+	size_t stranded;          /* free CPUs that no further pod can get aligned */
+	size_t largest[2];        /* CPUs of the largest pod on one NUMA node, and on at most two */
+	struct pod_copies copies; /* of the shape, on this node alone, within its scheduling constraints */
 	struct simulated_zone *zones; /* NUMA nodes with CPUs; none for a node with an obstacle */
 	size_t n_zones, zones_size;
 };
@@ -51,6 +52,7 @@ struct simulated_change {
 	bool changed;                 /* the node's kubelet has admitted the pods again */
 	bool without;                 /* the node is gone */
 	bool added;                   /* the machine does not exist yet */
+	bool unusable;                /* not ready or cordoned: the totals omit the node */
 	char *problem;                /* why the node could not be simulated; NULL = it could */
 	char *action; /* what a person must do before the restarted kubelet starts; NULL = nothing */
 };
@@ -79,6 +81,8 @@ struct simulation {
 	size_t n_nodes;
 	struct simulated_event *events; /* by node, in the order of admission */
 	size_t n_events, events_size;
+	struct pod_copies copies_before, copies_after; /* of the shape, on all nodes together */
+	struct strv not_evaluated;                     /* of the shape's scheduling constraints */
 	char *proposed; /* a setting that no kubelet has yet, as it was given; NULL = none */
 };
 
@@ -149,6 +153,13 @@ void simulation_change_allocatable(struct simulated_node *n, const struct simula
 /* Adds the machines as nodes "new-1" and so on, without pods. 0; -EINVAL with one line. */
 int simulation_add_machines(
 	struct simulated_cluster *c, const struct simulate_options *options, struct err *err);
+
+/*
+ * Limits the copies of the shape that the kubelets admit, before or after the changes, to those that kube-scheduler would place
+ * now (simulated_copies.c). To be called once for each.
+ */
+void simulation_place_copies(struct simulated_cluster *c, const struct simulate_options *options,
+	struct simulation *s, bool after);
 
 /* The kubelet of the node, with the changed settings, restarts while the node's pods run. */
 void simulation_restart_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,

@@ -208,6 +208,12 @@ const char *simulated_constraint(struct simulated_cluster *c, size_t node, size_
 /* The verdict on the pod as text: "admitted" or one sentence. The caller frees the text. */
 char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod);
 
+/*
+ * Completes initialized constraints with the nodes and with the current placement of all pods, and finishes them. Nodes that are
+ * excluded (one flag per node; NULL = none) do not exist. Returns whether the constraints depend on other pods.
+ */
+bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded);
+
 /* Whether a pod may start on the node at all: the node is not excluded (one flag per node), has no obstacle, and satisfies the
  * pod's constraints. */
 bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded);

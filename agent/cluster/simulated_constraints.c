@@ -97,6 +97,22 @@ static void add_pod(
 	scheduling_constraints_add(sc, OBJECT_POD, object);
 }
 
+bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constraints *sc, const bool *excluded)
+{
+	bool depends_on_pods;
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].has_node && !(excluded && excluded[i]))
+			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
+	sc->pods_known = true;
+	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
+		if (c->pods[i].node != SIMULATED_NOWHERE && !(excluded && excluded[c->pods[i].node]))
+			add_pod(sc, c, &c->pods[i]);
+	depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0;
+	scheduling_constraints_finish(sc);
+	return depends_on_pods;
+}
+
 /* Evaluates the constraints for the current placement of all pods. */
 static void evaluate(struct simulated_cluster *c, struct simulated_constraints *k)
 {
@@ -105,17 +121,9 @@ static void evaluate(struct simulated_cluster *c, struct simulated_constraints *
 	k->evaluated = sc;
 	scheduling_constraints_init(
 		sc, &k->object, doc_text(doc_get(&k->object, "metadata"), "namespace"), false);
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].has_node)
-			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
-	sc->pods_known = true;
-	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)
-		if (c->pods[i].node != SIMULATED_NOWHERE)
-			add_pod(sc, c, &c->pods[i]);
 	/* Later moves can change the result if the pod has rules, or if another pod's anti-affinity may exclude the pod. */
-	k->depends_on_pods = sc->rules.n_items > 0 || sc->n_terms > 0 || c->n_added_anti_affinity > 0 ||
+	k->depends_on_pods = simulated_evaluate(c, sc, NULL) || c->n_added_anti_affinity > 0 ||
 			     (c->n_anti_affinity > 0 && c->n_undo > 0);
-	scheduling_constraints_finish(sc);
 	k->version = c->placement_version;
 }
 

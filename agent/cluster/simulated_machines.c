@@ -17,9 +17,10 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define HOSTNAME         "kubernetes.io/hostname"
-#define DEFAULT_EVICTION "100Mi" /* the kubelet's default of evictionHard memory.available */
-#define DEFAULT_PODS     110     /* and of maxPods */
+#define HOSTNAME          "kubernetes.io/hostname"
+#define CONTROLLER_TAINTS "node.kubernetes.io/" /* not-ready, unschedulable, ... */
+#define DEFAULT_EVICTION  "100Mi"               /* the kubelet's default of evictionHard memory.available */
+#define DEFAULT_PODS      110                   /* and of maxPods */
 
 /* ---- settings */
 
@@ -172,15 +173,27 @@ static void set_label(struct doc *metadata, const char *name)
 	doc_add_string(labels, HOSTNAME, name);
 }
 
-/* A Node with this name, and the labels and taints of the Node `like`. */
+/* The taints of the Node `like`, without those that the node controller sets. */
+static void copy_taints(const struct doc *like, struct doc *spec)
+{
+	const struct doc *taints = doc_get(doc_get(like, "spec"), "taints");
+	struct doc *copies = doc_add_list(spec, "taints");
+
+	DOC_FOREACH_ITEM (taint, taints)
+		if (strncmp(doc_text(taint, "key"), CONTROLLER_TAINTS, strlen(CONTROLLER_TAINTS)) != 0)
+			doc_copy(taint, doc_add(copies, NULL));
+}
+
+/* A Node with this name that is ready and not cordoned, and has the labels and taints of the Node `like`. */
 static void make_node(const struct doc *like, const char *name, struct doc *ret)
 {
 	struct doc *metadata = NULL;
 
-	if (like)
-		doc_copy(like, ret);
-	else
-		*ret = (struct doc){.kind = DOC_MAP};
+	*ret = (struct doc){.kind = DOC_MAP};
+	if (like) {
+		doc_copy_member(like, "metadata", ret);
+		copy_taints(like, doc_add_map(ret, "spec"));
+	}
 	for (size_t i = 0; i < ret->n_items; i++)
 		if (!strcmp(ret->items[i].key, "metadata"))
 			metadata = &ret->items[i];

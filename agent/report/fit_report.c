@@ -83,10 +83,8 @@ void fit_add_nearest(const struct pod_report *r, const struct node_report *n, st
 	add_unchecked(n, out);
 }
 
-void fit_write_not_evaluated(struct writer *w, const struct scheduling_constraints *sc)
+void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 {
-	const struct strv *list = &sc->not_evaluated;
-
 	if (writer_is_doc(w)) {
 		writer_strings(w, "notLookedAt", list);
 		return;
@@ -421,7 +419,7 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 	else
 		write_text(w, r, n);
 	if (r->constraints)
-		fit_write_not_evaluated(w, r->constraints);
+		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 }
 
 /* ---- many nodes */
@@ -525,7 +523,7 @@ static void write_table(struct writer *w, const struct pod_report *r)
 		return;
 	add_totals(r, w->out);
 	if (r->constraints)
-		fit_write_not_evaluated(w, r->constraints);
+		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	add_replicas(r, w->out);
 }
 
@@ -549,7 +547,7 @@ static void write_all(struct writer *w, const struct pod_report *r)
 		writer_string(w, NULL, NULL, "resourceClaims");
 	writer_end(w);
 	if (r->constraints)
-		fit_write_not_evaluated(w, r->constraints);
+		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	writer_list(w, "items");
 	for (size_t i = 0; i < r->n_nodes; i++) {
 		fit_write_row(w, r, &r->nodes[i]);

@@ -59,4 +59,4 @@ void fit_add_nearest(const struct pod_report *r, const struct node_report *n, st
 /*
  * Writes the constraints of schedulers that were not evaluated, as a line of text or the member notLookedAt.
  */
-void fit_write_not_evaluated(struct writer *w, const struct scheduling_constraints *sc);
+void fit_write_not_evaluated(struct writer *w, const struct strv *list);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/cluster/simulated_reasons.h"
+#include "agent/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -349,8 +350,6 @@ static void write_events(struct writer *w, const struct simulated_cluster *c, co
 
 static void add_amounts(struct simulated_amounts *sum, const struct simulated_amounts *a)
 {
-	sum->copies.known |= a->copies.known;
-	sum->copies.n += a->copies.n;
 	if (!a->known)
 		return;
 	sum->known = true;
@@ -378,9 +377,15 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	struct simulated_amounts before = {.known = false}, after = {.known = false};
 	size_t lost = simulation_count_rejected(s), unknown = simulation_count_unknown(s);
 	size_t anyway = simulation_count_rejected_anyway(s);
-	bool lacks = false; /* what a node has after the change is not known */
+	bool lacks = false;    /* what a node has after the change is not known */
+	size_t n_unusable = 0; /* omitted */
 
+	before.copies = s->copies_before;
+	after.copies = s->copies_after;
 	for (size_t i = 0; i < s->n_nodes; i++) {
+		n_unusable += s->nodes[i].unusable && (s->nodes[i].before.known || s->nodes[i].after.known);
+		if (s->nodes[i].unusable)
+			continue;
 		add_amounts(&before, &s->nodes[i].before);
 		add_amounts(&after, &s->nodes[i].after);
 		lacks = lacks ||
@@ -391,6 +396,7 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	writer_number(w, "rejected", NULL, true, (int64_t)lost);
 	writer_number(w, "rejectedAlsoWithoutChange", NULL, true, (int64_t)anyway);
 	writer_number(w, "unknown", NULL, true, (int64_t)unknown);
+	writer_number(w, "unusable", NULL, true, (int64_t)n_unusable);
 	write_amounts(w, "before", &before, copies);
 	write_amounts(w, "after", &after, copies);
 	writer_end(w);
@@ -411,6 +417,9 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 		write_total(w, before.copies.known, before.copies.n, after.copies.known, after.copies.n);
 	}
 	strbuf_addch(w->out, '\n');
+	if (n_unusable > 0)
+		strbuf_addf(w->out, "the totals omit %zu node%s not ready or not schedulable\n", n_unusable,
+			n_unusable == 1 ? " that is" : "s that are");
 }
 
 /* Settings that no kubelet has yet. */
@@ -429,6 +438,8 @@ void simulate_report(
 	print_actions(w, s);
 	write_events(w, c, s);
 	write_totals(w, s, copies);
+	if (copies)
+		fit_write_not_evaluated(w, &s->not_evaluated);
 	write_proposed(w, s);
 	write_nodes_left_alone(w, c, s->nodes);
 }

@@ -496,7 +496,7 @@ static void write_doc(struct writer *w, const struct why_report *r)
 	write_held(w, r);
 	write_counts(w, r);
 	write_nodes(w, r);
-	fit_write_not_evaluated(w, &r->constraints);
+	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
 }
 
 static void write_text(struct writer *w, const struct why_report *r)
@@ -509,7 +509,7 @@ static void write_text(struct writer *w, const struct why_report *r)
 		return;
 	}
 	add_totals(r, w->out);
-	fit_write_not_evaluated(w, &r->constraints);
+	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
 	strbuf_addch(w->out, '\n');
 	write_nodes(w, r);
 	w->optional = fit_optional_columns;

@@ -116,6 +116,54 @@ check "text: the problem of a node is said once" test "$(grep -c 'reserved' "$di
 check "text: what is only proposed" grep -qx 'proposed: numa-allocation-strategy=most-allocated (KEP-6007); no kubelet release has this option' "$dir/out"
 run "copies" 0 "d['totals']['before']['copies'] == 5" simulate --set topologyManagerPolicy=restricted --cpus 6
 
+# The copies of a pod with scheduling constraints are those of `kubectl numa fit`.
+cat >"$dir/sts.yaml" <<'END'
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: ml}
+spec:
+  replicas: 3
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}}
+      containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]
+END
+sed 's/^      affinity:/      nodeSelector: {n: b}\n&/' "$dir/sts.yaml" >"$dir/selects.yaml"
+sed '/^      affinity:/d' "$dir/sts.yaml" >"$dir/free.yaml"
+# as_fit NAME COPIES FLAG...: simulate and fit count so many copies
+as_fit() {
+	name=$1
+	copies=$2
+	shift 2
+	"$numa" fit "$@" --from "$dir/nrt.yaml" --from "$dir/objects.json" -o json >"$dir/fit.json" 2>"$dir/err"
+	run "$name" 0 "(d['totals']['before']['copies'], d['totals']['after']['copies'], json.load(open('$dir/fit.json'))['copies']) == ($copies,) * 3" \
+		simulate --set cpuManagerPolicy=static "$@"
+}
+# with_spec MEMBERS: node b has this spec
+with_spec() { objects "$owned" | sed "s/\"labels\":{\"n\":\"b\"}}/&,\"spec\":{$1}/" >"$dir/objects.json"; }
+as_fit "copies of any number" 17 -f "$dir/free.yaml"
+as_fit "copies with anti-affinity to each other" 2 -f "$dir/sts.yaml"
+as_fit "copies with a node selector" 1 -f "$dir/selects.yaml"
+with_spec '"taints":[{"key":"dedicated","value":"x","effect":"NoSchedule"}]'
+as_fit "copies beside a taint" 0 -f "$dir/selects.yaml"
+as_fit "copies of a request beside a taint" 2 --cpus 6
+with_spec '"unschedulable":true'
+as_fit "copies beside a cordoned node" 1 -f "$dir/sts.yaml"
+run "the totals omit a cordoned node" 0 "d['totals']['unusable'] == 1 and d['totals']['before']['free'] == 13" simulate --set cpuManagerPolicy=static
+objects "$owned" | sed 's/"labels":{"n":"b"}},"status":{/&"conditions":[{"type":"Ready","status":"False"}],/' >"$dir/objects.json"
+as_fit "copies beside a node that is not ready" 2 --cpus 6
+run "the totals omit a node that is not ready" 0 "d['totals']['unusable'] == 1 and d['totals']['before']['free'] == 13" simulate --set cpuManagerPolicy=static
+run "the totals do not omit a node that is not selected" 0 "d['totals']['unusable'] == 0" simulate --set cpuManagerPolicy=static -l n=a
+run "a new machine is ready although its model is not" 0 "[n['after']['copies'] for n in d['nodes'] if n['added']] == [15]" simulate --add 2x4x16,512Gi --like b --cpus 16
+"$numa" simulate --set cpuManagerPolicy=static --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: which nodes the totals omit" grep -qx 'the totals omit 1 node that is not ready or not schedulable' "$dir/out"
+objects "$owned" >"$dir/objects.json"
+sed 's/^      containers:/      volumes: [{name: v, persistentVolumeClaim: {claimName: v}}]\n&/' "$dir/sts.yaml" >"$dir/volumes.yaml"
+"$numa" simulate --set cpuManagerPolicy=static -f "$dir/volumes.yaml" --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: what was not evaluated" grep -qx 'not evaluated (schedulers do): volumes' "$dir/out"
+run "no copy on a node that is gone" 3 "d['totals']['before']['copies'] == 2 and d['totals']['after']['copies'] == 1" simulate --without-node a -f "$dir/sts.yaml"
+
 # Without Pods, what would end is not known.
 printf '{"kind":"List","items":[%s,%s]}' "$(node a)" "$(node b)" >"$dir/objects.json"
 run "no Pods" 1 "[n['reason'] for n in d['leftAlone']] == ['the object reports pods, but no Pods are given'] * 2 and not d['nodes']" simulate --set reservedCPUs=16
