@@ -206,5 +206,18 @@ for kind in clusterrolebinding/team-nrtd clusterrole/team-nrtd validatingadmissi
 done
 ok "the policy is back" as admin apply --server-side --force-conflicts -f $manifests/admission-policy.yaml
 ok "the policy holds again" until_denied write agent-node-a node-b # whatever runs next relies on the policy
+# overlay_gone: the overlay's policy has named no denial for 2 s. Of two policies that deny, the API server names one.
+overlay_gone() {
+	times=0
+	for _ in $(seq 50); do
+		write agent-node-a node-b >"$work/denied" 2>&1
+		times=$((times + 1))
+		! grep -q "'team-nrtd-own-node'" "$work/denied" || times=0
+		[ $times -lt 10 ] || return 0
+		sleep 0.2
+	done
+	return 1
+}
+ok "the overlay's policy is gone" overlay_gone
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
