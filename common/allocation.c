@@ -330,16 +330,8 @@ void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t 
 
 size_t device_index_range(const struct device_index *index, const char *resource, size_t *ret_end)
 {
-	size_t lo = 0, hi = index->n_items, end;
+	size_t lo = VEC_LOWER_BOUND(index->items, index->n_items, resource, resource), end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(index->items[mid].resource, resource) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (end = lo; end < index->n_items && !strcmp(index->items[end].resource, resource);)
 		end++;
 	*ret_end = end;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 /* ---- inventory */
@@ -56,20 +57,9 @@ void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *r
 
 int inventory_resource(const struct inventory *inv, const char *name)
 {
-	size_t lo = 0, hi = inv->n_resources;
+	size_t at = vec_lower_bound(inv->resources, inv->n_resources, sizeof(*inv->resources), 0, name);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int r = strcmp(inv->resources[mid], name);
-
-		if (r == 0)
-			return (int)mid;
-		if (r < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return -1;
+	return at < inv->n_resources && !strcmp(inv->resources[at], name) ? (int)at : -1;
 }
 
 /* ---- the memory of pods */

@@ -69,25 +69,9 @@ void pod_request_copy(const struct pod_request *from, struct pod_request *ret)
 	resource_list_override(&ret->pod_limits, &from->pod_limits);
 }
 
-/* Position of the first of the first n items whose name is not below `name`. */
-static size_t lower_bound(const struct resource_list *l, size_t n, const char *name)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(l->items[mid].name, name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 const struct resource_quantity *resource_list_find(const struct resource_list *l, const char *name)
 {
-	size_t at = lower_bound(l, l->n_items, name);
+	size_t at = VEC_LOWER_BOUND(l->items, l->n_items, name, name);
 
 	return at < l->n_items && !strcmp(l->items[at].name, name) ? &l->items[at] : NULL;
 }
@@ -112,7 +96,7 @@ bool resource_list_equal(const struct resource_list *a, const struct resource_li
 
 void resource_list_set(struct resource_list *l, const char *name, struct quantity q)
 {
-	size_t at = lower_bound(l, l->n_items, name);
+	size_t at = VEC_LOWER_BOUND(l->items, l->n_items, name, name);
 
 	if (at < l->n_items && !strcmp(l->items[at].name, name)) {
 		l->items[at].quantity = q;
@@ -185,7 +169,7 @@ static void merge_lists(struct resource_list *l, const struct resource_list *mor
 
 	for (size_t i = 0; i < more->n_items; i++) {
 		const struct resource_quantity *item = &more->items[i];
-		size_t at = lower_bound(l, n, item->name);
+		size_t at = VEC_LOWER_BOUND(l->items, n, name, item->name);
 
 		if (at < n && !strcmp(l->items[at].name, item->name))
 			l->items[at].quantity = merge(&l->items[at].quantity, item->quantity);

@@ -24,6 +24,23 @@ void vec_grow(void *array, size_t *size, size_t need, size_t item)
 	*size = want;
 }
 
+size_t vec_lower_bound(const void *items, size_t n_items, size_t item, size_t offset, const char *name)
+{
+	size_t lo = 0, hi = n_items;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const char *found;
+
+		memcpy(&found, (const char *)items + mid * item + offset, sizeof(found));
+		if (strcmp(found, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 void *vec_push(void *array, size_t *n_items, size_t *size, size_t item)
 {
 	char *p;

@@ -22,6 +22,14 @@ void vec_sort(void *items, size_t n_items, size_t item,
 /* Append one zeroed item. Returns its address, which is valid until the next append. */
 __attribute__((returns_nonnull)) void *vec_push(void *array, size_t *n_items, size_t *size, size_t item);
 
+/* The position of the first item whose name is not below `name`, among items of `item` bytes in ascending order of their names;
+ * n_items = all names are below. The item has a pointer to its name at `offset`. */
+size_t vec_lower_bound(const void *items, size_t n_items, size_t item, size_t offset, const char *name);
+
+/* The same for an array of structs with the names in `member`. */
+#define VEC_LOWER_BOUND(items, n_items, member, name) \
+	vec_lower_bound(items, n_items, sizeof(*(items)), offsetof(__typeof__(*(items)), member), name)
+
 /* ---- lists of strings. Zeroed, a list is empty; an empty list needs no release. */
 
 struct strv {

@@ -19,26 +19,10 @@ void device_inventory_release(struct device_inventory *inventory)
 	*inventory = (struct device_inventory){0};
 }
 
-/* Position of the first resource whose name is not below `name`. */
-static size_t lower_bound(const struct device_inventory *inventory, const char *name)
-{
-	size_t lo = 0, hi = inventory->n_resources;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(inventory->resources[mid].name, name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 const struct device_resource *device_inventory_find(
 	const struct device_inventory *inventory, const char *name)
 {
-	size_t at = lower_bound(inventory, name);
+	size_t at = VEC_LOWER_BOUND(inventory->resources, inventory->n_resources, name, name);
 
 	return at < inventory->n_resources && !strcmp(inventory->resources[at].name, name)
 		       ? &inventory->resources[at]
@@ -60,7 +44,7 @@ static void insert_resource(struct device_inventory *inventory, size_t at, const
 
 void device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
-	size_t at = lower_bound(inventory, name);
+	size_t at = VEC_LOWER_BOUND(inventory->resources, inventory->n_resources, name, name);
 	struct device_resource *resource;
 	struct device *slot;
 

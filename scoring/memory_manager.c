@@ -10,25 +10,9 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-/* Position of the first type whose name is not below `name`. */
-static size_t lower_bound(const struct memory_manager *mm, const char *name)
-{
-	size_t lo = 0, hi = mm->n_types;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(mm->types[mid], name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static size_t find_type(const struct memory_manager *mm, const char *name)
 {
-	size_t at = lower_bound(mm, name);
+	size_t at = vec_lower_bound(mm->types, mm->n_types, sizeof(*mm->types), 0, name);
 
 	return at < mm->n_types && !strcmp(mm->types[at], name) ? at : mm->n_types;
 }
@@ -44,7 +28,7 @@ static void collect_types(struct memory_manager *mm, const struct memory_state *
 	for (size_t i = 0; i < state->n_nodes; i++)
 		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
 			const char *name = state->nodes[i].tables[k].type;
-			size_t at = lower_bound(mm, name);
+			size_t at = vec_lower_bound(mm->types, mm->n_types, sizeof(*mm->types), 0, name);
 
 			if (at < mm->n_types && !strcmp(mm->types[at], name))
 				continue;

@@ -50,17 +50,7 @@ void named_pods_finish(struct named_pods *p)
 /* The index of the node's first pod. If the node has no pods, the index of a pod of another node. */
 static size_t first_pod(const struct named_pods *p, const char *node)
 {
-	size_t low = 0, high = p->n_items;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(p->items[middle].node, node) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return VEC_LOWER_BOUND(p->items, p->n_items, node, node);
 }
 
 static struct named_pod *find_pod(

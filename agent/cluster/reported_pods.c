@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 /* ---- the index */
@@ -68,16 +69,8 @@ void reported_index_release(struct reported_index *index)
 static const struct reported_key *find_keys(
 	const struct reported_key *keys, size_t n, const char *name, size_t *ret_n)
 {
-	size_t lo = 0, hi = n, end;
+	size_t lo = VEC_LOWER_BOUND(keys, n, name, name), end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(keys[mid].name, name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (end = lo; end < n && !strcmp(keys[end].name, name);)
 		end++;
 	*ret_n = end - lo;

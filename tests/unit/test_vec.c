@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/vec.h"
 
 static void grows_and_holds_copies(void **state)
@@ -24,6 +25,25 @@ static void grows_and_holds_copies(void **state)
 	assert_int_equal(v.n_items, 0);
 	strv_sort(&v);
 	strv_release(&v);
+}
+
+static void finds_the_first_name_that_is_not_below(void **state)
+{
+	static const struct {
+		int before;
+		const char *name;
+	} items[] = {{1, "b"}, {2, "d"}, {3, "d"}, {4, "f"}};
+	static const struct {
+		const char *name;
+		size_t at;
+	} cases[] = {{"a", 0}, {"b", 0}, {"c", 1}, {"d", 1}, {"e", 3}, {"f", 3}, {"g", 4}};
+	const char *const names[] = {"b", "d"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(VEC_LOWER_BOUND(items, ARRAY_SIZE(items), name, cases[i].name), cases[i].at);
+	assert_int_equal(vec_lower_bound(names, 2, sizeof(*names), 0, "c"), 1);
+	assert_int_equal(vec_lower_bound(NULL, 0, sizeof(*names), 0, "c"), 0);
 }
 
 static void takes_what_was_allocated(void **state)
@@ -107,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grows_and_holds_copies),
+		cmocka_unit_test(finds_the_first_name_that_is_not_below),
 		cmocka_unit_test(takes_what_was_allocated),
 		cmocka_unit_test(has_a_string_once),
 		cmocka_unit_test(compares_in_order),
