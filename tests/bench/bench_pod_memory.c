@@ -5,7 +5,6 @@
  */
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "agent/node/observe/pod_memory.h"
 #include "common/cleanup.h"
@@ -13,6 +12,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "tests/bench/bench.h"
+#include "tests/lib/test.h"
 
 #define PODS       100
 #define CONTAINERS 2  /* per pod, and a sandbox */
@@ -123,13 +123,12 @@ static double measure(const char *cgroup, struct node_state *node, size_t n_pods
 
 int main(void)
 {
-	char root[] = "/tmp/nrtd-bench-XXXXXX", uid[32], command[64];
+	CLEANUP(test_rmtree) char *root = test_tmpdir();
+	char uid[32];
 	CLEANUP(node_state_release) struct node_state node;
 	double median;
 
 	node_state_init(&node);
-	if (!mkdtemp(root))
-		return 1;
 	make_tree(root);
 	add_node(&node, 0, 0, PODS - 1);
 	add_node(&node, 1, PODS, PODS * CONTAINERS - 1);
@@ -138,8 +137,7 @@ int main(void)
 		add_container(&node, uid, (unsigned)i);
 	}
 	median = measure(root, &node, PODS);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	if (system(command) != 0 || median < 0)
+	if (median < 0)
 		return 1;
 	printf("memory of %d pods with %d containers, without the kernel's part: %.1f ms per reading, %.3f %% of a core at one per minute (goal 0.1)\n",
 		PODS, CONTAINERS, median, median / 60000 * 100);
