@@ -97,8 +97,8 @@ void cache_choose_node(struct cluster_cache *cache, const char *namespace, const
 	name_table_add(&cache->pods_by_uid, chosen->uid, chosen);
 }
 
-void cache_nominate(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
-	const char *node, uint64_t resource_version)
+void cache_keep_nominated(struct cluster_cache *cache, const char *namespace, const char *gang,
+	const char *uid, const char *node, uint64_t resource_version)
 {
 	struct pod_info *pod = find_assumption(find_gang(cache, namespace, gang), uid, node);
 

@@ -349,7 +349,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		return 0;
 	}
 	if (!*status.node) {
-		cache_nominate(cache, status.namespace, pod_gang_name(object), status.uid,
+		cache_keep_nominated(cache, status.namespace, pod_gang_name(object), status.uid,
 			doc_text(doc_get(object, "status"), "nominatedNodeName"), version_of(object));
 		if (cached)
 			cached->list_number = cache->list_number[CACHE_POD];

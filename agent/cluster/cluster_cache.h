@@ -321,9 +321,10 @@ void cache_choose_node(struct cluster_cache *cache, const char *namespace, const
 void cache_forget_gang_pod(
 	struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid);
 
-/* The Pod of this resourceVersion has status.nominatedNodeName `node`: the scheduler may bind the pod there later. */
-void cache_nominate(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
-	const char *node, uint64_t resource_version);
+/* The Pod of this resourceVersion has status.nominatedNodeName `node`: the scheduler may bind the pod there later, so an assumption of the
+ * pod on this node is not forgotten with the gang's others. */
+void cache_keep_nominated(struct cluster_cache *cache, const char *namespace, const char *gang,
+	const char *uid, const char *node, uint64_t resource_version);
 
 /* Forgets the assumed pods of gangs that have chosen no placement in time. */
 void cache_expire_gangs(struct cluster_cache *cache, uint64_t now_ms);
