@@ -174,14 +174,14 @@ static int read_request(struct fit_query *q, struct err *err)
 	return r < 0 ? r : read_usage(q, err);
 }
 
-/* Whether Nodes and Pods of the API server, or an empty machine, replace the kubelet's pods. */
+/* Whether flags say which pods the node has: Nodes and Pods of the API server, or none. Then the kubelet is not asked for its pods. */
 static bool has_usage_flags(const struct options *options)
 {
 	return option_set(options, OPT_NODES) || option_set(options, OPT_PODS) ||
 	       option_set(options, OPT_ASSUME_EMPTY);
 }
 
-/* Gives back what pods hold that the kubelet does not have any more: it does so itself before it admits the next pod. */
+/* Frees what pods hold that the kubelet does not list any more, as the kubelet itself does before it admits the next pod. */
 static void end_unlisted_pods(struct fit_query *q)
 {
 	struct allocations *held = &q->o.node.allocations;
