@@ -504,28 +504,6 @@ static void choose_columns(
 	}
 }
 
-/* Fills in the table and measures it. Returns its width. */
-static size_t fill_table(struct writer *w, const struct layout *l, const struct top_row *rows, size_t n,
-	const struct top_totals *totals, const struct top_look *look, struct columns *columns)
-{
-	CLEANUP(freep) size_t *measured = NULL;
-	size_t width = 0;
-
-	writer_columns(w, columns->names, columns->n);
-	for (size_t i = 0; i < n; i++)
-		write_row(w, l, &rows[i]);
-	if (w->headings)
-		write_totals(w, totals);
-	measured = table_widths(&w->table, w->headings);
-	for (size_t c = 0; c < columns->n; c++) {
-		size_t heading = columns->items[c] == TOP_LABEL && w->headings ? strlen(look->label) : 0;
-
-		columns->widths[c] = measured[c] > heading ? measured[c] : heading;
-		width += columns->widths[c] + (c > 0 ? GAP : 0);
-	}
-	return width;
-}
-
 /* What is drawn of the rows. */
 struct drawing {
 	const struct top_row *rows;
@@ -535,13 +513,55 @@ struct drawing {
 	struct layout layout;
 	unsigned omitted; /* columns, as bits */
 	struct columns columns;
+	size_t widths[TOP_COLUMN_COUNT]; /* of each column, whether it is omitted or not */
+	size_t narrow_bars;              /* width of TOP_NUMA without digits */
 };
 
-/* Returns the table's width. */
-static size_t measure(struct drawing *d, struct writer *w)
+static void fill_table(struct drawing *d, struct writer *w)
 {
+	writer_columns(w, d->columns.names, d->columns.n);
+	for (size_t i = 0; i < d->n; i++)
+		write_row(w, &d->layout, &d->rows[i]);
+	if (w->headings)
+		write_totals(w, d->totals);
+}
+
+/* Fills in the table with all columns, and measures them. */
+static void measure_columns(struct drawing *d, struct writer *w)
+{
+	struct layout narrow = d->layout;
+	CLEANUP(freep) size_t *measured = NULL;
+
+	choose_columns(d->look, d->totals, 0, &d->columns);
+	fill_table(d, w);
+	measured = table_widths(&w->table, w->headings);
+	for (size_t i = 0; i < d->columns.n; i++) {
+		enum top_column c = d->columns.items[i];
+		size_t heading = c == TOP_LABEL && w->headings ? strlen(d->look->label) : 0;
+
+		d->widths[c] = measured[i] > heading ? measured[i] : heading;
+	}
+	narrow.digits = false;
+	d->narrow_bars = w->headings ? strlen(headings[TOP_NUMA]) : 0;
+	for (size_t i = 0; i < d->n; i++)
+		if (bars_width(&narrow, &d->rows[i]) > d->narrow_bars)
+			d->narrow_bars = bars_width(&narrow, &d->rows[i]);
+}
+
+/* Sets the columns that are not omitted. Returns the table's width. */
+static size_t set_columns(struct drawing *d)
+{
+	size_t width = 0;
+
 	choose_columns(d->look, d->totals, d->omitted, &d->columns);
-	return fill_table(w, &d->layout, d->rows, d->n, d->totals, d->look, &d->columns);
+	for (size_t i = 0; i < d->columns.n; i++) {
+		enum top_column c = d->columns.items[i];
+		bool narrow = c == TOP_NUMA && d->layout.bars && !d->layout.digits;
+
+		d->columns.widths[i] = narrow ? d->narrow_bars : d->widths[c];
+		width += d->columns.widths[i] + (i > 0 ? GAP : 0);
+	}
+	return width;
 }
 
 /* In a wide table only the digits beside the bars. */
@@ -554,34 +574,45 @@ static void omit(struct drawing *d, enum top_column column, bool omitted)
 }
 
 /* Omits columns, the least important ones first, until the table fits the width. Returns the table's width. */
-static size_t fit_table(struct drawing *d, struct writer *w)
+static size_t fit_columns(struct drawing *d)
 {
 	static const enum top_column order[] = {
 		TOP_EXPORTER, TOP_SCOPE, TOP_POLICY, TOP_AGE, TOP_NUMA, TOP_DEVICES, TOP_TWO_NUMA};
-	size_t width = measure(d, w), limit = d->look->width, n = 0;
+	size_t width = set_columns(d), limit = d->look->width, n = 0;
 
-	if (limit > 0 && width > limit && d->totals->n_devices == 0)
+	if (limit == 0 || width <= limit)
+		return width;
+	if (d->totals->n_devices == 0)
 		omit(d, TOP_DEVICES, true);
-	for (; n < ARRAY_SIZE(order) && limit > 0 && width > limit; n++) {
+	for (; n < ARRAY_SIZE(order) && width > limit; n++) {
 		if (order[n] == TOP_NUMA && !d->layout.digits)
 			continue;
 		omit(d, order[n], true);
-		width = measure(d, w);
+		width = set_columns(d);
 	}
 	/* A column that was omitted last may have left space for others. */
 	for (; n > 1 && !d->look->wide; n--) {
-		size_t omitted_width = width;
-
 		if (order[n - 2] == TOP_NUMA)
 			continue;
 		omit(d, order[n - 2], false);
-		width = measure(d, w);
-		if (width <= limit)
-			continue;
-		omit(d, order[n - 2], true);
-		width = omitted_width;
+		if (set_columns(d) > limit)
+			omit(d, order[n - 2], true);
 	}
-	return measure(d, w);
+	return set_columns(d);
+}
+
+/* Fills in the table with the columns for which there is room. Returns its width. */
+static size_t fit_table(struct drawing *d, struct writer *w)
+{
+	bool digits = d->layout.digits;
+	size_t n_measured, width;
+
+	measure_columns(d, w);
+	n_measured = d->columns.n;
+	width = fit_columns(d);
+	if (d->columns.n != n_measured || d->layout.digits != digits)
+		fill_table(d, w);
+	return width;
 }
 
 static enum canvas_style style_of(const struct top_row *row, enum top_column column)

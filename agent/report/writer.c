@@ -56,7 +56,7 @@ static void set_cell(struct writer *w, const char *heading, char *text)
 	for (size_t i = 0; heading && i < t->n_columns && t->cells.n_items >= t->n_columns; i++) {
 		char **cell = &t->cells.items[t->cells.n_items - t->n_columns + i];
 
-		if (strcmp(t->headings[i], heading) != 0)
+		if (t->headings[i] != heading && strcmp(t->headings[i], heading) != 0)
 			continue;
 		free(*cell);
 		*cell = text;
