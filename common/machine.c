@@ -191,18 +191,22 @@ static void derive_nodes(struct machine *m)
 	}
 }
 
+static int by_number(int a, int b)
+{
+	return (a > b) - (a < b);
+}
+
 /* Orders the CPUs of one core, as the kubelet sees it, next to each other. */
 static int by_core_name(const void *a, const void *b)
 {
 	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
-	const int keys[][2] = {{x->core_name.known, y->core_name.known}, {x->numa, y->numa},
-		{x->socket, y->socket}, {x->core_name.drawer, y->core_name.drawer},
-		{x->core_name.book, y->core_name.book}, {x->core_name.core, y->core_name.core}};
+	int r = by_number(x->core_name.known, y->core_name.known);
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i][0] != keys[i][1])
-			return keys[i][0] < keys[i][1] ? -1 : 1;
-	return 0;
+	r = r != 0 ? r : by_number(x->numa, y->numa);
+	r = r != 0 ? r : by_number(x->socket, y->socket);
+	r = r != 0 ? r : by_number(x->core_name.drawer, y->core_name.drawer);
+	r = r != 0 ? r : by_number(x->core_name.book, y->core_name.book);
+	return r != 0 ? r : by_number(x->core_name.core, y->core_name.core);
 }
 
 static int by_core_name_and_id(const void *a, const void *b)

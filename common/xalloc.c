@@ -68,9 +68,18 @@ char *xstrndup(const char *text, size_t len)
 
 char *xvasprintf(const char *fmt, va_list ap)
 {
-	char *text = NULL;
+	char text[256], *longer = NULL; /* vasprintf() is slow */
+	va_list again;
+	int len;
 
-	return checked(vasprintf(&text, fmt, ap) < 0 ? NULL : text);
+	va_copy(again, ap);
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	if (len >= 0 && (size_t)len < sizeof(text))
+		longer = xstrndup(text, (size_t)len);
+	else if (vasprintf(&longer, fmt, again) < 0)
+		xalloc_failed();
+	va_end(again);
+	return longer;
 }
 
 char *xasprintf(const char *fmt, ...)

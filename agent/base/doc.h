@@ -59,8 +59,12 @@ struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 /* Append a null child; `key` is copied. For parsers. */
 struct doc *doc_add(struct doc *parent, const char *key);
 
+/* Allocate space for the `n` children that will be added to a document without children. */
+void doc_reserve(struct doc *parent, size_t n);
+
 /* Set the kind and the text (`len` bytes, copied) of a scalar. */
 void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
+void doc_set_number(struct doc *d, int64_t value);
 
 /* A deep copy without the key of `d`. */
 void doc_copy(const struct doc *d, struct doc *ret);

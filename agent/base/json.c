@@ -17,7 +17,10 @@
 /* ---- strings and brackets */
 
 /* The bytes that open or close strings, maps and lists. */
-static const bool is_delimiter[256] = {['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true};
+#define SPACES "        " /* most of an indented text */
+
+static const bool is_delimiter[256] = {
+	['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true, ['\n'] = true};
 
 /*
  * Skip to the end of a string. Returns the number of bytes, including the quote that ends the string.
@@ -65,11 +68,15 @@ static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text
 			i += skip_in_string(n, text + i, len - i);
 			continue;
 		}
+		while (i + strlen(SPACES) <= len && !memcmp(text + i, SPACES, strlen(SPACES)))
+			i += strlen(SPACES);
 		while (i < len && !is_delimiter[(unsigned char)text[i]])
 			i++;
 		if (i == len)
 			break;
-		if (text[i] == '"')
+		if (text[i] == '\n')
+			n->n_lines++;
+		else if (text[i] == '"')
 			n->in_string = true;
 		else if (text[i] == '{' || text[i] == '[')
 			n->depth++;
@@ -152,10 +159,11 @@ static int convert_number(const cJSON *j, struct numbers *numbers, struct doc *r
 	if (!isfinite(v) || fabs(v) >= EXACT_INTEGER_MAX)
 		return convert_large(j, numbers, ret, err);
 	numbers->n_passed++;
-	if (nearbyint(v) == v && (v != 0 || !signbit(v)))
-		len = snprintf(text, sizeof(text), "%" PRId64, (int64_t)v);
-	else
-		len = snprintf(text, sizeof(text), nearbyint(v) == v ? "%.0f" : "%.17g", v);
+	if (nearbyint(v) == v && (v != 0 || !signbit(v))) {
+		doc_set_number(ret, (int64_t)v);
+		return 0;
+	}
+	len = snprintf(text, sizeof(text), nearbyint(v) == v ? "%.0f" : "%.17g", v);
 	doc_set_text(ret, DOC_NUMBER, text, (size_t)len);
 	return 0;
 }
@@ -179,6 +187,8 @@ static int convert(cJSON *j, struct numbers *numbers, struct doc *ret, struct er
 		return 0;
 	}
 	ret->kind = cJSON_IsArray(j) ? DOC_LIST : DOC_MAP;
+	if (j->child)
+		doc_reserve(ret, (size_t)cJSON_GetArraySize(j));
 	cJSON_ArrayForEach(item, j)
 	{
 		struct doc *child = doc_add(ret, NULL);
@@ -749,22 +759,14 @@ static int read_byte(struct json_stream *s, char ch, struct err *err)
 
 /* ---- within strings and brackets: nearly all of the text */
 
-static size_t count_lines(const char *text, size_t len)
-{
-	const char *end = text + len;
-	size_t n = 0;
-
-	for (; (text = memchr(text, '\n', (size_t)(end - text))); text++)
-		n++;
-	return n;
-}
-
 static size_t read_nested(
 	struct json_stream *s, size_t depth, struct strbuf *out, const char *text, size_t len)
 {
-	size_t n = skip_nested(&s->nesting, depth, text, len);
+	size_t n;
 
-	s->line += count_lines(text, n);
+	s->nesting.n_lines = 0;
+	n = skip_nested(&s->nesting, depth, text, len);
+	s->line += s->nesting.n_lines;
 	strbuf_add(out, text, n);
 	return n;
 }

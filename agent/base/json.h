@@ -96,7 +96,8 @@ typedef void json_stream_skip_fn(void *data, const struct err *why);
 struct json_nesting {
 	size_t depth;
 	bool in_string;
-	bool escaped; /* the previous byte was a backslash in a string */
+	bool escaped;   /* the previous byte was a backslash in a string */
+	size_t n_lines; /* newlines outside of strings */
 };
 
 /* Called with the kind of an item. False = the item is neither parsed nor passed on. */
