@@ -10,7 +10,7 @@ what=${1:-all}
 passed=0
 failed=0
 logs=$(mktemp -d)
-memory=
+. tests/lib/memory.sh
 trap 'rm -rf "$logs" ${memory:+"$memory"}' EXIT
 
 # count NAME STATUS: count the results of a program (cmocka's lines) or of a script (lines "ok" and "not ok")
@@ -32,14 +32,7 @@ count() {
 	grep -E '^skipped:' "$log" | sort | uniq -c | sed 's/^ *\([0-9]*\) /     \1 x /'
 }
 
-# Use memory for temporary files, because creating thousands of small files is many times as fast there. The tests also execute programs
-# there, which noexec forbids, and each job needs up to 20 MB; a container may have only 64 MB in total.
-free=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
-if [ -z "${TMPDIR:-}" ] && [ "${free:-0}" -gt 1000000 ] && memory=$(mktemp -d -p /dev/shm); then
-	chmod 1777 "$memory"
-	printf '#!/bin/sh\n' >"$memory/probe" && chmod +x "$memory/probe"
-	! "$memory/probe" 2>/dev/null || export TMPDIR="$memory"
-fi
+use_memory 1000000 # each job needs up to 20 MB
 # The scripts first, because the longest test is a script.
 {
 	[ "$what" = unit ] || ls -S tests/scenario/test_*.sh

@@ -7,12 +7,14 @@
 status=$?
 [ "$status" -ne 77 ] || exit 0
 [ "$status" -eq 0 ] || exit 1
+. tests/lib/memory.sh
+use_memory 4000000
 work=$(mktemp -d)
 instances=
 leave() {
 	[ -z "$instances" ] || (echo "$instances" >/proc/sys/fs/inotify/max_user_instances) 2>/dev/null
 	[ ! -e "$work/cluster/controlplane.pid" ] || "$here/cluster.sh" stop "$work/cluster"
-	rm -rf "$work"
+	rm -rf "$work" ${memory:+"$memory"}
 }
 trap leave EXIT
 trap 'exit 1' INT TERM
