@@ -143,6 +143,8 @@ void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, c
 struct kubelet_held {
 	/* Per container of the pod: what the container holds; NULL = the files do not name the container. */
 	const struct allocation *const *containers;
+	/* The CPU manager's file was read: CPUs that the files list for several containers are listed with the last one. */
+	bool cpus_complete;
 	/* The manager's file was kept; without the file the manager assigns anew. Devices are always kept. */
 	bool cpus, memory;
 };

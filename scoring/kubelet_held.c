@@ -27,7 +27,42 @@ static size_t count_devices(const struct allocation *item, const char *resource)
 
 /* ---- what is known */
 
-bool kubelet_held_is_known(const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
+/* Sets `ret` to the CPUs of container `i`, or of all containers. Returns their number. */
+static size_t collect_cpus(const struct kubelet *k, const struct kubelet_held *held,
+	const struct pod_request *pod, size_t i, bool *ret)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
+
+	for (size_t c = 0; c < pod->n_containers; c++)
+		if (held->containers[c] && (c == i || i == pod->n_containers))
+			cpuset_or(cpus, cpus, held->containers[c]->cpus);
+	cpu_set_from_bitmap(&k->topology, cpus, ret);
+	return cpu_set_size(&k->topology, ret);
+}
+
+/*
+ * Whether the hints for the `n` CPUs of an init container are known, although some of them are listed with a later container: in
+ * scope container the Topology Manager needs their NUMA nodes.
+ */
+static bool knows_init_cpus(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t n)
+{
+	bool *cpus = ws->scratch[0];
+	uint64_t nodes = 0;
+
+	if (pod->containers[i].kind != CONTAINER_INIT || !held->cpus_complete ||
+		collect_cpus(k, held, pod, i, cpus) > n ||
+		collect_cpus(k, held, pod, pod->n_containers, cpus) < n)
+		return false;
+	for (size_t c = 0; c < k->topology.n_cpus; c++)
+		if (cpus[c])
+			nodes |= (uint64_t)1 << k->topology.levels[CPU_LEVEL_NUMA].of[c];
+	return k->scope == TOPOLOGY_SCOPE_POD || k->rules.policy == TOPOLOGY_MANAGER_NONE ||
+	       (nodes & (nodes - 1)) == 0;
+}
+
+bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
 	bool by_cpu_manager, bool by_memory_manager, struct err *reason)
 {
 	for (size_t i = 0; i < pod->n_containers; i++) {
@@ -35,7 +70,8 @@ bool kubelet_held_is_known(const struct kubelet_held *held, const struct pod_req
 		size_t cpus = kubelet_exclusive_cpus(&pod->containers[i], qos);
 
 		if (by_cpu_manager && held->cpus && cpus > 0 &&
-			(!item || (size_t)hwloc_bitmap_weight(item->cpus) != cpus)) {
+			(!item || (size_t)hwloc_bitmap_weight(item->cpus) != cpus) &&
+			!knows_init_cpus(k, ws, held, pod, i, cpus)) {
 			err_set(reason, 0,
 				"container '%.60s' holds other CPUs than it requests, or unknown CPUs",
 				pod->containers[i].name);
@@ -103,25 +139,22 @@ bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_he
 
 /* ---- hints */
 
-/* Sets `ret` to the CPUs of one container, or of all. Returns their number. */
-static size_t collect_cpus(const struct kubelet *k, const struct kubelet_held *held,
-	const struct pod_request *pod, size_t i, bool *ret)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
-
-	for (size_t c = 0; c < pod->n_containers; c++)
-		if (held->containers[c] && (c == i || i == pod->n_containers))
-			cpuset_or(cpus, cpus, held->containers[c]->cpus);
-	cpu_set_from_bitmap(&k->topology, cpus, ret);
-	return cpu_set_size(&k->topology, ret);
-}
-
 void kubelet_held_cpu_hints(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t n)
 {
 	bool *assigned = ws->scratch[0];
+	size_t n_assigned = collect_cpus(k, held, pod, i, assigned);
 
-	if (collect_cpus(k, held, pod, i, assigned) == n) {
+	/* All CPUs of the pod are on one NUMA node. */
+	if (i < pod->n_containers && pod->containers[i].kind == CONTAINER_INIT && n_assigned < n) {
+		n_assigned = collect_cpus(k, held, pod, pod->n_containers, assigned);
+		for (size_t c = 0; n_assigned > n; c++)
+			if (assigned[c]) {
+				assigned[c] = false;
+				n_assigned--;
+			}
+	}
+	if (n_assigned == n) {
 		cpu_manager_hints(&k->cpu, assigned, NULL, n, &ws->hints);
 		return;
 	}

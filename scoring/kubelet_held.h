@@ -13,7 +13,8 @@
  * Whether the state files determine the hints of the CPU manager (if by_cpu_manager) and of the memory
  * manager (if by_memory_manager); if not, `reason` says why.
  */
-bool kubelet_held_is_known(const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
+bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws,
+	const struct kubelet_held *held, const struct pod_request *pod, enum qos_class qos,
 	bool by_cpu_manager, bool by_memory_manager, struct err *reason);
 
 /*

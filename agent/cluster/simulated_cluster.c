@@ -430,8 +430,12 @@ void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, cons
 	struct projected_state o;
 
 	projected_state_init(&o, &n->state, NULL);
-	if (p->class->aligned)
-		projected_state_add(&o, make_item(c, a, p, v));
+	if (p->class->aligned) {
+		struct allocation *item = make_item(c, a, p, v);
+
+		if (!hwloc_bitmap_iszero(item->cpus) || item->n_memory > 0 || item->n_devices > 0)
+			projected_state_add(&o, item);
+	}
 	allocations_sort(&o.state.allocations);
 	log_change(c, node, pod, true, n->n_pods, &o.state.allocations);
 	simulated_add_to_node(c, node, pod, n->n_pods);

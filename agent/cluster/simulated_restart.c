@@ -3,8 +3,9 @@
  * Restarts kubelets while their pods run. Read in 1.34.4, 1.35.4, 1.36.3 and 1.37.2, pkg/kubelet/kubelet.go:
  * HandlePodAdditions() admits every pod that has not ended, in the order of creation, by the same handlers as a new
  * pod: the managers, which find in their state files what the pod holds, then the amounts, the node's labels and its
- * taints (lifecycle/predicate.go). A rejected pod fails, and its containers are killed. What it held stays in the files
- * until all pods have been admitted (removeStaleState()).
+ * taints (lifecycle/predicate.go). Static pods come before or after the others, whichever the kubelet hears of first. A
+ * rejected pod fails, and its containers are killed. What it held stays in the files until all pods have been admitted
+ * (removeStaleState()).
  */
 #include "agent/cluster/simulate.h"
 
@@ -194,8 +195,9 @@ static void find_held(const struct restart *r, const struct simulated_pod *p, st
 /* The verdict on a running pod after the restart. */
 struct readmission {
 	enum kubelet_answer answer;
-	char *reason;       /* one sentence; NULL = none */
-	bool leaves_behind; /* the state files still list resources that were assigned to the rejected pod */
+	char *reason;          /* one sentence; NULL = none */
+	bool assigned;         /* the managers have assigned something anew, even if the pod is rejected */
+	bool assignment_known; /* false: what they have assigned to a rejected pod is not known */
 };
 
 static void readmission_release(struct readmission *v)
@@ -277,12 +279,13 @@ static void judge_managers(
 
 	find_held(r, p, &held);
 	files.containers = held.items;
+	files.cpus_complete = r->c->nodes[r->node].state.allocations.shared != NULL;
 	kubelet_judge_again(
 		&r->admission.kubelet, r->admission.ws, &p->class->pod, p->class->qos, &files, managers);
 	v->answer = managers->answer;
+	v->assigned = is_assigned_anew(r, managers);
 	/* A container that could not be allocated may have got its CPUs before. */
-	v->leaves_behind =
-		is_assigned_anew(r, managers) || managers->rejection == KUBELET_UNEXPECTED_ADMISSION;
+	v->assignment_known = managers->rejection != KUBELET_UNEXPECTED_ADMISSION;
 	if (v->answer == KUBELET_REJECTS && managers->rejection != KUBELET_NOT_REJECTED)
 		v->reason = xasprintf(
 			"%s: %s", kubelet_rejection_names[managers->rejection], managers->reason.text);
@@ -308,7 +311,7 @@ static void judge_readmission(
 								  : NULL;
 
 	*managers = (struct kubelet_verdict){.answer = KUBELET_UNKNOWN};
-	*v = (struct readmission){.answer = KUBELET_UNKNOWN};
+	*v = (struct readmission){.answer = KUBELET_UNKNOWN, .assignment_known = true};
 	if (unknown) {
 		v->reason = xstrdup(unknown);
 		return;
@@ -327,10 +330,8 @@ static void note_undecided(struct restart *r, size_t pod, const struct readmissi
 		return;
 	if (v->answer == KUBELET_UNKNOWN)
 		r->undecided = "the verdict on a pod that is admitted before is unknown";
-	else if (v->answer == KUBELET_REJECTS && v->leaves_behind)
-		r->undecided = "a rejected pod's CPUs or memory are not free at once";
-	else if (r->c->pods[pod].names.mirror)
-		r->undecided = "static pods are admitted before or after the other pods";
+	else if (v->answer == KUBELET_REJECTS && !v->assignment_known)
+		r->undecided = "what a rejected pod holds until all pods are admitted is unknown";
 }
 
 /* The pod stays on the node with what it holds, or gets what the verdict assigns anew. */
@@ -347,26 +348,95 @@ static void keep_pod(struct restart *r, size_t pod, const struct kubelet_verdict
 	node_admission_init(&r->admission, &n->state);
 }
 
-/* Admits the pod again. Returns whether the pod stays on the node; an unknown pod stays. */
-static bool readmit_pod(struct restart *r, size_t pod, size_t before)
+/* What was assigned to a rejected pod is not free until all pods have been admitted. */
+static void keep_assignment(struct restart *r, size_t pod, const struct kubelet_verdict *anew)
 {
-	CLEANUP(readmission_release) struct readmission v = {0};
-	struct kubelet_verdict managers;
-	bool admits, rejects;
+	keep_pod(r, pod, anew);
+	simulated_remove_from_node(r->c, pod);
+}
 
-	judge_readmission(r, pod, &managers, &v);
-	note_undecided(r, pod, &v);
-	admits = v.answer == KUBELET_ADMITS;
-	rejects = v.answer == KUBELET_REJECTS;
-	if (!rejects)
-		keep_pod(r, pod, admits && is_assigned_anew(r, &managers) ? &managers : NULL);
-	if (admits) {
-		simulation_count_kept(r->s, r->c, pod, r->node, before);
-		return true;
-	}
-	simulation_count_lost(
-		r->s, r->c, pod, r->node, v.answer, before, v.reason ? TAKE(v.reason) : xstrdup(""));
-	return !rejects;
+/* What becomes of one pod. */
+struct outcome {
+	struct readmission readmission;
+	size_t n_numa; /* afterwards */
+};
+
+static void readmit_pod(struct restart *r, size_t pod, struct readmission *v)
+{
+	struct kubelet_verdict managers;
+
+	judge_readmission(r, pod, &managers, v);
+	note_undecided(r, pod, v);
+	/* An unknown pod stays. */
+	if (v->answer != KUBELET_REJECTS)
+		keep_pod(r, pod, v->answer == KUBELET_ADMITS && v->assigned ? &managers : NULL);
+	else if (v->assigned && v->assignment_known)
+		keep_assignment(r, pod, &managers);
+}
+
+/* Admits the static pods before or after the other pods, and otherwise in the order of the list. */
+static void readmit_pods(
+	struct restart *r, const size_t *pods, size_t n_pods, bool static_first, struct outcome *ret)
+{
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < n_pods; i++)
+			if (r->c->pods[pods[i]].names.mirror == (static_first == (round == 0)))
+				readmit_pod(r, pods[i], &ret[i].readmission);
+	for (size_t i = 0; i < n_pods; i++)
+		if (ret[i].readmission.answer != KUBELET_REJECTS)
+			ret[i].n_numa = simulation_count_numa(r->c, pods[i]);
+}
+
+/* Whether the order in which the kubelet hears of static pods and of others may decide what pods get. */
+static bool depends_on_order(const struct restart *r, const size_t *pods, size_t n_pods)
+{
+	bool found[2] = {false};
+
+	for (size_t i = 0; i < n_pods; i++)
+		if (may_be_assigned_anew(r, r->c->pods[pods[i]].class))
+			found[r->c->pods[pods[i]].names.mirror] = true;
+	return found[0] && found[1];
+}
+
+/* Takes all pods from the node, as before the first one was admitted again. */
+static void rewind_pods(struct restart *r, const size_t *pods, size_t n_pods, size_t mark)
+{
+	struct simulated_node *n = &r->c->nodes[r->node];
+
+	for (size_t i = 0; i < n_pods; i++)
+		if (r->c->pods[pods[i]].node == SIMULATED_NOWHERE)
+			simulated_add_to_node(r->c, r->node, pods[i], n->n_pods);
+	simulated_undo(r->c, mark);
+	while (n->n_pods > 0)
+		simulated_remove_from_node(r->c, n->pods[n->n_pods - 1]);
+	r->undecided = NULL;
+	discard_admission(r);
+	node_admission_init(&r->admission, &n->state);
+}
+
+/* The verdict of both orders, or unknown. */
+static void merge_outcomes(struct outcome *to, const struct outcome *other)
+{
+	struct readmission *v = &to->readmission;
+
+	if (v->answer == KUBELET_UNKNOWN ||
+		(v->answer == other->readmission.answer && to->n_numa == other->n_numa))
+		return;
+	v->answer = KUBELET_UNKNOWN;
+	free(v->reason);
+	v->reason = xstrdup("static pods are admitted before or after the other pods");
+}
+
+static struct outcome *outcomes_new(size_t n_pods)
+{
+	return xcalloc(n_pods + 1, sizeof(struct outcome));
+}
+
+static void outcomes_free(struct outcome *outcomes, size_t n_pods)
+{
+	for (size_t i = 0; i < n_pods; i++)
+		readmission_release(&outcomes[i].readmission);
+	free(outcomes);
 }
 
 /* Whether the object reports the resources of every pod of the node. */
@@ -386,17 +456,41 @@ static void leave_pods(struct restart *r, const size_t *pods, size_t n_pods)
 	}
 }
 
+static void count_pod(struct restart *r, size_t pod, size_t before, struct readmission *v)
+{
+	if (v->answer == KUBELET_ADMITS)
+		simulation_count_kept(r->s, r->c, pod, r->node, before);
+	else
+		simulation_count_lost(r->s, r->c, pod, r->node, v->answer, before,
+			v->reason ? TAKE(v->reason) : xstrdup(""));
+}
+
 static void admit_pods(struct restart *r, const size_t *pods, const size_t *before, size_t n_pods)
 {
-	CLEANUP(freep) bool *stays = xcalloc(n_pods + 1, sizeof(*stays));
+	struct outcome *outcomes = outcomes_new(n_pods);
+	size_t mark = simulated_mark(r->c);
 
-	for (size_t i = 0; i < n_pods; i++)
-		stays[i] = readmit_pod(r, pods[i], before[i]);
-	for (size_t i = 0; i < n_pods; i++)
-		if (!stays[i]) {
+	readmit_pods(r, pods, n_pods, true, outcomes);
+	if (depends_on_order(r, pods, n_pods)) {
+		struct outcome *others = outcomes;
+
+		outcomes = outcomes_new(n_pods);
+		rewind_pods(r, pods, n_pods, mark);
+		readmit_pods(r, pods, n_pods, false, outcomes);
+		for (size_t i = 0; i < n_pods; i++)
+			merge_outcomes(&outcomes[i], &others[i]);
+		outcomes_free(others, n_pods);
+	}
+	for (size_t i = 0; i < n_pods; i++) {
+		bool stays = r->c->pods[pods[i]].node != SIMULATED_NOWHERE;
+
+		count_pod(r, pods[i], before[i], &outcomes[i].readmission);
+		if (!stays) {
 			keep_pod(r, pods[i], NULL);
 			simulated_evict(r->c, pods[i]);
 		}
+	}
+	outcomes_free(outcomes, n_pods);
 }
 
 void simulation_restart_node(struct simulated_cluster *c, size_t node, const struct simulate_options *options,

@@ -140,6 +140,37 @@ static bool is_equal_state(const struct node_state *node)
 	return equal;
 }
 
+/*
+ * validateState() makes the groups of NUMA nodes from the containers' blocks, in the order of a Go map. Whether a NUMA node is in
+ * blocks of different NUMA nodes, so that chance decides whether the groups equal those of the file.
+ */
+static bool is_in_two_groups(const struct allocations *a, unsigned node)
+{
+	hwloc_const_bitmap_t group = NULL;
+
+	for (size_t i = 0; i < a->n_items; i++)
+		for (size_t b = 0; b < a->items[i].n_memory; b++) {
+			hwloc_const_bitmap_t nodes = a->items[i].memory[b].nodes;
+
+			if (!hwloc_bitmap_isset(nodes, node))
+				continue;
+			if (group && !hwloc_bitmap_isequal(group, nodes))
+				return true;
+			group = nodes;
+		}
+	return false;
+}
+
+static int check_groups(const struct allocations *a, struct err *err)
+{
+	for (size_t i = 0; i < a->memory.n_nodes; i++)
+		if (is_in_two_groups(a, a->memory.nodes[i].id))
+			return err_set(err, -ENOTSUP,
+				"whether the kubelet starts with its memory_manager_state is by chance: NUMA node %u is in two groups",
+				a->memory.nodes[i].id);
+	return 0;
+}
+
 static int check_memory(const struct settings *before, const struct node_state *node,
 	bool reservation_changed, char **ret, struct err *err)
 {
@@ -154,6 +185,8 @@ static int check_memory(const struct settings *before, const struct node_state *
 	else if (after->memory_manager == MEMORY_MANAGER_STATIC && reservation_changed &&
 		 !is_equal_state(node))
 		*ret = xstrdup("the expected machine state is different from the real one");
+	else if (after->memory_manager == MEMORY_MANAGER_STATIC)
+		return check_groups(&node->allocations, err);
 	return 0;
 }
 

@@ -490,6 +490,10 @@ static void restarted_kubelets_admit_running_pods_again(void **state)
 		/* The kubelet's last check: labels. */
 		{37, false, "nodeSelector: {pool: a},", NULL, "p0 p1 p2 ", "",
 			"nodeSelector pool=a does not match", NULL, NULL, 14},
+		/* What was assigned to rejected pods is not free for p2. */
+		{37, false, "nodeSelector: {pool: a},", "reservedSystemCPUs=0-3", "p0 p1 p2 ", "",
+			"nodeSelector pool=a does not match",
+			"remove cpu_manager_state: not all reserved cpus: \"0-3\" are present", NULL, 12},
 		/* What is not known. */
 		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "the kubelet's release is not known", 0},
 		{33, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "how kubelet 1.33 restarts is not known",
@@ -507,6 +511,38 @@ static void restarted_kubelets_admit_running_pods_again(void **state)
 	}
 }
 
+/* A kubelet that assigns nothing reports no pod, and gets policies that assign CPUs. */
+static void unassigned_pods_are_assigned_by_a_restart(void **state)
+{
+	static const char *const settings[] = {
+		"cpuManagerPolicy=static", "topologyManagerPolicy=single-numa-node"};
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_NONE,
+		.scope = TOPOLOGY_SCOPE_CONTAINER};
+	const struct simulate_options options = {
+		.settings = settings, .n_settings = ARRAY_SIZE(settings), .restart = true};
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(simulation_release) struct simulation s = {0};
+	struct err err = {""};
+	char names[64];
+
+	(void)state;
+	planned_cluster_init(&t, 1, &setup);
+	t.sims[0].state.settings.kubelet_minor = 37;
+	t.sims[0].state.settings.cpu_manager = CPU_MANAGER_NONE;
+	for (size_t i = 0; i < 3; i++)
+		assert_true(planned_cluster_add(&t, 0, i < 2 ? 4 : 5, 1));
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	if (simulate(&t.c, &options, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(s.nodes[0].changed);
+	if (s.nodes[0].problem)
+		fail_msg("%s", s.nodes[0].problem);
+	join_names(&s, &t.c, SIMULATED_REJECTED, names);
+	assert_string_equal(names, "p2 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +555,7 @@ int main(void)
 		cmocka_unit_test(reserved_memory_is_not_for_pods),
 		cmocka_unit_test(added_machines_take_pods),
 		cmocka_unit_test(restarted_kubelets_admit_running_pods_again),
+		cmocka_unit_test(unassigned_pods_are_assigned_by_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

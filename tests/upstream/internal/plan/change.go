@@ -204,6 +204,9 @@ func (p *player) restart(n *node, c *Change, said *simulation) (wrong []string, 
 	for _, s := range said.LeftAlone {
 		if s.Node == n.Name {
 			p.Changed.LeftAlone++ // a pod with unusual resources is not reported as nrtd expects
+			if p.Verbose {
+				fmt.Printf("  | %s is left alone: %s\n", n.Name, s.Reason)
+			}
 			return nil, nil
 		}
 	}
@@ -244,7 +247,14 @@ func (p *player) restart(n *node, c *Change, said *simulation) (wrong []string, 
 			pods = append(pods, q)
 		}
 	}
+	staticFirst := len(pods)%2 == 0 // the kubelet hears of static pods before or after it hears of the others
 	slices.SortFunc(pods, func(a, b *pod) int {
+		if static := isStatic(a.object); static != isStatic(b.object) {
+			if static == staticFirst {
+				return -1
+			}
+			return 1
+		}
 		if order := a.object.CreationTimestamp.Compare(b.object.CreationTimestamp.Time); order != 0 {
 			return order
 		}
@@ -284,11 +294,13 @@ func (n *node) again(q *pod) (admitted bool, reason string, err error) {
 		}
 		return false, reason, err
 	}
-	if q.object.Annotations[mirrorAnnotation] != "" || selects(q.object, n.setup.Labels) {
+	if isStatic(q.object) || selects(q.object, n.setup.Labels) {
 		return true, "", nil
 	}
 	return false, "NodeAffinity", n.Managers.Drop(keyOf(q.object))
 }
+
+func isStatic(object *v1.Pod) bool { return object.Annotations[mirrorAnnotation] != "" }
 
 func selects(object *v1.Pod, labels map[string]string) bool {
 	for key, value := range object.Spec.NodeSelector {
