@@ -135,23 +135,20 @@ void cache_hide_reverted(
 
 		if (pod->gang != g || pod->nominated || (!pod->earlier && pod->assumption > g->reverted))
 			continue;
-		pod->hidden = true;
-		cache_take_off_node(cache, pod);
+		cache_hide_pod(cache, pod);
 	}
 }
 
-void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang)
+void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid)
 {
 	struct gang *g = find_gang(cache, namespace, gang);
 
-	if (!g)
-		return;
-	for (size_t i = 0; i < g->n_pods; i++)
-		if (g->pods[i]->hidden) {
-			g->pods[i]->hidden = false;
-			cache_put_on_node(cache, g->pods[i], g->pods[i]->node);
-		}
-	g->reverted = 0;
+	cache_show_hidden_pods(cache);
+	cache_use_reservation(cache, uid);
+	if (cache_find_pod(cache, uid))
+		cache_drop_nomination(cache, uid);
+	if (g)
+		g->reverted = 0;
 }
 
 /* The assumption of a gang that has chosen no placement in time; NULL = none. */

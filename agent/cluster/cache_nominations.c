@@ -96,26 +96,8 @@ void cache_hide_nominations(struct cluster_cache *cache, const char *uid, int32_
 	for (size_t i = 0; i < cache->n_nominations; i++) {
 		struct pod_info *stand_in = cache->nominations[i];
 
-		if (stand_in->priority >= priority && !stands_for(stand_in, uid))
-			continue;
-		stand_in->hidden = true;
-		cache_take_off_node(cache, stand_in);
-	}
-}
-
-void cache_show_nominations(struct cluster_cache *cache, const char *uid)
-{
-	for (size_t i = cache->n_nominations; i > 0; i--) {
-		struct pod_info *stand_in = cache->nominations[i - 1];
-
-		if (!stand_in->hidden)
-			continue;
-		if (stands_for(stand_in, uid) && cache_find_pod(cache, uid)) {
-			remove_nomination(cache, i - 1);
-			continue;
-		}
-		stand_in->hidden = false;
-		cache_put_on_node(cache, stand_in, stand_in->node);
+		if (stand_in->priority < priority || stands_for(stand_in, uid))
+			cache_hide_pod(cache, stand_in);
 	}
 }
 

@@ -231,36 +231,103 @@ bool cache_namespace_is_full(const struct cluster_cache *cache, const char *name
 
 /* ---- pods on nodes */
 
-void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+static void insert_pod(
+	struct cluster_cache *cache, struct node_info *node, struct pod_info *pod, size_t position)
 {
-	struct pod_info **slot = vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*slot));
-
+	vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*node->pods));
+	memmove(&node->pods[position + 1], &node->pods[position],
+		(node->n_pods - position - 1) * sizeof(*node->pods));
+	node->pods[position] = pod;
 	if (!pod->bound)
 		count_assumed(cache, pod);
 	resource_list_add(&node->requested, &pod->class->wanted, 1);
-	*slot = pod;
+}
+
+void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+{
+	insert_pod(cache, node, pod, node->n_pods);
 	pod->node = node;
 	bump_version_for(cache, node, pod);
 	pod->placed_version = cache->version;
 	pod->admitted_version = pod->admitted ? cache->version : 0;
 }
 
+static size_t position_of(const struct node_info *node, const struct pod_info *pod)
+{
+	size_t i = 0;
+
+	while (node->pods[i] != pod)
+		i++;
+	return i;
+}
+
 void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
+	size_t i = position_of(node, pod);
 
+	node->n_pods--;
+	memmove(&node->pods[i], &node->pods[i + 1], (node->n_pods - i) * sizeof(*node->pods));
 	pod_class_subtract(pod->class, &node->requested);
-	for (size_t i = 0; i < node->n_pods; i++)
-		if (node->pods[i] == pod) {
-			memmove(&node->pods[i], &node->pods[i + 1],
-				(node->n_pods - i - 1) * sizeof(node->pods[0]));
-			node->n_pods--;
-			break;
-		}
 	if (!pod->bound)
 		cache_uncount_assumed(cache, pod);
 	bump_version_for(cache, node, pod);
 	node->freed_version = cache->version;
+}
+
+/* ---- pods that a request does not see */
+
+static struct node_versions versions_of(const struct node_info *node)
+{
+	return (struct node_versions){node->version, node->amounts_version, node->freed_version};
+}
+
+static bool has_versions(const struct node_info *node, const struct node_versions *v)
+{
+	return node->version == v->any && node->amounts_version == v->amounts &&
+	       node->freed_version == v->freed;
+}
+
+void cache_hide_pod(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct hidden_pod *h =
+		vec_push(&cache->hidden, &cache->n_hidden, &cache->hidden_size, sizeof(*cache->hidden));
+
+	*h = (struct hidden_pod){
+		.pod = pod, .position = position_of(pod->node, pod), .before = versions_of(pod->node)};
+	cache_take_off_node(cache, pod);
+	h->after = versions_of(pod->node);
+	pod->hidden = true;
+}
+
+/* The pod is about to be freed. */
+static void forget_hidden(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	size_t i = 0;
+
+	while (cache->hidden[i].pod != pod)
+		i++;
+	cache->n_hidden--;
+	memmove(&cache->hidden[i], &cache->hidden[i + 1], (cache->n_hidden - i) * sizeof(*cache->hidden));
+}
+
+void cache_show_hidden_pods(struct cluster_cache *cache)
+{
+	while (cache->n_hidden > 0) {
+		const struct hidden_pod *h = &cache->hidden[--cache->n_hidden];
+		struct node_info *node = h->pod->node;
+
+		/* Pods that were hidden before it may have been freed. */
+		insert_pod(cache, node, h->pod, h->position < node->n_pods ? h->position : node->n_pods);
+		h->pod->hidden = false;
+		if (has_versions(node, &h->after)) {
+			node->version = h->before.any;
+			node->amounts_version = h->before.amounts;
+			node->freed_version = h->before.freed;
+		} else {
+			bump_version_for(cache, node, h->pod);
+		}
+	}
 }
 
 struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
@@ -331,7 +398,9 @@ void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 	struct node_info *node = pod->node;
 
 	cache_leave_gang(cache, pod);
-	if (!pod->hidden)
+	if (pod->hidden)
+		forget_hidden(cache, pod);
+	else
 		cache_take_off_node(cache, pod);
 	pod_classes_drop(&cache->classes, pod->class);
 	if (!pod->earlier)

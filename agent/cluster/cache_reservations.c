@@ -20,7 +20,7 @@ static void remove_stand_in(struct cluster_cache *cache, struct node_reservation
 		cache_remove_pod(cache, stands_in);
 }
 
-void cache_suspend_reservations(
+void cache_hide_reservations(
 	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class)
 {
 	for (size_t i = 0; i < cache->n_nodes && cache->n_reservations > 0; i++) {
@@ -34,8 +34,7 @@ void cache_suspend_reservations(
 
 			if (r->user || (!r->usable && r->facts.step <= first))
 				continue;
-			r->suspended = true;
-			remove_stand_in(cache, r);
+			cache_hide_pod(cache, r->stands_in);
 		}
 	}
 }
@@ -48,7 +47,7 @@ bool cache_has_usable_reservation(const struct node_info *node)
 	return false;
 }
 
-void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
+void cache_use_reservation(struct cluster_cache *cache, const char *uid)
 {
 	const struct pod_info *pod = cache_find_pod(cache, uid);
 	bool used = false;
@@ -62,10 +61,9 @@ void cache_resume_reservations(struct cluster_cache *cache, const char *uid)
 			if (r->usable && pod && pod->node == node && !used) {
 				r->user = xstrdup(uid);
 				used = true;
-			} else if (r->suspended) {
-				cache_add_stand_in(cache, node, r);
+				remove_stand_in(cache, r);
 			}
-			r->usable = r->suspended = false;
+			r->usable = false;
 		}
 	}
 }

@@ -27,6 +27,7 @@ void cache_release(struct cluster_cache *cache)
 	pending_pods_release(&cache->pending);
 	disruption_budgets_release(&cache->budgets);
 	free(cache->nominations);
+	free(cache->hidden);
 	free(cache->nodes);
 	pod_classes_release(&cache->classes);
 	*cache = (struct cluster_cache){0};

@@ -51,10 +51,10 @@ struct pod_info {
 	bool repels;      /* of a bound pod: it has rules against other pods (podAntiAffinity) */
 	bool assumed;     /* the extender assumed the pod on this node; stays set when the pod is bound */
 	bool admitted;    /* by the node's kubelet */
+	bool hidden;      /* from the request that is being answered: not among the node's pods */
 	/* Of an assumed pod of a gang: */
 	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
 	bool nominated; /* the Pod has the node as its nominated node */
-	bool hidden; /* from the request that is being answered; not among the node's pods. Of nominated pods too */
 	int32_t priority;
 	uint64_t expires_ms;
 	/* Versions at which the pod was placed on the node, and at which its admission was reported. */
@@ -147,6 +147,18 @@ struct cache_config {
 #define CACHE_REASONS 6
 extern const char *const cache_reasons[CACHE_REASONS];
 
+/* The versions of a node: node_info. */
+struct node_versions {
+	uint64_t any, amounts, freed;
+};
+
+/* A pod that does not count for the request that is being answered. */
+struct hidden_pod {
+	struct pod_info *pod;
+	size_t position;                    /* among the node's pods */
+	struct node_versions before, after; /* of the node, when the pod was hidden */
+};
+
 struct cluster_cache {
 	struct cache_config config;
 	struct pod_classes classes;
@@ -158,6 +170,8 @@ struct cluster_cache {
 	struct disruption_budgets budgets;
 	struct pod_info **nominations; /* the stand-ins of cache_nominations.c */
 	size_t n_nominations, nominations_size;
+	struct hidden_pod *hidden; /* the last one hidden last */
+	size_t n_hidden, hidden_size;
 	struct node_info **nodes; /* by slot; NULL = free */
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
@@ -209,11 +223,12 @@ struct assume_request {
 
 /*
  * Begins and ends a request for the pod. At the begin the pod is forgotten if it is assumed, but a pod of a gang stays assumed where
- * it was, because the scheduler may still choose this placement.
+ * it was, because the scheduler may still choose this placement. At the end hidden pods count again. If the pod has been assumed
+ * meanwhile, it is no longer nominated, and it uses its node's first reservation that it may use until it ends or is forgotten.
  */
 void cache_begin_request(struct cluster_cache *cache, const char *namespace, const char *gang,
 	const char *uid, uint64_t now_ms);
-void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang);
+void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid);
 
 /* During a request: hides the gang's assumed pods on the node that the scheduler has reverted. */
 void cache_hide_reverted(
@@ -231,25 +246,17 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 void cache_forget_pod(struct cluster_cache *cache, const char *uid);
 
 /*
- * Suspends the reservations that a pod of this class may use, and reservations of the plan's later steps on the same
- * nodes. Suspended reservations hold nothing until cache_resume_reservations(). The pod's UID is `user->uid`.
+ * During a request: hides the reservations that a pod of this class may use, and reservations of the plan's later steps on the same
+ * nodes. The pod's UID is `user->uid`.
  */
-void cache_suspend_reservations(
+void cache_hide_reservations(
 	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class);
 
-/* Whether the node has a suspended reservation that the pod of cache_suspend_reservations() may use. */
+/* Whether the node has a hidden reservation that the pod of cache_hide_reservations() may use. */
 bool cache_has_usable_reservation(const struct node_info *node);
 
-/*
- * Ends the suspension. If the pod `uid` has been assumed on a node meanwhile, the pod uses the node's first reservation
- * that the pod may use, until the pod ends or is forgotten.
- */
-void cache_resume_reservations(struct cluster_cache *cache, const char *uid);
-
-/* Hides the nominated pods that do not count for this pod, until cache_show_nominations(): the pod itself, and pods of lower
- * priority. If the pod has been assumed meanwhile, it is no longer nominated. */
+/* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
 void cache_hide_nominations(struct cluster_cache *cache, const char *uid, int32_t priority);
-void cache_show_nominations(struct cluster_cache *cache, const char *uid);
 
 /* Forgets expired assumed pods, rejections and reservations. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
@@ -297,6 +304,14 @@ void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node);
 /* Adds the pod to the end of the node's pods, and removes it. The pod keeps `node`. */
 void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node);
 void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod);
+
+/* Takes the pod off its node until cache_show_hidden_pods(), which puts each pod back into its place. A node to which nothing
+ * happened in between gets its previous versions, so that verdicts on it stay valid. */
+void cache_hide_pod(struct cluster_cache *cache, struct pod_info *pod);
+void cache_show_hidden_pods(struct cluster_cache *cache);
+
+/* The request's pod uses a reservation, if it has been assumed. */
+void cache_use_reservation(struct cluster_cache *cache, const char *uid);
 
 /* The pod is bound and no longer counts as assumed. */
 void cache_uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod);

@@ -18,10 +18,9 @@ struct pod_info;
 struct node_reservation {
 	struct reservation facts; /* the class has the request */
 	struct pod_class *class;
-	struct pod_info *
-		stands_in; /* among the node's pods; NULL while a pod uses the reservation, or while suspended */
-	char *user;        /* UID of the pod that uses the reservation; NULL = none */
-	bool suspended, usable; /* by cache_suspend_reservations(); usable: by the pod that is asked about */
+	struct pod_info *stands_in; /* NULL while a pod uses the reservation */
+	char *user;                 /* UID of the pod that uses the reservation; NULL = none */
+	bool usable; /* by the pod of the request that is being answered: cache_hide_reservations() */
 	uint64_t expires_ms;
 };
 

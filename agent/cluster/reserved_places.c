@@ -49,8 +49,8 @@ static void place(struct reserved_places *p, const struct pod_class *class, stru
 	projected_state_add(&p->node, &place->held);
 }
 
-/* As cache_suspend_reservations(): the asker may use the reservation, or waits for no later step of its plan. */
-static bool is_suspended(const struct node_reservation *r, int64_t first)
+/* As cache_hide_reservations(): the asker may use the reservation, or waits for no later step of its plan. */
+static bool is_hidden(const struct node_reservation *r, int64_t first)
 {
 	return first < INT64_MAX && (r->usable || r->facts.step > first);
 }
@@ -71,7 +71,7 @@ void reserved_places_init(struct reserved_places *ret, const struct node_state *
 		struct node_reservation *r = &use->reservations[i];
 		struct reserved_place *item = &ret->items[ret->n_items];
 
-		if (r->user || is_suspended(r, first))
+		if (r->user || is_hidden(r, first))
 			continue;
 		ret->n_items++;
 		item->facts = &r->facts;

@@ -271,12 +271,10 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 	}
 	cache_begin_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
 	hide_reverted(verdicts->cache, args);
-	suspend_reservations(verdicts->cache, &args->pod, ret->class);
+	hide_reservations(verdicts->cache, &args->pod, ret->class);
 	cache_hide_nominations(verdicts->cache, args->pod.uid, args->pod.priority);
 	choose_nodes(&c, verdicts, config, args, now_ms, ret);
-	cache_show_nominations(verdicts->cache, args->pod.uid);
-	cache_resume_reservations(verdicts->cache, args->pod.uid);
-	cache_end_request(verdicts->cache, args->pod.namespace, args->pod.gang);
+	cache_end_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid);
 }
 
 /* ---- /prioritize */

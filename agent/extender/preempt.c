@@ -81,11 +81,10 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	struct cluster_cache *cache = verdicts->cache;
 
 	cache_forget_pod(cache, args->pod.uid);
-	suspend_reservations(cache, &args->pod, class);
+	hide_reservations(cache, &args->pod, class);
 	cache_hide_nominations(cache, args->pod.uid, args->pod.priority);
 	judge_items(verdicts, config, args, class, victims, ret);
 	for (size_t i = 0; i < args->n_items; i++)
 		node_victims_release(&victims[i]);
-	cache_show_nominations(cache, args->pod.uid);
-	cache_resume_reservations(cache, args->pod.uid);
+	cache_end_request(cache, args->pod.namespace, args->pod.gang, args->pod.uid);
 }

@@ -20,14 +20,14 @@ struct verb_config {
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
-/* Suspends the reservations that the pod may use, until cache_resume_reservations(). */
-static inline void suspend_reservations(
+/* Hides the reservations that the pod may use, until cache_end_request(). */
+static inline void hide_reservations(
 	struct cluster_cache *cache, const struct extender_pod *pod, const struct pod_class *class)
 {
 	const struct reservation_user user = {
 		.namespace = pod->namespace, .uid = pod->uid, .controller = pod->controller};
 
-	cache_suspend_reservations(cache, &user, class);
+	cache_hide_reservations(cache, &user, class);
 }
 
 /* The nodes of one request, counted for logs and metrics. */

@@ -412,6 +412,40 @@ static void a_nomination_ends(void **state)
 	assert_int_equal(c.cache.n_nominations, 0);
 }
 
+/* Verdicts on the node stay valid, and its pods keep their order. */
+static void a_request_leaves_no_trace(void **state)
+{
+	static const char *const pod =
+		"{metadata: {name: %1$s, namespace: default, uid: %1$s}, spec: {priority: %2$d, containers: [{name: app,"
+		" resources: {limits: {cpu: 1, memory: 1Gi}}}]}, status: {nominatedNodeName: node-0}}";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct pod_info *before[4];
+	struct node_info *node;
+	uint64_t version;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	for (int i = 0; i < (int)ARRAY_SIZE(before); i++) {
+		char name[] = {(char)('a' + i), '\0'}, text[512];
+
+		snprintf(text, sizeof(text), pod, name, i % 2);
+		report_object(&c, CACHE_POD, text);
+	}
+	node = cache_find_node(&c.cache, "node-0");
+	assert_int_equal(node->n_pods, ARRAY_SIZE(before));
+	memcpy(before, node->pods, sizeof(before));
+	version = node->version;
+	cache_begin_request(&c.cache, "default", "", "b", 0);
+	cache_hide_nominations(&c.cache, "b", 1);
+	assert_int_equal(node->n_pods, 1);
+	assert_ptr_equal(node->pods[0], before[3]);
+	assert_true(node->version > version);
+	cache_end_request(&c.cache, "default", "", "b");
+	assert_int_equal(node->n_pods, ARRAY_SIZE(before));
+	assert_memory_equal(node->pods, before, sizeof(before));
+	assert_int_equal(node->version, version);
+}
+
 static void no_second_pod_preempts_for_the_room_of_a_nominated_pod(void **state)
 {
 	static const struct preemption p = {
@@ -483,6 +517,7 @@ int main(void)
 		cmocka_unit_test(budgets_and_labels_change),
 		cmocka_unit_test(a_nominated_pod_keeps_its_room),
 		cmocka_unit_test(a_nomination_ends),
+		cmocka_unit_test(a_request_leaves_no_trace),
 		cmocka_unit_test(no_second_pod_preempts_for_the_room_of_a_nominated_pod),
 		cmocka_unit_test(labels_and_budgets_have_limits),
 	};
