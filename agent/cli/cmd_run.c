@@ -23,6 +23,7 @@ struct run {
 	struct stage_lists lists; /* of config */
 	struct target_api api;
 	struct target_stdout printer;
+	const char *targets[PUBLISH_OBJECT_COUNT]; /* of the metrics */
 	struct metrics *metrics;
 	struct cancel cancel;
 };
@@ -58,13 +59,17 @@ static int open_api(struct run *run, struct err *err)
 	return target_api_open(&config, run->node_name, &run->api, err);
 }
 
-/* Omits the metrics of the Numatopology object unless it is published: they would show no success. */
+/* Omits the metrics of targets that are not published: they would show no success. */
 static void open_metrics(struct run *run)
 {
 	struct metrics_labels labels = reconcile_labels;
 
+	memcpy(run->targets, publish_object_names, sizeof(run->targets));
 	if (!run->config.render.numatopology)
-		labels.targets.n = PUBLISH_NUMATOPOLOGY;
+		run->targets[PUBLISH_NUMATOPOLOGY] = NULL;
+	if (option_is(run->options, OPT_STARTUP_TAINT, "keep"))
+		run->targets[PUBLISH_TAINT] = NULL;
+	labels.targets.names = run->targets;
 	metrics_new(&labels, &run->metrics);
 }
 

@@ -221,6 +221,14 @@ static const struct option_def options_node[] = {
 		.values = "none|koordinator",
 		.fallback = "none",
 		.help = "koordinator: do not publish the NodeResourceTopology object, because koordlet owns it"},
+	{.id = OPT_STARTUP_TAINT,
+		.flag = "--startup-taint",
+		.commands = ON(RUN) | ON(CHECK),
+		.env = "NRTD_STARTUP_TAINT",
+		.arg = "WHETHER",
+		.values = "remove|keep",
+		.fallback = "remove",
+		.help = "remove the taint nrtd.dev/not-ready:NoSchedule from the Node when everything is published"},
 	{.flag = NULL},
 };
 

@@ -202,7 +202,8 @@ struct publish_config stage_publish(const struct options *options)
 		.refresh_ms = option_ms(options, OPT_REFRESH),
 		.node_interval_ms = option_ms(options, OPT_NODE_WRITE_INTERVAL),
 		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10),
-		.numatopology_if_served = option_is(options, OPT_NUMATOPOLOGY, "auto")};
+		.numatopology_if_served = option_is(options, OPT_NUMATOPOLOGY, "auto"),
+		.keep_taint = option_is(options, OPT_STARTUP_TAINT, "keep")};
 }
 
 /* ---- daemon */
@@ -228,5 +229,6 @@ struct check_config stage_check(const struct options *options, struct stage_list
 		.nrt = stage_nrt(options),
 		.others_nrt = option_is(options, OPT_COEXIST, "koordinator"),
 		.numatopology = option_is(options, OPT_NUMATOPOLOGY, "on"),
+		.keep_taint = option_is(options, OPT_STARTUP_TAINT, "keep"),
 		.credentials = stage_publish(options).credentials};
 }

@@ -85,7 +85,7 @@ static void mask(const char *text, const char *url, struct strbuf *out)
 	}
 }
 
-static bool numatopology; /* --numatopology=on */
+static bool numatopology, keep_taint; /* --numatopology=on, --startup-taint=keep */
 
 /* Ask a server with this script; its address is in `s` and what there is to say, masked, in `out`. */
 static void check_with(const struct api_answer *script, size_t n, struct api_server *s,
@@ -97,8 +97,10 @@ static void check_with(const struct api_answer *script, size_t n, struct api_ser
 		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"},\"attributes\":[{"
 		"\"name\":\"nrtd.dev/content-hash\",\"value\":\"0123\"}]}";
 	char url[64];
-	const struct check_config config = {
-		.observe.node_name = "node-a", .numatopology = numatopology, .credentials.api_server = url};
+	const struct check_config config = {.observe.node_name = "node-a",
+		.numatopology = numatopology,
+		.keep_taint = keep_taint,
+		.credentials.api_server = url};
 
 	assert_int_equal(json_parse(object, strlen(object), &nrt, NULL), 0);
 	api_server_start(s, script, n);
@@ -313,6 +315,35 @@ static void an_object_that_stays_is_not_tried(void **state)
 		"ok    dry run        the API server would accept the Node's annotations\n" OWN_OK);
 }
 
+/* The Node's startup taint, whose removal is tried unless it is kept. */
+static void a_startup_taint_is_named(void **state)
+{
+#define TAINTED                                                                                  \
+	{                                                                                        \
+		.status = 200,                                                                   \
+		.body = "{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"taints\":" \
+			"[{\"key\":\"nrtd.dev/not-ready\",\"effect\":\"NoSchedule\"}]}}"         \
+	}
+#define UP_TO_TAINT VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, TAINTED, TAKEN, TAKEN, TAKEN
+	static const struct api_answer taken[] = {UP_TO_TAINT, TAKEN, OWN_ONLY, {0}};
+	static const struct api_answer refused[] = {
+		UP_TO_TAINT, SAYS(403, "is not allowed to modify taints"), {0}};
+	static const struct api_answer kept[] = {UP_TO_TAINT, OWN_ONLY, {0}};
+
+	(void)state;
+	expect("removed", taken, CHECK_NOTE,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK
+		"ok    startup taint  the Node has it, and nrtd run removes it when everything is published\n" DRY_OK);
+	expect("refused", refused, CHECK_FAIL,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK
+		"FAIL  dry run        a kubelet's identity may not remove the startup taint of 'node-a': give nrtd a service account (packaging/kubernetes/rbac.yaml): is not allowed to modify taints\n");
+	keep_taint = true;
+	expect("kept", kept, CHECK_NOTE,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK
+		"note  startup taint  the Node has it, and --startup-taint=keep does not remove it\n" DRY_OK);
+	keep_taint = false;
+}
+
 /* What must be denied is asked for: an admission policy that does not know this identity is a warning. */
 static void writes_of_other_nodes_objects_must_be_denied(void **state)
 {
@@ -522,6 +553,7 @@ int main(void)
 		cmocka_unit_test(missing_rights_are_named),
 		cmocka_unit_test(other_exporters_are_named),
 		cmocka_unit_test(an_object_that_stays_is_not_tried),
+		cmocka_unit_test(a_startup_taint_is_named),
 		cmocka_unit_test(writes_of_other_nodes_objects_must_be_denied),
 		cmocka_unit_test(the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted),
 		cmocka_unit_test(what_is_not_there_is_named),

@@ -86,6 +86,30 @@ static void every_series_starts_at_zero(void **state)
 	assert_null(value(&text, "nrtd_resource_available"));
 }
 
+static void a_label_value_without_name_has_no_series(void **state)
+{
+	static const char *const some[] = {"nrt", NULL, "taint"};
+	const struct metrics_labels labels = {
+		.targets = {some, ARRAY_SIZE(some)},
+		.results = {results, ARRAY_SIZE(results)},
+		.sources = {sources, ARRAY_SIZE(sources)},
+		.states = {states, ARRAY_SIZE(states)},
+		.causes = {causes, ARRAY_SIZE(causes)},
+	};
+	CLEANUP(metrics_freep) struct metrics *m = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)state;
+	metrics_new(&labels, &m);
+	metrics_count(m, METRIC_PUBLISHES, 1, 0);
+	metrics_count(m, METRIC_PUBLISHES, 2, 2);
+	render(m, 5, &text);
+	assert_value(&text, "nrtd_publishes_total{target=\"taint\",result=\"timeout\"}", "1");
+	assert_value(&text, "nrtd_publish_duration_seconds_count{target=\"nrt\"}", "0");
+	assert_null(strstr(text.text, "target=\"\""));
+	assert_null(strstr(text.text, "(null)"));
+}
+
 static void counts_go_to_their_series(void **state)
 {
 	CLEANUP(metrics_freep) struct metrics *m = make();
@@ -377,6 +401,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_series_starts_at_zero),
+		cmocka_unit_test(a_label_value_without_name_has_no_series),
 		cmocka_unit_test(counts_go_to_their_series),
 		cmocka_unit_test(durations_fall_into_buckets),
 		cmocka_unit_test(what_is_available_replaces_what_was),

@@ -410,6 +410,12 @@ static void answers_say_what_to_do(void **state)
 		{PUBLISH_NODE, 422, STATUS("ValidatingAdmissionPolicy 'p' denied"), PUBLISH_FORBIDDEN,
 			"an admission policy denies the Node"},
 		{PUBLISH_NODE, 422, STATUS("metadata.uid: immutable"), PUBLISH_CONFLICT, "was replaced"},
+		{PUBLISH_TAINT, 404, STATUS("x"), PUBLISH_NOT_FOUND, "there is no Node 'n'"},
+		{PUBLISH_TAINT, 403, STATUS("node n is not allowed to modify taints"), PUBLISH_FORBIDDEN,
+			"a kubelet's identity may not remove the startup taint of 'n'"},
+		{PUBLISH_TAINT, 422, STATUS("ValidatingAdmissionPolicy 'p' denied"), PUBLISH_FORBIDDEN,
+			"an admission policy denies the startup taint"},
+		{PUBLISH_TAINT, 422, STATUS("test failed"), PUBLISH_CONFLICT, "taints of Node 'n' changed"},
 		{PUBLISH_NRT, 422, STATUS("bad zone"), PUBLISH_REJECTED, "answers 422"},
 		{PUBLISH_NRT, 410, STATUS("gone"), PUBLISH_CONFLICT, "answers 410"},
 		{PUBLISH_NRT, 429, "", PUBLISH_THROTTLED, "(no message)"},
@@ -434,6 +440,88 @@ static void answers_say_what_to_do(void **state)
 			fail_msg("'%s' lacks '%s'", err.text, cases[i].says);
 		assert_int_equal(publish_errno(outcome) < 0, outcome != PUBLISH_WRITTEN);
 	}
+}
+
+/* A node admits no pods before schedulers can read its object, and a patch removes only the taint that was read. */
+static void the_startup_taint_goes_when_all_else_is_published(void **state)
+{
+#define TAINT(key, effect) "{\"key\":\"" key "\",\"effect\":\"" effect "\"}"
+#define OURS               TAINT("nrtd.dev/not-ready", "NoSchedule")
+#define TAINTED(...) \
+	"{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"taints\":[" __VA_ARGS__ "]}}"
+	static const struct api_answer script[] = {
+		{.status = 200,
+			.body = TAINTED(TAINT("a", "NoSchedule") "," TAINT(
+				"nrtd.dev/not-ready", "NoExecute") "," OURS)},
+		{.status = 404, .body = STATUS("no such object")},
+		{.status = 503, .body = STATUS("not now")},
+		{.status = 201, .body = "{}"},
+		{.status = 200, .body = NODE("u1", "\"nrtd.dev/a\":\"1\",\"nrtd.dev/content-hash\":\"h1\"")},
+		{.status = 422, .body = STATUS("testing value /spec/taints/2/key failed: test failed")},
+		{.status = 200,
+			.body = "{\"metadata\":{\"uid\":\"u1\",\"annotations\":{\"nrtd.dev/a\":\"1\",\"nrtd.dev/content-hash\":\"h1\"}},"
+				"\"spec\":{\"taints\":[" OURS "]}}"},
+		{.status = 200, .body = NODE("u1", "\"nrtd.dev/a\":\"1\",\"nrtd.dev/content-hash\":\"h1\"")},
+	};
+	static const struct {
+		uint64_t at, again;
+		int r;
+		enum publish_outcome nrt, taint;
+		size_t requests;
+		bool current;
+	} calls[] = {
+		{1000, 1001, -EIO, PUBLISH_SERVER_ERROR, PUBLISH_DEFERRED, 3, false},
+		{1001, 1001, -EAGAIN, PUBLISH_WRITTEN, PUBLISH_CONFLICT, 6, false},
+		{1001, 1002, 0, PUBLISH_UNCHANGED, PUBLISH_DEFERRED, 7, false},
+		{1002, 601000, 0, PUBLISH_UNCHANGED, PUBLISH_WRITTEN, 8, true},
+		{1003, 601000, 0, PUBLISH_UNCHANGED, PUBLISH_UNCHANGED, 8, true},
+	};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct publish_result result;
+		struct err err = {""};
+
+		assert_int_equal(
+			bench_publish(&b, "h1", "{\"nrtd.dev/a\":\"1\"}", calls[i].at, &result, &err),
+			calls[i].r);
+		assert_int_equal(result.nrt, calls[i].nrt);
+		assert_int_equal(result.taint, calls[i].taint);
+		assert_int_equal(result.current, calls[i].current);
+		assert_int_equal(result.call_again_ms, calls[i].again);
+		assert_int_equal(b.server.n_requests, calls[i].requests);
+	}
+	assert_string_equal(b.server.url[5], "/api/v1/nodes/node-a");
+	assert_string_equal(b.server.type[5], "application/json-patch+json");
+	assert_string_equal(b.server.body[5],
+		"[{\"op\":\"test\",\"path\":\"/metadata/uid\",\"value\":\"u1\"},"
+		"{\"op\":\"test\",\"path\":\"/spec/taints/2/key\",\"value\":\"nrtd.dev/not-ready\"},"
+		"{\"op\":\"test\",\"path\":\"/spec/taints/2/effect\",\"value\":\"NoSchedule\"},"
+		"{\"op\":\"remove\",\"path\":\"/spec/taints/2\"}]");
+	assert_non_null(strstr(b.server.body[7], "\"/spec/taints/0\""));
+	bench_close(&b);
+}
+
+static void a_startup_taint_may_be_kept(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = TAINTED(OURS)},
+		{.status = 404, .body = STATUS("no such object")},
+		{.status = 201, .body = "{}"},
+	};
+	struct bench b;
+	struct publish_result result;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_renew(&b, (struct publisher_options){.keep_taint = true});
+	assert_int_equal(bench_publish(&b, "h1", NULL, 1000, &result, NULL), 0);
+	assert_int_equal(result.taint, PUBLISH_UNCHANGED);
+	assert_true(result.current);
+	assert_int_equal(b.server.n_requests, 3);
+	bench_close(&b);
 }
 
 static void a_node_created_anew_gets_the_object_anew(void **state)
@@ -489,6 +577,8 @@ int main(void)
 		cmocka_unit_test(a_request_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_resolver_that_stands_still_holds_up_nothing),
 		cmocka_unit_test(answers_say_what_to_do),
+		cmocka_unit_test(the_startup_taint_goes_when_all_else_is_published),
+		cmocka_unit_test(a_startup_taint_may_be_kept),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
 		cmocka_unit_test(of_a_key_that_a_node_has_twice_the_last_counts),
 	};

@@ -109,6 +109,37 @@ refused "a taint" "may not change a Node's spec" as agent-node-a taint node node
 refused "a cordon" "may not change a Node's spec" as agent-node-a patch node node-a --type merge --field-manager nrtd \
 	-p '{"spec":{"unschedulable":true}}'
 
+# The startup taint, between two taints that are not.
+untaint() { # untaint WHO NODE POSITION
+	as "$1" patch node "$2" --type json --field-manager nrtd -p "[{\"op\":\"remove\",\"path\":\"/spec/taints/$3\"}]"
+}
+patch_spec() { # patch_spec WHO MANAGER SPEC: of node-a
+	as "$1" patch node node-a --type merge --field-manager "$2" -p "{\"spec\":$3}"
+}
+first='{"key":"example.com/x","effect":"NoSchedule"}'
+startup='{"key":"nrtd.dev/not-ready","effect":"NoSchedule"}'
+last='{"key":"nrtd.dev/not-ready","effect":"PreferNoSchedule"}'
+spec="may not change a Node's spec"
+ok "taints of somebody else" patch_spec admin joiner "{\"taints\":[$first,$startup,$last]}"
+ok "taints of another Node" as admin taint node node-b nrtd.dev/not-ready=:NoSchedule
+refused "a taint that is not ours, removed" "$spec" untaint agent-node-a node-a 0
+refused "the taint's other effect, removed" "$spec" untaint agent-node-a node-a 2
+refused "all taints, removed" "$spec" patch_spec agent-node-a nrtd '{"taints":null}'
+refused "the startup taint, changed" "$spec" patch_spec agent-node-a nrtd "{\"taints\":[$first,{\"key\":\"nrtd.dev/not-ready\",\"effect\":\"NoExecute\"},$last]}"
+refused "the startup taint, removed with a cordon" "$spec" \
+	patch_spec agent-node-a nrtd "{\"unschedulable\":true,\"taints\":[$first,$last]}"
+refused "the startup taint, removed with managedFields" "may not change the managedFields of other managers" \
+	as agent-node-a patch node node-a --type merge --field-manager nrtd \
+	-p "{\"metadata\":{\"managedFields\":[{}]},\"spec\":{\"taints\":[$first,$last]}}"
+refused "another Node's startup taint" "may not write objects of node-b" untaint agent-node-a node-b 0
+ok "the startup taint, removed" untaint agent-node-a node-a 1
+ok "the others stay" sh -c "test '$(as admin get node node-a -o jsonpath='{.spec.taints[*].effect}')' = 'NoSchedule PreferNoSchedule'"
+refused "the startup taint, added" "$spec" patch_spec agent-node-a nrtd "{\"taints\":[$first,$startup,$last]}"
+ok "the only taint" patch_spec admin joiner "{\"taints\":[$startup]}"
+ok "the only taint, removed" untaint agent-node-a node-a 0
+ok "no taint is left" sh -c "test -z '$(as admin get node node-a -o jsonpath='{.spec.taints}')'"
+ok "node-b as before" as admin taint node node-b nrtd.dev/not-ready-
+
 # What else of a Node's metadata can be changed.
 bookkeeping="may not change a Node's finalizers or ownerReferences"
 owner='{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"1b3b1e5c-0d7e-4b0e-8d8e-6f6f6f6f6f6f"}'

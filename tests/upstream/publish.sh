@@ -104,6 +104,30 @@ version $object
 -> same version
 END
 
+steps "the startup taint goes when the rest is there, if it is where it was" "$agent" node-a <<END
+request PATCH $node application/merge-patch+json {"spec":{"taints":[{"key":"a","effect":"NoSchedule"},{"key":"nrtd.dev/not-ready","effect":"NoSchedule"}]}}
+-> 200
+nrt $work/two.json
+publish not.ours/x=1
+-> nrt=written node=failed taint=deferred again=+1 error: 'not.ours/x' is not a string with a key under nrtd.dev/
+show $node spec taints 1 key
+-> "nrtd.dev/not-ready"
+request PATCH $node application/merge-patch+json {"spec":{"taints":[{"key":"nrtd.dev/not-ready","effect":"NoSchedule"}]}}
+-> 200
+advance 1
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged taint=conflict again=+0 error: the taints of Node 'node-a' changed in the meantime
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged taint=deferred again=+1
+advance 1
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged taint=written current again=+539998
+show $node spec taints
+-> absent
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged current again=+539998
+END
+
 steps "edited and deleted things are repaired" "$agent" node-a <<END
 nrt $work/one.json
 publish nrtd.dev/fit-hints=z

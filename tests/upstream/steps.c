@@ -102,8 +102,9 @@ static int publish(struct driver *d, char **words, size_t n)
 	}
 	request.numatopology = numatopology ? &d->numatopology : NULL;
 	r = publisher_publish(d->publisher, &request, d->now_ms, &result, &err);
-	printf("nrt=%s node=%s%s%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
-		publish_outcome_names[result.node], numatopology ? " numatopology=" : "",
+	printf("nrt=%s node=%s%s%s%s%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
+		publish_outcome_names[result.node], result.taint ? " taint=" : "",
+		result.taint ? publish_outcome_names[result.taint] : "", numatopology ? " numatopology=" : "",
 		numatopology ? publish_outcome_names[result.numatopology] : "",
 		result.current ? " current" : "", (unsigned long long)(result.call_again_ms - d->now_ms),
 		r < 0 ? " error: " : "", err.text);

@@ -82,6 +82,7 @@ struct check_config {
 	struct derive_config model;
 	struct nrt_config nrt;
 	bool others_nrt, numatopology; /* as in struct render_config */
+	bool keep_taint;               /* as in struct publisher_options */
 	struct credentials_options credentials;
 };
 

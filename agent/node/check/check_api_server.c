@@ -466,7 +466,7 @@ static bool step_node(struct check *c)
 	if (c->cannot_read_node)
 		return true;
 	strbuf_addf(&path, PUBLISH_NODE_PATH "%s", c->node_name);
-	if (!send_get(c, "Node", path.text))
+	if (!send_request(c, "Node", &(struct api_request){.method = "GET", .path = path.text}))
 		return false;
 	if (publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err) == PUBLISH_WRITTEN &&
 		node_metadata_parse(c->response.body.text, c->response.body.len, &c->node, &err) == 0) {
@@ -652,6 +652,26 @@ static bool dry_run(struct check *c, enum publish_object object, const char *pat
 	return false;
 }
 
+/* The startup taint, if the Node has it. False: nrtd run could not remove it. */
+static bool try_taint(struct check *c, const char *node_path)
+{
+	CLEANUP(doc_release) struct doc patch = DOC_INIT;
+
+	if (!c->node.has_taint)
+		return true;
+	if (c->config->keep_taint) {
+		check_report_line(c->report, CHECK_NOTE, "startup taint", NULL,
+			"the Node has it, and --startup-taint=keep does not remove it", NULL);
+		return true;
+	}
+	node_metadata_taint_patch(&c->node, &patch);
+	if (!dry_run(c, PUBLISH_TAINT, node_path, "application/json-patch+json", &patch))
+		return false;
+	check_report_line(c->report, CHECK_OK, "startup taint", NULL,
+		"the Node has it, and nrtd run removes it when everything is published", NULL);
+	return true;
+}
+
 static bool step_dry_run(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf nrt_path = STRBUF_INIT(512), node_path = STRBUF_INIT(512);
@@ -673,7 +693,8 @@ static bool step_dry_run(struct check *c)
 	doc_add_string(annotations, NRT_CONTENT_HASH, nrt_content_hash(c->nrt));
 	if ((!c->skip_object &&
 		    !dry_run(c, PUBLISH_NRT, nrt_path.text, "application/apply-patch+yaml", &object)) ||
-		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch))
+		!dry_run(c, PUBLISH_NODE, node_path.text, "application/merge-patch+json", &patch) ||
+		!try_taint(c, node_path.text))
 		return false;
 	check_report_line(c->report, CHECK_OK, "dry run", NULL,
 		c->skip_object ? "the API server would accept the Node's annotations"

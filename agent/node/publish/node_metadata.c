@@ -37,6 +37,19 @@ void node_metadata_keep_own(const struct doc *map, struct doc *ret)
 			doc_add_string(ret, item->key, item->text);
 }
 
+static void find_taint(const struct doc *object, struct node_metadata *ret)
+{
+	const struct doc *taints = doc_get(doc_get(object, "spec"), "taints");
+
+	if (!taints || taints->kind != DOC_LIST)
+		return;
+	for (size_t i = 0; i < taints->n_items && !ret->has_taint; i++) {
+		ret->has_taint = !strcmp(doc_text(&taints->items[i], "key"), STARTUP_TAINT_KEY) &&
+				 !strcmp(doc_text(&taints->items[i], "effect"), STARTUP_TAINT_EFFECT);
+		ret->taint = i;
+	}
+}
+
 int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -54,6 +67,7 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	text_set(&ret->uid, uid);
 	node_metadata_keep_own(doc_get(metadata, "annotations"), &ret->annotations);
 	node_metadata_keep_own(doc_get(metadata, "labels"), &ret->labels);
+	find_taint(&object, ret);
 	return 0;
 }
 
@@ -129,4 +143,28 @@ void node_metadata_patch(const struct node_metadata *have, const struct node_met
 	doc_add_string(metadata, "uid", have->uid);
 	*ret = patch;
 	patch = (struct doc)DOC_INIT;
+}
+
+static void add_operation(struct doc *patch, const char *op, const char *path, const char *value)
+{
+	struct doc *operation = doc_add_map(patch, NULL);
+
+	doc_add_string(operation, "op", op);
+	doc_add_string(operation, "path", path);
+	if (value)
+		doc_add_string(operation, "value", value);
+}
+
+void node_metadata_taint_patch(const struct node_metadata *m, struct doc *ret)
+{
+	char path[64];
+
+	*ret = (struct doc){.kind = DOC_LIST};
+	add_operation(ret, "test", "/metadata/uid", m->uid);
+	snprintf(path, sizeof(path), "/spec/taints/%zu/key", m->taint);
+	add_operation(ret, "test", path, STARTUP_TAINT_KEY);
+	snprintf(path, sizeof(path), "/spec/taints/%zu/effect", m->taint);
+	add_operation(ret, "test", path, STARTUP_TAINT_EFFECT);
+	snprintf(path, sizeof(path), "/spec/taints/%zu", m->taint);
+	add_operation(ret, "remove", path, NULL);
 }

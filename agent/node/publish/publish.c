@@ -9,6 +9,7 @@
 #include "agent/base/time.h"
 #include "agent/kube/backoff.h"
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
@@ -129,8 +130,8 @@ void publisher_forget(struct publisher *p)
 
 /* ---- the Node */
 
-/* Stores the Node of the last response. */
-static enum publish_outcome store_node(struct publisher *p, struct err *err)
+/* Stores the Node of the last response. The response to a write has only metadata. */
+static enum publish_outcome store_node(struct publisher *p, bool only_metadata, struct err *err)
 {
 	struct node_metadata node;
 	int r = node_metadata_parse(p->io.response.body.text, p->io.response.body.len, &node, err);
@@ -141,7 +142,11 @@ static enum publish_outcome store_node(struct publisher *p, struct err *err)
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		forget_objects(p);
 	if (node.kubelet_minor == 0)
-		node.kubelet_minor = p->node.kubelet_minor; /* the response to a write has only metadata */
+		node.kubelet_minor = p->node.kubelet_minor;
+	if (only_metadata) {
+		node.has_taint = p->node.has_taint;
+		node.taint = p->node.taint;
+	}
 	node_metadata_release(&p->node);
 	p->node = node;
 	p->node_known = true;
@@ -155,7 +160,7 @@ static enum publish_outcome read_node(struct publisher *p, struct err *err)
 
 	if (outcome == PUBLISH_NOT_FOUND)
 		node_metadata_release(&p->node);
-	return outcome == PUBLISH_WRITTEN ? store_node(p, err) : outcome;
+	return outcome == PUBLISH_WRITTEN ? store_node(p, false, err) : outcome;
 }
 
 static enum publish_outcome write_node(struct publisher *p, const struct doc *patch, struct err *err)
@@ -167,7 +172,26 @@ static enum publish_outcome write_node(struct publisher *p, const struct doc *pa
 	/* After any failure p->node may be out of date: the next call reads the Node first. */
 	if (outcome != PUBLISH_WRITTEN)
 		p->node_known = false;
-	return outcome == PUBLISH_WRITTEN ? store_node(p, err) : outcome;
+	return outcome == PUBLISH_WRITTEN ? store_node(p, true, err) : outcome;
+}
+
+static enum publish_outcome remove_taint(struct publisher *p, struct err *err)
+{
+	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, p->node_path);
+	CLEANUP(doc_release) struct doc patch = DOC_INIT;
+	enum publish_outcome outcome;
+
+	node_metadata_taint_patch(&p->node, &patch);
+	outcome = publish_send_doc(
+		&p->io, PUBLISH_TAINT, "PATCH", path, "application/json-patch+json", &patch, err);
+	if (outcome != PUBLISH_WRITTEN) {
+		p->node_known = false;
+		return outcome;
+	}
+	p->node.has_taint = false;
+	log_info("removed the taint " STARTUP_TAINT_KEY ":" STARTUP_TAINT_EFFECT " of Node '%s'",
+		p->node_name);
+	return store_node(p, true, err);
 }
 
 /* ---- when */
@@ -354,6 +378,20 @@ static enum publish_outcome step_node(
 	return outcome;
 }
 
+/* `published`: the API server has everything else that was requested. */
+static enum publish_outcome step_taint(struct publisher *p, bool published, uint64_t now_ms, struct err *err)
+{
+	enum publish_outcome outcome;
+
+	if (!p->node.has_taint || p->options.keep_taint)
+		return PUBLISH_UNCHANGED;
+	if (!published || is_waiting(p, PUBLISH_TAINT, now_ms))
+		return PUBLISH_DEFERRED;
+	outcome = remove_taint(p, err);
+	update_backoff(p, PUBLISH_TAINT, outcome);
+	return outcome;
+}
+
 /* When a call has work to do for a requested object. */
 static uint64_t next_write(
 	const struct publisher *p, const struct apply *a, enum publish_outcome done, uint64_t now_ms)
@@ -369,7 +407,7 @@ static uint64_t next_write(
 static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
 	const struct publish_result *done, uint64_t now_ms)
 {
-	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
+	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
 
 	if (want->nrt)
 		at[1] = next_write(p, &p->nrt, done->nrt, now_ms);
@@ -379,6 +417,8 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 		at[3] = p->retries[PUBLISH_NODE].not_before_ms;
 	else if (!is_settled(done->node) && (is_settled(done->nrt) || done->nrt == PUBLISH_CONTENDED))
 		at[3] = allowed_at(p, PUBLISH_NODE);
+	if (!is_settled(done->taint) && is_waiting(p, PUBLISH_TAINT, now_ms))
+		at[4] = allowed_at(p, PUBLISH_TAINT);
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
 		ret = at[i] < ret ? at[i] : ret;
 	return ret < now_ms ? now_ms : ret;
@@ -402,6 +442,7 @@ static int first_failure(
 	const enum publish_outcome outcomes[PUBLISH_OBJECT_COUNT] = {
 		[PUBLISH_NRT] = result->nrt,
 		[PUBLISH_NODE] = result->node,
+		[PUBLISH_TAINT] = result->taint,
 		[PUBLISH_NUMATOPOLOGY] = result->numatopology,
 	};
 	size_t failed = PUBLISH_OBJECT_COUNT;
@@ -443,6 +484,9 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	result.current = is_current(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
 			 (p->numatopology_absent ||
 				 is_current(&p->numatopology, request->numatopology, result.numatopology));
+	result.taint = has_time(p, begun_ms) ? step_taint(p, result.current, now_ms, &errs[PUBLISH_TAINT])
+					     : PUBLISH_DEFERRED;
+	result.current = result.current && is_settled(result.taint);
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	*ret = result;

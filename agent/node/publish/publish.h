@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Publishes a node's state to the API server: the NodeResourceTopology object, Volcano's Numatopology object
- * if requested, and the annotations and labels of the Node under nrtd.dev/. A publisher remembers what it
- * last wrote and when. It has no queue: the caller calls with the newest state whenever that may have
+ * if requested, and the annotations and labels of the Node under nrtd.dev/. When the API server has all of these,
+ * the startup taint is removed from the Node. A publisher remembers what it last wrote and when. It has no queue: the caller calls with the newest state whenever that may have
  * changed, and at the time that the last call returned.
  *
  * Objects are written by server-side apply (apply.h: field manager nrtd, forced, because nrtd owns the lists
@@ -36,7 +36,7 @@ struct publish_request {
 
 /* The result of a call. */
 struct publish_result {
-	enum publish_outcome nrt, node, numatopology;
+	enum publish_outcome nrt, node, taint, numatopology;
 	bool current;                /* the API server has all that was requested */
 	unsigned kubelet_minor;      /* the Node's kubelet has release 1.N; 0 = unknown */
 	int64_t certificate_until_s; /* the client certificate expires, in s since 1970; 0 = no certificate */
@@ -50,6 +50,7 @@ struct publisher_options {
 	uint64_t node_interval_ms; /* rate limit of Node writes: node_burst, then one per interval; 0 = 5 s */
 	unsigned node_burst;       /* 0 = 12 */
 	bool numatopology_if_served;    /* write a Numatopology only if the API server serves them */
+	bool keep_taint;                /* do not remove the startup taint */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = backoff_random() */
 	void *random_data;
 	uint64_t (*clock)(void *data); /* milliseconds, same clock as now_ms; NULL = CLOCK_MONOTONIC */

@@ -9,11 +9,11 @@
 
 #define BODY_MAX ((size_t)1 << 20)
 
-const char *const publish_object_names[] = {"nrt", "node", "numatopology"};
+const char *const publish_object_names[] = {"nrt", "node", "taint", "numatopology"};
 static_assert(ARRAY_SIZE(publish_object_names) == PUBLISH_OBJECT_COUNT, "a name for each object");
 
 const char *const publish_object_titles[] = {
-	"the NodeResourceTopology object", "the Node", "the Numatopology object"};
+	"the NodeResourceTopology object", "the Node", "the startup taint", "the Numatopology object"};
 static_assert(ARRAY_SIZE(publish_object_titles) == PUBLISH_OBJECT_COUNT, "a title for each object");
 
 const char *const publish_outcome_names[] = {
@@ -70,6 +70,10 @@ static enum publish_outcome set_forbidden(
 		err_set(err, 0,
 			"an admission policy denies %s of '%.100s': does nrtd run on that node? --node-name must be the one its token is bound to: %s",
 			publish_object_titles[object], node, message);
+	else if (object == PUBLISH_TAINT && strstr(message, "not allowed to modify taints"))
+		err_set(err, 0,
+			"a kubelet's identity may not remove the startup taint of '%.100s': give nrtd a service account (packaging/kubernetes/rbac.yaml): %s",
+			node, message);
 	else
 		err_set(err, 0,
 			"the right to write %s of '%.100s' is missing: apply packaging/kubernetes/%s: %s",
@@ -80,7 +84,7 @@ static enum publish_outcome set_forbidden(
 
 static enum publish_outcome set_not_found(enum publish_object object, const char *node, struct err *err)
 {
-	if (object == PUBLISH_NODE)
+	if (object == PUBLISH_NODE || object == PUBLISH_TAINT)
 		err_set(err, 0,
 			"there is no Node '%.100s': either its kubelet has not registered it yet, or --node-name is wrong",
 			node);
@@ -116,6 +120,11 @@ enum publish_outcome publish_classify(enum publish_object object, const char *no
 	/* The patch of a Node contains the UID of the intended Node. */
 	if (status == 422 && object == PUBLISH_NODE && strstr(message, "metadata.uid")) {
 		err_set(err, 0, "the Node '%.100s' was replaced by another one of this name", node_name);
+		return PUBLISH_CONFLICT;
+	}
+	/* The JSON patch tests the UID and the taint. */
+	if (status == 422 && object == PUBLISH_TAINT) {
+		err_set(err, 0, "the taints of Node '%.100s' changed in the meantime", node_name);
 		return PUBLISH_CONFLICT;
 	}
 	err_set(err, 0, "the API server answers %d for %s of '%.100s': %s", status,

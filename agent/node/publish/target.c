@@ -26,7 +26,8 @@ int target_api_open(
 		.refresh_ms = config->refresh_ms,
 		.node_interval_ms = config->node_interval_ms,
 		.node_burst = config->node_burst,
-		.numatopology_if_served = config->numatopology_if_served};
+		.numatopology_if_served = config->numatopology_if_served,
+		.keep_taint = config->keep_taint};
 	int r = credentials_new(&config->credentials, &ret->credentials, err);
 
 	if (r < 0)
@@ -120,6 +121,7 @@ static int print_changes(void *ctx, const struct publish_request *request, uint6
 	(void)now_ms;
 	*ret = (struct publish_result){.nrt = request->nrt ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
 		.node = PUBLISH_FAILED,
+		.taint = PUBLISH_UNCHANGED,
 		.numatopology = request->numatopology ? PUBLISH_FAILED : PUBLISH_UNCHANGED,
 		.call_again_ms = UINT64_MAX};
 	r = request->nrt ? print_change(request->nrt, &state->nrt, &ret->nrt, err) : 0;

@@ -21,7 +21,7 @@ struct publish_config {
 	struct credentials_options credentials;
 	uint64_t refresh_ms, node_interval_ms; /* as in struct publisher_options */
 	unsigned node_burst;
-	bool numatopology_if_served;
+	bool numatopology_if_served, keep_taint;
 	const struct cancel *cancel; /* ends the current request; NULL = never */
 };
 

@@ -444,6 +444,13 @@ static void add_series(struct strbuf *out, const struct metrics *m, enum metric 
 	strbuf_addstr(out, f->labels[0] != NO_LABEL || le ? "} " : " ");
 }
 
+static bool is_omitted(const struct metrics *m, enum metric metric, size_t at)
+{
+	enum label label = families[metric].labels[0];
+
+	return label != NO_LABEL && !m->labels[label].names[at / n_values(m, metric, 1)];
+}
+
 static void add_histogram(struct strbuf *out, const struct metrics *m, enum metric metric, size_t at)
 {
 	const struct histogram *h = &m->histograms[metric][at];
@@ -478,6 +485,8 @@ static void add_family(
 	for (size_t i = 0; i < n_series(m, metric); i++) {
 		double value = m->values[metric][i];
 
+		if (is_omitted(m, metric, i))
+			continue;
 		if (families[metric].kind == HISTOGRAM) {
 			add_histogram(out, m, metric, i);
 			continue;

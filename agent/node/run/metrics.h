@@ -30,7 +30,7 @@ enum metric {
 
 /* Values of a label. */
 struct metric_names {
-	const char *const *names;
+	const char *const *names; /* NULL = a value without series */
 	size_t n;
 };
 

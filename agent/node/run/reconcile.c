@@ -226,6 +226,7 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 	if (!wanted->others_nrt)
 		count_outcome(r, PUBLISH_NRT, ret->publish.nrt, now_ms);
 	count_outcome(r, PUBLISH_NODE, ret->publish.node, now_ms);
+	count_outcome(r, PUBLISH_TAINT, ret->publish.taint, now_ms);
 	if (wanted->numatopology)
 		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
 	metrics_set_certificate(r->metrics, ret->publish.certificate_until_s);
