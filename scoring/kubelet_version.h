@@ -28,10 +28,10 @@ struct kubelet_version {
 };
 
 #define KUBELET_MINOR_OLDEST   33u /* the oldest release whose sources were compared */
-#define KUBELET_MINOR_RECORDED 37u /* kubelet_version_of() assumes this release when it is unknown */
+#define KUBELET_MINOR_ASSUMED  37u /* kubelet_version_of() assumes this release when it is unknown */
 #define KUBELET_MINOR_COMPARED 38u /* the newest release whose decisions were compared */
 
-/* The rules of kubelet 1.`minor`; 0 = unknown, the rules of KUBELET_MINOR_RECORDED. */
+/* The rules of kubelet 1.`minor`; 0 = unknown, the rules of KUBELET_MINOR_ASSUMED. */
 static inline struct kubelet_version kubelet_version_of(unsigned minor)
 {
 	return (struct kubelet_version){

@@ -257,7 +257,8 @@ run "nodes that are not selected are not mentioned" 0 "d['leftAlone'] == [] and 
 run "nodes that are left alone are a failure" 1 "[n['node'] for n in d['leftAlone']] == ['c']" simulate --set topologyManagerPolicy=none --from "$dir/node-c.json"
 bad "an unknown setting" "unknown policy option 'color'" simulate --set color=red
 bad "an unknown node" "no such node: 'c'" simulate --without-node c
-bad "a release that nrtd does not know" "kubelet=1.39: nrtd knows the rules of the kubelets 1.33 to 1.38" simulate --set kubelet=1.39
+newest=$(sed -nE "s/.*KUBELET_MINOR_COMPARED +([0-9]+).*/\1/p" scoring/kubelet_version.h)
+bad "a release that nrtd does not know" "kubelet=1.99: nrtd knows the rules of the kubelets 1.33 to 1.$newest" simulate --set kubelet=1.99
 bad "a setting twice" "--set: full-pcpus-only is given twice" simulate --set full-pcpus-only=true --set full-pcpus-only=false
 bad "no memory" "'2x4x16' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi" simulate --add 2x4x16
 bad "no machine" "--add: the number of machines is from 1 to 1000, not 0" simulate --add 0:2x4x16,512Gi

@@ -324,7 +324,7 @@ static int render_and_publish(
 	if (r->config->render.numatopology)
 		numatopology_render(&o->node, &numatopology, &o->notes);
 	if (request.release_unknown)
-		observation_set_release(o, KUBELET_MINOR_RECORDED); /* for the hints */
+		observation_set_release(o, KUBELET_MINOR_ASSUMED); /* for the hints */
 	refresh_hints(r, o, request.content_hash);
 	e = publish_objects(r, &request, now_ms, ret);
 	if (ret->publish.kubelet_minor > 0)
