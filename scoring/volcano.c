@@ -96,21 +96,22 @@ static uint64_t whole_cpus(const struct container_request *c)
 }
 
 /*
- * Take CPUs from the set, the lowest NUMA node first, then from the other nodes; nothing if all together do
- * not suffice.
+ * Take CPUs from the preferred NUMA nodes (a mask of positions), the lowest first, then from the other NUMA nodes; nothing
+ * if all together do not suffice. Returns the NUMA nodes that CPUs were taken from.
  */
-static uint64_t take_cpus(unsigned *free_cpus, size_t n, uint64_t set, uint64_t wanted)
+static uint64_t take_cpus(unsigned *free_cpus, size_t n, uint64_t preferred, uint64_t wanted)
 {
 	uint64_t used = 0;
 
 	if (largest_sum(free_cpus, n, n) < wanted)
 		return 0;
 	for (size_t pass = 0; pass < 2; pass++) {
+		uint64_t from = pass == 0 ? preferred : ~preferred;
+
 		for (size_t i = 0; i < n && wanted > 0; i++) {
-			bool inside = set & UINT64_C(1) << i;
 			uint64_t taken = free_cpus[i] < wanted ? free_cpus[i] : wanted;
 
-			if (inside != (pass == 0) || taken == 0)
+			if (!(from & UINT64_C(1) << i) || taken == 0)
 				continue;
 			free_cpus[i] -= (unsigned)taken;
 			wanted -= taken;

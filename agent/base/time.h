@@ -73,11 +73,11 @@ uint64_t work_now_ns(void);
 struct work_limit {
 	uint64_t until_ns; /* of the thread's CPU time; 0 = no limit */
 	bool cached_only;  /* answer only from cached results */
-	bool advanced;     /* a result was computed and cached; set by the code that caches it */
+	bool advanced;     /* a result was computed; set by the code that computed it */
 	bool reached;      /* a result was not computed because of the limit */
 };
 
-/* Whether the request may compute another result that will be cached. Always true for the first result of a request, so that
+/* Whether the request may compute another result. Always true for the first result of a request, so that
  * repeated requests make progress. Call only in the thread that answers the request. */
 bool work_limit_goes_on(struct work_limit *w);
 

@@ -271,30 +271,36 @@ static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *
 	return 0;
 }
 
-/* Read the children up to the event that ends the map or list. */
-static int read_children(struct reader *rd, int depth, struct doc *ret)
+static int read_members(struct reader *rd, int depth, struct doc *ret)
 {
-	bool map = ret->kind == DOC_MAP;
-
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t key = {0}, value = {0};
-		yaml_event_t *first = map ? &key : &value;
 		struct doc *child = NULL;
-		int r = next_event(rd, first);
+		int r = next_event(rd, &key);
 
-		if (r < 0 || first->type == YAML_MAPPING_END_EVENT || first->type == YAML_SEQUENCE_END_EVENT)
-			return r;
-		if (map) {
-			r = add_member(rd, &key, ret, &child);
-			if (r == 0)
-				r = next_event(rd, &value);
-		} else {
-			child = doc_add(ret, NULL);
-			r = 0;
-		}
 		if (r < 0)
 			return r;
-		r = read_node(rd, &value, depth + 1, child);
+		if (key.type == YAML_MAPPING_END_EVENT)
+			return 0;
+		r = add_member(rd, &key, ret, &child);
+		r = r < 0 ? r : next_event(rd, &value);
+		r = r < 0 ? r : read_node(rd, &value, depth + 1, child);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int read_items(struct reader *rd, int depth, struct doc *ret)
+{
+	for (;;) {
+		CLEANUP(yaml_event_delete) yaml_event_t value = {0};
+		int r = next_event(rd, &value);
+
+		if (r < 0)
+			return r;
+		if (value.type == YAML_SEQUENCE_END_EVENT)
+			return 0;
+		r = read_node(rd, &value, depth + 1, doc_add(ret, NULL));
 		if (r < 0)
 			return r;
 	}
@@ -316,11 +322,11 @@ static int read_node(struct reader *rd, const yaml_event_t *event, int depth, st
 	} else if (event->type == YAML_MAPPING_START_EVENT) {
 		anchor = event->data.mapping_start.anchor;
 		ret->kind = DOC_MAP;
-		r = read_children(rd, depth, ret);
+		r = read_members(rd, depth, ret);
 	} else {
 		anchor = event->data.sequence_start.anchor;
 		ret->kind = DOC_LIST;
-		r = read_children(rd, depth, ret);
+		r = read_items(rd, depth, ret);
 	}
 	return r < 0 ? r : add_anchor(rd, event, anchor, ret);
 }

@@ -32,13 +32,13 @@ void command_log_settings(const struct settings *s)
 static void add_copy(const struct doc *from, const char *key, struct doc *to)
 {
 	struct doc *child = doc_add(to, key);
-	char *own = child ? child->key : NULL;
+	char *own = child->key;
 
 	doc_copy(from, child);
 	child->key = own;
 }
 
-/* Renders the annotations and labels of the Node. */
+/* Renders the annotations and labels of the Node; the annotations contain the hash of the NodeResourceTopology object. */
 static int render_hints(const struct options *options, struct observation *o, struct doc *ret)
 {
 	CLEANUP(hints_config_release) struct hints_config config = {0};

@@ -367,7 +367,7 @@ static int remove_outdated(
 		bool needed = old->user == SIMULATED_NOWHERE;
 
 		for (size_t k = 0; k < plan->n_steps && !needed; k++)
-			needed = plan->steps[k].pod == old->user &&
+			needed = plan->steps[k].pod == old->user && plan->steps[k].to != SIMULATED_NOWHERE &&
 				 !strcmp(c->nodes[plan->steps[k].to].name, old->node);
 		if (!needed && !find_own(a, old->node, old->facts.id))
 			r = patch_node(a, old->node, old->facts.id, NULL, err);
@@ -378,7 +378,10 @@ static int remove_outdated(
 	return r;
 }
 
-/* Reserves the places of all steps. Until a later round, reservations of later moves are closed to all pods. */
+/*
+ * Reserves the places of all steps. `next` is the index of the move that is carried out now; plan->n_steps = no move is left. Until a
+ * later round, reservations of later moves are closed to all pods.
+ */
 static int reserve_places(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	size_t next, struct err *err)
 {

@@ -374,7 +374,7 @@ void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, str
 		.is_reservation = true};
 
 	r->class->users++;
-	r->stands_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
+	r->stand_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
 }
 
 /* The pod with this UID no longer uses a reservation of the node. */

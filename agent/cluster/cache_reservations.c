@@ -13,11 +13,11 @@
 
 static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
 {
-	struct pod_info *stands_in = r->stands_in;
+	struct pod_info *stand_in = r->stand_in;
 
-	r->stands_in = NULL;
-	if (stands_in)
-		cache_remove_pod(cache, stands_in);
+	r->stand_in = NULL;
+	if (stand_in)
+		cache_remove_pod(cache, stand_in);
 }
 
 void cache_hide_reservations(
@@ -34,7 +34,7 @@ void cache_hide_reservations(
 
 			if (r->user || (!r->usable && r->facts.step <= first))
 				continue;
-			cache_hide_pod(cache, r->stands_in);
+			cache_hide_pod(cache, r->stand_in);
 		}
 	}
 }
@@ -68,7 +68,8 @@ void cache_use_reservation(struct cluster_cache *cache, const char *uid)
 	}
 }
 
-static void free_reservation(struct cluster_cache *cache, struct node_reservation *r)
+/* The stand-in has been removed. */
+static void release_reservation(struct cluster_cache *cache, struct node_reservation *r)
 {
 	pod_classes_drop(&cache->classes, r->class);
 	node_reservation_release(r);
@@ -78,7 +79,7 @@ static void free_reservation(struct cluster_cache *cache, struct node_reservatio
 static void drop_reservation(struct cluster_cache *cache, struct node_info *node, size_t i)
 {
 	remove_stand_in(cache, &node->reservations[i]);
-	free_reservation(cache, &node->reservations[i]);
+	release_reservation(cache, &node->reservations[i]);
 	node->reservations[i] = node->reservations[--node->n_reservations];
 }
 
@@ -138,7 +139,7 @@ void cache_update_reservations(
 		cache_add_stand_in(cache, node, &node->reservations[i]);
 	for (size_t i = 0; i < n_old; i++) {
 		keep_user(cache, node, &old[i]);
-		free_reservation(cache, &old[i]);
+		release_reservation(cache, &old[i]);
 	}
 	free(old);
 	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);

@@ -214,7 +214,7 @@ static void count_broken(struct cluster_cache *cache, const char *reason)
 
 	while (i < CACHE_REASONS - 1 && strcmp(reason, cache_reasons[i]) != 0)
 		i++;
-	cache->n_broken[i]++;
+	cache->n_assumed_rejected[i]++;
 }
 
 /* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */

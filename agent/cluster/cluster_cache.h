@@ -181,7 +181,7 @@ struct cluster_cache {
 	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;
-	uint64_t n_broken[CACHE_REASONS]; /* pods rejected on the node on which they were assumed */
+	uint64_t n_assumed_rejected[CACHE_REASONS]; /* pods rejected on the node on which they were assumed */
 };
 
 void cache_init(struct cluster_cache *cache, const struct cache_config *config);

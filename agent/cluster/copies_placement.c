@@ -62,12 +62,15 @@ static void fill_node(struct placement *p, size_t i)
 	}
 }
 
-/* Places the first copy of pods with affinity to each other, in the domain that admits the most copies: all other
- * copies must go to the same domain. */
-static void place_first(struct placement *p, const struct domain_rule *rule, size_t at, bool one_per_node)
+/*
+ * Pods with affinity to each other all go to the domain of the first copy: places as many copies as possible on the first node, of the
+ * domain that admits the most, that takes any. `at` is the index of the rule.
+ */
+static void place_first_node(
+	struct placement *p, const struct domain_rule *rule, size_t at, bool one_per_node)
 {
 	CLEANUP(freep) size_t *per_domain = xcalloc(rule->n_domains + 1, sizeof(*per_domain));
-	size_t best = SIZE_MAX;
+	size_t best_node = SIZE_MAX;
 
 	for (size_t i = 0; i < p->n; i++) {
 		size_t domain = p->domains[i][at];
@@ -76,11 +79,11 @@ static void place_first(struct placement *p, const struct domain_rule *rule, siz
 			domain_rules_check(p->rules, p->domains[i]) >= 0)
 			continue;
 		per_domain[domain] += one_per_node ? 1 : p->nodes[i].admitted;
-		if (best == SIZE_MAX || per_domain[domain] > per_domain[p->domains[best][at]])
-			best = i;
+		if (best_node == SIZE_MAX || per_domain[domain] > per_domain[p->domains[best_node][at]])
+			best_node = i;
 	}
-	for (size_t i = 0; i < p->n && best != SIZE_MAX; i++)
-		if (p->domains[i][at] == p->domains[best][at]) {
+	for (size_t i = 0; i < p->n && best_node != SIZE_MAX; i++)
+		if (p->domains[i][at] == p->domains[best_node][at]) {
 			fill_node(p, i);
 			if (p->placed > 0)
 				break;
@@ -140,7 +143,7 @@ static void place_first_of_affinity(struct placement *p)
 		at++;
 	if (at == p->rules->n_items || p->rules->items[at].n_matching > 0)
 		return;
-	place_first(p, &p->rules->items[at], at, one_per_node);
+	place_first_node(p, &p->rules->items[at], at, one_per_node);
 }
 
 void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,

@@ -186,16 +186,16 @@ uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *
 	return match_rules(rules, pod, namespace_of(pod));
 }
 
-bool domain_rules_selected(
-	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *ret_unknown)
+bool domain_rules_selected_by(
+	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *unknown)
 {
-	bool unknown = false;
+	bool by_namespaces = false;
 
 	if (!term_matches(term, owner, labels_of(rules->pod)))
 		return false;
-	if (selects_namespace(term, namespace_of(owner), rules->namespace, &unknown))
+	if (selects_namespace(term, namespace_of(owner), rules->namespace, &by_namespaces))
 		return true;
-	*ret_unknown |= unknown;
+	*unknown |= by_namespaces;
 	return false;
 }
 

@@ -61,11 +61,11 @@ void domain_rules_remove(struct domain_rules *rules, size_t at);
 uint64_t domain_rules_match(const struct domain_rules *rules, const struct doc *pod);
 
 /*
- * Whether a term of required anti-affinity of the pod `owner` selects the pod of the rules. *ret_unknown is set if that
- * depends on labels of namespaces.
+ * Whether a term of required anti-affinity of the pod `owner` selects the pod of the rules. *unknown becomes true if that
+ * depends on labels of namespaces, and stays as it is otherwise.
  */
-bool domain_rules_selected(
-	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *ret_unknown);
+bool domain_rules_selected_by(
+	const struct domain_rules *rules, const struct doc *owner, const struct doc *term, bool *unknown);
 
 /* Sets the number of the rule's domains. */
 void domain_rule_domains(struct domain_rule *rule, size_t n);

@@ -260,7 +260,7 @@ static void add_terms(struct scheduling_constraints *sc, const struct doc *pod, 
 	DOC_FOREACH_ITEM (term, terms) {
 		struct constrained_term *slot;
 
-		if (!domain_rules_selected(&sc->rules, pod, term, &sc->selects_by_namespaces))
+		if (!domain_rules_selected_by(&sc->rules, pod, term, &sc->selects_by_namespaces))
 			continue;
 		slot = vec_push(&sc->terms, &sc->n_terms, &sc->terms_size, sizeof(*slot));
 		text_set(&slot->node, node);

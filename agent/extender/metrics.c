@@ -83,7 +83,7 @@ static void print_broken(const struct metrics_source *from, const char *name, st
 {
 	for (size_t i = 0; i < CACHE_REASONS; i++)
 		strbuf_addf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", name, cache_reasons[i],
-			from->cache->n_broken[i]);
+			from->cache->n_assumed_rejected[i]);
 }
 
 static void print_watches(const struct metrics_source *from, const char *name, struct strbuf *out)

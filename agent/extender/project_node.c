@@ -262,7 +262,7 @@ static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
 }
 
 /* Adds the pod to the projected state `o`. Computes pod->held if it is NULL, or if another pod in `o` holds the same
- * resources. */
+ * resources. 0, also if the kubelet would reject the pod; -ETIME. */
 static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
 	struct pod_info *pod, const struct pod_change *pod_change, const struct node_changes *changes)
 {
@@ -271,11 +271,9 @@ static int add_placed_pod(struct projections *p, struct projected_state *o, cons
 	if (pod->held && !projected_state_has_free(o, pod->held))
 		pod_info_forget_held(pod);
 	if (!pod->held && !(can_cache && is_known_rejected(node, pod->rejected_version))) {
-		bool has_time = work_limit_goes_on(&p->work);
-
-		p->work.advanced = true;
-		if (!has_time)
+		if (!work_limit_goes_on(&p->work))
 			return -ETIME;
+		p->work.advanced = true;
 		place_pod(o, node, pod, pod_change, changes->adds_rest);
 		if (!pod->held && can_cache)
 			pod->rejected_version = p->cache->version;

@@ -363,7 +363,7 @@ static void pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away(void **
 			.files = true,
 			.api = api,
 			.socket = socket.text,
-			.files_at_answer = &then,
+			.files_before_answer = &then,
 			.machine = &w->machine};
 
 		set_ages(&ages);
@@ -393,7 +393,7 @@ static void ask_keeping(struct world *w, struct pod_resources_client *api, const
 		.kubelet_root = "/k",
 		.files = true,
 		.api = api,
-		.files_at_answer = then,
+		.files_before_answer = then,
 		.last = last,
 		.machine = &w->machine};
 	struct grpc_server *server;

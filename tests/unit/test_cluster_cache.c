@@ -175,7 +175,7 @@ static uint64_t broken(const struct cluster_cache *cache, const char *reason)
 
 	while (strcmp(reason, cache_reasons[i]) != 0)
 		i++;
-	return cache->n_broken[i];
+	return cache->n_assumed_rejected[i];
 }
 
 /* Only pods that were assumed on the node that rejected them: neither pods of other schedulers, nor pods bound to another node. */

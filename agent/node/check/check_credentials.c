@@ -65,18 +65,19 @@ static void report_expiries(
 	struct check_report *report, const struct api_access *access, const struct credentials_origin *origin)
 {
 	int64_t now_s = (int64_t)time(NULL);
+	bool certificate_renewed = origin->certificate_file || origin->plugin;
+	bool token_renewed = origin->token_file || origin->plugin;
 	struct credential_expiry expiry;
-	int r = access->certificate ? certificate_expiry(access->certificate, &expiry) : -ENODATA;
 
-	if (r == 0)
-		report_expiry(
-			report, "certificate", &expiry, origin->certificate_file || origin->plugin, now_s);
-	else if (r == -EINVAL)
+	if (access->certificate && certificate_expiry(access->certificate, &expiry) == 0)
+		report_expiry(report, "certificate", &expiry, certificate_renewed, now_s);
+	else if (access->certificate)
 		check_report_line(report, CHECK_FAIL, "certificate", "broken",
 			"the client certificate is not PEM",
 			"client-certificate must hold a text from BEGIN CERTIFICATE to END CERTIFICATE");
+	/* Only a token that is a JSON Web Token says when it expires. */
 	if (access->token && token_expiry(access->token, &expiry) == 0)
-		report_expiry(report, "token", &expiry, origin->token_file || origin->plugin, now_s);
+		report_expiry(report, "token", &expiry, token_renewed, now_s);
 }
 
 static const char *remedy_of_credentials(int r)

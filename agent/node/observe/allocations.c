@@ -216,7 +216,7 @@ static void remove_ended(const struct allocations_query *q, struct source_snapsh
 		return;
 	pod_evidence_read(q->sysroot, q->kubelet_root, &e, &s->files_notes);
 	note_ages(q, s);
-	listed.young = s->api_r == 0 ? s->young : q->files_at_answer && q->files_at_answer->young;
+	listed.young = s->api_r == 0 ? s->young : q->files_before_answer && q->files_before_answer->young;
 	e.fresh = s->fresh;
 	e.settled = !s->unsettled;
 	e.unattended = s->api_r < 0 && (q->down || s->other_settings);
@@ -230,6 +230,7 @@ static void remove_ended(const struct allocations_query *q, struct source_snapsh
 	pod_evidence_name(&e, &s->files);
 }
 
+/* Reads the files, then asks the API, and removes what has ended. */
 static void read_snapshot(const struct allocations_query *q, struct source_snapshot *s)
 {
 	source_snapshot_release(s);
@@ -244,9 +245,9 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 		return;
 	complete_api(q->machine, s);
 	remove_ended(q, s);
-	if (q->files_at_answer) {
-		*q->files_at_answer = s->before;
-		q->files_at_answer->young = s->young;
+	if (q->files_before_answer) {
+		*q->files_before_answer = s->before;
+		q->files_before_answer->young = s->young;
 	}
 }
 
@@ -329,13 +330,13 @@ static void recall_api(const struct allocations_query *q, struct source_snapshot
 {
 	int r;
 
-	if (s->api_r == 0 || !q->api || !q->files_at_answer || !q->files_at_answer->known)
+	if (s->api_r == 0 || !q->api || !q->files_before_answer || !q->files_before_answer->known)
 		return;
 	r = pod_resources_recall(q->api, q->machine, &s->api, &s->api_notes, NULL);
 	if (r == 0)
 		complete_api(q->machine, s);
 	s->api_kept = r == 0;
-	s->files_changed = is_written(q->files_at_answer, &s->before);
+	s->files_changed = is_written(q->files_before_answer, &s->before);
 }
 
 /* ---- combining both sources */

@@ -17,7 +17,7 @@ struct state_files {
 };
 
 /* Which sources to read. The pointers are borrowed. A caller that reads once leaves `last`, `seen` and
- * `files_at_answer` NULL. */
+ * `files_before_answer` NULL. */
 struct allocations_query {
 	const char *sysroot, *kubelet_root; /* where the state files are */
 	bool files;                         /* read the state files */
@@ -32,7 +32,7 @@ struct allocations_query {
 	 * The state files when the API last answered, zeroed at first. While the API does not answer, its
 	 * last answer is used. (NULL = the last answer is not used.)
 	 */
-	struct state_files *files_at_answer;
+	struct state_files *files_before_answer;
 	const struct machine *machine;
 };
 

@@ -260,6 +260,13 @@ static const char *socket_name(const struct grpc_channel *c)
 	return c->address.sun_path[0] ? c->address.sun_path : "socket";
 }
 
+/* A channel that was made from a file descriptor has no address. */
+static bool can_connect_again(const struct grpc_channel *c)
+{
+	return c->address.sun_path[0] != '\0';
+}
+
+/* *ret_fresh: the connection was opened now. A call that fails on it is not repeated. */
 static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err *err)
 {
 	int r;
@@ -267,7 +274,7 @@ static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err 
 	*ret_fresh = false;
 	if (c->fd >= 0 && c->session && !is_stale(c))
 		return 0;
-	if (!c->address.sun_path[0])
+	if (!can_connect_again(c))
 		return err_set(err, -ECONNRESET, "%s: the connection is closed", socket_name(c));
 	disconnect(c);
 	r = connect_socket(c);
@@ -528,7 +535,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 		/* The peer may just have closed an idle connection, or announced that it would. */
 		again = (r == -ECONNRESET || r == -EPIPE ||
 				(r == 0 && c->call.reset == NGHTTP2_REFUSED_STREAM)) &&
-			!fresh && !c->call.heard && c->address.sun_path[0];
+			!fresh && !c->call.heard && can_connect_again(c);
 		if (again)
 			disconnect(c);
 	} while (again);

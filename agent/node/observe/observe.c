@@ -183,7 +183,7 @@ static int open_api(struct sources *sources, const struct observe_config *config
 	pod_resources_client_free(sources->api);
 	free(sources->socket);
 	sources->api = client;
-	sources->files_at_answer.known = false;
+	sources->files_before_answer.known = false;
 	sources->socket = TAKE(socket);
 	return 0;
 }
@@ -236,7 +236,7 @@ static int read_allocations(
 		.kubelet_root = o->kubelet_root,
 		.files = config->state_files,
 		.api_named = config->pod_resources_named,
-		.files_at_answer = &sources->files_at_answer,
+		.files_before_answer = &sources->files_before_answer,
 		.last = &sources->state_files,
 		.settings = hash_reservations(&o->node.settings),
 		.seen = &sources->pods_seen,

@@ -54,7 +54,7 @@ void observation_set_release(struct observation *o, unsigned minor);
 struct sources {
 	struct settings_finding settings; /* of the kubelet that ran last */
 	uint64_t api_settings;            /* hash of the kubelet's reservations when the API answered last */
-	struct state_files files_at_answer; /* the state files when the API answered last */
+	struct state_files files_before_answer; /* the state files when the API answered last */
 	bool machine_known;
 	struct machine machine;
 	struct state_texts state_files; /* their last content */

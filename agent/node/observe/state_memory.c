@@ -198,10 +198,11 @@ static int find_pod_blocks(
 	return m.r;
 }
 
+/* The blocks of the containers of a pod with podEntries are parts of the pod's blocks there: they are only checked. */
 static int read_pod(
 	const struct doc *pod, const struct doc *pod_entries, struct allocations *a, struct err *err)
 {
-	CLEANUP(allocations_release) struct allocations unused = {0};
+	CLEANUP(allocations_release) struct allocations checked_only = {0};
 	const struct doc *whole;
 	int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
 
@@ -211,7 +212,7 @@ static int read_pod(
 	if (r < 0)
 		return r;
 	DOC_FOREACH (container, pod) {
-		r = read_blocks(container, whole ? &unused : a, pod->key, container->key, err);
+		r = read_blocks(container, whole ? &checked_only : a, pod->key, container->key, err);
 		if (r < 0)
 			return err_wrap(err, r, "container '%.100s'", container->key);
 	}
