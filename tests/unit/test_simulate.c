@@ -182,7 +182,8 @@ static void bad_settings_change_nothing(void **state)
 		planned_cluster_publish(&t, "", "");
 		simulated_cluster_finish(&t.c);
 		assert_int_equal(simulate(&t.c, &options, &s, &err), -EINVAL);
-		assert_string_equal(err.text, cases[i].error);
+		/* The newest release is not part of the test. */
+		assert_int_equal(strncmp(err.text, cases[i].error, strlen(cases[i].error)), 0);
 	}
 }
 
