@@ -387,14 +387,13 @@ static void readmit_pods(
 			ret[i].n_numa = simulation_count_numa(r->c, pods[i]);
 }
 
-/* Whether the order in which the kubelet hears of static pods and of others may decide what pods get. */
+/* Whether the order in which the kubelet learns of static pods and of others may decide what pods get. */
 static bool depends_on_order(const struct restart *r, const size_t *pods, size_t n_pods)
 {
 	bool found[2] = {false};
 
 	for (size_t i = 0; i < n_pods; i++)
-		if (may_be_assigned_anew(r, r->c->pods[pods[i]].class))
-			found[r->c->pods[pods[i]].names.mirror] = true;
+		found[r->c->pods[pods[i]].names.mirror] = true;
 	return found[0] && found[1];
 }
 
