@@ -183,10 +183,11 @@ int stage_hints(const struct options *options, struct hints_config *ret, struct 
 int stage_render(const struct options *options, struct render_config *ret, struct err *err)
 {
 	ret->nrt = stage_nrt(options);
-	ret->others_nrt = option_is(options, OPT_COEXIST, "koordinator");
+	ret->others_nrt = !option_is(options, OPT_COEXIST, "none");
 	if (ret->others_nrt && option_is(options, OPT_KOORDINATOR, "on"))
 		return err_set(err, -EINVAL,
-			"--coexist=koordinator leaves to koordlet what --koordinator=on would write: set one of them");
+			"--koordinator=on writes annotations of the object that --coexist=%s leaves to another program: set one of them",
+			options->value[OPT_COEXIST]);
 	ret->numatopology =
 		option_is(options, OPT_NUMATOPOLOGY, "on") || option_is(options, OPT_NUMATOPOLOGY, "auto");
 	return stage_hints(options, &ret->hints, err);
@@ -227,7 +228,7 @@ struct check_config stage_check(const struct options *options, struct stage_list
 	return (struct check_config){.observe = stage_observe(options),
 		.model = stage_model(options, lists),
 		.nrt = stage_nrt(options),
-		.others_nrt = option_is(options, OPT_COEXIST, "koordinator"),
+		.others_nrt = !option_is(options, OPT_COEXIST, "none"),
 		.numatopology = option_is(options, OPT_NUMATOPOLOGY, "on"),
 		.keep_taint = option_is(options, OPT_STARTUP_TAINT, "keep"),
 		.credentials = stage_publish(options).credentials};

@@ -325,7 +325,9 @@ usage "a bad address" "--http" --http here
 usage "a bad shape" "RESOURCE=QUANTITY" --dry-run --shape small=cpu
 usage "a shape without name" "does not begin with a name" --dry-run --shape cpu
 usage "a shape twice" "appears twice" --dry-run --shape a=cpu=1 --shape a=cpu=2
-usage "both of Koordinator" "leaves to koordlet" --dry-run --coexist koordinator --koordinator on
+usage "both of Koordinator" "leaves to another program" --dry-run --coexist koordinator --koordinator on
+usage "annotations of an object of nri-plugins" "--coexist=nri-plugins leaves" --dry-run --coexist nri-plugins --koordinator on
+usage "an unknown exporter" "nri-plugins" --dry-run --coexist somebody
 timeout 5 "$nrtd" run --sysroot "$root" --node-name n1 --kubeconfig "$dir/none" --lock none >"$dir/out" 2>"$dir/err"
 check "no kubeconfig" grep -q "$dir/none" "$dir/err"
 exit $failed

@@ -147,7 +147,8 @@ static void nrtd_gives_way_at_the_second_rewrite(void **state)
 	/* The second one. The Node's annotations follow all the same. */
 	assert_int_equal(bench_publish(&b, "h2", "{\"nrtd.dev/a\":\"b\"}", 17000, &result, &err), -EALREADY);
 	assert_string_equal(err.text,
-		"'koordlet' keeps rewriting /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)");
+		"'koordlet' keeps rewriting /apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a: nrtd backs off until the next refresh; that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false");
+	assert_string_equal(result.rival, "koordlet");
 	assert_int_equal(result.nrt, PUBLISH_CONTENDED);
 	assert_int_equal(result.node, PUBLISH_WRITTEN);
 	assert_int_equal(result.call_again_ms, 601000);

@@ -285,6 +285,7 @@ static void other_exporters_are_named(void **state)
 	static const struct api_answer koordlet[] = {WITH("koordlet")};
 	static const struct api_answer nfd[] = {WITH("node-feature-discovery-topology-updater")};
 	static const struct api_answer rte[] = {WITH("resource-topology-exporter")};
+	static const struct api_answer nri[] = {WITH("nri-resource-policy-balloons")};
 	static const struct api_answer somebody[] = {WITH("kubectl-edit")};
 
 	(void)state;
@@ -294,6 +295,8 @@ static void other_exporters_are_named(void **state)
 		NAMED("node-feature-discovery-topology-updater") "that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)\n" DRY_OK);
 	expect("rte", rte, CHECK_WARN,
 		NAMED("resource-topology-exporter") "uninstall the resource-topology-exporter\n" DRY_OK);
+	expect("nri-plugins", nri, CHECK_WARN,
+		NAMED("nri-resource-policy-balloons") "that is nri-plugins': set agent.nodeResourceTopology=false in its policy's configuration, or nrtd run --coexist=nri-plugins leaves the object to it\n" DRY_OK);
 	expect("somebody", somebody, CHECK_WARN,
 		NAMED("kubectl-edit") "if it still runs, stop it: two exporters of one object overwrite each other\n" DRY_OK);
 }

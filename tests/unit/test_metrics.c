@@ -137,6 +137,25 @@ static void counts_go_to_their_series(void **state)
 	assert_value(&text, "nrtd_last_success_timestamp_seconds{target=\"node\"}", "0");
 }
 
+static void another_writer_has_a_series_while_it_is_known(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *m = make();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+
+	(void)state;
+	metrics_set_rival(m, "");
+	render(m, 5, &text);
+	assert_null(strstr(text.text, "nrtd_other_writer"));
+	metrics_set_rival(m, "nri-resource-policy-balloons");
+	metrics_set_rival(m, "koord\"let");
+	render(m, 5, &text);
+	assert_value(&text, "nrtd_other_writer{manager=\"koord\\\"let\"}", "1");
+	assert_null(strstr(text.text, "balloons"));
+	metrics_set_rival(m, "");
+	render(m, 5, &text);
+	assert_null(strstr(text.text, "nrtd_other_writer"));
+}
+
 static void durations_fall_into_buckets(void **state)
 {
 	/* A bound belongs to the bucket below it. */
@@ -403,6 +422,7 @@ int main(void)
 		cmocka_unit_test(every_series_starts_at_zero),
 		cmocka_unit_test(a_label_value_without_name_has_no_series),
 		cmocka_unit_test(counts_go_to_their_series),
+		cmocka_unit_test(another_writer_has_a_series_while_it_is_known),
 		cmocka_unit_test(durations_fall_into_buckets),
 		cmocka_unit_test(what_is_available_replaces_what_was),
 		cmocka_unit_test(room_has_only_what_is_known),

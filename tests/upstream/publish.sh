@@ -180,12 +180,12 @@ request PATCH $object?fieldManager=koordlet application/merge-patch+json {"zones
 -> 200
 advance 15000
 publish nrtd.dev/fit-hints=y
--> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false
 version $object
 -> new version
 nrt $work/two.json
 publish nrtd.dev/fit-hints=y
--> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)
+-> nrt=contended node=written again=+523000 error: 'koordlet' keeps rewriting $object: nrtd backs off until the next refresh; that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false
 version $object
 -> same version
 show $object zones

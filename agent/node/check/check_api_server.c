@@ -573,31 +573,12 @@ static bool step_affinity(struct check *c)
 
 /* ---- other exporters that write this node's object */
 
-static const char *remedy_of_exporter(const char *manager)
-{
-	static const struct {
-		const char *manager, *remedy;
-	} known[] = {
-		{"koordlet",
-			"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false"},
-		{"node-feature-discovery-topology-updater",
-			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
-		{"nfd-topology-updater",
-			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
-		{"resource-topology-exporter", "uninstall the resource-topology-exporter"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(manager, known[i].manager))
-			return known[i].remedy;
-	return "if it still runs, stop it: two exporters of one object overwrite each other";
-}
-
 static void report_exporters(struct check *c, const struct doc *object)
 {
 	CLEANUP(managed_fields_release) struct managed_fields m = {0};
 	bool others = c->config->others_nrt; /* --coexist: another exporter writes the object */
 	struct check_item *item;
+	const char *remedy;
 
 	c->skip_object = others;
 	if (managed_fields_read(object, &apply_nrt, &m) < 0)
@@ -612,8 +593,11 @@ static void report_exporters(struct check *c, const struct doc *object)
 		others ? "'%s' writes this node's object; nrtd does not"
 		       : "'%s' has written this node's object",
 		m.rival);
+	remedy = apply_rival_remedy(m.rival);
 	if (!others)
-		check_report_set(&item->remedy, "%s", remedy_of_exporter(m.rival));
+		check_report_set(&item->remedy, "%s",
+			remedy ? remedy
+			       : "if it still runs, stop it: two exporters of one object overwrite each other");
 }
 
 static bool step_exporters(struct check *c)

@@ -140,6 +140,28 @@ int managed_fields_read(const struct doc *object, const struct apply_kind *kind,
 
 /* ---- contention */
 
+const char *apply_rival_remedy(const char *manager)
+{
+	static const struct {
+		const char *prefix, *remedy;
+	} known[] = {
+		{"koordlet",
+			"that is Koordinator's: nrtd run --coexist=koordinator leaves the object to it, or set koordlet's feature gate NodeTopologyReport=false"},
+		{"node-feature-discovery-topology-updater",
+			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
+		{"nfd-topology-updater",
+			"that is NFD's: uninstall its topology-updater (in its chart topologyUpdater.enable=false)"},
+		{"resource-topology-exporter", "uninstall the resource-topology-exporter"},
+		{"nri-resource-policy-",
+			"that is nri-plugins': set agent.nodeResourceTopology=false in its policy's configuration, or nrtd run --coexist=nri-plugins leaves the object to it"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strncmp(manager, known[i].prefix, strlen(known[i].prefix)))
+			return known[i].remedy;
+	return NULL;
+}
+
 /* `rival` wrote the object before nrtd did. Returns whether that was unknown. */
 static bool contention_add_rival(struct contention *c, const char *rival)
 {
@@ -297,9 +319,11 @@ int apply_make_object(const struct doc *from, const char *node_name, const char 
 
 static enum publish_outcome set_contended(const struct apply *a, struct err *err)
 {
-	err_set(err, 0,
-		"'%s' keeps rewriting %s: nrtd backs off until the next refresh; run only one of them (nrtd(8), OTHER EXPORTERS)",
-		a->contention.rival, a->path);
+	const char *remedy = a->kind->object == PUBLISH_NRT ? apply_rival_remedy(a->contention.rival) : NULL;
+
+	err_set(err, 0, "'%s' keeps rewriting %s: nrtd backs off until the next refresh; %s",
+		a->contention.rival, a->path,
+		remedy ? remedy : "run only one of them (nrtd(8), OTHER EXPORTERS)");
 	return PUBLISH_CONTENDED;
 }
 

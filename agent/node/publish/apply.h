@@ -56,6 +56,10 @@ int managed_fields_read(const struct doc *object, const struct apply_kind *kind,
 
 /* ---- contention; no I/O */
 
+/* What to do about another program that writes the NodeResourceTopology object, by its name as a field
+ * manager, as static text; NULL = an unknown program. */
+const char *apply_rival_remedy(const char *manager);
+
 #define CONTENTION_WINDOW_MS 600000u /* two rewrites within this time are contention */
 #define CONTENTION_CHECK_MS  15000u  /* interval of checks while another writer is suspected */
 

@@ -489,6 +489,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	result.current = result.current && is_settled(result.taint);
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
+	snprintf(result.rival, sizeof(result.rival), "%s", p->nrt.contention.rival);
 	*ret = result;
 	return first_failure(&result, errs, err);
 }

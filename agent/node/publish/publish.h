@@ -37,8 +37,9 @@ struct publish_request {
 /* The result of a call. */
 struct publish_result {
 	enum publish_outcome nrt, node, taint, numatopology;
-	bool current;                /* the API server has all that was requested */
-	unsigned kubelet_minor;      /* the Node's kubelet has release 1.N; 0 = unknown */
+	bool current;           /* the API server has all that was requested */
+	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
+	char rival[80]; /* another program that writes the NodeResourceTopology object; "" = none known */
 	int64_t certificate_until_s; /* the client certificate expires, in s since 1970; 0 = no certificate */
 	uint64_t call_again_ms; /* call again by this time, with or without changes (clock of `now_ms`) */
 };

@@ -38,6 +38,7 @@ enum {
 	POD_MEMORY_PODS,
 	POD_REMOTE_MEMORY_RATIO,
 	PODS,
+	OTHER_WRITER,
 	FAMILY_COUNT
 };
 
@@ -96,6 +97,9 @@ static const struct family {
 		{NO_LABEL}},
 	[PODS] = {"nrtd_pods", "Pods that hold CPUs, memory or devices exclusively, by their alignment.",
 		GAUGE, {NO_LABEL}},
+	[OTHER_WRITER] = {"nrtd_other_writer",
+		"1 for another program that writes the NodeResourceTopology object, by its field manager.",
+		GAUGE, {NO_LABEL}},
 };
 
 static const double bounds[] = {
@@ -114,8 +118,8 @@ struct metrics {
 	double *values[METRIC_COUNT]; /* counters and gauges: rows of label 1, columns of label 2 */
 	struct histogram *histograms[METRIC_COUNT];
 	struct process_stats process;
-	struct strbuf inventory, headroom, pod_memory,
-		alignment;           /* their families, printed when they change */
+	struct strbuf inventory, headroom, pod_memory, alignment,
+		rival;               /* their families, printed when they change */
 	int64_t certificate_until_s; /* 0 = no certificate */
 };
 
@@ -143,6 +147,7 @@ void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
 	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->pod_memory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->alignment = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->rival = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
 	m->labels[TARGET] = labels->targets;
 	m->labels[RESULT] = labels->results;
 	m->labels[SOURCE] = labels->sources;
@@ -171,6 +176,7 @@ void metrics_free(struct metrics *m)
 	strbuf_release(&m->headroom);
 	strbuf_release(&m->pod_memory);
 	strbuf_release(&m->alignment);
+	strbuf_release(&m->rival);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -413,6 +419,19 @@ void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods)
 	replace_text(m, &m->alignment, &text);
 }
 
+void metrics_set_rival(struct metrics *m, const char *manager)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	if (*manager) {
+		add_head(&text, OTHER_WRITER);
+		strbuf_addf(&text, "%s{", families[OTHER_WRITER].name);
+		exposition_label(&text, "manager", manager);
+		strbuf_addstr(&text, "} 1\n");
+	}
+	replace_text(m, &m->rival, &text);
+}
+
 void metrics_set_certificate(struct metrics *m, int64_t until_s)
 {
 	pthread_mutex_lock(&m->lock);
@@ -508,6 +527,7 @@ int metrics_render(struct metrics *m, const struct metrics_moment *now, struct s
 	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
 	strbuf_addstr(out, m->pod_memory.text ? m->pod_memory.text : "");
 	strbuf_addstr(out, m->alignment.text ? m->alignment.text : "");
+	strbuf_addstr(out, m->rival.text ? m->rival.text : "");
 	exposition_certificate(out, "client", m->certificate_until_s);
 	pthread_mutex_unlock(&m->lock);
 	return strbuf_error(out);

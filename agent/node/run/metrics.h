@@ -81,6 +81,9 @@ void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bo
 /* Sets the number of pods by alignment. */
 void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods);
 
+/* Sets the name of another program that writes the NodeResourceTopology object; "" = none. */
+void metrics_set_rival(struct metrics *m, const char *manager);
+
 /* Sets when the client certificate expires, in seconds since 1970; 0 = no certificate. */
 void metrics_set_certificate(struct metrics *m, int64_t until_s);
 

@@ -229,6 +229,7 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 	count_outcome(r, PUBLISH_TAINT, ret->publish.taint, now_ms);
 	if (wanted->numatopology)
 		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
+	metrics_set_rival(r->metrics, ret->publish.rival);
 	metrics_set_certificate(r->metrics, ret->publish.certificate_until_s);
 	ret->call_again_ms = ret->publish.call_again_ms;
 	return e;
