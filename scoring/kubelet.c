@@ -198,6 +198,7 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 
 void kubelet_release(struct kubelet *k)
 {
+	topology_nodes_release(&k->nodes);
 	cpu_manager_release(&k->cpu);
 	cpu_topology_release(&k->topology);
 	memory_manager_release(&k->memory);

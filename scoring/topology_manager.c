@@ -31,25 +31,33 @@ enum {
 
 bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	ret->distances_known = true;
+	unsigned highest = 0;
+
+	*ret = (struct topology_nodes){.distances_known = true};
+	for (size_t i = 0; i < m->n_nodes; i++)
+		highest = m->nodes[i].id > highest ? m->nodes[i].id : highest;
+	if (highest > NODE_MASK_MAX_ID)
+		return false;
+	ret->distance = xcalloc(highest + 1, sizeof(*ret->distance));
 	for (size_t from = 0; from < m->n_nodes; from++) {
 		unsigned id = m->nodes[from].id;
 
-		if (id > NODE_MASK_MAX_ID)
-			return false;
 		ret->all |= node_mask_of(id);
 		for (size_t to = 0; to < m->n_nodes; to++) {
 			unsigned distance = machine_distance(m, from, to);
 
-			if (m->nodes[to].id > NODE_MASK_MAX_ID)
-				return false;
 			ret->distance[id][m->nodes[to].id] = distance;
 			if (distance == 0 && m->n_nodes > 1)
 				ret->distances_known = false;
 		}
 	}
 	return true;
+}
+
+void topology_nodes_release(struct topology_nodes *nodes)
+{
+	free(nodes->distance);
+	*nodes = (struct topology_nodes){0};
 }
 
 uint64_t topology_distance_sum(const struct topology_nodes *nodes, uint64_t mask)

@@ -56,14 +56,15 @@ static inline void topology_hints_add(struct topology_hints *hints, uint64_t nod
 struct topology_nodes {
 	uint64_t all; /* its default affinity */
 	bool distances_known;
-	uint32_t distance[NODE_MASK_MAX_ID + 1][NODE_MASK_MAX_ID + 1]; /* from, to */
+	uint32_t (*distance)[NODE_MASK_MAX_ID + 1]; /* from, to; rows up to the highest id */
 };
 
 /*
- * Fill from the machine. False when an id exceeds NODE_MASK_MAX_ID (*ret is unspecified then). The
- * distances are known when each of them is, or when there is a single node.
+ * Fill from the machine. False when an id exceeds NODE_MASK_MAX_ID (*ret has no nodes then). The distances are known when each
+ * of them is, or when there is a single node. *ret is to be released in either case.
  */
 bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes *ret);
+void topology_nodes_release(struct topology_nodes *nodes);
 
 /*
  * The sum of the distances between the mask's nodes: each ordered pair, and each node to itself. The

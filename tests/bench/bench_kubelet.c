@@ -37,7 +37,8 @@ static void report(const char *name, double ns, double goal_ns)
 /* Every subset of n nodes as a hint of each resource, the narrowest preferred: the most there can be. */
 static void bench_merge(const char *name, unsigned n, unsigned n_resources, bool closest, double goal_ns)
 {
-	static struct topology_nodes nodes;
+	static uint32_t distance[64][64];
+	static struct topology_nodes nodes = {.distance = distance};
 	struct topology_rules rules = {
 		.nodes = &nodes, .policy = TOPOLOGY_MANAGER_RESTRICTED, .prefer_closest = closest};
 	struct topology_hints hints;
@@ -50,7 +51,7 @@ static void bench_merge(const char *name, unsigned n, unsigned n_resources, bool
 	nodes.all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 	for (unsigned a = 0; a < n; a++)
 		for (unsigned b = 0; b < n; b++)
-			nodes.distance[a][b] = a == b ? 10 : 10 + (a + b) % 5;
+			distance[a][b] = a == b ? 10 : 10 + (a + b) % 5;
 	topology_merge_init(&merge, nodes.all, nodes.all);
 	topology_hints_init(&hints, n);
 	node_mask_walk_start(&walk, nodes.all);

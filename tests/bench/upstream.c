@@ -167,6 +167,7 @@ static void time_merge(struct vectors_run *run, const vj *c, const vj *input)
 	for (size_t i = 0; i < q.n_hints; i++)
 		topology_hints_release(&q.hints[i]);
 	topology_merge_release(&q.merge);
+	topology_nodes_release(&q.nodes);
 }
 
 struct assign_question {

@@ -124,7 +124,8 @@ static struct resource random_resource(uint64_t *random, uint64_t all)
 static void merges_equal_the_cross_product(void **state)
 {
 	static const unsigned ids[] = {0, 1, 2, 5, 9, 31, 62, 63};
-	static struct topology_nodes nodes;
+	static uint32_t distance[64][64];
+	static struct topology_nodes nodes = {.distance = distance};
 	uint64_t random = test_seed(20261123);
 
 	(void)state;
@@ -140,8 +141,7 @@ static void merges_equal_the_cross_product(void **state)
 			nodes.all |= node_mask_of(ids[(i + (size_t)turn) % ARRAY_SIZE(ids)]);
 		for (unsigned a = 0; a < 64; a++)
 			for (unsigned b = 0; b < 64; b++)
-				nodes.distance[a][b] =
-					a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 4);
+				distance[a][b] = a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 4);
 		/* Sometimes the machine has nodes that no hint names. */
 		reach = test_random(&random) % 2 ? nodes.all : nodes.all & test_random(&random);
 		for (size_t i = 0; i < n; i++)
@@ -184,7 +184,8 @@ static struct resource scored_resource(uint64_t *random, uint64_t all)
 /* KEP-6007's comparison of each permutation against scores per mask. What is not determined depends on the order of the resources. */
 static void scores_equal_the_cross_product(void **state)
 {
-	static struct topology_nodes nodes;
+	static uint32_t distance[64][64];
+	static struct topology_nodes nodes = {.distance = distance};
 	uint64_t random = test_seed(20261126);
 	size_t n_undetermined = 0, n_moved = 0;
 
@@ -198,8 +199,7 @@ static void scores_equal_the_cross_product(void **state)
 		nodes.all = (UINT64_C(1) << n_nodes) - 1;
 		for (unsigned a = 0; a < 64; a++)
 			for (unsigned b = 0; b < 64; b++)
-				nodes.distance[a][b] =
-					a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 2);
+				distance[a][b] = a == b ? 10 : 10 + (uint32_t)(test_random(&random) % 2);
 		for (size_t i = 0; i < n; i++)
 			resources[i] = scored_resource(&random, nodes.all);
 		assert_int_equal(topology_merge_init(&merge, nodes.all, nodes.all), 0);
@@ -403,13 +403,17 @@ static void nodes_come_from_the_machine(void **state)
 	assert_false(topology_closer(&nodes, 5, 5));
 	/* A hole in the ids: node 3 becomes node 40, and its distances follow it. */
 	m.nodes[3].id = 40;
+	topology_nodes_release(&nodes);
 	assert_true(topology_nodes_from_machine(&m, &nodes));
 	assert_int_equal(nodes.distance[2][40], 12);
 	m.distances[1] = 0;
+	topology_nodes_release(&nodes);
 	assert_true(topology_nodes_from_machine(&m, &nodes));
 	assert_false(nodes.distances_known);
 	m.nodes[3].id = 64;
+	topology_nodes_release(&nodes);
 	assert_false(topology_nodes_from_machine(&m, &nodes));
+	topology_nodes_release(&nodes);
 	machine_release(&m);
 }
 

@@ -78,6 +78,7 @@ static void check_policies(
 	static struct topology_nodes nodes;
 	struct topology_merge merge;
 
+	topology_nodes_release(&nodes);
 	if (!topology_nodes_from_machine(&p->machine, &nodes) ||
 		topology_merge_init(&merge, nodes.all, nodes.all) < 0)
 		vj_die(c, "NUMA nodes beyond the limits");

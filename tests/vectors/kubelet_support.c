@@ -3,6 +3,7 @@
 
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 static int find_socket(const struct machine *m, int id)
 {
@@ -60,7 +61,8 @@ void kv_nodes(struct topology_nodes *ret, size_t n, const vj *rows)
 {
 	unsigned from = 0;
 
-	memset(ret, 0, sizeof(*ret));
+	topology_nodes_release(ret);
+	ret->distance = xcalloc(NODE_MASK_MAX_ID + 1, sizeof(*ret->distance));
 	if (n > NODE_MASK_MAX_ID + 1)
 		vj_die(rows, "more than %d NUMA nodes", NODE_MASK_MAX_ID + 1);
 	for (unsigned id = 0; id < n; id++)
