@@ -26,7 +26,7 @@ struct projected_node {
 /* Accepts a zeroed struct. */
 void projected_node_release(struct projected_node *o);
 
-#define PROJECTIONS_KEPT 512u /* entries; up to 80 kB each for a node of 64 CPUs and 8 NUMA nodes */
+#define PROJECTIONS_KEPT 512u /* entries of 30 kB each for nodes of 96 CPUs and 8 NUMA nodes */
 
 /*
  * Caches projected nodes. `kept` is indexed by the node's slot modulo PROJECTIONS_KEPT. Nodes with slots of PROJECTIONS_KEPT or
