@@ -9,7 +9,8 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define DEPTH_MAX 2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
+#define MIN_COST_WORK 8192u /* steps per source node */
+#define DEPTH_MAX     2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"local storage", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
@@ -199,7 +200,8 @@ static bool is_before(const struct pod_set *a, const struct pod_set *b)
 		return a->order < b->order;
 	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
 		return a->node < b->node;
-	return a->cost != b->cost ? a->cost < b->cost : a->n < b->n;
+	/* Sets that cost less than the order do not free enough yet. */
+	return a->cost != b->cost ? a->cost > b->cost : a->n < b->n;
 }
 
 /* Sets set->order and adds the set to the heap. */
@@ -297,7 +299,7 @@ static size_t count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
 
 /* A lower bound of the cost of freeing the needed CPUs: the candidates with the lowest cost per CPU, the last of them
  * counted in part. */
-static uint64_t find_min_cost(const struct search *s, const struct source_node *n)
+static uint64_t find_fractional_cost(const struct search *s, const struct source_node *n)
 {
 	CLEANUP(freep) bool *used = xcalloc(n->n_candidates + 1, sizeof(*used));
 	uint64_t cost = 0;
@@ -321,6 +323,29 @@ static uint64_t find_min_cost(const struct search *s, const struct source_node *
 		cost += cost_of(s, n, best);
 	}
 	return cost;
+}
+
+/*
+ * The lowest cost of candidates that free the needed CPUs; a lower bound where that takes too long to find. Many equal nodes with a bound
+ * that no set reaches would have all their cheaper sets considered first.
+ */
+static uint64_t find_min_cost(const struct search *s, const struct source_node *n)
+{
+	CLEANUP(freep) uint64_t *lowest = NULL; /* by the number of CPUs that are freed */
+
+	if (n->n_candidates * n->needed > MIN_COST_WORK)
+		return find_fractional_cost(s, n);
+	lowest = xcalloc(n->needed + 1, sizeof(*lowest));
+	for (size_t cpus = 1; cpus <= n->needed; cpus++)
+		lowest[cpus] = UINT64_MAX;
+	for (size_t i = 0; i < n->n_candidates; i++)
+		for (size_t cpus = n->needed, frees = n->candidates[i].frees; frees > 0 && cpus > 0; cpus--) {
+			uint64_t rest = lowest[cpus > frees ? cpus - frees : 0];
+
+			if (rest < UINT64_MAX && rest + cost_of(s, n, i) < lowest[cpus])
+				lowest[cpus] = rest + cost_of(s, n, i);
+		}
+	return lowest[n->needed];
 }
 
 /* Which pods may leave: those on a node, or on one of its NUMA nodes. */
