@@ -10,7 +10,7 @@
 const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 
 static const char *const result_names[RESULT_COUNT] = {
-	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed"};
+	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed", "settling"};
 
 static const char *const kind_names[CACHE_KIND_COUNT] = {
 	"noderesourcetopologies", "nodes", "pods", "poddisruptionbudgets"};

@@ -22,6 +22,7 @@ enum result {
 	RESULT_STALE,         /* stale cache, incomplete lists, or no holder of the lease */
 	RESULT_FORWARDED,     /* redirected to the replica that holds the lease */
 	RESULT_FAILED,        /* the answer is larger than allowed */
+	RESULT_SETTLING,      /* of /preempt: the pod probably fits its nominated node in a moment */
 	RESULT_COUNT
 };
 

@@ -74,8 +74,35 @@ static void judge_items(struct verdicts *verdicts, const struct verb_config *con
 	ret->n_passing = n_passing;
 }
 
+/* An object normally reports the pods that started before another pod's end within this time after the end. */
+#define SETTLING_MS 2000u
+
+static bool ended_lately(const struct node_info *node, uint64_t now_ms)
+{
+	for (size_t i = 0; i < node->n_ended; i++)
+		if (now_ms < node->ended[i].ended_ms + SETTLING_MS)
+			return true;
+	return false;
+}
+
+static bool is_settling(struct verdicts *verdicts, const struct extender_pod *pod,
+	const struct pod_class *class, uint64_t now_ms)
+{
+	const struct node_info *node =
+		*pod->nominated ? cache_find_node(verdicts->cache, pod->nominated) : NULL;
+	const struct projected_node *o;
+	enum kubelet_answer answer;
+
+	if (!node || !class->aligned || class->too_large || !project_node_possible(node) ||
+		!ended_lately(node, now_ms))
+		return false;
+	o = project_node(&verdicts->projections, node);
+	return o && o->in_flight.n > 0 && verdict_without(verdicts, class, node, NULL, &answer) == 0 &&
+	       answer == KUBELET_ADMITS;
+}
+
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
-	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret)
+	struct extender_preemption *args, struct pod_class *class, uint64_t now_ms, struct verb_counts *ret)
 {
 	CLEANUP(freep) struct node_victims *victims = xcalloc(args->n_items + 1, sizeof(*victims));
 	struct cluster_cache *cache = verdicts->cache;
@@ -83,7 +110,9 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	cache_forget_pod(cache, args->pod.uid);
 	hide_reservations(cache, &args->pod, class);
 	cache_hide_nominations(cache, args->pod.uid, args->pod.priority);
-	judge_items(verdicts, config, args, class, victims, ret);
+	ret->settling = is_settling(verdicts, &args->pod, class, now_ms);
+	if (!ret->settling)
+		judge_items(verdicts, config, args, class, victims, ret);
 	for (size_t i = 0; i < args->n_items; i++)
 		node_victims_release(&victims[i]);
 	cache_end_request(cache, args->pod.namespace, args->pod.gang, args->pod.uid);

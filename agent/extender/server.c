@@ -471,12 +471,17 @@ static enum result answer_preempt(struct server *s, struct extender_preemption *
 	class = pod_classes_take(&s->cache.classes, &args->pod.template.pod);
 	check_budgets(s);
 	begin_work(s, request);
-	extender_preempt(&s->verdicts, &s->config.verbs, args, class, &counts);
+	extender_preempt(&s->verdicts, &s->config.verbs, args, class, now_ms(), &counts);
 	end_work(s, request, class, counts.n_unreached);
 	pod_classes_drop(&s->cache.classes, class);
 	*ret_kept = counts.n_passing;
+	if (counts.settling)
+		return RESULT_SETTLING;
 	return counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
 }
+
+#define SETTLING \
+	"the pod's victims have ended on its nominated node, whose object does not report yet which other pods started before"
 
 static enum result reply_preempt(struct server *s, struct extender_preemption *args,
 	const struct work_request *request, struct strbuf *reply)
@@ -487,7 +492,9 @@ static enum result reply_preempt(struct server *s, struct extender_preemption *a
 
 	if (!passes_stale(s))
 		result = answer_preempt(s, args, request, &n_passing);
-	if (extender_preemption_print(args->items, n_passing, reply) < 0)
+	if (result == RESULT_SETTLING)
+		extender_error_print(SETTLING, reply);
+	else if (extender_preemption_print(args->items, n_passing, reply) < 0)
 		result = RESULT_FAILED;
 	return result;
 }
@@ -590,7 +597,7 @@ int server_post(struct server *s, const char *path, const char *body, size_t len
 	}
 	LOCKED(s);
 	request_counts_add(&s->requests, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
-	if (text.len > 0)
+	if (text.len > 0 || result == RESULT_SETTLING)
 		return STATUS_UNAVAILABLE;
 	if (result == RESULT_FORWARDED)
 		return STATUS_FORWARDED;

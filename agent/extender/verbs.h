@@ -36,6 +36,7 @@ struct verb_counts {
 	size_t n_unreached;       /* not judged before the work limit; these nodes do not pass */
 	size_t n_aligning;        /* admitting nodes whose kubelet assigns NUMA nodes to the pod */
 	const char *assumed_node; /* NULL = not assumed; valid while the cache is locked */
+	bool settling;            /* of /preempt: see extender_preempt() */
 };
 
 struct verb_answer {
@@ -78,6 +79,10 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
  * places of args->items; all other nodes follow, including nodes not judged before the work limit. Changes the victims
  * of a node if the scheduler's do not suffice (choose_victims.h). For a pod that kubelets align, no node without
  * victims passes.
+ *
+ * ret->settling: the request is to fail. The pod's victims on its nominated node have ended, the pod fits there, and only the start order of
+ * other pods is not known yet. Victims on another node would be in vain. After a failed request the pod stays nominated, and the scheduler
+ * tries it again.
  */
 void extender_preempt(struct verdicts *verdicts, const struct verb_config *config,
-	struct extender_preemption *args, struct pod_class *class, struct verb_counts *ret);
+	struct extender_preemption *args, struct pod_class *class, uint64_t now_ms, struct verb_counts *ret);

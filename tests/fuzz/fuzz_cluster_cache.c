@@ -191,7 +191,7 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 		return;
 	class = pod_classes_take(&run->cache.classes, &args.pod.template.pod);
 	aligned = class->aligned;
-	extender_preempt(&run->verdicts, config, &args, class, &counts);
+	extender_preempt(&run->verdicts, config, &args, class, run->now_ms, &counts);
 	pod_classes_drop(&run->cache.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++) {

@@ -267,6 +267,7 @@ void extender_cluster_args(
 	ret->pod.name = strdup(pod->name);
 	ret->pod.controller = strdup(pod->controller ? pod->controller : "");
 	ret->pod.gang = strdup(pod->gang ? pod->gang : "");
+	ret->pod.nominated = strdup(pod->nominated ? pod->nominated : "");
 	ret->pod.priority = pod->priority;
 	ret->pod.version = pod->version;
 	ret->pod.template = templates.items[0];
@@ -280,6 +281,7 @@ void extender_cluster_args_release(struct extender_args *args)
 	free(args->pod.name);
 	free(args->pod.controller);
 	free(args->pod.gang);
+	free(args->pod.nominated);
 	pod_template_release(&args->pod.template);
 }
 

@@ -21,6 +21,7 @@ struct cluster_pod_sim {
 	int priority;
 	const char *controller; /* its UID in the scheduler's request; NULL = none */
 	const char *gang;       /* name of its PodGroup; NULL = none */
+	const char *nominated;  /* its nominated node in the scheduler's request; NULL = none */
 	const char *app;        /* its label app; NULL = no labels */
 	bool repels;            /* it has podAntiAffinity */
 	const char *reason;     /* status.reason of the failed pod; NULL = "TopologyAffinityError" */

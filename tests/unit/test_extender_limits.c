@@ -123,7 +123,7 @@ static void victims_count_as_work(void **state)
 	}
 	class = pod_classes_take(&c.cache.classes, &p.pod.template.pod);
 	limit(&c);
-	extender_preempt(&c.verdicts, &answer_best, &p, class, &counts);
+	extender_preempt(&c.verdicts, &answer_best, &p, class, 0, &counts);
 	assert_int_equal(counts.n_passing, 1);
 	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
 	pod_classes_drop(&c.cache.classes, class);

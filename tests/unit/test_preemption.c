@@ -22,6 +22,8 @@ struct preemption {
 	const char *budgets[BUDGETS_MAX]; /* YAML; none at all = the extender may not list them */
 	const char *asked;                /* the scheduler's victims */
 	const char *pod;                  /* of priority 9 */
+	const char *nominated;            /* its nominated node; NULL = none */
+	uint64_t now_ms;
 	bool by_amounts;
 	const char *node; /* its Node; NULL = without a limit of pods */
 	const char *want; /* the victims and the number of violations; "" = the node does not pass */
@@ -97,14 +99,17 @@ static void preempt(struct extender_cluster *c, const struct preemption *p, stru
 	struct pod_class *class;
 
 	pod->priority = 9;
+	pod->nominated = p->nominated;
 	extender_cluster_args(c, pod, &request);
 	args.pod = request.pod;
 	args.items = calloc(1, sizeof(*args.items));
 	assert_non_null(args.items);
 	ask_for(p->asked, &args.items[args.n_items++]);
 	class = pod_classes_take(&c->cache.classes, &args.pod.template.pod);
-	extender_preempt(&c->verdicts, &answer_best, &args, class, &counts);
+	extender_preempt(&c->verdicts, &answer_best, &args, class, p->now_ms, &counts);
 	pod_classes_drop(&c->cache.classes, class);
+	if (counts.settling)
+		strbuf_addstr(out, "settling");
 	if (counts.n_passing > 0)
 		print_victims(&args.items[0], out);
 }
@@ -466,6 +471,37 @@ static void no_second_pod_preempts_for_the_room_of_a_nominated_pod(void **state)
 	test_assert_text("victims", out.text, "p2 p1 0");
 }
 
+static void no_pod_preempts_again_until_its_node_has_settled(void **state)
+{
+	static const struct preemption fits = {.asked = "", .pod = CPU(8), .nominated = "node-0"},
+				       late = {.asked = "",
+					       .pod = CPU(8),
+					       .nominated = "node-0",
+					       .now_ms = 2000},
+				       elsewhere = {.asked = "", .pod = CPU(8), .nominated = "node-1"},
+				       large = {.asked = "", .pod = CPU(14), .nominated = "node-0"},
+				       filled = {.pods = {{CPU(8), 0, NULL}, {CPU(4), 0, NULL}},
+					       .budgets = {NO_BUDGET}};
+	const struct preemption *const cases[] = {&fits, &late, &elsewhere, &large};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1000);
+	struct cluster_pod_sim *started;
+
+	(void)state;
+	fill_node(&c, &filled);
+	started = extender_cluster_pod(&c, CPU(1));
+	assert_true(extender_cluster_begin(&c, started, 0));
+	extender_cluster_report(&c, started, NULL, 0);
+	extender_cluster_report_deleted(&c, &c.pods[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		preempt(&c, cases[i], &out);
+		strbuf_addf(&out, "|");
+	}
+	extender_cluster_publish(&c, 0, 0);
+	preempt(&c, &fits, &out);
+	test_assert_text("answers", out.text, "settling|||p1 0|");
+}
+
 /* ---- limits */
 
 static void labels_and_budgets_have_limits(void **state)
@@ -519,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_nomination_ends),
 		cmocka_unit_test(a_request_leaves_no_trace),
 		cmocka_unit_test(no_second_pod_preempts_for_the_room_of_a_nominated_pod),
+		cmocka_unit_test(no_pod_preempts_again_until_its_node_has_settled),
 		cmocka_unit_test(labels_and_budgets_have_limits),
 	};
 

@@ -312,7 +312,7 @@ static void preemption_leaves_reserved_nodes_alone(void **state)
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &pod);
 		class = pod_classes_take(&c.cache.classes, &pod.pod.template.pod);
 		args.pod = pod.pod;
-		extender_preempt(&c.verdicts, &answer_best, &args, class, &counts);
+		extender_preempt(&c.verdicts, &answer_best, &args, class, 0, &counts);
 		assert_int_equal(counts.n_passing, who == 1 ? 0 : 1);
 		pod_classes_drop(&c.cache.classes, class);
 		free(item.uids[0]);
