@@ -53,6 +53,7 @@ static void node_free(void *item)
 	free(node->rejections);
 	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
 		strv_release(&node->resources[i]);
+	strv_release(&node->devices);
 	free(node);
 }
 

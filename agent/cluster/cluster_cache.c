@@ -125,6 +125,24 @@ static void update_written_time(struct cluster_cache *cache, struct node_info *n
 	cache_bump_freed_version(cache, node);
 }
 
+static void note_device(struct node_info *node, const char *resource)
+{
+	if (node->devices.n_items < DEVICE_NAMES_MAX)
+		strv_push_new(&node->devices, resource);
+}
+
+/* Notes the device resources of the object. They stay noted: a kubelet that has restarted has none until its device plugins register. */
+static void note_devices(struct node_info *node)
+{
+	const struct allocations *a = &node->object.state.allocations;
+
+	for (size_t i = 0; i < a->n_registered; i++)
+		note_device(node, a->registered[i].resource);
+	for (size_t i = 0; i < a->n_items; i++)
+		for (size_t k = 0; k < a->items[i].n_devices; k++)
+			note_device(node, a->items[i].devices[k].resource);
+}
+
 static int update_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object,
 	uint64_t now_ms, struct err *err)
 {
@@ -150,6 +168,7 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	reported_index_release(&node->reported);
 	node->object = read;
 	node->has_object = true;
+	note_devices(node);
 	cluster_node_set_release(&node->object, node->kubelet_minor);
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);

@@ -102,6 +102,9 @@ struct node_rejection {
 	uint64_t expires_ms; /* the node gets no pod of the class until then, or until its object changes */
 };
 
+/* Per node. */
+#define DEVICE_NAMES_MAX 256u
+
 struct node_info {
 	char *name;
 	size_t slot;            /* index in cluster_cache.nodes */
@@ -132,6 +135,8 @@ struct node_info {
 	char reservations_hash[HASH_TEXT_SIZE]; /* of the Node's annotations; "" = no reservations */
 	uint64_t list_number[CACHE_POD];        /* the last lists with its two objects */
 	struct strv resources[CACHE_POD];       /* resource names of the two objects */
+	struct strv
+		devices; /* device resources that one of the node's objects has reported; at most DEVICE_NAMES_MAX */
 };
 
 struct cache_config {

@@ -118,13 +118,48 @@ const char *verdict_lacks(
 #define RESERVED \
 	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
 
+/*
+ * The first device resource that the pod class requests and that no plugin has registered, although the Node has the resource and an earlier
+ * object reported its devices: the kubelet has restarted, and the Node or the object is late. NULL = none. For other resources that only the
+ * Node has, which somebody has added to its status, the kubelet ignores the request.
+ */
+static const char *find_unregistered(
+	const struct node_admission *a, const struct node_info *node, const struct pod_class *class)
+{
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+
+		if (wanted->quantity.nano > 0 && strv_contains(&node->devices, wanted->name) &&
+			node_admission_devices(a, wanted->name) == DEVICES_ABSENT)
+			return wanted->name;
+	}
+	return NULL;
+}
+
+/* Sets the answer for a node whose kubelet's managers and amounts admit the pod class. */
+static void judge_devices(struct verdicts *verdicts, struct projected_node *o, const struct node_info *node,
+	const struct pod_class *class, const struct admission *a, enum strategy strategy, struct verdict *v)
+{
+	const char *unregistered = find_unregistered(&o->admission, node, class);
+	const char *unknown = node_admission_unknown_device(&o->admission, &class->wanted);
+
+	if (unregistered) {
+		v->answer = KUBELET_REJECTS;
+		v->reason = xasprintf("no device plugin has registered %s", unregistered);
+	} else if (unknown) {
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
+	} else {
+		score_verdict(verdicts, o, class, &a->managers, strategy, v);
+	}
+}
+
 /* Requires project_node_possible(). False when the work limit is reached first. */
 static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, enum strategy strategy, struct verdict *v)
 {
 	struct projected_node *o = project_node(&verdicts->projections, node);
 	struct admission a;
-	const char *unknown;
 
 	if (!o)
 		return false;
@@ -136,16 +171,10 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	node_admission_judge(&o->admission, &class->pod, &a);
 	v->answer = a.answer;
 	v->by_amounts = a.answer != a.managers.answer;
-	unknown = a.answer == KUBELET_ADMITS ? node_admission_unknown_device(&o->admission, &class->wanted)
-					     : NULL;
-	if (unknown) {
-		v->answer = KUBELET_UNKNOWN;
-		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
-	} else if (a.answer == KUBELET_ADMITS) {
-		score_verdict(verdicts, o, class, &a.managers, strategy, v);
-	} else {
+	if (a.answer == KUBELET_ADMITS)
+		judge_devices(verdicts, o, node, class, &a, strategy, v);
+	else
 		v->reason = explain_verdict(&a, class);
-	}
 	return true;
 }
 

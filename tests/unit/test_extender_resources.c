@@ -69,6 +69,26 @@ static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
 	pod_classes_drop(&c.cache.classes, class);
 }
 
+/* A kubelet has no devices from its restart until its plugins register, also while the Node reports them. */
+static void devices_are_missing_until_their_plugin_registers(void **state)
+{
+	static const char text[] = "app cpu=2 memory=1Gi vendor.com/nic=1";
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct allocations *a = &c.sims[0].state.allocations;
+	size_t n;
+
+	(void)state;
+	init(&c);
+	n = a->n_registered;
+	a->n_registered = 0;
+	extender_cluster_publish(&c, 0, 0);
+	judge(&c, text, 0, KUBELET_REJECTS, "no device plugin has registered vendor.com/nic");
+	judge(&c, "app cpu=2 memory=1Gi", 0, KUBELET_ADMITS, "");
+	a->n_registered = n;
+	extender_cluster_publish(&c, 0, 0);
+	judge(&c, text, 0, KUBELET_ADMITS, "");
+}
+
 /* A DRA driver may serve the resource. */
 static void a_resource_of_no_node_is_left_to_the_kubelet(void **state)
 {
@@ -226,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_without_a_resource_of_other_nodes_rejects),
+		cmocka_unit_test(devices_are_missing_until_their_plugin_registers),
 		cmocka_unit_test(a_resource_of_no_node_is_left_to_the_kubelet),
 		cmocka_unit_test(devices_of_which_nothing_is_known_make_a_verdict_unknown),
 		cmocka_unit_test(another_node_changes_the_answer),
