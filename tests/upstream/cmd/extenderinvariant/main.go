@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/extenderinvariant"
 	"nrtd.dev/tests/upstream/internal/kubelet"
+	"nrtd.dev/tests/upstream/internal/kubeletnode"
 )
 
 func main() {
@@ -27,23 +29,64 @@ func main() {
 	seeds := flag.Int("seeds", 5, "number of random sequences")
 	steps := flag.Int("steps", 600, "number of steps of each")
 	flag.IntVar(&driver.Slack, "slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
+	changes := flag.Int("changes", 0, "instead: kill the extender or hand its Lease over so many times, while pods come and end")
 	without := flag.String("without", "", "steps that are not drawn, separated by commas: to look behind a failure that is known")
 	flag.BoolVar(&driver.Verbose, "verbose", false, "print each step and answer")
 	differential.Main("extenderinvariant", &s, func(ctx context.Context) (int, error) {
 		driver.Nrtd, driver.Without, s.Cases = s.Nrtd, strings.Split(*without, ","), s.First+*seeds
+		if *changes > 0 {
+			return change(ctx, driver, *changes, s)
+		}
 		return run(ctx, driver, *steps, s)
 	})
 }
 
-func run(ctx context.Context, driver *extenderinvariant.Driver, steps int, s differential.Settings) (failed int, err error) {
+// prepare reads the machines, and makes the folder of the driver. It returns the machines that sequences are drawn for.
+func prepare(ctx context.Context, driver *extenderinvariant.Driver, s differential.Settings) (suitable map[string]*kubelet.Machine, err error) {
 	if driver.Machines, _, err = kubelet.Machines(s.Machines); err != nil {
-		return 0, err
+		return nil, err
 	}
-	suitable, err := kubelet.EqualMachines(ctx, &kubelet.Nrtd{Path: driver.Nrtd}, driver.Machines, extenderinvariant.Suits)
+	if suitable, err = kubelet.EqualMachines(ctx, &kubelet.Nrtd{Path: driver.Nrtd}, driver.Machines, extenderinvariant.Suits); err != nil {
+		return nil, err
+	}
+	driver.Work, err = os.MkdirTemp("", "nx-")
+	return suitable, err
+}
+
+// changesOfOne is how many changes of the extender there are in one cluster.
+const changesOfOne = 20
+
+// change plays clusters under load while their extender changes. No kubelet may reject a pod of the extender's.
+func change(ctx context.Context, driver *extenderinvariant.Driver, changes int, s differential.Settings) (failed int, err error) {
+	suitable, err := prepare(ctx, driver, s)
 	if err != nil {
 		return 0, err
 	}
-	if driver.Work, err = os.MkdirTemp("", "nx-"); err != nil {
+	defer os.RemoveAll(driver.Work)
+	tally := &extenderinvariant.ChangeTally{}
+	fmt.Printf("extenderinvariant: seed %d, %d changes\n", s.Seed, changes)
+	for i := s.First; changes > 0; i++ {
+		sequence := extenderinvariant.Random(rand.New(rand.NewPCG(s.Seed, uint64(i))), suitable, 0)
+		rejected, err := driver.PlayChanges(ctx, sequence, min(changes, changesOfOne), tally)
+		changes -= changesOfOne
+		for _, line := range rejected {
+			fmt.Printf("not ok extenderinvariant: seed %d cluster %d: %s\n", s.Seed, i, line)
+			failed++
+		}
+		if errors.Is(err, kubeletnode.ErrKubelet) { // its code panics or does not return
+			continue
+		}
+		if err != nil {
+			return failed, fmt.Errorf("cluster %d: %w", i, err)
+		}
+	}
+	fmt.Printf("extenderinvariant: %v\n", tally)
+	return failed, nil
+}
+
+func run(ctx context.Context, driver *extenderinvariant.Driver, steps int, s differential.Settings) (failed int, err error) {
+	suitable, err := prepare(ctx, driver, s)
+	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(driver.Work)
