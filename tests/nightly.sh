@@ -27,8 +27,10 @@ nightly arm64 make test ARCH=arm64
 nightly fuzz make -j"$(nproc)" fuzz-smoke FUZZ_SECONDS=60
 nightly conformance make conformance SEED="$SEED"
 nightly releases make outcome-releases OUTCOME="-seed $SEED"
+nightly disturbed make outcome OUTCOME="-quick -judge -ways extender -workloads other-scheduler,restarts -pods 240 -share 0.7 -restart-every 2s -seed $SEED"
 nightly policy make scheduler-policy-test
 nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
+nightly changes make extender-invariant EXTENDER_INVARIANT="-changes 100 -seed $SEED"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2"
 nightly demo make demo CLUSTER=1

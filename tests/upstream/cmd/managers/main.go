@@ -34,6 +34,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	cadvisorapi "nrtd.dev/tests/upstream/internal/cadvisor"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"nrtd.dev/tests/upstream/internal/quiet"
@@ -45,6 +46,7 @@ func main() {
 	config := flag.String("config", "", "KubeletConfiguration file")
 	root := flag.String("root", "", "the kubelet's --root-dir: state files and sockets go there")
 	restart := flag.Bool("restart", false, "the kubelet has pods from before")
+	running := flag.Bool("running", false, "with -restart: the containers of these pods run, also while the device plugins have not registered")
 	log := flag.String("log", "", "file for what the managers log (default: nowhere)")
 	timeout := flag.Duration("timeout", time.Hour, "stop by itself after this time")
 	flag.Parse()
@@ -52,7 +54,7 @@ func main() {
 	defer cancel()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *sysroot, *machine, *config, *root, *log, *restart); err != nil {
+	if err := run(ctx, *sysroot, *machine, *config, *root, *log, starter(*restart, *running)); err != nil {
 		fmt.Fprintln(os.Stderr, "managers:", err)
 		os.Exit(1)
 	}
@@ -73,7 +75,19 @@ type command struct {
 	Node     bool                       `json:"node"`
 }
 
-func run(ctx context.Context, sysroot, machineFile, configFile, root, log string, restart bool) error {
+type starting func(context.Context, string, *cadvisorapi.MachineInfo, *kubeletconfig.KubeletConfiguration) (*managers.Managers, error)
+
+func starter(restart, running bool) starting {
+	switch {
+	case restart && running:
+		return managers.RestartRunning
+	case restart:
+		return managers.Restart
+	}
+	return managers.Start
+}
+
+func run(ctx context.Context, sysroot, machineFile, configFile, root, log string, start starting) error {
 	if root == "" || configFile == "" {
 		return errors.New("-root and -config are needed")
 	}
@@ -93,10 +107,6 @@ func run(ctx context.Context, sysroot, machineFile, configFile, root, log string
 	config, err := managers.LoadConfig(configFile)
 	if err != nil {
 		return err
-	}
-	start := managers.Start
-	if restart {
-		start = managers.Restart
 	}
 	m, err := start(ctx, root, machine, config)
 	if err != nil {

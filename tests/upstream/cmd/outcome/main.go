@@ -40,6 +40,7 @@ func main() {
 	flag.IntVar(&d.Replicas, "replicas", 1, "of nrtd-extender; several have a lease")
 	flag.IntVar(&d.Kills, "kill-extender", 0, "how often in a run to kill the nrtd-extender that answers, and start it again")
 	flag.StringVar(&d.Traces, "traces", "", "folder for a file with all events of each run in which a kubelet rejects a pod of the extender's")
+	flag.DurationVar(&d.Restarts, "restart-every", 10*time.Second, "time from restart to restart of a kubelet, in the workload restarts")
 	flag.BoolVar(&d.KillPlan, "kill-plan", false, "kill every second kubectl numa plan --apply in the middle")
 	each := flag.Int("each", 6, "nodes of each kind")
 	ways := flag.String("ways", names(outcome.Ways, func(w outcome.Way) string { return w.Name }), "ways to schedule, separated by commas")
@@ -105,6 +106,13 @@ func shorten() {
 	}
 }
 
+func quantile(times []time.Duration, q float64) string {
+	if len(times) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f s", timing.Quantile(times, q).Seconds())
+}
+
 func names[T any](list []T, name func(T) string) string {
 	var all []string
 	for _, one := range list {
@@ -142,8 +150,18 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 					fmt.Printf("    %d moves, %d of protected pods, %d pods lost, plans by exit status %v\n", result.Moves, result.Violations, result.Lost, result.Plans)
 				}
 				if workload.Priorities {
-					fmt.Printf("    %d urgent pods ran after p50 %.2f s, p99 %.2f s, %d never; %d evictions, %d did not help\n", len(result.UrgentWaits),
-						result.UrgentWait(0.5).Seconds(), result.UrgentWait(0.99).Seconds(), result.UrgentNever, result.Evicted, result.Vain)
+					fmt.Printf("    %d urgent pods ran after p50 %.2f s, p99 %.2f s, %d never; %d evictions, %d did not help; %d of %d preemptions with the fewest victims\n", len(result.UrgentWaits),
+						result.UrgentWait(0.5).Seconds(), result.UrgentWait(0.99).Seconds(), result.UrgentNever, result.Evicted, result.Vain,
+						result.Fewest, result.Preemptions)
+				}
+				if workload.Other {
+					fmt.Printf("    %d refused after a race; of the other scheduler's pods %.0f refused of 1000 bound; a pod of the slot ran after p50 %s, max %s; of this one's after p50 %s, max %s\n",
+						result.Raced, result.Other.PerThousand(), quantile(result.Other.Heals, 0.5), quantile(result.Other.Heals, 1), quantile(result.Heals, 0.5),
+						quantile(result.Heals, 1))
+				}
+				if workload.Restarts {
+					fmt.Printf("    %d kubelets restarted, %d nodes returned with another policy; %d more pods refused that were bound while no kubelet ran\n",
+						result.Restarts, result.Drains, result.Excused)
 				}
 				if way.Extender { // there should be none
 					for _, story := range result.Stories {

@@ -6,6 +6,7 @@ package managers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,6 +63,7 @@ type Managers struct {
 	returning  atomic.Bool  // not all pods of before the restart have come back
 	lists      atomic.Int64 // how often the pod-resources server was asked for the pods
 	stopServer func()       // ends the pod-resources server
+	running    bool         // see RestartRunning
 }
 
 // Start puts the managers together as the kubelet's container manager does and starts them. Their state files go to
@@ -74,6 +76,14 @@ func Start(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, c
 // them, and cleans up nothing.
 func Restart(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
 	m := &Managers{Root: root}
+	m.returning.Store(true)
+	return start(ctx, m, machine, config)
+}
+
+// RestartRunning is Restart of a kubelet whose container runtime says that the containers with devices still run. Such containers are
+// admitted before their devices' plugins have registered.
+func RestartRunning(ctx context.Context, root string, machine *cadvisorapi.MachineInfo, config *kubeletconfig.KubeletConfiguration) (*Managers, error) {
+	m := &Managers{Root: root, running: true}
 	m.returning.Store(true)
 	return start(ctx, m, machine, config)
 }
@@ -134,10 +144,42 @@ func (m *Managers) start(ctx context.Context) error {
 		return err
 	}
 	m.stop = append(m.stop, func() { m.stopDevices(ctx) })
-	if err := m.startDevices(ctx, containers); err != nil {
+	holders, running, err := m.runningContainers()
+	if err != nil {
+		return err
+	}
+	if err := m.startDevices(ctx, holders, running); err != nil {
 		return err
 	}
 	return errors.Join(m.servePods(), m.ServePodResources(ctx))
+}
+
+// runningContainers are the containers with devices that the kubelet finds running at its start, and their IDs.
+func (m *Managers) runningContainers() (containermap.ContainerMap, sets.Set[string], error) {
+	containers, ids := containermap.NewContainerMap(), sets.New[string]()
+	if !m.running {
+		return containers, ids, nil
+	}
+	text, err := os.ReadFile(filepath.Join(m.Root, "device-plugins", "kubelet_internal_checkpoint"))
+	if errors.Is(err, os.ErrNotExist) {
+		return containers, ids, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	var checkpoint struct {
+		Data struct {
+			PodDeviceEntries []struct{ PodUID, ContainerName string }
+		}
+	}
+	if err := json.Unmarshal(text, &checkpoint); err != nil {
+		return nil, nil, err
+	}
+	for _, entry := range checkpoint.Data.PodDeviceEntries {
+		id := entry.PodUID + "/" + entry.ContainerName
+		containers.Add(entry.PodUID, entry.ContainerName, id)
+		ids.Insert(id)
+	}
+	return containers, ids, nil
 }
 
 // Stop ends the servers; the state files stay.

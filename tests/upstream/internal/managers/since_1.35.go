@@ -9,6 +9,7 @@ import (
 	_ "unsafe" // for go:linkname
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
@@ -60,8 +61,8 @@ func (m *Managers) startCPUs(ctx context.Context, containers containermap.Contai
 	return m.cpus.Start(ctx, m.activePods, m, noStatus{}, noRuntime{}, containers)
 }
 
-func (m *Managers) startDevices(ctx context.Context, containers containermap.ContainerMap) error {
-	return m.devices.Start(klog.FromContext(ctx), m.activePods, m, containers, nil)
+func (m *Managers) startDevices(ctx context.Context, containers containermap.ContainerMap, running sets.Set[string]) error {
+	return m.devices.Start(klog.FromContext(ctx), m.activePods, m, containers, running)
 }
 
 func (m *Managers) stopDevices(ctx context.Context) { m.devices.Stop(klog.FromContext(ctx)) }

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
@@ -58,8 +59,8 @@ func (m *Managers) startCPUs(_ context.Context, containers containermap.Containe
 	return m.cpus.Start(m.activePods, m, noStatus{}, noRuntime{}, containers)
 }
 
-func (m *Managers) startDevices(_ context.Context, containers containermap.ContainerMap) error {
-	return m.devices.Start(m.activePods, m, containers, nil)
+func (m *Managers) startDevices(_ context.Context, containers containermap.ContainerMap, running sets.Set[string]) error {
+	return m.devices.Start(m.activePods, m, containers, running)
 }
 
 func (m *Managers) stopDevices(context.Context) { m.devices.Stop() }

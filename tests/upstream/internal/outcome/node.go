@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,12 +35,32 @@ type node struct {
 	client   kubernetes.Interface
 	managers *daemon.Managers
 	admitted func(pod *v1.Pod, numaNodes int)
-	refused  func(story string)
+	refused  func(pod *v1.Pod, excuse, story string)
 	failed   func(error)
 	tasks    chan func(context.Context) error
 	known    map[types.UID]bool // pods that it was asked about; true = admitted and there
 	trace    *trace
 	lately   []happening
+
+	workload *Workload
+	program  string    // the managers
+	machine  string    // the folder of the machine that they read
+	starts   int       // of the kubelet
+	plugins  bool      // the device plugins have registered with this kubelet
+	killed   time.Time // the last kubelet
+	reported time.Time // by the present one, at its start
+	arriving bool      // the kubelet, just started, admits the pods that it finds bound
+	// Pods have ended since the kubelet last decided about one: their resources are in its state files. `leftovers` is so at its start.
+	stale, leftovers bool
+	bound            sync.Map // the time at which each pod was first seen on the node, by UID
+	others           sync.Map // the same of the other scheduler's pods alone
+	holding          sync.Map // what each admitted pod holds, by UID; of pods about which the kubelet has not decided, nil
+}
+
+// holding is what an admitted pod holds.
+type holding struct {
+	pod  string // its name
+	cpus cpuset.CPUSet
 }
 
 // happening is what became of a pod on the node.
@@ -67,37 +88,62 @@ func (n *node) story() string {
 	return strings.Join(list, "; ")
 }
 
-// startKubelet starts the node's managers, with their state in the node's folder.
-func (n *node) startKubelet(w *Workload, program, machine string) error {
+// startKubelet starts the node's first kubelet. It has been running for a while: for half a minute after a start nrtd waits for pods that
+// come back.
+func (n *node) startKubelet(ctx context.Context) error {
+	if err := os.RemoveAll(filepath.Join(n.Dir, "proc/stat")); err != nil { // a link to the machine's
+		return err
+	}
+	if n.hasDevices() {
+		if _, err := kubelet.OfferPCI(n.Dir, []managers.Devices{n.devices()}); err != nil {
+			return err
+		}
+	}
+	if err := n.startManagers(); err != nil {
+		return err
+	}
+	if err := n.register(ctx); err != nil {
+		return err
+	}
+	earlier := time.Now().Add(-time.Hour)
+	return os.Chtimes(n.socket(), earlier, earlier)
+}
+
+// startManagers starts managers with their state in the node's folder.
+func (n *node) startManagers(flags ...string) (err error) {
 	config := filepath.Join(n.Dir, daemon.ConfigPath)
 	if err := os.MkdirAll(n.Kubelet(), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(config, []byte(n.kind.config(w)), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte(n.kind.config(n.workload)), 0o644); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(n.Dir, "proc/stat")); err != nil { // a link to the machine's
+	n.starts++
+	n.plugins = false
+	if err := n.ShowKubelet(n.pid()); err != nil {
 		return err
 	}
-	if err := n.ShowKubelet(1000); err != nil {
-		return err
-	}
-	var err error
-	if n.managers, err = daemon.StartManagers(program, machine, n.Kubelet(), config); err != nil {
-		return err
-	}
-	if w.Devices && len(n.kind.nics) > 0 {
-		devices := managers.Devices{Resource: string(nic), NUMA: n.kind.nics}
-		if _, err := kubelet.OfferPCI(n.Dir, []managers.Devices{devices}); err != nil {
+	n.managers, err = daemon.StartManagersWith(os.Stderr, n.program, n.machine, n.Kubelet(), config, flags...)
+	return err
+}
+
+func (n *node) pid() int { return 1000 + n.starts }
+
+func (n *node) hasDevices() bool { return n.workload.Devices && len(n.kind.nics) > 0 }
+
+func (n *node) devices() managers.Devices {
+	return managers.Devices{Resource: string(nic), NUMA: n.kind.nics}
+}
+
+// register has the device plugin register, and reports the devices.
+func (n *node) register(ctx context.Context) error {
+	if n.hasDevices() {
+		if err := n.managers.Register(string(nic), n.kind.nics); err != nil {
 			return err
 		}
-		if err := n.managers.Register(devices.Resource, devices.NUMA); err != nil {
-			return err
-		}
 	}
-	// This kubelet has been running for a while: for half a minute after a start nrtd waits for pods that come back.
-	earlier := time.Now().Add(-time.Hour)
-	return os.Chtimes(n.socket(), earlier, earlier)
+	n.plugins = true
+	return n.report(ctx)
 }
 
 func (n *node) socket() string { return filepath.Join(n.Kubelet(), "pod-resources/kubelet.sock") }
@@ -142,6 +188,12 @@ func (n *node) run(ctx context.Context) {
 
 // saw takes a pod of the node as the API server has it now.
 func (n *node) saw(pod *v1.Pod) {
+	if _, seen := n.bound.LoadOrStore(pod.UID, time.Now()); !seen {
+		n.holding.LoadOrStore(pod.UID, (*holding)(nil))
+		if pod.Spec.SchedulerName == otherScheduler {
+			n.others.Store(pod.UID, time.Now())
+		}
+	}
 	n.tasks <- func(ctx context.Context) error {
 		there, known := n.known[pod.UID]
 		switch {
@@ -168,6 +220,8 @@ func (n *node) finish(pod *v1.Pod) {
 			return fmt.Errorf("complete %s: %s", pod.Name, answer.Error)
 		}
 		n.happened("completed %s", asking(pod))
+		n.stale = true
+		n.holding.Delete(pod.UID)
 		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodSucceeded})
 	}
 }
@@ -180,11 +234,14 @@ func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
 	if err := n.managers.Ask(map[string]any{"admit": asked}, &verdict); err != nil {
 		return err
 	}
+	n.stale = n.stale && n.arriving
+	again := n.known[pod.UID]
 	n.known[pod.UID] = verdict.Admitted
 	if !verdict.Admitted {
+		n.holding.Delete(pod.UID)
 		n.happened("refused %s", asking(pod))
-		n.refused(fmt.Sprintf("%s on %s, made %s: %s: %s; %s", asking(pod), n.Name, pod.CreationTimestamp.Format("15:04:05"), verdict.Reason,
-			verdict.Message, n.story()))
+		n.refused(pod, n.excuse(pod, again), fmt.Sprintf("%s on %s, made %s, there before: %v: %s: %s; %s", asking(pod), n.Name,
+			pod.CreationTimestamp.Format("15:04:05"), again, verdict.Reason, verdict.Message, n.story()))
 		return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodFailed, Reason: verdict.Reason, Message: verdict.Message})
 	}
 	if err := os.MkdirAll(n.logs(pod), 0o755); err != nil {
@@ -198,15 +255,25 @@ func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
 		}
 		taken = taken.Union(cpus)
 	}
+	n.holding.Store(pod.UID, &holding{pod.Name, taken})
+	if again {
+		n.happened("admitted %s again: CPUs %v", asking(pod), taken)
+		return nil
+	}
 	n.happened("admitted %s: CPUs %v", asking(pod), taken)
 	n.admitted(pod, n.kind.numaNodes(taken))
 	return n.setStatus(ctx, pod, v1.PodStatus{Phase: v1.PodRunning, StartTime: ptr.To(metav1.Now()),
 		Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.Now()}}})
 }
 
+func (n *node) forget(uid types.UID) {
+	delete(n.known, uid)
+	n.holding.Delete(uid)
+}
+
 // remove ends what is left of a pod that is being deleted, and deletes it.
 func (n *node) remove(ctx context.Context, pod *v1.Pod, there bool) error {
-	delete(n.known, pod.UID)
+	n.forget(pod.UID)
 	if there {
 		var answer struct{ Error string }
 		if err := n.managers.Ask(map[string]any{"drop": fullName(pod)}, &answer); err != nil {
@@ -216,6 +283,7 @@ func (n *node) remove(ctx context.Context, pod *v1.Pod, there bool) error {
 			return fmt.Errorf("drop %s: %s", pod.Name, answer.Error)
 		}
 		n.happened("dropped %s", asking(pod))
+		n.stale = true
 		if err := os.RemoveAll(n.logs(pod)); err != nil {
 			return err
 		}

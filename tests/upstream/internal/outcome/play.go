@@ -44,6 +44,7 @@ type Driver struct {
 	Replicas   int           // of nrtd-extender
 	Kills      int           // how often nrtd-extender is killed and started again, at equal distances
 	Traces     string        // folder for the trace of each run with a rejected pod; "" for none
+	Restarts   time.Duration // of the workload restarts: time from restart to restart
 	KillPlan   bool          // every second kubectl numa plan --apply is killed in the middle
 	runs       int
 }
@@ -65,11 +66,13 @@ type play struct {
 	// of its exclusive CPUs.
 	saw       func(pod *v1.Pod)
 	admitted  func(pod *v1.Pod, numaNodes int)
-	refused   func(story string)
+	refused   func(pod *v1.Pod, excuse, story string)
 	slots     *slots
 	scheduler *process
+	other     *process // the other scheduler; nil for none
 	trace     *trace
 	failures  chan error
+	evicted   map[string]*moment // by the name of each pod that the scheduler evicts
 }
 
 // program is a program of this module, built with the release of Kubernetes that was asked for.
@@ -84,7 +87,7 @@ func (d *Driver) program(name string) string {
 func (d *Driver) newPlay(way *Way, workload *Workload) (*play, error) {
 	d.runs++
 	p := &play{Driver: d, way: way, workload: workload, dir: filepath.Join(d.Work, fmt.Sprint(d.runs)), nodes: map[string]*node{},
-		failures: make(chan error, 100)}
+		evicted: map[string]*moment{}, failures: make(chan error, 100)}
 	err := os.MkdirAll(p.dir, 0o700)
 	if err == nil {
 		p.trace, err = newTrace(p.dir)
@@ -94,8 +97,10 @@ func (d *Driver) newPlay(way *Way, workload *Workload) (*play, error) {
 
 // close ends everything and removes the folder.
 func (p *play) close() {
-	if p.scheduler != nil {
-		p.scheduler.kill()
+	for _, scheduler := range []*process{p.scheduler, p.other} {
+		if scheduler != nil {
+			scheduler.kill()
+		}
 	}
 	for _, e := range p.extenders {
 		if e.process.Process != nil {
@@ -125,7 +130,10 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 		return nil, err
 	}
 	p.slots = newSlots(p.way, workload.Draw(seed, d.Pods, d.Burst, d.Share, d.Nodes), p.client, p.objects, d.Again, d.Tries, p.failed)
-	p.saw = func(pod *v1.Pod) { p.slots.saw(ctx, pod) }
+	p.saw = func(pod *v1.Pod) {
+		p.noteEviction(pod)
+		p.slots.saw(ctx, pod)
+	}
 	p.admitted, p.refused = p.slots.admitted, p.slots.refused
 	if err := p.schedule(ctx); err != nil {
 		return nil, err
@@ -139,8 +147,10 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	if err != nil {
 		return nil, err
 	}
+	stopRestarts := p.restarts(ctx, seed)
 	err = p.bursts(ctx)
 	plans := stopPlans()
+	restarts, drains := stopRestarts()
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +165,11 @@ func (d *Driver) Play(ctx context.Context, way Way, workload *Workload, seed uin
 	result := p.slots.finished()
 	result.NodeWrites, result.NodeTime = after-before, time.Since(begun)*time.Duration(len(p.nodes))
 	result.Workload, result.Seed, result.Plans, result.Ghosts = workload.Name, seed, plans, ghosts
-	if workload.Priorities {
+	result.Restarts, result.Drains = restarts, drains
+	if workload.Priorities || workload.Restarts {
 		result.Moves, result.Lost = 0, 0 // evicted pods wait until there is room again
+	}
+	if workload.Priorities {
 		if err := p.evictions(ctx, result); err != nil {
 			return nil, err
 		}
@@ -188,10 +201,10 @@ func (p *play) schedule(ctx context.Context) error {
 	if err := p.startScheduler(); err != nil {
 		return err
 	}
-	if err := p.warmUp(ctx); err != nil {
+	if err := p.warmUp(ctx, v1.DefaultSchedulerName); err != nil {
 		return fmt.Errorf("%w: %s", err, p.scheduler.said())
 	}
-	return nil
+	return p.startOther(ctx)
 }
 
 // nodeWrites is how often the daemons have written to their Nodes.
@@ -279,12 +292,10 @@ func (p *play) startNode(ctx context.Context, name string, kind *Kind) error {
 	}
 	n := &node{Node: tree, kind: kind, client: p.client, failed: p.failed, trace: p.trace, tasks: make(chan func(context.Context) error, 10000),
 		known: map[types.UID]bool{}, admitted: func(pod *v1.Pod, numaNodes int) { p.admitted(pod, numaNodes) },
-		refused: func(story string) { p.refused(story) }}
+		refused: func(pod *v1.Pod, excuse, story string) { p.refused(pod, excuse, story) }, workload: p.workload,
+		program: p.program("managers"), machine: machine}
 	p.nodes[name] = n
-	if err := n.startKubelet(p.workload, p.program("managers"), machine); err != nil {
-		return err
-	}
-	if err := n.report(ctx); err != nil {
+	if err := n.startKubelet(ctx); err != nil {
 		return err
 	}
 	tree.Settings = nil // it finds the kubelet
@@ -358,9 +369,10 @@ func (p *play) followPods(ctx context.Context, functions cache.ResourceEventHand
 }
 
 // warmUp waits until the scheduler says of a pod that no node is for it.
-func (p *play) warmUp(ctx context.Context) error {
+func (p *play) warmUp(ctx context.Context, scheduler string) error {
 	pods := p.client.CoreV1().Pods(metav1.NamespaceDefault)
-	probe := (&Slot{MilliCPUs: 1000, Memory: gib}).Pod("probe")
+	probe := (&Slot{MilliCPUs: 1000, Memory: gib}).Pod("probe-" + scheduler)
+	probe.Spec.SchedulerName = scheduler
 	probe.Spec.NodeSelector = map[string]string{"test.nrtd.dev/none": "such"}
 	if _, err := pods.Create(ctx, probe, metav1.CreateOptions{}); err != nil {
 		return err

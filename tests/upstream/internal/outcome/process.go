@@ -94,7 +94,7 @@ func startPlane(program, manifests, dir string, nodes []string, flags ...string)
 	return p, nil
 }
 
-// startScheduler starts a kube-scheduler; it is not ready yet.
+// startScheduler starts a kube-scheduler with its files in a folder; it is not ready yet.
 func startScheduler(program, configuration, kubeconfig, dir string, flags ...string) (*process, error) {
 	path := filepath.Join(dir, "scheduler-way.yaml")
 	if err := os.WriteFile(path, []byte(configuration), 0o644); err != nil {

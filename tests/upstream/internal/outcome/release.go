@@ -42,7 +42,7 @@ func (d *Driver) Release(ctx context.Context, way Way, rounds int, seed uint64) 
 		return nil, err
 	}
 	r := &releases{play: p, pods: map[string]*v1.Pod{}, news: make(chan struct{}, 1)}
-	p.saw, p.admitted, p.refused = r.keep, func(*v1.Pod, int) {}, func(string) {}
+	p.saw, p.admitted, p.refused = r.keep, func(*v1.Pod, int) {}, func(*v1.Pod, string, string) {}
 	if err := p.schedule(ctx); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type slotState struct {
 	placed  bool      // a pod of it ran
 	moving  bool      // its pod was evicted, and the pod that replaces it does not run yet
 	givenUp bool      // kubelets refused too many of its pods
+	refused time.Time // its last pod that a kubelet rejected; zero when a pod has run since
 	ended   time.Time // zero = not yet
 }
 
@@ -44,6 +45,7 @@ type slots struct {
 	bound   map[types.UID]bool
 	boundTo map[types.UID]string // of urgent pods
 	over    map[types.UID]bool   // refused
+	excused map[types.UID]string // refused for a reason that no extender can know
 	result  *Result
 	timers  sync.WaitGroup
 	news    chan struct{} // gets something when a slot has changed
@@ -51,7 +53,7 @@ type slots struct {
 
 func newSlots(way *Way, list []Slot, client kubernetes.Interface, objects dynamic.Interface, again time.Duration, tries int, failed func(error)) *slots {
 	s := &slots{way: way, client: client, objects: objects, again: again, tries: tries, failed: failed, byName: map[string]*slotState{}, bound: map[types.UID]bool{},
-		boundTo: map[types.UID]string{}, over: map[types.UID]bool{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
+		boundTo: map[types.UID]string{}, over: map[types.UID]bool{}, excused: map[types.UID]string{}, result: &Result{Way: way.Name, Slots: len(list), Refused: map[string]int{}}, news: make(chan struct{}, 1)}
 	for _, slot := range list {
 		s.list = append(s.list, &slotState{Slot: slot})
 	}
@@ -125,6 +127,9 @@ func (s *slots) create(ctx context.Context, slot *slotState, name string) error 
 	if slot.urgent {
 		pod.Spec.PriorityClassName = urgentClass
 	}
+	if slot.other {
+		pod.Spec.SchedulerName = otherScheduler
+	}
 	if s.way.plan {
 		own(pod, s.indexOf(slot))
 	}
@@ -169,7 +174,11 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 	}
 	if pod.Spec.NodeName != "" && !s.bound[pod.UID] {
 		s.bound[pod.UID] = true
-		s.result.Bound++
+		if slot.other {
+			s.result.Other.Bound++
+		} else {
+			s.result.Bound++
+		}
 		if slot.urgent {
 			s.boundTo[pod.UID] = pod.Spec.NodeName
 		}
@@ -180,6 +189,7 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 	}
 	if pod.Status.Phase == v1.PodRunning && pod.DeletionTimestamp == nil {
 		slot.moving = false
+		s.healed(slot)
 	}
 	if pod.Status.Phase == v1.PodRunning && !slot.placed {
 		slot.placed = true
@@ -191,7 +201,18 @@ func (s *slots) saw(ctx context.Context, pod *v1.Pod) {
 	}
 	if pod.Status.Phase == v1.PodFailed && !s.over[pod.UID] {
 		s.over[pod.UID] = true
-		s.result.Refused[pod.Status.Reason]++
+		slot.refused = time.Now()
+		switch {
+		case slot.other:
+			s.result.Other.Refused++
+		case s.excused[pod.UID] == lateDevices || s.excused[pod.UID] == leftovers:
+			s.result.Excused++
+		default:
+			s.result.Refused[pod.Status.Reason]++
+			if s.excused[pod.UID] == race {
+				s.result.Raced++
+			}
+		}
 		s.later(s.again, func() { s.replace(ctx, slot, pod) })
 	}
 	s.tell()
@@ -289,8 +310,34 @@ func (s *slots) admitted(pod *v1.Pod, numaNodes int) {
 	}
 }
 
-// refused keeps what is known of a refusal.
-func (s *slots) refused(story string) {
+// healed notes how long a slot had no pod after a kubelet had rejected its pod.
+func (s *slots) healed(slot *slotState) {
+	if slot.refused.IsZero() {
+		return
+	}
+	heals := &s.result.Heals
+	if slot.other {
+		heals = &s.result.Other.Heals
+	}
+	*heals = append(*heals, time.Since(slot.refused))
+	slot.refused = time.Time{}
+}
+
+// refused keeps what is known of a refusal. No stories are kept of pods of the other scheduler, because its refusals are expected.
+func (s *slots) refused(pod *v1.Pod, excuse, story string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slot := s.byName[pod.Name]; slot != nil && slot.other {
+		return
+	}
+	if s.excused[pod.UID] = excuse; excuse != "" {
+		story = excuse + ": " + story
+	}
+	s.result.Stories = append(s.result.Stories, story)
+}
+
+// story keeps what went wrong with something else than a pod's admission.
+func (s *slots) story(story string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.result.Stories = append(s.result.Stories, story)

@@ -30,6 +30,7 @@ type Slot struct {
 
 	gang   *gang // its pod belongs to; nil for none
 	urgent bool  // its pod has a high priority
+	other  bool  // its pod is scheduled by the other scheduler
 }
 
 // CPUs is how many exclusive CPUs its pod gets.
@@ -50,6 +51,10 @@ type Workload struct {
 	Gangs bool
 	// Priorities: in each burst one pod has a high priority, and no room is made for it.
 	Priorities bool
+	// Other: a third of the pods are bound by another scheduler, which has no extender.
+	Other bool
+	// Restarts: kubelets are killed and started again, and nodes return with another policy.
+	Restarts bool
 
 	finishes bool // half of the pods that end do so by themselves
 	slot     func(r *rand.Rand) Slot
@@ -75,20 +80,7 @@ func drawSize(r *rand.Rand) int64 {
 var Workloads = []Workload{
 	{Name: "cpus", Title: "Guaranteed pods that want CPUs", slot: guaranteed},
 	{Name: "memory", Title: "Memory Manager Static, devices in a third of the pods", Memory: true, Devices: true, finishes: true,
-		slot: func(r *rand.Rand) Slot {
-			s := guaranteed(r)
-			s.Memory = s.CPUs() * gib << r.IntN(3)
-			if r.IntN(8) == 0 { // much memory for few CPUs
-				s.Memory = min(s.CPUs()*16, 28) * gib
-			}
-			switch r.IntN(20) {
-			case 0, 1, 2, 3, 4, 5:
-				s.NICs = 1
-			case 6:
-				s.NICs = 2
-			}
-			return s
-		}},
+		slot: withDevices},
 	{Name: "mixed", Title: "Guaranteed and Burstable pods", finishes: true,
 		slot: func(r *rand.Rand) Slot {
 			if r.IntN(5) < 3 {
@@ -98,10 +90,32 @@ var Workloads = []Workload{
 		}},
 	{Name: "gangs", Title: "Guaranteed pods, half of them in PodGroups of 4 and 8 over three racks", Gangs: true, slot: guaranteed},
 	{Name: "priorities", Title: "Guaranteed pods, one of eight with a high priority and without room", Priorities: true, slot: guaranteed},
+	{Name: "other-scheduler", Title: "Guaranteed pods, a third of them bound by a stock scheduler without extender", Other: true, slot: func(r *rand.Rand) Slot {
+		s := guaranteed(r)
+		s.other = r.IntN(3) == 0
+		return s
+	}},
+	{Name: "restarts", Title: "Memory Manager Static, devices; kubelets restart, and nodes return with another policy", Memory: true, Devices: true, Restarts: true,
+		finishes: true, slot: withDevices},
 }
 
 func guaranteed(r *rand.Rand) Slot {
 	return Slot{MilliCPUs: 1000 * drawSize(r), Memory: gib >> 2, Guaranteed: true}
+}
+
+func withDevices(r *rand.Rand) Slot {
+	s := guaranteed(r)
+	s.Memory = s.CPUs() * gib << r.IntN(3)
+	if r.IntN(8) == 0 { // much memory for few CPUs
+		s.Memory = min(s.CPUs()*16, 28) * gib
+	}
+	switch r.IntN(20) {
+	case 0, 1, 2, 3, 4, 5:
+		s.NICs = 1
+	case 6:
+		s.NICs = 2
+	}
+	return s
 }
 
 // load is what slots ask for in all.
