@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/claim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,10 @@ void claim_release(struct claim *c)
 	free(c->name);
 	strv_release(&c->cdi);
 	strv_release(&c->devices);
+	free(c->addresses);
+	for (size_t i = 0; i < c->n_places; i++)
+		hwloc_bitmap_free(c->places[i].nodes);
+	free(c->places);
 	pod_refs_free(c->pods, c->n_pods);
 	hwloc_bitmap_free(c->cpus);
 	memory_blocks_free(c->memory, c->n_memory);
@@ -56,6 +61,31 @@ void claim_add_device(struct claim *c, const char *pool, const char *device, con
 {
 	if (*device)
 		strv_take(&c->devices, xasprintf("%s/%s%s%s", pool, device, *share ? "/" : "", share));
+}
+
+void claim_add_address(struct claim *c, const struct pci_address *address)
+{
+	size_t at = c->n_addresses;
+
+	for (; at > 0; at--) {
+		int r = pci_address_compare(&c->addresses[at - 1], address);
+
+		if (r == 0)
+			return;
+		if (r < 0)
+			break;
+	}
+	vec_push(&c->addresses, &c->n_addresses, &c->addresses_size, sizeof(*c->addresses));
+	memmove(&c->addresses[at + 1], &c->addresses[at], (c->n_addresses - 1 - at) * sizeof(*c->addresses));
+	c->addresses[at] = *address;
+}
+
+void claim_add_place(struct claim *c, hwloc_const_bitmap_t nodes, const char *root)
+{
+	struct claim_place *place = vec_push(&c->places, &c->n_places, &c->places_size, sizeof(*place));
+
+	place->nodes = nodes ? cpuset_dup(nodes) : NULL;
+	snprintf(place->root, sizeof(place->root), "%s", root);
 }
 
 void claims_append(struct claims *claims, struct claim *c)

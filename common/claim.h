@@ -5,15 +5,30 @@
  * kubelet's managers do not know these resources. Depends on common/ only.
  */
 #include "common/allocation.h"
+#include "common/pci.h"
+
+/* Where a device of a claim is, as its driver publishes it. */
+struct claim_place {
+	hwloc_bitmap_t nodes;     /* NUMA nodes near the device; NULL = unknown */
+	char root[PCI_ROOT_SIZE]; /* "" = unknown */
+};
 
 /* The resources of one claim from one driver. A claim that several drivers serve has one per driver. */
 struct claim {
-	char *driver;         /* "dra.cpu"; when no source names the driver, the kind of the CDI devices */
-	char *uid;            /* "" when unknown */
-	char *namespace;      /* "" when unknown */
-	char *name;           /* "" when unknown */
-	struct strv cdi;      /* qualified names of the CDI devices, "dra.k8s.io/cpu=claim-..." */
-	struct strv devices;  /* "pool/device", with a share "pool/device/share" */
+	char *driver;        /* "dra.cpu"; when no source names the driver, the kind of the CDI devices */
+	char *uid;           /* "" when unknown */
+	char *namespace;     /* "" when unknown */
+	char *name;          /* "" when unknown */
+	struct strv cdi;     /* qualified names of the CDI devices, "dra.k8s.io/cpu=claim-..." */
+	struct strv devices; /* "pool/device", with a share "pool/device/share" */
+	struct pci_address *addresses; /* of `devices`, ascending; unknown addresses are omitted */
+	size_t n_addresses;
+	size_t addresses_size;
+	/* Of `devices`, by the ResourceSlices of the API server; a node and its object do not know them. Devices of
+	 * which neither is known are omitted. */
+	struct claim_place *places;
+	size_t n_places;
+	size_t places_size;
 	struct pod_ref *pods; /* the pods that use the claim; `exclusive` is not set */
 	size_t n_pods;
 	size_t pods_size;
@@ -42,6 +57,12 @@ void claim_add_pod(struct claim *c, const char *namespace, const char *name);
 
 /* Add "pool/device", with a share "pool/device/share"; do nothing when `device` is "". */
 void claim_add_device(struct claim *c, const char *pool, const char *device, const char *share);
+
+/* Add the address unless the claim has it. */
+void claim_add_address(struct claim *c, const struct pci_address *address);
+
+/* Add the place of a device; `nodes` (NULL = unknown) is copied. */
+void claim_add_place(struct claim *c, hwloc_const_bitmap_t nodes, const char *root);
 
 /* Move `c` to the end of `claims`; `c` is then empty. */
 void claims_append(struct claims *claims, struct claim *c);

@@ -26,6 +26,7 @@ void machine_release(struct machine *m)
 	free(m->nodes);
 	free(m->sockets);
 	free(m->distances);
+	pci_devices_release(&m->pci);
 	hwloc_bitmap_free(m->online);
 	hwloc_bitmap_free(m->offline);
 	machine_init(m);
@@ -340,5 +341,7 @@ void machine_copy(const struct machine *from, struct machine *ret)
 	if (from->distances)
 		m.distances =
 			copy_array(from->distances, from->n_nodes * from->n_nodes, sizeof(*from->distances));
+	m.pci = (struct pci_devices){0};
+	pci_devices_copy(&from->pci, &m.pci);
 	*ret = m;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/cpuset.h"
+#include "common/pci.h"
 
 /* Instead of an id: the CPU has no NUMA node, socket or L3 cache; the NUMA node has no CPUs or several
  * sockets. */
@@ -72,6 +73,8 @@ struct machine {
 	size_t n_cores;         /* hardware cores */
 	uint64_t memory_bytes;  /* MemTotal of /proc/meminfo, otherwise the sum of the nodes */
 	unsigned *distances;    /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
+	bool pci_known;         /* `pci` was read (possibly there are none) */
+	struct pci_devices pci;
 };
 
 void machine_init(struct machine *m);

@@ -128,6 +128,7 @@ void node_state_release(struct node_state *s)
 	claims_release(&s->claims);
 	pod_refs_free(s->pods, s->n_pods);
 	pods_memory_release(&s->pods_memory);
+	device_addresses_release(&s->device_addresses);
 	hwloc_bitmap_free(s->allocatable_cpus);
 	reserved_cpus_release(&s->reserved);
 	inventory_release(&s->inventory);

@@ -115,7 +115,8 @@ struct node_state {
 	bool pods_known; /* a source lists the pods (possibly none): only the pod-resources API does */
 	struct pod_ref *pods;
 	size_t n_pods;
-	struct pods_memory pods_memory; /* empty unless a caller asked for it; is not published */
+	struct pods_memory pods_memory;           /* empty unless a caller asked for it; is not published */
+	struct device_addresses device_addresses; /* PCI addresses of the plugins' devices */
 	hwloc_bitmap_t
 		allocatable_cpus; /* from the pod-resources API; empty under policy none, NULL = unknown */
 

@@ -17,7 +17,7 @@
 static const char *const machines[] = {"16-nodes", "2s-smt2-split", "2s-snc4", "64-nodes-1024-cpus",
 	"8-sockets", "asymmetric", "ccx", "cxl", "gpu-memory", "holes", "hugepages", "interleaved",
 	"memoryless", "no-distances", "offline", "offline-node", "one-node", "overlapping", "row-missing",
-	"seed-2s-32cpu", "without-numa", "hidden-node", "core-ids", "books"};
+	"seed-2s-32cpu", "without-numa", "hidden-node", "core-ids", "books", "gpus"};
 
 static void discover(const char *root, struct machine *m)
 {

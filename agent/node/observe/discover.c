@@ -46,6 +46,7 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	r = kernel_read_cores(root, m, err);
 	if (r < 0)
 		return r;
+	kernel_read_pci(root, m);
 	name_single_node(m);
 	set_offline(m, &cpus);
 	return 0;
@@ -124,6 +125,22 @@ static uint64_t add_pools(const char *root, const char *dir, uint64_t hash)
 	return hash;
 }
 
+/* The addresses of the PCI devices, and the names that drivers give them: virtual functions come and go, and drivers load. */
+static uint64_t add_pci(const char *root, uint64_t hash)
+{
+	static const char *const folders[] = {
+		"/sys/bus/pci/devices", "/sys/class/infiniband", "/sys/class/nvme"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		CLEANUP(strv_release) struct strv names = {0};
+
+		fs_list(root, folders[i], &names, NULL);
+		for (size_t k = 0; k < names.n_items; k++)
+			hash = add_text(names.items[k], hash);
+	}
+	return hash;
+}
+
 uint64_t hardware_signature(const char *root)
 {
 	CLEANUP(freep) uint64_t *nodes = NULL;
@@ -131,6 +148,7 @@ uint64_t hardware_signature(const char *root)
 	char path[96];
 	uint64_t hash = add_file(root, "/sys/devices/system/cpu/online", 0);
 
+	hash = add_pci(root, hash);
 	hash = add_file(root, NODES "/online", hash);
 	hash = add_total(root, "/proc/meminfo", hash);
 	if (fs_list_numbers(root, NODES, "node", "", &nodes, &n, NULL) < 0)

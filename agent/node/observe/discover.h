@@ -29,7 +29,7 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 
 /*
  * A hash that changes when one of these changes: the online CPUs, the NUMA nodes, a node's CPUs, memory or
- * hugepages, the total memory. Much cheaper than machine_discover(). Reads the tree below `root` ("" = the
+ * hugepages, the total memory, the addresses of the PCI devices. Much cheaper than machine_discover(). Reads the tree below `root` ("" = the
  * running system). A file that cannot be read counts as absent.
  */
 uint64_t hardware_signature(const char *root);
@@ -89,6 +89,23 @@ int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct e
 int kernel_read_cores(const char *root, struct machine *m, struct err *err);
 int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err);
 int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);
+
+/* ---- discover_pci.c: what the kernel lists under sys/bus/pci */
+
+/*
+ * Fill m->pci with the GPUs, accelerators, NICs and NVMe disks of the tree below `root`, virtual functions included;
+ * m->nodes must be complete. From the kernel's files and not from hwloc: hwloc would read each device's configuration space,
+ * which wakes sleeping devices, and omits the devices of 32-bit domains (Intel VMD). The NUMA node is the kernel's
+ * numa_node, which device plugins report to the kubelet. No admission depends on these devices, so that a file that cannot
+ * be read is no error: its fact stays unknown, and without sys/bus/pci all devices are unknown.
+ */
+void kernel_read_pci(const char *root, struct machine *m);
+
+/*
+ * Fill in the UUIDs and minor numbers of NVIDIA GPUs, as the driver lists them in driver/nvidia/gpus below root + `proc`
+ * ("/proc"). Without the driver nothing changes.
+ */
+void kernel_read_gpus(const char *root, const char *proc, struct pci_devices *devices);
 
 /* ---- discover_hwloc.c, the only file that includes hwloc.h */
 

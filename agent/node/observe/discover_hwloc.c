@@ -96,7 +96,7 @@ static unsigned long topology_flags(bool nodes)
 }
 
 /* A topology with its filters set, without a source. With `nodes`, groups that NUMA nodes are attached to
- * are kept (a socket of several nodes). */
+ * (a socket of several nodes) and PCI devices are kept. */
 static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 {
 	CLEANUP(topology_freep) hwloc_topology_t topology = NULL;
@@ -109,6 +109,8 @@ static int new_topology(bool nodes, hwloc_topology_t *ret, struct err *err)
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
 		hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP,
 			nodes ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
+		hwloc_topology_set_io_types_filter(topology,
+			nodes ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
 		hwloc_topology_set_flags(topology, topology_flags(nodes)) < 0)
 		return err_set(err, -EINVAL, "hwloc rejects its flags: %s", strerror(errno));
 	*ret = TAKE(topology);
@@ -380,6 +382,87 @@ static int add_offline(struct machine *m, hwloc_topology_t topology, struct err 
 	return 0;
 }
 
+/* The host bridge above a PCI device; NULL if there is none. */
+static const struct hwloc_obj *find_host_bridge(const struct hwloc_obj *pci)
+{
+	for (const struct hwloc_obj *obj = pci->parent; obj && obj->type == HWLOC_OBJ_BRIDGE;
+		obj = obj->parent)
+		if (obj->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST)
+			return obj;
+	return NULL;
+}
+
+/*
+ * The NUMA node of a PCI device, or MACHINE_NONE. hwloc attaches a device without a known NUMA node to the
+ * whole machine.
+ */
+static int find_pci_node(hwloc_topology_t topology, const struct machine *m, hwloc_obj_t pci)
+{
+	const struct hwloc_obj *near = hwloc_get_non_io_ancestor_obj(topology, pci), *node;
+
+	if (!near || near == hwloc_get_root_obj(topology))
+		return MACHINE_NONE;
+	node = find_default_node(near);
+	return node && machine_node_index(m, node->os_index) >= 0 ? os_id(node) : MACHINE_NONE;
+}
+
+/* "nvme0" of the disk "nvme0n1". */
+static size_t disk_length(const char *name)
+{
+	static const char start[] = "nvme";
+	size_t len = strlen(start);
+
+	if (strncmp(name, start, len) != 0)
+		return 0;
+	return len + strspn(name + len, "0123456789");
+}
+
+/* The names of the device's network interface and InfiniBand device, or of its NVMe controller. */
+static char *find_pci_names(hwloc_obj_t pci, enum pci_kind kind)
+{
+	static const hwloc_obj_osdev_type_t nic[] = {HWLOC_OBJ_OSDEV_NETWORK, HWLOC_OBJ_OSDEV_OPENFABRICS};
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PCI_NAMES_MAX);
+
+	for (size_t i = 0; i < ARRAY_SIZE(nic); i++)
+		for (const struct hwloc_obj *obj = pci->io_first_child; obj; obj = obj->next_sibling) {
+			if (obj->type != HWLOC_OBJ_OS_DEVICE || !obj->name || !pci_is_name(obj->name))
+				continue;
+			if (kind == PCI_NIC && obj->attr->osdev.type == nic[i]) {
+				strbuf_addf(&out, "%s%s", out.len > 0 ? " " : "", obj->name);
+				break;
+			}
+			if (kind == PCI_NVME && out.len == 0)
+				strbuf_add(&out, obj->name, disk_length(obj->name));
+		}
+	return out.len > 0 ? strbuf_detach(&out) : NULL;
+}
+
+static void add_pci_devices(struct machine *m, hwloc_topology_t topology)
+{
+	hwloc_obj_t obj = NULL;
+
+	while ((obj = hwloc_get_next_pcidev(topology, obj))) {
+		const struct hwloc_pcidev_attr_s *pci = &obj->attr->pcidev;
+		const struct hwloc_obj *bridge = find_host_bridge(obj);
+		struct pci_device d = {.address = {pci->domain, pci->bus,
+					       (uint8_t)((pci->dev & 0x1f) << 3 | (pci->func & 7))},
+			.numa = find_pci_node(topology, m, obj),
+			.root_known = bridge,
+			.minor = -1};
+
+		m->pci_known = true;
+		if (!pci_kind_of(pci->class_id, pci->vendor_id, &d.kind) || m->pci.n_items == PCI_DEVICES_MAX)
+			continue;
+		if (bridge)
+			d.root = (struct pci_root){bridge->attr->bridge.downstream.pci.domain,
+				bridge->attr->bridge.downstream.pci.secondary_bus};
+		d.names = find_pci_names(obj, d.kind);
+		*(struct pci_device *)vec_push(
+			&m->pci.items, &m->pci.n_items, &m->pci.items_size, sizeof(d)) = d;
+	}
+	pci_devices_sort(&m->pci);
+}
+
 /* `size` includes the closing NUL. */
 static bool load_text(const char *text, size_t size, hwloc_topology_t topology)
 {
@@ -546,6 +629,7 @@ static int fill_machine(struct machine *m, hwloc_topology_t topology, struct err
 	if (r < 0)
 		return r;
 	place_cpus(m, topology);
+	add_pci_devices(m, topology);
 	return add_distances(m, topology, err);
 }
 

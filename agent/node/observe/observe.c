@@ -10,6 +10,7 @@
 #include "agent/node/observe/discover.h"
 #include "agent/node/observe/dra_claims.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/node/observe/pci_addresses.h"
 #include "agent/node/observe/pods_api.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
@@ -364,6 +365,15 @@ int observe_node_name(const char *sysroot, const char *given, char **ret_name, s
 	return r < 0 ? err_wrap(err, r, "%s/etc/hostname (--node-name sets another name)", sysroot) : 0;
 }
 
+static void find_pci_addresses(
+	struct sources *sources, const struct observe_config *config, struct observation *o)
+{
+	const struct pci_address_sources from = {
+		.sysroot = config->sysroot, .proc = config->settings.proc, .cdi_dir = config->cdi_dir};
+
+	pci_addresses_find(&from, &sources->machine, &o->node);
+}
+
 /* All steps of an observation. After a failure `o` has what the earlier steps have read. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
@@ -381,7 +391,11 @@ static int read_all(
 	r = read_allocations(sources, config, o, err);
 	if (r < 0)
 		return r;
-	return read_claims(sources, config, o, err);
+	r = read_claims(sources, config, o, err);
+	if (r < 0)
+		return r;
+	find_pci_addresses(sources, config, o);
+	return 0;
 }
 
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/xalloc.h"
 
 static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
 {
@@ -95,6 +96,51 @@ static void add_distances(const struct machine *m, struct doc *top)
 	}
 }
 
+static void add_names(struct doc *map, const char *names)
+{
+	struct doc *list = doc_add_list(map, "names");
+
+	for (const char *at = names; at && *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+		CLEANUP(freep) char *name = xstrndup(at, len);
+
+		doc_add_string(list, NULL, name);
+		at += len;
+	}
+}
+
+static void add_address(struct doc *map, const char *key, const struct pci_address *address)
+{
+	char text[PCI_ADDRESS_SIZE];
+
+	pci_address_print(address, text);
+	doc_add_string(map, key, text);
+}
+
+static void add_pci_devices(const struct machine *m, struct doc *top)
+{
+	struct doc *list;
+
+	if (!m->pci_known) {
+		doc_add(top, "pciDevices");
+		return;
+	}
+	list = doc_add_list(top, "pciDevices");
+	for (size_t i = 0; i < m->pci.n_items; i++) {
+		const struct pci_device *d = &m->pci.items[i];
+		struct doc *map = doc_add_map(list, NULL);
+		char root[PCI_ROOT_SIZE];
+
+		pci_root_print(&d->root, root);
+		add_address(map, "address", &d->address);
+		doc_add_string(map, "kind", pci_kind_names[d->kind]);
+		doc_add_string_or_null(map, "root", d->root_known ? root : NULL);
+		add_id(map, "numaNode", d->numa);
+		doc_add_bool(map, "virtualFunction", d->virtual_function);
+		add_names(map, d->names);
+	}
+}
+
 void machine_to_doc(const struct machine *m, struct doc *ret)
 {
 	ret->kind = DOC_MAP;
@@ -104,6 +150,7 @@ void machine_to_doc(const struct machine *m, struct doc *ret)
 	doc_add_number(ret, "memoryBytes", (int64_t)m->memory_bytes);
 	add_nodes(m, ret);
 	add_distances(m, ret);
+	add_pci_devices(m, ret);
 }
 
 /* ---- the inventory */
@@ -233,7 +280,7 @@ static void add_claims(struct doc *top, const struct claims *claims)
 
 	for (size_t i = 0; i < claims->n_items; i++) {
 		const struct claim *c = &claims->items[i];
-		struct doc *map = doc_add_map(list, NULL);
+		struct doc *map = doc_add_map(list, NULL), *addresses;
 
 		doc_add_string(map, "driver", c->driver);
 		doc_add_string(map, "uid", c->uid);
@@ -244,6 +291,22 @@ static void add_claims(struct doc *top, const struct claims *claims)
 		add_memory_blocks(map, c->memory, c->n_memory);
 		add_texts(map, "devices", &c->devices);
 		add_texts(map, "cdiDevices", &c->cdi);
+		addresses = doc_add_list(map, "pciAddresses");
+		for (size_t k = 0; k < c->n_addresses; k++)
+			add_address(addresses, NULL, &c->addresses[k]);
+	}
+}
+
+static void add_device_addresses(struct doc *top, const struct device_addresses *a)
+{
+	struct doc *list = doc_add_list(top, "pciAddresses");
+
+	for (size_t i = 0; i < a->n_items; i++) {
+		struct doc *map = doc_add_map(list, NULL);
+
+		doc_add_string(map, "resource", a->items[i].resource);
+		doc_add_string(map, "id", a->items[i].id);
+		add_address(map, "address", &a->items[i].address);
 	}
 }
 
@@ -316,6 +379,7 @@ void inventory_to_doc(const struct observation *o, struct doc *ret)
 		add_node(nodes, &o->node.inventory, i);
 	add_allocations(&top, &o->node.allocations);
 	add_claims(&top, &o->node.claims);
+	add_device_addresses(&top, &o->node.device_addresses);
 	*ret = top;
 	top = (struct doc)DOC_INIT;
 }

@@ -14,6 +14,8 @@
  *	sockets         by id: {id, cpus}, cpus as text
  *	numaNodes       by id: {id, socket, cpus, memoryBytes, hugepages: [{pageBytes, pages}] by size}
  *	distances       one row and one column per NUMA node, in that order; [] if the machine has none
+ *	pciDevices      GPUs, accelerators, NICs and NVMe disks by address: {address, kind, root, numaNode,
+ *	                virtualFunction, names}; null if the kernel or the file lists no PCI devices
  *
  * An id or a distance that the machine does not report is null.
  */
@@ -28,6 +30,7 @@ void machine_to_doc(const struct machine *m, struct doc *ret);
  *	sharedCPUs    the shared pool as a list, null = unknown
  *	numaNodes     [{id, resources: [{name, capacity, allocatable, available}], costs: [...]}]
  *	allocations   [{podUID, namespace, pod, container, cpus, memory: [...], devices: [...]}]
+ *	pciAddresses  [{resource, id, address}] of the plugins' devices, as far as they are known
  */
 void inventory_to_doc(const struct observation *o, struct doc *ret);
 

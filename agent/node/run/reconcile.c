@@ -60,7 +60,8 @@ static void check_hardware(struct reconciler *r)
 	uint64_t signature = hardware_signature(r->config->observe.sysroot);
 
 	if (r->sources.machine_known && signature != r->signature)
-		log_info("the hardware changed: CPUs, memory or hugepages were added or removed");
+		log_info(
+			"the hardware changed: CPUs, memory, hugepages or PCI devices were added or removed");
 	if (signature != r->signature)
 		sources_forget_machine(&r->sources);
 	r->signature = signature;

@@ -232,7 +232,8 @@ int uevents_open(struct err *err)
 
 bool uevents_is_hardware(const char *message, size_t len)
 {
-	static const char *const subsystems[] = {"SUBSYSTEM=cpu", "SUBSYSTEM=memory", "SUBSYSTEM=node"};
+	static const char *const subsystems[] = {
+		"SUBSYSTEM=cpu", "SUBSYSTEM=memory", "SUBSYSTEM=node", "SUBSYSTEM=pci"};
 
 	size_t n;
 

@@ -39,7 +39,7 @@ int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, stru
  * was created or removed). 0 or -errno with one line; the watches are then unchanged. */
 int watch_read(struct watch *w, bool *ret_changed, struct err *err);
 
-/* ---- hardware: a CPU, a memory block or a NUMA node was added, removed, set online or offline. The kernel's
+/* ---- hardware: a CPU, a memory block, a NUMA node or a PCI device was added, removed, set online or offline. The kernel's
  * uevents reach every network namespace of the first user namespace, also a pod's, without udev. (The monitor
  * of libsystemd receives udev's messages, which stay in the host's network namespace.) Changed hugepages are
  * not reported. */
@@ -53,5 +53,5 @@ int uevents_open(struct err *err);
 int uevents_read(int fd, bool *ret_changed, struct err *err);
 
 /* Whether a kernel message ("ACTION@PATH" and "NAME=VALUE" texts, each NUL-terminated) is about a CPU, a
- * memory block or a NUMA node. */
+ * memory block, a NUMA node or a PCI device. */
 bool uevents_is_hardware(const char *message, size_t len);
