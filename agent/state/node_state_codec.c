@@ -14,7 +14,8 @@
 #define VERSION 1
 
 static const struct node_state_section *const all_sections[] = {node_state_settings_sections,
-	node_state_machine_sections, node_state_held_sections, node_state_pods_sections};
+	node_state_machine_sections, node_state_held_sections, node_state_pods_sections,
+	node_state_pci_sections};
 
 /* ---- printing */
 
@@ -159,11 +160,24 @@ static size_t section_name_length(const char *text)
 	return text[len] == '=' ? len : 0;
 }
 
-/* A '?' marks sections of newer versions that decide nothing about admission. */
+/* Whether the name at `text`, which may begin with '?', is that of a section. */
+static bool is_known_section(const char *text)
+{
+	bool marked = *text == '?';
+	size_t len = section_name_length(text + marked) + marked;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
+		for (const struct node_state_section *s = all_sections[i]; s->name; s++)
+			if (strlen(s->name) == len && !strncmp(s->name, text, len))
+				return true;
+	return false;
+}
+
+/* A '?' marks sections that decide nothing about admission. Skip those of newer versions. */
 static void skip_marked_sections(struct token_reader *r)
 {
 	r->section = "optional";
-	while (!r->error && r->at[0] == ';' && r->at[1] == '?') {
+	while (!r->error && r->at[0] == ';' && r->at[1] == '?' && !is_known_section(r->at + 1)) {
 		size_t len = section_name_length(r->at + 2);
 
 		if (len == 0)
@@ -201,18 +215,6 @@ static void set_allocatable_cpus(struct node_state_parser *p)
 		return;
 	*set = machine_counted_cpus(&p->state.machine);
 	cpuset_andnot(*set, *set, p->reserved);
-}
-
-/* Whether the name at `text` is that of a section. */
-static bool is_known_section(const char *text)
-{
-	size_t len = section_name_length(text);
-
-	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
-		for (const struct node_state_section *s = all_sections[i]; s->name; s++)
-			if (strlen(s->name) == len && !strncmp(s->name, text, len))
-				return true;
-	return false;
 }
 
 static int parse_all(struct node_state_parser *p)

@@ -33,8 +33,7 @@ int node_state_print(const struct node_state *state, struct strbuf *out);
  * Of an allocation, pod_uid and pod are hashes (pod_names.h; "" if unknown), namespace is "" and container a
  * number. Device ids are numbers.
  *
- * Sections of the form ";?NAME=VALUE" are skipped: newer versions add sections in this form if they decide
- * nothing about admission. A section that decides has no '?', so that older readers reject the text.
+ * Sections of the form ";?NAME=VALUE" decide nothing about admission. Those of newer versions are skipped. A section that decides has no '?', so that older readers reject the text.
  *
  * 0; -ENOTSUP: written by a newer version; -EINVAL: damaged; each with one line.
  */

@@ -15,6 +15,7 @@
 #define NODE_STATE_MAX_DEVICES   65536u
 #define NODE_STATE_MAX_HELD      (2 * NODE_STATE_MAX_DEVICES) /* over all containers */
 #define NODE_STATE_MAX_AMOUNTS   (UINT64_C(1) << 18)          /* NUMA nodes x resources of the inventory */
+#define NODE_STATE_MAX_PCI       (16u << 10) /* bytes of the PCI devices; a longer section is omitted */
 #define NODE_STATE_MAX_WORK      (UINT64_C(1) << 22) /* NUMA nodes x devices, or x page sizes x claims */
 
 /*
@@ -74,6 +75,7 @@ extern const struct node_state_section node_state_settings_sections[];
 extern const struct node_state_section node_state_machine_sections[];
 extern const struct node_state_section node_state_held_sections[];
 extern const struct node_state_section node_state_pods_sections[];
+extern const struct node_state_section node_state_pci_sections[];
 
 /* Before parsing: everything is known, unless a section says otherwise. */
 void node_state_know_all(struct node_state_parser *p);

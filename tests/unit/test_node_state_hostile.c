@@ -9,9 +9,11 @@
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 
-#define HEAD   "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
-#define CPUS   ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"
-#define CLAIMS HEAD CPUS ";types=memory;claims="
+#define HEAD    "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
+#define CPUS    ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"
+#define PCI     HEAD CPUS ";?pci="
+#define DEVICES HEAD CPUS ";devices=v:0*2;?pci="
+#define CLAIMS  HEAD CPUS ";types=memory;claims="
 
 static void assert_one_line(const char *text, const struct err *err)
 {
@@ -82,6 +84,31 @@ static void hostile_texts_are_refused_with_a_word(void **state)
 		{CLAIMS "d::*65536|d::*65536|d::*1", "claims: no device, or more than 131072 are held"},
 		{CLAIMS "d::0|", "claims: "},
 		{CLAIMS "d::0;pods=??:0", "end: an unknown section"},
+		{PCI "-@-;claims=d::0", "end: an unknown section"},
+		{PCI "x", "?pci: no PCIe root"},
+		{PCI "-", "?pci: '@' is missing"},
+		{PCI "pci0000:1@0", "?pci: no PCIe root"},
+		{PCI "pci0000:16@3", "?pci: there is no NUMA node 3"},
+		{PCI "pci0000:16@0,", "?pci: an unknown kind of PCI device"},
+		{PCI "pci0000:16@0,x0000:17:00.0", "?pci: an unknown kind of PCI device"},
+		{PCI "pci0000:16@0,g0000:17:00", "?pci: no PCI address"},
+		{PCI "pci0000:16@0,g0000-17-00-0", "?pci: no PCI address"},
+		{PCI "pci0000:16@0,g00000:17:00.0", "?pci: no PCI address"},
+		{PCI "pci0000:16@0,g0000:17:00.0*0", "?pci: an invalid number of addresses"},
+		{PCI "pci0000:16@0,g0000:ff:1f.7*2", "?pci: an invalid number of addresses"},
+		{PCI "pci0000:16@0,N0000:00:00.0*99999", "?pci: 99999 is too large"},
+		{PCI "-@-,N0000:00:00.0*16384,n0001:00:00.0", "?pci: an invalid number of addresses"},
+		{PCI "pci0000:16@0,n0000:17:00.0*2=eth0", "?pci: several PCI devices with one name"},
+		{PCI "pci0000:16@0,n0000:17:00.0=", "?pci: "},
+		{PCI "pci0000:16@0,n0000:17:00.0=a%20b", "?pci: not a device's name"},
+		{PCI "pci0000:16@0,g0000:17:00.0|-@-,n0000:17:00.0", "?pci: a PCI address comes twice"},
+		{PCI "A0=0000:17:00.0", "?pci: a letter is missing"},
+		{PCI "#0=0000:17:00.0", "?pci: there is no claim 0"},
+		{PCI "pci0000:16@0 ", "?pci: text after the value"},
+		{DEVICES "A2=0000:17:00.0", "?pci: 2 is too large, at most 1 is valid"},
+		{DEVICES "A0=0000:17:00.0*3", "?pci: 3 is too large, at most 2 is valid"},
+		{DEVICES "A0=0000:17:00.0,0=0000:17:00.1", "?pci: a device has two PCI addresses"},
+		{DEVICES "A0:0000:17:00.0", "?pci: '=' is missing"},
 	};
 
 	(void)state;
@@ -89,7 +116,8 @@ static void hostile_texts_are_refused_with_a_word(void **state)
 		struct node_state parsed;
 		struct err err = {""};
 
-		assert_int_equal(node_state_parse(cases[i].text, &parsed, &err), -EINVAL);
+		if (node_state_parse(cases[i].text, &parsed, &err) != -EINVAL)
+			fail_msg("%s is accepted, or of a newer version", cases[i].text);
 		if (!strstr(err.text, cases[i].want))
 			fail_msg("%s: '%s', not '%s'", cases[i].text, err.text, cases[i].want);
 		assert_one_line(cases[i].text, &err);
