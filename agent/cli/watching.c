@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/json.h"
+#include "agent/base/yaml.h"
 #include "agent/cli/commands.h"
 #include "agent/report/show.h"
 #include "common/cleanup.h"
@@ -176,6 +178,14 @@ int watching_check(const struct options *options, struct err *err)
 	return 0;
 }
 
+static int print_document(const struct options *options, const struct show_view *view, struct strbuf *out)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+
+	show_doc(view, &doc);
+	return !strcmp(options->value[OPT_OUTPUT], "json") ? json_print(&doc, out) : yaml_print(&doc, out);
+}
+
 int watching_draw(const struct options *options, const struct node_state *state, const struct notes *notes,
 	const struct terminal *terminal, struct strbuf *out, struct err *err)
 {
@@ -188,6 +198,8 @@ int watching_draw(const struct options *options, const struct node_state *state,
 	show_view(state, notes, &view);
 	if (!strcmp(options->value[OPT_OUTPUT], "svg"))
 		r = show_svg(&view, width, out);
+	else if (strcmp(options->value[OPT_OUTPUT], "text") != 0)
+		r = print_document(options, &view, out);
 	else
 		r = show_text(&view, terminal->width, terminal->colour, terminal->utf8, out);
 	return r < 0 ? err_set(err, r, "cannot draw: %s", strerror(-r)) : 0;

@@ -258,6 +258,7 @@ static void add_claim(struct show_view *v, const struct claim *c)
 	h->cpus = cpuset_dup(c->cpus);
 	h->name = claim_name(c);
 	h->holds = claim_holds(c);
+	h->claim = c;
 }
 
 static const struct pod_memory *find_pod_memory(const struct pods_memory *all, const struct allocation *a)
@@ -347,11 +348,6 @@ static void fill_holders(struct show_view *v, const struct node_state *state)
 		v->holders[i].key = i < sizeof(SHOW_KEYS) - 1 ? SHOW_KEYS[i] : SHOW_KEY_MORE;
 }
 
-char show_key(const struct show_view *v, int holder, char nobody)
-{
-	return holder >= 0 && (size_t)holder < v->n_holders ? v->holders[holder].key : nobody;
-}
-
 /* ---- devices */
 
 static struct show_devices *devices_at(struct show_view *v, int node, const char *resource)
@@ -423,6 +419,8 @@ void show_view_release(struct show_view *v)
 		free(v->resources[i].short_label);
 	}
 	holders_release(v);
+	free(v->pci);
+	free(v->roots);
 	free(v->nodes);
 	free(v->groups);
 	free(v->resources);
@@ -889,6 +887,7 @@ void show_view(const struct node_state *state, const struct notes *notes, struct
 	fill_holders(&v, state);
 	fill_nodes(&v, state);
 	place_all_devices(&v);
+	show_fill_pci(&v, state);
 	fill_lines(&v, state);
 	*ret = v;
 	show_view_init(&v);

@@ -3,11 +3,13 @@
 /*
  * Draws a node: its NUMA nodes, CPUs, memory and devices, and which pods hold them.
  *
- * show.c converts the node's state into struct show_view. show_text.c draws the view for a terminal, show_svg.c as an
- * SVG picture. show_amount.c has the helpers of both.
+ * show.c converts the node's state into struct show_view, show_pci.c its PCI devices. show_text.c draws the view for a
+ * terminal, show_svg.c as an SVG picture, show_doc.c makes a document of the view. show_amount.c has the helpers of both
+ * drawings.
  */
 #include <stddef.h>
 
+#include "agent/base/doc.h"
 #include "agent/report/terminal.h"
 #include "common/node_state.h"
 #include "common/resource.h"
@@ -83,6 +85,25 @@ struct show_holder {
 	hwloc_bitmap_t cpus;            /* exclusive CPUs of all containers */
 	const struct allocation *items; /* the pod's allocations, borrowed from the state; none for a claim */
 	size_t n_items;
+	const struct claim *claim; /* borrowed from the state; NULL for a pod */
+};
+
+enum show_use { SHOW_USE_UNKNOWN, SHOW_USE_FREE, SHOW_USE_HELD };
+
+/* A GPU, accelerator, NIC or NVMe disk, or a virtual function that a plugin or a claim has. */
+struct show_pci {
+	const struct pci_device *device; /* borrowed from the state */
+	const char *resource;            /* of a plugin; NULL = no plugin is known to have the device */
+	enum show_use use;
+	int holder; /* index in holders[]; SHOW_NOBODY unless the use is SHOW_USE_HELD */
+};
+
+/* The devices below one PCIe root that are near one NUMA node. */
+struct show_root {
+	char name[PCI_ROOT_SIZE]; /* "pci0000:16"; "" = unknown */
+	int numa;                 /* NUMA node id, or MACHINE_NONE */
+	const char *cpu_list;     /* of the NUMA node; NULL = unknown */
+	size_t first, n_devices;  /* in pci[] */
 };
 
 #define SHOW_KEYS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -113,6 +134,13 @@ struct show_view {
 	const unsigned *distances;     /* n_distances x n_distances, by node id, row = from; 0 = unknown */
 	const struct numa_node *distance_nodes; /* the nodes of the rows */
 	size_t n_distances;                     /* 0 = the machine has no distances, or only one node */
+	bool pci_known;       /* the object or the machine lists PCI devices (possibly none) */
+	struct show_pci *pci; /* by NUMA node, root, kind, address */
+	size_t n_pci;
+	size_t pci_size;
+	struct show_root *roots; /* by NUMA node, then name; unknown ones last */
+	size_t n_roots;
+	size_t roots_size;
 	const struct notes *notes;
 };
 
@@ -128,6 +156,24 @@ void show_view_release(struct show_view *v);
  * uses and how much of it is remote. Devices with affinity to several NUMA nodes or none appear only in the holder's text.
  */
 void show_view(const struct node_state *state, const struct notes *notes, struct show_view *ret);
+
+/* For show_view(): fill in the PCI devices and their roots; nodes[] and holders[] must be complete. */
+void show_fill_pci(struct show_view *v, const struct node_state *state);
+
+/*
+ * Append the devices of a root: "GPU 0000:17:00.0 held by A, NIC 0000:1a:00.0 eth0 mlx5_0 free", and per resource the number
+ * of virtual functions: "nic: 5 of 8 virtual functions free". A device that no plugin is known to have has neither "free" nor
+ * a holder.
+ */
+void show_root_text(const struct show_view *v, const struct show_root *root, struct strbuf *out);
+
+/* "pci0000:16  NUMA 0  CPUs 0-5,48-53" */
+void show_root_title(const struct show_root *root, struct strbuf *out);
+
+#define SHOW_ROOTS_TITLE "PCIe roots"
+
+/* ---- the document: `show -o json`, see nrtd-show(1). `ret` must be empty. */
+void show_doc(const struct show_view *v, struct doc *ret);
 
 /* ---- the drawings */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts amounts of the view to texts, bars and levels of the heat map. */
+/* Converts amounts of the view to texts, bars, keys and levels of the heat map. */
 #include "agent/report/show.h"
 
 #include <stdio.h>
@@ -197,4 +197,9 @@ unsigned show_block_distance(const struct show_view *v, size_t block, size_t row
 			largest = d > largest ? d : largest;
 		}
 	return largest;
+}
+
+char show_key(const struct show_view *v, int holder, char nobody)
+{
+	return holder >= 0 && (size_t)holder < v->n_holders ? v->holders[holder].key : nobody;
 }

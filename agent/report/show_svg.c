@@ -640,12 +640,33 @@ static size_t draw_head(struct strbuf *out, size_t y, size_t width, const struct
 	return y + 8;
 }
 
+/* Returns the y below the roots. */
+static size_t draw_roots(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(BODY_MAX);
+
+	if (v->n_roots == 0)
+		return y;
+	svg_text(out, MARGIN, y + 13, "h", SHOW_ROOTS_TITLE);
+	y += SVG_LINE + 4;
+	for (size_t i = 0; i < v->n_roots; i++) {
+		strbuf_reset(&line);
+		show_root_title(&v->roots[i], &line);
+		y = svg_paragraph(out, MARGIN, y, width, "mono faint", line.text);
+		strbuf_reset(&line);
+		show_root_text(v, &v->roots[i], &line);
+		y = svg_paragraph(out, MARGIN + 2 * PAD, y, width - 2 * PAD, "mono", line.text);
+	}
+	return y + GAP;
+}
+
 static size_t draw_body(struct strbuf *out, size_t width, const struct show_view *v)
 {
 	size_t inner = width - 2 * MARGIN, matrix = svg_matrix_width(v, inner), y, below;
 
 	y = draw_head(out, MARGIN, inner, v);
 	y = draw_groups(out, y, inner, v);
+	y = draw_roots(out, y, inner, v);
 	y = svg_legend(out, MARGIN, y, inner, v) + GAP + 6;
 	if (v->n_holders > 0 && matrix > 0 && inner >= matrix + 2 * MARGIN + 320) {
 		below = svg_matrix(out, width - MARGIN - matrix, y, inner, v);

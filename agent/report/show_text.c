@@ -20,6 +20,7 @@
 #define GAPPED_LINES  4 /* a node whose CPUs take more lines has no spaces between its cores */
 #define LABEL_MAX     14
 #define HOLDERS_MIN   40 /* minimum width of the list of pods beside the distances */
+#define ROOT_TEXT_MAX (256u << 10)
 #define TITLE         "distances between NUMA nodes"
 #define TICK          8  /* columns between two node ids above one-character cells */
 #define NUMBERS_MAX   32 /* NUMA nodes whose distances are still numbers */
@@ -566,6 +567,25 @@ static size_t draw_legend(struct canvas *c, size_t row, const struct show_view *
 		v->n_nodes > DENSE_NODES ? "available" : "available of allocatable");
 }
 
+/* Draws a line per PCIe root, and its devices below it. Returns the next row. */
+static size_t draw_roots(struct canvas *c, size_t row, const struct show_view *v)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ROOT_TEXT_MAX);
+
+	if (v->n_roots == 0)
+		return row;
+	canvas_text(c, row++, 0, c->width, STYLE_STRONG, SHOW_ROOTS_TITLE);
+	for (size_t i = 0; i < v->n_roots; i++) {
+		strbuf_reset(&text);
+		show_root_title(&v->roots[i], &text);
+		canvas_text(c, row++, 0, c->width, STYLE_FAINT, text.text);
+		strbuf_reset(&text);
+		show_root_text(v, &v->roots[i], &text);
+		row += canvas_wrap(c, row, 3, c->width - 3, STYLE_PLAIN, text.text);
+	}
+	return row + 1;
+}
+
 /* Draws the pods: name and holdings in two columns if both fit, else the holdings below the name. Returns the number of rows. */
 static size_t draw_holders(struct canvas *c, size_t top, size_t width, const struct show_view *v)
 {
@@ -614,6 +634,7 @@ void show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 	size_t row = draw_head(c, 0, v) + 1;
 
 	row = draw_groups(c, row, &l, &lines, v);
+	row = draw_roots(c, row, v);
 	row = draw_legend(c, row, v);
 	if (v->n_holders > 0 || v->n_distances > 0)
 		row = draw_lists(c, row + 1, v, colour);

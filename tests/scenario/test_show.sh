@@ -68,8 +68,24 @@ check "no colour into a file" sh -c "! grep -q '$(printf '\033')' '$dir/out'"
 NO_COLOR=1 "$nrtd" show --color always --sysroot "$one" >"$dir/out"
 check "--color always" grep -q "$(printf '\033\\[0;1m')" "$dir/out"
 
-# --- from an object: the picture is the machine's, except what the object does not contain
 objects=tests/fixtures/machines
+
+# --- PCIe roots: alike on the node, from its object, and as a document
+roots() { sed -n '/^PCIe roots/,/^$/p' "$1"; }
+"$nrtd" show --sysroot "$machines/gpus" >"$dir/out"
+roots "$dir/out" >"$dir/want"
+check "which GPUs and NICs are near which cores" sh -c "grep -A 1 '^pci0000:16  NUMA 0  CPUs 0-7' '$dir/out' | grep -q '   GPU 0000:17:00.0, NIC 0000:18:00.0 ens1np0 mlx5_0'"
+"$numa" show --from "$objects/gpus.nrt.yaml" >"$dir/out"
+roots "$dir/out" >"$dir/got"
+check "an object has the same roots" cmp -s "$dir/got" "$dir/want"
+"$nrtd" show -o svg --sysroot "$machines/gpus" >"$dir/out.svg"
+check "so has the picture" grep -q 'GPU 0000:17:00.0, NIC 0000:18:00.0' "$dir/out.svg"
+"$nrtd" show -o yaml --sysroot "$machines/gpus" >"$dir/out"
+check "so has the document" grep -q '^- root: pci0000:16' "$dir/out"
+"$numa" show -o json --from "$objects/gpus.nrt.yaml" >"$dir/out"
+check "of an object, too" grep -q '"root": "pci0000:16"' "$dir/out"
+
+# --- from an object: the picture is the machine's, except what the object does not contain
 for object in "$objects"/*.nrt.yaml; do
 	machine=$(basename "$object" .nrt.yaml)
 	"$numa" show --from "$object" >"$dir/out" 2>"$dir/err" || not_ok "object of $machine" "$dir/err"

@@ -475,6 +475,120 @@ static void heat_has_its_ends(void **state)
 	assert_int_equal(show_block_distance(&v, 2, 0, 0), 0);
 }
 
+/* ---- PCIe roots */
+
+static void add_address(struct node_state *node, const char *resource, const char *id, const char *address)
+{
+	struct pci_address parsed;
+
+	assert_non_null(pci_address_parse(address, &parsed));
+	device_addresses_add(&node->device_addresses, resource, id, &parsed);
+	device_addresses_sort(&node->device_addresses);
+}
+
+static void register_device(
+	struct node_state *node, const char *resource, const char *id, const char *address)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+	struct allocations *a = &node->allocations;
+
+	a->registered_known = true;
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id);
+	add_address(node, resource, id, address);
+}
+
+/* Which GPUs and NICs are near which cores, and who has them. */
+static void roots_have_their_devices(void **state)
+{
+	static const struct holding holdings[] = {
+		{.uid = "1",
+			.namespace = "ml",
+			.pod = "a",
+			.container = "c",
+			.cpus = "1-2",
+			.resource = "v.com/gpu",
+			.ids = {"GPU-b"},
+			.near = "0"},
+		{.uid = "2",
+			.namespace = "ml",
+			.pod = "b",
+			.container = "c",
+			.cpus = "9",
+			.resource = "v.com/vf",
+			.ids = {"vf-1"},
+			.near = "1"},
+	};
+	static const char *const want[][2] = {
+		{"pci0000:16  NUMA 0  CPUs 0-7",
+			"GPU 0000:17:00.0 free, NIC 0000:18:00.0 ens1np0 mlx5_0 held by C"},
+		{"pci0000:30  NUMA 0  CPUs 0-7", "GPU 0000:31:00.0 held by A, NVMe 0000:32:00.0 nvme0"},
+		{"pci0000:97  NUMA 1  CPUs 8-15",
+			"GPU 0000:98:00.0, NIC 0000:99:00.0 ens2f0, vf: 1 of 2 virtual functions free"},
+		{"pci0000:b0  NUMA 1  CPUs 8-15", "accelerator 0000:b1:00.0, NVMe 10000:01:00.0 nvme1"},
+		{"pci0000:fe  NUMA node unknown", "NIC 0000:fe:00.0 ens9"},
+	};
+	struct world *w = *state;
+	struct node_state *node = &w->o.node;
+	struct claim *c;
+
+	observation_of_kubelet("gpus", "0", holdings, ARRAY_SIZE(holdings), &w->o);
+	register_device(node, "v.com/gpu", "GPU-a", "0000:17:00.0");
+	register_device(node, "v.com/gpu", "GPU-b", "0000:31:00.0");
+	register_device(node, "v.com/vf", "vf-0", "0000:99:00.2");
+	register_device(node, "v.com/vf", "vf-1", "0000:99:00.3");
+	c = test_add_claim(&node->claims, "dra.net", "u", "", NULL, 0, 0);
+	claim_add_address(c, &node->machine.pci.items[1].address);
+	look(w);
+	assert_true(w->v.pci_known);
+	assert_int_equal(w->v.n_roots, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		CLEANUP(strbuf_release) struct strbuf title = STRBUF_INIT(4096);
+		CLEANUP(strbuf_release) struct strbuf devices = STRBUF_INIT(4096);
+
+		show_root_title(&w->v.roots[i], &title);
+		show_root_text(&w->v, &w->v.roots[i], &devices);
+		test_assert_text("root", title.text, want[i][0]);
+		test_assert_text(want[i][0], devices.text, want[i][1]);
+	}
+	/* Without the pods it is unknown which devices are free. */
+	node->allocations.devices_known = false;
+	look(w);
+	{
+		CLEANUP(strbuf_release) struct strbuf devices = STRBUF_INIT(4096);
+
+		show_root_text(&w->v, &w->v.roots[0], &devices);
+		test_assert_text("unknown", devices.text,
+			"GPU 0000:17:00.0, NIC 0000:18:00.0 ens1np0 mlx5_0 held by C");
+	}
+}
+
+static void a_document_has_the_roots(void **state)
+{
+	struct world *w = *state;
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	CLEANUP(doc_release) struct doc without = DOC_INIT;
+	const struct doc *roots, *root, *device;
+
+	observation_of_machine("gpus", &w->o);
+	look(w);
+	show_doc(&w->v, &doc);
+	roots = doc_get(&doc, "pcieRoots");
+	assert_int_equal(roots->kind, DOC_LIST);
+	root = &roots->items[0];
+	test_assert_text("root", doc_string(doc_get(root, "root")), "pci0000:16");
+	test_assert_text("NUMA node", doc_get(root, "numaNode")->text, "0");
+	test_assert_text("CPUs", doc_string(doc_get(root, "cpus")), "0-7");
+	device = &doc_get(root, "devices")->items[1];
+	test_assert_text("kind", doc_string(doc_get(device, "kind")), "NIC");
+	test_assert_text("name", doc_string(&doc_get(device, "names")->items[1]), "mlx5_0");
+	assert_int_equal(doc_get(device, "use")->kind, DOC_NULL);
+	observation_release(&w->o);
+	observation_of_machine("one-node", &w->o);
+	look(w);
+	show_doc(&w->v, &without);
+	assert_int_equal(doc_get(&without, "pcieRoots")->kind, DOC_NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +609,8 @@ int main(void)
 		cmocka_unit_test(bars_hide_no_part),
 		cmocka_unit_test(bars_of_any_amounts_have_their_width),
 		cmocka_unit_test(heat_has_its_ends),
+		cmocka_unit_test_setup_teardown(roots_have_their_devices, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_document_has_the_roots, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("show", tests, NULL, NULL);
