@@ -30,6 +30,8 @@ struct query {
 	struct name_table
 		nodes; /* names of the nodes whose objects were read; the value is why the pods are unknown, "" = known */
 	struct strv names, reasons; /* of `nodes` */
+	bool has_claims;            /* a Pod uses a ResourceClaim */
+	struct claim_devices claim_devices;
 	struct pods_report report;
 };
 
@@ -41,6 +43,7 @@ static void query_release(struct query *q)
 	strv_release(&q->names);
 	strv_release(&q->reasons);
 	pods_report_release(&q->report);
+	claim_devices_release(&q->claim_devices);
 }
 
 /* ---- Pods */
@@ -63,8 +66,12 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 	(void)kind;
 	(void)err;
-	if (pod)
+	if (pod) {
+		const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
+
 		pod->may_hold = may_hold(object);
+		q->has_claims = q->has_claims || doc_list_items(claims);
+	}
 	return 0;
 }
 
@@ -82,6 +89,7 @@ static void add_pods(struct query *q, struct node_state *state)
 	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
 
 	named_pods_apply(&q->pods, state);
+	claim_devices_apply(&q->claim_devices, state);
 	pod_alignments_find(state, &all);
 	for (size_t i = 0; i < all.n_items; i++) {
 		const struct pod_alignment *p = &all.items[i];
@@ -151,6 +159,10 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	if (r < 0)
 		return r;
 	named_pods_finish(&q->pods);
+	if (q->has_claims)
+		r = source_read_claims(q->source, &q->claim_devices, err);
+	if (r < 0)
+		return r;
 	r = source_each_node(q->source, add_node, q, err);
 	if (r < 0)
 		return r;

@@ -43,6 +43,17 @@ static void note_unnamed(const struct allocations *a, struct notes *notes)
 		}
 }
 
+/* The NUMA nodes of claims' devices that the object does not have. */
+static int place_claims(struct source *source, struct node_state *state, struct err *err)
+{
+	CLEANUP(claim_devices_release) struct claim_devices devices = {0};
+	int r = claim_devices_are_missing(state) ? source_read_claims(source, &devices, err) : 0;
+
+	if (r == 0)
+		claim_devices_apply(&devices, state);
+	return r;
+}
+
 /* Names the pods, and adds the places that are reserved. */
 static int add_known(
 	struct source *source, bool exact, struct node_state *state, struct notes *notes, struct err *err)
@@ -58,6 +69,9 @@ static int add_known(
 	named_pods_finish(&known.pods);
 	named_pods_apply(&known.pods, state);
 	note_unnamed(&state->allocations, notes);
+	r = place_claims(source, state, err);
+	if (r < 0)
+		return r;
 	use = cluster_usage_find(&known.usage, state->node_name);
 	if (use && use->known)
 		reserved_places_draw(state, use, exact, notes);

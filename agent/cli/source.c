@@ -303,6 +303,8 @@ static bool make_path(const struct source *s, enum object_kind kind, struct strb
 		[OBJECT_POD] = "/api/v1/pods",
 		[OBJECT_EVENT] = "/api/v1/namespaces/",
 		[OBJECT_PDB] = "/apis/policy/v1/poddisruptionbudgets",
+		[OBJECT_CLAIM] = "/apis/resource.k8s.io/v1/resourceclaims",
+		[OBJECT_SLICE] = "/apis/resource.k8s.io/v1/resourceslices",
 	};
 	bool one = source_node(s) && (kind == OBJECT_NRT || kind == OBJECT_NODE);
 
@@ -708,6 +710,40 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
 		log_warning("the answer omits pods: %s", why.text);
 	else if (r < 0)
 		return err_set(err, r, "%s", why.text);
+	return 0;
+}
+
+/* ---- ResourceClaims and ResourceSlices */
+
+static int add_claim_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct claim_devices *d = data;
+
+	(void)err;
+	if (kind == OBJECT_CLAIM)
+		claim_devices_add_claim(d, object);
+	else
+		claim_devices_add_slice(d, object);
+	return 0;
+}
+
+int source_read_claims(struct source *s, struct claim_devices *ret, struct err *err)
+{
+	static const enum object_kind kinds[] = {OBJECT_CLAIM, OBJECT_SLICE};
+
+	if (s->files)
+		return read_files(s, 1u << OBJECT_CLAIM | 1u << OBJECT_SLICE, add_claim_object, ret, err);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct err why = {""};
+		int r = read_kind(s, kinds[i], add_claim_object, ret, &why);
+
+		if (r < 0 && r != -EREMOTEIO)
+			return err_set(err, r, "%s", why.text);
+		if (r == 0)
+			continue;
+		log_warning("the answer omits the NUMA nodes of claims' devices: %s", why.text);
+		return 0;
+	}
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * Reads a cluster's objects for kubectl-numa, from the API server or from the files of --from.
  */
 #include "agent/cli/opts.h"
+#include "agent/cluster/claim_devices.h"
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/object_input.h"
@@ -76,6 +77,10 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
  * omitted, with a warning. 0; -EINVAL with one line for a bad selector.
  */
 int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err);
+
+/* Reads the cluster's ResourceClaims and ResourceSlices. If the API server denies or does not know them, they are omitted, with a
+ * warning. `ret` is zeroed. */
+int source_read_claims(struct source *s, struct claim_devices *ret, struct err *err);
 
 /* The Pod of this name, "pod/NAME" or "NAME". -ENOENT: there is none; -EINVAL: files have several, in different namespaces. */
 int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err);

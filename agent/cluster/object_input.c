@@ -14,10 +14,10 @@
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)
 #define CHUNK_BYTES   65536
-#define KINDS_SIZE    96 /* of the names of all kinds, and " or " between them */
+#define KINDS_SIZE    128 /* of the names of all kinds, and " or " between them */
 
-const char *const object_kind_names[OBJECT_KIND_COUNT] = {
-	"NodeResourceTopology", "Node", "Pod", "Event", "PodDisruptionBudget"};
+const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event",
+	"PodDisruptionBudget", "ResourceClaim", "ResourceSlice"};
 
 /* Where the objects go. */
 struct sink {

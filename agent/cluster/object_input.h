@@ -7,7 +7,16 @@
  */
 #include "agent/base/doc.h"
 
-enum object_kind { OBJECT_NRT, OBJECT_NODE, OBJECT_POD, OBJECT_EVENT, OBJECT_PDB, OBJECT_KIND_COUNT };
+enum object_kind {
+	OBJECT_NRT,
+	OBJECT_NODE,
+	OBJECT_POD,
+	OBJECT_EVENT,
+	OBJECT_PDB,
+	OBJECT_CLAIM,
+	OBJECT_SLICE,
+	OBJECT_KIND_COUNT
+};
 
 extern const char *const object_kind_names[OBJECT_KIND_COUNT]; /* "NodeResourceTopology", "Node", ... */
 

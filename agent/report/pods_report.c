@@ -10,6 +10,8 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
+#define ROOTS_MAX (64u << 10) /* bytes of the roots of a pod */
+
 static void row_release(struct pods_row *row)
 {
 	free(row->namespace);
@@ -20,6 +22,7 @@ static void row_release(struct pods_row *row)
 	free(row->memory_nodes);
 	free(row->device_nodes);
 	free(row->reason);
+	strv_release(&row->roots);
 }
 
 void pods_report_release(struct pods_report *r)
@@ -50,6 +53,9 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 	row->n_cpus = cpuset_size(p->cpus);
 	row->n_devices = p->n_devices;
 	row->n_claim_devices = p->n_claim_devices;
+	row->is_claim_unplaced = p->is_claim_unplaced;
+	for (size_t i = 0; i < p->roots.n_items; i++)
+		strv_push(&row->roots, p->roots.items[i]);
 	row->memory_bytes = p->memory_bytes;
 	row->cpus = cpuset_print(p->cpus);
 	row->cpu_nodes = cpuset_print(p->cpu_nodes);
@@ -144,16 +150,22 @@ static void write_memory(struct writer *w, const struct pods_row *row)
 
 static void write_devices(struct writer *w, const struct pods_row *row)
 {
+	CLEANUP(strbuf_release) struct strbuf roots = STRBUF_INIT(ROOTS_MAX);
 	char amount[80];
 
 	writer_map(w, "devices");
 	writer_number(w, "count", NULL, true, (int64_t)row->n_devices);
 	write_ids(w, "numaNodes", row->device_nodes);
+	writer_strings(w, "pcieRoots", &row->roots);
 	writer_end(w);
+	for (size_t i = 0; i < row->roots.n_items; i++)
+		strbuf_addf(&roots, "%s%s", i > 0 ? "," : "", row->roots.items[i]);
+	if (roots.len > 0)
+		writer_cell(w, "PCIE ROOTS", "%s", roots.text);
 	writer_number(w, "claimDevices", NULL, true, (int64_t)row->n_claim_devices);
 	snprintf(amount, sizeof(amount), "%zu", row->n_devices + row->n_claim_devices);
 	if (row->n_devices + row->n_claim_devices > 0)
-		write_cell(w, "DEVICES", amount, row->n_claim_devices > 0 ? "?" : row->device_nodes);
+		write_cell(w, "DEVICES", amount, row->is_claim_unplaced ? "?" : row->device_nodes);
 }
 
 /* "core,L3": the hardware that others may use, too. */
@@ -226,7 +238,7 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 	static const char *const headings[] = {
 		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "ALIGNMENT", "REASON"};
 	static const char *const wide[] = {"NAMESPACE", "POD", "NODE", "CPUS", "CPU IDS", "MEMORY", "DEVICES",
-		"SHARES", "ALIGNMENT", "REASON"};
+		"PCIE ROOTS", "SHARES", "ALIGNMENT", "REASON"};
 	static const char *const optional[] = {"SHARES", "MEMORY", "DEVICES", "CPUS", NULL};
 	bool is_wide = w->format == WRITER_WIDE;
 	size_t first = namespaces ? 0 : 1;

@@ -10,6 +10,8 @@ struct pods_row {
 	char *namespace, *pod, *node; /* pod: the name, or "#" and a hash */
 	bool known; /* what the pod holds; false: only the alignment and the reason are set */
 	size_t n_cpus, n_devices, n_claim_devices;
+	bool is_claim_unplaced; /* the NUMA nodes of a claim's devices are unknown */
+	struct strv roots;      /* PCIe roots, as far as they are known */
 	uint64_t memory_bytes;
 	char *cpus; /* as a list; this and the next members are "" for none */
 	char *cpu_nodes, *memory_nodes, *device_nodes;
@@ -41,7 +43,7 @@ void pods_report_sort(struct pods_report *r);
 /*
  * Writes a table, with a column for namespaces if asked for, and the numbers of pods by alignment. {"pods": [{"namespace", "name",
  * "node", "alignment", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
- * "devices": {"count", "numaNodes"}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {ALIGNMENT: pods}}; unknown values are
+ * "devices": {"count", "numaNodes", "pcieRoots": [names]}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {ALIGNMENT: pods}}; unknown values are
  * null.
  */
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces);

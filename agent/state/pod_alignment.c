@@ -27,6 +27,7 @@ void pod_alignments_release(struct pod_alignments *p)
 		hwloc_bitmap_free(p->items[i].cpu_nodes);
 		hwloc_bitmap_free(p->items[i].memory_nodes);
 		hwloc_bitmap_free(p->items[i].device_nodes);
+		strv_release(&p->items[i].roots);
 	}
 	free(p->items);
 	*p = (struct pod_alignments){0};
@@ -73,7 +74,11 @@ struct unit {
 	const struct claim **claims; /* of the pod; the unit is the whole pod then */
 	size_t n_claims;
 	hwloc_bitmap_t cpus, cpu_nodes, memory_nodes;
-	bool is_cpu_unplaced; /* a CPU has no known NUMA node */
+	hwloc_bitmap_t
+		*claim_sets; /* per device of a claim the NUMA nodes near it, as far as they are known */
+	size_t n_claim_sets, claim_sets_size;
+	const struct claim *unplaced_claim; /* a claim with a device whose NUMA node is unknown, or NULL */
+	bool is_cpu_unplaced;               /* a CPU has no known NUMA node */
 };
 
 static void unit_release(struct unit *u)
@@ -81,6 +86,9 @@ static void unit_release(struct unit *u)
 	hwloc_bitmap_free(u->cpus);
 	hwloc_bitmap_free(u->cpu_nodes);
 	hwloc_bitmap_free(u->memory_nodes);
+	for (size_t i = 0; i < u->n_claim_sets; i++)
+		hwloc_bitmap_free(u->claim_sets[i]);
+	free(u->claim_sets);
 }
 
 static void add_cpus(struct unit *u, const struct machine *m, hwloc_const_bitmap_t cpus)
@@ -102,6 +110,40 @@ static void add_memory(struct unit *u, const struct memory_block *blocks, size_t
 		cpuset_or(u->memory_nodes, u->memory_nodes, blocks[i].nodes);
 }
 
+/* The devices of drivers that report neither CPUs nor memory, such as GPUs. */
+static size_t count_claim_devices(const struct claim *c)
+{
+	return hwloc_bitmap_iszero(c->cpus) && c->n_memory == 0 ? c->devices.n_items : 0;
+}
+
+static void add_claim_set(struct unit *u, hwloc_bitmap_t nodes)
+{
+	*(hwloc_bitmap_t *)vec_push(&u->claim_sets, &u->n_claim_sets, &u->claim_sets_size, sizeof(nodes)) =
+		nodes;
+}
+
+/* Adds the NUMA nodes of a claim's devices, by the ResourceSlices, else by the PCI addresses. */
+static void add_claim_sets(struct unit *u, const struct machine *m, const struct claim *c)
+{
+	size_t before = u->n_claim_sets;
+
+	if (count_claim_devices(c) == 0)
+		return;
+	for (size_t i = 0; i < c->n_places; i++)
+		if (c->places[i].nodes)
+			add_claim_set(u, cpuset_dup(c->places[i].nodes));
+	for (size_t i = 0; i < c->n_addresses && c->n_places == 0; i++) {
+		const struct pci_device *d = pci_devices_find(&m->pci, &c->addresses[i]);
+
+		if (!d || d->numa == MACHINE_NONE)
+			continue;
+		add_claim_set(u, cpuset_new());
+		cpuset_set(u->claim_sets[u->n_claim_sets - 1], (unsigned)d->numa);
+	}
+	if (u->n_claim_sets - before < count_claim_devices(c))
+		u->unplaced_claim = c;
+}
+
 static void unit_init(struct unit *u, const struct machine *m)
 {
 	u->cpus = cpuset_new();
@@ -114,6 +156,7 @@ static void unit_init(struct unit *u, const struct machine *m)
 	for (size_t i = 0; i < u->n_claims; i++) {
 		add_cpus(u, m, u->claims[i]->cpus);
 		add_memory(u, u->claims[i]->memory, u->claims[i]->n_memory);
+		add_claim_sets(u, m, u->claims[i]);
 	}
 }
 
@@ -139,11 +182,6 @@ static size_t count_new_devices(const struct allocation *items, const struct dev
 	for (size_t i = 0; i < block->ids.n_items; i++)
 		n += !is_held_before(items, block, block->ids.items[i]);
 	return n;
-}
-
-static bool has_unplaced_devices(const struct claim *c)
-{
-	return c->devices.n_items > 0 && hwloc_bitmap_iszero(c->cpus) && c->n_memory == 0;
 }
 
 /* ---- would one NUMA node do? */
@@ -312,6 +350,11 @@ static bool find_remote(const struct unit *u, struct err *ret)
 		say_apart(u, "memory", u->memory_nodes, ret);
 		return true;
 	}
+	for (size_t i = 0; i < u->n_claim_sets; i++)
+		if (is_apart(u->cpu_nodes, u->claim_sets[i])) {
+			say_apart(u, "a claim's device", u->claim_sets[i], ret);
+			return true;
+		}
 	for (size_t i = 0; i < u->n_items; i++)
 		for (size_t d = 0; d < u->items[i].n_devices; d++) {
 			const struct device_block *block = &u->items[i].devices[d];
@@ -332,6 +375,8 @@ static void find_common_nodes(const struct unit *u, hwloc_bitmap_t ret)
 		cpuset_and(ret, ret, u->cpu_nodes);
 	if (!hwloc_bitmap_iszero(u->memory_nodes))
 		cpuset_and(ret, ret, u->memory_nodes);
+	for (size_t i = 0; i < u->n_claim_sets; i++)
+		cpuset_and(ret, ret, u->claim_sets[i]);
 	for (size_t i = 0; i < u->n_items; i++)
 		for (size_t d = 0; d < u->items[i].n_devices; d++)
 			if (!hwloc_bitmap_iszero(u->items[i].devices[d].nodes))
@@ -361,13 +406,11 @@ static bool find_unknown(const struct unit *u, struct err *ret)
 					u->items[i].devices[d].resource);
 				return true;
 			}
-	for (size_t i = 0; i < u->n_claims; i++)
-		if (has_unplaced_devices(u->claims[i])) {
-			err_set(ret, 0, "the NUMA nodes of the devices of DRA driver %.100s are unknown",
-				u->claims[i]->driver);
-			return true;
-		}
-	return false;
+	if (!u->unplaced_claim)
+		return false;
+	err_set(ret, 0, "the NUMA nodes of the devices of DRA driver %.100s are unknown",
+		u->unplaced_claim->driver);
+	return true;
 }
 
 static enum alignment judge_unit(struct search *s, const struct unit *u, struct err *ret)
@@ -407,6 +450,40 @@ static void judge_pod(struct search *s, struct pod_alignment *p, const struct cl
 		judge_items(s, &p->items[i], 1, NULL, 0, p);
 }
 
+static void add_root(const struct machine *m, const struct pci_address *address, struct strv *roots)
+{
+	const struct pci_device *d = address ? pci_devices_find(&m->pci, address) : NULL;
+	char text[PCI_ROOT_SIZE];
+
+	if (!d || !d->root_known)
+		return;
+	pci_root_print(&d->root, text);
+	strv_push_new(roots, text);
+}
+
+static void fill_roots(
+	const struct node_state *state, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
+{
+	for (size_t i = 0; i < p->n_items && state->device_addresses.n_items > 0; i++)
+		for (size_t d = 0; d < p->items[i].n_devices; d++) {
+			const struct device_block *b = &p->items[i].devices[d];
+
+			for (size_t k = 0; k < b->ids.n_items; k++)
+				add_root(&state->machine,
+					device_addresses_find(
+						&state->device_addresses, b->resource, b->ids.items[k]),
+					&p->roots);
+		}
+	for (size_t i = 0; i < n_claims; i++) {
+		for (size_t k = 0; k < claims[i]->n_addresses; k++)
+			add_root(&state->machine, &claims[i]->addresses[k], &p->roots);
+		for (size_t k = 0; k < claims[i]->n_places; k++)
+			if (*claims[i]->places[k].root)
+				strv_push_new(&p->roots, claims[i]->places[k].root);
+	}
+	strv_sort(&p->roots);
+}
+
 /* What the pod holds in all. */
 static void fill_amounts(
 	const struct machine *m, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
@@ -418,6 +495,12 @@ static void fill_amounts(
 	p->cpu_nodes = u.cpu_nodes;
 	p->memory_nodes = u.memory_nodes;
 	p->device_nodes = cpuset_new();
+	for (size_t i = 0; i < u.n_claim_sets; i++) {
+		cpuset_or(p->device_nodes, p->device_nodes, u.claim_sets[i]);
+		hwloc_bitmap_free(u.claim_sets[i]);
+	}
+	free(u.claim_sets);
+	p->is_claim_unplaced = u.unplaced_claim != NULL;
 	for (size_t i = 0; i < p->n_items; i++) {
 		const struct allocation *item = &p->items[i];
 
@@ -431,7 +514,7 @@ static void fill_amounts(
 	for (size_t i = 0; i < n_claims; i++) {
 		for (size_t k = 0; k < claims[i]->n_memory; k++)
 			p->memory_bytes += claims[i]->memory[k].bytes;
-		p->n_claim_devices += has_unplaced_devices(claims[i]) ? claims[i]->devices.n_items : 0;
+		p->n_claim_devices += count_claim_devices(claims[i]);
 	}
 }
 
@@ -480,6 +563,7 @@ static void add_pod(struct pod_alignments *all, struct search *s, const struct a
 	p.name = n_items == 0 ? ref->name : *items->pod ? items->pod : items->pod_uid;
 	*added = p;
 	fill_amounts(&state->machine, added, claims, n_claims);
+	fill_roots(state, added, claims, n_claims);
 	find_sharing(&state->machine, added);
 	judge_pod(s, added, claims, n_claims);
 }

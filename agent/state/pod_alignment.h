@@ -43,7 +43,9 @@ struct pod_alignment {
 	hwloc_bitmap_t cpu_nodes, memory_nodes, device_nodes; /* NUMA nodes */
 	uint64_t memory_bytes;                                /* memory and hugepages */
 	size_t n_devices;                                     /* of device plugins; each counts once */
-	size_t n_claim_devices; /* of DRA drivers that report neither CPUs nor memory: their NUMA nodes are unknown */
+	size_t n_claim_devices; /* of DRA drivers that report neither CPUs nor memory */
+	bool is_claim_unplaced; /* the NUMA node of a claim's device is unknown */
+	struct strv roots; /* PCIe roots of the devices, as far as they are known, ascending: "pci0000:16" */
 	enum sharing core,
 		l3; /* SHARING_OTHERS: another CPU of the same physical core or L3 cache is not the pod's */
 	enum alignment alignment;

@@ -58,6 +58,7 @@ check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core,L3\? +spans-avoidable  NU
 check "a pod without a Pod object" says '^- +#[^ ]+ +a +2 on 0 '
 check "the sums" says '^5 pods: 2 aligned, 2 unknown, 1 spans-avoidable$'
 run -o wide --no-headers
+check "and a column of PCIe roots" sh -c "'$numa' pods --from '$dir/cluster' -o wide | grep -q ' DEVICES *PCIE ROOTS *SHARES '"
 check "-o wide has the CPUs" says '^web +fine +a +6 on 1 +26-31 '
 check "--no-headers" test "$(wc -l <"$dir/out")" -eq 5
 run -n web -o json

@@ -285,6 +285,67 @@ static void claims_count(void **state)
 	assert_int_equal(all.items[1].n_claim_devices, 0);
 }
 
+/* The PCI address of a claim's device has its NUMA node and its root. */
+static void claims_with_pci_addresses_have_numa_nodes(void **state)
+{
+	static const struct holding holdings[] = {
+		{.uid = "u1", .namespace = "ns", .pod = "near", .cpus = "1-2", .nodes = "0"},
+		{.uid = "u2", .namespace = "ns", .pod = "far", .cpus = "3-4", .nodes = "0"},
+		{.uid = "u3", .namespace = "ns", .pod = "part", .cpus = "5", .nodes = "0"},
+		{.uid = "u4",
+			.namespace = "ns",
+			.pod = "plugin",
+			.cpus = "6",
+			.nodes = "0",
+			.resource = "v.com/vf",
+			.ids = {"vf"},
+			.near = "0"},
+	};
+	static const struct {
+		enum alignment alignment;
+		const char *reason, *nodes;
+		bool unplaced;
+		const char *roots[2];
+	} want[] = {
+		{ALIGNMENT_ALIGNED, "", "0", false, {"pci0000:16", "pci0000:30"}},
+		{ALIGNMENT_REMOTE, "CPUs on NUMA node 0, a claim's device on 1", "1", false, {"pci0000:97"}},
+		{ALIGNMENT_UNKNOWN, "the NUMA nodes of the devices of DRA driver dra.example.com are unknown",
+			"", true, {"pci0000:fe"}},
+		{ALIGNMENT_ALIGNED, "", "0", false, {"pci0000:97"}},
+	};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
+	struct claim *claims;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("gpus", "0", holdings, ARRAY_SIZE(holdings), &o);
+	add_claim(&o.node, "near", NULL, "gpu-0");
+	add_claim(&o.node, "far", NULL, "gpu-1");
+	add_claim(&o.node, "part", NULL, "nic-0");
+	claims = o.node.claims.items;
+	claim_add_device(&claims[0], "pool", "gpu-2", "");
+	claim_add_address(&claims[0], &(struct pci_address){0, 0x31, 0});
+	claim_add_address(&claims[0], &(struct pci_address){0, 0x17, 0});
+	claim_add_address(&claims[1], &(struct pci_address){0, 0x98, 0});
+	claim_add_address(&claims[2], &(struct pci_address){0, 0xfe, 0});
+	device_addresses_add(&o.node.device_addresses, "v.com/vf", "vf", &(struct pci_address){0, 0x99, 2});
+	pod_alignments_find(&o.node, &all);
+	assert_int_equal(all.n_items, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct pod_alignment *p = &all.items[i];
+		CLEANUP(freep) char *nodes = cpuset_print(p->device_nodes);
+
+		assert_int_equal(p->alignment, want[i].alignment);
+		test_assert_text("reason", p->reason.text, want[i].reason);
+		test_assert_text("devices", nodes, want[i].nodes);
+		assert_int_equal(p->is_claim_unplaced, want[i].unplaced);
+		assert_int_equal(p->roots.n_items, want[i].roots[1] ? 2 : 1);
+		for (size_t k = 0; k < p->roots.n_items; k++)
+			test_assert_text("root", p->roots.items[k], want[i].roots[k]);
+	}
+}
+
 /* ---- machines on which nothing is planted */
 
 /* Starts pods, each where a kubelet with the policy single-numa-node puts it. Returns their number. */
@@ -399,6 +460,7 @@ int main(void)
 		cmocka_unit_test(every_planted_misalignment_is_found),
 		cmocka_unit_test(amounts_are_those_of_all_containers),
 		cmocka_unit_test(claims_count),
+		cmocka_unit_test(claims_with_pci_addresses_have_numa_nodes),
 		cmocka_unit_test(nothing_is_found_where_nothing_is_planted),
 		cmocka_unit_test(nor_on_recorded_machines),
 	};
