@@ -98,6 +98,7 @@ struct nrt_config stage_nrt(const struct options *options)
 		.deprecated_policies = !policies || !strcmp(policies, "on"),
 		.node_state = !state || !strcmp(state, "on"),
 		.koordinator = koordinator && !strcmp(koordinator, "on"),
+		.pcie_roots = option_is(options, OPT_PCIE_ROOTS, "on"),
 	};
 }
 

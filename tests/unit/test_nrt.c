@@ -482,6 +482,84 @@ static void the_placement_is_told_under_single_numa_node(void **state)
 	release_pods(w);
 }
 
+/* ---- PCIe roots */
+
+static void add_pci_device(
+	struct world *w, struct pci_address address, uint8_t root, int numa, enum pci_kind kind)
+{
+	struct pci_devices *all = &w->node.machine.pci;
+	struct pci_device *d = vec_push(&all->items, &all->n_items, &all->items_size, sizeof(*d));
+
+	*d = (struct pci_device){
+		.address = address, .root = {0, root}, .root_known = root > 0, .numa = numa, .kind = kind};
+	w->node.machine.pci_known = true;
+}
+
+static void register_device(
+	struct world *w, const char *resource, const char *id, const struct pci_address *address)
+{
+	struct allocations *a = &w->node.allocations;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
+
+	cpuset_set(near, 0);
+	a->registered_known = a->devices_known = true;
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, near, false, id);
+	if (address)
+		device_addresses_add(&w->node.device_addresses, resource, id, address);
+	device_addresses_sort(&w->node.device_addresses);
+}
+
+/* Off by default; the zones of NUMA nodes stay as they are. */
+static void roots_are_zones_behind_a_flag(void **state)
+{
+	static const char want[] =
+		"- name: pci0000:16\n"
+		"  type: PCIeRoot\n"
+		"  parent: node-0\n"
+		"  attributes:\n"
+		"  - {name: gpus, value: '0000:17:00.0,0000:18:00.0'}\n"
+		"  - {name: nics, value: '0000:19:00.0'}\n"
+		"  resources:\n"
+		"  - {name: v.com/gpu, capacity: \"2\", allocatable: \"2\", available: \"1\"}\n"
+		"- name: pci0000:30\n"
+		"  type: PCIeRoot\n"
+		"  attributes:\n"
+		"  - {name: nvmes, value: '0000:31:00.0'}\n"
+		"  resources: []\n";
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(doc_release) struct doc plain = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16);
+	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(1u << 16);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
+	struct world *w = *state;
+	struct allocation *item;
+	const char *at;
+
+	cpuset_set(near, 0);
+	add_node(w, 0, 0, 0, 1u << 30);
+	add_pci_device(w, (struct pci_address){0, 0x17, 0}, 0x16, 0, PCI_GPU);
+	add_pci_device(w, (struct pci_address){0, 0x18, 0}, 0x16, 0, PCI_GPU);
+	add_pci_device(w, (struct pci_address){0, 0x19, 0}, 0x16, 0, PCI_NIC);
+	add_pci_device(w, (struct pci_address){0, 0x31, 0}, 0x30, MACHINE_NONE, PCI_NVME);
+	add_pci_device(w, (struct pci_address){0, 0x41, 0}, 0, 0, PCI_NIC); /* below an unknown root */
+	register_device(w, "v.com/gpu", "a", &w->node.machine.pci.items[0].address);
+	register_device(w, "v.com/gpu", "b", &w->node.machine.pci.items[1].address);
+	register_device(w, "v.com/gpu", "c", NULL);
+	item = allocations_add_container(&w->node.allocations, "u", "c");
+	device_blocks_add(
+		&item->devices, &item->n_devices, &item->devices_size, "v.com/gpu", near, false, "b");
+	render(w, &plain);
+	assert_int_equal(yaml_print(doc_get(&plain, "zones"), &before), 0);
+	assert_null(strstr(before.text, "PCIeRoot"));
+	w->config.pcie_roots = true;
+	render(w, &object);
+	assert_int_equal(yaml_print(doc_get(&object, "zones"), &text), 0);
+	at = strstr(text.text, "- name: pci");
+	assert_non_null(at);
+	test_assert_text("zones", at, want);
+	assert_int_equal(strncmp(text.text, before.text, before.len), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +579,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exclusive_pods_need_the_memory_manager, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_placement_is_told_under_single_numa_node, setup, teardown),
+		cmocka_unit_test_setup_teardown(roots_are_zones_behind_a_flag, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("nrt", tests, NULL, NULL);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Renders the NodeResourceTopology object. */
 
+#include <stdlib.h>
+
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/node/render/render.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 #include "scoring/nrt_match.h"
 
 #define NAME_MAX_BYTES 32
@@ -226,6 +229,17 @@ static void add_quantity(struct doc *map, const char *key, qty_t nano)
 	doc_add_string(map, key, text);
 }
 
+static void add_amount(
+	struct doc *list, const char *name, const struct inventory_amount *amount, qty_t allocatable)
+{
+	struct doc *map = doc_add_map(list, NULL);
+
+	doc_add_string(map, "name", name);
+	add_quantity(map, "capacity", amount->capacity);
+	add_quantity(map, "allocatable", allocatable);
+	add_quantity(map, "available", amount->available);
+}
+
 /* `all_cpus`: the allocatable CPUs include the reserved ones. */
 static void add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
 {
@@ -234,15 +248,10 @@ static void add_resources(struct doc *zone, const struct inventory *inv, size_t 
 	for (size_t i = 0; i < inv->n_resources; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, node, i);
 		bool all = all_cpus && !strcmp(inv->resources[i], "cpu");
-		struct doc *map;
 
-		if (!amount->present)
-			continue;
-		map = doc_add_map(list, NULL);
-		doc_add_string(map, "name", inv->resources[i]);
-		add_quantity(map, "capacity", amount->capacity);
-		add_quantity(map, "allocatable", all ? amount->capacity : amount->allocatable);
-		add_quantity(map, "available", amount->available);
+		if (amount->present)
+			add_amount(list, inv->resources[i], amount,
+				all ? amount->capacity : amount->allocatable);
 	}
 }
 
@@ -293,8 +302,9 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 	return zones;
 }
 
-static void add_zones(struct doc *object, const struct node_state *node, const struct placement *placement,
-	bool all_cpus, unsigned n_zones)
+/* Returns the list of zones. */
+static struct doc *add_zones(struct doc *object, const struct node_state *node,
+	const struct placement *placement, bool all_cpus, unsigned n_zones)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zones = doc_add_list(object, "zones");
@@ -306,6 +316,140 @@ static void add_zones(struct doc *object, const struct node_state *node, const s
 
 		add_zone_attributes(zone, m->sockets[i].cpus, NULL);
 	}
+	return zones;
+}
+
+/* ---- zones of PCIe roots */
+
+/* The plugins' devices by root: those that are registered, and those that are only held. */
+struct root_devices {
+	const struct node_state *node;
+	struct device_index registered, held;
+};
+
+static void root_devices_release(struct root_devices *d)
+{
+	device_index_release(&d->registered);
+	device_index_release(&d->held);
+}
+
+static bool same_root(const struct pci_device *a, const struct pci_device *b)
+{
+	return a->root_known && b->root_known && pci_root_compare(&a->root, &b->root) == 0;
+}
+
+static bool is_below(
+	const struct node_state *node, const struct device_ref *ref, const struct pci_device *root)
+{
+	const struct pci_address *address =
+		device_addresses_find(&node->device_addresses, ref->resource, ref->id);
+	const struct pci_device *d = address ? pci_devices_find(&node->machine.pci, address) : NULL;
+
+	return d && same_root(d, root);
+}
+
+/* The amounts of a resource below the root, as those of NUMA nodes are counted. */
+static struct inventory_amount count_root_devices(
+	const struct root_devices *devices, const char *resource, const struct pci_device *root)
+{
+	const struct device_index *registered = &devices->registered, *held = &devices->held;
+	struct inventory_amount amount = {.present = true};
+	size_t end, at;
+
+	for (at = device_index_range(registered, resource, &end); at < end; at++) {
+		const struct device_ref *ref = &registered->items[at];
+
+		if (!is_below(devices->node, ref, root))
+			continue;
+		amount.allocatable += QTY_UNIT;
+		if (!device_index_find(held, resource, ref->id))
+			amount.available += QTY_UNIT;
+	}
+	amount.capacity = amount.allocatable;
+	for (at = device_index_range(held, resource, &end); at < end; at++)
+		if (!device_index_find(registered, resource, held->items[at].id) &&
+			is_below(devices->node, &held->items[at], root))
+			amount.capacity += QTY_UNIT;
+	return amount;
+}
+
+/* The devices of the root that are no virtual functions, an attribute per kind. */
+static void add_root_attributes(
+	struct doc *zone, const struct pci_devices *all, const struct pci_device *root)
+{
+	static const char *const names[PCI_KIND_COUNT] = {"gpus", "accelerators", "nics", "nvmes"};
+	struct doc *list = doc_add_list(zone, "attributes");
+
+	for (enum pci_kind kind = 0; kind < PCI_KIND_COUNT; kind++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SIZE_MAX);
+
+		for (size_t i = 0; i < all->n_items; i++) {
+			const struct pci_device *d = &all->items[i];
+			char address[PCI_ADDRESS_SIZE];
+
+			if (d->kind != kind || d->virtual_function || !same_root(d, root))
+				continue;
+			pci_address_print(&d->address, address);
+			strbuf_addf(&text, "%s%s", text.len > 0 ? "," : "", address);
+		}
+		add_attribute_if(list, text.len > 0, names[kind], text.text);
+	}
+}
+
+/* `root`: the root's first device. */
+static void add_root_zone(
+	struct doc *zones, const struct root_devices *devices, const struct pci_device *root)
+{
+	const struct inventory *inv = &devices->node->inventory;
+	struct doc *zone = doc_add_map(zones, NULL), *resources;
+	char name[PCI_ROOT_SIZE], parent[NAME_MAX_BYTES];
+
+	pci_root_print(&root->root, name);
+	doc_add_string(zone, "name", name);
+	doc_add_string(zone, "type", "PCIeRoot");
+	if (root->numa != MACHINE_NONE && root->numa <= (int)NRT_MAX_NODE_ID) {
+		print_zone_name(parent, "node", root->numa);
+		doc_add_string(zone, "parent", parent);
+	}
+	add_root_attributes(zone, &devices->node->machine.pci, root);
+	resources = doc_add_list(zone, "resources");
+	for (size_t i = 0; i < inv->n_resources; i++) {
+		struct inventory_amount amount = count_root_devices(devices, inv->resources[i], root);
+
+		if (amount.capacity > 0)
+			add_amount(resources, inv->resources[i], &amount, amount.allocatable);
+	}
+}
+
+static int by_root(const void *va, const void *vb)
+{
+	const struct pci_device *const *a = va, *const *b = vb;
+
+	return pci_root_compare(&(*a)->root, &(*b)->root);
+}
+
+/* A zone per PCIe root with GPUs, accelerators, NICs or NVMe disks, by name. */
+static void add_root_zones(struct doc *zones, const struct node_state *node)
+{
+	CLEANUP(root_devices_release) struct root_devices devices = {.node = node};
+	const struct pci_devices *all = &node->machine.pci;
+	CLEANUP(freep) const struct pci_device **roots = xcalloc(all->n_items + 1, sizeof(*roots));
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		bool is_first = all->items[i].root_known;
+
+		for (size_t k = 0; k < n && is_first; k++)
+			is_first = !same_root(roots[k], &all->items[i]);
+		if (is_first)
+			roots[n++] = &all->items[i];
+	}
+	if (n > 1)
+		qsort(roots, n, sizeof(*roots), by_root);
+	device_index_registered(&node->allocations, &devices.registered);
+	device_index_held(&node->allocations, &devices.held);
+	for (size_t i = 0; i < n; i++)
+		add_root_zone(zones, &devices, roots[i]);
 }
 
 /* ---- the object */
@@ -326,7 +470,7 @@ void nrt_render(
 	CLEANUP(pod_attributes_release) struct pod_attributes pods = {0};
 	CLEANUP(doc_release) struct doc koordinator = DOC_INIT;
 	unsigned n_zones = count_node_zones(&node->machine, notes);
-	struct doc object = {.kind = DOC_MAP};
+	struct doc object = {.kind = DOC_MAP}, *zones;
 
 	find_pod_attributes(node, config->fingerprint, n_zones, &pods, notes);
 	if (config->koordinator)
@@ -339,7 +483,9 @@ void nrt_render(
 	add_attributes(&object, node, &pods, n_zones);
 	if (config->node_state)
 		add_node_state(&object, node, notes);
-	add_zones(&object, node, &pods.placement, koordinator.n_items > 0, n_zones);
+	zones = add_zones(&object, node, &pods.placement, koordinator.n_items > 0, n_zones);
+	if (config->pcie_roots)
+		add_root_zones(zones, node);
 	add_content_hash(&object);
 	*ret = object;
 }

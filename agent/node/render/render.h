@@ -19,6 +19,7 @@ struct nrt_config {
 	bool deprecated_policies; /* with the list topologyPolicies */
 	bool node_state;          /* with the attribute nrtd.dev/node-state */
 	bool koordinator;         /* with the annotations of koordinator_render() */
+	bool pcie_roots;          /* with zones of type PCIeRoot */
 };
 
 /*
@@ -27,6 +28,8 @@ struct nrt_config {
  *     does not have becomes a zone without resources, because readers index their zone list by id;
  *   - a NUMA node above NRT_MAX_NODE_ID cannot be published; it is omitted, with a note;
  *   - then one "Socket" zone per package, without resources, so that no reader counts resources twice;
+ *   - with config->pcie_roots, then one "PCIeRoot" zone per PCIe root complex, named pci0000:16, with the NUMA node as parent, the
+ *     root's devices as attributes, and the amounts of the plugins' devices whose PCI addresses are known;
  *   - each attribute once; unknown attributes are omitted;
  *   - the pods' fingerprint as attributes and annotation, unless the method is FINGERPRINT_NONE; omitted with
  *     a note if the pods are unknown;
