@@ -114,6 +114,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 		return a->reserved;
 	if (x->score != y->score)
 		return x->score > y->score;
+	if (x->pci_pair != y->pci_pair)
+		return x->pci_pair;
 	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
 		return x->free_on_numa_nodes < y->free_on_numa_nodes;
 	if (x->free_on_node != y->free_on_node)

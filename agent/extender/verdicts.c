@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/state/pci_pair.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
@@ -151,6 +152,7 @@ static void judge_devices(struct verdicts *verdicts, struct projected_node *o, c
 		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
 	} else {
 		score_verdict(verdicts, o, class, &a->managers, strategy, v);
+		v->pci_pair = pci_pair_find(&o->node.state, &class->wanted) == PCI_PAIR_FREE;
 	}
 }
 

@@ -20,6 +20,7 @@ struct verdict {
 	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
 	unsigned numa_nodes;       /* that the kubelet would assign; 0 = none */
 	int score;                 /* 0 to 100, by the strategy */
+	bool pci_pair;             /* a GPU and a NIC of the pod's resources are free below one PCIe root */
 	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
 	size_t free_on_node;       /* CPUs that remain free on the node */
 	bool unreached;            /* not judged before the work limit */

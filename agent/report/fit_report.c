@@ -292,6 +292,15 @@ static void add_scheduler(const struct node_report *n, struct strbuf *out)
 	add_filter(n, out);
 }
 
+static void add_pci_pair(const struct node_report *n, struct strbuf *out)
+{
+	if (n->answer != KUBELET_ADMITS || n->pci_pair == PCI_PAIR_NOT_WANTED)
+		return;
+	strbuf_addf(out, "PCIe roots   %s; which of the free devices the kubelet assigns is unknown\n",
+		n->pci_pair == PCI_PAIR_FREE ? "a GPU and a NIC are free below one root"
+					     : "no root has both a GPU and a NIC free");
+}
+
 static void write_text(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
 	struct strbuf *out = w->out;
@@ -309,6 +318,7 @@ static void write_text(struct writer *w, const struct pod_report *r, const struc
 		strbuf_addf(out, "copies       %s%zu, one after the other%s\n",
 			n->copies.at_least ? "at least " : "", n->copies.n,
 			n->rest_fits ? ", without devices" : "");
+	add_pci_pair(n, out);
 	add_scheduler(n, out);
 	strbuf_addf(out, "kubelet      Topology Manager policy %s, scope %s\n",
 		topology_manager_policy_names[n->topology.policy],
@@ -321,6 +331,12 @@ static void write_text(struct writer *w, const struct pod_report *r, const struc
 }
 
 /* ---- one node as JSON or YAML */
+
+static void write_pci_pair(struct writer *w, const struct node_report *n)
+{
+	writer_bool(w, "pciePair", n->answer == KUBELET_ADMITS && n->pci_pair != PCI_PAIR_NOT_WANTED,
+		n->pci_pair == PCI_PAIR_FREE);
+}
 
 static void write_scheduler(struct writer *w, const struct scheduler_report *s)
 {
@@ -397,6 +413,7 @@ static void write_doc(struct writer *w, const struct pod_report *r, const struct
 	write_scheduler(w, &n->scheduler);
 	writer_number(w, "copies", NULL, n->answer != KUBELET_UNKNOWN || n->rest_fits, (int64_t)n->copies.n);
 	writer_bool(w, "copiesAtLeast", true, n->copies.at_least);
+	write_pci_pair(w, n);
 	write_nearest(w, r, n);
 	write_victims(w, &n->victims, &n->priority);
 	writer_list(w, "unchecked");
@@ -453,6 +470,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 		writer_cell(w, "COPIES", "%zu%s", copies->n, copies->at_least ? "+" : "");
 	else
 		writer_cell(w, "COPIES", "?");
+	write_pci_pair(w, n);
 	writer_number(w, "reservations", NULL, true, (int64_t)n->n_reserved);
 	writer_number(w, "replicas", "REPLICAS", r->wanted_replicas > 0, (int64_t)n->replicas);
 	writer_string(w, "basis", "BASIS", cluster_basis_names[n->basis]);

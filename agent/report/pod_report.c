@@ -442,6 +442,8 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 	copy_pod(&q.admission, r, &q.pod, ret);
 	judge_pod(&q, ret);
 	ret->kubelet_answer = ret->answer;
+	if (ret->answer == KUBELET_ADMITS)
+		ret->pci_pair = pci_pair_find(node, &r->wanted);
 	ret->reason = xstrdup(q.reason.text);
 	if (!ret->rejection)
 		ret->rejection = xstrdup("");
@@ -612,6 +614,8 @@ static int compare_nodes(const void *va, const void *vb)
 
 	if (a->answer != b->answer)
 		return order[a->answer] - order[b->answer];
+	if (a->pci_pair != b->pci_pair)
+		return a->pci_pair > b->pci_pair ? -1 : 1;
 	if (of_a != of_b)
 		return of_a > of_b ? -1 : 1;
 	return text_compare_numbered(a->name, b->name);

@@ -9,6 +9,7 @@
 #include "agent/cluster/cluster_usage.h"
 #include "agent/cluster/reserved_places.h"
 #include "agent/cluster/scheduling_constraints.h"
+#include "agent/state/pci_pair.h"
 #include "agent/state/victims.h"
 #include "common/err.h"
 #include "common/node_state.h"
@@ -74,6 +75,7 @@ struct node_report {
 	struct strv unchecked;            /* device resources that were not checked */
 	char *missing;                    /* the first device resource that the node does not have, or NULL */
 	struct scheduler_report scheduler;
+	enum pci_pair pci_pair; /* if admitted: of the devices that are free now */
 	struct victims victims;
 	struct victim_priority priority;
 	size_t placeable; /* copies that the kubelet admits; 0 if the constraints exclude every copy */
@@ -147,8 +149,9 @@ void node_report_add_victims(const struct node_state *node, const struct pod_req
 struct node_report *pod_report_add(struct pod_report *r, const struct cluster_node *node, unsigned parts);
 
 /*
- * Sorts the nodes and places replicas. The order: nodes that admit the most copies first, then nodes with an
- * unknown verdict, then by natural order of names. In this order each node gets as many replicas as it admits
+ * Sorts the nodes and places replicas. The order: nodes that admit the pod, of these the nodes first that have a GPU and a NIC
+ * free below one PCIe root (pci_pair_find()), then those that admit the most copies; then nodes with an unknown verdict; then by
+ * natural order of names. In this order each node gets as many replicas as it admits
  * and the constraints allow, so that the replicas use the fewest nodes unless a constraint spreads them.
  */
 void pod_report_place(struct pod_report *r, size_t replicas);

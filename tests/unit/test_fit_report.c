@@ -75,7 +75,7 @@ static void an_admitted_pod(void **state)
 		"\"numaNodes\":[0],\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
-		"true,\"copies\":6,\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
+		"true,\"copies\":6,\"copiesAtLeast\":false,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_release(&f);
 }
 
@@ -98,7 +98,7 @@ static void a_rejected_pod(void **state)
 			" 16 available\",\"rejection\":\"TopologyAffinityError\",\"containers\":[],"
 			"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
 			"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
-			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,"
+			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"pciePair\":null,"
 			"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
 			"\"fits\":\"16\"},\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_report_on(&f, "app cpu=2 memory=200Gi");
@@ -273,7 +273,7 @@ static void devices_are_not_checked(void **state)
 		"\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
 		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"
-		"\"copiesAtLeast\":false,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
+		"\"copiesAtLeast\":false,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
 	/* What is rejected without its devices is rejected; what would change that is not known. */
 	fit_fixture_report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
@@ -286,6 +286,49 @@ static void devices_are_not_checked(void **state)
 	test_assert_text("reason", f.report.reason,
 		"which devices are free is not known; without v.com/nic the pod does not fit: restricted: "
 		"12 CPUs fit one NUMA node by size (16), but the freest has 10");
+	fit_fixture_release(&f);
+}
+
+static void add_pci_device(struct node_state *s, const char *resource, const char *id, enum pci_kind kind,
+	uint8_t root, uint8_t bus)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
+	const struct pci_device d = {
+		.address = {0, bus, 0}, .root = {0, root}, .root_known = true, .kind = kind};
+	struct allocations *a = &s->allocations;
+
+	cpuset_set(near, 0);
+	a->registered_known = a->devices_known = true;
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, near, false, id);
+	*(struct pci_device *)vec_push(
+		&s->machine.pci.items, &s->machine.pci.n_items, &s->machine.pci.items_size, sizeof(d)) = d;
+	pci_devices_sort(&s->machine.pci);
+	device_addresses_add(&s->device_addresses, resource, id, &d.address);
+	device_addresses_sort(&s->device_addresses);
+}
+
+/* A GPU and a NIC below one root, which pods that ask for both like to have. */
+static void a_pair_below_one_root_is_told(void **state)
+{
+	static const char unsure[] = "which of the free devices the kubelet assigns is unknown\n";
+	struct fit_fixture f;
+	char line[200];
+
+	(void)state;
+	node_init(&f);
+	add_pci_device(&f.node, "v.com/gpu", "g0", PCI_GPU, 0x10, 0x11);
+	add_pci_device(&f.node, "v.com/nic", "n0", PCI_NIC, 0x20, 0x21);
+	fit_fixture_report_on(&f, "app cpu=1 memory=1Gi v.com/gpu=1 v.com/nic=1");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	snprintf(line, sizeof(line), "PCIe roots   no root has both a GPU and a NIC free; %s", unsure);
+	assert_true(says(&f, line));
+	add_pci_device(&f.node, "v.com/nic", "n1", PCI_NIC, 0x10, 0x12);
+	fit_fixture_report_on(&f, "app cpu=1 memory=1Gi v.com/gpu=1 v.com/nic=1");
+	snprintf(line, sizeof(line), "PCIe roots   a GPU and a NIC are free below one root; %s", unsure);
+	assert_true(says(&f, line));
+	fit_fixture_report_on(&f, "app cpu=1 memory=1Gi v.com/nic=1");
+	assert_int_equal(f.report.answer, KUBELET_ADMITS);
+	assert_false(says(&f, "PCIe"));
 	fit_fixture_release(&f);
 }
 
@@ -455,6 +498,7 @@ int main(void)
 		cmocka_unit_test(the_scheduler_may_disagree),
 		cmocka_unit_test(a_change_to_static_begins_with_every_cpu),
 		cmocka_unit_test(remote_numa_nodes_are_not_called_preferred),
+		cmocka_unit_test(a_pair_below_one_root_is_told),
 	};
 
 	return cmocka_run_group_tests_name("fit_report", tests, NULL, NULL);
