@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/resource.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"
@@ -399,6 +400,73 @@ static int apply_pending_resize(struct pod_request *pod, const struct doc *statu
 	return r;
 }
 
+/* ---- what DRA claims take from the node's allocatable amounts (KEP-5517) */
+
+/* Adds `times` the quantity, which is of one resource of a claim, unless the pod-level requests include it. */
+static int add_claimed(
+	struct pod_request *pod, const char *name, const struct doc *quantity, size_t times, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list added = {0};
+	struct quantity q = {0};
+	int r;
+
+	if (!quantity || quantity->kind == DOC_NULL || times == 0 ||
+		resource_list_find(&pod->pod_requests, name))
+		return 0;
+	r = pod_resource_parse(name, text_or_empty(quantity->text), &q, err);
+	if (r < 0)
+		return err_wrap(err, r, "%.100s", name);
+	for (qty_t one = q.nano; times > 1; times--)
+		q.nano = qty_add(q.nano, one);
+	resource_list_append(&added, name, q);
+	resource_list_add(&pod->overhead, &added, 1);
+	return 0;
+}
+
+/* One claim: "resources" in Kubernetes 1.36, "mapping" and "overhead" since 1.37. */
+static int add_claim_status(struct pod_request *pod, const struct doc *claim, struct err *err)
+{
+	const struct doc *containers = doc_get(claim, "containers"), *resources = doc_get(claim, "resources");
+	const struct doc *mapping = doc_get(claim, "mapping"), *overhead = doc_get(claim, "overhead");
+	size_t n_containers = containers && containers->kind == DOC_LIST ? containers->n_items : 0;
+	int r = 0;
+
+	if (resources && resources->kind == DOC_MAP)
+		DOC_FOREACH (item, resources)
+			r = r < 0 ? r : add_claimed(pod, item->key, item, 1, err);
+	DOC_FOREACH_ITEM (item, mapping)
+		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "quantity"), 1, err);
+	DOC_FOREACH_ITEM (item, overhead) {
+		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perPod"), 1, err);
+		r = r < 0 ? r
+			  : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perContainer"),
+				    n_containers, err);
+	}
+	return r;
+}
+
+/*
+ * kube-scheduler writes the amounts to the pod's status when it binds the pod, and counts them like the pod's overhead.
+ * perContainer amounts of init containers are counted as long as the pod runs, so the sum may be too large.
+ */
+static int add_claimed_amounts(struct pod_request *pod, const struct doc *status, struct err *err)
+{
+	static const char *const members[] = {"nodeAllocatableResourceClaimStatuses",
+		"additionalNodeAllocatableResources"}; /* since 1.38 */
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const struct doc *list = doc_get(status, members[i]);
+
+		DOC_FOREACH_ITEM (claim, list) {
+			int r = add_claim_status(pod, claim, err);
+
+			if (r < 0)
+				return err_wrap(err, r, "status.%s", members[i]);
+		}
+	}
+	return 0;
+}
+
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
@@ -407,6 +475,8 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 	if (r < 0)
 		return r;
 	r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
+	if (r == 0)
+		r = add_claimed_amounts(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r < 0)
 		return r;
 	*ret = t.items[0];

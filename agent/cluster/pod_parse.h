@@ -41,7 +41,8 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 /*
  * Parses a Pod, whatever its kind: items of lists and pods of scheduler requests have no kind. While the kubelet defers
  * a resize or reports it as infeasible (condition PodResizePending), the resources of the containers are those that
- * their status reports as allocated. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by
+ * their status reports as allocated. What the pod's DRA claims take from the node's allocatable amounts (KEP-5517, in the pod's
+ * status) is added to the pod's overhead. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by
  * pod_template_release().
  */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include <errno.h>
+
 #include "agent/base/yaml.h"
 #include "agent/cluster/pod_parse.h"
 #include "common/cleanup.h"
+#include "scoring/request.h"
 
 /* A priority is an int32; a pod of a class whose value nobody filled in has an unknown one. */
 static void priorities_are_read(void **state)
@@ -108,11 +111,79 @@ static void objects_ask_for_copies(void **state)
 	}
 }
 
+/* What claims take from the node's allocatable amounts counts at the node, and in no container. */
+static void amounts_of_claims_count_at_the_node(void **state)
+{
+#define SPEC "spec: {containers: [{name: a, resources: {requests: {cpu: 2, memory: 1Gi}}}]}"
+#define LEVEL \
+	"spec: {resources: {requests: {cpu: 9}}, containers: [{name: a, resources: {requests: {cpu: 2, memory: 1Gi}}}]}"
+#define STATUS ", status: {nodeAllocatableResourceClaimStatuses: "
+	static const struct {
+		const char *pod, *want; /* NULL = an error */
+	} cases[] = {
+		{SPEC, "cpu 2, memory 1Gi"},
+		/* Kubernetes 1.36 */
+		{SPEC STATUS "[{resourceClaimName: c, containers: [a], resources: {cpu: 4, memory: 1Gi}}]}",
+			"cpu 6, memory 2Gi"},
+		/* 1.37 */
+		{SPEC STATUS
+			"[{resourceClaimName: c, containers: [a], mapping: [{name: cpu, quantity: '4'}]}, "
+			"{resourceClaimName: d, mapping: [{name: hugepages-1Gi, quantity: 2Gi}]}]}",
+			"cpu 6, hugepages-1Gi 2Gi, memory 1Gi"},
+		{SPEC STATUS
+			"[{resourceClaimName: c, containers: [a, b], overhead: [{name: cpu, perPod: 100m, "
+			"perContainer: 50m}]}]}",
+			"cpu 2200m, memory 1Gi"},
+		/* 1.38 */
+		{SPEC ", status: {additionalNodeAllocatableResources: [{source: {kind: ResourceClaim, name: c}, "
+		      "containers: [a], mapping: [{name: cpu, quantity: '4'}]}]}",
+			"cpu 6, memory 1Gi"},
+		/* The pod-level request includes the claim's CPUs, but not its memory. */
+		{LEVEL STATUS
+			"[{resourceClaimName: c, mapping: [{name: cpu, quantity: '4'}, {name: memory, quantity: "
+			"1Gi}]}]}",
+			"cpu 9, memory 2Gi"},
+		{SPEC STATUS "[{mapping: [{name: cpu, quantity: '-4'}]}]}", NULL},
+		{SPEC STATUS "[{mapping: [{name: cpu, quantity: many}]}]}", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		CLEANUP(pod_template_release) struct pod_template t = {0};
+		CLEANUP(resource_list_release) struct resource_list wanted = {0};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096), got = STRBUF_INIT(4096);
+		struct err err = {""};
+
+		strbuf_addf(&text, "{kind: Pod, metadata: {name: p}, %s}", cases[i].pod);
+		assert_int_equal(yaml_parse(text.text, text.len, &object, NULL), 0);
+		if (!cases[i].want) {
+			assert_int_equal(pod_template_from_pod(&object, &t, &err), -EINVAL);
+			assert_non_null(
+				strstr(err.text, "status.nodeAllocatableResourceClaimStatuses: cpu: "));
+			continue;
+		}
+		if (pod_template_from_pod(&object, &t, &err) < 0)
+			fail_msg("%s", err.text);
+		request_of_node(&t.pod, &wanted);
+		for (size_t k = 0; k < wanted.n_items; k++) {
+			char amount[QUANTITY_TEXT_MAX];
+
+			quantity_print(wanted.items[k].quantity, amount);
+			strbuf_addf(&got, "%s%s %s", k > 0 ? ", " : "", wanted.items[k].name, amount);
+		}
+		test_assert_text(cases[i].pod, got.text, cases[i].want);
+		assert_int_equal(resource_list_find(&t.pod.containers[0].requests, "cpu")->quantity.nano,
+			2 * QTY_UNIT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(priorities_are_read),
 		cmocka_unit_test(objects_ask_for_copies),
+		cmocka_unit_test(amounts_of_claims_count_at_the_node),
 		cmocka_unit_test(resource_versions_are_numbers),
 	};
 
