@@ -42,6 +42,11 @@ volcano-exporter: all
 koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
 
+.PHONY: kai
+##judges kai: compare with KAI-Scheduler's NUMA plugin and exporter (Go; KAI=DIR, a checkout of KAI-Scheduler)
+kai: all
+	@B=$(B) KAI="$(KAI)" tests/upstream/kai.sh
+
 # OUTCOME: options, such as "-seeds 3 -workloads cpus"
 .PHONY: outcome
 ##judges outcome: count the pods that kubelets reject, per kind of scheduling (Go; OUTCOME="-seeds 3")

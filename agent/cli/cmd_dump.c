@@ -7,6 +7,7 @@
 #include "agent/base/fs.h"
 #include "agent/cli/observe_local.h"
 #include "agent/cli/stage_config.h"
+#include "agent/node/publish/pod_annotations.h"
 #include "agent/node/render/dump_doc.h"
 #include "agent/node/render/render.h"
 #include "agent/report/writer.h"
@@ -61,6 +62,20 @@ static int render_hints(const struct options *options, struct observation *o, st
 	return 0;
 }
 
+static void render_kai(struct observation *o, struct doc *ret)
+{
+	CLEANUP(kai_pods_release) struct kai_pods pods = {0};
+	struct doc *items;
+
+	kai_render(&o->node, &pods, &o->notes);
+	ret->kind = DOC_MAP;
+	doc_add_string(ret, "apiVersion", "v1");
+	doc_add_string(ret, "kind", "List");
+	items = doc_add_list(ret, "items");
+	for (size_t i = 0; i < pods.n_items; i++)
+		pod_annotation_object(&pods.items[i], doc_add_map(items, NULL));
+}
+
 static int render(const struct options *options, struct observation *o, struct doc *ret)
 {
 	const struct nrt_config object_config = stage_nrt(options);
@@ -81,6 +96,10 @@ static int render(const struct options *options, struct observation *o, struct d
 	}
 	if (!strcmp(what, "numatopology")) {
 		numatopology_render(&o->node, ret, &o->notes);
+		return 0;
+	}
+	if (!strcmp(what, "kai")) {
+		render_kai(o, ret);
 		return 0;
 	}
 	if (!strcmp(what, "hints"))

@@ -32,6 +32,7 @@ static void run_release(struct run *run)
 {
 	hints_config_release(&run->config.render.hints);
 	target_api_release(&run->api);
+	target_stdout_release(&run->printer);
 	metrics_free(run->metrics);
 	free(run->node_name);
 	free(run->lock);
@@ -69,6 +70,8 @@ static void open_metrics(struct run *run)
 		run->targets[PUBLISH_NUMATOPOLOGY] = NULL;
 	if (option_is(run->options, OPT_STARTUP_TAINT, "keep"))
 		run->targets[PUBLISH_TAINT] = NULL;
+	if (!run->config.render.kai)
+		run->targets[PUBLISH_PODS] = NULL;
 	labels.targets.names = run->targets;
 	metrics_new(&labels, &run->metrics);
 }

@@ -191,6 +191,7 @@ int stage_render(const struct options *options, struct render_config *ret, struc
 			options->value[OPT_COEXIST]);
 	ret->numatopology =
 		option_is(options, OPT_NUMATOPOLOGY, "on") || option_is(options, OPT_NUMATOPOLOGY, "auto");
+	ret->kai = option_is(options, OPT_KAI, "on");
 	return stage_hints(options, &ret->hints, err);
 }
 
@@ -231,6 +232,7 @@ struct check_config stage_check(const struct options *options, struct stage_list
 		.nrt = stage_nrt(options),
 		.others_nrt = !option_is(options, OPT_COEXIST, "none"),
 		.numatopology = option_is(options, OPT_NUMATOPOLOGY, "on"),
+		.kai = option_is(options, OPT_KAI, "on"),
 		.keep_taint = option_is(options, OPT_STARTUP_TAINT, "keep"),
 		.credentials = stage_publish(options).credentials};
 }

@@ -331,6 +331,7 @@ check "kubectl apply -k $manifests, as a trial" takes -k $manifests
 check "kubectl apply -k $manifests/crd, as a trial" takes -k $manifests/crd
 check "rbac-nodes.yaml, as a trial" takes -f $manifests/rbac-nodes.yaml
 check "numatopology.yaml, as a trial" takes -f $manifests/numatopology.yaml
+check "kai.yaml, as a trial" takes -f $manifests/kai.yaml
 check "rbac-users.yaml: one role reads, the other patches Nodes and evicts" users_rights
 check "the chart makes the same objects" same_objects
 check "and the same definition" same_crd

@@ -85,7 +85,7 @@ static void mask(const char *text, const char *url, struct strbuf *out)
 	}
 }
 
-static bool numatopology, keep_taint; /* --numatopology=on, --startup-taint=keep */
+static bool numatopology, kai, keep_taint; /* --numatopology=on, --kai=on, --startup-taint=keep */
 
 /* Ask a server with this script; its address is in `s` and what there is to say, masked, in `out`. */
 static void check_with(const struct api_answer *script, size_t n, struct api_server *s,
@@ -99,6 +99,7 @@ static void check_with(const struct api_answer *script, size_t n, struct api_ser
 	char url[64];
 	const struct check_config config = {.observe.node_name = "node-a",
 		.numatopology = numatopology,
+		.kai = kai,
 		.keep_taint = keep_taint,
 		.credentials.api_server = url};
 
@@ -415,6 +416,27 @@ static void the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted
 	numatopology = false;
 }
 
+static void the_right_to_patch_pods_is_asked_for_where_it_is_wanted(void **state)
+{
+#define NO_PODS(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, NO, NODE, TAKEN, TAKEN, TAKEN
+#define MISSING_PODS(remedy) \
+	"FAIL  right          missing: patch pods, for nrtd run --kai=on: no?role\n" REMEDY remedy "\n"
+	static const struct api_answer account[] = {NO_PODS(AGENT), OWN_ONLY, {0}};
+	static const struct api_answer node[] = {NO_PODS(WHO(A_NODE, "system:nodes")), DENIED, {0}};
+
+	(void)state;
+	kai = true;
+	expect("an account", account, CHECK_FAIL,
+		BEGIN CRD_OK AGENT_OK MISSING_PODS("kubectl apply -f packaging/kubernetes/kai.yaml")
+			RIGHTS_OK NODE_OK EXPORTERS_OK DRY_OK);
+	expect("a node", node, CHECK_FAIL,
+		BEGIN CRD_OK IS(A_NODE) MISSING_PODS(
+			"a kubelet's identity may not patch pods: give nrtd a service account, or set --kai=off")
+			RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
+		"ok    own node       the API server denies this identity other nodes' objects\n");
+	kai = false;
+}
+
 static void what_is_not_there_is_named(void **state)
 {
 #define APPLY_CRD REMEDY "kubectl apply --server-side -k packaging/kubernetes/crd\n"
@@ -559,6 +581,7 @@ int main(void)
 		cmocka_unit_test(a_startup_taint_is_named),
 		cmocka_unit_test(writes_of_other_nodes_objects_must_be_denied),
 		cmocka_unit_test(the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted),
+		cmocka_unit_test(the_right_to_patch_pods_is_asked_for_where_it_is_wanted),
 		cmocka_unit_test(what_is_not_there_is_named),
 		cmocka_unit_test(what_is_no_api_server_is_told),
 		cmocka_unit_test(the_clock_is_compared),

@@ -255,7 +255,7 @@ static void bad_usage_is_named(void **state)
 		{"dump --verbose=3", "flag '--verbose=3' takes no value"},
 		{"dump -o xml", "--output: 'xml' is not one of yaml|json"},
 		{"dump --what=nr",
-			"--what: 'nr' is not one of nrt|machine|inventory|pods|hints|numatopology"},
+			"--what: 'nr' is not one of nrt|machine|inventory|pods|hints|numatopology|kai"},
 		{"dump --koordinator yes", "--koordinator: 'yes' is not one of on|off"},
 		{"dump extra", "unexpected word 'extra'"},
 		{"check -f json", "'-f' is a flag of fit, not of check"},

@@ -19,6 +19,8 @@
 #include "agent/kube/api_client.h"
 #include "agent/node/publish/publish.h"
 #include "common/cleanup.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
 #include "tests/lib/publisher_bench.h"
 
 #define STILL_NAME "still.invalid"
@@ -524,6 +526,106 @@ static void a_startup_taint_may_be_kept(void **state)
 	bench_close(&b);
 }
 
+/* Annotations of pods: a burst, then at their interval; a failure delays only the pod that it concerns. */
+static void annotations_of_pods_have_a_budget(void **state)
+{
+	static const struct api_answer script[] = {
+		[0] = {.status = 200, .body = NODE("u1", "")},
+		[1] = {.status = 200, .body = "{}"},
+		[2] = {.status = 200, .body = "{}"}, /* the object */
+		[3] = {.status = 500, .body = STATUS("a webhook fails")},
+		[4] = {.status = 200, .body = "{}"},
+		[5] = {.status = 404, .body = STATUS("no such pod")},
+		[6] = {.status = 422, .body = STATUS("not this one")},
+		[7 ... 40] = {.status = 200, .body = "{}"},
+	};
+	enum { N = 25 };
+	CLEANUP(kai_pods_release) struct kai_pods pods = {0};
+	CLEANUP(doc_release)
+	struct doc nrt = bench_doc("{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"}}");
+	struct publish_request request = {.nrt = &nrt, .content_hash = "h1", .pods = &pods};
+	static const struct {
+		uint64_t at, again;
+		int r;
+		enum publish_outcome outcome;
+		size_t requests;
+		bool current;
+	} calls[] = {
+		{1000, 1001, -EIO, PUBLISH_SERVER_ERROR, 4, false}, /* pod 0 */
+		{1000, 1001, 0, PUBLISH_DEFERRED, 4, false},        /* its backoff */
+		{1001, 1200, 0, PUBLISH_DEFERRED, 23, true},        /* pods 1 to 19, and 20 in all */
+		{1200, 1400, 0, PUBLISH_DEFERRED, 24, true},
+		{2400, 601000, 0, PUBLISH_WRITTEN, 29, true}, /* the last ones, and pod 0 */
+		{3000, 601000, 0, PUBLISH_UNCHANGED, 29, true},
+	};
+	struct bench b;
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		struct kai_pod *pod = vec_push(&pods.items, &pods.n_items, &pods.items_size, sizeof(*pod));
+
+		pod->namespace = xstrdup("default");
+		pod->name = xasprintf("p-%u", i);
+		pod->uid = xstrdup("");
+		pod->value = xasprintf("[%u]", i);
+	}
+	bench_open(&b, script, ARRAY_SIZE(script));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct publish_result result;
+		struct err err = {""};
+
+		b.now_ms = calls[i].at;
+		assert_int_equal(
+			publisher_publish(b.publisher, &request, calls[i].at, &result, &err), calls[i].r);
+		assert_int_equal(b.server.n_requests, calls[i].requests);
+		assert_int_equal(result.pods, calls[i].outcome);
+		assert_int_equal(result.current, calls[i].current);
+		assert_int_equal(result.call_again_ms, calls[i].again);
+	}
+	assert_string_equal(b.server.method[3], "PATCH");
+	assert_string_equal(b.server.url[3], "/api/v1/namespaces/default/pods/p-0");
+	assert_string_equal(b.server.type[3], "application/merge-patch+json");
+	assert_string_equal(b.server.body[3],
+		"{\"metadata\":{\"annotations\":{\"kai.scheduler/numa-placement-observed\":\"[0]\"}}}");
+	assert_string_equal(b.server.url[4], "/api/v1/namespaces/default/pods/p-1");
+	assert_string_equal(b.server.url[28], "/api/v1/namespaces/default/pods/p-0");
+	bench_close(&b);
+}
+
+/* A pod whose write failed and that ends leaves nothing to be retried. */
+static void a_pod_that_fails_and_ends_is_forgotten(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200, .body = "{}"},
+		{.status = 200, .body = "{}"},
+		{.status = 403, .body = STATUS("pods is forbidden")},
+	};
+	struct kai_pod pod = {.namespace = (char[]){"d"},
+		.name = (char[]){"p"},
+		.uid = (char[]){""},
+		.value = (char[]){"[]"}};
+	struct kai_pods pods = {.items = &pod, .n_items = 1};
+	CLEANUP(doc_release)
+	struct doc nrt = bench_doc("{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\"}}");
+	struct publish_request request = {.nrt = &nrt, .content_hash = "h1", .pods = &pods};
+	struct publish_result result;
+	struct err err = {""};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	b.now_ms = 1000;
+	assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err), -EPERM);
+	assert_non_null(strstr(err.text, "apply packaging/kubernetes/kai.yaml: pods is forbidden"));
+	assert_false(result.current);
+	pods.n_items = 0;
+	assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err), 0);
+	assert_true(result.current);
+	assert_int_equal(b.server.n_requests, 4);
+	bench_close(&b);
+}
+
 static void a_node_created_anew_gets_the_object_anew(void **state)
 {
 	static const struct api_answer script[] = {
@@ -579,6 +681,8 @@ int main(void)
 		cmocka_unit_test(answers_say_what_to_do),
 		cmocka_unit_test(the_startup_taint_goes_when_all_else_is_published),
 		cmocka_unit_test(a_startup_taint_may_be_kept),
+		cmocka_unit_test(annotations_of_pods_have_a_budget),
+		cmocka_unit_test(a_pod_that_fails_and_ends_is_forgotten),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
 		cmocka_unit_test(of_a_key_that_a_node_has_twice_the_last_counts),
 	};

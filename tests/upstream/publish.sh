@@ -263,6 +263,81 @@ agent PATCH $volcano/node-a?fieldManager=nrtd application/apply-patch+yaml {"api
 -> 403 numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a
 END
 
+pods=/api/v1/namespaces/nrtd/pods
+steps "annotations of pods, without the right" "$agent" node-a <<END
+nrt $work/two.json
+pods nrtd/nrtd-node-a=[1]
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=written pods=forbidden again=+1 error: the right to write the annotations of pods of 'node-a' is missing: apply packaging/kubernetes/kai.yaml: pods "nrtd-node-a" is forbidden: User "system:serviceaccount:nrtd:nrtd" cannot patch resource "pods" in API group "" in the namespace "nrtd"
+END
+"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" apply --server-side -f packaging/kubernetes/kai.yaml >/dev/null 2>&1 || failed=$((failed + 1))
+# annotate POD: as the agent of node-a, what the policy denies for a pod of node-b
+annotate() {
+	echo "agent PATCH $pods/$1?fieldManager=nrtd&dryRun=All application/merge-patch+json {\"metadata\":{\"annotations\":{\"kai.scheduler/numa-placement-observed\":\"[2]\"}}}"
+}
+for _ in $(seq 100); do
+	annotate nrtd-node-b | "$B/tests/upstream/steps" "$agent" "$dir/admin.kubeconfig" node-a 2>&1 | grep -q nrtd-own-pods && break
+	sleep 0.2
+done
+denied="is forbidden: ValidatingAdmissionPolicy 'nrtd-own-pods' with binding 'nrtd-own-pods' denied request:"
+of_others="-> 403 pods \"nrtd-node-b\" $denied the agent of node node-a may not write pods of other nodes"
+only="-> 403 pods \"nrtd-node-a\" $denied an agent may change only the annotation kai.scheduler/numa-placement-observed of a pod"
+patch="agent PATCH $pods/nrtd-node-a?fieldManager=nrtd application/merge-patch+json"
+steps "one annotation of this node's pods" "$agent" node-a <<END
+$(annotate nrtd-node-b)
+$of_others
+request PATCH $pods/nrtd-node-a application/merge-patch+json {"metadata":{"annotations":{"example.com/x":"1"}}}
+-> 200
+$patch {"metadata":{"annotations":{"example.com/x":"2"}}}
+$only
+$patch {"metadata":{"annotations":{"example.com/x":null}}}
+$only
+$patch {"metadata":{"annotations":{"kai.scheduler/numa-placement-predicted":"[]"}}}
+$only
+$patch {"metadata":{"labels":{"example.com/x":"1"}}}
+$only
+$patch {"metadata":{"finalizers":["example.com/x"]}}
+$only
+$patch {"spec":{"activeDeadlineSeconds":100}}
+$only
+$patch {"metadata":{"managedFields":[{}]}}
+-> 403 pods "nrtd-node-a" $denied an agent may not change the managedFields of other managers
+agent GET $pods/nrtd-node-a
+-> 403 pods "nrtd-node-a" is forbidden: User "system:serviceaccount:nrtd:nrtd" cannot get resource "pods" in API group "" in the namespace "nrtd"
+END
+steps "annotations of pods are written when they change, and repaired" "$agent" node-a <<END
+nrt $work/two.json
+pods nrtd/nrtd-node-a=[1] nrtd/gone=[1]
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged pods=written current again=+540000
+show $pods/nrtd-node-a metadata annotations kai.scheduler/numa-placement-observed
+-> "[1]"
+version $pods/nrtd-node-a
+-> new version
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged current again=+540000
+version $pods/nrtd-node-a
+-> same version
+request PATCH $pods/nrtd-node-a?fieldManager=numa-placement-exporter application/merge-patch+json {"metadata":{"annotations":{"kai.scheduler/numa-placement-observed":"[9]"}}}
+-> 200
+advance 540000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged pods=written current again=+540000
+show $pods/nrtd-node-a metadata annotations kai.scheduler/numa-placement-observed
+-> "[1]"
+version $pods/nrtd-node-a
+-> new version
+advance 540000
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=unchanged pods=written current again=+540000
+version $pods/nrtd-node-a
+-> same version
+pods nrtd/nrtd-node-a=[2]
+publish nrtd.dev/fit-hints=y
+-> nrt=unchanged node=unchanged pods=written current again=+540000
+show $pods/nrtd-node-a metadata annotations example.com/x
+-> "1"
+END
 steps "a CRD that goes away and comes back" "$agent" node-a <<END
 nrt $work/one.json
 request DELETE $crd

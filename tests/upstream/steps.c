@@ -4,6 +4,7 @@
  *with a clock that only they advance and without jitter; the answers make a transcript.
  *
  *	nrt FILE                         publish this object from now on (JSON)
+ *	pods [NAMESPACE/NAME=VALUE...]   and KAI's annotation of these pods
  *	advance MS                       the clock
  *	publish [KEY=VALUE...]           call the publisher, with these annotations of the Node
  *	forget | cleanup                 as the functions of these names
@@ -38,6 +39,7 @@ struct driver {
 	struct side agent, admin;
 	struct publisher *publisher;
 	struct doc nrt, numatopology; /* the second is null where there is none */
+	struct kai_pods pods;
 	uint64_t now_ms;
 	char *version;
 	bool drawn; /* the first refresh's time */
@@ -101,14 +103,31 @@ static int publish(struct driver *d, char **words, size_t n)
 		doc_add_string(&annotations, words[i], value);
 	}
 	request.numatopology = numatopology ? &d->numatopology : NULL;
+	request.pods = d->pods.n_items > 0 ? &d->pods : NULL;
 	r = publisher_publish(d->publisher, &request, d->now_ms, &result, &err);
-	printf("nrt=%s node=%s%s%s%s%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
+	printf("nrt=%s node=%s%s%s%s%s%s%s%s again=+%llu%s%s\n", publish_outcome_names[result.nrt],
 		publish_outcome_names[result.node], result.taint ? " taint=" : "",
 		result.taint ? publish_outcome_names[result.taint] : "", numatopology ? " numatopology=" : "",
-		numatopology ? publish_outcome_names[result.numatopology] : "",
-		result.current ? " current" : "", (unsigned long long)(result.call_again_ms - d->now_ms),
-		r < 0 ? " error: " : "", err.text);
+		numatopology ? publish_outcome_names[result.numatopology] : "", result.pods ? " pods=" : "",
+		result.pods ? publish_outcome_names[result.pods] : "", result.current ? " current" : "",
+		(unsigned long long)(result.call_again_ms - d->now_ms), r < 0 ? " error: " : "", err.text);
 	return 0;
+}
+
+static void set_pods(struct driver *d, char **words, size_t n)
+{
+	kai_pods_release(&d->pods);
+	for (size_t i = 0; i < n; i++) {
+		struct kai_pod *pod =
+			vec_push(&d->pods.items, &d->pods.n_items, &d->pods.items_size, sizeof(*pod));
+		char *name = strchr(words[i], '/'), *value = strchr(words[i], '=');
+
+		*name++ = *value++ = '\0';
+		text_set(&pod->namespace, words[i]);
+		text_set(&pod->name, name);
+		text_set(&pod->value, value);
+		text_set(&pod->uid, "");
+	}
 }
 
 static int ask(struct side *s, char **words, size_t n, struct err *err)
@@ -223,6 +242,8 @@ static int step(struct driver *d, char **words, size_t n, struct err *err)
 		r = rename(words[1], words[2]) < 0 ? -errno : 0;
 		if (r < 0)
 			return err_set(err, r, "cannot rename '%s': %s", words[1], strerror(-r));
+	} else if (!strcmp(words[0], "pods")) {
+		set_pods(d, rest, n - 1);
 	} else if (!strcmp(words[0], "forget")) {
 		publisher_forget(d->publisher);
 	} else if (!strcmp(words[0], "cleanup")) {
@@ -308,6 +329,7 @@ int main(int argc, char **argv)
 	side_close(&d.admin);
 	doc_release(&d.nrt);
 	doc_release(&d.numatopology);
+	kai_pods_release(&d.pods);
 	free(d.version);
 	return r < 0;
 }

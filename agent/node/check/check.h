@@ -81,8 +81,8 @@ struct check_config {
 	struct observe_config observe;
 	struct derive_config model;
 	struct nrt_config nrt;
-	bool others_nrt, numatopology; /* as in struct render_config */
-	bool keep_taint;               /* as in struct publisher_options */
+	bool others_nrt, numatopology, kai; /* as in struct render_config */
+	bool keep_taint;                    /* as in struct publisher_options */
 	struct credentials_options credentials;
 };
 

@@ -323,7 +323,18 @@ static const struct right {
 	{"", "nodes", "patch", CHECK_FAIL, "nrtd run"},
 	{VOLCANO, "numatopologies", "create", CHECK_FAIL, "nrtd run --numatopology=on"},
 	{VOLCANO, "numatopologies", "patch", CHECK_FAIL, "nrtd run --numatopology=on"},
+	{"", "pods", "patch", CHECK_FAIL, "nrtd run --kai=on"},
 };
+
+static bool is_of_pods(const struct right *right)
+{
+	return !strcmp(right->resource, "pods");
+}
+
+static bool is_right_wanted(const struct check_config *config, const struct right *right)
+{
+	return !strcmp(right->group, VOLCANO) ? config->numatopology : !is_of_pods(right) || config->kai;
+}
 
 static void set_remedy_of_right(struct check *c, const struct right *right, struct check_item *item)
 {
@@ -331,6 +342,11 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 
 	if (!strcmp(right->group, VOLCANO))
 		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/numatopology.yaml");
+	else if (is_of_pods(right))
+		check_report_set(&item->remedy,
+			c->is_node
+				? "a kubelet's identity may not patch pods: give nrtd a service account, or set --kai=off"
+				: "kubectl apply -f " MANIFESTS "/kai.yaml");
 	else if (c->is_node && *right->group == '\0')
 		check_report_set(&item->remedy,
 			"a node's identity may do so on its own Node only: name that by --node-name");
@@ -353,7 +369,8 @@ static void report_missing(struct check *c, const struct right *right, const cha
 
 	set_remedy_of_right(c, right, item);
 	item->state = "missing";
-	c->cannot_write |= right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0;
+	c->cannot_write |=
+		right->missing == CHECK_FAIL && strcmp(right->group, VOLCANO) != 0 && !is_of_pods(right);
 	c->cannot_read_node |= *right->group == '\0' && !strcmp(right->verb, "get");
 }
 
@@ -392,8 +409,7 @@ static bool step_rights(struct check *c)
 	const char *of = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
-		bool wanted = c->config->numatopology || strcmp(rights[i].group, VOLCANO) != 0;
-		int r = wanted ? check_right(c, &rights[i]) : 0;
+		int r = is_right_wanted(c->config, &rights[i]) ? check_right(c, &rights[i]) : 0;
 
 		/* After -ENODATA the dry run shows what is denied. */
 		if (r < 0)

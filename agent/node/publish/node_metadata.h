@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Parses the Node's annotations and labels under nrtd.dev/ and its startup taint, and computes patches of them. No I/O.
+ * Parses the Node's keys under nrtd.dev/ and its startup taint, and computes patches of both. No I/O.
  */
 #include "agent/base/doc.h"
 #include "common/err.h"

@@ -18,6 +18,8 @@
 #define NODE_INTERVAL_MS 5000u
 #define NODE_BURST       12u
 #define OBJECT_MAX       ((size_t)1 << 20)
+#define POD_INTERVAL_MS  200u
+#define POD_BURST        20u
 #define CALL_MS          30000u /* after this time a call starts with no further object */
 
 /* The backoff of one object. */
@@ -31,11 +33,12 @@ struct publisher {
 	struct publisher_options options;
 	char *node_name, *node_path;
 	struct retry retries[PUBLISH_OBJECT_COUNT];
-	struct budget node_writes;
+	struct budget node_writes, pod_writes;
 	struct apply nrt, numatopology;
 	bool numatopology_served, numatopology_absent; /* with numatopology_if_served; both false = unknown */
 	bool node_known;                               /* `node` was read and no refresh is due */
 	struct node_metadata node;                     /* as last read; without UID = not read yet */
+	struct pods_written pods;
 	uint64_t refresh_at_ms;
 };
 
@@ -70,6 +73,7 @@ static void init_limits(struct publisher *p)
 	p->node_writes =
 		(struct budget){.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
 			.burst = o->node_burst ? o->node_burst : NODE_BURST};
+	p->pod_writes = (struct budget){.interval_ms = POD_INTERVAL_MS, .burst = POD_BURST};
 }
 
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
@@ -108,6 +112,7 @@ void publisher_free(struct publisher *p)
 	node_metadata_release(&p->node);
 	apply_release(&p->nrt);
 	apply_release(&p->numatopology);
+	pods_written_release(&p->pods);
 	free(p->node_name);
 	free(p->node_path);
 	free(p);
@@ -125,6 +130,7 @@ void publisher_forget(struct publisher *p)
 {
 	p->node_known = false;
 	forget_objects(p);
+	pods_written_release(&p->pods);
 	init_limits(p);
 }
 
@@ -196,10 +202,12 @@ static enum publish_outcome remove_taint(struct publisher *p, struct err *err)
 
 /* ---- when */
 
-/* Only writes of the Node have a rate limit here: struct schedule limits those of the objects. */
+/* Only writes of the Node and of pods have a rate limit here: struct schedule limits those of the objects. */
 static uint64_t allowed_at(const struct publisher *p, enum publish_object object)
 {
-	uint64_t budget = object == PUBLISH_NODE ? budget_at(&p->node_writes) : 0;
+	uint64_t budget = object == PUBLISH_NODE   ? budget_at(&p->node_writes)
+			  : object == PUBLISH_PODS ? budget_at(&p->pod_writes)
+						   : 0;
 
 	return budget > p->retries[object].not_before_ms ? budget : p->retries[object].not_before_ms;
 }
@@ -244,6 +252,12 @@ static bool is_waiting(const struct publisher *p, enum publish_object object, ui
 
 /* ---- the steps of publisher_publish() */
 
+/* With a slow server the call ends, and the next call continues. */
+static bool has_time(const struct publisher *p, uint64_t begun_ms)
+{
+	return p->options.clock(p->options.clock_data) - begun_ms < CALL_MS;
+}
+
 /* The first interval is a random part of a whole interval, so that nodes that start together do not refresh
  * together. */
 static uint64_t refresh_interval(const struct publisher *p)
@@ -266,6 +280,7 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	p->node_known = false;
 	refresh_object(&p->nrt, now_ms);
 	refresh_object(&p->numatopology, now_ms);
+	pods_written_release(&p->pods);
 	p->numatopology_served = p->numatopology_absent = false;
 	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
@@ -392,6 +407,52 @@ static enum publish_outcome step_taint(struct publisher *p, bool published, uint
 	return outcome;
 }
 
+/* Writes the annotation of one pod. */
+static enum publish_outcome write_pod(struct publisher *p, const struct kai_pod *pod, struct err *err)
+{
+	CLEANUP(freep) char *pod_path = pod_annotation_path(pod);
+	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, pod_path);
+	CLEANUP(doc_release) struct doc patch = DOC_INIT;
+	enum publish_outcome outcome;
+
+	pod_annotation_patch(pod, &patch);
+	outcome = publish_send_doc(
+		&p->io, PUBLISH_PODS, "PATCH", path, "application/merge-patch+json", &patch, err);
+	/* These concern one pod, which has ended or is tried again at the next refresh. */
+	if (outcome != PUBLISH_NOT_FOUND && outcome != PUBLISH_CONFLICT && outcome != PUBLISH_REJECTED)
+		return outcome;
+	if (outcome != PUBLISH_NOT_FOUND)
+		log_warning("pod %s/%s: %s", pod->namespace, pod->name, err->text);
+	*err = (struct err){""};
+	return PUBLISH_WRITTEN;
+}
+
+/* PUBLISH_DEFERRED: pods are left to be written. */
+static enum publish_outcome step_pods(
+	struct publisher *p, const struct kai_pods *want, uint64_t begun_ms, uint64_t now_ms, struct err *err)
+{
+	enum publish_outcome outcome = PUBLISH_UNCHANGED;
+	const struct kai_pod *pod;
+
+	if (!want)
+		return PUBLISH_UNCHANGED;
+	pods_written_keep(&p->pods, want);
+	while (is_settled(outcome) && (pod = pods_written_next(&p->pods, want))) {
+		if (is_waiting(p, PUBLISH_PODS, now_ms) || !has_time(p, begun_ms))
+			return PUBLISH_DEFERRED;
+		budget_take(&p->pod_writes, now_ms);
+		outcome = write_pod(p, pod, err);
+		update_backoff(p, PUBLISH_PODS, outcome);
+		if (is_settled(outcome))
+			pods_written_add(&p->pods, pod);
+		else
+			pods_written_skip(&p->pods, want, pod);
+	}
+	if (is_settled(outcome)) /* a pod whose write failed may have ended */
+		update_backoff(p, PUBLISH_PODS, outcome);
+	return outcome;
+}
+
 /* When a call has work to do for a requested object. */
 static uint64_t next_write(
 	const struct publisher *p, const struct apply *a, enum publish_outcome done, uint64_t now_ms)
@@ -407,7 +468,8 @@ static uint64_t next_write(
 static uint64_t next_call(const struct publisher *p, const struct publish_request *want,
 	const struct publish_result *done, uint64_t now_ms)
 {
-	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, ret = UINT64_MAX;
+	uint64_t at[] = {p->refresh_at_ms, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+		 ret = UINT64_MAX;
 
 	if (want->nrt)
 		at[1] = next_write(p, &p->nrt, done->nrt, now_ms);
@@ -419,6 +481,8 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 		at[3] = allowed_at(p, PUBLISH_NODE);
 	if (!is_settled(done->taint) && is_waiting(p, PUBLISH_TAINT, now_ms))
 		at[4] = allowed_at(p, PUBLISH_TAINT);
+	if (!is_settled(done->pods))
+		at[5] = allowed_at(p, PUBLISH_PODS);
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
 		ret = at[i] < ret ? at[i] : ret;
 	return ret < now_ms ? now_ms : ret;
@@ -427,12 +491,6 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 static bool is_current(const struct apply *a, const struct doc *want, enum publish_outcome outcome)
 {
 	return is_settled(outcome) && (!want || a->written_hash);
-}
-
-/* With a slow server the call ends, and the next call continues. */
-static bool has_time(const struct publisher *p, uint64_t begun_ms)
-{
-	return p->options.clock(p->options.clock_data) - begun_ms < CALL_MS;
 }
 
 /* The first failure in the order of the objects; contention only if nothing else failed. */
@@ -444,6 +502,7 @@ static int first_failure(
 		[PUBLISH_NODE] = result->node,
 		[PUBLISH_TAINT] = result->taint,
 		[PUBLISH_NUMATOPOLOGY] = result->numatopology,
+		[PUBLISH_PODS] = result->pods,
 	};
 	size_t failed = PUBLISH_OBJECT_COUNT;
 
@@ -486,7 +545,9 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 				 is_current(&p->numatopology, request->numatopology, result.numatopology));
 	result.taint = has_time(p, begun_ms) ? step_taint(p, result.current, now_ms, &errs[PUBLISH_TAINT])
 					     : PUBLISH_DEFERRED;
-	result.current = result.current && is_settled(result.taint);
+	result.pods = step_pods(p, request->pods, begun_ms, now_ms, &errs[PUBLISH_PODS]);
+	/* Pods that only wait for their turn are no failure. */
+	result.current = result.current && is_settled(result.taint) && p->retries[PUBLISH_PODS].failures == 0;
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	snprintf(result.rival, sizeof(result.rival), "%s", p->nrt.contention.rival);

@@ -3,7 +3,8 @@
 /*
  * Publishes a node's state to the API server: the NodeResourceTopology object, Volcano's Numatopology object
  * if requested, and the annotations and labels of the Node under nrtd.dev/. When the API server has all of these,
- * the startup taint is removed from the Node. A publisher remembers what it last wrote and when. It has no queue: the caller calls with the newest state whenever that may have
+ * the startup taint is removed from the Node. KAI's annotations of pods follow, at a bounded rate. A publisher
+ * remembers what it last wrote and when. It has no queue: the caller calls with the newest state whenever that may have
  * changed, and at the time that the last call returned.
  *
  * Objects are written by server-side apply (apply.h: field manager nrtd, forced, because nrtd owns the lists
@@ -18,6 +19,7 @@
 
 #include "agent/node/publish/apply.h"
 #include "agent/node/publish/node_metadata.h"
+#include "agent/node/publish/pod_annotations.h"
 
 #define PUBLISH_NODE_PATH "/api/v1/nodes/"
 
@@ -28,6 +30,7 @@ struct publish_request {
 	const struct doc *numatopology; /* the object of numatopology_render(); NULL = none */
 	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
 	const struct doc *labels;       /* the same */
+	const struct kai_pods *pods;    /* NULL = no annotations of pods */
 	/* All of these are for a kubelet of release 1.N, and are not written if the Node reports another release. 0 = for any
 	 * release. */
 	unsigned kubelet_minor;
@@ -36,7 +39,7 @@ struct publish_request {
 
 /* The result of a call. */
 struct publish_result {
-	enum publish_outcome nrt, node, taint, numatopology;
+	enum publish_outcome nrt, node, taint, numatopology, pods;
 	bool current;           /* the API server has all that was requested */
 	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
 	char rival[80]; /* another program that writes the NodeResourceTopology object; "" = none known */

@@ -9,11 +9,11 @@
 
 #define BODY_MAX ((size_t)1 << 20)
 
-const char *const publish_object_names[] = {"nrt", "node", "taint", "numatopology"};
+const char *const publish_object_names[] = {"nrt", "node", "taint", "numatopology", "pods"};
 static_assert(ARRAY_SIZE(publish_object_names) == PUBLISH_OBJECT_COUNT, "a name for each object");
 
-const char *const publish_object_titles[] = {
-	"the NodeResourceTopology object", "the Node", "the startup taint", "the Numatopology object"};
+const char *const publish_object_titles[] = {"the NodeResourceTopology object", "the Node",
+	"the startup taint", "the Numatopology object", "the annotations of pods"};
 static_assert(ARRAY_SIZE(publish_object_titles) == PUBLISH_OBJECT_COUNT, "a title for each object");
 
 const char *const publish_outcome_names[] = {
@@ -78,7 +78,10 @@ static enum publish_outcome set_forbidden(
 		err_set(err, 0,
 			"the right to write %s of '%.100s' is missing: apply packaging/kubernetes/%s: %s",
 			publish_object_titles[object], node,
-			object == PUBLISH_NUMATOPOLOGY ? "numatopology.yaml" : "rbac.yaml", message);
+			object == PUBLISH_NUMATOPOLOGY ? "numatopology.yaml"
+			: object == PUBLISH_PODS       ? "kai.yaml"
+						       : "rbac.yaml",
+			message);
 	return PUBLISH_FORBIDDEN;
 }
 
@@ -88,6 +91,8 @@ static enum publish_outcome set_not_found(enum publish_object object, const char
 		err_set(err, 0,
 			"there is no Node '%.100s': either its kubelet has not registered it yet, or --node-name is wrong",
 			node);
+	else if (object == PUBLISH_PODS)
+		err_set(err, 0, "a pod of '%.100s' does not exist any more", node);
 	else if (object == PUBLISH_NUMATOPOLOGY)
 		err_set(err, 0,
 			"the API server has no numatopologies of nodeinfo.volcano.sh/v1alpha1: apply the CRD of Volcano, or set --numatopology=auto");

@@ -111,6 +111,30 @@ static void make_node_doc(const char *name, const struct publish_request *reques
 	copy_map(request->labels, "labels", metadata);
 }
 
+static int print_pods(
+	struct target_stdout *state, const struct kai_pods *want, enum publish_outcome *ret, struct err *err)
+{
+	const struct kai_pod *pod;
+	int r = 0;
+
+	pods_written_keep(&state->pods, want);
+	while (r == 0 && (pod = pods_written_next(&state->pods, want))) {
+		CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
+		uint64_t last = 0;
+
+		pod_annotation_object(pod, &object);
+		r = print_change(&object, &last, ret, err);
+		if (r == 0)
+			pods_written_add(&state->pods, pod);
+	}
+	return r;
+}
+
+void target_stdout_release(struct target_stdout *state)
+{
+	pods_written_release(&state->pods);
+}
+
 static int print_changes(void *ctx, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err)
 {
@@ -131,6 +155,8 @@ static int print_changes(void *ctx, const struct publish_request *request, uint6
 		make_node_doc(state->node_name, request, &node);
 		r = print_change(&node, &state->node, &ret->node, err);
 	}
+	if (r == 0 && request->pods)
+		r = print_pods(state, request->pods, &ret->pods, err);
 	ret->current = r == 0;
 	return r;
 }
@@ -140,6 +166,7 @@ static void forget_stdout(void *ctx)
 	struct target_stdout *state = ctx;
 
 	state->nrt = state->node = state->numatopology = 0;
+	pods_written_release(&state->pods);
 }
 
 struct target target_stdout(struct target_stdout *state)

@@ -40,11 +40,15 @@ int target_api_open(
 
 struct target target_api(struct target_api *t);
 
-/* ---- standard output: one YAML document per change, of each object and of the Node's metadata */
+/* ---- standard output: one YAML document per change, of each object, of the Node's metadata and of each pod's
+ * annotation */
 
 struct target_stdout {
 	const char *node_name;
 	uint64_t nrt, node, numatopology; /* hashes of the last printed documents, 0 = none */
+	struct pods_written pods;
 };
+
+void target_stdout_release(struct target_stdout *state);
 
 struct target target_stdout(struct target_stdout *state);

@@ -95,6 +95,36 @@ void numatopology_render(const struct node_state *node, struct doc *ret, struct 
  */
 void koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes);
 
+/* ---- kai.c: the annotations of pods for KAI-Scheduler */
+
+#define KAI_OBSERVED  "kai.scheduler/numa-placement-observed"
+#define KAI_VALUE_MAX 65536u
+
+/* An annotation of a pod of this node. */
+struct kai_pod {
+	char *namespace, *name, *value;
+	char *uid; /* "" = unknown */
+};
+
+struct kai_pods {
+	struct kai_pod *items;
+	size_t n_items;
+	size_t items_size;
+};
+
+void kai_pods_release(struct kai_pods *p);
+
+/*
+ * Renders the annotation KAI_OBSERVED of each pod that holds CPUs, memory or devices of NUMA nodes exclusively,
+ * as KAI's numa-placement-exporter does (KAI-Scheduler d5bc503, pkg/npe/placement/placement.go):
+ * [{"zone":"node-0","amount":{"cpu":"2","memory":"1073741824"}}], sorted by bytes.
+ *   - a device that belongs to several NUMA nodes counts on each;
+ *   - a memory block on several NUMA nodes is omitted, because the exporter omits it;
+ *   - containers that the pod-resources API does not list (init containers that have ended) are omitted;
+ *   - pods whose names only their log directories show are omitted.
+ */
+void kai_render(const struct node_state *node, struct kai_pods *ret, struct notes *notes);
+
 /* ---- hints.c: the Node's annotations nrtd.dev/fit-hints and nrtd.dev/fit-score.<shape>, labels
  * nrtd.dev/max-exclusive-cpus.<N>-numa */
 
@@ -183,4 +213,5 @@ struct render_config {
 	struct hints_config hints;
 	bool others_nrt;   /* another exporter writes the NodeResourceTopology object */
 	bool numatopology; /* render Volcano's object too */
+	bool kai;          /* render KAI's annotations of pods too */
 };

@@ -266,7 +266,8 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	check_worker(l, now);
 	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
 		      result.publish.node > PUBLISH_DEFERRED || result.publish.taint > PUBLISH_DEFERRED ||
-		      result.publish.numatopology > PUBLISH_DEFERRED;
+		      result.publish.numatopology > PUBLISH_DEFERRED ||
+		      result.publish.pods > PUBLISH_DEFERRED;
 	if (wrote_object(&result) && l->changed)
 		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
 			(double)(result.published_ms - l->since) / 1000);

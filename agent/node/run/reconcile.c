@@ -230,6 +230,8 @@ static int publish_objects(struct reconciler *r, const struct publish_request *r
 	count_outcome(r, PUBLISH_TAINT, ret->publish.taint, now_ms);
 	if (wanted->numatopology)
 		count_outcome(r, PUBLISH_NUMATOPOLOGY, ret->publish.numatopology, now_ms);
+	if (wanted->kai)
+		count_outcome(r, PUBLISH_PODS, ret->publish.pods, now_ms);
 	metrics_set_rival(r->metrics, ret->publish.rival);
 	metrics_set_certificate(r->metrics, ret->publish.certificate_until_s);
 	ret->call_again_ms = ret->publish.call_again_ms;
@@ -309,10 +311,12 @@ static int render_and_publish(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT, numatopology = DOC_INIT;
+	CLEANUP(kai_pods_release) struct kai_pods pods = {0};
 	struct publish_request request = {.nrt = r->config->render.others_nrt ? NULL : &nrt,
 		.numatopology = r->config->render.numatopology ? &numatopology : NULL,
 		.annotations = &r->annotations,
-		.labels = &r->labels};
+		.labels = &r->labels,
+		.pods = r->config->render.kai ? &pods : NULL};
 	int e;
 
 	if (o->node.settings.kubelet_minor == 0) {
@@ -325,6 +329,8 @@ static int render_and_publish(
 	request.content_hash = nrt_content_hash(&nrt);
 	if (r->config->render.numatopology)
 		numatopology_render(&o->node, &numatopology, &o->notes);
+	if (r->config->render.kai)
+		kai_render(&o->node, &pods, &o->notes);
 	if (request.release_unknown)
 		observation_set_release(o, KUBELET_MINOR_ASSUMED); /* for the hints */
 	refresh_hints(r, o, request.content_hash);
