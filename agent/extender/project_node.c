@@ -444,6 +444,9 @@ static bool is_start_unknown(const struct node_info *node, const struct node_cha
 		if (pod->is_reservation || !is_in_flight(node, changes, i))
 			continue;
 		n = count_ended_in_flight(node, pod);
+		/* The pod may have arrived between two ends. */
+		if (n > 0 && was_admitted_before_an_end(node, pod))
+			return true;
 		n_affected += n > 0;
 		max_ended = n > max_ended ? n : max_ended;
 		n_in_flight++;

@@ -280,6 +280,29 @@ static void a_node_of_unknown_start_state_does_not_pass(void **state)
 		extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
 }
 
+/* Starts the pods on node-0, which has NUMA nodes of 4 CPUs; one CPU of the first is reserved. */
+static void start_pods(
+	struct extender_cluster *c, const char *const *texts, size_t n, struct cluster_pod_sim **ret)
+{
+	static const struct node_sim_setup four = {.machine = {.sockets = 4,
+							   .numas = 1,
+							   .uncores = 1,
+							   .cores = 4,
+							   .threads = 1,
+							   .memory_bytes = 16 * GIB},
+		.policy = TOPOLOGY_MANAGER_RESTRICTED,
+		.scope = TOPOLOGY_SCOPE_POD};
+	struct node_sim_setup setups[CLUSTER_NODES] = {four, four, four, four};
+
+	extender_cluster_init(c, setups, 1);
+	for (size_t k = 0; k < n; k++) {
+		ret[k] = extender_cluster_pod(c, texts[k]);
+		assert_true(extender_cluster_begin(c, ret[k], 0));
+		extender_cluster_report(c, ret[k], "Running", 0);
+	}
+	extender_cluster_publish(c, 0, 0);
+}
+
 /*
  * NUMA nodes of 4 CPUs; 0 and 1 are full. `before` (3 CPUs) was admitted on NUMA node 3 before the end of the pod on NUMA node 2.
  * `unsure` (1 CPU) gets a CPU of NUMA node 3 before this end, of NUMA node 2 after it; then no NUMA node is free. If both arrived
@@ -288,26 +311,13 @@ static void a_node_of_unknown_start_state_does_not_pass(void **state)
 static void some_arrive_before_an_end_and_some_after(void **state)
 {
 	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
-	const struct node_sim_setup four = {.machine = {.sockets = 4,
-						    .numas = 1,
-						    .uncores = 1,
-						    .cores = 4,
-						    .threads = 1,
-						    .memory_bytes = 16 * GIB},
-		.policy = TOPOLOGY_MANAGER_RESTRICTED,
-		.scope = TOPOLOGY_SCOPE_POD};
+	static const char *const texts[] = {
+		"app cpu=3 memory=1Mi", "app cpu=4 memory=1Mi", "app cpu=4 memory=1Mi"};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct node_sim_setup setups[CLUSTER_NODES] = {four, four, four, four};
-	struct cluster_pod_sim *pods[3], *before, *unsure, *whole;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(texts)], *before, *unsure, *whole;
 
 	(void)state;
-	extender_cluster_init(&c, setups, 1);
-	for (size_t k = 0; k < 3; k++) {
-		pods[k] = extender_cluster_pod(&c, k == 0 ? "app cpu=3 memory=1Mi" : "app cpu=4 memory=1Mi");
-		assert_true(extender_cluster_begin(&c, pods[k], 0));
-		extender_cluster_report(&c, pods[k], "Running", 0);
-	}
-	extender_cluster_publish(&c, 0, 0);
+	start_pods(&c, texts, ARRAY_SIZE(texts), pods);
 	before = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, before, 0), 1);
 	assert_true(extender_cluster_begin(&c, before, 0));
@@ -323,10 +333,42 @@ static void some_arrive_before_an_end_and_some_after(void **state)
 	assert_false(extender_cluster_begin(&c, whole, 0));
 }
 
+/*
+ * All NUMA nodes are full except for one CPU of NUMA node 3, which `between` gets if it arrives before the end of the pod on NUMA node 2; then
+ * NUMA node 2 is free. It arrives after this end, on NUMA node 2, and before the end of a pod on NUMA node 1: no NUMA node is free.
+ */
+static void one_arrives_between_two_ends(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const char *const texts[] = {"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi",
+		"app cpu=2 memory=1Mi", "app cpu=4 memory=1Mi", "app cpu=3 memory=1Mi"};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(texts)], *between, *whole;
+
+	(void)state;
+	start_pods(&c, texts, ARRAY_SIZE(texts), pods);
+	between = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, between, 0), 1);
+	extender_cluster_report(&c, between, NULL, 0);
+	extender_cluster_report_deleted(&c, pods[3]);
+	node_sim_end(&c.sims[0], 3);
+	assert_true(extender_cluster_begin(&c, between, 0));
+	extender_cluster_report(&c, between, "Running", 0);
+	extender_cluster_report_deleted(&c, pods[1]);
+	node_sim_end(&c.sims[0], 1);
+	whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
+	assert_false(extender_cluster_begin(&c, whole, 0));
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(
+		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=3 memory=1Mi"), 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(some_arrive_before_an_end_and_some_after),
+		cmocka_unit_test(one_arrives_between_two_ends),
 		cmocka_unit_test(cached_verdicts_equal_new_verdicts),
 		cmocka_unit_test(orders_are_tried_up_to_a_limit),
 		cmocka_unit_test(a_node_of_unknown_start_state_does_not_pass),
