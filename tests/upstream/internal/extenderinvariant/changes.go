@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"nrtd.dev/tests/upstream/internal/managers"
@@ -41,6 +42,7 @@ type ChangeTally struct {
 	Kills, HandOvers int
 	Asked, Failed    int // requests, and requests without an answer
 	Bound, Rejected  int
+	Left             int // pods of several containers that were rejected because a pod had ended after the answer; not in Rejected
 	Orphans          int // pods that were bound after the process that had assumed them had ended
 	away             []time.Duration
 }
@@ -50,8 +52,8 @@ func (t *ChangeTally) String() string {
 	for _, one := range t.away {
 		longest = max(longest, one)
 	}
-	return fmt.Sprintf("%d kills, %d leases handed over; %d requests, %d failed; %d pods bound, %d of them assumed by a process that had ended; %d rejected; longest time without an answer %v",
-		t.Kills, t.HandOvers, t.Asked, t.Failed, t.Bound, t.Orphans, t.Rejected, longest.Round(time.Millisecond))
+	return fmt.Sprintf("%d kills, %d leases handed over; %d requests, %d failed; %d pods bound, %d of them assumed by a process that had ended; %d rejected, and %d of several containers on whose node a pod had ended after the answer; longest time without an answer %v",
+		t.Kills, t.HandOvers, t.Asked, t.Failed, t.Bound, t.Orphans, t.Rejected, t.Left, longest.Round(time.Millisecond))
 }
 
 // load is a cluster whose pods come, run and end while the extender changes.
@@ -66,9 +68,39 @@ type load struct {
 	changes  time.Time // the next change
 	silent   time.Time // since when no request was answered; zero = the last one was answered
 	dirty    map[*node]bool
-	returned chan error // of the replica that is being replaced; nil = none is
+	ended    map[*node]time.Time // the last end of a pod
+	returned chan error          // of the replica that is being replaced; nil = none is
 	replaced *replica
 	rejected []string
+	history  []occurrence
+}
+
+// occurrence is something that happened on a node, or to the extender (no node).
+type occurrence struct {
+	at   time.Time
+	node *node
+	text string
+}
+
+// remembered is how long events are told beside a rejected pod.
+const remembered = 2500 * time.Millisecond
+
+func (l *load) happened(n *node, format string, args ...any) {
+	l.history = append(l.history, occurrence{time.Now(), n, fmt.Sprintf(format, args...)})
+	for time.Since(l.history[0].at) > remembered {
+		l.history = l.history[1:]
+	}
+}
+
+// story is what happened on the node lately, and to the extender.
+func (l *load) story(n *node) string {
+	var b strings.Builder
+	for _, e := range l.history {
+		if e.node == n || e.node == nil {
+			fmt.Fprintf(&b, "\n    %d ms ago: %s", time.Since(e.at).Milliseconds(), e.text)
+		}
+	}
+	return b.String()
 }
 
 type action struct {
@@ -89,7 +121,7 @@ func (d *Driver) PlayChanges(ctx context.Context, s *Sequence, changes int, tall
 		n.Foreign = false
 	}
 	p := &player{Driver: d, ctx: ctx, seq: s, r: rand.New(rand.NewPCG(s.Draw, 2)), pods: map[string]*pod{}, held: map[string]bool{}}
-	l := &load{player: p, tally: tally, left: changes, dirty: map[*node]bool{}}
+	l := &load{player: p, tally: tally, left: changes, dirty: map[*node]bool{}, ended: map[*node]time.Time{}}
 	dir := filepath.Join(d.Work, fmt.Sprint(d.runs))
 	if err = os.MkdirAll(dir, 0o700); err == nil {
 		err = p.start(dir)
@@ -204,12 +236,14 @@ func (l *load) schedule(now time.Time) error {
 	}
 	l.waiting = l.waiting[:len(l.waiting)-1]
 	n, by, answered := l.nodeNamed(a.NodeNames[0]), r.instance, time.Now()
+	l.happened(n, "process %d assumed %v", by, w.pod)
 	l.after(2*time.Millisecond+slow(l.r, 60*time.Millisecond), func() error {
 		l.tally.Bound++
 		if r == l.replaced || r.instance != by {
 			l.tally.Orphans++
 		}
 		l.place(w.pod, n)
+		l.happened(n, "%s is bound", w.id)
 		l.after(5*time.Millisecond+slow(l.r, 50*time.Millisecond), func() error { return l.decide(w.pod, by, answered) })
 		return nil
 	})
@@ -254,25 +288,32 @@ func (l *load) decide(pod *pod, by int, answered time.Time) error {
 		l.reject(pod, by, answered, verdict)
 		return l.remove(pod)
 	}
+	l.happened(pod.node, "the kubelet admitted %s: %v", pod.id, verdict.Containers)
 	pod.setAdmitted()
 	pod.setRunning()
 	pod.state = running
 	l.put(pod)
 	node := pod.node
 	l.after(300*time.Millisecond+time.Duration(l.r.Int64N(int64(3*time.Second))), func() error {
-		l.dirty[node] = true
+		l.dirty[node], l.ended[node] = true, time.Now()
+		l.happened(node, "%s is deleted", pod.id)
 		return l.remove(pod)
 	})
 	return nil
 }
 
 func (l *load) reject(pod *pod, by int, answered time.Time, verdict *managers.Verdict) {
-	l.tally.Rejected++
-	l.rejected = append(l.rejected, fmt.Sprintf("%v on %s: answered %v ago by process %d of %d: %s: %s", pod, pod.node.Name,
-		time.Since(answered).Round(time.Millisecond), by, l.instances, verdict.Reason, verdict.Message))
 	pod.setRejected(verdict)
 	pod.state = ended
 	l.put(pod)
+	// With more free CPUs a kubelet may place the first container on another NUMA node, where the next one has no room.
+	if spec := pod.object.Spec; len(spec.InitContainers)+len(spec.Containers) > 1 && l.ended[pod.node].After(answered) {
+		l.tally.Left++
+		return
+	}
+	l.tally.Rejected++
+	l.rejected = append(l.rejected, fmt.Sprintf("%v on %s: answered %v ago by process %d of %d: %s: %s%s", pod, pod.node.Name,
+		time.Since(answered).Round(time.Millisecond), by, l.instances, verdict.Reason, verdict.Message, l.story(pod.node)))
 }
 
 // dumpAll makes the objects of nodes that have changed, which are published a little later.
@@ -288,6 +329,7 @@ func (l *load) dumpAll() error {
 		l.after(time.Duration(l.r.Int64N(int64(dumpEvery))), func() error {
 			if len(n.queue) > 0 {
 				n.publishNext(l.server, false)
+				l.happened(n, "an object is published: %s", content(n.published))
 			}
 			return nil
 		})
@@ -322,11 +364,13 @@ func (l *load) change(now time.Time) error {
 	instance := l.instances
 	if len(l.replicas) == 1 || chance(l.r, 30) {
 		l.tally.Kills++
+		l.happened(nil, "process %d is killed, process %d starts", r.instance, instance)
 		r.kill()
 		l.changes = time.Now().Add(answering + time.Duration(l.r.Int64N(int64(answering))))
 		return r.start(instance)
 	}
 	l.tally.HandOvers++
+	l.happened(nil, "process %d gets SIGTERM", r.instance)
 	l.returned, l.replaced = make(chan error, 1), r
 	go func() {
 		err := r.terminate()
