@@ -101,12 +101,30 @@ static int diff_object(struct diff *d, const struct apply_kind *kind, const stru
 	return 0;
 }
 
+/* Without podAllocations where the CRD does not have them, as nrtd run does. */
+static int remove_unknown_pods(struct diff *d, const char *node_name, struct err *err)
+{
+	struct publish_io io = {.client = d->api.client, .node_name = node_name};
+	enum publish_outcome outcome;
+	bool has_pods = false;
+
+	api_response_init(&io.response);
+	outcome = publish_has_pod_allocations(&io, &has_pods, err);
+	api_response_release(&io.response);
+	if (!has_pods)
+		numatopology_remove_pods(&d->numatopology);
+	return publish_errno(outcome);
+}
+
 static int diff_numatopology(struct diff *d, const char *node_name, struct err *err)
 {
 	CLEANUP(doc_release) struct doc group = DOC_INIT;
 	int r = fetch_object(d->api.client, APPLY_NUMATOPOLOGY_GROUP, "", &group, err);
 
 	if (r < 0 || (group.kind != DOC_MAP && d->publish.numatopology_if_served))
+		return r;
+	r = remove_unknown_pods(d, node_name, err);
+	if (r < 0)
 		return r;
 	return diff_object(d, &apply_numatopology, &d->numatopology, node_name, err);
 }

@@ -96,6 +96,7 @@ static int render(const struct options *options, struct observation *o, struct d
 	}
 	if (!strcmp(what, "numatopology")) {
 		numatopology_render(&o->node, ret, &o->notes);
+		numatopology_remove_pods(ret); /* every CRD has the other members */
 		return 0;
 	}
 	if (!strcmp(what, "kai")) {

@@ -430,6 +430,62 @@ static void a_numatopology_waits_for_its_definition(void **state)
 	bench_close(&b);
 }
 
+/* Members that the CRD does not have are not written; the schema is read once a refresh. */
+static void pod_allocations_need_a_crd_that_has_them(void **state)
+{
+	static const struct api_answer has[] = {
+		NODE_THERE,
+		{.status = 200, .body = "{\"properties\":{\"podAllocations\":{\"type\":\"array\"}}}"},
+		NOTHING_THERE,
+		{.status = 201, .body = OBJECT("1", "")},
+	};
+	static const struct api_answer lacks[] = {
+		NODE_THERE,
+		{.status = 200, .body = "{\"properties\":{\"numares\":{}}}"},
+		NOTHING_THERE,
+		{.status = 201, .body = OBJECT("1", "")},
+	};
+	static const struct api_answer hidden[] = {
+		NODE_THERE,
+		{.status = 403, .body = STATUS("forbidden")},
+		NOTHING_THERE,
+		{.status = 201, .body = OBJECT("1", "")},
+	};
+	static const struct api_answer away[] = {NODE_THERE, {.status = 503, .body = STATUS("away")}};
+	static const struct {
+		const struct api_answer *script;
+		size_t n;
+		const char *spec;
+	} cases[] = {
+		{has, ARRAY_SIZE(has), "\"spec\":{\"numares\":{},\"podAllocations\":[]}}"},
+		{lacks, ARRAY_SIZE(lacks), "\"spec\":{\"numares\":{}}}"},
+		{hidden, ARRAY_SIZE(hidden), "\"spec\":{\"numares\":{}}}"},
+		{away, ARRAY_SIZE(away), NULL},
+	};
+	CLEANUP(doc_release)
+	struct doc object = bench_doc(
+		"{\"metadata\":{\"name\":\"node-a\"},\"spec\":{\"numares\":{},\"podAllocations\":[]}}");
+	const struct publish_request request = {.content_hash = "h", .numatopology = &object};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct publish_result result;
+		struct err err = {""};
+		struct bench b;
+
+		bench_open(&b, cases[i].script, cases[i].n);
+		b.now_ms = 1000;
+		assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err),
+			cases[i].spec ? 0 : -EIO);
+		assert_string_equal(b.server.url[1], "/openapi/v3/apis/nodeinfo.volcano.sh/v1alpha1");
+		if (cases[i].spec)
+			assert_non_null(strstr(b.server.body[3], cases[i].spec));
+		assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err), 0);
+		assert_int_equal(b.server.n_requests, cases[i].n);
+		bench_close(&b);
+	}
+}
+
 /* ---- taking it away */
 
 static void only_nrtds_own_is_deleted(void **state)
@@ -503,6 +559,7 @@ int main(void)
 		cmocka_unit_test(what_is_forgotten_is_tried_again),
 		cmocka_unit_test(a_numatopology_is_written_alone),
 		cmocka_unit_test(a_numatopology_waits_for_its_definition),
+		cmocka_unit_test(pod_allocations_need_a_crd_that_has_them),
 		cmocka_unit_test(only_nrtds_own_is_deleted),
 		cmocka_unit_test(a_numatopology_is_deleted_where_it_is_asked_for),
 	};

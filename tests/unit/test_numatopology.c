@@ -34,6 +34,7 @@ static void check(const struct node_state *node, const char *want, const char *w
 
 	notes = (struct notes){0};
 	numatopology_render(node, &doc, &notes);
+	numatopology_remove_pods(&doc);
 	assert_int_equal(json_print_compact(doc_get(&doc, "spec"), &text), 0);
 	assert_string_equal(text.text, want);
 	test_notes_text(&notes, &noted);
@@ -103,12 +104,38 @@ static void other_cpus_do_not_count(void **state)
 	node_sim_release(&sim);
 }
 
+/* The CPUs of each container, with what is known of the pod. */
+static void pods_with_cpus_are_listed(void **state)
+{
+	CLEANUP(doc_release) struct doc doc = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 16);
+	struct node_sim sim;
+	struct allocation *items;
+
+	(void)state;
+	begin(&sim);
+	assert_true(node_sim_begin(&sim, "app cpu=1 memory=1Mi; app cpu=1 memory=1Mi"));
+	assert_true(node_sim_begin(&sim, "app memory=1Mi"));
+	assert_true(node_sim_begin(&sim, "app cpu=1 memory=1Mi"));
+	items = sim.state.allocations.items;
+	for (size_t i = 0; i < sim.state.allocations.n_items; i++)
+		items[i].named_by_logs = !strcmp(items[i].pod, "p2");
+	numatopology_render(&sim.state, &doc, NULL);
+	assert_int_equal(json_print_compact(doc_get(doc_get(&doc, "spec"), NUMATOPOLOGY_PODS), &text), 0);
+	test_assert_text("pods", text.text,
+		"[{\"uid\":\"p0\",\"name\":\"p0\",\"namespace\":\"default\",\"containerAllocations\":["
+		"{\"name\":\"app\",\"allocations\":{\"cpu\":\"1\"}},{\"name\":\"app\",\"allocations\":{\"cpu\":\"5\"}}]},"
+		"{\"uid\":\"p2\",\"containerAllocations\":[{\"name\":\"app\",\"allocations\":{\"cpu\":\"2\"}}]}]");
+	node_sim_release(&sim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_free_is_named),
 		cmocka_unit_test(what_is_not_known_is_not_free),
 		cmocka_unit_test(other_cpus_do_not_count),
+		cmocka_unit_test(pods_with_cpus_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

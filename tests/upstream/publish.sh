@@ -258,6 +258,42 @@ until 404 GET $volcano/node-a
 -> 404
 END
 
+# The CRD of Volcano 1.15, without podAllocations, and that of 1.16, as far as nrtd writes them.
+structure() { # structure MORE: the CRD's merge patch
+	printf '%s' '{"spec":{"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"policies":{"type":"object","additionalProperties":{"type":"string"}},"resReserved":{"type":"object","additionalProperties":{"type":"string"}},"cpuDetail":{"type":"object","additionalProperties":{"type":"object","properties":{"numa":{"type":"integer"},"socket":{"type":"integer"},"core":{"type":"integer"}}}},"numares":{"type":"object","additionalProperties":{"type":"object","properties":{"allocatable":{"type":"string"},"capacity":{"type":"integer"}}}}'"$1"'}}}}}}]}}'
+}
+jq '.spec.podAllocations = [{uid: "u1", name: "p", namespace: "d", containerAllocations: [{name: "c", allocations: {cpu: "0,2-4"}}]}]' \
+	"$work/numatopology.json" >"$work/pods.json"
+crds=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/numatopologies.nodeinfo.volcano.sh
+for release in 1.15 1.16; do
+	case $release in
+	1.15) more= allocations=absent ;;
+	1.16) more=',"podAllocations":{"type":"array","items":{"type":"object","properties":{"uid":{"type":"string"},"name":{"type":"string"},"namespace":{"type":"string"},"containerAllocations":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"allocations":{"type":"object","additionalProperties":{"type":"string"}}}}}}}}' allocations='"0,2-4"' ;;
+	esac
+	printf 'request PATCH %s application/merge-patch+json %s\n' "$crds" "$(structure "$more")" |
+		"$B/tests/upstream/steps" "$agent" "$dir/admin.kubeconfig" node-a >/dev/null
+	# The API server publishes the schema of a changed CRD up to some seconds later.
+	for _ in $(seq 100); do
+		"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" get --raw /openapi/v3/apis/nodeinfo.volcano.sh/v1alpha1 >"$work/schema" 2>&1
+		grep -q cpuDetail "$work/schema" && { [ -z "$more" ] || grep -q podAllocations "$work/schema"; } && break
+		sleep 0.2
+	done
+	steps "podAllocations with the CRD of $release" "$agent" node-a <<END
+nrt $work/two.json
+numatopology $work/pods.json
+publish nrtd.dev/fit-hints=y
+-> nrt=written node=written numatopology=written current again=+540000
+show $volcano/node-a spec podAllocations 0 containerAllocations 0 allocations cpu
+-> $allocations
+show $volcano/node-a spec policies TopologyManagerPolicy
+-> "best-effort"
+cleanup
+-> clean
+until 404 GET $volcano/node-a
+-> 404
+END
+done
+
 steps "another node's Numatopology" "$dir/agent-node-b.kubeconfig" node-a <<END
 agent PATCH $volcano/node-a?fieldManager=nrtd application/apply-patch+yaml {"apiVersion":"nodeinfo.volcano.sh/v1alpha1","kind":"Numatopology","metadata":{"name":"node-a"},"spec":{"policies":{"TopologyManagerPolicy":"none"}}}
 -> 403 numatopologies.nodeinfo.volcano.sh "node-a" is forbidden: ValidatingAdmissionPolicy 'nrtd-own-node' with binding 'nrtd-own-node' denied request: the agent of node node-b may not write objects of node-a

@@ -23,8 +23,9 @@
 
 #include "agent/node/publish/publish_io.h"
 
-#define APPLY_NRT_PATH           "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
-#define APPLY_NUMATOPOLOGY_GROUP "/apis/nodeinfo.volcano.sh/v1alpha1"
+#define APPLY_NRT_PATH            "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/"
+#define APPLY_NUMATOPOLOGY_GROUP  "/apis/nodeinfo.volcano.sh/v1alpha1"
+#define APPLY_NUMATOPOLOGY_SCHEMA "/openapi/v3" APPLY_NUMATOPOLOGY_GROUP
 
 /* ---- metadata.managedFields */
 

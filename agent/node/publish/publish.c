@@ -36,6 +36,7 @@ struct publisher {
 	struct budget node_writes, pod_writes;
 	struct apply nrt, numatopology;
 	bool numatopology_served, numatopology_absent; /* with numatopology_if_served; both false = unknown */
+	bool schema_known, has_pod_allocations;        /* of the Numatopology CRD */
 	bool node_known;                               /* `node` was read and no refresh is due */
 	struct node_metadata node;                     /* as last read; without UID = not read yet */
 	struct pods_written pods;
@@ -123,7 +124,7 @@ static void forget_objects(struct publisher *p)
 	apply_forget(&p->nrt);
 	apply_forget(&p->numatopology);
 	p->nrt.contention = p->numatopology.contention = (struct contention){0};
-	p->numatopology_served = p->numatopology_absent = false;
+	p->numatopology_served = p->numatopology_absent = p->schema_known = false;
 }
 
 void publisher_forget(struct publisher *p)
@@ -281,7 +282,7 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	refresh_object(&p->nrt, now_ms);
 	refresh_object(&p->numatopology, now_ms);
 	pods_written_release(&p->pods);
-	p->numatopology_served = p->numatopology_absent = false;
+	p->numatopology_served = p->numatopology_absent = p->schema_known = false;
 	p->refresh_at_ms = now_ms + refresh_interval(p);
 }
 
@@ -338,10 +339,29 @@ static enum publish_outcome step_served(struct publisher *p, uint64_t now_ms, st
 	return outcome;
 }
 
+/* Reads once per refresh whether the CRD has podAllocations: the API server rejects unknown members. */
+static enum publish_outcome step_schema(
+	struct publisher *p, const struct doc *want, uint64_t now_ms, struct err *err)
+{
+	enum publish_outcome outcome;
+
+	if (p->schema_known || !doc_get(doc_get(want, "spec"), NUMATOPOLOGY_PODS))
+		return PUBLISH_UNCHANGED;
+	if (is_waiting(p, PUBLISH_NUMATOPOLOGY, now_ms))
+		return PUBLISH_DEFERRED;
+	outcome = publish_has_pod_allocations(&p->io, &p->has_pod_allocations, err);
+	p->schema_known = outcome == PUBLISH_WRITTEN;
+	if (p->schema_known)
+		return PUBLISH_UNCHANGED;
+	update_backoff(p, PUBLISH_NUMATOPOLOGY, outcome);
+	return outcome;
+}
+
 static enum publish_outcome step_numatopology(
 	struct publisher *p, const struct publish_request *want, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	char hash[HASH_TEXT_SIZE];
 	enum publish_outcome outcome;
 	int r;
@@ -349,16 +369,21 @@ static enum publish_outcome step_numatopology(
 	if (!want->numatopology)
 		return PUBLISH_UNCHANGED;
 	outcome = step_served(p, now_ms, err);
+	if (outcome == PUBLISH_UNCHANGED && !p->numatopology_absent)
+		outcome = step_schema(p, want->numatopology, now_ms, err);
 	if (outcome != PUBLISH_UNCHANGED || p->numatopology_absent)
 		return outcome;
-	r = json_print_compact(want->numatopology, &text);
+	doc_copy(want->numatopology, &object);
+	if (!p->has_pod_allocations)
+		numatopology_remove_pods(&object);
+	r = json_print_compact(&object, &text);
 	if (r < 0) {
 		err_set(err, r, "cannot print the Numatopology object: %s", strerror(-r));
 		update_backoff(p, PUBLISH_NUMATOPOLOGY, PUBLISH_FAILED);
 		return PUBLISH_FAILED;
 	}
 	hash_text(text.text, text.len, hash);
-	return step_object(p, &p->numatopology, want->numatopology, hash, now_ms, err);
+	return step_object(p, &p->numatopology, &object, hash, now_ms, err);
 }
 
 static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)

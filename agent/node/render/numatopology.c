@@ -79,6 +79,59 @@ static void add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
 	}
 }
 
+static void add_container(struct doc *list, const struct allocation *a)
+{
+	CLEANUP(freep) char *cpus = cpuset_print(a->cpus);
+	struct doc *container = doc_add_map(list, NULL);
+
+	if (*a->container)
+		doc_add_string(container, "name", a->container);
+	doc_add_string(doc_add_map(container, "allocations"), "cpu", cpus);
+}
+
+/* A name of the pod's log directory is not published. */
+static struct doc *add_pod(struct doc *pods, const struct allocation *a)
+{
+	struct doc *pod = doc_add_map(pods, NULL);
+
+	if (*a->pod_uid)
+		doc_add_string(pod, "uid", a->pod_uid);
+	if (*a->pod && !a->named_by_logs) {
+		doc_add_string(pod, "name", a->pod);
+		doc_add_string(pod, "namespace", a->namespace);
+	}
+	return doc_add_list(pod, "containerAllocations");
+}
+
+/* In the order of the items: by UID, namespace, name and container, as the exporter sorts. */
+static void add_pods(const struct allocations *a, struct doc *spec)
+{
+	struct doc *pods = doc_add_list(spec, NUMATOPOLOGY_PODS), *containers = NULL;
+	const struct allocation *last = NULL;
+
+	for (size_t i = 0; i < a->n_items; i++) {
+		if (hwloc_bitmap_iszero(a->items[i].cpus))
+			continue;
+		if (!last || !allocation_same_pod(last, &a->items[i]))
+			containers = add_pod(pods, &a->items[i]);
+		last = &a->items[i];
+		add_container(containers, last);
+	}
+}
+
+void numatopology_remove_pods(struct doc *object)
+{
+	DOC_FOREACH (spec, object) {
+		struct doc *last = spec->n_items > 0 ? &spec->items[spec->n_items - 1] : NULL;
+
+		if (strcmp(spec->key, "spec") != 0 || !last || !last->key ||
+			strcmp(last->key, NUMATOPOLOGY_PODS) != 0)
+			continue;
+		doc_release(last);
+		spec->n_items--;
+	}
+}
+
 void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
@@ -93,6 +146,7 @@ void numatopology_render(const struct node_state *node, struct doc *ret, struct 
 	doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0");
 	add_detail(&node->machine, spec, &n_cpus);
 	add_resources(node, n_cpus, spec, notes);
+	add_pods(&node->allocations, spec);
 	*ret = top;
 	top = (struct doc){.kind = DOC_NULL};
 }

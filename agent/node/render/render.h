@@ -56,11 +56,20 @@ void nrt_render(
  *   - cpuDetail: NUMA node, socket and core of each CPU. A core is named by its lowest CPU: the plugin
  *     requires names that are unique on the machine, and the kernel's are not;
  *   - resReserved: 0. The plugin would guess the reserved CPUs from their number, and numares does not
- *     contain them. The member is not omitted, because a value of an earlier exporter would remain.
+ *     contain them. The member is not omitted, because a value of an earlier exporter would remain;
+ *   - podAllocations, the last member of the spec: the exclusive CPUs of each container, with the pod's UID and
+ *     name as far as they are known. Volcano 1.16 reads it: a pod that is listed has its CPUs from the kubelet,
+ *     and the plugin no longer counts the CPUs that it has assumed for the pod. CRDs before 1.16 do not have the
+ *     member (numatopology_remove_pods()).
  * If the free CPUs are unknown, numares has none, with a note: the plugin then places no pod with a policy
  * there. numares is never omitted, because Volcano's scheduler panics when it disappears from an object.
  */
 void numatopology_render(const struct node_state *node, struct doc *ret, struct notes *notes);
+
+#define NUMATOPOLOGY_PODS "podAllocations"
+
+/* Removes podAllocations from a rendered object. */
+void numatopology_remove_pods(struct doc *object);
 
 /* ---- koordinator.c: the annotations of a NodeResourceTopology object for Koordinator's scheduler */
 
