@@ -18,9 +18,9 @@ static bool parse_hex(const char **p, size_t min, size_t max, uint32_t *ret)
 
 	*ret = 0;
 	for (; n < max && isxdigit((unsigned char)**p); n++, (*p)++) {
-		char c = (char)tolower((unsigned char)**p);
+		char c = **p;
 
-		*ret = *ret << 4 | (uint32_t)(c >= 'a' ? c - 'a' + 10 : c - '0');
+		*ret = *ret << 4 | (uint32_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 	}
 	return n >= min;
 }
