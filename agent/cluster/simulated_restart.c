@@ -21,6 +21,7 @@
 #include "common/resource.h"
 #include "common/xalloc.h"
 
+#define EARLIER_UNKNOWN   "the verdict on a pod that is admitted before is unknown"
 #define CRITICAL_PRIORITY 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */
 
 /* One node's restart. */
@@ -32,6 +33,7 @@ struct restart {
 	struct kubelet_restart files;
 	const char *
 		undecided; /* why verdicts on pods that get a new assignment are unknown; NULL = the verdicts are known */
+	bool has_unknown; /* the verdict on a pod is unknown; the pod stays, and its requests count */
 	struct node_admission admission; /* of the node's state; state NULL = not made */
 };
 
@@ -233,6 +235,11 @@ static void judge_predicates(const struct restart *r, size_t pod, struct readmis
 	const char *resource = find_short(n, p->class);
 	CLEANUP(freep) char *constraint = NULL;
 
+	if (resource && r->has_unknown) {
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = xstrdup(EARLIER_UNKNOWN);
+		return;
+	}
 	if (resource) {
 		bool critical = p->names.mirror || !p->priority_known || p->priority >= CRITICAL_PRIORITY;
 
@@ -329,7 +336,7 @@ static void note_undecided(struct restart *r, size_t pod, const struct readmissi
 	if (r->undecided || !may_be_assigned_anew(r, r->c->pods[pod].class))
 		return;
 	if (v->answer == KUBELET_UNKNOWN)
-		r->undecided = "the verdict on a pod that is admitted before is unknown";
+		r->undecided = EARLIER_UNKNOWN;
 	else if (v->answer == KUBELET_REJECTS && !v->assignment_known)
 		r->undecided = "what a rejected pod holds until all pods are admitted is unknown";
 }
@@ -367,7 +374,7 @@ static void readmit_pod(struct restart *r, size_t pod, struct readmission *v)
 
 	judge_readmission(r, pod, &managers, v);
 	note_undecided(r, pod, v);
-	/* An unknown pod stays. */
+	r->has_unknown = r->has_unknown || v->answer == KUBELET_UNKNOWN;
 	if (v->answer != KUBELET_REJECTS)
 		keep_pod(r, pod, v->answer == KUBELET_ADMITS && v->assigned ? &managers : NULL);
 	else if (v->assigned && v->assignment_known)
@@ -409,6 +416,7 @@ static void rewind_pods(struct restart *r, const size_t *pods, size_t n_pods, si
 	while (n->n_pods > 0)
 		simulated_remove_from_node(r->c, n->pods[n->n_pods - 1]);
 	r->undecided = NULL;
+	r->has_unknown = false;
 	discard_admission(r);
 	node_admission_init(&r->admission, &n->state);
 }
