@@ -587,6 +587,9 @@ static bool move_pods(struct search *s, struct attempt *a, size_t i)
 		return !*simulated_constraint(s->c, a->node, a->pod) &&
 		       simulated_start(s->c, a->node, a->pod);
 	}
+	/* A step that made room for an earlier pod of the set has moved the pod. */
+	if (s->moved[a->pods[i]])
+		return move_pods(s, a, i + 1);
 	for (enum destination to = 0; to < TO_ANY; to++) {
 		if ((a->to != TO_ANY && to != a->to) || (to == TO_NEW_ROOM && a->depth < 2) ||
 			(to > 0 && s->options->evict))

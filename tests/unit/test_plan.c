@@ -30,6 +30,9 @@ static void replay(struct planned_cluster *t, const struct plan *plan, unsigned 
 		const struct simulated_pod *p = &t->c.pods[step->pod];
 		unsigned number = t->n_pods, to;
 
+		for (size_t k = 0; k < i; k++)
+			if (plan->steps[k].pod == step->pod)
+				fail_msg("step %zu moves %s again", i + 1, p->name);
 		if (step->kind == PLAN_START)
 			t->pods[t->n_pods++] = (struct planned_pod){.cpus = cpus, .gib = gib};
 		else

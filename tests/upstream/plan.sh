@@ -11,4 +11,4 @@ $here/build.sh plan
 . tests/upstream/work.sh
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
 outcome_machines "$work/machines" || exit 1
-build/upstream/plan -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"
+build/upstream/plan -replay $here/testdata/plan -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"

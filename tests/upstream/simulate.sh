@@ -12,4 +12,4 @@ $here/build.sh simulate
 . tests/upstream/work.sh
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
 outcome_machines "$work/machines" || exit 1
-build/upstream/simulate -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"
+build/upstream/simulate -replay $here/testdata/simulate -nrtd "$B/nrtd" -kubectl-numa "$B/kubectl-numa" -machines "$work/machines" "$@"
