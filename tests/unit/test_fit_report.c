@@ -332,6 +332,40 @@ static void a_pair_below_one_root_is_told(void **state)
 	fit_fixture_release(&f);
 }
 
+/* Of nodes that admit, those with a pair come first, however many copies others admit. */
+static void nodes_with_a_pair_come_first(void **state)
+{
+	static const struct {
+		const char *name;
+		enum kubelet_answer answer;
+		enum pci_pair pair;
+		size_t copies;
+	} nodes[] = {
+		{"a", KUBELET_ADMITS, PCI_PAIR_NONE, 5},
+		{"b", KUBELET_ADMITS, PCI_PAIR_FREE, 1},
+		{"c", KUBELET_ADMITS, PCI_PAIR_FREE, 2},
+		{"d", KUBELET_REJECTS, PCI_PAIR_NOT_WANTED, 0},
+	};
+	static const struct pod_request pod = {0};
+	CLEANUP(pod_report_release) struct pod_report r;
+
+	(void)state;
+	pod_report_init(&r, &pod);
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		struct node_report *n = vec_push(&r.nodes, &r.n_nodes, &r.nodes_size, sizeof(*n));
+
+		n->name = strdup(nodes[i].name);
+		n->answer = nodes[i].answer;
+		n->pci_pair = nodes[i].pair;
+		n->copies.n = nodes[i].copies;
+	}
+	pod_report_place(&r, 0);
+	test_assert_text("first", r.nodes[0].name, "c");
+	test_assert_text("second", r.nodes[1].name, "b");
+	test_assert_text("third", r.nodes[2].name, "a");
+	test_assert_text("last", r.nodes[3].name, "d");
+}
+
 static void unknown_feature_gates_say_what_depends_on_them(void **state)
 {
 	struct fit_fixture f;
@@ -499,6 +533,7 @@ int main(void)
 		cmocka_unit_test(a_change_to_static_begins_with_every_cpu),
 		cmocka_unit_test(remote_numa_nodes_are_not_called_preferred),
 		cmocka_unit_test(a_pair_below_one_root_is_told),
+		cmocka_unit_test(nodes_with_a_pair_come_first),
 	};
 
 	return cmocka_run_group_tests_name("fit_report", tests, NULL, NULL);
