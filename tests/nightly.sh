@@ -31,6 +31,7 @@ nightly disturbed make outcome OUTCOME="-quick -judge -ways extender -workloads 
 nightly policy make scheduler-policy-test
 nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
 nightly changes make extender-invariant EXTENDER_INVARIANT="-changes 100 -seed $SEED"
+nightly mixed make mixed-fleet MIXED="-seeds 20"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2"
 nightly demo make demo CLUSTER=1

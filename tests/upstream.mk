@@ -70,6 +70,11 @@ scheduler-policy-test:
 extender-invariant: all
 	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
 
+.PHONY: mixed-fleet
+##judges mixed-fleet: extender-invariant with extenders and agents of two releases (Go, git; OLD=COMMIT MIXED="-seeds 20")
+mixed-fleet: all
+	@B=$(B) tests/upstream/mixed_fleet.sh $(MIXED)
+
 # PLAN: options, such as "-clusters 10000 -seed 1"
 .PHONY: plan-test
 ##judges plan-test: carry out plans of kubectl numa plan on real kubelets (Go; PLAN="-clusters 10000")

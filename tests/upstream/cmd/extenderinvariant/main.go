@@ -30,9 +30,13 @@ func main() {
 	steps := flag.Int("steps", 600, "number of steps of each")
 	flag.IntVar(&driver.Slack, "slack", 1, "how many times longer nrtd may take, on a machine that does other things too")
 	changes := flag.Int("changes", 0, "instead: kill the extender or hand its Lease over so many times, while pods come and end")
+	agents := flag.String("agents", "", "programs that make the nodes' objects in turn, separated by commas (default: that of -nrtd)")
 	without := flag.String("without", "", "steps that are not drawn, separated by commas: to look behind a failure that is known")
 	flag.BoolVar(&driver.Verbose, "verbose", false, "print each step and answer")
 	differential.Main("extenderinvariant", &s, func(ctx context.Context) (int, error) {
+		if *agents != "" {
+			driver.Agents = strings.Split(*agents, ",")
+		}
 		driver.Nrtd, driver.Without, s.Cases = s.Nrtd, strings.Split(*without, ","), s.First+*seeds
 		if *changes > 0 {
 			return change(ctx, driver, *changes, s)

@@ -44,6 +44,7 @@ func sortOf(err error) string {
 // Driver plays sequences, one after the other.
 type Driver struct {
 	Nrtd     string
+	Agents   []string // make the nodes' objects in turn; none: Nrtd makes them all
 	Machines map[string]*kubelet.Machine
 	Work     string   // folder for their files; a short path: sockets live below it
 	Slack    int      // how many times longer nrtd may take, on a machine that does other things too
@@ -149,10 +150,18 @@ func textOf(s *Sequence) (lines []string) {
 	return append(lines, fmt.Sprintf("replicas: %d", s.Replicas))
 }
 
+// agent is the program that makes the object of the i-th node, another one in each sequence.
+func (p *player) agent(i int) string {
+	if len(p.Agents) == 0 {
+		return p.Nrtd
+	}
+	return p.Agents[(p.runs+i)%len(p.Agents)]
+}
+
 func (p *player) start(dir string) error {
 	p.server = newAPIServer()
 	for i, setup := range p.seq.Nodes {
-		n, err := newNode(p.ctx, dir, p.Nrtd, nodeNames[i], setup, p.Machines[setup.Machine])
+		n, err := newNode(p.ctx, dir, p.agent(i), nodeNames[i], setup, p.Machines[setup.Machine])
 		if err != nil {
 			return err
 		}
