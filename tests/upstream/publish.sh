@@ -267,7 +267,7 @@ jq '.spec.podAllocations = [{uid: "u1", name: "p", namespace: "d", containerAllo
 crds=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/numatopologies.nodeinfo.volcano.sh
 for release in 1.15 1.16; do
 	case $release in
-	1.15) more= allocations=absent ;;
+	1.15) more='' allocations=absent ;;
 	1.16) more=',"podAllocations":{"type":"array","items":{"type":"object","properties":{"uid":{"type":"string"},"name":{"type":"string"},"namespace":{"type":"string"},"containerAllocations":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"allocations":{"type":"object","additionalProperties":{"type":"string"}}}}}}}}' allocations='"0,2-4"' ;;
 	esac
 	printf 'request PATCH %s application/merge-patch+json %s\n' "$crds" "$(structure "$more")" |
