@@ -43,7 +43,7 @@ koordinator: all
 	@B=$(B) tests/upstream/koordinator.sh $(KOORDINATOR)
 
 .PHONY: kai
-##judges kai: compare with KAI-Scheduler's NUMA plugin and exporter (Go; KAI=DIR, a checkout of KAI-Scheduler)
+##judges kai: compare with KAI-Scheduler's NUMA plugin and exporter (Go; KAI=DIR, a checkout)
 kai: all
 	@B=$(B) KAI="$(KAI)" tests/upstream/kai.sh
 
@@ -71,7 +71,7 @@ extender-invariant: all
 	@B=$(B) tests/upstream/extender_invariant.sh $(EXTENDER_INVARIANT)
 
 .PHONY: mixed-fleet
-##judges mixed-fleet: extender-invariant with extenders and agents of two releases (Go, git; OLD=COMMIT MIXED="-seeds 20")
+##judges mixed-fleet: extender-invariant with two releases of all programs (Go, git; OLD=COMMIT)
 mixed-fleet: all
 	@B=$(B) tests/upstream/mixed_fleet.sh $(MIXED)
 

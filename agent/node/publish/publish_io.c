@@ -208,18 +208,15 @@ enum publish_outcome publish_has_pod_allocations(struct publish_io *io, bool *re
 	const struct api_request request = {.method = "GET", .path = APPLY_NUMATOPOLOGY_SCHEMA};
 	enum publish_outcome outcome = publish_send(io, PUBLISH_NUMATOPOLOGY, &request, err);
 
-	switch (outcome) {
-	case PUBLISH_WRITTEN:
+	if (outcome == PUBLISH_WRITTEN) {
 		*ret = strstr(text_or_empty(io->response.body.text), "\"" NUMATOPOLOGY_PODS "\"") != NULL;
 		return PUBLISH_WRITTEN;
-	case PUBLISH_NOT_FOUND: /* no CRD, or no OpenAPI v3 (before Kubernetes 1.24) */
-	case PUBLISH_FORBIDDEN:
-	case PUBLISH_REJECTED:
-	case PUBLISH_FAILED: /* too large */
-		*ret = false;
-		*err = (struct err){""};
-		return PUBLISH_WRITTEN;
-	default:
-		return outcome;
 	}
+	/* No CRD, or no OpenAPI v3 (before Kubernetes 1.24); or the schema is too large. */
+	if (outcome != PUBLISH_NOT_FOUND && outcome != PUBLISH_FORBIDDEN && outcome != PUBLISH_REJECTED &&
+		outcome != PUBLISH_FAILED)
+		return outcome;
+	*ret = false;
+	*err = (struct err){""};
+	return PUBLISH_WRITTEN;
 }
