@@ -109,7 +109,7 @@ static int remove_unknown_pods(struct diff *d, const char *node_name, struct err
 	bool has_pods = false;
 
 	api_response_init(&io.response);
-	outcome = publish_has_pod_allocations(&io, &has_pods, err);
+	outcome = apply_has_pod_allocations(&io, &has_pods, err);
 	api_response_release(&io.response);
 	if (!has_pods)
 		numatopology_remove_pods(&d->numatopology);

@@ -5,6 +5,7 @@
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
+#include "agent/node/render/render.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -456,4 +457,24 @@ int apply_delete(const struct apply *a, struct publish_io *io, struct err *err)
 		return r;
 	outcome = publish_send_doc(io, a->kind->object, "DELETE", a->path, "application/json", &body, err);
 	return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
+}
+
+/* ---- the schema */
+
+enum publish_outcome apply_has_pod_allocations(struct publish_io *io, bool *ret, struct err *err)
+{
+	const struct api_request request = {.method = "GET", .path = APPLY_NUMATOPOLOGY_SCHEMA};
+	enum publish_outcome outcome = publish_send(io, PUBLISH_NUMATOPOLOGY, &request, err);
+
+	if (outcome == PUBLISH_WRITTEN) {
+		*ret = strstr(text_or_empty(io->response.body.text), "\"" NUMATOPOLOGY_PODS "\"") != NULL;
+		return PUBLISH_WRITTEN;
+	}
+	/* No CRD, or no OpenAPI v3 (before Kubernetes 1.24); or the schema is too large. */
+	if (outcome != PUBLISH_NOT_FOUND && outcome != PUBLISH_FORBIDDEN && outcome != PUBLISH_REJECTED &&
+		outcome != PUBLISH_FAILED)
+		return outcome;
+	*ret = false;
+	*err = (struct err){""};
+	return PUBLISH_WRITTEN;
 }

@@ -121,3 +121,9 @@ int apply_delete(const struct apply *a, struct publish_io *io, struct err *err);
  * resourceVersion that it replaces. 0; -EINVAL if `from` has no metadata. */
 int apply_make_object(const struct doc *from, const char *node_name, const char *node_uid,
 	const char *resource_version, struct doc *ret, struct err *err);
+
+/* ---- the schema */
+
+/* Whether the Numatopology CRD on the API server has podAllocations, by the API server's OpenAPI schema.
+ * PUBLISH_WRITTEN: *ret is set, also if the schema cannot be read for good; otherwise `err` has one line. */
+enum publish_outcome apply_has_pod_allocations(struct publish_io *io, bool *ret, struct err *err);

@@ -349,7 +349,7 @@ static enum publish_outcome step_schema(
 		return PUBLISH_UNCHANGED;
 	if (is_waiting(p, PUBLISH_NUMATOPOLOGY, now_ms))
 		return PUBLISH_DEFERRED;
-	outcome = publish_has_pod_allocations(&p->io, &p->has_pod_allocations, err);
+	outcome = apply_has_pod_allocations(&p->io, &p->has_pod_allocations, err);
 	p->schema_known = outcome == PUBLISH_WRITTEN;
 	if (p->schema_known)
 		return PUBLISH_UNCHANGED;

@@ -5,10 +5,7 @@
 #include <errno.h>
 
 #include "agent/base/json.h"
-#include "agent/node/publish/apply.h"
-#include "agent/node/render/render.h"
 #include "common/cleanup.h"
-#include "common/text.h"
 
 #define BODY_MAX ((size_t)1 << 20)
 
@@ -201,22 +198,4 @@ enum publish_outcome publish_read_metadata(
 	const struct api_request request = {.method = "GET", .path = path, .accept = API_METADATA_ONLY};
 
 	return publish_send(io, object, &request, err);
-}
-
-enum publish_outcome publish_has_pod_allocations(struct publish_io *io, bool *ret, struct err *err)
-{
-	const struct api_request request = {.method = "GET", .path = APPLY_NUMATOPOLOGY_SCHEMA};
-	enum publish_outcome outcome = publish_send(io, PUBLISH_NUMATOPOLOGY, &request, err);
-
-	if (outcome == PUBLISH_WRITTEN) {
-		*ret = strstr(text_or_empty(io->response.body.text), "\"" NUMATOPOLOGY_PODS "\"") != NULL;
-		return PUBLISH_WRITTEN;
-	}
-	/* No CRD, or no OpenAPI v3 (before Kubernetes 1.24); or the schema is too large. */
-	if (outcome != PUBLISH_NOT_FOUND && outcome != PUBLISH_FORBIDDEN && outcome != PUBLISH_REJECTED &&
-		outcome != PUBLISH_FAILED)
-		return outcome;
-	*ret = false;
-	*err = (struct err){""};
-	return PUBLISH_WRITTEN;
 }

@@ -65,10 +65,6 @@ struct publish_io {
 	struct api_response response; /* to the last request */
 };
 
-/* Whether the Numatopology CRD on the API server has podAllocations, by the API server's OpenAPI schema.
- * PUBLISH_WRITTEN: *ret is set, also if the schema cannot be read for good; otherwise `err` has one line. */
-enum publish_outcome publish_has_pod_allocations(struct publish_io *io, bool *ret, struct err *err);
-
 /* Sends a request. PUBLISH_WRITTEN on success; otherwise `err` has one line. */
 enum publish_outcome publish_send(struct publish_io *io, enum publish_object object,
 	const struct api_request *request, struct err *err);
