@@ -8,7 +8,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/cli/source.h"
-#include "agent/report/node_facts.h"
+#include "agent/report/node_comparison.h"
 #include "agent/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -38,9 +38,9 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	struct node_facts *f = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*f));
 
 	(void)err;
-	node_facts_add_settings(f, node);
+	node_comparison_add_settings(f, node);
 	if (c->whole)
-		node_facts_add_rest(f, node);
+		node_comparison_add_rest(f, node);
 	return 0;
 }
 
@@ -84,8 +84,8 @@ static int print(const struct comparison *c, size_t *ret_different)
 	writer_init(&w, o->value[OPT_OUTPUT], !option_set(o, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	*ret_different =
-		c->whole ? node_facts_write_diff(&w, c->nodes)
-			 : node_facts_write_settings(&w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
+		c->whole ? node_comparison_write_diff(&w, c->nodes)
+			 : node_comparison_write_settings(&w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
 	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }

@@ -85,6 +85,8 @@ static int prepare(struct run *run, struct err *err)
 	c->observe = stage_observe(run->options);
 	c->model = stage_model(run->options, &run->lists);
 	c->pod_memory_ms = option_ms(run->options, OPT_POD_MEMORY);
+	c->changes.settle_ms = option_ms(run->options, OPT_EVENTS);
+	c->changes.on = c->changes.settle_ms > 0;
 	c->pod_metrics = option_set(run->options, OPT_POD_METRICS);
 	if (r < 0)
 		return r;

@@ -205,6 +205,7 @@ struct publish_config stage_publish(const struct options *options)
 		.refresh_ms = option_ms(options, OPT_REFRESH),
 		.node_interval_ms = option_ms(options, OPT_NODE_WRITE_INTERVAL),
 		.node_burst = (unsigned)strtoul(options->value[OPT_NODE_WRITE_BURST], NULL, 10),
+		.events = option_set(options, OPT_EVENTS) && option_ms(options, OPT_EVENTS) > 0,
 		.numatopology_if_served = option_is(options, OPT_NUMATOPOLOGY, "auto"),
 		.keep_taint = option_is(options, OPT_STARTUP_TAINT, "keep")};
 }

@@ -261,7 +261,7 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err)
 	return 0;
 }
 
-const char *nrt_content_hash(const struct doc *nrt)
+static const char *find_attribute(const struct doc *nrt, const char *wanted)
 {
 	const struct doc *attributes = doc_get(nrt, "attributes");
 
@@ -270,8 +270,18 @@ const char *nrt_content_hash(const struct doc *nrt)
 	DOC_FOREACH (item, attributes) {
 		const char *name = doc_string(doc_get(item, "name"));
 
-		if (name && !strcmp(name, NRT_CONTENT_HASH))
+		if (name && !strcmp(name, wanted))
 			return doc_string(doc_get(item, "value"));
 	}
 	return NULL;
+}
+
+const char *nrt_content_hash(const struct doc *nrt)
+{
+	return find_attribute(nrt, NRT_CONTENT_HASH);
+}
+
+const char *nrt_node_state(const struct doc *nrt)
+{
+	return find_attribute(nrt, NODE_STATE_ATTRIBUTE);
 }

@@ -44,3 +44,6 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err);
 
 /* The attribute of a NodeResourceTopology object, NULL if it has none. Valid as long as the object. */
 const char *nrt_content_hash(const struct doc *nrt);
+
+/* The attribute with the text of the node state, NULL if the object has none. Valid as long as the object. */
+const char *nrt_node_state(const struct doc *nrt);

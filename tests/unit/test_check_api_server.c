@@ -56,7 +56,7 @@
 #define CRD_OK    "ok    CRD            topology.node.k8s.io serves v1alpha1, v1alpha2\n"
 #define AGENT_OK  "ok    identity       system:serviceaccount:nrtd:nrtd\n"
 #define RIGHTS_OK \
-	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch\n"
+	"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch; events: create\n"
 #define NODE_OK "ok    Node           'node-a' is registered\n"
 #define TAKES   "ok    dry run        the API server would accept the object and the Node's annotations\n"
 #define OWN_OK \
@@ -131,7 +131,7 @@ static void expect(
 static void nothing_stops_it(void **state)
 {
 	static const struct api_answer script[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY};
+		VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY};
 	static const struct {
 		size_t at;
 		const char *method, *url, *body;
@@ -142,21 +142,21 @@ static void nothing_stops_it(void **state)
 			"{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}"},
 		{4, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
 			"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-			"\"spec\":{\"resourceAttributes\":{\"group\":\"topology.node.k8s.io\",\"resource\":"
+			"\"spec\":{\"resourceAttributes\":{\"group\":\"topology.node.k8s.io\",\"namespace\":\"\",\"resource\":"
 			"\"noderesourcetopologies\",\"verb\":\"patch\",\"name\":\"node-a\"}}}"},
-		{9, "GET", "/api/v1/nodes/node-a", ""},
-		{10, "GET", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a", ""},
-		{11, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a",
+		{10, "GET", "/api/v1/nodes/node-a", ""},
+		{11, "GET", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a", ""},
+		{12, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a",
 			"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"node-a\","
 			"\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\","
 			"\"uid\":\"u1\"}]},\"attributes\":[{\"name\":\"nrtd.dev/content-hash\",\"value\":"
 			"\"0123\"}]}"},
-		{12, "PATCH", "/api/v1/nodes/node-a",
+		{13, "PATCH", "/api/v1/nodes/node-a",
 			"{\"metadata\":{\"annotations\":{\"nrtd.dev/content-hash\":\"0123\"}}}"},
-		{13, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/nrtd-check.invalid",
+		{14, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/nrtd-check.invalid",
 			"{\"apiVersion\":\"topology.node.k8s.io/v1alpha2\",\"kind\":\"NodeResourceTopology\","
 			"\"metadata\":{\"name\":\"nrtd-check.invalid\"},\"zones\":[]}"},
-		{14, "PATCH", "/api/v1/nodes/node-a",
+		{15, "PATCH", "/api/v1/nodes/node-a",
 			"{\"metadata\":{\"annotations\":{\"nrtd-check.invalid/check\":\"may not be "
 			"written\"}}}"},
 	};
@@ -174,7 +174,7 @@ static void nothing_stops_it(void **state)
 		test_assert_text("body", s.body[requests[i].at], requests[i].body);
 	}
 	/* What must not change anything there. */
-	for (size_t at = 11; at < 15; at++)
+	for (size_t at = 12; at < 16; at++)
 		test_assert_text("dry run", s.dry_run[at], "All");
 }
 
@@ -193,7 +193,7 @@ static void pods_that_require_a_label_are_named(void **state)
 #define REQUIRED              "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED             "preferredDuringSchedulingIgnoredDuringExecution"
 #define OURS                  "nrtd.dev/max-exclusive-cpus.1-numa"
-#define UP_TO_NODE            VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, LABELLED
+#define UP_TO_NODE            VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, LABELLED
 #define FOUND                 BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
 	static const struct api_answer some[] = {UP_TO_NODE,
 		{.status = 200,
@@ -232,37 +232,40 @@ static void missing_rights_are_named(void **state)
 #define MISSING(level, verb, resource, why, remedy) \
 	level "  right          missing: " verb " " resource ", for " why ": no?role\n" REMEDY remedy "\n"
 #define NRTS "noderesourcetopologies.topology.node.k8s.io"
-#define ALL_MISSING(remedy, node_remedy)                                                   \
+#define ALL_MISSING(remedy, node_remedy, event_remedy)                                     \
 	MISSING("FAIL", "create", NRTS, "nrtd run", remedy)                                \
 	MISSING("FAIL", "patch", NRTS, "nrtd run", remedy)                                 \
 	MISSING("warn", "get", NRTS, "nrtd diff, and to see who else writes them", remedy) \
 	MISSING("note", "delete", NRTS, "nrtd run --cleanup", remedy)                      \
 	MISSING("FAIL", "get", "nodes", "nrtd run", node_remedy)                           \
-	MISSING("FAIL", "patch", "nodes", "nrtd run", node_remedy)
-#define RBAC  "kubectl apply -f packaging/kubernetes/rbac.yaml"
-#define NODES "kubectl apply -f packaging/kubernetes/rbac-nodes.yaml"
-#define OWN   "a node's identity may do so on its own Node only: name that by --node-name"
-#define BIND  RBAC ", then kubectl create clusterrolebinding NAME --clusterrole=nrtd --user=jane"
-	static const struct api_answer agent[] = {VERSION, CRD, AGENT, NO, NO, NO, NO, NO, NO, {0}};
+	MISSING("FAIL", "patch", "nodes", "nrtd run", node_remedy)                         \
+	MISSING("note", "create", "events.events.k8s.io", "Events about changes of the Node", event_remedy)
+#define RBAC       "kubectl apply -f packaging/kubernetes/rbac.yaml"
+#define NODES      "kubectl apply -f packaging/kubernetes/rbac-nodes.yaml"
+#define OWN        "a node's identity may do so on its own Node only: name that by --node-name"
+#define AUTHORIZER "the API server's Node authorizer permits it: --authorization-mode=Node,RBAC"
+#define BIND       RBAC ", then kubectl create clusterrolebinding NAME --clusterrole=nrtd --user=jane"
+	static const struct api_answer agent[] = {VERSION, CRD, AGENT, NO, NO, NO, NO, NO, NO, NO, {0}};
 	static const struct api_answer node[] = {
-		VERSION, CRD, WHO("system:node:x", "system:nodes"), NO, NO, NO, NO, NO, NO, {0}};
+		VERSION, CRD, WHO("system:node:x", "system:nodes"), NO, NO, NO, NO, NO, NO, NO, {0}};
 	static const struct api_answer jane[] = {
-		VERSION, CRD, WHO("jane", "b"), YES, YES, YES, YES, YES, NO, NODE, {0}};
-	static const struct api_answer cleanup[] = {
-		VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
+		VERSION, CRD, WHO("jane", "b"), YES, YES, YES, YES, YES, NO, YES, NODE, {0}};
+	static const struct api_answer cleanup[] = {VERSION, CRD, AGENT, YES, YES, YES, NO, YES, YES, YES,
+		NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
-	expect("an agent", agent, CHECK_FAIL, BEGIN CRD_OK AGENT_OK ALL_MISSING(RBAC, RBAC) NOT_TRIED);
+	expect("an agent", agent, CHECK_FAIL, BEGIN CRD_OK AGENT_OK ALL_MISSING(RBAC, RBAC, RBAC) NOT_TRIED);
 	expect("a node", node, CHECK_FAIL,
-		BEGIN CRD_OK "ok    identity       system:node:x\n" ALL_MISSING(NODES, OWN) NOT_TRIED);
+		BEGIN CRD_OK "ok    identity       system:node:x\n" ALL_MISSING(NODES, OWN, AUTHORIZER)
+			NOT_TRIED);
 	expect("a person", jane, CHECK_FAIL,
 		BEGIN CRD_OK "ok    identity       jane\n" MISSING("FAIL", "patch", "nodes", "nrtd run",
 			BIND) "ok    right          noderesourcetopologies: create, patch, get, delete; "
-			      "nodes: get\n" NODE_OK NOT_TRIED);
+			      "nodes: get; events: create\n" NODE_OK NOT_TRIED);
 	expect("what only --cleanup needs", cleanup, CHECK_NOTE,
 		BEGIN CRD_OK AGENT_OK MISSING("note", "delete", NRTS, "nrtd run --cleanup",
 			RBAC) "ok    right          noderesourcetopologies: create, patch, get; nodes: get, "
-			      "patch\n" NODE_OK EXPORTERS_OK DRY_OK);
+			      "patch; events: create\n" NODE_OK EXPORTERS_OK DRY_OK);
 }
 
 static void other_exporters_are_named(void **state)
@@ -274,11 +277,11 @@ static void other_exporters_are_named(void **state)
 			"\"fieldsV1\":{\"f:attributes\":{}}},{\"manager\":\"" manager "\",\"operation\":"  \
 			"\"Update\",\"fieldsV1\":{\"f:zones\":{}}}]}}"                                     \
 	}
-#define WITH(manager)                                                                               \
-	VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE, WRITTEN_BY(manager), TAKEN, TAKEN, \
-		OWN_ONLY,                                                                           \
-	{                                                                                           \
-		0                                                                                   \
+#define WITH(manager)                                                                                    \
+	VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NODE, WRITTEN_BY(manager), TAKEN, TAKEN, \
+		OWN_ONLY,                                                                                \
+	{                                                                                                \
+		0                                                                                        \
 	}
 #define NAMED(manager)                                                           \
 	BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK "warn  exporters      '" manager \
@@ -308,8 +311,8 @@ static void an_object_that_stays_is_not_tried(void **state)
 	static const char by_old[] =
 		"{\"metadata\":{\"managedFields\":[{\"manager\":\"koordlet\",\"operation\":\"Update\",\"apiVersion\":"
 		"\"topology.node.k8s.io/v1alpha1\",\"fieldsV1\":{\"f:zones\":{}}}]}}";
-	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, NODE,
-		{.status = 200, .body = by_old}, TAKEN, OWN_ONLY, {0}};
+	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES,
+		NODE, {.status = 200, .body = by_old}, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
 	expect("an old client's", script, CHECK_WARN,
@@ -328,7 +331,7 @@ static void a_startup_taint_is_named(void **state)
 		.body = "{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\"},\"spec\":{\"taints\":" \
 			"[{\"key\":\"nrtd.dev/not-ready\",\"effect\":\"NoSchedule\"}]}}"         \
 	}
-#define UP_TO_TAINT VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, TAINTED, TAKEN, TAKEN, TAKEN
+#define UP_TO_TAINT VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, TAINTED, TAKEN, TAKEN, TAKEN
 	static const struct api_answer taken[] = {UP_TO_TAINT, TAKEN, OWN_ONLY, {0}};
 	static const struct api_answer refused[] = {
 		UP_TO_TAINT, SAYS(403, "is not allowed to modify taints"), {0}};
@@ -351,7 +354,7 @@ static void a_startup_taint_is_named(void **state)
 /* What must be denied is asked for: an admission policy that does not know this identity is a warning. */
 static void writes_of_other_nodes_objects_must_be_denied(void **state)
 {
-#define UP_TO_DRY_RUN(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN
+#define UP_TO_DRY_RUN(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, YES, NODE, TAKEN, TAKEN, TAKEN
 #define IS(user)           "ok    identity       " user "\n"
 #define OTHERS_OBJECTS                                                                                       \
 	RIGHTS_OK NODE_OK EXPORTERS_OK TAKES "warn  own node       the API server lets this identity write " \
@@ -402,8 +405,8 @@ static void writes_of_other_nodes_objects_must_be_denied(void **state)
 
 static void the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted(void **state)
 {
-	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES, NO,
-		NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
+	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES,
+		YES, NO, NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
 
 	(void)state;
 	numatopology = true;
@@ -411,14 +414,14 @@ static void the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted
 		BEGIN CRD_OK AGENT_OK
 		"FAIL  right          missing: patch numatopologies.nodeinfo.volcano.sh, for nrtd run --numatopology=on: no?role\n" REMEDY
 		"kubectl apply -f packaging/kubernetes/numatopology.yaml\n"
-		"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch; numatopologies: create\n" NODE_OK
+		"ok    right          noderesourcetopologies: create, patch, get, delete; nodes: get, patch; events: create; numatopologies: create\n" NODE_OK
 			EXPORTERS_OK DRY_OK);
 	numatopology = false;
 }
 
 static void the_right_to_patch_pods_is_asked_for_where_it_is_wanted(void **state)
 {
-#define NO_PODS(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, NO, NODE, TAKEN, TAKEN, TAKEN
+#define NO_PODS(who) VERSION, CRD, who, YES, YES, YES, YES, YES, YES, YES, NO, NODE, TAKEN, TAKEN, TAKEN
 #define MISSING_PODS(remedy) \
 	"FAIL  right          missing: patch pods, for nrtd run --kai=on: no?role\n" REMEDY remedy "\n"
 	static const struct api_answer account[] = {NO_PODS(AGENT), OWN_ONLY, {0}};
@@ -441,10 +444,10 @@ static void what_is_not_there_is_named(void **state)
 {
 #define APPLY_CRD REMEDY "kubectl apply --server-side -k packaging/kubernetes/crd\n"
 	static const struct api_answer no_crd[] = {VERSION, {.status = 404, .body = "404 page not found\n"},
-		SAYS(404, "x"), YES, YES, YES, YES, YES, YES, NODE, {0}};
+		SAYS(404, "x"), YES, YES, YES, YES, YES, YES, YES, NODE, {0}};
 	static const struct api_answer old_crd[] = {VERSION,
 		{.status = 200, .body = "{\"versions\":[{\"version\":\"v1alpha1\"},7,{}]}"}, AGENT, YES, YES,
-		YES, YES, YES, YES, SAYS(404, "x"), {0}};
+		YES, YES, YES, YES, YES, SAYS(404, "x"), {0}};
 	static const struct api_answer no_reviews[] = {VERSION, SAYS(403, "x"), SAYS(403, "x"),
 		SAYS(403, "x"), NODE, SAYS(404, "x"), TAKEN,
 		SAYS(422, "ValidatingAdmissionPolicy 'p' denied"), {0}};

@@ -663,6 +663,86 @@ static void of_a_key_that_a_node_has_twice_the_last_counts(void **state)
 	assert_int_equal(patch.n_items, 0);
 }
 
+/* ---- Events */
+
+static const struct node_event event = {
+	.reason = "DevicesChanged", .note = "vendor.com/nic: 2 -> 1", .warning = true};
+
+static void an_event_is_about_the_node(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 200,
+			.body = "{\"metadata\":{\"name\":\"node-a\"},\"attributes\":[{\"name\":\"nrtd.dev/node-state\","
+				"\"value\":\"text\"}]}"},
+		{.status = 200, .body = "{}"},
+		{.status = 201, .body = "{}"},
+	};
+	CLEANUP(doc_release) struct doc sent = DOC_INIT;
+	struct publish_result result;
+	struct bench b;
+	struct err err = {""};
+	uint64_t again;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_renew(&b, (struct publisher_options){.events = true});
+	assert_int_equal(publisher_write_event(b.publisher, &event, 1000, &again, &err), PUBLISH_DEFERRED);
+	assert_true(again == UINT64_MAX); /* the Node has not been read */
+	assert_int_equal(bench_publish(&b, "h1", "{}", 1000, &result, &err), 0);
+	assert_string_equal(result.found_state, "text");
+	assert_int_equal(publisher_write_event(b.publisher, &event, 1000, &again, &err), PUBLISH_WRITTEN);
+	assert_string_equal(b.server.method[3], "POST");
+	assert_string_equal(b.server.url[3], "/apis/events.k8s.io/v1/namespaces/default/events");
+	sent = bench_doc(b.server.body[3]);
+	assert_string_equal(doc_text(&sent, "reason"), "DevicesChanged");
+	assert_string_equal(doc_text(&sent, "note"), "vendor.com/nic: 2 -> 1");
+	assert_string_equal(doc_text(&sent, "type"), "Warning");
+	assert_string_equal(doc_text(&sent, "reportingController"), "nrtd.dev/nrtd");
+	assert_string_equal(doc_text(doc_get(&sent, "regarding"), "kind"), "Node");
+	assert_string_equal(doc_text(doc_get(&sent, "regarding"), "name"), "node-a");
+	assert_string_equal(doc_text(doc_get(&sent, "regarding"), "uid"), "u1");
+	assert_string_equal(doc_text(doc_get(&sent, "metadata"), "namespace"), "default");
+	assert_int_equal(strncmp(doc_text(doc_get(&sent, "metadata"), "name"), "node-a.", 7), 0);
+	bench_close(&b);
+}
+
+static void events_have_a_budget_and_end_with_the_right(void **state)
+{
+	static const struct api_answer script[] = {
+		{.status = 200, .body = NODE("u1", "")},
+		{.status = 404, .body = STATUS("no such object")},
+		{.status = 201, .body = "{}"},
+		{.status = 201, .body = "{}"},
+	};
+	static const struct api_answer denied[] = {{.status = 403, .body = STATUS("events is forbidden")}};
+	struct publish_result result;
+	struct bench b;
+	struct err err = {""};
+	uint64_t again, now = 1000;
+
+	(void)state;
+	bench_open(&b, script, ARRAY_SIZE(script));
+	bench_renew(&b, (struct publisher_options){.events = true});
+	assert_int_equal(bench_publish(&b, "h1", "{}", now, &result, &err), 0);
+	assert_string_equal(result.found_state, "");
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(
+			publisher_write_event(b.publisher, &event, now, &again, &err), PUBLISH_WRITTEN);
+	assert_int_equal(publisher_write_event(b.publisher, &event, now, &again, &err), PUBLISH_DEFERRED);
+	assert_int_equal(again, now + 300000);
+	now = again;
+	api_server_stop(&b.server);
+	api_server_start_again(&b.server, denied, ARRAY_SIZE(denied));
+	assert_int_equal(publisher_write_event(b.publisher, &event, now, &again, &err), PUBLISH_FORBIDDEN);
+	assert_non_null(strstr(err.text,
+		"the right to write an Event about the Node of 'node-a' is missing: apply packaging/kubernetes/rbac.yaml"));
+	assert_int_equal(again, now + 3600000);
+	assert_int_equal(
+		publisher_write_event(b.publisher, &event, again - 1, &again, &err), PUBLISH_DEFERRED);
+	bench_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -685,6 +765,8 @@ int main(void)
 		cmocka_unit_test(a_pod_that_fails_and_ends_is_forgotten),
 		cmocka_unit_test(a_node_created_anew_gets_the_object_anew),
 		cmocka_unit_test(of_a_key_that_a_node_has_twice_the_last_counts),
+		cmocka_unit_test(an_event_is_about_the_node),
+		cmocka_unit_test(events_have_a_budget_and_end_with_the_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,24 @@ ok "the only taint" patch_spec admin joiner "{\"taints\":[$startup]}"
 ok "the only taint, removed" untaint agent-node-a node-a 0
 ok "no taint is left" sh -c "test -z '$(as admin get node node-a -o jsonpath='{.spec.taints}')'"
 ok "node-b as before" as admin taint node node-b nrtd.dev/not-ready-
+# Events: about the own Node, in the namespace default.
+event() { # event NAMESPACE KIND NAME
+	printf '{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e.%s","namespace":"%s"},"eventTime":"2026-11-26T08:00:00.000000Z",' "$(date +%s%N)" "$1"
+	printf '"reportingController":"nrtd.dev/nrtd","reportingInstance":"x","action":"Observed","reason":"Test","type":"Normal","regarding":{"apiVersion":"v1","kind":"%s","name":"%s"%s}}' \
+		"$2" "$3" "$([ "$2" = Node ] || printf ',"namespace":"%s"' "$1")"
+}
+about() { # about WHO NAMESPACE KIND NAME
+	event "$2" "$3" "$4" >"$work/event.json"
+	as "$1" create -f "$work/event.json"
+}
+ok "an Event about the own Node" about agent-node-a default Node node-a
+refused "an Event about another Node" "agent of node node-a may write Events about this Node only" about agent-node-a default Node node-b
+refused "an Event about a pod" "may write Events about this Node only" about agent-node-a default Pod node-a
+refused "an Event in another namespace" "may write Events about this Node only" about agent-node-a kube-system Node node-a
+refused "a v1 Event" "events is forbidden" as agent-node-a create -f - <<END
+{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "v1", "namespace": "default"}, "involvedObject": {"kind": "Node", "name": "node-a"}}
+END
+ok "a node's identity writes any Event" about kubelet-node-a default Pod x
 
 # What else of a Node's metadata can be changed.
 bookkeeping="may not change a Node's finalizers or ownerReferences"
@@ -217,6 +235,10 @@ refused "the overlay's agent taints another Node" "$another" \
 	overlay_agent node-a taint node node-b --field-manager nrtd x=y:NoSchedule
 refused "the overlay's agent taints its Node" "may not change a Node's spec" \
 	overlay_agent node-a taint node node-a --field-manager nrtd x=y:NoSchedule
+event default Node node-a >"$work/event.json"
+ok "the overlay's agent writes an Event about its Node" overlay_agent node-a create -f "$work/event.json"
+event default Node node-b >"$work/event.json"
+refused "the overlay's agent writes an Event about another Node" "may write Events about this Node only" overlay_agent node-a create -f "$work/event.json"
 refused "the overlay's agent makes a Node" "nodes is forbidden" overlay_agent node-a create -f - <<END
 {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-x"}}
 END

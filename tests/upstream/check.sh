@@ -53,7 +53,7 @@ until_status() {
 	failed=$((failed + 1))
 }
 agent=$dir/agent-node-a.kubeconfig
-rights='right +noderesourcetopologies: create, patch, get, delete; nodes: get, patch$'
+rights='right +noderesourcetopologies: create, patch, get, delete; nodes: get, patch; events: create$'
 
 for who in agent kubelet; do
 	check "$who with all rights" 0 "$dir/$who-node-a.kubeconfig" <<END
@@ -128,6 +128,7 @@ check "no rights" 1 "$agent" <<END
 ^note +right +missing: delete $nrts, for nrtd run --cleanup
 ^FAIL +right +missing: get nodes, for nrtd run
 ^FAIL +right +missing: patch nodes, for nrtd run
+^note +right +missing: create events.events.k8s.io, for Events about changes of the Node
 ^ +remedy: kubectl apply -f packaging/kubernetes/rbac.yaml$
 ^note +dry run +not tried
 END

@@ -135,6 +135,7 @@ on_one_control_plane() {
 	check "access" $here/access.sh "$work/cluster"
 	check "publish" $here/publish.sh "$work/cluster"
 	check "check" $here/check.sh "$work/cluster"
+	check "events" $here/events.sh "$work/cluster"
 	machines "$work/machines" || return 1
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
 		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \

@@ -311,19 +311,20 @@ static bool step_identity(struct check *c)
 /* ---- rights */
 
 static const struct right {
-	const char *group, *resource, *verb;
-	enum check_level missing; /* level of the item if it is missing */
+	const char *group, *namespace, *resource, *verb; /* namespace: "" = the resource has none */
+	enum check_level missing;                        /* level of the item if it is missing */
 	const char *what_for;
 } rights[] = {
-	{GROUP, RESOURCE, "create", CHECK_FAIL, "nrtd run"},
-	{GROUP, RESOURCE, "patch", CHECK_FAIL, "nrtd run"},
-	{GROUP, RESOURCE, "get", CHECK_WARN, "nrtd diff, and to see who else writes them"},
-	{GROUP, RESOURCE, "delete", CHECK_NOTE, "nrtd run --cleanup"},
-	{"", "nodes", "get", CHECK_FAIL, "nrtd run"},
-	{"", "nodes", "patch", CHECK_FAIL, "nrtd run"},
-	{VOLCANO, "numatopologies", "create", CHECK_FAIL, "nrtd run --numatopology=on"},
-	{VOLCANO, "numatopologies", "patch", CHECK_FAIL, "nrtd run --numatopology=on"},
-	{"", "pods", "patch", CHECK_FAIL, "nrtd run --kai=on"},
+	{GROUP, "", RESOURCE, "create", CHECK_FAIL, "nrtd run"},
+	{GROUP, "", RESOURCE, "patch", CHECK_FAIL, "nrtd run"},
+	{GROUP, "", RESOURCE, "get", CHECK_WARN, "nrtd diff, and to see who else writes them"},
+	{GROUP, "", RESOURCE, "delete", CHECK_NOTE, "nrtd run --cleanup"},
+	{"", "", "nodes", "get", CHECK_FAIL, "nrtd run"},
+	{"", "", "nodes", "patch", CHECK_FAIL, "nrtd run"},
+	{"events.k8s.io", "default", "events", "create", CHECK_NOTE, "Events about changes of the Node"},
+	{VOLCANO, "", "numatopologies", "create", CHECK_FAIL, "nrtd run --numatopology=on"},
+	{VOLCANO, "", "numatopologies", "patch", CHECK_FAIL, "nrtd run --numatopology=on"},
+	{"", "", "pods", "patch", CHECK_FAIL, "nrtd run --kai=on"},
 };
 
 static bool is_of_pods(const struct right *right)
@@ -350,6 +351,9 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 	else if (c->is_node && *right->group == '\0')
 		check_report_set(&item->remedy,
 			"a node's identity may do so on its own Node only: name that by --node-name");
+	else if (c->is_node && *right->namespace)
+		check_report_set(&item->remedy,
+			"the API server's Node authorizer permits it: --authorization-mode=Node,RBAC");
 	else if (c->is_node)
 		check_report_set(&item->remedy, "kubectl apply -f " MANIFESTS "/rbac-nodes.yaml");
 	else if (!*user || !strcmp(user, "system:serviceaccount:nrtd:nrtd"))
@@ -385,8 +389,9 @@ static int check_right(struct check *c, const struct right *right)
 
 	strbuf_addf(&body,
 		"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-		"\"spec\":{\"resourceAttributes\":{\"group\":\"%s\",\"resource\":\"%s\",\"verb\":\"%s\",\"name\":\"%s\"}}}",
-		right->group, right->resource, right->verb, c->node_name);
+		"\"spec\":{\"resourceAttributes\":{\"group\":\"%s\",\"namespace\":\"%s\",\"resource\":\"%s\",\"verb\":\"%s\","
+		"\"name\":\"%s\"}}}",
+		right->group, right->namespace, right->resource, right->verb, c->node_name);
 	if (!send_body(c, "right", "POST", REVIEWS_PATH, "application/json", &body))
 		return -EIO;
 	review = parse_response(c);

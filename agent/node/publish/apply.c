@@ -6,6 +6,7 @@
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/node/render/render.h"
+#include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -211,6 +212,7 @@ void apply_release(struct apply *a)
 	free(a->path);
 	free(a->written_hash);
 	free(a->resource_version);
+	free(a->found_state);
 	*a = (struct apply){0};
 }
 
@@ -224,15 +226,17 @@ void apply_forget(struct apply *a)
 
 /* ---- reading */
 
-/* Reads the managers from the last response. */
-static int read_managers(
-	const struct apply *a, const struct publish_io *io, struct managed_fields *ret, struct err *err)
+/* Reads the managers from the last response, and unless `ret_state` is NULL the node state. */
+static int read_managers(const struct apply *a, const struct publish_io *io, struct managed_fields *ret,
+	char **ret_state, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	int r = json_parse(io->response.body.text, io->response.body.len, &object, err);
 
 	if (r == 0)
 		r = managed_fields_read(&object, a->kind, ret);
+	if (r == 0 && ret_state)
+		text_set(ret_state, text_or_empty(nrt_node_state(&object)));
 	return r < 0 ? err_set(err, r, "the API server's answer is not %s",
 			       publish_object_titles[a->kind->object])
 		     : 0;
@@ -262,7 +266,10 @@ static enum publish_outcome check_object(
 	struct apply *a, struct publish_io *io, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(managed_fields_release) struct managed_fields m = {0};
-	enum publish_outcome outcome = publish_read_metadata(io, a->kind->object, a->path, err);
+	const struct api_request whole = {.method = "GET", .path = a->path};
+	bool wants_state = a->keeps_state && !a->found_state;
+	enum publish_outcome outcome = wants_state ? publish_send(io, a->kind->object, &whole, err)
+						   : publish_read_metadata(io, a->kind->object, a->path, err);
 	uint64_t own_hash = a->own_hash;
 
 	if (outcome == PUBLISH_FORBIDDEN && !a->unreadable)
@@ -271,13 +278,15 @@ static enum publish_outcome check_object(
 	if (outcome == PUBLISH_NOT_FOUND || outcome == PUBLISH_FORBIDDEN) {
 		*err = (struct err){""};
 		apply_forget(a);
+		if (wants_state)
+			a->found_state = xstrdup("");
 		a->checked = true;
 		a->at_ms = now_ms;
 		return PUBLISH_WRITTEN;
 	}
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
-	if (read_managers(a, io, &m, err) < 0)
+	if (read_managers(a, io, &m, wants_state ? &a->found_state : NULL, err) < 0)
 		return PUBLISH_SERVER_ERROR;
 	store_managers(a, &m, now_ms);
 	if (own_hash && own_hash != m.own_hash)
@@ -343,7 +352,7 @@ static enum publish_outcome clear_managers(
 		io, a->kind->object, "PATCH", a->path, "application/merge-patch+json", &patch, err);
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome;
-	if (read_managers(a, io, &m, err) < 0)
+	if (read_managers(a, io, &m, NULL, err) < 0)
 		return PUBLISH_SERVER_ERROR;
 	store_managers(a, &m, now_ms);
 	return PUBLISH_WRITTEN;
@@ -375,7 +384,7 @@ static enum publish_outcome send_apply(struct apply *a, struct publish_io *io, c
 	apply_forget(a);
 	a->checked = true;
 	a->at_ms = now_ms;
-	if (read_managers(a, io, &m, err) == 0)
+	if (read_managers(a, io, &m, NULL, err) == 0)
 		store_managers(a, &m, now_ms);
 	*err = (struct err){""};
 	return PUBLISH_WRITTEN;
@@ -449,7 +458,7 @@ int apply_delete(const struct apply *a, struct publish_io *io, struct err *err)
 
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
-	r = read_managers(a, io, &m, err);
+	r = read_managers(a, io, &m, NULL, err);
 	if (r < 0 || !m.own_hash || m.rival[0])
 		return r;
 	r = add_preconditions(io, &body, err);

@@ -92,6 +92,8 @@ struct apply {
 	bool unreadable;        /* the right to get the object is missing */
 	uint64_t at_ms;         /* time of the last write or check */
 	struct contention contention;
+	bool keeps_state;  /* keep the node state that the object has when it is read for the first time */
+	char *found_state; /* the text of this node state; "" = none; NULL = not read yet */
 };
 
 /* The object of this node. */

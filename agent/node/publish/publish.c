@@ -13,14 +13,17 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define REFRESH_MS       600000u
-#define REFRESH_PERCENT  10u
-#define NODE_INTERVAL_MS 5000u
-#define NODE_BURST       12u
-#define OBJECT_MAX       ((size_t)1 << 20)
-#define POD_INTERVAL_MS  200u
-#define POD_BURST        20u
-#define CALL_MS          30000u /* after this time a call starts with no further object */
+#define REFRESH_MS        600000u
+#define REFRESH_PERCENT   10u
+#define NODE_INTERVAL_MS  5000u
+#define NODE_BURST        12u
+#define OBJECT_MAX        ((size_t)1 << 20)
+#define POD_INTERVAL_MS   200u
+#define POD_BURST         20u
+#define EVENT_INTERVAL_MS 300000u
+#define EVENT_BURST       10u
+#define EVENT_DENIED_MS   3600000u /* pause after an Event that the API server denied or rejected */
+#define CALL_MS           30000u   /* after this time a call starts with no further object */
 
 /* The backoff of one object. */
 struct retry {
@@ -33,7 +36,7 @@ struct publisher {
 	struct publisher_options options;
 	char *node_name, *node_path;
 	struct retry retries[PUBLISH_OBJECT_COUNT];
-	struct budget node_writes, pod_writes;
+	struct budget node_writes, pod_writes, events;
 	struct apply nrt, numatopology;
 	bool numatopology_served, numatopology_absent; /* with numatopology_if_served; both false = unknown */
 	bool schema_known, has_pod_allocations;        /* of the Numatopology CRD */
@@ -63,6 +66,7 @@ static uint64_t random_bits(const struct publisher *p)
 static void init_objects(struct publisher *p)
 {
 	apply_init(&p->nrt, &apply_nrt, p->node_name);
+	p->nrt.keeps_state = p->options.events;
 	apply_init(&p->numatopology, &apply_numatopology, p->node_name);
 }
 
@@ -75,6 +79,7 @@ static void init_limits(struct publisher *p)
 		(struct budget){.interval_ms = o->node_interval_ms ? o->node_interval_ms : NODE_INTERVAL_MS,
 			.burst = o->node_burst ? o->node_burst : NODE_BURST};
 	p->pod_writes = (struct budget){.interval_ms = POD_INTERVAL_MS, .burst = POD_BURST};
+	p->events = (struct budget){.interval_ms = EVENT_INTERVAL_MS, .burst = EVENT_BURST};
 }
 
 int publisher_new(struct api_client *client, const struct publisher_options *options, struct publisher **ret,
@@ -576,8 +581,35 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	result.call_again_ms = next_call(p, request, &result, now_ms);
 	result.kubelet_minor = p->node.kubelet_minor;
 	snprintf(result.rival, sizeof(result.rival), "%s", p->nrt.contention.rival);
+	result.found_state = p->nrt.found_state;
 	*ret = result;
 	return first_failure(&result, errs, err);
+}
+
+/* ---- events */
+
+static uint64_t event_allowed_at(const struct publisher *p)
+{
+	uint64_t budget = budget_at(&p->events), retry = p->retries[PUBLISH_EVENT].not_before_ms;
+
+	return !p->node.uid ? UINT64_MAX : budget > retry ? budget : retry;
+}
+
+enum publish_outcome publisher_write_event(struct publisher *p, const struct node_event *event,
+	uint64_t now_ms, uint64_t *ret_again_ms, struct err *err)
+{
+	enum publish_outcome outcome = PUBLISH_DEFERRED;
+
+	if (now_ms >= event_allowed_at(p)) {
+		outcome = node_event_write(&p->io, event, p->node.uid, random_bits(p), err);
+		budget_take(&p->events, now_ms);
+		update_backoff(p, PUBLISH_EVENT, outcome);
+		if (outcome == PUBLISH_FORBIDDEN || outcome == PUBLISH_NOT_FOUND ||
+			outcome == PUBLISH_REJECTED)
+			p->retries[PUBLISH_EVENT].not_before_ms = now_ms + EVENT_DENIED_MS;
+	}
+	*ret_again_ms = event_allowed_at(p);
+	return outcome;
 }
 
 /* ---- cleanup */

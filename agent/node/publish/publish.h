@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "agent/node/publish/apply.h"
+#include "agent/node/publish/node_event.h"
 #include "agent/node/publish/node_metadata.h"
 #include "agent/node/publish/pod_annotations.h"
 
@@ -43,6 +44,9 @@ struct publish_result {
 	bool current;           /* the API server has all that was requested */
 	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
 	char rival[80]; /* another program that writes the NodeResourceTopology object; "" = none known */
+	/* The text of the node state that the NRT object had before the first write, "" = none; NULL = not known. Valid until
+	 * publisher_free(). */
+	const char *found_state;
 	int64_t certificate_until_s; /* the client certificate expires, in s since 1970; 0 = no certificate */
 	uint64_t call_again_ms; /* call again by this time, with or without changes (clock of `now_ms`) */
 };
@@ -53,6 +57,7 @@ struct publisher_options {
 		refresh_ms; /* 0 = 10 min; varied by +-10 %; the first refresh is after a random part of it */
 	uint64_t node_interval_ms; /* rate limit of Node writes: node_burst, then one per interval; 0 = 5 s */
 	unsigned node_burst;       /* 0 = 12 */
+	bool events;               /* find publish_result.found_state, to report what has changed */
 	bool numatopology_if_served;    /* write a Numatopology only if the API server serves them */
 	bool keep_taint;                /* do not remove the startup taint */
 	uint64_t (*random)(void *data); /* 64 random bits; NULL = backoff_random() */
@@ -84,6 +89,14 @@ static inline void publisher_freep(struct publisher **p)
  */
 int publisher_publish(struct publisher *p, const struct publish_request *request, uint64_t now_ms,
 	struct publish_result *ret, struct err *err);
+
+/*
+ * Creates an Event about the Node, as far as rate limits and backoff allow at `now_ms`: ten Events at once, then one per 5 minutes.
+ * Call after publisher_publish(), which reads the Node. PUBLISH_DEFERRED: nothing was sent. After an Event that the API server denies
+ * or rejects, nothing is sent for an hour. *ret_again_ms: when a call may send something again.
+ */
+enum publish_outcome publisher_write_event(struct publisher *p, const struct node_event *event,
+	uint64_t now_ms, uint64_t *ret_again_ms, struct err *err);
 
 /* Forgets what was written and all rate limits and backoffs: the next call reads and writes everything (after
  * SIGHUP, or when the kubelet has registered the Node again). */

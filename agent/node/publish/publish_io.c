@@ -9,11 +9,11 @@
 
 #define BODY_MAX ((size_t)1 << 20)
 
-const char *const publish_object_names[] = {"nrt", "node", "taint", "numatopology", "pods"};
+const char *const publish_object_names[] = {"nrt", "node", "taint", "numatopology", "pods", "event"};
 static_assert(ARRAY_SIZE(publish_object_names) == PUBLISH_OBJECT_COUNT, "a name for each object");
 
 const char *const publish_object_titles[] = {"the NodeResourceTopology object", "the Node",
-	"the startup taint", "the Numatopology object", "the annotations of pods"};
+	"the startup taint", "the Numatopology object", "the annotations of pods", "an Event about the Node"};
 static_assert(ARRAY_SIZE(publish_object_titles) == PUBLISH_OBJECT_COUNT, "a title for each object");
 
 const char *const publish_outcome_names[] = {
@@ -93,6 +93,8 @@ static enum publish_outcome set_not_found(enum publish_object object, const char
 			node);
 	else if (object == PUBLISH_PODS)
 		err_set(err, 0, "a pod of '%.100s' does not exist any more", node);
+	else if (object == PUBLISH_EVENT)
+		err_set(err, 0, "the API server has no events of events.k8s.io/v1 in the namespace default");
 	else if (object == PUBLISH_NUMATOPOLOGY)
 		err_set(err, 0,
 			"the API server has no numatopologies of nodeinfo.volcano.sh/v1alpha1: apply the CRD of Volcano, or set --numatopology=auto");

@@ -19,6 +19,7 @@ enum publish_object {
 	PUBLISH_TAINT,        /* the Node's startup taint, which nrtd removes */
 	PUBLISH_NUMATOPOLOGY, /* Volcano's Numatopology object */
 	PUBLISH_PODS,         /* KAI's annotations of pods */
+	PUBLISH_EVENT,        /* an Event about the Node */
 	PUBLISH_OBJECT_COUNT
 };
 
@@ -41,7 +42,7 @@ enum publish_outcome {
 	PUBLISH_OUTCOME_COUNT
 };
 
-/* "nrt", "node", "taint", "numatopology", "pods"; "unchanged", "deferred", ...: values of metric labels. */
+/* "nrt", "node", "taint", "numatopology", "pods", "event"; "unchanged", "deferred", ...: values of metric labels. */
 extern const char *const publish_object_names[PUBLISH_OBJECT_COUNT];
 extern const char *const publish_outcome_names[PUBLISH_OUTCOME_COUNT];
 

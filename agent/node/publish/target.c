@@ -26,6 +26,7 @@ int target_api_open(
 		.refresh_ms = config->refresh_ms,
 		.node_interval_ms = config->node_interval_ms,
 		.node_burst = config->node_burst,
+		.events = config->events,
 		.numatopology_if_served = config->numatopology_if_served,
 		.keep_taint = config->keep_taint};
 	int r = credentials_new(&config->credentials, &ret->credentials, err);
@@ -55,9 +56,18 @@ static void forget_api(void *ctx)
 	publisher_forget(t->publisher);
 }
 
+static enum publish_outcome write_event_api(
+	void *ctx, const struct node_event *event, uint64_t now_ms, uint64_t *ret_again_ms, struct err *err)
+{
+	const struct target_api *t = ctx;
+
+	return publisher_write_event(t->publisher, event, now_ms, ret_again_ms, err);
+}
+
 struct target target_api(struct target_api *t)
 {
-	return (struct target){.ctx = t, .publish = publish_api, .forget = forget_api};
+	return (struct target){
+		.ctx = t, .publish = publish_api, .forget = forget_api, .write_event = write_event_api};
 }
 
 /* ---- standard output */

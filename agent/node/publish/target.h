@@ -13,6 +13,9 @@ struct target {
 	int (*publish)(void *ctx, const struct publish_request *request, uint64_t now_ms,
 		struct publish_result *ret, struct err *err);
 	void (*forget)(void *ctx); /* forgets what was written */
+	/* As publisher_write_event(). NULL = the target takes no Events. */
+	enum publish_outcome (*write_event)(void *ctx, const struct node_event *event, uint64_t now_ms,
+		uint64_t *ret_again_ms, struct err *err);
 };
 
 /* ---- the API server */
@@ -21,7 +24,7 @@ struct publish_config {
 	struct credentials_options credentials;
 	uint64_t refresh_ms, node_interval_ms; /* as in struct publisher_options */
 	unsigned node_burst;
-	bool numatopology_if_served, keep_taint;
+	bool events, numatopology_if_served, keep_taint;
 	const struct cancel *cancel; /* ends the current request; NULL = never */
 };
 

@@ -64,6 +64,8 @@ static const struct family {
 		"Events that may have made the published state out of date, by cause.", COUNTER, {CAUSE}},
 	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
 		"How often two sources contradicted each other.", COUNTER, {NO_LABEL}},
+	[METRIC_EVENTS] = {"nrtd_events_total", "Attempts to write an Event about the Node, by result.",
+		COUNTER, {RESULT}},
 	[READY] = {"nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, {NO_LABEL}},
 	[RESOURCE_CAPACITY] = {"nrtd_resource_capacity",
 		"Capacity of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.", GAUGE,

@@ -25,6 +25,7 @@ enum metric {
 	METRIC_LAST_SUCCESS,    /* gauge, label target, set by metrics_succeeded() */
 	METRIC_DIRTY_MARKS,     /* counter, label cause */
 	METRIC_DISAGREEMENTS,   /* counter: two sources contradicted each other */
+	METRIC_EVENTS,          /* counter, label result: attempts to write an Event */
 	METRIC_COUNT
 };
 

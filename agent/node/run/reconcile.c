@@ -31,7 +31,7 @@ static const char *const state_names[] = {"absent", "ok", "kept"};
 static const char *const cause_names[] = {"start", "files", "timer", "reload", "hardware"};
 
 const struct metrics_labels reconcile_labels = {
-	.targets = {publish_object_names, PUBLISH_OBJECT_COUNT},
+	.targets = {publish_object_names, PUBLISH_EVENT}, /* METRIC_EVENTS counts Events */
 	.results = {publish_outcome_names, PUBLISH_OUTCOME_COUNT},
 	.sources = {source_names, ARRAY_SIZE(source_names)},
 	.states = {state_names, ARRAY_SIZE(state_names)},
@@ -44,6 +44,7 @@ void reconciler_release(struct reconciler *r)
 	doc_release(&r->annotations);
 	doc_release(&r->labels);
 	distances_kept_release(&r->distances);
+	changes_release(&r->changes);
 }
 
 void reconcile_result_release(struct reconcile_result *r)
@@ -289,6 +290,21 @@ static void measure_pod_memory(
 		ret->call_again_ms = r->pod_memory_at;
 }
 
+/* After publishing, so that the Event is true of the object. */
+static void report_changes(
+	struct reconciler *r, const struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
+{
+	const struct changes_input in = {.config = &r->config->changes,
+		.node = &o->node,
+		.found_state = r->config->render.others_nrt ? "" : ret->publish.found_state,
+		.file_missing = r->sources.state_files.gone,
+		.target = &r->target,
+		.metrics = r->metrics};
+
+	if (ret->publish.current)
+		changes_update(&r->changes, &in, now_ms, &ret->call_again_ms);
+}
+
 static void print_status(const struct observation *o, struct reconcile_result *ret)
 {
 	int cpu = inventory_resource(&o->node.inventory, "cpu");
@@ -374,6 +390,7 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 		ret->call_again_ms = now_ms + BACKOFF_BASE_MS;
 	measure_headroom(r, &o);
 	measure_pod_memory(r, &o, now_ms, ret);
+	report_changes(r, &o, now_ms, ret);
 	log_new_notes(r, &o.notes);
 	print_status(&o, ret);
 }

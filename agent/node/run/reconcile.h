@@ -7,6 +7,7 @@
 #include "agent/node/observe/observe.h"
 #include "agent/node/publish/target.h"
 #include "agent/node/render/render.h"
+#include "agent/node/run/changes.h"
 #include "agent/node/run/metrics.h"
 #include "agent/state/node_derive.h"
 #include "common/vec.h"
@@ -18,6 +19,7 @@ struct reconcile_config {
 	struct render_config render;
 	uint64_t pod_memory_ms; /* interval for reading where the memory of pods is; 0 = never */
 	bool pod_metrics;       /* the metrics may have the names of pods */
+	struct changes_config changes;
 };
 
 /* Indexes into reconcile_labels.sources and .states. */
@@ -43,6 +45,7 @@ struct reconciler {
 	unsigned kubelet_minor;          /* as the Node reports it; 0 = unknown */
 	uint64_t pod_memory_at;          /* when to read the memory of pods again */
 	struct err pod_memory_error;     /* the last logged failure to read it */
+	struct changes changes;          /* that Events report */
 };
 
 void reconciler_release(struct reconciler *r);

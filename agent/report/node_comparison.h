@@ -5,32 +5,14 @@
  */
 #include "agent/cluster/cluster_node.h"
 #include "agent/report/writer.h"
-
-enum fact_section { FACT_SETTING, FACT_TOPOLOGY, FACT_FREE, FACT_SECTION_COUNT };
-
-extern const char *const fact_section_names[FACT_SECTION_COUNT]; /* "settings", "topology", "free" */
-
-/* A value of a node, as text. */
-struct fact {
-	enum fact_section section;
-	char *name;  /* "topologyManagerPolicy", "memory of NUMA node 0" */
-	char *value; /* "unknown" if the object does not contain the value */
-};
-
-struct node_facts {
-	char *node;
-	struct fact *items;
-	size_t n_items, items_size;
-};
-
-void node_facts_release(struct node_facts *f);
+#include "agent/state/node_facts.h"
 
 /* Adds the kubelet's settings of a node, the same settings in the same order for every node. Reads node->object. */
-void node_facts_add_settings(struct node_facts *f, const struct cluster_node *node);
+void node_comparison_add_settings(struct node_facts *f, const struct cluster_node *node);
 
 /* Adds the node's sockets, cores, CPUs, NUMA nodes, distances and capacities; and its free amounts and the number of its pods that hold
  * something. */
-void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node);
+void node_comparison_add_rest(struct node_facts *f, const struct cluster_node *node);
 
 /* ---- the settings of many nodes */
 
@@ -39,7 +21,7 @@ void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node);
  * omits settings that all nodes share. {"nodes": number, "different": number, "settings": [{"name", "values": [{"value", "nodes":
  * [names]}]}]}, the most frequent value first. Returns the number of settings in which nodes differ.
  */
-size_t node_facts_write_settings(
+size_t node_comparison_write_settings(
 	struct writer *w, const struct node_facts *nodes, size_t n, bool only_different);
 
 /* ---- two nodes */
@@ -48,4 +30,4 @@ size_t node_facts_write_settings(
  * Writes a table of the facts that differ, or with WRITER_WIDE of all facts. {"nodes": [names], "different": number, "facts":
  * [{"section", "name", "values": [text or null], "equal"}]}. Returns the number of facts that differ.
  */
-size_t node_facts_write_diff(struct writer *w, const struct node_facts nodes[2]);
+size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2]);

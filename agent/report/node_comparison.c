@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/node_facts.h"
+#include "agent/report/node_comparison.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,123 +12,20 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define TEXT_MAX_BYTES 65536u /* of a value */
-#define NAMES_MAX      8u     /* nodes that a row of text names */
-
-const char *const fact_section_names[FACT_SECTION_COUNT] = {"settings", "topology", "free"};
-
-void node_facts_release(struct node_facts *f)
-{
-	for (size_t i = 0; i < f->n_items; i++) {
-		free(f->items[i].name);
-		free(f->items[i].value);
-	}
-	free(f->items);
-	free(f->node);
-	*f = (struct node_facts){0};
-}
-
-/* `name` and `value` move. An empty value is "none", NULL is "unknown". */
-static void add_fact(struct node_facts *f, enum fact_section section, char *name, char *value)
-{
-	struct fact *fact = vec_push(&f->items, &f->n_items, &f->items_size, sizeof(*fact));
-
-	fact->section = section;
-	fact->name = name;
-	fact->value = value ? value : xstrdup("unknown");
-	if (!*fact->value)
-		text_set(&fact->value, "none");
-	text_one_line(fact->value);
-}
+#define TEXT_MAX_BYTES (1u << 20) /* of a value */
+#define NAMES_MAX      32u        /* nodes that a row of text names */
 
 /* ---- settings */
 
 static void add_setting(struct node_facts *f, const char *name, char *value)
 {
-	add_fact(f, FACT_SETTING, xstrdup(name), value);
+	node_facts_add(f, FACT_SETTING, xstrdup(name), value);
 }
 
-static char *cpu_options_text(struct cpu_manager_options options)
+/* The name of a policy; index 0 is unknown. */
+static void add_choice(struct node_facts *f, const char *name, const char *const *names, unsigned index)
 {
-	static const char *const names[] = {"align-by-socket", "distribute-cpus-across-cores",
-		"distribute-cpus-across-numa", "full-pcpus-only", "prefer-align-cpus-by-uncorecache",
-		"strict-cpu-reservation"};
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (*cpu_manager_option(&options, names[i]))
-			strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", names[i]);
-	return strbuf_detach(&out);
-}
-
-static char *topology_options_text(const struct topology_manager_config *t)
-{
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-
-	if (t->max_numa_nodes != TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
-		strbuf_addf(&out, "max-allowable-numa-nodes=%u", t->max_numa_nodes);
-	if (t->prefer_closest_numa_nodes)
-		strbuf_addf(&out, "%sprefer-closest-numa-nodes=true", out.len > 0 ? "," : "");
-	return strbuf_detach(&out);
-}
-
-static char *amount_text(qty_t nano, enum quantity_format format)
-{
-	char text[QUANTITY_TEXT_MAX];
-
-	quantity_print((struct quantity){.nano = nano, .format = format}, text);
-	return xstrdup(text);
-}
-
-/* "0:memory=1Gi;1:hugepages-1Gi=2Gi", as the kubelet's flag has it. */
-static char *reserved_memory_text(const struct memory_state *state)
-{
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-
-	for (size_t i = 0; i < state->n_nodes; i++)
-		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
-			const struct memory_table *t = &state->nodes[i].tables[k];
-			CLEANUP(freep)
-			char *amount = amount_text((qty_t)t->system_reserved * QTY_UNIT, QUANTITY_BINARY_SI);
-
-			if (t->system_reserved > 0)
-				strbuf_addf(&out, "%s%u:%s=%s", out.len > 0 ? ";" : "", state->nodes[i].id,
-					t->type, amount);
-		}
-	return strbuf_detach(&out);
-}
-
-#define RESERVED "kubeReserved+systemReserved"
-
-static char *reserved_text(const struct settings *s)
-{
-	CLEANUP(freep)
-	char *cpu = amount_text(s->kube_reserved_cpu + s->system_reserved_cpu, QUANTITY_DECIMAL_SI);
-	CLEANUP(freep)
-	char *memory = amount_text(s->kube_reserved_memory + s->system_reserved_memory, QUANTITY_BINARY_SI);
-
-	return xasprintf("cpu=%s,memory=%s", cpu, memory);
-}
-
-static void add_exact_settings(struct node_facts *f, const struct node_state *state)
-{
-	const struct settings *s = &state->settings;
-
-	add_setting(f, "kubeletRelease", s->kubelet_minor > 0 ? xasprintf("1.%u", s->kubelet_minor) : NULL);
-	add_setting(f, "cpuManagerPolicy", xstrdup(cpu_manager_policy_names[s->cpu_manager]));
-	add_setting(f, "cpuManagerPolicyOptions", cpu_options_text(s->cpu_options));
-	add_setting(f, "memoryManagerPolicy", xstrdup(memory_manager_policy_names[s->memory_manager]));
-	add_setting(f, "topologyManagerPolicy", xstrdup(topology_manager_policy_names[s->topology.policy]));
-	add_setting(f, "topologyManagerScope", xstrdup(topology_manager_scope_names[s->topology.scope]));
-	add_setting(f, "topologyManagerPolicyOptions", topology_options_text(&s->topology));
-	add_setting(f, "reservedCPUs", state->reserved.cpus ? cpuset_print(state->reserved.cpus) : NULL);
-	add_setting(f, RESERVED, s->reserved_cpu_known ? reserved_text(s) : NULL);
-	add_setting(
-		f, "evictionHardMemory", s->eviction_hard_memory ? xstrdup(s->eviction_hard_memory) : NULL);
-	add_setting(f, "reservedMemory",
-		state->allocations.memory_known ? reserved_memory_text(&state->allocations.memory)
-						: xstrdup(""));
-	add_setting(f, "featureGates", xstrdup(text_or_empty(s->feature_gates_text)));
+	add_setting(f, name, index > 0 ? xstrdup(names[index]) : NULL);
 }
 
 /* The value of an attribute, NULL = not published. */
@@ -142,27 +39,26 @@ static char *attribute_text(const struct cluster_node *node, const char *name)
 /* Of an object without a node state: only what its attributes contain. */
 static void add_published_settings(struct node_facts *f, const struct cluster_node *node)
 {
-	static const char *const unpublished[] = {
-		"reservedCPUs", RESERVED, "evictionHardMemory", "reservedMemory", "featureGates"};
+	static const char *const unpublished[] = {"reservedCPUs", "kubeReserved+systemReserved",
+		"evictionHardMemory", "reservedMemory", "featureGates"};
 	const struct topology_manager_config *t = &node->state.settings.topology;
 
 	add_setting(f, "kubeletRelease", NULL);
-	add_setting(f, "cpuManagerPolicy", xstrdup(cpu_manager_policy_names[node->cpu_manager]));
+	add_choice(f, "cpuManagerPolicy", cpu_manager_policy_names, node->cpu_manager);
 	add_setting(f, "cpuManagerPolicyOptions", attribute_text(node, "cpuManagerPolicyOptions"));
-	add_setting(f, "memoryManagerPolicy",
-		xstrdup(memory_manager_policy_names[nrt_memory_manager(node->object)]));
-	add_setting(f, "topologyManagerPolicy", xstrdup(topology_manager_policy_names[t->policy]));
-	add_setting(f, "topologyManagerScope", xstrdup(topology_manager_scope_names[t->scope]));
+	add_choice(f, "memoryManagerPolicy", memory_manager_policy_names, nrt_memory_manager(node->object));
+	add_choice(f, "topologyManagerPolicy", topology_manager_policy_names, t->policy);
+	add_choice(f, "topologyManagerScope", topology_manager_scope_names, t->scope);
 	add_setting(f, "topologyManagerPolicyOptions", attribute_text(node, "topologyManagerPolicyOptions"));
 	for (size_t i = 0; i < ARRAY_SIZE(unpublished); i++)
 		add_setting(f, unpublished[i], NULL);
 }
 
-void node_facts_add_settings(struct node_facts *f, const struct cluster_node *node)
+void node_comparison_add_settings(struct node_facts *f, const struct cluster_node *node)
 {
 	text_set(&f->node, node->state.node_name);
 	if (node->basis == CLUSTER_EXACT)
-		add_exact_settings(f, &node->state);
+		node_facts_add_settings(f, &node->state);
 	else
 		add_published_settings(f, node);
 }
@@ -193,7 +89,7 @@ static void add_amounts(struct node_facts *f, const struct inventory *inv, enum 
 
 			if (!a->present)
 				continue;
-			add_fact(f, section,
+			node_facts_add(f, section,
 				xasprintf("%s of NUMA node %u", inv->resources[k], inv->nodes[i].id),
 				section == FACT_FREE ? xasprintf("%s of %s", available, allocatable)
 						     : resource_amount(inv->resources[k], a->capacity));
@@ -206,9 +102,9 @@ static void add_machine(struct node_facts *f, const struct machine *m)
 	const size_t counts[] = {m->n_sockets, m->n_nodes, m->n_cores, m->n_cpus};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		add_fact(f, FACT_TOPOLOGY, xstrdup(names[i]), xasprintf("%zu", counts[i]));
+		node_facts_add(f, FACT_TOPOLOGY, xstrdup(names[i]), xasprintf("%zu", counts[i]));
 	for (size_t i = 0; i < m->n_nodes; i++)
-		add_fact(f, FACT_TOPOLOGY, xasprintf("CPUs of NUMA node %u", m->nodes[i].id),
+		node_facts_add(f, FACT_TOPOLOGY, xasprintf("CPUs of NUMA node %u", m->nodes[i].id),
 			cpuset_print(m->nodes[i].cpus));
 }
 
@@ -223,12 +119,12 @@ static void add_distances(struct node_facts *f, const struct inventory *inv)
 				strbuf_addstr(&out, k > 0 ? " ?" : "?");
 			else
 				strbuf_addf(&out, "%s%u", k > 0 ? " " : "", inv->costs[i * inv->n_nodes + k]);
-		add_fact(f, FACT_TOPOLOGY, xasprintf("distances of NUMA node %u", inv->nodes[i].id),
+		node_facts_add(f, FACT_TOPOLOGY, xasprintf("distances of NUMA node %u", inv->nodes[i].id),
 			strbuf_detach(&out));
 	}
 }
 
-void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node)
+void node_comparison_add_rest(struct node_facts *f, const struct cluster_node *node)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments pods = {0};
 	const struct inventory *inv = &node->state.inventory;
@@ -241,7 +137,7 @@ void node_facts_add_rest(struct node_facts *f, const struct cluster_node *node)
 	add_amounts(f, inv, FACT_FREE);
 	if (exact)
 		pod_alignments_find(&node->state, &pods);
-	add_fact(f, FACT_FREE, xstrdup("pods with exclusive resources"),
+	node_facts_add(f, FACT_FREE, xstrdup("pods with exclusive resources"),
 		exact ? xasprintf("%zu", pods.n_items) : NULL);
 }
 
@@ -277,7 +173,7 @@ static int by_size(const void *va, const void *vb)
 static void find_groups(const struct node_facts *nodes, size_t n, size_t setting, struct groups *ret)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *value = nodes[i].items[setting].value;
+		const char *value = fact_text(&nodes[i].items[setting]);
 		size_t k = 0;
 
 		while (k < ret->n_items && strcmp(ret->items[k].value, value) != 0)
@@ -296,15 +192,16 @@ static void write_nodes(struct writer *w, const struct groups *g, size_t at)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
 	const struct strv *nodes = &g->items[at].nodes;
+	size_t n = w->format == WRITER_WIDE || nodes->n_items < NAMES_MAX ? nodes->n_items : NAMES_MAX;
 
 	if (g->n_items == 1 || (at == 0 && nodes->n_items > 1)) {
 		writer_cell(w, "WHICH", "%s", g->n_items == 1 ? "all" : "the others");
 		return;
 	}
-	for (size_t i = 0; i < nodes->n_items && i < NAMES_MAX; i++)
+	for (size_t i = 0; i < n; i++)
 		strbuf_addf(&out, "%s%s", i > 0 ? ", " : "", nodes->items[i]);
-	if (nodes->n_items > NAMES_MAX)
-		strbuf_addf(&out, ", and %zu more", nodes->n_items - NAMES_MAX);
+	if (nodes->n_items > n)
+		strbuf_addf(&out, ", and %zu more (-o wide names all)", nodes->n_items - n);
 	writer_cell(w, "WHICH", "%s", out.text);
 }
 
@@ -333,7 +230,7 @@ static int by_node(const void *a, const void *b)
 		((const struct node_facts *)a)->node, ((const struct node_facts *)b)->node);
 }
 
-size_t node_facts_write_settings(
+size_t node_comparison_write_settings(
 	struct writer *w, const struct node_facts *nodes, size_t n, bool only_different)
 {
 	static const char *const headings[] = {"SETTING", "VALUE", "NODES", "WHICH"};
@@ -370,20 +267,12 @@ size_t node_facts_write_settings(
 
 /* ---- two nodes */
 
-static const struct fact *find_fact(const struct node_facts *f, const struct fact *like)
-{
-	for (size_t i = 0; i < f->n_items; i++)
-		if (f->items[i].section == like->section && !strcmp(f->items[i].name, like->name))
-			return &f->items[i];
-	return NULL;
-}
-
 /* Returns whether the values differ. One of `a` and `b` may be NULL: the node has no such value. */
 static bool write_pair(
 	struct writer *w, const struct node_facts nodes[2], const struct fact *a, const struct fact *b)
 {
 	const struct fact *any = a ? a : b;
-	bool equal = a && b && !strcmp(a->value, b->value);
+	bool equal = a && b && !strcmp(fact_text(a), fact_text(b));
 
 	if (equal && !writer_is_doc(w) && w->format != WRITER_WIDE)
 		return false;
@@ -391,8 +280,8 @@ static bool write_pair(
 	writer_string(w, "section", "ABOUT", fact_section_names[any->section]);
 	writer_string(w, "name", "WHAT", any->name);
 	writer_list(w, "values");
-	writer_text(w, NULL, nodes[0].node, a ? a->value : "");
-	writer_text(w, NULL, nodes[1].node, b ? b->value : "");
+	writer_text(w, NULL, nodes[0].node, a ? fact_text(a) : "");
+	writer_text(w, NULL, nodes[1].node, b ? fact_text(b) : "");
 	writer_end(w);
 	writer_bool(w, "equal", true, equal);
 	writer_end(w);
@@ -405,15 +294,16 @@ static size_t write_section(struct writer *w, const struct node_facts nodes[2], 
 
 	for (size_t i = 0; i < nodes[0].n_items; i++)
 		if (nodes[0].items[i].section == section)
-			different += write_pair(
-				w, nodes, &nodes[0].items[i], find_fact(&nodes[1], &nodes[0].items[i]));
+			different += write_pair(w, nodes, &nodes[0].items[i],
+				node_facts_find(&nodes[1], section, nodes[0].items[i].name));
 	for (size_t i = 0; i < nodes[1].n_items; i++)
-		if (nodes[1].items[i].section == section && !find_fact(&nodes[0], &nodes[1].items[i]))
+		if (nodes[1].items[i].section == section &&
+			!node_facts_find(&nodes[0], section, nodes[1].items[i].name))
 			different += write_pair(w, nodes, NULL, &nodes[1].items[i]);
 	return different;
 }
 
-size_t node_facts_write_diff(struct writer *w, const struct node_facts nodes[2])
+size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2])
 {
 	const char *const headings[] = {"ABOUT", "WHAT", nodes[0].node, nodes[1].node};
 	size_t different = 0;
