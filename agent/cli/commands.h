@@ -24,6 +24,7 @@ int command_simulate(const struct options *options); /* 3: pods would be rejecte
 int command_top(const struct options *options);
 int command_numa_pods(const struct options *options);
 int command_numa_config(const struct options *options);
+int command_numa_changes(const struct options *options);
 int command_numa_diff(const struct options *options);
 int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */

@@ -6,7 +6,7 @@
 #define SELECTS_NODES                                                                             \
 	(ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE) | \
 		ON(NUMA_CONFIG))
-#define CLUSTER (SELECTS_NODES | ON(NUMA_PODS) | ON(NUMA_DIFF))
+#define CLUSTER (SELECTS_NODES | ON(NUMA_PODS) | ON(NUMA_DIFF) | ON(NUMA_CHANGES))
 
 static const struct option_def options_cluster[] = {
 	{.id = OPT_FROM,
@@ -275,7 +275,7 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
-		.commands = ON(WHY) | ON(NUMA_PODS) | ON(NUMA_CONFIG),
+		.commands = ON(WHY) | ON(NUMA_PODS) | ON(NUMA_CONFIG) | ON(NUMA_CHANGES),
 		.arg = "FORMAT",
 		.values = "text|wide|json|yaml",
 		.fallback = "text",
@@ -292,6 +292,13 @@ static const struct option_def options_reports[] = {
 		.flag = "--different",
 		.commands = ON(NUMA_CONFIG),
 		.help = "only settings in which nodes differ"},
+	{.id = OPT_SINCE,
+		.flag = "--since",
+		.commands = ON(NUMA_CHANGES),
+		.arg = "DURATION",
+		.check = option_check_duration,
+		.fallback = "1h",
+		.help = "how far to go back; API servers keep Events for an hour by default"},
 	{.id = OPT_OUTPUT,
 		.flag = "--output",
 		.letter = 'o',
@@ -325,7 +332,7 @@ static const struct option_def options_reports[] = {
 	{.id = OPT_NO_HEADERS,
 		.flag = "--no-headers",
 		.commands = ON(SCORE) | ON(NUMA_FIT) | ON(TOP) | ON(NUMA_PODS) | ON(NUMA_CONFIG) |
-			    ON(NUMA_DIFF) | ON(PLAN) | ON(SIMULATE),
+			    ON(NUMA_DIFF) | ON(NUMA_CHANGES) | ON(PLAN) | ON(SIMULATE),
 		.help = "omit the column headings, and any totals"},
 	{.flag = NULL},
 };
@@ -374,6 +381,14 @@ static const struct command_def commands[] = {
 			    "  kubectl numa diff node-1 node-2 -o wide\n",
 		.max_words = 2,
 		.run = command_numa_diff},
+	{.id = COMMAND_NUMA_CHANGES,
+		.name = "changes",
+		.usage = "NODE [FLAG...]",
+		.help = "list what has changed on a node in the last hour",
+		.examples = "  kubectl numa changes node-1\n"
+			    "  kubectl numa changes node-1 --since 10m\n",
+		.max_words = 1,
+		.run = command_numa_changes},
 	{.id = COMMAND_SCORE,
 		.name = "score",
 		.usage = "[NODE...] -f FILE [FLAG...]",

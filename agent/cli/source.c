@@ -48,6 +48,7 @@ struct source {
 	bool selector_applied;
 	const char *events_namespace, *events_pod;
 	const char *pods_namespace; /* of the Pods to list; NULL = all */
+	bool ended_pods;            /* list ended Pods, too */
 	char name[256];             /* for messages */
 };
 
@@ -277,8 +278,9 @@ static void add_pods_query(const struct source *s, struct strbuf *path)
 	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
 
 	if (source_node(s))
-		strbuf_addf(&selector, "spec.nodeName=%s,", source_node(s));
-	strbuf_addstr(&selector, UNFINISHED);
+		strbuf_addf(&selector, "spec.nodeName=%s%s", source_node(s), s->ended_pods ? "" : ",");
+	if (!s->ended_pods)
+		strbuf_addstr(&selector, UNFINISHED);
 	add_query(path, "fieldSelector", selector.text);
 	if (option_set(s->options, OPT_POD_SELECTOR))
 		add_query(path, "labelSelector", s->options->value[OPT_POD_SELECTOR]);
@@ -619,6 +621,15 @@ int source_nrt(struct source *s, struct doc *ret, struct err *err)
 
 /* ---- Nodes and Pods */
 
+/* 1 if the API server denied the request, with a warning. */
+static int omit_denied(int r, const char *what, const struct err *why, struct err *err)
+{
+	if (r != -EREMOTEIO)
+		return r < 0 ? err_set(err, r, "%s", why->text) : 0;
+	log_warning("the answer omits %s: %s", what, why->text);
+	return 1;
+}
+
 int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err)
 {
 	static const enum object_kind kinds[] = {OBJECT_NODE, OBJECT_POD};
@@ -628,14 +639,10 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
 		return read_files(s, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct err why = {""};
-		int r = read_kind(s, kinds[i], fn, data, &why);
+		int r = omit_denied(read_kind(s, kinds[i], fn, data, &why), names[i], &why, err);
 
-		if (r != -EREMOTEIO && r < 0)
-			return err_set(err, r, "%s", why.text);
-		if (r == 0)
-			continue;
-		log_warning("the answer omits %s: %s", names[i], why.text);
-		return 0; /* without Nodes, the requests of Pods are not used */
+		if (r != 0)
+			return r < 0 ? r : 0; /* without Nodes, the requests of Pods are not used */
 	}
 	return 0;
 }
@@ -706,11 +713,8 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
 	s->pods_namespace = namespace;
 	r = read_kind(s, OBJECT_POD, fn, data, &why);
 	s->pods_namespace = NULL;
-	if (r == -EREMOTEIO)
-		log_warning("the answer omits pods: %s", why.text);
-	else if (r < 0)
-		return err_set(err, r, "%s", why.text);
-	return 0;
+	r = omit_denied(r, "pods", &why, err);
+	return r < 0 ? r : 0;
 }
 
 /* ---- ResourceClaims and ResourceSlices */
@@ -735,16 +739,56 @@ int source_read_claims(struct source *s, struct claim_devices *ret, struct err *
 		return read_files(s, 1u << OBJECT_CLAIM | 1u << OBJECT_SLICE, add_claim_object, ret, err);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct err why = {""};
-		int r = read_kind(s, kinds[i], add_claim_object, ret, &why);
+		int r = omit_denied(read_kind(s, kinds[i], add_claim_object, ret, &why),
+			"the NUMA nodes of claims' devices", &why, err);
 
-		if (r < 0 && r != -EREMOTEIO)
-			return err_set(err, r, "%s", why.text);
-		if (r == 0)
-			continue;
-		log_warning("the answer omits the NUMA nodes of claims' devices: %s", why.text);
-		return 0;
+		if (r != 0)
+			return r < 0 ? r : 0;
 	}
 	return 0;
+}
+
+/* ---- what has happened on one node */
+
+static int read_events(struct source *s, const char *selector, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct delivery delivery = {.kind = OBJECT_EVENT, .fn = fn, .data = data};
+	int status, r;
+
+	strbuf_addstr(&path, "/api/v1/events");
+	add_query(&path, "fieldSelector", selector);
+	r = strbuf_error(&path);
+	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+}
+
+int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err)
+{
+	CLEANUP(freep) char *of_node = NULL;
+	struct err why = {""};
+	int r;
+
+	*ret_events = true;
+	if (s->files)
+		return read_files(
+			s, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_EVENT, fn, data, err);
+	r = read_kind(s, OBJECT_NODE, fn, data, &why);
+	r = omit_denied(r, "nodes", &why, err);
+	if (r < 0)
+		return r;
+	s->ended_pods = true;
+	r = read_kind(s, OBJECT_POD, fn, data, &why);
+	s->ended_pods = false;
+	r = omit_denied(r, "pods", &why, err);
+	if (r < 0)
+		return r;
+	of_node = xasprintf("involvedObject.kind=Node,involvedObject.name=%s", source_node(s));
+	r = read_events(s, of_node, fn, data, &why);
+	if (r == 0)
+		r = read_events(s, "involvedObject.kind=Pod,source=kubelet", fn, data, &why);
+	r = omit_denied(r, "events", &why, err);
+	*ret_events = r == 0;
+	return r < 0 ? r : 0;
 }
 
 /* ---- the whole cluster */

@@ -88,5 +88,12 @@ int source_pod(struct source *s, const char *name, struct doc *ret, struct err *
 /* The NodeResourceTopology object of the named node, or of the only one. -ENOENT, -EINVAL with one line. */
 int source_nrt(struct source *s, struct doc *ret, struct err *err);
 
+/*
+ * Calls `fn` for the node that the command names, for all Pods that are or were on it, also ended ones, for Events about the Node, and
+ * for Events of kubelets about pods. From files it also delivers other objects of these kinds. Kinds that the API server denies are
+ * omitted, with a warning. *ret_events: Events were read. -ENOENT with one line if there is no such node.
+ */
+int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err);
+
 /* A reader of the pod's Events. From files it also delivers other Events. */
 struct object_reader source_events(struct source *s, const char *namespace, const char *pod);

@@ -134,7 +134,7 @@ int64_t pod_started_s(const struct doc *pod)
 
 /* ---- one event */
 
-static void event_release(struct pod_event *e)
+void pod_event_release(struct pod_event *e)
 {
 	free(e->type);
 	free(e->reason);
@@ -145,7 +145,7 @@ static void event_release(struct pod_event *e)
 void pod_events_release(struct pod_events *e)
 {
 	for (size_t i = 0; i < e->n_items; i++)
-		event_release(&e->items[i]);
+		pod_event_release(&e->items[i]);
 	free(e->items);
 	*e = (struct pod_events){0};
 }
@@ -158,9 +158,19 @@ static const struct doc *event_member(const struct doc *event, const char *core,
 	return member ? member : doc_get(event, other);
 }
 
+const struct doc *pod_event_about(const struct doc *event)
+{
+	return event_member(event, "involvedObject", "regarding");
+}
+
+const char *pod_event_host(const struct doc *event)
+{
+	return doc_text(event_member(event, "source", "deprecatedSource"), "host");
+}
+
 static bool is_about(const struct doc *event, const struct pod_status *pod)
 {
-	const struct doc *about = event_member(event, "involvedObject", "regarding");
+	const struct doc *about = pod_event_about(event);
 	const char *uid = doc_text(about, "uid");
 
 	return !strcmp(doc_text(about, "kind"), "Pod") && !strcmp(doc_text(about, "name"), pod->name) &&
@@ -199,7 +209,7 @@ static int64_t read_time(const struct doc *event)
 	return last;
 }
 
-static void read_event(const struct doc *event, struct pod_event *ret)
+void pod_event_read(const struct doc *event, struct pod_event *ret)
 {
 	const char *reporter =
 		text_or_empty(doc_string(event_member(event, "reportingComponent", "reportingController")));
@@ -229,8 +239,8 @@ static int add_event(enum object_kind kind, struct doc *object, void *data, stru
 	(void)err;
 	(void)kind;
 	if (is_about(object, reader->pod))
-		read_event(object, vec_push(&events->items, &events->n_items, &events->items_size,
-					   sizeof(*events->items)));
+		pod_event_read(object, vec_push(&events->items, &events->n_items, &events->items_size,
+					       sizeof(*events->items)));
 	return 0;
 }
 
@@ -278,7 +288,7 @@ static void merge_events(struct pod_events *events)
 		}
 		last->count = last->count > UINT64_MAX - e->count ? UINT64_MAX : last->count + e->count;
 		last->last_s = e->last_s > last->last_s ? e->last_s : last->last_s;
-		event_release(e);
+		pod_event_release(e);
 	}
 	events->n_items = n;
 }

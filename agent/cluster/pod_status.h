@@ -69,6 +69,17 @@ struct pod_events {
 
 void pod_events_release(struct pod_events *e);
 
+void pod_event_release(struct pod_event *e);
+
+/* Reads an Event, about whatever it is. `ret` is zeroed. */
+void pod_event_read(const struct doc *event, struct pod_event *ret);
+
+/* The object that the Event is about, an object reference; NULL if omitted. */
+const struct doc *pod_event_about(const struct doc *event);
+
+/* The node of the reporting component, "" if omitted. */
+const char *pod_event_host(const struct doc *event);
+
 /*
  * Reads the pod's events from the source. An event belongs to the pod if namespace and name
  * match, and the UIDs if both have one. Returns as the source. `ret` (zeroed) is untouched on failure.
