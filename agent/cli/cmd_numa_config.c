@@ -8,6 +8,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/cli/source.h"
+#include "agent/report/hugepages_report.h"
 #include "agent/report/node_comparison.h"
 #include "agent/report/terminal.h"
 #include "common/cleanup.h"
@@ -22,6 +23,9 @@ struct comparison {
 	struct node_facts *nodes;
 	size_t n_nodes, nodes_size;
 	bool whole; /* not only the settings */
+	struct hugepages_report hugepages;
+	bool has_hugepages;
+	struct cluster_usage usage; /* read if a node has hugepages */
 };
 
 static void comparison_release(struct comparison *c)
@@ -29,6 +33,8 @@ static void comparison_release(struct comparison *c)
 	for (size_t i = 0; i < c->n_nodes; i++)
 		node_facts_release(&c->nodes[i]);
 	free(c->nodes);
+	hugepages_report_release(&c->hugepages);
+	cluster_usage_release(&c->usage);
 	source_close(c->source);
 }
 
@@ -41,6 +47,8 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	node_comparison_add_settings(f, node);
 	if (c->whole)
 		node_comparison_add_rest(f, node);
+	else if (node->basis == CLUSTER_EXACT && hugepages_report_add(&c->hugepages, &node->state))
+		c->has_hugepages = true;
 	return 0;
 }
 
@@ -50,7 +58,11 @@ static int read_nodes(struct comparison *c, struct err *err)
 
 	if (r == 0)
 		r = source_open(c->options, 0, &c->source, err);
-	return r < 0 ? r : source_each_node(c->source, add_node, c, err);
+	if (r == 0)
+		r = source_each_node(c->source, add_node, c, err);
+	if (r == 0 && c->has_hugepages && !option_set(c->options, OPT_DIFFERENT))
+		r = source_read_usage(c->source, &c->usage, NULL, err);
+	return r;
 }
 
 static bool is_named(const struct node_facts *f, const char *word)
@@ -83,9 +95,11 @@ static int print(const struct comparison *c, size_t *ret_different)
 
 	writer_init(&w, o->value[OPT_OUTPUT], !option_set(o, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
-	*ret_different =
-		c->whole ? node_comparison_write_diff(&w, c->nodes)
-			 : node_comparison_write_settings(&w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
+	*ret_different = c->whole ? node_comparison_write_diff(&w, c->nodes)
+				  : node_comparison_write_settings(
+					    &w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
+	if (!c->whole && !option_set(o, OPT_DIFFERENT))
+		hugepages_report_write(&w, &c->hugepages, &c->usage);
 	r = writer_finish(&w);
 	return r < 0 ? r : output_text(&text);
 }
@@ -116,7 +130,7 @@ static int compare(struct comparison *c)
 
 int command_numa_config(const struct options *options)
 {
-	CLEANUP(comparison_release) struct comparison c = {.options = options};
+	CLEANUP(comparison_release) struct comparison c = {.options = options, .usage = {.only = NULL}};
 
 	return compare(&c);
 }

@@ -62,6 +62,26 @@ if command -v script >/dev/null; then
 	check "a terminal of 80 columns" awk 'length > 80 {bad = 1} END {exit bad || NR < 10}' "$dir/out"
 fi
 
+# --- hugepages: of machine h, 2 MiB pages are on NUMA node 0 only, 1 GiB pages on both
+example_node "$dir/h"
+rm -r "$dir/h/sys" "$dir/h/var/lib/kubelet/cpu_manager_state"
+cp -r build/fixtures/machines/hugepages/sys "$dir/h/"
+mkdir "$dir/huge"
+"$nrtd" dump --sysroot "$dir/h" --node-name h1 >"$dir/huge/h1.yaml" 2>/dev/null
+"$nrtd" dump --sysroot "$dir/h" --node-name h2 --memory-manager-policy Static >"$dir/huge/h2.yaml" 2>/dev/null
+for n in 1 2; do
+	printf '%s\nkind: Node\nmetadata: {name: h%s}\n---\nkind: Pod\nmetadata: {name: p%s, namespace: n}\nspec: {nodeName: h%s, containers: [{name: c, resources: {limits: {cpu: "1", memory: 1Gi, hugepages-1Gi: 2Gi}}}]}\n' --- $n $n $n
+done >"$dir/huge/objects.yaml"
+"$numa" config --from "$dir/huge" >"$dir/out" 2>"$dir/err"
+check "hugepages that nobody aligns" says '^hugepages-1Gi +not aligned +0 +2Gi +h1 +3Gi on each of 2 NUMA nodes$'
+check "that the memory manager aligns" says '^hugepages-1Gi +aligned +0 +2Gi +h2 '
+check "that are on one NUMA node" says '^hugepages-2Mi +one NUMA node +0 +0 +h1, h2 +1Gi on NUMA node 0$'
+check "the remedy" says '^  remedy: set memoryManagerPolicy: Static and reservedMemory'
+"$numa" config --from "$dir/huge" -o json >"$dir/out" 2>"$dir/err"
+check "JSON has them" has '[.hugepages[] | select(.name == "hugepages-1Gi") | [.aligned, .nodes, .requestedBytes]] == [[false, ["h1"], 2147483648], [true, ["h2"], 2147483648]]'
+"$numa" config --from "$dir/huge" --different >"$dir/out" 2>"$dir/err"
+check "--different omits them" sh -c "! grep -q hugepages- '$dir/out'"
+
 # --- diff
 run diff b a
 last=$?

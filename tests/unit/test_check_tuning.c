@@ -235,8 +235,8 @@ static void memory_of_the_machine(void **state)
 		const char *want;
 	} cases[] = {
 		{"hugepages", TOPOLOGY_MANAGER_RESTRICTED, false,
-			"note hugepages all pages of 'hugepages-2Mi' are on NUMA node 0: containers on other NUMA nodes get them from there or are rejected\n"
-			"note hugepages all pages of 'hugepages-32Mi' are on NUMA node 1: containers on other NUMA nodes get them from there or are rejected\n"},
+			"note hugepages hugepages-2Mi: 1Gi on NUMA node 0; the kubelet reserves 0, pods hold 0; all are on one NUMA node: containers on other NUMA nodes get them from there or are rejected\n"
+			"note hugepages hugepages-32Mi: 224Mi on NUMA node 1; the kubelet reserves 0, pods hold 0; all are on one NUMA node: containers on other NUMA nodes get them from there or are rejected\n"},
 		{"2s-snc4", TOPOLOGY_MANAGER_RESTRICTED, false,
 			"note clusters a package has 4 NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (12) may get NUMA nodes of different packages\n"},
 		{"2s-snc4", TOPOLOGY_MANAGER_RESTRICTED, true, ""},
@@ -273,7 +273,32 @@ static void reserved_memory_without_cpus(void **state)
 	check_problems(&o, NULL, false, "");
 	r->bytes -= QTY_UNIT;
 	s->memory_manager = MEMORY_MANAGER_NONE;
+	check_problems(&o, NULL, false,
+		"note hugepages hugepages-2Mi: 512Mi on NUMA node 0, 512Mi on NUMA node 1; the kubelet reserves 0, pods hold 0; the memory manager's policy None does not align them: a pod's pages may be on any NUMA node\n");
+}
+
+static void hugepages_that_the_kubelet_has_not_counted(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+
+	(void)state;
+	observation_of_kubelet(MACHINE, "0,32", one_pod, 1, &o);
+	for (size_t i = 0; i < o.node.allocations.memory.n_nodes; i++) {
+		struct memory_node *node = &o.node.allocations.memory.nodes[i];
+
+		for (size_t k = 0; k < node->n_tables; k++)
+			if (!strcmp(node->tables[k].type, "hugepages-1Gi")) {
+				node->tables[k].system_reserved = 1ull << 30;
+				node->tables[k].reserved = 2ull << 30;
+			}
+	}
 	check_problems(&o, NULL, false, "");
+	for (size_t k = 0; k < o.node.machine.nodes[0].n_pools; k++)
+		o.node.machine.nodes[0].pools[k].pages +=
+			o.node.machine.nodes[0].pools[k].page_bytes == 1u << 30;
+	check_problems(&o, NULL, true,
+		"warn hugepages hugepages-1Gi: 17Gi on NUMA node 0, 16Gi on NUMA node 1; the kubelet reserves 2Gi, pods hold 4Gi; the kubelet has counted other pages at its start, and admits pods by that number\n"
+		"restart the kubelet on the drained node: it counts hugepages only at its start\n");
 }
 
 /* Thousands of interrupts on thousands of CPUs: few of them are named. */
@@ -307,7 +332,9 @@ int main(void)
 		cmocka_unit_test(kernel_files), cmocka_unit_test(nothing_that_the_kubelet_does_not_assign),
 		cmocka_unit_test(absent_files_are_no_problem), cmocka_unit_test(the_command_line),
 		cmocka_unit_test(cores_with_several_owners), cmocka_unit_test(memory_of_the_machine),
-		cmocka_unit_test(reserved_memory_without_cpus), cmocka_unit_test(many_interrupts)};
+		cmocka_unit_test(reserved_memory_without_cpus),
+		cmocka_unit_test(hugepages_that_the_kubelet_has_not_counted),
+		cmocka_unit_test(many_interrupts)};
 
 	return cmocka_run_group_tests_name("check_tuning", tests, NULL, NULL);
 }

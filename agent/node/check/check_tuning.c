@@ -8,6 +8,7 @@
 
 #include "agent/node/check/check.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/state/hugepages.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/claim.h"
@@ -418,52 +419,36 @@ static void check_memory_settings(struct tuning *t)
 
 /* ---- the machine: hugepages, clusters, memory without CPUs */
 
-static const struct hugepage_pool *find_pool(const struct numa_node *node, uint64_t page_bytes)
+static enum check_level level_of(enum hugepages_problem problem)
 {
-	for (size_t i = 0; i < node->n_pools; i++)
-		if (node->pools[i].page_bytes == page_bytes)
-			return &node->pools[i];
-	return NULL;
+	return problem <= HUGEPAGES_NO_POLICY   ? CHECK_OK
+	       : problem == HUGEPAGES_UNCOUNTED ? CHECK_WARN
+						: CHECK_NOTE;
 }
 
-/* Report a page size whose pages are all on one of several NUMA nodes with CPUs. */
-static void check_pool(struct tuning *t, uint64_t page_bytes, size_t n_cpu_nodes)
-{
-	const struct machine *m = &t->node->machine;
-	const struct numa_node *last = NULL;
-	char name[RESOURCE_NAME_HUGEPAGES_SIZE];
-	struct check_item *item;
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		const struct hugepage_pool *pool = find_pool(&m->nodes[i], page_bytes);
-
-		if (!pool || pool->pages == 0)
-			continue;
-		last = &m->nodes[i];
-		n++;
-	}
-	if (n != 1 || n_cpu_nodes < 2)
-		return;
-	resource_name_of_hugepages(page_bytes, name);
-	item = check_report_add(t->report, CHECK_NOTE, "hugepages",
-		"all pages of '%s' are on NUMA node %u: containers on other NUMA nodes get them from there or are rejected",
-		name, last->id);
-	check_report_set(&item->remedy,
-		"write the number of pages into /sys/devices/system/node/nodeN/hugepages/hugepages-%llukB/nr_hugepages of each NUMA node at boot, before the kubelet starts",
-		(unsigned long long)page_bytes / 1024);
-}
-
+/* An item per size of which there are pages. */
 static void check_hugepages(struct tuning *t)
 {
-	const struct machine *m = &t->node->machine;
-	size_t n_cpu_nodes = 0;
+	CLEANUP(hugepages_list_release) struct hugepages_list list = {0};
 
-	for (size_t i = 0; i < m->n_nodes; i++)
-		n_cpu_nodes += !hwloc_bitmap_iszero(m->nodes[i].cpus);
-	/* The kernel gives every NUMA node the same page sizes. */
-	for (size_t i = 0; m->n_nodes > 0 && i < m->nodes[0].n_pools; i++)
-		check_pool(t, m->nodes[0].pools[i].page_bytes, n_cpu_nodes);
+	hugepages_find(t->node, &list);
+	for (size_t i = 0; i < list.n_items; i++) {
+		const struct hugepages *h = &list.items[i];
+		char reserved[QUANTITY_TEXT_MAX], assigned[QUANTITY_TEXT_MAX];
+		struct check_item *item;
+
+		quantity_print(
+			(struct quantity){(qty_t)h->reserved * QTY_UNIT, QUANTITY_BINARY_SI}, reserved);
+		quantity_print(
+			(struct quantity){(qty_t)h->assigned * QTY_UNIT, QUANTITY_BINARY_SI}, assigned);
+		item = check_report_add(t->report, level_of(h->problem), "hugepages",
+			"%s: %.200s; the kubelet reserves %s%s%s; %s", h->name, h->where, reserved,
+			t->node->allocations.memory_known ? ", pods hold " : "",
+			t->node->allocations.memory_known ? assigned : "",
+			hugepages_problem_texts[h->problem]);
+		if (*hugepages_remedies[h->problem])
+			check_report_set(&item->remedy, "%s", hugepages_remedies[h->problem]);
+	}
 }
 
 /* The largest number of NUMA nodes with CPUs in one package; *ret_cpus = the CPUs of the largest of them. */
