@@ -140,9 +140,9 @@ static int read_flags(struct simulating *s, struct err *err)
 	s->changes.without = s->without;
 	s->changes.restart = option_set(s->options, OPT_RESTART);
 	if (s->changes.n_settings == 0 && s->changes.n_without == 0 && s->changes.n_additions == 0 &&
-		!s->changes.restart)
+		!s->changes.restart && !option_set(s->options, OPT_WITHOUT_EACH))
 		return err_set(err, -EINVAL,
-			"nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC");
+			"nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME, --without-each or --add SPEC");
 	return options_stdin_once(s->options, err);
 }
 
@@ -185,7 +185,10 @@ static int run_simulation(struct simulating *s, struct err *err)
 	warn_of_missing_pods(s);
 	if (!strcmp(s->options->value[OPT_OUTPUT], "html"))
 		simulated_pictures_draw(&s->cluster, &s->before);
-	return simulate(&s->cluster, &s->changes, &s->simulation, err);
+	r = simulate(&s->cluster, &s->changes, &s->simulation, err);
+	if (r == 0 && option_set(s->options, OPT_WITHOUT_EACH))
+		simulate_losses(&s->cluster, &s->simulation);
+	return r;
 }
 
 static int print(const struct simulating *s)
@@ -202,6 +205,8 @@ static int print(const struct simulating *s)
 	writer_init(&w, format, !option_set(s->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
+	if (option_set(s->options, OPT_WITHOUT_EACH))
+		simulate_report_losses(&w, &s->cluster, &s->simulation);
 	if (w.format == WRITER_HTML)
 		r = simulated_page("Simulation", &w.doc, &s->before, &s->cluster,
 			s->options->value[OPT_POOL_LABEL], &text);
@@ -227,7 +232,7 @@ int command_simulate(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	if (simulation_count_rejected(&s.simulation) > 0)
+	if (simulation_count_rejected(&s.simulation) > 0 || simulation_count_bad_losses(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;
 	return simulation_count_unknown(&s.simulation) > 0 ||
 			       simulation_count_left_alone(&s.simulation, &s.cluster) > 0

@@ -224,6 +224,10 @@ static const struct option_def options_reports[] = {
 		.arg = "NODE",
 		.check = option_check_not_empty,
 		.help = "assume that this node is gone and its pods start on other nodes; repeats"},
+	{.id = OPT_WITHOUT_EACH,
+		.flag = "--without-each",
+		.commands = ON(SIMULATE),
+		.help = "tell for each node alone whether its pods would find places on the other nodes (N+1), after the other changes"},
 	{.id = OPT_ADD,
 		.flag = "--add",
 		.repeats = true,
@@ -416,13 +420,14 @@ static const struct command_def commands[] = {
 	{.id = COMMAND_SIMULATE,
 		.name = "simulate",
 		.usage =
-			"[--set KEY=VALUE...] [--restart] [--without-node NODE...] [--add SPEC...] [FLAG...]",
+			"[--set KEY=VALUE...] [--restart] [--without-node NODE...] [--without-each] [--add SPEC...] [FLAG...]",
 		.help = "tell what other kubelet settings, lost nodes or new machines would change",
 		.examples =
 			"  kubectl numa simulate --set topologyManagerPolicy=single-numa-node -l pool=hpc\n"
 			"  kubectl numa simulate --set reservedCPUs=4 --cpus 8\n"
 			"  kubectl numa simulate --restart --set cpuManagerPolicy=static\n"
 			"  kubectl numa simulate --without-node node-7\n"
+			"  kubectl numa simulate --without-each -l pool=hpc\n"
 			"  kubectl numa simulate --add 8:2x4x16,512Gi --like node-1 -f pod.yaml\n",
 		.run = command_simulate},
 	{.id = COMMAND_NUMA_SHOW,

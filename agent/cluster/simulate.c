@@ -31,6 +31,11 @@ void simulation_release(struct simulation *s)
 	}
 	for (size_t i = 0; i < s->n_events; i++)
 		free(s->events[i].reason);
+	for (size_t i = 0; i < s->n_losses; i++) {
+		free(s->losses[i].unplaced);
+		free(s->losses[i].reason);
+	}
+	free(s->losses);
 	free(s->nodes);
 	free(s->events);
 	free(s->proposed);
@@ -305,6 +310,60 @@ static int find_lost(const struct simulated_cluster *c, const struct simulate_op
 	return 0;
 }
 
+/* ---- the loss of each node alone */
+
+static void lose_node(struct simulated_cluster *c, struct simulation *s, size_t node, bool *gone,
+	struct explained *explained)
+{
+	CLEANUP(displaced_release) struct displaced displaced = {0};
+	struct simulated_loss *loss = vec_push(&s->losses, &s->n_losses, &s->losses_size, sizeof(*loss));
+
+	loss->node = node;
+	gone[node] = true;
+	empty_lost_node(c, node, &displaced);
+	vec_sort(displaced.items, displaced.n_items, sizeof(*displaced.items), compare_priorities, c);
+	for (size_t i = 0; i < displaced.n_items; i++) {
+		size_t pod = displaced.items[i].pod, place = simulated_find_place(c, pod, gone);
+
+		if (place != SIMULATED_NOWHERE && simulated_start(c, place, pod)) {
+			loss->n_moved++;
+			continue;
+		}
+		if (!loss->reason)
+			loss->reason = explain_no_place(c, pod, gone, explained);
+		*(size_t *)vec_push(&loss->unplaced, &loss->n_unplaced, &loss->unplaced_size,
+			sizeof(*loss->unplaced)) = pod;
+	}
+	gone[node] = false;
+}
+
+void simulate_losses(struct simulated_cluster *c, struct simulation *s)
+{
+	CLEANUP(explained_release) struct explained explained = {.class = NULL};
+	CLEANUP(freep) bool *gone = xcalloc(c->n_nodes + 1, sizeof(*gone));
+
+	for (size_t i = 0; i < c->n_nodes; i++)
+		gone[i] = s->nodes[i].without;
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		size_t mark = simulated_mark(c);
+
+		if (gone[i] || !c->nodes[i].has_object || c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
+			continue;
+		lose_node(c, s, i, gone, &explained);
+		simulated_undo(c, mark);
+		explained.class = NULL; /* the reasons are those of another cluster */
+	}
+}
+
+size_t simulation_count_bad_losses(const struct simulation *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_losses; i++)
+		n += s->losses[i].n_unplaced > 0;
+	return n;
+}
+
 /* ---- all nodes */
 
 /* A machine that does not exist yet has nothing before. */
@@ -357,6 +416,8 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 	if (r < 0)
 		return r;
 	s.proposed = find_proposed(options);
+	s.restarted = options->restart;
+	s.drained = options->n_settings > 0 && options->n_additions == 0 && !options->restart;
 	r = simulation_add_machines(c, options, err);
 	if (r < 0)
 		return r;

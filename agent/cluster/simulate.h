@@ -76,7 +76,19 @@ struct simulated_event {
 	char *reason;         /* one sentence; "" = none */
 };
 
+/* What the loss of one node alone would mean. */
+struct simulated_loss {
+	size_t node;
+	size_t n_moved;   /* pods that start on other nodes */
+	size_t *unplaced; /* pods that no other node takes */
+	size_t n_unplaced, unplaced_size;
+	char *reason; /* of the first of these pods; NULL = there is none */
+};
+
 struct simulation {
+	bool drained, restarted;       /* how the pods of nodes with other settings were admitted again */
+	struct simulated_loss *losses; /* by simulate_losses(), in the order of the nodes */
+	size_t n_losses, losses_size;
 	struct simulated_change *nodes; /* one per node of the cluster */
 	size_t n_nodes;
 	struct simulated_event *events; /* by node, in the order of admission */
@@ -87,6 +99,13 @@ struct simulation {
 };
 
 void simulation_release(struct simulation *s);
+
+/* Simulates the loss of each node alone, after the changes of the simulation. Omits nodes without objects and nodes with an obstacle.
+ * The cluster does not change. */
+void simulate_losses(struct simulated_cluster *c, struct simulation *s);
+
+/* Losses after which a pod has no place. */
+size_t simulation_count_bad_losses(const struct simulation *s);
 
 /*
  * Applies the changes to the cluster. If machines are added, the settings apply only to these; else to every node. The

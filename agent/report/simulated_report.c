@@ -281,12 +281,30 @@ static void write_nodes(
 			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
 	writer_end(w);
 	w->optional = optional;
-	if (!writer_is_doc(w))
+	if (!writer_is_doc(w) && w->table.cells.n_items > 0)
 		writer_table(w);
 }
 
+/* "node 'a'" or "3 nodes (a, b, c)". */
+static void print_nodes_of_action(struct writer *w, const struct simulated_cluster *c,
+	const struct simulation *s, const char *action, size_t n)
+{
+	size_t named = 0;
+
+	strbuf_addf(w->out, n == 1 ? "node '" : "%zu nodes (", n);
+	for (size_t i = 0; i < s->n_nodes && named < NAMED_NODES; i++) {
+		if (!s->nodes[i].action || strcmp(s->nodes[i].action, action) != 0)
+			continue;
+		strbuf_addstr(w->out, named++ > 0 ? ", " : "");
+		strbuf_add_one_line(w->out, c->nodes[i].name);
+	}
+	if (n > named)
+		strbuf_addf(w->out, ", and %zu more", n - named);
+	strbuf_addstr(w->out, n == 1 ? "'" : ")");
+}
+
 /* What must be done on nodes before their restarted kubelets start. */
-static void print_actions(struct writer *w, const struct simulation *s)
+static void print_actions(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
 {
 	CLEANUP(simulated_reasons_release) struct simulated_reasons actions = {0};
 
@@ -296,9 +314,9 @@ static void print_actions(struct writer *w, const struct simulation *s)
 	for (size_t i = 0; i < actions.n_items; i++) {
 		size_t n = actions.items[i].n_nodes;
 
-		strbuf_addf(w->out,
-			"%sthe kubelet%s of %zu node%s start%s only after this: ", i == 0 ? "\n" : "",
-			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+		strbuf_addf(w->out, "%sthe kubelet%s of ", i == 0 ? "\n" : "", n == 1 ? "" : "s");
+		print_nodes_of_action(w, c, s, actions.items[i].text, n);
+		strbuf_addf(w->out, " start%s only after this: ", n == 1 ? "s" : "");
 		strbuf_add_one_line(w->out, actions.items[i].text);
 		strbuf_addch(w->out, '\n');
 	}
@@ -431,15 +449,87 @@ static void write_proposed(struct writer *w, const struct simulation *s)
 			w->out, "proposed: %s (KEP-6007); no kubelet release has this option\n", s->proposed);
 }
 
+/* How the pods of the nodes were admitted again. */
+static void write_method(struct writer *w, const struct simulation *s)
+{
+	writer_text(w, "method", NULL, s->drained ? "drain" : s->restarted ? "restart" : "");
+	if (writer_is_doc(w))
+		return;
+	if (s->drained)
+		strbuf_addstr(w->out,
+			"assumed: each node is drained, and the same pods come back in the order of their creation (--restart: the kubelets restart while the pods run)\n");
+	if (s->restarted)
+		strbuf_addstr(
+			w->out, "assumed: the kubelets restart while the pods run; no node is drained\n");
+}
+
 void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
 	write_nodes(w, c, s, copies);
-	print_actions(w, s);
+	print_actions(w, c, s);
 	write_events(w, c, s);
 	write_totals(w, s, copies);
+	write_method(w, s);
 	if (copies)
 		fit_write_not_evaluated(w, &s->not_evaluated);
 	write_proposed(w, s);
 	write_nodes_left_alone(w, c, s->nodes);
+}
+
+/* ---- the loss of each node alone */
+
+#define NAMED_PODS 3u /* without a place, in a row of text */
+
+static void write_unplaced_pods(
+	struct writer *w, const struct simulated_cluster *c, const struct simulated_loss *loss)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(4096);
+
+	writer_list(w, "noPlace");
+	for (size_t i = 0; i < loss->n_unplaced; i++) {
+		const struct simulated_pod *p = &c->pods[loss->unplaced[i]];
+
+		writer_map(w, NULL);
+		writer_string(w, "namespace", NULL, p->namespace);
+		writer_string(w, "pod", NULL, p->name);
+		writer_end(w);
+		if (i < NAMED_PODS)
+			strbuf_addf(&names, "%s%s/%s", i > 0 ? ", " : "", p->namespace, p->name);
+	}
+	writer_end(w);
+	if (loss->n_unplaced > NAMED_PODS)
+		strbuf_addf(&names, ", and %zu more", loss->n_unplaced - NAMED_PODS);
+	writer_cell(w, "PODS", "%s", loss->n_unplaced > 0 ? names.text : "-");
+}
+
+void simulate_report_losses(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
+{
+	static const char *const headings[] = {"LOST NODE", "MOVED", "NO PLACE", "PODS", "WHY THE FIRST"};
+	size_t n_bad = simulation_count_bad_losses(s);
+
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "losses");
+	for (size_t i = 0; i < s->n_losses; i++) {
+		const struct simulated_loss *loss = &s->losses[i];
+
+		if (loss->n_unplaced == 0 && !writer_is_doc(w) && w->format != WRITER_WIDE)
+			continue;
+		writer_row(w);
+		writer_string(w, "node", "LOST NODE", c->nodes[loss->node].name);
+		writer_number(w, "moved", "MOVED", true, (int64_t)loss->n_moved);
+		writer_cell(w, "NO PLACE", "%zu", loss->n_unplaced);
+		write_unplaced_pods(w, c, loss);
+		writer_text(w, "reason", "WHY THE FIRST", text_or_empty(loss->reason));
+		writer_end(w);
+	}
+	writer_end(w);
+	if (writer_is_doc(w))
+		return;
+	strbuf_addch(w->out, '\n');
+	w->optional = NULL;
+	if (w->table.cells.n_items > 0)
+		writer_table(w);
+	strbuf_addf(w->out, "%sthe loss of %zu of %zu node%s alone leaves pods without a place\n",
+		n_bad > 0 ? "\n" : "", n_bad, s->n_losses, s->n_losses == 1 ? "" : "s");
 }

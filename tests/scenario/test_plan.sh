@@ -184,7 +184,22 @@ objects "$owned" | sed 's/"priority":1000/"nodeSelector":{"n":"b"},&/' >"$dir/ob
 run "a restart after a label was changed" 3 "[(p['pod'], p['reason']) for p in d['pods']] == [('two', 'nodeSelector n=b does not match')]" simulate --restart
 objects "$owned" >"$dir/objects.json"
 "$numa" simulate --restart --set cpuManagerPolicy=none --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
-check "text: what to do first" grep -q '^the kubelets of 2 nodes start only after this: remove cpu_manager_state: configured policy "none" differs' "$dir/out"
+check "text: what to do first" grep -q '^the kubelets of 2 nodes (a, b) start only after this: remove cpu_manager_state: configured policy "none" differs' "$dir/out"
+
+check "text: the assumption" grep -qxF 'assumed: the kubelets restart while the pods run; no node is drained' "$dir/out"
+"$numa" simulate --set reservedCPUs=16 --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: the other assumption" grep -q '^assumed: each node is drained, and the same pods come back' "$dir/out"
+
+# --- simulate --without-each
+run "each node alone" 3 "[(n['node'], n['moved'], [p['pod'] for p in n['noPlace']]) for n in d['losses']] == [('a', 1, ['one']), ('b', 0, ['three'])] and d['losses'][0]['reason'].startswith('no node takes the pod: 1 node: TopologyAffinityError')" \
+	simulate --without-each
+"$numa" simulate --without-each --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: a node whose loss is too much" grep -q '^a  *1  *1  *[a-z]*/one  *no node takes the pod' "$dir/out"
+check "text: how many" grep -qxF 'the loss of 2 of 2 nodes alone leaves pods without a place' "$dir/out"
+run "with another machine all is well" 0 "[n['noPlace'] for n in d['losses']] == [[], [], []]" simulate --without-each --add 2x1x16,64Gi --like a
+"$numa" simulate --without-each --add 2x1x16,64Gi --like a --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: no row of a node whose pods find places" sh -c "! grep -q '^LOST NODE' '$dir/out'"
+run "on what is left of the cluster" 3 "[n['node'] for n in d['losses']] == ['b']" simulate --without-each --without-node a
 
 sed 's/;kubelet=[0-9]*//' "$dir/exact.yaml" >"$dir/nrt.yaml"
 run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known\"}" simulate --restart
@@ -249,7 +264,7 @@ bad() { # NAME LINE WORD...
 	got=$?
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
-bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME or --add SPEC" simulate
+bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME, --without-each or --add SPEC" simulate
 "$numa" simulate --set topologyManagerPolicy=none -l n=c --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "a selector that selects no node is an error" test $?:"$(tail -n 1 "$dir/err")" = "2:kubectl-numa: --from: no node is selected"
 run "nodes that are not selected are not mentioned" 0 "d['leftAlone'] == [] and [n['node'] for n in d['nodes']] in (['b'], [])" \
