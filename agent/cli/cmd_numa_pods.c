@@ -120,7 +120,8 @@ static void add_unknown_pods(struct query *q)
 	for (size_t i = 0; i < q->pods.n_items; i++) {
 		const struct named_pod *pod = &q->pods.items[i];
 		size_t node = name_table_find_index(&q->nodes, pod->node);
-		bool wanted = node != SIZE_MAX || q->options->n_words == 0;
+		bool wanted = node != SIZE_MAX ||
+			      (q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR));
 		const char *reason = node == SIZE_MAX ? "the node has no NodeResourceTopology object"
 						      : q->reasons.items[node];
 

@@ -102,8 +102,37 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 	return score_report_add(data, node, err);
 }
 
-static int make_report(const struct options *options, struct pod_templates *pods, struct weights *weights,
+/* The Nodes and Pods: what pods request in total, and the constraints of schedulers. */
+struct surroundings {
+	struct cluster_usage usage;
+	struct scheduling_constraints constraints;
+};
+
+static void surroundings_release(struct surroundings *s)
+{
+	cluster_usage_release(&s->usage);
+	scheduling_constraints_release(&s->constraints);
+}
+
+static int read_surroundings(struct source *source, const struct pod_template *pod, struct surroundings *s,
 	struct score_report *report, struct err *err)
+{
+	const char *namespace = pod->namespace ? pod->namespace : source_namespace(source);
+	int r;
+
+	report->pods.usage = &s->usage;
+	report->pods.constraints = &s->constraints;
+	report->pods.asker.user = reservation_user_of(namespace, pod->owner);
+	s->usage.only = s->constraints.only = source_node(source);
+	scheduling_constraints_init(&s->constraints, pod->owner, namespace, pod_is_manifest(pod->owner));
+	r = source_read_usage(source, &s->usage, &s->constraints, err);
+	if (r == 0)
+		scheduling_constraints_finish(&s->constraints);
+	return r;
+}
+
+static int make_report(const struct options *options, struct pod_templates *pods, struct weights *weights,
+	struct surroundings *surroundings, struct score_report *report, struct err *err)
 {
 	CLEANUP(source_closep) struct source *source = NULL;
 	const struct pod_template *pod = NULL;
@@ -125,6 +154,9 @@ static int make_report(const struct options *options, struct pod_templates *pods
 		return r;
 	score_options = make_options(options, weights);
 	score_report_init(report, pod, &score_options);
+	r = read_surroundings(source, pod, surroundings, report, err);
+	if (r < 0)
+		return r;
 	r = source_each_node(source, add_node, report, err);
 	if (r < 0)
 		return r;
@@ -155,8 +187,9 @@ int command_score(const struct options *options)
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
 	CLEANUP(score_report_release) struct score_report report = {0};
+	CLEANUP(surroundings_release) struct surroundings surroundings = {.usage = {.excluded = NULL}};
 	struct err err = {""};
-	int r = make_report(options, &pods, &weights, &report, &err);
+	int r = make_report(options, &pods, &weights, &surroundings, &report, &err);
 
 	if (r < 0) {
 		log_error("%s", err.text);

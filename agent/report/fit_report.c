@@ -24,6 +24,11 @@ void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX])
 	snprintf(ret, VERDICT_WORD_MAX, "%s%s", n->basis == CLUSTER_ESTIMATED ? "~" : "", word);
 }
 
+const char *fit_caution(const struct node_report *n)
+{
+	return n->answer == KUBELET_ADMITS ? text_or_empty(n->caution) : "";
+}
+
 /* "16 CPUs", "32Gi memory", "4Gi hugepages-1Gi" */
 static void add_amount(struct strbuf *out, const char *name, struct quantity q)
 {
@@ -122,6 +127,8 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 			strbuf_addf(out, " (%s)", n->rejection);
 		strbuf_addch(out, '\n');
 	}
+	if (*fit_caution(n))
+		add_line(out, fit_caution(n));
 	if (n->n_reserved > 0)
 		strbuf_addf(out, "  counts as held: %zu reservation%s for other pods (" PLAN_APPLY ")\n",
 			n->n_reserved, n->n_reserved == 1 ? "" : "s");
@@ -459,7 +466,9 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 	writer_string(w, NULL, "KUBELET", word);
 	writer_bool(w, "admitted", known, n->answer == KUBELET_ADMITS);
 	writer_string(w, "rejection", NULL, n->rejection);
-	writer_string(w, "reason", "REASON", n->reason);
+	writer_string(w, "reason", NULL, n->reason);
+	writer_text(w, "caution", NULL, fit_caution(n));
+	writer_string(w, NULL, "REASON", *n->reason ? n->reason : fit_caution(n));
 	writer_string(w, "nearest", "WOULD FIT", nearest.text);
 	writer_ids(w, "numaNodes", numa != 0, numa);
 	if (numa || n->answer == KUBELET_ADMITS)

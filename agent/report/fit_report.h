@@ -39,7 +39,7 @@ extern const char *const fit_optional_columns[];
 
 /*
  * Starts a row with the fields of a node, which writer_end() ends: {"name", "admitted" (null = unknown),
- * "rejection", "reason", "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "copies",
+ * "rejection", "reason", "caution" (null = none), "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "copies",
  * "copiesAtLeast", "pciePair", "replicas", "basis", "why", "exporter", "policy", "scope"}.
  */
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n);
@@ -50,6 +50,9 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
  */
 #define VERDICT_WORD_MAX 64
 void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX]);
+
+/* What an admission does not guarantee, one sentence; "" = nothing is known. */
+const char *fit_caution(const struct node_report *n);
 
 /* Appends "16 CPUs, 32Gi memory (Guaranteed)". */
 void fit_add_request(const struct pod_report *r, struct strbuf *out);

@@ -132,6 +132,16 @@ static void question_release(struct question *q)
 	pod_request_release(&q->pod);
 }
 
+/* Whether a manager chooses NUMA nodes for something that the container requests. Without that, the Topology Manager's decision, which is
+ * all NUMA nodes or the decision for the whole pod, has no effect on the container. */
+static bool is_placed(const struct container_request *c, const struct kubelet_placement *p, bool has_cpus)
+{
+	for (size_t i = 0; i < c->requests.n_items; i++)
+		if (!resource_name_is_native(c->requests.items[i].name))
+			return true;
+	return has_cpus || p->memory_nodes != 0;
+}
+
 static void add_placements(const struct question *q, const struct kubelet_verdict *v, struct node_report *n)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
@@ -147,7 +157,8 @@ static void add_placements(const struct question *q, const struct kubelet_verdic
 			cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set);
 		c->name = xstrdup(q->pod.containers[i].name);
 		c->cpus = cpuset_print(set);
-		c->hint = p->hint;
+		c->hint = is_placed(&q->pod.containers[i], p, !hwloc_bitmap_iszero(set)) ? p->hint
+											 : anywhere.hint;
 		c->memory_nodes = p->memory_nodes;
 	}
 }
@@ -430,6 +441,19 @@ static void ask_scheduler(struct pod_report *r, const struct node_state *node, c
 	scheduler_report_make(r, inv, pod, &config, NULL, ret);
 }
 
+static const char *find_caution(const struct pod_report *r, const struct node_state *node)
+{
+	bool hugepages = false;
+
+	for (size_t i = 0; i < r->wanted.n_items; i++)
+		hugepages |= resource_name_is_hugepages(r->wanted.items[i].name);
+	if (!hugepages)
+		return "";
+	if (node->settings.memory_manager == MEMORY_MANAGER_NONE)
+		return "hugepages may be on any NUMA node: memoryManagerPolicy is None";
+	return r->qos == QOS_GUARANTEED ? "" : "hugepages may be on any NUMA node: the pod is not Guaranteed";
+}
+
 void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,
 	const struct resource_list *requestable, struct node_report *ret)
 {
@@ -445,6 +469,7 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 	if (ret->answer == KUBELET_ADMITS)
 		ret->pci_pair = pci_pair_find(node, &r->wanted);
 	ret->reason = xstrdup(q.reason.text);
+	ret->caution = ret->answer == KUBELET_ADMITS ? find_caution(r, node) : "";
 	if (!ret->rejection)
 		ret->rejection = xstrdup("");
 	if (parts & REPORT_SCHEDULER)

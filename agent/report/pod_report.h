@@ -59,12 +59,13 @@ struct node_report {
 	struct topology_manager_config topology; /* with what-if settings applied */
 	enum kubelet_answer answer;
 	enum kubelet_answer kubelet_answer; /* without the constraints */
-	char *rejection;    /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
-	char *reason;       /* one sentence, "" if admitted */
-	bool unschedulable; /* rejected only because of the constraints */
-	bool full;          /* rejected because the node has reached its maximum number of pods */
-	size_t n_reserved;  /* reservations for other pods, whose places count as held */
-	bool node_is_short; /* the whole node has too little, whatever the kubelet's managers decide */
+	char *rejection;     /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
+	char *reason;        /* one sentence, "" if admitted */
+	const char *caution; /* if admitted: what is not guaranteed, static text; "" = nothing is known */
+	bool unschedulable;  /* rejected only because of the constraints */
+	bool full;           /* rejected because the node has reached its maximum number of pods */
+	size_t n_reserved;   /* reservations for other pods, whose places count as held */
+	bool node_is_short;  /* the whole node has too little, whatever the kubelet's managers decide */
 	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;

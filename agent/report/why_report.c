@@ -421,20 +421,19 @@ static void write_counts(struct writer *w, const struct why_report *r)
 
 static void write_nodes(struct writer *w, const struct why_report *r)
 {
-	static const char *const headings[] = {
-		"NODE", "KUBELET", "KEPT AWAY BY", "NUMA NODES", "WOULD FIT", "REASON"};
-	static const char *const without_nodes[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
+	static const char *const headings[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
 
-	if (r->usage.n_nodes > 0)
-		writer_columns(w, headings, ARRAY_SIZE(headings));
-	else
-		writer_columns(w, without_nodes, ARRAY_SIZE(without_nodes));
+	writer_columns(w, headings, ARRAY_SIZE(headings));
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < r->pods.n_nodes; i++) {
 		const struct node_report *n = &r->pods.nodes[i];
+		const char *violated = why_report_violated(r, n->name);
 
 		fit_write_row(w, &r->pods, n);
-		writer_string(w, "keptAway", "KEPT AWAY BY", why_report_violated(r, n->name));
+		writer_string(w, "keptAway", NULL, violated);
+		if (*violated)
+			writer_cell(w, "REASON", "kept away: %s%s%s", violated, *n->reason ? "; " : "",
+				n->reason);
 		writer_end(w);
 	}
 	writer_end(w);

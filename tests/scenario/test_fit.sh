@@ -173,6 +173,11 @@ sed -i 's/resourceClaims: .*}\], containers/resourceClaims: [], containers/' "$d
 fit "no claims" 0 "(Burstable)" -f "$dir/claims.yaml"
 if grep -q resourceClaims "$dir/out"; then not_ok "and none is spoken of" "$dir/out"; else ok "and none is spoken of"; fi
 fit "hugepages by pages" 0 "4Gi hugepages-1Gi" --hugepages-1Gi 4
+fit "nobody aligns them" 0 "  hugepages may be on any NUMA node: memoryManagerPolicy is None" --hugepages-1Gi 4
+fit "as the memory manager would" 0 "memory on " --hugepages-1Gi 4 --memory-manager-policy Static --assume-empty
+if grep -q "may be on any" "$dir/all"; then not_ok "which needs no caution" "$dir/all"; else ok "which needs no caution"; fi
+"$numa" fit --from "$dir/w11.yaml" --hugepages-1Gi 1 -o json >"$dir/out" 2>"$dir/err"
+check "a row has the caution" has '.items[0].caution == "hugepages may be on any NUMA node: memoryManagerPolicy is None"'
 fit "hugepages that are not there" 3 "would fit with 8Gi hugepages-1Gi instead of 9Gi" --hugepages-1Gi 9
 fit "devices" 1 "which devices are free is not known" --cpus 2 --device vendor.com/nic=2
 fit "unknown policy" 1 "no verdict: the CPU manager's policy is not known" --cpus 2 --sysroot "$machines/ccx"

@@ -53,18 +53,23 @@ asked() {
 	if [ -s "$dir/diff" ]; then not_ok "$asked_name" "$dir/diff"; else ok "$asked_name"; fi
 }
 
-# --- score: the nodes' objects only
+# --- score: the nodes' objects, the Nodes and the Pods
+both_pods="/api/v1/pods?fieldSelector=$unfinished"
 plugin score -f "$dir/it's a pod.yaml" --bogus
 says "an unknown flag" 2 "unknown flag '--bogus'"
 plugin score -f "$dir/it's a pod.yaml" -o json
-check "score" has '[.nodes[].scores.LeastNUMANodes] == [94, 82]'
-asked "score requests the objects" $nrt
+check "score" has '[.nodes[].scores.LeastNUMANodes] == [82, 94]'
+check "score counts what other pods request" has '.nodes[1].kubelet.rejection == "OutOfcpu"'
+asked "score requests the objects, Nodes and Pods" $nrt /api/v1/nodes "$both_pods"
+plugin score -f "$dir/it's a pod.yaml" -o json --objects-only
+check "score --objects-only" has '[.nodes[].scores.LeastNUMANodes] == [94, 82]'
+asked "requests the objects only" $nrt
 plugin score -f "$dir/it's a pod.yaml" -o json --context east
-check "score: another context" has '[.nodes[].scores.LeastNUMANodes] == [94, 82]'
-asked "has another server" /east$nrt
+check "score: another context" has '[.nodes[].scores.LeastNUMANodes] == [82, 94]'
+asked "has another server" /east$nrt /east/api/v1/nodes "/east$both_pods"
 plugin score node/node-1 -f "$dir/it's a pod.yaml" -o name
 check "score of one node" test "$(cat "$dir/out")" = node/node-1
-asked "requests its object" $nrt/node-1
+asked "requests its object, its Node and its Pods" $nrt/node-1 /api/v1/nodes/node-1 "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
 
 # --- fit: the nodes' objects, the Nodes and the Pods
 plugin fit -f "$dir/it's a pod.yaml" -o json

@@ -46,7 +46,7 @@ plugin why p -n x
 check "status" test "$status" -eq 0
 check "the pod" grep -q '^pod x/p waits' "$dir/out"
 check "its event" grep -q ' FailedScheduling .*0/2 nodes' "$dir/out"
-check "the Nodes" grep -q '^node-1  ~admit   cordoned ' "$dir/out"
+check "the Nodes" grep -q '^node-1  ~admit .* kept away: cordoned' "$dir/out"
 check "nothing on standard error" test ! -s "$dir/err"
 asked "which objects are requested" $pods/p "$events?$of_the_pod" $nrt /api/v1/nodes "/api/v1/pods?fieldSelector=$unfinished"
 plugin why --namespace=x pod/p node-1 -o json

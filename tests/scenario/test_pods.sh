@@ -69,6 +69,11 @@ run -l app=fine -o json
 check "-l selects pods" test "$(pods)" = "fine "
 run -l 'app in (wide,lost),app!=lost' -o json
 check "by any selector" test "$(pods)" = "wide "
+printf 'kind: Node\nmetadata: {name: a, labels: {pool: one}}\n---\nkind: Node\nmetadata: {name: node-1, labels: {pool: two}}\n' >"$dir/nodes.yaml"
+run --from "$dir/nodes.yaml" --node-selector pool=two -o json
+check "--node-selector selects nodes" test "$(pods)" = "estimated "
+run --from "$dir/nodes.yaml" --node-selector pool=one -l app=fine -o json
+check "beside -l" test "$(pods)" = "fine "
 run --misaligned -o json
 check "--misaligned" test "$(pods)" = "wide "
 run a -o json

@@ -48,6 +48,14 @@ score node-2 node/node-1 --from $examples/kep-nodes.yaml -f $examples/kep-pod.ya
 check "every node by name gives the same" cmp -s "$dir/out" "$dir/want"
 score node-1 --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o name
 check "one node by name" test "$(cat "$dir/out")" = node/node-1
+# --- Nodes: a node that no scheduler chooses is not named
+printf 'kind: Node\nmetadata: {name: node-1}\n---\nkind: Node\nmetadata: {name: node-2}\nspec: {unschedulable: true}\n' >"$dir/two.yaml"
+score --from $examples/kep-nodes.yaml --from "$dir/two.yaml" -f $examples/kep-pod.yaml -o name
+check "a cordoned node is not named" test "$(cat "$dir/out")" = node/node-1
+score --from $examples/kep-nodes.yaml --from "$dir/two.yaml" -f $examples/kep-pod.yaml
+check "and the table says why" grep -qE '^node-2 +~?Unschedulable .*cordoned' "$dir/out"
+score --from $examples/kep-nodes.yaml --from "$dir/two.yaml" -f $examples/kep-pod.yaml -o name --objects-only
+check "without Nodes it is" test "$(wc -l <"$dir/out")" -eq 2
 {
 	echo 'apiVersion: v1'
 	echo 'kind: List'
