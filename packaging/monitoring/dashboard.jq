@@ -20,6 +20,7 @@ def panel:
 			options: (if $kind == "stat" then {reduceOptions: {calcs: ["lastNotNull"], fields: "", values: false}, colorMode: "none"}
 				else {legend: {displayMode: "list", placement: "bottom", showLegend: true}, tooltip: {mode: "multi", sort: "desc"}} end),
 			targets: []}
+		| if $kind == "week" then .timeFrom = "7d" else . end
 		| .targets += [target($legend; $query)]
 	end;
 def panels:

@@ -113,7 +113,8 @@ start_agents() {
 		# of the node's own identity, which is a certificate
 		[ "$name" != node-3 ] || machine=2s-snc4 config=$work/cluster/kubelet-$name.kubeconfig
 		tests/fixtures/machines/make.sh "$work/machines" $machine && mv "$work/machines/$machine" "$work/$name" || exit 1
-		mkdir -p "$work/$name/var/lib/kubelet"
+		mkdir -p "$work/$name/var/lib/kubelet" "$work/$name/sys/fs/cgroup/kubepods"
+		echo memory >"$work/$name/sys/fs/cgroup/cgroup.controllers" # the memory of the pods is unknown, and its metrics are there
 		printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'cpuManagerPolicy: static' \
 			'reservedSystemCPUs: "0"' 'topologyManagerPolicy: single-numa-node' >"$work/$name/var/lib/kubelet/config.yaml"
 		churn "$name" "$1" "$2" &

@@ -67,6 +67,8 @@ has "every selector of a metric selects the cluster" '[.panels[].targets[]?.expr
 has "a cluster without the label is selected" '.templating.list[] | select(.name == "cluster") | .includeAll and .allValue == ".*" and .current.value == "$__all"'
 has "panels say what they show" '[.panels[] | select(.type != "row") | .description | select(test("^[A-Za-z0-9].+[.]$"))] | length > 25'
 has "amounts without a unit of Grafana name what is counted" '[.panels[].fieldConfig.defaults.unit? // empty] | unique | all(IN("s", "ops", "bytes", "percentunit", "none") or test("^suffix: [A-Za-z]+$"))'
+has "a week of fragmentation, per pool" '[.panels[] | select(.timeFrom == "7d") | .targets[].expr] | length >= 3 and all(contains("by (pool)")) and any(contains("nrtd_max_exclusive_cpus")) and any(contains("nrtd_stranded_cpus"))'
+has "graphs of alignment and remote memory" '[.panels[].targets[]?.expr] | any(contains("nrtd_pods{")) and any(contains("nrtd_pod_memory_bytes"))'
 has "graphs with several queries name their lines" 'all(.panels[] | select((.targets // []) | length > 1).targets[]; .legendFormat != "")'
 if command -v promtool >/dev/null; then
 	jq '{groups: [{name: "panels", rules: [.panels[].targets[]?.expr | gsub("\\$(node|cluster)"; "n") | gsub("\\$__rate_interval"; "1m")] |
