@@ -772,8 +772,7 @@ int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_e
 	if (s->files)
 		return read_files(
 			s, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_EVENT, fn, data, err);
-	r = read_kind(s, OBJECT_NODE, fn, data, &why);
-	r = omit_denied(r, "nodes", &why, err);
+	r = omit_denied(read_kind(s, OBJECT_NODE, fn, data, &why), "nodes", &why, err);
 	if (r < 0)
 		return r;
 	s->ended_pods = true;

@@ -13,6 +13,7 @@ trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$work"' EXIT
 . tests/lib/checks.sh
 unset KUBECONFIG
 admin() { "$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" "$@"; }
+# shellcheck disable=SC2034 # for checks.sh
 subject=events
 start() { # start WHO FLAG...: the agent of node-a, as this identity
 	local who=$1
