@@ -282,7 +282,7 @@ static void a_node_of_unknown_start_state_does_not_pass(void **state)
 
 /* Starts the pods on node-0, which has NUMA nodes of 4 CPUs; one CPU of the first is reserved. */
 static void start_pods(
-	struct extender_cluster *c, const char *const *texts, size_t n, struct cluster_pod_sim **ret)
+	struct extender_cluster *c, const char *const *started, size_t n, struct cluster_pod_sim **ret)
 {
 	static const struct node_sim_setup four = {.machine = {.sockets = 4,
 							   .numas = 1,
@@ -296,7 +296,7 @@ static void start_pods(
 
 	extender_cluster_init(c, setups, 1);
 	for (size_t k = 0; k < n; k++) {
-		ret[k] = extender_cluster_pod(c, texts[k]);
+		ret[k] = extender_cluster_pod(c, started[k]);
 		assert_true(extender_cluster_begin(c, ret[k], 0));
 		extender_cluster_report(c, ret[k], "Running", 0);
 	}
@@ -311,13 +311,13 @@ static void start_pods(
 static void some_arrive_before_an_end_and_some_after(void **state)
 {
 	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
-	static const char *const texts[] = {
+	static const char *const started[] = {
 		"app cpu=3 memory=1Mi", "app cpu=4 memory=1Mi", "app cpu=4 memory=1Mi"};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct cluster_pod_sim *pods[ARRAY_SIZE(texts)], *before, *unsure, *whole;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *before, *unsure, *whole;
 
 	(void)state;
-	start_pods(&c, texts, ARRAY_SIZE(texts), pods);
+	start_pods(&c, started, ARRAY_SIZE(started), pods);
 	before = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, before, 0), 1);
 	assert_true(extender_cluster_begin(&c, before, 0));
@@ -340,13 +340,13 @@ static void some_arrive_before_an_end_and_some_after(void **state)
 static void one_arrives_between_two_ends(void **state)
 {
 	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
-	static const char *const texts[] = {"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi",
+	static const char *const started[] = {"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi",
 		"app cpu=2 memory=1Mi", "app cpu=4 memory=1Mi", "app cpu=3 memory=1Mi"};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct cluster_pod_sim *pods[ARRAY_SIZE(texts)], *between, *whole;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *between, *whole;
 
 	(void)state;
-	start_pods(&c, texts, ARRAY_SIZE(texts), pods);
+	start_pods(&c, started, ARRAY_SIZE(started), pods);
 	between = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, between, 0), 1);
 	extender_cluster_report(&c, between, NULL, 0);
