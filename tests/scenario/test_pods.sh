@@ -79,6 +79,26 @@ check "--misaligned" test "$(pods)" = "wide "
 run a -o json
 check "of one node" test "$(jq -r '.pods[].node' "$dir/out" | sort -u)" = a
 
+# --- a claim's device: its NUMA node is in the ResourceSlice, and nowhere else
+mkdir -p "$dir/a/var/log/pods/web_fine_$fine/c" "$dir/claims"
+touch "$dir/a/var/log/pods/web_fine_$fine/c/0.log"
+jq -n --arg uid $fine '{Data: ({ClaimInfoStateList: [{ClaimUID: "u", ClaimName: "gpu", Namespace: "web", PodUIDs: {($uid): {}}, DriverState: {
+	"gpu.example.com": {Devices: [{PoolName: "a", DeviceName: "gpu-0", CDIDeviceIDs: ["example.com/gpu=u"]}]}}}]} | tojson), Checksum: 1}' \
+	>"$dir/a/var/lib/kubelet/dra_manager_state"
+"$nrtd" dump --sysroot "$dir/a" --node-name a --topology-manager-policy best-effort -o json >"$dir/claims/a.json" 2>/dev/null
+jq 'select(.metadata.name == "fine") | .spec.resourceClaims = [{name: "gpu", resourceClaimName: "gpu"}]' "$dir/pods.json" >"$dir/claims/fine.json"
+"$numa" pods --from "$dir/claims" -o json >"$dir/out" 2>"$dir/err"
+check "without a slice the alignment is unknown" test "$(of fine '[.alignment, .claimDevices]')" = '["unknown",1]'
+jq -n '{kind: "ResourceClaim", metadata: {name: "gpu", namespace: "web"}, status: {reservedFor: [{resource: "pods", name: "fine"}],
+	allocation: {devices: {results: [{driver: "gpu.example.com", pool: "a", device: "gpu-0"}]}}}}' >"$dir/claims/claim.json"
+jq -n '{kind: "ResourceSlice", spec: {driver: "gpu.example.com", pool: {name: "a"}, devices: [{name: "gpu-0", attributes: {
+	"resource.kubernetes.io/numaNode": {int: 0}, "resource.kubernetes.io/pcieRoot": {string: "pci0000:16"}}}]}}' >"$dir/claims/slice.json"
+"$numa" pods --from "$dir/claims" -o json >"$dir/out" 2>"$dir/err"
+check "a slice tells that the device is remote" test "$(of fine '[.alignment, .reason, .devices.numaNodes, .devices.pcieRoots]')" = \
+	'["remote","CPUs on NUMA node 1, a claim'"'"'s device on 0",[0],["pci0000:16"]]'
+"$numa" show --from "$dir/claims" --width 200 >"$dir/out" 2>"$dir/err"
+check "show says the same" says "web/fine.*; remote: CPUs on NUMA node 1, a claim's device on 0"
+
 # --- bad usage
 refuse() { # NAME MESSAGE ARGS...
 	refuse_name=$1
