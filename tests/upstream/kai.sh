@@ -15,11 +15,12 @@ if [ ! -f "${KAI:-}/go.mod" ]; then
 fi
 "$here/build.sh" managers || exit 1
 . tests/upstream/work.sh
-tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu 2s-snc4 2s-smt2-split asymmetric holes hugepages || exit 1
+tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu asymmetric holes || exit 1
 plugin=pkg/scheduler/plugins/numa
 printf '{"Replace":{"%s":"%s"}}' "$KAI/$plugin/nrtd_test.go" "$here/testdata/kai/nrtd_test.go" >"$work/overlay.json"
 cd "$KAI" || exit 1
-export NRTD="$B/nrtd" NRTD_MANAGERS="$here/../../build/upstream/managers" NRTD_MACHINES="$work/machines" GOFLAGS=-mod=mod
+export NRTD="$B/nrtd" NRTD_MANAGERS="$here/../../build/upstream/managers" NRTD_MACHINES="$work/machines"
+: >"$work/out"
 go test ./pkg/npe/... ./$plugin ./pkg/scheduler/api/node_info ./pkg/scheduler/actions/integration_tests/numa &&
 	go test -overlay "$work/overlay.json" -count=1 -run 'TestNrtd$' -v ./$plugin >"$work/out" 2>&1
 status=$?
