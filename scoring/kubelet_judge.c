@@ -709,8 +709,8 @@ static bool is_known_again(struct judgement *j)
 	bool anew = (j->uses_cpu_manager && !j->held->cpus) || (j->uses_memory_manager && !j->held->memory);
 	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 
-	if (!kubelet_held_is_known(k, j->ws, j->held, j->pod, j->qos, j->uses_cpu_manager, j->uses_memory_manager,
-		    &j->verdict->reason))
+	if (!kubelet_held_is_known(k, j->ws, j->held, j->pod, j->qos, j->uses_cpu_manager,
+		    j->uses_memory_manager, &j->verdict->reason))
 		return false;
 	find_device_demands(j, NULL);
 	for (size_t i = 0; i < j->ws->n_demands; i++)

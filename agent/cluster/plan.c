@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -724,6 +725,27 @@ static bool is_known_unplaceable(const struct search *s, size_t pod, size_t step
 	       failed->priority == p->priority && simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
 }
 
+static bool is_overcommitted(const struct simulated_node *n)
+{
+	for (size_t i = 0; n->allocatable.n_items > 0 && i < n->requested.n_items; i++) {
+		const struct resource_quantity *wanted = &n->requested.items[i];
+		const struct resource_quantity *own = resource_list_find(&n->allocatable, wanted->name);
+
+		if (resource_name_is_numa_affine(wanted->name) &&
+			wanted->quantity.nano > (own ? own->quantity.nano : 0))
+			return true;
+	}
+	return false;
+}
+
+/* A scheduler does not bind a pod to a node without room, but users do, and the kubelet rejects such a pod. */
+static void leave_overcommitted(struct simulated_cluster *c)
+{
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && is_overcommitted(&c->nodes[i]))
+			c->nodes[i].obstacle = SIMULATED_OVERCOMMITTED;
+}
+
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret)
 {
@@ -735,6 +757,7 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 		.sets_end = PLAN_SETS};
 	size_t steps_at_failure = 0, highest = 0;
 
+	leave_overcommitted(c);
 	simulated_apply_reservations(c, wanted, n_wanted);
 	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
 	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));

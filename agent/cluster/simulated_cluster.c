@@ -23,7 +23,9 @@ const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
 	"the object has not been written for longer than --max-age: nrtd may not run on the node",
 	"the node has no Node object", "the object does not report all of the node's pods yet",
 	"the object reports pods, but no Pods are given",
-	"the node is reserved: room is being made for another pod", "the node is not selected"};
+	"the node is reserved: room is being made for another pod",
+	"its pods request more than the node has: the kubelet may reject one of them",
+	"the node is not selected"};
 
 /* A change that can be reverted. */
 struct simulated_undo {

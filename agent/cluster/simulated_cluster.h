@@ -55,6 +55,7 @@ enum simulated_obstacle {
 	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
 	SIMULATED_NO_PODS,   /* the object reports pods, but the cluster has no Pods */
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
+	SIMULATED_OVERCOMMITTED, /* of plans: the pods request more than the node has, so the kubelet may reject one of them */
 	SIMULATED_NOT_SELECTED, /* the command is about other nodes */
 	SIMULATED_OBSTACLE_COUNT
 };
