@@ -55,18 +55,19 @@ struct victim_priority {
 struct node_report {
 	char *name, *exporter;    /* "" = unknown; NULL for a node that was not read from an object */
 	enum cluster_basis basis; /* of the kubelet's verdict; unknown if there is none */
-	char *why;                /* why the basis is not exact, else "" */
-	struct topology_manager_config topology; /* with what-if settings applied */
 	enum kubelet_answer answer;
 	enum kubelet_answer kubelet_answer; /* without the constraints */
+	enum pci_pair pci_pair;             /* if admitted: of the devices that are free now */
+	bool unschedulable;                 /* rejected only because of the constraints */
+	bool full;          /* rejected because the node has reached its maximum number of pods */
+	bool node_is_short; /* the whole node has too little, whatever the kubelet's managers decide */
+	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
+	struct topology_manager_config topology; /* with what-if settings applied */
+	char *why;                               /* why the basis is not exact, else "" */
 	char *rejection;     /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
 	char *reason;        /* one sentence, "" if admitted */
 	const char *caution; /* if admitted: what is not guaranteed, static text; "" = nothing is known */
-	bool unschedulable;  /* rejected only because of the constraints */
-	bool full;           /* rejected because the node has reached its maximum number of pods */
 	size_t n_reserved;   /* reservations for other pods, whose places count as held */
-	bool node_is_short;  /* the whole node has too little, whatever the kubelet's managers decide */
-	bool rest_fits; /* unknown only because of devices: `containers` and `copies` are those of the pod without devices */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;
@@ -76,7 +77,6 @@ struct node_report {
 	struct strv unchecked;            /* device resources that were not checked */
 	char *missing;                    /* the first device resource that the node does not have, or NULL */
 	struct scheduler_report scheduler;
-	enum pci_pair pci_pair; /* if admitted: of the devices that are free now */
 	struct victims victims;
 	struct victim_priority priority;
 	size_t placeable; /* copies that the kubelet admits; 0 if the constraints exclude every copy */

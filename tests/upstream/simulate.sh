@@ -4,7 +4,7 @@
 # other settings while their pods run. OPTIONs are those of simulate (-clusters 10000, -seed N, -first N -clusters 1 -verbose). B names the
 # build folder.
 set -u
-export LC_ALL=C HWLOC_HIDE_ERRORS=2 GOGC=${GOGC:-800} # a third of the time would be garbage collection
+export LC_ALL=C HWLOC_HIDE_ERRORS=2 GOGC="${GOGC:-800}" # a third of the time would be garbage collection
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 here=tests/upstream
