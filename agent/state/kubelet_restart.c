@@ -88,6 +88,20 @@ static bool holds_cpus(const struct allocations *a)
 	return false;
 }
 
+/* validateState(): kubelets have given CPUs of the shared pool to containers. NULL = no container has such a CPU. */
+static char *check_overlap(const struct allocations *a)
+{
+	for (size_t i = 0; i < a->n_items; i++)
+		if (hwloc_bitmap_intersects(a->items[i].cpus, a->shared)) {
+			CLEANUP(freep) char *cpus = cpuset_print(a->items[i].cpus);
+			CLEANUP(freep) char *shared = cpuset_print(a->shared);
+
+			return xasprintf("a container's cpuset: \"%s\" overlaps with default cpuset \"%s\"",
+				cpus, shared);
+		}
+	return NULL;
+}
+
 static int check_cpus(
 	const struct settings *before, const struct node_state *node, char **ret, struct err *err)
 {
@@ -110,6 +124,8 @@ static int check_cpus(
 		return 0; /* the kubelet makes a new shared pool */
 	*ret = hwloc_bitmap_iszero(shared) ? xstrdup("default cpuset cannot be empty")
 					   : check_reserved(shared, reserved, strict);
+	if (!*ret)
+		*ret = check_overlap(&node->allocations);
 	if (!*ret)
 		*ret = check_all_cpus(node, reserved, strict);
 	return 0;
@@ -140,13 +156,12 @@ static bool is_equal_state(const struct node_state *node)
 	return equal;
 }
 
-/*
- * validateState() makes the groups of NUMA nodes from the containers' blocks, in the order of a Go map. Whether a NUMA node is in
- * blocks of different NUMA nodes, so that chance decides whether the groups equal those of the file.
- */
-static bool is_in_two_groups(const struct allocations *a, unsigned node)
+#define UNEQUAL_STATE "the expected machine state is different from the real one"
+
+/* Sets *group to the NUMA nodes of the containers' blocks that include the node; unchanged if there are none. False if the blocks differ. */
+static bool find_group(const struct allocations *a, unsigned node, hwloc_const_bitmap_t *group)
 {
-	hwloc_const_bitmap_t group = NULL;
+	hwloc_const_bitmap_t first = NULL;
 
 	for (size_t i = 0; i < a->n_items; i++)
 		for (size_t b = 0; b < a->items[i].n_memory; b++) {
@@ -154,20 +169,32 @@ static bool is_in_two_groups(const struct allocations *a, unsigned node)
 
 			if (!hwloc_bitmap_isset(nodes, node))
 				continue;
-			if (group && !hwloc_bitmap_isequal(group, nodes))
-				return true;
-			group = nodes;
+			if (first && !hwloc_bitmap_isequal(first, nodes))
+				return false;
+			*group = first = nodes;
 		}
-	return false;
+	return true;
 }
 
-static int check_groups(const struct allocations *a, struct err *err)
+/*
+ * validateState() makes the groups of NUMA nodes from the containers' blocks, in the order of a Go map, and compares them with the
+ * groups of the file. A node that was assigned alone and then in a group, or the other way round, may have another group in the file.
+ */
+static int check_groups(const struct allocations *a, char **ret, struct err *err)
 {
-	for (size_t i = 0; i < a->memory.n_nodes; i++)
-		if (is_in_two_groups(a, a->memory.nodes[i].id))
+	for (size_t i = 0; i < a->memory.n_nodes && !*ret; i++) {
+		const struct memory_node *node = &a->memory.nodes[i];
+		CLEANUP(cpuset_freep) hwloc_bitmap_t alone = cpuset_new();
+		hwloc_const_bitmap_t expected = alone;
+
+		cpuset_set(alone, node->id);
+		if (!find_group(a, node->id, &expected))
 			return err_set(err, -ENOTSUP,
 				"whether the kubelet starts with its memory_manager_state is by chance: NUMA node %u is in two groups",
-				a->memory.nodes[i].id);
+				node->id);
+		if (!hwloc_bitmap_isequal(expected, hwloc_bitmap_iszero(node->cells) ? alone : node->cells))
+			*ret = xstrdup(UNEQUAL_STATE);
+	}
 	return 0;
 }
 
@@ -184,9 +211,9 @@ static int check_memory(const struct settings *before, const struct node_state *
 			memory_manager_policy_names[before->memory_manager]);
 	else if (after->memory_manager == MEMORY_MANAGER_STATIC && reservation_changed &&
 		 !is_equal_state(node))
-		*ret = xstrdup("the expected machine state is different from the real one");
+		*ret = xstrdup(UNEQUAL_STATE);
 	else if (after->memory_manager == MEMORY_MANAGER_STATIC)
-		return check_groups(&node->allocations, err);
+		return check_groups(&node->allocations, ret, err);
 	return 0;
 }
 
