@@ -330,9 +330,8 @@ int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)
 
 	h.shapes = xcalloc(input->n_shapes + 1, sizeof(*h.shapes));
 	r = distances_keep(kept, input->inventory->costs, input->inventory->n_nodes, &distances);
-	if (r < 0)
-		return r;
-	r = fit_space_init(&space, input->inventory, distances);
+	if (r == 0)
+		r = fit_space_init(&space, input->inventory, distances);
 	if (r < 0)
 		return r;
 	fill_hints(&h, input, &space);
