@@ -86,17 +86,6 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 	return true;
 }
 
-/* The devices of the resource that all containers hold. */
-static size_t count_held_devices(
-	const struct kubelet_held *held, const struct pod_request *pod, const char *resource)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pod->n_containers; i++)
-		n += held->containers[i] ? count_devices(held->containers[i], resource) : 0;
-	return n;
-}
-
 /* Whether the inventory has these held devices, on known NUMA nodes. */
 static bool has_devices(const struct device_resource *resource, const struct allocation *item)
 {
@@ -117,10 +106,10 @@ static bool has_devices(const struct device_resource *resource, const struct all
 }
 
 bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
-	const struct pod_request *pod, size_t r, size_t n, struct err *reason)
+	const struct pod_request *pod, size_t r, struct err *reason)
 {
 	const struct device_resource *resource = &k->devices.inventory->resources[r];
-	bool known = count_held_devices(held, pod, resource->name) == n;
+	bool known = true;
 
 	for (size_t i = 0; i < pod->n_containers && known; i++) {
 		const struct container_request *c = &pod->containers[i];
@@ -176,27 +165,16 @@ static bool has_needs(const struct memory_needs *needs, const struct allocation 
 	return equal;
 }
 
-/* The container whose blocks make the hints: in scope pod the first one with blocks. */
-static const struct allocation *find_memory_item(
-	const struct kubelet_held *held, const struct pod_request *pod, size_t i)
-{
-	if (i < pod->n_containers)
-		return held->containers[i];
-	for (size_t c = 0; c < pod->n_containers; c++)
-		if (held->containers[c] && held->containers[c]->n_memory > 0)
-			return held->containers[c];
-	return NULL;
-}
-
 void kubelet_held_memory_hints(struct kubelet_workspace *ws, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t i, const struct memory_need *need)
 {
-	const struct allocation *item = find_memory_item(held, pod, i);
+	/* Each container has blocks (kubelet_held_is_known()), and in scope pod those of the first one make the hints. */
+	const struct allocation *item = held->containers[i < pod->n_containers ? i : 0];
 	const struct memory_block *block;
 	uint64_t nodes;
 
 	topology_hints_clear(&ws->hints);
-	block = item && has_needs(&ws->needs, item) ? find_block(item, need->name) : NULL;
+	block = has_needs(&ws->needs, item) ? find_block(item, need->name) : NULL;
 	if (block && node_mask_from_bitmap(block->nodes, &nodes))
 		topology_hints_add(&ws->hints, nodes, true);
 	else

@@ -18,16 +18,16 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 	bool by_cpu_manager, bool by_memory_manager, struct err *reason);
 
 /*
- * The same for the device manager's hints for resource `r` of the inventory, of which the pod's containers
- * request `n` at one time. Devices of ordinary init containers are unknown: a kubelet may reject the pod
- * (kubernetes/kubernetes#138446).
+ * The same for the device manager's hints for resource `r` of the inventory. Devices of ordinary init containers are
+ * unknown: a kubelet may reject the pod (kubernetes/kubernetes#138446).
  */
 bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
-	const struct pod_request *pod, size_t r, size_t n, struct err *reason);
+	const struct pod_request *pod, size_t r, struct err *reason);
 
 /*
  * The hints for what container `i` of the pod holds, or the whole pod if `i` is the number of containers: `n`
- * exclusive CPUs; memory for one of the needs in the workspace; `n` devices of resource `r`.
+ * exclusive CPUs; memory for one of the needs in the workspace; `n` devices of resource `r`. Only for what is known by the
+ * functions above.
  */
 void kubelet_held_cpu_hints(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t n);

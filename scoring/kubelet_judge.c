@@ -714,9 +714,8 @@ static bool is_known_again(struct judgement *j)
 		return false;
 	find_device_demands(j, NULL);
 	for (size_t i = 0; i < j->ws->n_demands; i++)
-		if (j->ws->demands[i].n > 0 &&
-			!kubelet_held_knows_devices(k, j->held, j->pod, j->ws->demands[i].resource,
-				j->ws->demands[i].n, &j->verdict->reason))
+		if (j->ws->demands[i].n > 0 && !kubelet_held_knows_devices(k, j->held, j->pod,
+						       j->ws->demands[i].resource, &j->verdict->reason))
 			return false;
 	if (!anew || !aligns || j->ws->n_demands == 0)
 		return true;
