@@ -402,6 +402,84 @@ static void devices_of_pods_with_pod_level_resources(void **state)
 	}
 }
 
+/* Of two NUMA nodes that differ in one resource, the option numa-allocation-strategy chooses by its score. */
+static void the_strategy_chooses_by_each_resource(void **state)
+{
+	enum { CPUS, MEMORY, DEVICES, CPUS_ALONE };
+
+	(void)state;
+	for (unsigned turn = 0; turn < 4 * 2 * NUMA_ALLOCATION_COUNT; turn++) {
+		unsigned differs = turn % 4;
+		unsigned fuller = turn / 4 % 2;
+		uint64_t fuller_node = node_mask_of(fuller), other_node = node_mask_of(1 - fuller), want;
+		struct kubelet_fixture f;
+
+		kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+		f.settings.topology.numa_allocation = (enum numa_allocation_strategy)(turn / 8);
+		if (differs == CPUS_ALONE)
+			f.settings.memory_manager = MEMORY_MANAGER_NONE;
+		if (differs == CPUS || differs == CPUS_ALONE)
+			hwloc_bitmap_clr_range(f.shared, 8 * fuller + 2, (int)(8 * fuller + 6));
+		if (differs == MEMORY)
+			f.memory.nodes[fuller].tables[0].free = 16 * GIB;
+		for (unsigned i = 0; i < 4; i++)
+			device_inventory_add(&f.devices, "vendor.com/nic",
+				(struct device){.nodes = node_mask_of(i % 2),
+					.healthy = true,
+					.allocated = differs == DEVICES && i == fuller});
+		kubelet_fixture_ready(&f);
+		assert_int_equal(judge(&f,
+					 differs == CPUS_ALONE ? "app cpu=2 memory=1Gi"
+							       : "app cpu=2 memory=1Gi vendor.com/nic=1",
+					 QOS_GUARANTEED),
+			KUBELET_ADMITS);
+		want = f.settings.topology.numa_allocation == NUMA_ALLOCATION_NONE   ? 1
+		       : f.settings.topology.numa_allocation == NUMA_ALLOCATION_MOST ? fuller_node
+										     : other_node;
+		if (f.verdict.placements[0].hint.nodes != want)
+			fail_msg("turn %u: %llx", turn,
+				(unsigned long long)f.verdict.placements[0].hint.nodes);
+		kubelet_fixture_release(&f);
+	}
+}
+
+/* Six CPUs fit one of four NUMA nodes by size, and each has four left: with the memory's hints, each pair has several scores. */
+static void the_strategy_may_leave_the_choice_open(void **state)
+{
+	static const struct synthetic four = {
+		.sockets = 4, .numas = 1, .uncores = 1, .cores = 8, .threads = 1, .memory_bytes = 64 * GIB};
+	static const struct {
+		enum topology_manager_policy policy;
+		enum numa_allocation_strategy strategy;
+		bool memory_manager;
+		enum kubelet_answer answer;
+	} cases[] = {
+		{TOPOLOGY_MANAGER_BEST_EFFORT, NUMA_ALLOCATION_MOST, true, KUBELET_UNKNOWN},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, NUMA_ALLOCATION_MOST, false, KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, NUMA_ALLOCATION_NONE, true, KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_RESTRICTED, NUMA_ALLOCATION_MOST, true, KUBELET_REJECTS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kubelet_fixture f;
+
+		kubelet_fixture_init(&f, &four, cases[i].policy);
+		f.settings.topology.numa_allocation = cases[i].strategy;
+		if (!cases[i].memory_manager)
+			f.settings.memory_manager = MEMORY_MANAGER_NONE;
+		for (unsigned node = 0; node < 4; node++)
+			hwloc_bitmap_clr_range(f.shared, 8 * node + 4, (int)(8 * node + 7));
+		kubelet_fixture_ready(&f);
+		if (judge(&f, "app cpu=6 memory=1Gi", QOS_GUARANTEED) != cases[i].answer)
+			fail_msg("%zu: %s", i, f.verdict.reason.text);
+		if (cases[i].answer == KUBELET_UNKNOWN)
+			test_assert_text("reason", f.verdict.reason.text,
+				"numa-allocation-strategy most-allocated: which of several NUMA nodes that are not preferred the kubelet chooses is not determined");
+		kubelet_fixture_release(&f);
+	}
+}
+
 /* A random pod of up to three containers. */
 static void random_pod(uint64_t *random, char *text, size_t size)
 {
@@ -484,6 +562,8 @@ int main(void)
 		cmocka_unit_test(many_memory_nodes_are_walked_where_it_matters),
 		cmocka_unit_test(pod_level_resources_are_left_alone),
 		cmocka_unit_test(devices_of_pods_with_pod_level_resources),
+		cmocka_unit_test(the_strategy_chooses_by_each_resource),
+		cmocka_unit_test(the_strategy_may_leave_the_choice_open),
 		cmocka_unit_test(admitted_pods_are_placed),
 	};
 
