@@ -24,13 +24,13 @@ enum qos_class request_qos(const struct pod_request *pod);
 struct request_gap {
 	size_t n_containers;   /* containers with the gap */
 	const char *container; /* the name of the first of them */
-	const char *resource;  /* "cpu", "memory" or both, "cpu and memory" */
+	const char *
+		resource; /* "cpu", "memory", or both: "cpu and memory" of one container, "cpu or memory" of several */
 };
 
 /*
- * True when one container, or one resource of several containers, keeps the pod from being Guaranteed: no
- * request and limit that are equal. False for any other pod, and for a pod with pod-level resources.
- * Strings in *ret are the pod's.
+ * True if containers keep the pod from being Guaranteed, because they have no request and limit that are equal. False for any
+ * other pod, and for a pod with pod-level resources. Strings in *ret are the pod's.
  */
 bool request_gap_of(const struct pod_request *pod, struct request_gap *ret);
 

@@ -43,11 +43,13 @@ void node_report_release(struct node_report *n)
 	*n = (struct node_report){0};
 }
 
-/* Why a Burstable pod is not Guaranteed, if there is one reason. */
+/* Why a pod is not Guaranteed. */
 static void explain_class(const struct pod_request *pod, struct err *ret)
 {
 	struct request_gap gap;
 
+	if (request_qos(pod) == QOS_BEST_EFFORT)
+		err_set(ret, 0, "not Guaranteed, because no container requests cpu or memory");
 	if (!request_gap_of(pod, &gap))
 		return;
 	if (gap.n_containers == 1)
@@ -56,8 +58,8 @@ static void explain_class(const struct pod_request *pod, struct err *ret)
 			gap.container, gap.resource);
 	else
 		err_set(ret, 0,
-			"not Guaranteed, because %zu containers have no equal request and limit of %s",
-			gap.n_containers, gap.resource);
+			"not Guaranteed, because %zu containers, the first of them '%.60s', have no equal request and limit of %s",
+			gap.n_containers, gap.container, gap.resource);
 }
 
 void pod_report_init(struct pod_report *r, const struct pod_request *pod)

@@ -88,7 +88,7 @@ struct pod_report {
 	enum qos_class qos;
 	struct resource_list wanted; /* the pod's node-level request, including devices */
 	struct err
-		not_guaranteed; /* why a Burstable pod is not Guaranteed, "" = several reasons or another class */
+		not_guaranteed; /* why the pod is not Guaranteed, "" = it is, or its class is unknown or that of pod-level resources */
 	struct cluster_usage *usage; /* NULL = unknown; the caller's, who may finish it later */
 	struct reserved_asker
 		asker; /* user: of the pod, set by the caller; class: set with the first reservation */

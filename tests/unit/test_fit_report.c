@@ -211,11 +211,13 @@ static void what_is_said_beside_the_verdict(void **state)
 		"  not evaluated: the pod's resourceClaims; the verdict ignores what the claims request\n"));
 	assert_true(says(&f, "\"unchecked\":[\"resourceClaims\"]"));
 	fit_fixture_report_on(&f, "app cpu=4; app cpu=1");
-	assert_true(says(
-		&f, "  not Guaranteed, because 2 containers have no equal request and limit of memory\n"));
+	assert_true(says(&f,
+		"because 2 containers, the first of them 'app', have no equal request and limit of memory\n"));
 	fit_fixture_report_on(&f, "app cpu=4 memory=8Gi");
 	assert_false(says(&f, "not Guaranteed"));
 	assert_false(says(&f, "resourceClaims"));
+	fit_fixture_report_on(&f, "app |");
+	assert_true(says(&f, "not Guaranteed, because no container requests cpu or memory"));
 	fit_fixture_release(&f);
 }
 

@@ -73,7 +73,7 @@ static void what_keeps_a_pod_from_being_guaranteed(void **state)
 		{"app cpu=1 memory=1Gi; app |", "1 cpu and memory"},
 		{"init cpu=1 |; app cpu=1 memory=1Gi", "1 cpu and memory"},
 		{"app cpu=1; app cpu=2; app cpu=1 memory=1Gi", "2 memory"},
-		{"app cpu=1; app memory=1Gi", ""},
+		{"app cpu=1; app memory=1Gi", "2 cpu or memory"},
 	};
 
 	(void)state;

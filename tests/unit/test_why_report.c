@@ -267,7 +267,8 @@ static void what_its_class_means(void **state)
 			"not Guaranteed, because container 'b' has no equal request and limit of memory",
 			"the pod shares CPUs and memory with other pods; the Topology Manager aligns nothing and does "
 			"not reject the pod"},
-		{"{name: a, resources: {limits: {v.com/nic: 1}}}", "",
+		{"{name: a, resources: {limits: {v.com/nic: 1}}}",
+			"not Guaranteed, because no container requests cpu or memory",
 			"the pod shares CPUs and memory with other pods; the Topology Manager aligns only the pod's "
 			"devices"},
 	};
