@@ -90,7 +90,7 @@ static void kernel_files(void **state)
 		/* The shared pool, and a container with several CPUs. */
 		{{{CPU "isolated", "2,40-63\n"}},
 			"warn isolcpus /" CPU
-			"isolated read, containers run on the isolated CPUs '2,40-63': the kernel starts threads there on one CPU and does not distribute them\n"},
+			"isolated read, containers run on the isolated CPUs '2,40-63': the kernel starts threads there on one CPU and does not distribute them; they have: ns/db (2), the shared pool (40-63)\n"},
 		{{{CPU "nohz_full", "0-63\n"}},
 			"warn nohz_full /" CPU
 			"nohz_full read, the reserved CPUs '0,32' are nohz_full, which makes system calls of the system's daemons slower\n"},

@@ -20,7 +20,8 @@
 #define TEXT_MAX     ((size_t)64 << 10) /* bytes per file; a list of 8192 CPUs takes 40 KiB at worst */
 #define LIST_MAX     120                /* characters of a list of CPUs in a message */
 #define IRQS_MAX     16384u             /* more interrupts are not looked at */
-#define EXAMPLES_MAX 3                  /* interrupts or cores that a message names */
+#define USERS_MAX    8u
+#define EXAMPLES_MAX 3 /* interrupts or cores that a message names */
 
 struct tuning {
 	const char *sysroot;
@@ -151,13 +152,63 @@ static hwloc_bitmap_t balanced_cpus(const struct tuning *t)
 	return set;
 }
 
+/* ---- who has CPUs */
+
+#define OWNER_NONE   (-1) /* neither held nor in the shared pool */
+#define OWNER_SHARED (-2)
+
+static void add_owner(const struct tuning *t, int owner, struct strbuf *out)
+{
+	const struct allocation *a = owner >= 0 ? &t->node->allocations.items[owner] : NULL;
+
+	if (!a)
+		strbuf_addstr(out, "the shared pool");
+	else if (*a->pod)
+		strbuf_addf(out, "%.63s/%.253s", a->namespace, a->pod);
+	else
+		strbuf_addf(out, "pod %.8s", a->pod_uid);
+}
+
+static void add_user(const struct tuning *t, int owner, hwloc_const_bitmap_t of, hwloc_const_bitmap_t cpus,
+	size_t *n, struct strbuf *out)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_dup(of);
+	CLEANUP(freep) char *list = NULL;
+
+	cpuset_and(both, both, cpus);
+	if (hwloc_bitmap_iszero(both) || (*n)++ > USERS_MAX)
+		return;
+	if (*n > USERS_MAX) {
+		strbuf_addstr(out, ", ...");
+		return;
+	}
+	list = print_short(both);
+	strbuf_addstr(out, *n > 1 ? ", " : "; they have: ");
+	add_owner(t, owner, out);
+	strbuf_addf(out, " (%s)", list);
+}
+
+/* Names who has some of the CPUs: the pods, and the shared pool. */
+static void add_users(const struct tuning *t, hwloc_const_bitmap_t cpus, struct strbuf *out)
+{
+	const struct allocations *a = &t->node->allocations;
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n_items; i++)
+		add_user(t, (int)i, a->items[i].cpus, cpus, &n, out);
+	if (t->pool)
+		add_user(t, OWNER_SHARED, t->pool, cpus, &n, out);
+}
+
+/* ---- isolcpus */
+
 static void check_isolated(struct tuning *t)
 {
 	static const char path[] = CPU_DIR "/isolated", source[] = "isolcpus";
 	CLEANUP(cpuset_freep) hwloc_bitmap_t isolated = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t used = balanced_cpus(t);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(freep) char *list = NULL;
-	CLEANUP(freep) char *text = NULL;
 	int r = read_list(t, path, &isolated);
 
 	if (r == -ENOENT && read_isolcpus(t, &isolated) == 0)
@@ -171,14 +222,16 @@ static void check_isolated(struct tuning *t)
 		add_file(t, CHECK_OK, source, path, "no CPU is isolated from the kernel's load balancing");
 	} else if (hwloc_bitmap_iszero(used)) {
 		list = print_short(isolated);
-		text = xasprintf("no container needs load balancing on the isolated CPUs '%s'", list);
-		add_file(t, CHECK_OK, source, path, text);
+		strbuf_addf(&text, "no container needs load balancing on the isolated CPUs '%s'", list);
+		add_users(t, isolated, &text);
+		add_file(t, CHECK_OK, source, path, text.text);
 	} else {
 		list = print_short(used);
-		text = xasprintf(
+		strbuf_addf(&text,
 			"containers run on the isolated CPUs '%s': the kernel starts threads there on one CPU and does not distribute them",
 			list);
-		check_report_set(&add_file(t, CHECK_WARN, source, path, text)->remedy,
+		add_users(t, isolated, &text);
+		check_report_set(&add_file(t, CHECK_WARN, source, path, text.text)->remedy,
 			"remove isolcpus= from the kernel command line, or reduce it to isolcpus=managed_irq,LIST: the static policy already keeps other containers off exclusive CPUs");
 	}
 }
@@ -615,9 +668,6 @@ static void check_governors(struct tuning *t)
 
 /* ---- threads of one core */
 
-#define OWNER_NONE   (-1) /* neither held nor in the shared pool */
-#define OWNER_SHARED (-2)
-
 /* Per CPU id: the position of the pod's first allocation, or OWNER_*. A new array. */
 static int *find_owners(const struct tuning *t)
 {
@@ -637,18 +687,6 @@ static int *find_owners(const struct tuning *t)
 			owners[id] = (int)first;
 	}
 	return owners;
-}
-
-static void add_owner(const struct tuning *t, int owner, struct strbuf *out)
-{
-	const struct allocation *a = owner >= 0 ? &t->node->allocations.items[owner] : NULL;
-
-	if (!a)
-		strbuf_addstr(out, "the shared pool");
-	else if (*a->pod)
-		strbuf_addf(out, "%.63s/%.253s", a->namespace, a->pod);
-	else
-		strbuf_addf(out, "pod %.8s", a->pod_uid);
 }
 
 /*
