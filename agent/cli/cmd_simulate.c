@@ -232,7 +232,8 @@ int command_simulate(const struct options *options)
 		log_error("cannot print: %s", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	if (simulation_count_rejected(&s.simulation) > 0 || simulation_count_bad_losses(&s.simulation) > 0)
+	if (simulation_count_rejected(&s.simulation) > 0 || simulation_count_bad_losses(&s.simulation) > 0 ||
+		simulation_count_actions(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;
 	return simulation_count_unknown(&s.simulation) > 0 ||
 			       simulation_count_left_alone(&s.simulation, &s.cluster) > 0

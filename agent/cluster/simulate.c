@@ -364,6 +364,15 @@ size_t simulation_count_bad_losses(const struct simulation *s)
 	return n;
 }
 
+size_t simulation_count_actions(const struct simulation *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++)
+		n += s->nodes[i].action != NULL;
+	return n;
+}
+
 /* ---- all nodes */
 
 /* A machine that does not exist yet has nothing before. */

@@ -107,6 +107,9 @@ void simulate_losses(struct simulated_cluster *c, struct simulation *s);
 /* Losses after which a pod has no place. */
 size_t simulation_count_bad_losses(const struct simulation *s);
 
+/* Nodes whose restarted kubelet does not start until a person acts. */
+size_t simulation_count_actions(const struct simulation *s);
+
 /*
  * Applies the changes to the cluster. If machines are added, the settings apply only to these; else to every node. The
  * pods of each node with changed settings end and are admitted again in the order of their creation, as if the node
