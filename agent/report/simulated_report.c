@@ -397,10 +397,13 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	size_t anyway = simulation_count_rejected_anyway(s);
 	bool lacks = false;    /* what a node has after the change is not known */
 	size_t n_unusable = 0; /* omitted */
+	size_t wider = 0, narrower = 0;
 
 	before.copies = s->copies_before;
 	after.copies = s->copies_after;
 	for (size_t i = 0; i < s->n_nodes; i++) {
+		wider += s->nodes[i].n_wider;
+		narrower += s->nodes[i].n_narrower;
 		n_unusable += s->nodes[i].unusable && (s->nodes[i].before.known || s->nodes[i].after.known);
 		if (s->nodes[i].unusable)
 			continue;
@@ -414,6 +417,8 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	writer_number(w, "rejected", NULL, true, (int64_t)lost);
 	writer_number(w, "rejectedAlsoWithoutChange", NULL, true, (int64_t)anyway);
 	writer_number(w, "unknown", NULL, true, (int64_t)unknown);
+	writer_number(w, "onMoreNumaNodes", NULL, true, (int64_t)wider);
+	writer_number(w, "onFewerNumaNodes", NULL, true, (int64_t)narrower);
 	writer_number(w, "unusable", NULL, true, (int64_t)n_unusable);
 	write_amounts(w, "before", &before, copies);
 	write_amounts(w, "after", &after, copies);
@@ -423,7 +428,10 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	strbuf_addf(w->out, "\n%zu pod%s rejected", lost, lost == 1 ? "" : "s");
 	if (anyway > 0)
 		strbuf_addf(w->out, " (%zu also without the change)", anyway);
-	strbuf_addf(w->out, ", %zu unknown; free CPUs ", unknown);
+	strbuf_addf(w->out, ", %zu unknown; ", unknown);
+	if (wider + narrower > 0)
+		strbuf_addf(w->out, "%zu on more NUMA nodes, %zu on fewer; ", wider, narrower);
+	strbuf_addstr(w->out, "free CPUs ");
 	write_total(w, before.known, before.free, after.known, after.free);
 	strbuf_addstr(w->out, ", stranded ");
 	write_total(w, before.known, before.stranded, after.known, after.stranded);
