@@ -361,6 +361,11 @@ func (m *Managers) TidyCPUs() {
 	m.cpuHints(&v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}})
 }
 
+// TidyMemory is what the memory manager does whenever the kubelet admits a pod: it takes pods that have ended out of its state.
+func (m *Managers) TidyMemory() {
+	m.memoryHints(&v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{}}}})
+}
+
 // Completed lists the pods that have ended and are not deleted.
 func (m *Managers) Completed() []*v1.Pod {
 	m.mu.Lock()

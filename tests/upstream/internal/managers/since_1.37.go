@@ -76,6 +76,10 @@ func (m *Managers) cpuHints(pod *v1.Pod) {
 	m.cpus.GetTopologyHints(klog.Background(), pod, &pod.Spec.Containers[0], lifecycle.AddOperation)
 }
 
+func (m *Managers) memoryHints(pod *v1.Pod) {
+	m.memory.GetTopologyHints(klog.Background(), pod, &pod.Spec.Containers[0], lifecycle.AddOperation)
+}
+
 func (keepFailures) HandleAdmissionFailure(_ context.Context, _ *v1.Pod, reasons []lifecycle.PredicateFailureReason, _ lifecycle.Operation) ([]lifecycle.PredicateFailureReason, error) {
 	return reasons, nil
 }

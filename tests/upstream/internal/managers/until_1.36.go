@@ -48,6 +48,8 @@ func (m *Managers) allocatableDevices() devicemanager.ResourceDeviceInstances {
 
 func (m *Managers) cpuHints(pod *v1.Pod) { m.cpus.GetTopologyHints(pod, &pod.Spec.Containers[0]) }
 
+func (m *Managers) memoryHints(pod *v1.Pod) { m.memory.GetTopologyHints(pod, &pod.Spec.Containers[0]) }
+
 func (keepFailures) HandleAdmissionFailure(_ context.Context, _ *v1.Pod, reasons []lifecycle.PredicateFailureReason) ([]lifecycle.PredicateFailureReason, error) {
 	return reasons, nil
 }

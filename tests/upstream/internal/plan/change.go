@@ -217,7 +217,8 @@ func (p *player) restart(n *node, c *Change, said *simulation) (wrong []string, 
 		}
 	}
 	p.Changed.Nodes++
-	n.Managers.TidyCPUs() // as a kubelet does every 10 s
+	n.Managers.TidyCPUs()
+	n.Managers.TidyMemory() // otherwise the file lists pods that no object shows
 	config := applied(n.setup.Config, c.Set)
 	startErr := n.Restart(p.ctx, config, n.setup.Devices)
 	if problem == "-" && action != "-" {
