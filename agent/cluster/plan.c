@@ -558,6 +558,9 @@ static bool move_pod(struct search *s, const struct attempt *a, size_t pod, enum
 
 	if (s->plan->n_moves + s->n_leaving >= s->options->max_moves)
 		return false;
+	/* The eviction of an earlier pod of the set may have used up their budget. */
+	if (s->options->evict && find_fixed(s->c, pod, s->options) != PLAN_MOVABLE)
+		return false;
 	simulated_evict(s->c, pod);
 	if (s->options->evict) {
 		add_step(s, PLAN_EVICT, pod, from);
