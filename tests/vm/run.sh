@@ -50,7 +50,7 @@ told() { tr -d '\r' <"$work/told" | sed -n "/^== $1 $2\$/,/^== /p" | grep -v '^=
 
 # machine_facts: a machine document as lines in the words of the table
 machine_facts() {
-	tr -d ' \n' | sed -E 's/^.*"offlineCPUs":"([^"]*)","sockets":\[(.*)\],("memoryBytes":[0-9]+,)?"numaNodes":\[(.*)\],"distances":\[\[(.*)\]\]\}$/offline \1\n\2\n\4\nrow \5/
+	tr -d ' \n' | sed -E 's/^.*"offlineCPUs":"([^"]*)","sockets":\[(.*)\],("memoryBytes":[0-9]+,)?"numaNodes":\[(.*)\],"distances":\[\[([^"]*)\]\],"pciDevices":.*$/offline \1\n\2\n\4\nrow \5/
 		s/\},\{"id"/}\n{"id"/g; s/\],\[/\nrow /g' |
 		sed -E 's/^\{"id":([0-9]+),"cpus":"([^"]*)"\}$/socket \1 \2/
 			s/^\{"id":([0-9]+),"socket":[0-9a-z]+,"cpus":"([^"]*)","memoryBytes":([0-9]+).*/node \1 \2 \3/
