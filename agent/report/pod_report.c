@@ -134,16 +134,6 @@ static void question_release(struct question *q)
 	pod_request_release(&q->pod);
 }
 
-/* Whether a manager chooses NUMA nodes for something that the container requests. Without that, the Topology Manager's decision, which is
- * all NUMA nodes or the decision for the whole pod, has no effect on the container. */
-static bool is_placed(const struct container_request *c, const struct kubelet_placement *p, bool has_cpus)
-{
-	for (size_t i = 0; i < c->requests.n_items; i++)
-		if (!resource_name_is_native(c->requests.items[i].name))
-			return true;
-	return has_cpus || p->memory_nodes != 0;
-}
-
 static void add_placements(const struct question *q, const struct kubelet_verdict *v, struct node_report *n)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
@@ -159,8 +149,7 @@ static void add_placements(const struct question *q, const struct kubelet_verdic
 			cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set);
 		c->name = xstrdup(q->pod.containers[i].name);
 		c->cpus = cpuset_print(set);
-		c->hint = is_placed(&q->pod.containers[i], p, !hwloc_bitmap_iszero(set)) ? p->hint
-											 : anywhere.hint;
+		c->hint = p->hint;
 		c->memory_nodes = p->memory_nodes;
 	}
 }

@@ -36,11 +36,11 @@ kubectl wait --for condition=established --timeout 60s -f "$work/crd.yaml" >/dev
 # The documents' nodes and every fixture's object.
 tries=0
 until kubectl apply -f $examples/kep-nodes.yaml >"$work/out" 2>"$work/err" || [ $((tries += 1)) -gt 60 ]; do sleep 0.5; done
-numa score -f $examples/kep-pod.yaml
+numa score --objects-only -f $examples/kep-pod.yaml
 check "score" test $? -eq 0
 "$NUMA" score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
 check "the KEP's example is ranked as from its file" cmp -s "$work/want" "$work/out"
-kubectl numa score -f - -o json --context test <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
+kubectl numa score --objects-only -f - -o json --context test <$examples/kep-pod.yaml >"$work/out" 2>"$work/err"
 "$NUMA" score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml -o json >"$work/want"
 check "pod from standard input, JSON, a context" cmp -s "$work/want" "$work/out"
 numa fit -f $examples/kep-pod.yaml --objects-only
