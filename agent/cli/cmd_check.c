@@ -22,7 +22,7 @@ static int print(const struct options *options, const struct check_report *repor
 		r = json_print(&doc, &text);
 	} else
 		check_report_text(report, &text);
-	return r < 0 ? r : output_text(&text);
+	return print_text(r, &text);
 }
 
 int command_check(const struct options *options)
@@ -31,14 +31,10 @@ int command_check(const struct options *options)
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
 	struct stage_lists lists;
 	const struct check_config config = stage_check(options, &lists);
-	int r;
 
 	check_host(&config, &report, &nrt);
 	check_api_server(&config, nrt.kind == DOC_MAP ? &nrt : NULL, &report);
-	r = print(options, &report);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(options, &report) < 0)
 		return EXIT_FAILURE;
-	}
 	return check_report_level(&report) == CHECK_FAIL ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -127,13 +127,6 @@ int command_dump(const struct options *options)
 	r = render(options, &o, &w.doc);
 	log_notes(&o.notes);
 	command_log_settings(&o.node.settings);
-	if (r == 0)
-		r = writer_finish(&w);
-	if (r == 0)
-		r = output_text(&text);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	r = print_text(r < 0 ? r : writer_finish(&w), &text);
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

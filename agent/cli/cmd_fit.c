@@ -60,12 +60,10 @@ static int print(const struct options *options, const struct pod_report *r, cons
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FIT_TEXT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int error;
 
 	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
 	fit_write_node(&w, r, n);
-	error = writer_finish(&w);
-	return error < 0 ? error : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 static int report_verdict(struct fit_query *q)
@@ -77,7 +75,6 @@ static int report_verdict(struct fit_query *q)
 	struct node_state *node = &q->o.node;
 	const struct node_usage *use = cluster_usage_find(&q->usage, node->node_name);
 	bool known = (use && use->known) || q->from_pods_api;
-	int r;
 
 	if (use && use->known)
 		node_usage_requestable(use, &free);
@@ -87,11 +84,8 @@ static int report_verdict(struct fit_query *q)
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
 	suggest_empty(q, &n);
 	fit_flags_add_victims(q->options, use, known ? &free : NULL, node, &q->picked->pod, &n);
-	r = print(q->options, &report, &n);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(q->options, &report, &n) < 0)
 		return EXIT_FAILURE;
-	}
 	return fit_flags_status(&n);
 }
 

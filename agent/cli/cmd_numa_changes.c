@@ -87,13 +87,11 @@ static int print(const struct changes_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], !option_set(q->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	changes_report_write(&w, &q->report);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 int command_numa_changes(const struct options *options)
@@ -106,10 +104,7 @@ int command_numa_changes(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&q);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&q) < 0)
 		return EXIT_FAILURE;
-	}
 	return EXIT_SUCCESS;
 }

@@ -91,7 +91,6 @@ static int print(const struct comparison *c, size_t *ret_different)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
 	const struct options *o = c->options;
-	int r;
 
 	writer_init(&w, o->value[OPT_OUTPUT], !option_set(o, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
@@ -100,8 +99,7 @@ static int print(const struct comparison *c, size_t *ret_different)
 					    &w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
 	if (!c->whole && !option_set(o, OPT_DIFFERENT))
 		hugepages_report_write(&w, &c->hugepages, &c->usage);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 static int compare(struct comparison *c)
@@ -120,11 +118,8 @@ static int compare(struct comparison *c)
 		log_error("%s", err.text);
 		return source_exit_status(c->options, r);
 	}
-	r = print(c, &different);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(c, &different) < 0)
 		return EXIT_FAILURE;
-	}
 	return different > 0 ? EXIT_DOES_NOT_FIT : EXIT_SUCCESS;
 }
 

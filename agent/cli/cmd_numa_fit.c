@@ -101,7 +101,6 @@ static int print(const struct fit_query *q)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
 	bool headings = q->only || !option_set(q->options, OPT_NO_HEADERS);
-	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], headings, &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
@@ -109,8 +108,7 @@ static int print(const struct fit_query *q)
 		fit_write_node(&w, &q->report, &q->report.nodes[0]);
 	else
 		fit_write(&w, &q->report);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 static int status_of_all(const struct fit_query *q)
@@ -228,10 +226,7 @@ int command_numa_fit(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&q);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&q) < 0)
 		return EXIT_FAILURE;
-	}
 	return q.only ? fit_flags_status(&q.report.nodes[0]) : status_of_all(&q);
 }

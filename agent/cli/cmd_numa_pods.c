@@ -178,13 +178,11 @@ static int print(const struct query *q, bool namespaces)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], !option_set(q->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	pods_report_write(&w, &q->report, namespaces);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 int command_numa_pods(const struct options *options)
@@ -198,10 +196,7 @@ int command_numa_pods(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&q, !namespace);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&q, !namespace) < 0)
 		return EXIT_FAILURE;
-	}
 	return EXIT_SUCCESS;
 }

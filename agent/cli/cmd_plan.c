@@ -228,7 +228,7 @@ static int print(struct planning *p)
 			p->options->value[OPT_POOL_LABEL], &text);
 	else
 		r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(r, &text);
 }
 
 static int exit_status(enum plan_outcome outcome)
@@ -350,10 +350,7 @@ int command_plan(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&p);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&p) < 0)
 		return EXIT_FAILURE;
-	}
 	return apply_if_asked(&p);
 }

@@ -88,13 +88,11 @@ static int print(const struct options *options, const struct score_report *repor
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int r;
 
 	writer_init(&w, options->value[OPT_OUTPUT], !option_set(options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	score_write(&w, report);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
@@ -195,10 +193,7 @@ int command_score(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(options, &report);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(options, &report) < 0)
 		return EXIT_FAILURE;
-	}
 	return status_of(&report);
 }

@@ -198,10 +198,8 @@ static int print(const struct simulating *s)
 	const char *format = s->options->value[OPT_OUTPUT];
 	int r;
 
-	if (!strcmp(format, "svg")) {
-		r = simulate_picture(&s->cluster, &s->simulation, &text);
-		return r < 0 ? r : output_text(&text);
-	}
+	if (!strcmp(format, "svg"))
+		return print_text(simulate_picture(&s->cluster, &s->simulation, &text), &text);
 	writer_init(&w, format, !option_set(s->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
@@ -212,7 +210,7 @@ static int print(const struct simulating *s)
 			s->options->value[OPT_POOL_LABEL], &text);
 	else
 		r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(r, &text);
 }
 
 int command_simulate(const struct options *options)
@@ -227,11 +225,8 @@ int command_simulate(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&s);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&s) < 0)
 		return EXIT_FAILURE;
-	}
 	if (simulation_count_rejected(&s.simulation) > 0 || simulation_count_bad_losses(&s.simulation) > 0 ||
 		simulation_count_actions(&s.simulation) > 0)
 		return EXIT_DOES_NOT_FIT;

@@ -103,13 +103,11 @@ static int print(const struct why_query *q)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(WHY_OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int r;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], true, &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	why_write(&w, &q->report);
-	r = writer_finish(&w);
-	return r < 0 ? r : output_text(&text);
+	return print_text(writer_finish(&w), &text);
 }
 
 int command_why(const struct options *options)
@@ -122,11 +120,8 @@ int command_why(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	r = print(&q);
-	if (r < 0) {
-		log_error("cannot print: %s", strerror(-r));
+	if (print(&q) < 0)
 		return EXIT_FAILURE;
-	}
 	if (!why_report_asks(&q.report) || q.report.takes > 0)
 		return EXIT_SUCCESS;
 	return q.report.unknown > 0 ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;

@@ -4,7 +4,11 @@
  * The subcommands. Each takes the parsed options and returns the process's exit status: 0 success, 1 failure, 2
  * wrong usage. Only these functions log errors; the functions that they call return them.
  */
+#include <string.h>
+
+#include "agent/base/fs.h"
 #include "agent/cli/opts.h"
+#include "common/log.h"
 #include "common/settings.h"
 
 #define EXIT_USAGE        2
@@ -30,6 +34,15 @@ int command_run(const struct options *options);
 int command_diff(const struct options *options); /* 0 equal, 1 different, 2 failure */
 int command_extender(const struct options *options);
 int command_completion(const struct options *options);
+
+/* Prints the text, unless making it has failed with `r` < 0. 0; -errno, which has been logged. */
+static inline int print_text(int r, struct strbuf *text)
+{
+	r = r < 0 ? r : output_text(text);
+	if (r < 0)
+		log_error("cannot print: %s", strerror(-r));
+	return r;
+}
 
 /* Log each setting and where it was found, at the level of --verbose. */
 void command_log_settings(const struct settings *s);
