@@ -99,6 +99,18 @@ struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const ch
 	return value ? doc_add_string(parent, key, value) : doc_add(parent, key);
 }
 
+void doc_add_words(struct doc *parent, const char *key, const char *words)
+{
+	struct doc *list = doc_add_list(parent, key);
+
+	for (const char *at = words; at && *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		doc_set_text(doc_add(list, NULL), DOC_STRING, at, len);
+		at += len;
+	}
+}
+
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value)
 {
 	struct doc *child = doc_add(parent, key);

@@ -56,6 +56,9 @@ struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const ch
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value);
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 
+/* Append a list of the words of a text, which are separated by spaces. NULL = no words. */
+void doc_add_words(struct doc *parent, const char *key, const char *words);
+
 /* Append a null child; `key` is copied. For parsers. */
 struct doc *doc_add(struct doc *parent, const char *key);
 

@@ -44,19 +44,6 @@ static void add_node(const struct show_view *v, const struct show_node *node, st
 	}
 }
 
-static void add_names(struct doc *map, const char *names)
-{
-	struct doc *list = doc_add_list(map, "names");
-
-	for (const char *at = names; at && *at; at += strspn(at, " ")) {
-		size_t len = strcspn(at, " ");
-		CLEANUP(freep) char *name = xstrndup(at, len);
-
-		doc_add_string(list, NULL, name);
-		at += len;
-	}
-}
-
 static void add_device(const struct show_view *v, const struct show_pci *p, struct doc *list)
 {
 	static const char *const uses[] = {
@@ -67,7 +54,7 @@ static void add_device(const struct show_view *v, const struct show_pci *p, stru
 	pci_address_print(&p->device->address, address);
 	doc_add_string(map, "kind", pci_kind_names[p->device->kind]);
 	doc_add_string(map, "address", address);
-	add_names(map, p->device->names);
+	doc_add_words(map, "names", p->device->names);
 	doc_add_bool(map, "virtualFunction", p->device->virtual_function);
 	doc_add_string_or_null(map, "resource", p->resource);
 	doc_add_string_or_null(map, "use", uses[p->use]);

@@ -96,19 +96,6 @@ static void add_distances(const struct machine *m, struct doc *top)
 	}
 }
 
-static void add_names(struct doc *map, const char *names)
-{
-	struct doc *list = doc_add_list(map, "names");
-
-	for (const char *at = names; at && *at; at += strspn(at, " ")) {
-		size_t len = strcspn(at, " ");
-		CLEANUP(freep) char *name = xstrndup(at, len);
-
-		doc_add_string(list, NULL, name);
-		at += len;
-	}
-}
-
 static void add_address(struct doc *map, const char *key, const struct pci_address *address)
 {
 	char text[PCI_ADDRESS_SIZE];
@@ -137,7 +124,7 @@ static void add_pci_devices(const struct machine *m, struct doc *top)
 		doc_add_string_or_null(map, "root", d->root_known ? root : NULL);
 		add_id(map, "numaNode", d->numa);
 		doc_add_bool(map, "virtualFunction", d->virtual_function);
-		add_names(map, d->names);
+		doc_add_words(map, "names", d->names);
 	}
 }
 
