@@ -24,6 +24,10 @@
 	.policy = TOPOLOGY_MANAGER_RESTRICTED, .scope = TOPOLOGY_SCOPE_CONTAINER
 const struct node_sim_setup node_sim_plain = {PLAIN};
 const struct node_sim_setup node_sim_nics = {PLAIN, .nics = 2, .near = 1};
+const struct node_sim_setup node_sim_threads = {
+	.machine = {.sockets = 2, .numas = 1, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = GIB},
+	.policy = TOPOLOGY_MANAGER_RESTRICTED,
+	.scope = TOPOLOGY_SCOPE_POD};
 
 static void model(struct node_state *s)
 {
@@ -242,4 +246,23 @@ void node_sim_end(struct node_sim *sim, size_t item)
 		ended[i] = !strcmp(a->items[i].pod_uid, a->items[item].pod_uid);
 	allocations_give_back(a, ended);
 	model(&sim->state);
+}
+
+void node_sim_add_pci_device(struct node_state *s, const char *resource, const char *id, enum pci_kind kind,
+	uint8_t root, uint8_t bus)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
+	const struct pci_device d = {
+		.address = {0, bus, 0}, .root = {0, root}, .root_known = true, .kind = kind};
+	struct allocations *a = &s->allocations;
+
+	cpuset_set(near, 0);
+	a->registered_known = a->devices_known = true;
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, near, false, id);
+	s->machine.pci_known = true;
+	*(struct pci_device *)vec_push(
+		&s->machine.pci.items, &s->machine.pci.n_items, &s->machine.pci.items_size, sizeof(d)) = d;
+	pci_devices_sort(&s->machine.pci);
+	device_addresses_add(&s->device_addresses, resource, id, &d.address);
+	device_addresses_sort(&s->device_addresses);
 }

@@ -21,6 +21,9 @@ struct node_sim_setup {
 /* Two sockets of 8 CPUs and 16 GiB, policy restricted; and the same with two NICs near each NUMA node. */
 extern const struct node_sim_setup node_sim_plain, node_sim_nics;
 
+/* Two sockets of one NUMA node with 2 cores of 2 threads: CPUs 0-1,4-5 (0 and 4 are reserved) and 2-3,6-7; restricted, scope pod. */
+extern const struct node_sim_setup node_sim_threads;
+
 struct node_sim {
 	struct node_state state;
 	unsigned n_begun;
@@ -37,3 +40,7 @@ bool node_sim_begin(struct node_sim *sim, const char *pod);
 
 /* End the pod of the item at this position, by giving back what it holds. */
 void node_sim_end(struct node_sim *sim, size_t item);
+
+/* Add a healthy device of a plugin near NUMA node 0, whose PCI address 0000:BUS:00.0 below the root is known. */
+void node_sim_add_pci_device(struct node_state *s, const char *resource, const char *id, enum pci_kind kind,
+	uint8_t root, uint8_t bus);

@@ -3,11 +3,11 @@
  * Tests extended resources that only some nodes have, that deleted pods leave no resource names in memory, and deletions while a
  * rejection counts (valgrind and LeakSanitizer detect leaks).
  */
-#include "tests/lib/test.h"
-
 #include "agent/extender/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
+#include "tests/lib/node_sim.h"
+#include "tests/lib/test.h"
 
 #define GIB ((uint64_t)1 << 30)
 
@@ -244,25 +244,6 @@ static void devices_of_which_nothing_is_known_make_a_verdict_unknown(void **stat
 
 /* ---- a GPU and a NIC below one PCIe root */
 
-static void add_pci_device(struct node_state *s, const char *resource, const char *id, enum pci_kind kind,
-	uint8_t root, uint8_t bus)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
-	const struct pci_device d = {
-		.address = {0, bus, 0}, .root = {0, root}, .root_known = true, .kind = kind};
-	struct allocations *a = &s->allocations;
-
-	cpuset_set(near, 0);
-	a->registered_known = a->devices_known = true;
-	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, near, false, id);
-	s->machine.pci_known = true;
-	*(struct pci_device *)vec_push(
-		&s->machine.pci.items, &s->machine.pci.n_items, &s->machine.pci.items_size, sizeof(d)) = d;
-	pci_devices_sort(&s->machine.pci);
-	device_addresses_add(&s->device_addresses, resource, id, &d.address);
-	device_addresses_sort(&s->device_addresses);
-}
-
 /* Every node has two GPUs and two NICs; only on node-2 a GPU and a NIC have the same root. */
 static void a_free_pair_below_one_root_is_preferred(void **state)
 {
@@ -277,10 +258,11 @@ static void a_free_pair_below_one_root_is_preferred(void **state)
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		struct node_state *s = &c.sims[i].state;
 
-		add_pci_device(s, "v.com/gpu", "g0", PCI_GPU, 0x10, 0x11);
-		add_pci_device(s, "v.com/gpu", "g1", PCI_GPU, 0x20, 0x21);
-		add_pci_device(s, "v.com/nic", "n0", PCI_NIC, 0x30, 0x31);
-		add_pci_device(s, "v.com/nic", "n1", PCI_NIC, i == 2 ? 0x20 : 0x40, i == 2 ? 0x22 : 0x41);
+		node_sim_add_pci_device(s, "v.com/gpu", "g0", PCI_GPU, 0x10, 0x11);
+		node_sim_add_pci_device(s, "v.com/gpu", "g1", PCI_GPU, 0x20, 0x21);
+		node_sim_add_pci_device(s, "v.com/nic", "n0", PCI_NIC, 0x30, 0x31);
+		node_sim_add_pci_device(
+			s, "v.com/nic", "n1", PCI_NIC, i == 2 ? 0x20 : 0x40, i == 2 ? 0x22 : 0x41);
 		extender_cluster_publish(&c, i, 0);
 	}
 	/* Pods without both kinds go to the first of equal nodes. */

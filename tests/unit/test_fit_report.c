@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/lib/test.h"
-
 #include "agent/base/json.h"
 #include "agent/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/fit_fixture.h"
+#include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
+#include "tests/lib/test.h"
 
 /* 2 sockets of one NUMA node with 64Gi and 8 cores of 2 threads; CPU i and i + 16 are siblings. */
 static const struct synthetic two_nodes = {
@@ -291,24 +291,6 @@ static void devices_are_not_checked(void **state)
 	fit_fixture_release(&f);
 }
 
-static void add_pci_device(struct node_state *s, const char *resource, const char *id, enum pci_kind kind,
-	uint8_t root, uint8_t bus)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t near = cpuset_new();
-	const struct pci_device d = {
-		.address = {0, bus, 0}, .root = {0, root}, .root_known = true, .kind = kind};
-	struct allocations *a = &s->allocations;
-
-	cpuset_set(near, 0);
-	a->registered_known = a->devices_known = true;
-	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, near, false, id);
-	*(struct pci_device *)vec_push(
-		&s->machine.pci.items, &s->machine.pci.n_items, &s->machine.pci.items_size, sizeof(d)) = d;
-	pci_devices_sort(&s->machine.pci);
-	device_addresses_add(&s->device_addresses, resource, id, &d.address);
-	device_addresses_sort(&s->device_addresses);
-}
-
 /* A GPU and a NIC below one root, which pods that ask for both like to have. */
 static void a_pair_below_one_root_is_told(void **state)
 {
@@ -318,13 +300,13 @@ static void a_pair_below_one_root_is_told(void **state)
 
 	(void)state;
 	node_init(&f);
-	add_pci_device(&f.node, "v.com/gpu", "g0", PCI_GPU, 0x10, 0x11);
-	add_pci_device(&f.node, "v.com/nic", "n0", PCI_NIC, 0x20, 0x21);
+	node_sim_add_pci_device(&f.node, "v.com/gpu", "g0", PCI_GPU, 0x10, 0x11);
+	node_sim_add_pci_device(&f.node, "v.com/nic", "n0", PCI_NIC, 0x20, 0x21);
 	fit_fixture_report_on(&f, "app cpu=1 memory=1Gi v.com/gpu=1 v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_ADMITS);
 	snprintf(line, sizeof(line), "PCIe roots   no root has both a GPU and a NIC free; %s", unsure);
 	assert_true(says(&f, line));
-	add_pci_device(&f.node, "v.com/nic", "n1", PCI_NIC, 0x10, 0x12);
+	node_sim_add_pci_device(&f.node, "v.com/nic", "n1", PCI_NIC, 0x10, 0x12);
 	fit_fixture_report_on(&f, "app cpu=1 memory=1Gi v.com/gpu=1 v.com/nic=1");
 	snprintf(line, sizeof(line), "PCIe roots   a GPU and a NIC are free below one root; %s", unsure);
 	assert_true(says(&f, line));

@@ -12,19 +12,12 @@
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"
 
-/* 2 sockets of one NUMA node with 2 cores of 2 threads: CPUs 0-1,4-5 and 2-3,6-7. */
-static const struct node_sim_setup setup = {
-	.machine =
-		{.sockets = 2, .numas = 1, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 1 << 30},
-	.policy = TOPOLOGY_MANAGER_RESTRICTED,
-	.scope = TOPOLOGY_SCOPE_POD};
-
 static int begin(void **state)
 {
 	struct node_sim *sim = calloc(1, sizeof(*sim));
 
 	assert_non_null(sim);
-	node_sim_init(sim, &setup);
+	node_sim_init(sim, &node_sim_threads);
 	*state = sim;
 	return 0;
 }
