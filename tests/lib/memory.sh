@@ -8,8 +8,8 @@ memory=
 # set it, if less than KB is free (a container may have only 64 MB), or if no program can be executed there (noexec).
 use_memory() {
 	free=$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
-	[ -z "${TMPDIR:-}" ] && [ "${free:-0}" -gt "$1" ] && memory=$(mktemp -d -p /dev/shm t.XXXXXX) || return 0
-	chmod 1777 "$memory"
+	[ -z "${TMPDIR:-}" ] && [ "${free:-0}" -gt "$1" ] && mkdir -m 1777 "/dev/shm/t.$$" 2>/dev/null || return 0
+	memory=/dev/shm/t.$$
 	printf '#!/bin/sh\n' >"$memory/probe" && chmod +x "$memory/probe"
 	! "$memory/probe" 2>/dev/null || export TMPDIR="$memory"
 }
