@@ -318,7 +318,7 @@ void cache_show_hidden_pods(struct cluster_cache *cache)
 		const struct hidden_pod *h = &cache->hidden[--cache->n_hidden];
 		struct node_info *node = h->pod->node;
 
-		/* Pods that were hidden before it may have been freed. */
+		/* The list is shorter than before if a pod that was hidden earlier has been freed. */
 		insert_pod(cache, node, h->pod, h->position < node->n_pods ? h->position : node->n_pods);
 		h->pod->hidden = false;
 		if (has_versions(node, &h->after)) {

@@ -131,7 +131,8 @@ static void note_device(struct node_info *node, const char *resource)
 		strv_push_new(&node->devices, resource);
 }
 
-/* Notes the device resources of the object. They stay noted: a kubelet that has restarted has none until its device plugins register. */
+/* Remembers the device resources that the object reports, also when a later object omits them: a restarted kubelet reports a device
+ * resource only after its device plugin has registered. */
 static void note_devices(struct node_info *node)
 {
 	const struct allocations *a = &node->object.state.allocations;

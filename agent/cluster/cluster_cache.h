@@ -51,7 +51,7 @@ struct pod_info {
 	bool repels;      /* of a bound pod: it has rules against other pods (podAntiAffinity) */
 	bool assumed;     /* the extender assumed the pod on this node; stays set when the pod is bound */
 	bool admitted;    /* by the node's kubelet */
-	bool hidden;      /* from the request that is being answered: not among the node's pods */
+	bool hidden; /* does not count for the request that is being answered, and is not in node->pods */
 	/* Of an assumed pod of a gang: */
 	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
 	bool nominated; /* the Pod has the node as its nominated node */
@@ -228,8 +228,8 @@ struct assume_request {
 
 /*
  * Begins and ends a request for the pod. At the begin the pod is forgotten if it is assumed, but a pod of a gang stays assumed where
- * it was, because the scheduler may still choose this placement. At the end hidden pods count again. If the pod has been assumed
- * meanwhile, it is no longer nominated, and it uses its node's first reservation that it may use until it ends or is forgotten.
+ * it was, because the scheduler may still choose this placement. At the end hidden pods count again. A pod that has been assumed
+ * during the request is no longer nominated. Until this pod ends or is forgotten, it uses the first suitable reservation of its node.
  */
 void cache_begin_request(struct cluster_cache *cache, const char *namespace, const char *gang,
 	const char *uid, uint64_t now_ms);
