@@ -3,7 +3,7 @@
 # make demo CLUSTER=1: the demo on a real control plane. Real: etcd, kube-apiserver, kube-scheduler, kubectl, helm, the kubelets' managers,
 # nrtd as the chart's DaemonSet, and nrtd-extender. Simulated: the machines, and containers that do not belong to nrtd (tests/recipes).
 # Requires root, Go and its module proxy; builds the programs of tests/upstream first, which takes half an hour on a new machine.
-# Without them the script prints "skipped:". B names the build folder.
+# Without them the script prints "skipped:". The objects remain in KEEP, by default $B/demo. B names the build folder.
 set -eu -o pipefail
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 unset COLUMNS NODE_NAME KUBECONFIG
@@ -21,6 +21,7 @@ trap 'exit 1' INT TERM
 # shellcheck source=tests/demo/print.sh
 . tests/demo/print.sh
 
+prepare_keep
 echo "building the programs of tests/upstream" >&2
 built=0
 { tests/upstream/build.sh controlplane kubectl managers scheduler && tests/upstream/build_module.sh helm tool; } || built=$?
@@ -91,3 +92,5 @@ run kubectl numa plan -f "$work/wide-0.json" --allow-bare
 that "plan finds a pod to move, so that a kubelet admits wide-0" '^full: 1 of 1 pod placed, 1 move'
 run kubectl numa show worker-1
 that "show draws the node" '^node +worker-1'
+kubectl get noderesourcetopologies,nodes,pods -A -o json >"$keep/cluster.json"
+try_next "the commands of README.md with your own cluster's kubeconfig"

@@ -3,7 +3,8 @@
 # make demo: a cluster of four nodes on this machine, without Kubernetes, network or root. Real: the programs nrtd, nrtd-extender and
 # kubectl-numa, and the requests over HTTP. Simulated: the machines (tests/fixtures/machines), the API server (files), kube-scheduler
 # (this script sends its requests), and the kubelets (this script writes their state files; the CPUs are those that `nrtd fit` predicts).
-# Every statement is checked: a wrong statement ends the demo with status 1. B names the build folder.
+# Every statement is checked: a wrong statement ends the demo with status 1. The objects remain in KEEP, by default $B/demo. B names the
+# build folder.
 set -eu -o pipefail
 export HWLOC_HIDE_ERRORS=2
 unset COLUMNS NODE_NAME KUBECONFIG
@@ -62,6 +63,7 @@ start_extender() {
 }
 
 # ---- the demo
+prepare_keep
 make_machines seed-2s-32cpu ccx 2s-snc4
 
 section "A cluster of four nodes in two pools. The machines, the API server, the scheduler and the kubelets are simulated"
@@ -102,4 +104,5 @@ that "plan finds a pod to move, so that a kubelet admits wide-0" '^full: 1 of 1 
 run "$B/kubectl-numa" show worker-1 --from "$work/cluster"
 that "show draws the node" '^node +worker-1'
 
-printf '\ntry next: %s, %s\n' "the commands of README.md with your own cluster's kubeconfig" "or with Go installed 'make demo CLUSTER=1' for a real control plane"
+cp "$work/cluster/"* "$keep"
+try_next "the commands of README.md with your own cluster's kubeconfig, or with Go installed 'make demo CLUSTER=1' for a real control plane"

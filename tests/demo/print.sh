@@ -21,3 +21,15 @@ that() {
 	grep -qE -- "$2" "$work/out" || { echo "demo: not true: $1" >&2 && exit 1; }
 	printf '%s-> %s%s\n' "$bold" "$1" "$plain"
 }
+# prepare_keep: the folder $keep, for the demo's objects, is empty. A folder of the user's that has files is left alone
+prepare_keep() {
+	keep=${KEEP:-$B/demo}
+	[ -n "${KEEP:-}" ] || rm -rf "$keep"
+	mkdir -p "$keep"
+	[ -z "$(ls -A "$keep")" ] || { echo "demo: KEEP=$keep: the folder is not empty" >&2 && exit 1; }
+}
+# try_next WORDS: the last lines: what to try on the objects that remain in $keep, and next
+try_next() {
+	printf '\nthe objects are in %s, for the commands of doc/questions.md: %s\n' "$keep" "$B/kubectl-numa pods --from $keep"
+	printf 'try next: %s\n' "$1"
+}
