@@ -386,7 +386,7 @@ static const struct command_def commands[] = {
 	{.id = COMMAND_NUMA_DIFF,
 		.name = "diff",
 		.usage = "NODE NODE [FLAG...]",
-		.help = "compare two nodes: settings, topology, and what is free",
+		.help = "compare two nodes: settings, topology, PCI devices, and what is free",
 		.examples = "  kubectl numa diff node-1 node-2\n"
 			    "  kubectl numa diff node-1 node-2 -o wide\n",
 		.max_words = 2,

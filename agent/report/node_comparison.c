@@ -124,6 +124,71 @@ static void add_distances(struct node_facts *f, const struct inventory *inv)
 	}
 }
 
+/* ---- PCI devices */
+
+/* "NUMA node 0, pci0000:16" */
+static char *pci_place(const struct pci_device *d)
+{
+	char root[PCI_ROOT_SIZE] = "root unknown";
+
+	if (d->root_known)
+		pci_root_print(&d->root, root);
+	return d->numa == MACHINE_NONE ? xasprintf("NUMA node unknown, %s", root)
+				       : xasprintf("NUMA node %d, %s", d->numa, root);
+}
+
+static int by_root(const void *va, const void *vb)
+{
+	const struct pci_device *a = *(const struct pci_device *const *)va;
+	const struct pci_device *b = *(const struct pci_device *const *)vb;
+
+	if (!a->root_known || !b->root_known)
+		return b->root_known - a->root_known;
+	return pci_root_compare(&a->root, &b->root);
+}
+
+/* Per root the number of virtual functions. A node state only has those of plugins and claims. */
+static void add_virtual_functions(struct node_facts *f, const struct pci_device **functions, size_t n)
+{
+	if (n > 1)
+		qsort(functions, n, sizeof(*functions), by_root);
+	for (size_t first = 0, end; first < n; first = end) {
+		char root[PCI_ROOT_SIZE] = "unknown root";
+
+		if (functions[first]->root_known)
+			pci_root_print(&functions[first]->root, root);
+		for (end = first + 1; end < n && by_root(&functions[first], &functions[end]) == 0; end++)
+			;
+		node_facts_add(f, FACT_DEVICE, xasprintf("virtual functions of %s", root),
+			xasprintf("%zu", end - first));
+	}
+}
+
+/* Per device its NUMA node and PCIe root. Names such as eth0 depend on the order in which drivers start, and are omitted. */
+static void add_pci_devices(struct node_facts *f, const struct machine *m)
+{
+	CLEANUP(freep)
+	const struct pci_device **functions = xcalloc(m->pci.n_items + 1, sizeof(*functions));
+	char address[PCI_ADDRESS_SIZE];
+	size_t n_functions = 0;
+
+	for (size_t i = 0; i < m->pci.n_items; i++) {
+		const struct pci_device *d = &m->pci.items[i];
+
+		if (d->virtual_function) {
+			functions[n_functions++] = d;
+			continue;
+		}
+		pci_address_print(&d->address, address);
+		node_facts_add(
+			f, FACT_DEVICE, xasprintf("%s %s", pci_kind_names[d->kind], address), pci_place(d));
+	}
+	add_virtual_functions(f, functions, n_functions);
+	f->devices_known = m->pci_known;
+	node_facts_add(f, FACT_TOPOLOGY, xstrdup("PCI devices"),
+		m->pci_known ? xasprintf("%zu", m->pci.n_items - n_functions) : NULL);
+}
+
 void node_comparison_add_rest(struct node_facts *f, const struct cluster_node *node)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments pods = {0};
@@ -134,6 +199,7 @@ void node_comparison_add_rest(struct node_facts *f, const struct cluster_node *n
 		add_machine(f, &node->state.machine);
 	add_amounts(f, inv, FACT_TOPOLOGY);
 	add_distances(f, inv);
+	add_pci_devices(f, &node->state.machine);
 	add_amounts(f, inv, FACT_FREE);
 	if (exact)
 		pod_alignments_find(&node->state, &pods);
@@ -315,7 +381,8 @@ size_t node_comparison_write_diff(struct writer *w, const struct node_facts node
 	writer_columns(w, headings, ARRAY_SIZE(headings));
 	writer_list(w, "facts");
 	for (enum fact_section s = 0; s < FACT_SECTION_COUNT; s++)
-		different += write_section(w, nodes, s);
+		if (s != FACT_DEVICE || (nodes[0].devices_known && nodes[1].devices_known))
+			different += write_section(w, nodes, s);
 	writer_end(w);
 	writer_number(w, "different", NULL, true, (int64_t)different);
 	if (writer_is_doc(w))

@@ -10,8 +10,8 @@
 /* Adds the kubelet's settings of a node, the same settings in the same order for every node. Reads node->object. */
 void node_comparison_add_settings(struct node_facts *f, const struct cluster_node *node);
 
-/* Adds the node's sockets, cores, CPUs, NUMA nodes, distances and capacities; and its free amounts and the number of its pods that hold
- * something. */
+/* Adds the node's sockets, cores, CPUs, NUMA nodes, distances, capacities and PCI devices; and its free amounts and the number of its pods
+ * that hold something. */
 void node_comparison_add_rest(struct node_facts *f, const struct cluster_node *node);
 
 /* ---- the settings of many nodes */
@@ -27,7 +27,7 @@ size_t node_comparison_write_settings(
 /* ---- two nodes */
 
 /*
- * Writes a table of the facts that differ, or with WRITER_WIDE of all facts. {"nodes": [names], "different": number, "facts":
+ * Writes a table of the facts that differ, without PCI devices unless those of both nodes are known, or with WRITER_WIDE of all facts. {"nodes": [names], "different": number, "facts":
  * [{"section", "name", "values": [text or null], "equal"}]}. Returns the number of facts that differ.
  */
 size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2]);

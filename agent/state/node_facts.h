@@ -9,7 +9,7 @@
 enum fact_section {
 	FACT_SETTING,
 	FACT_TOPOLOGY, /* the hardware */
-	FACT_DEVICE,   /* of device plugins */
+	FACT_DEVICE,   /* of device plugins; of a comparison the PCI devices */
 	FACT_FREE,     /* what no pod holds */
 	FACT_SECTION_COUNT
 };

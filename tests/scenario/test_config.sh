@@ -106,6 +106,27 @@ check "have no difference" says '^no difference$'
 run diff a c -o wide
 check "-o wide lists what is equal" says '^topology +sockets +2 +2$'
 
+# --- diff: PCI devices. Node gpu has four devices on two roots of each NUMA node; node less has no GPU below root 97, and a plugin registers
+# two virtual functions there
+mkdir "$dir/pci"
+for n in gpu less; do cp -r build/fixtures/machines/gpus "$dir/$n"; done
+rm "$dir/less/sys/bus/pci/devices/0000:98:00.0"
+mkdir -p "$dir/less/var/lib/kubelet/device-plugins"
+printf '{"Data":{"PodDeviceEntries":[],"RegisteredDevices":{"v.com/vf":["0000:99:00.2","0000:99:00.3"]}},"Checksum":0}' \
+	>"$dir/less/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+for n in gpu less; do "$nrtd" dump --sysroot "$dir/$n" --node-name $n >"$dir/pci/$n.yaml" 2>/dev/null; done
+"$numa" diff gpu less --from "$dir/pci" >"$dir/out" 2>"$dir/err"
+check "the number of PCI devices" says '^topology +PCI devices +9 +8$'
+check "a GPU of one node only, with its PCIe root" says '^devices +GPU 0000:98:00.0 +NUMA node 1, pci0000:97 +-$'
+check "virtual functions of a plugin" says '^devices +virtual functions of pci0000:97 +- +2$'
+check "no other device differs" test "$(grep -c ^devices "$dir/out")" -eq 2
+"$numa" diff gpu less --from "$dir/pci" -o wide >"$dir/out" 2>"$dir/err"
+check "-o wide has the equal devices" says '^devices +NIC 0000:fe:00.0 +NUMA node unknown, pci0000:fe +NUMA node unknown, pci0000:fe$'
+sed -i 's/;?pci=[^;]*//' "$dir/pci/less.yaml"
+"$numa" diff gpu less --from "$dir/pci" >"$dir/out" 2>"$dir/err"
+check "a node state without PCI devices" says '^topology +PCI devices +9 +unknown$'
+check "is not a node without devices" sh -c "! grep -q ^devices '$dir/out'"
+
 # --- bad usage
 refuse() { # NAME MESSAGE ARGS...
 	refuse_name=$1
