@@ -408,9 +408,10 @@ static const struct command_def commands[] = {
 		.run = command_score},
 	{.id = COMMAND_WHY,
 		.name = "why",
-		.usage = "POD [NODE] [FLAG...]",
+		.usage = "[NAMESPACE/]POD [NODE] [FLAG...]",
 		.help = "explain why a pod is pending or was rejected, per node",
 		.examples = "  kubectl numa why ml-0 -n training\n"
+			    "  kubectl numa why training/ml-0\n"
 			    "  kubectl numa why pod/ml-0 node/node-1\n",
 		.max_words = 2,
 		.run = command_why},

@@ -857,11 +857,12 @@ static int choose_pod(enum object_kind kind, struct doc *object, void *data, str
 	return 0;
 }
 
-static int find_pod_in_files(struct source *s, const char *name, struct doc *ret, struct err *err)
+/* `namespace`: NULL = any. */
+static int find_pod_in_files(
+	struct source *s, const char *namespace, const char *name, struct doc *ret, struct err *err)
 {
 	CLEANUP(pod_choice_release)
-	struct pod_choice c = {
-		.namespace = s->options->value[OPT_NAMESPACE], .name = name, .object = DOC_INIT};
+	struct pod_choice c = {.namespace = namespace, .name = name, .object = DOC_INIT};
 	int r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
 
 	if (r < 0)
@@ -876,16 +877,36 @@ static int find_pod_in_files(struct source *s, const char *name, struct doc *ret
 	return 0;
 }
 
-int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err)
+/* *ret_namespace: of the word, a new string, or NULL. *ret_name: part of the word. */
+static int split_pod_word(const struct options *o, const char *word, char **ret_namespace,
+	const char **ret_name, struct err *err)
+{
+	const char *name = strip_kind(word, "pod"), *slash = strchr(name, '/');
+	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
+
+	if (!*name || (slash && (!*namespace || !slash[1] || strchr(slash + 1, '/'))))
+		return err_set(err, -EINVAL, "'%.100s': name the pod NAME, pod/NAME or NAMESPACE/NAME", word);
+	if (namespace && option_set(o, OPT_NAMESPACE) && strcmp(namespace, o->value[OPT_NAMESPACE]) != 0)
+		return err_set(err, -EINVAL, "'%.100s' names another namespace than --namespace does", word);
+	*ret_name = slash ? slash + 1 : name;
+	*ret_namespace = TAKE(namespace);
+	return 0;
+}
+
+int source_pod(struct source *s, const char *word, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
-	int status;
+	CLEANUP(freep) char *namespace = NULL;
+	const char *name = NULL;
+	int status, r = split_pod_word(s->options, word, &namespace, &name, err);
 
-	name = strip_kind(name, "pod");
+	if (r < 0)
+		return r;
 	if (s->files)
-		return find_pod_in_files(s, name, ret, err);
+		return find_pod_in_files(
+			s, namespace ? namespace : s->options->value[OPT_NAMESPACE], name, ret, err);
 	strbuf_addstr(&path, "/api/v1/namespaces/");
-	api_path_escape(&path, source_namespace(s));
+	api_path_escape(&path, namespace ? namespace : source_namespace(s));
 	strbuf_addstr(&path, "/pods/");
 	api_path_escape(&path, name);
 	return api_get(s->client, path.text, ret, &status, err);

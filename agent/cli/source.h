@@ -82,8 +82,11 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
  * warning. `ret` is zeroed. */
 int source_read_claims(struct source *s, struct claim_devices *ret, struct err *err);
 
-/* The Pod of this name, "pod/NAME" or "NAME". -ENOENT: there is none; -EINVAL: files have several, in different namespaces. */
-int source_pod(struct source *s, const char *name, struct doc *ret, struct err *err);
+/*
+ * The Pod of this name: "NAME", "NAMESPACE/NAME", or either after "pod/". -ENOENT: there is none; -EINVAL: files have several, in different
+ * namespaces, or the word is none of these names.
+ */
+int source_pod(struct source *s, const char *word, struct doc *ret, struct err *err);
 
 /* The NodeResourceTopology object of the named node, or of the only one. -ENOENT, -EINVAL with one line. */
 int source_nrt(struct source *s, struct doc *ret, struct err *err);

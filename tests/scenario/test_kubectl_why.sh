@@ -56,6 +56,8 @@ asked "its object, its Node and its Pods" $pods/p "$events?$of_the_pod" $nrt/nod
 	"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1%2C$unfinished"
 plugin why p -n x node/node-1 -o json
 check "also as node/NAME" test "$(grep -c keptAway "$dir/out")" -eq 1
+plugin why x/p
+check "the namespace before the name" grep -q '^pod x/p waits' "$dir/out"
 plugin why p
 check "the namespace default" grep -q '^pod default/p waits' "$dir/out"
 check "no events at all" grep -q 'no events: Kubernetes keeps events for an hour' "$dir/out"
@@ -93,7 +95,7 @@ refuse_path $nrt
 plugin why p node-9 -n x
 says "no such node" 1 "no such node: 'node-9'"
 plugin why
-says "no pod is named" 2 "name the pod: kubectl numa why POD [NODE] [FLAG...]"
+says "no pod is named" 2 "name the pod: kubectl numa why [NAMESPACE/]POD [NODE] [FLAG...]"
 plugin why p node-1 node-2
 says "two nodes" 2 "unexpected word 'node-2'"
 plugin why p --context
@@ -103,7 +105,7 @@ says "a letter without value" 2 "flag '-o' needs a value"
 plugin why p --bogus
 says "an unknown flag" 2 "unknown flag '--bogus'"
 plugin why --help
-check "--help" grep -q 'kubectl numa why POD' "$dir/out"
+check "--help" grep -qF 'kubectl numa why [NAMESPACE/]POD' "$dir/out"
 
 # --- completion: the helper asks kubectl for names, and kubectl-numa for commands and flags
 mkdir "$dir/bin"

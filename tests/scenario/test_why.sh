@@ -132,7 +132,7 @@ bad() { # NAME LINE WORD... FLAG...
 	why "bad input: $name" 2 "$line" "$@"
 	if [ "$(wc -l <"$dir/err")" -ne 1 ] || [ -s "$dir/out" ]; then not_ok "bad input: $name: one line" "$dir/all"; fi
 }
-bad "no pod" "name the pod: kubectl numa why POD [NODE] [FLAG...]" --from "$dir/nrt.yaml"
+bad "no pod" "name the pod: kubectl numa why [NAMESPACE/]POD [NODE] [FLAG...]" --from "$dir/nrt.yaml"
 bad "no nodes" "pod.json: no NodeResourceTopology in it" ml-0 --from "$dir/pod.json"
 bad "one standard input" "--from and --from cannot both be standard input" ml-0 --from - --from -
 bad "nodes are no pod" "no Pod 'w1'" w1 --from "$dir/nodes.json" --from "$dir/nrt.yaml"
@@ -141,6 +141,11 @@ sed 's/"namespace":"ai"/"namespace":"ml"/' "$dir/pod.json" >"$dir/other.json"
 bad "two pods" "--from: 2 Pods are named 'ml-0': choose one with --namespace" ml-0 --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
 bad "no pod in it" "nrt.yaml: no Pod 'ml-0'" ml-0 --from "$dir/nrt.yaml"
 bad "no pod in the namespace" "--from: no Pod 'ml-0'" ml-0 -n default --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "no pod in the word's namespace" "--from: no Pod 'ml-0'" x/ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml"
+bad "two namespaces" "'ai/ml-0' names another namespace than --namespace does" ai/ml-0 -n ml --from "$dir/pod.json" --from "$dir/nrt.yaml"
+for word in /ml-0 ai/ pod/ ai/ml-0/x; do
+	bad "the word $word" "'$word': name the pod NAME, pod/NAME or NAMESPACE/NAME" $word --from "$dir/pod.json" --from "$dir/nrt.yaml"
+done
 bad "another node" "--from: no object of node 'w9'" ml-0 w9 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 bad "two nodes" "unexpected word 'w2'" ml-0 w1 w2 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 sed 's/"containers":/"containers_":/' "$dir/pod.json" >"$dir/broken.json"
@@ -148,6 +153,8 @@ bad "a pod without containers" "containers" ml-0 --from "$dir/broken.json" --fro
 # --- which pod: by name, kind and namespace
 why "a pod of several" 0 "pod ml/ml-0 " pod/ml-0 -n ml --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
 why "the other one" 0 "pod ai/ml-0 " ml-0 --namespace ai --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
+why "the namespace before the name" 0 "pod ml/ml-0 " ml/ml-0 --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
+why "after the kind" 0 "pod ai/ml-0 " pod/ai/ml-0 -n ai --from "$dir/pod.json" --from "$dir/other.json" --from "$dir/nrt.yaml"
 why "a node by its kind" 0 "1 of 1 node would admit the pod" ml-0 node/w1 --from "$dir/pod.json" --from "$dir/nrt.yaml"
 why "Pods without Nodes: what they request is not counted" 0 "1 of 3 nodes would admit the pod" ml-0 --from "$dir/pod.json" --from "$dir/nrt.yaml" --from "$dir/pods.json"
 exit $failed
