@@ -52,21 +52,26 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
 
 /*
  * Answers /filter. A pod that no kubelet has to align passes every node. Any other pod passes only the best node, and
- * is assumed on this node; an earlier assumption is forgotten. With config->all, the pod passes every node that admits
- * the pod, and is not assumed, unless the request has one node: the scheduler then takes this node. If no kubelet aligns the pod and only one node passes, the pod is assumed on this node
- * too. If the pod's namespace has reached its limit of assumed pods, no node passes. With config->pass_unknown, unknown
- * nodes pass if no known node aligns the pod. If no node passes, `verdicts` marks the nodes on which preemption cannot
- * help.
+ * is assumed on this node; an earlier assumption is forgotten. If no kubelet aligns the pod, and the pod has no reservation of the
+ * best node, the pod passes every node that admits the pod, and is assumed only if this is one node.
  *
- * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: the node
- * with the fewest free CPUs on the chosen NUMA nodes, then the fewest free CPUs on the node, then the first name. This
- * order preserves the largest aligned capacity. `ret` is to be released.
+ * With config->all, the pod passes every node that admits the pod, and is not assumed, unless the request has one node: the
+ * scheduler has chosen this node then. With config->pass_unknown, unknown nodes pass too: with config->all always, else only
+ * if no kubelet aligns the pod. If the pod's namespace has reached its limit of assumed pods, no node passes. If no node
+ * passes, `verdicts` marks the nodes on which preemption cannot help.
+ *
+ * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: a node where a
+ * GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs on the chosen
+ * NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest aligned capacity.
+ * `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);
 
-/* Whether the request is about the pod's nominated node, and pods of lower priority are being deleted there. The scheduler asks about
- * this node again when it knows that they have been deleted. */
+/*
+ * Whether the request is about the pod's nominated node while pods of lower priority are being deleted there. The scheduler
+ * requests this node again when it knows that the pods have been deleted.
+ */
 bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args);
 
 /* Answers /prioritize with scores. The pod is not assumed. `ret` is to be released. */

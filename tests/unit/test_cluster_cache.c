@@ -336,6 +336,8 @@ static void ties_go_to_the_fullest_numa_node(void **state)
 static void unknown_nodes_come_last(void **state)
 {
 	static const struct verb_config pass = {.strategy = STRATEGY_LEAST_NUMA_NODES, .pass_unknown = true};
+	static const struct verb_config pass_all = {
+		.strategy = STRATEGY_LEAST_NUMA_NODES, .pass_unknown = true, .all = true};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
 	struct node_sim_setup setups[CLUSTER_NODES] = {
 		node_sim_nics, node_sim_nics, node_sim_nics, node_sim_nics};
@@ -343,6 +345,10 @@ static void unknown_nodes_come_last(void **state)
 	(void)state;
 	extender_cluster_init(&c, setups, 1);
 	extender_cluster_publish(&c, 1, 0);
+	/* With --answer=all the scheduler chooses among all nodes that may admit the pod. */
+	assert_int_equal(
+		extender_cluster_ask(&c, &pass_all, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0),
+		NODES);
 	assert_int_equal(extender_cluster_ask(&c, &pass, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0),
 		1u << 1);
 	assert_int_equal(extender_cluster_ask(&c, &pass, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0),
