@@ -304,15 +304,15 @@ static void fill_blocks(struct distances_scratch *s, const struct distances *d)
 	memcpy(s->between, d->pair, (size_t)d->n * d->n * sizeof(*s->between));
 }
 
-void distances_search(struct distances *d)
+void distances_find_sums(struct distances *d)
 {
-	if (d->searched)
+	if (d->sums_found)
 		return;
 	fill_nearest(d);
 	fill_twins(d);
 	fill_blocks(d->scratch, d);
 	find_least_sums(d);
-	d->searched = true;
+	d->sums_found = true;
 }
 
 int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint64_t work_limit)

@@ -22,7 +22,7 @@ uint64_t combination_first(unsigned size);
 /*
  * Distances between n positions, and for each size the least sum over a combination of that size. The
  * average distance of a set of size k is sum / k^2, so within one size sums compare exactly as averages do.
- * Finding the sums of sizes above 1 takes longer than a request; distances_search() finds them when they
+ * Finding the sums of sizes above 1 takes longer than a request; distances_find_sums() finds them when they
  * are needed.
  */
 struct distances {
@@ -31,10 +31,10 @@ struct distances {
 	uint64_t low[COMBINATION_MAX_NODES + 1]; /* per size: a lower bound of the least sum */
 	uint64_t high[COMBINATION_MAX_NODES +
 		      1]; /* an upper bound; equal to low[] unless the work limit was exceeded */
-	/* The members below, and low[] and high[] of sizes above 1, are valid after distances_search(). */
+	/* The members below, and low[] and high[] of sizes above 1, are valid after distances_find_sums(). */
 	uint64_t *nearest; /* n x n: entry j of row x is the sum of the j least pair distances of x, j < n */
 	uint64_t *twins;   /* per position: the earlier positions with the same distances to all others */
-	bool searched;
+	bool sums_found;
 	uint64_t work_limit;
 	struct distances_scratch *scratch;
 };
@@ -44,7 +44,7 @@ struct distances {
 
 /*
  * Make the distances of a cost matrix: costs[from * n + to], 0 = unknown. `work_limit` bounds the steps of
- * distances_search() for one size, and twice the limit those for all sizes; beyond it low < high, and the
+ * distances_find_sums() for one size, and twice the limit those for all sizes; beyond it low < high, and the
  * least sum is unknown. Returns 0; -E2BIG (n > COMBINATION_MAX_NODES). *ret is untouched on failure, else
  * the caller releases it.
  */
@@ -55,7 +55,7 @@ void distances_release(struct distances *d);
  * Fill the members that requests of more than one position need, unless this was done before. Allocates
  * nothing.
  */
-void distances_search(struct distances *d);
+void distances_find_sums(struct distances *d);
 
 /* The distances of the last cost matrix, kept for as long as the matrix does not change. Start at {0}. */
 struct distances_kept {

@@ -497,7 +497,7 @@ static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 	struct fit_scratch *f = s->scratch;
 	bool have_tables = false;
 
-	distances_search(s->distances);
+	distances_find_sums(s->distances);
 	fill_candidates(s, candidates);
 	f->work = 0;
 	f->work_limit = s->work_limit;

@@ -32,7 +32,7 @@ struct fit_space {
 
 /*
  * `inv` and `d` (the distances of the inventory's costs) must outlive the space unchanged, except for
- * distances_search(), which a request calls when no single NUMA node satisfies it. Returns 0; -E2BIG (more
+ * distances_find_sums(), which a request calls when no single NUMA node satisfies it. Returns 0; -E2BIG (more
  * than COMBINATION_MAX_NODES nodes); -EINVAL (`d` is for another number of nodes). *ret is untouched on
  * failure, else the caller releases it.
  */
@@ -86,7 +86,7 @@ struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct re
 
 /*
  * The fit for this combination; `sum` is its distances_sum(). For more than one position call
- * distances_search() before.
+ * distances_find_sums() before.
  */
 struct fit fit_of(const struct fit_space *s, uint64_t nodes, uint64_t sum);
 

@@ -64,7 +64,7 @@ static void fill_betters(struct frontier_builder *m)
 {
 	const struct fit_space *s = m->space;
 
-	distances_search(s->distances);
+	distances_find_sums(s->distances);
 	for (unsigned i = 0; i < s->n_nodes; i++) {
 		m->betters[i] = 0;
 		for (uint64_t twins = s->distances->twins[i]; twins; twins &= twins - 1) {

@@ -107,8 +107,8 @@ static void keep_pods(const struct allocations *held, struct holders *h, struct 
 		h->kept[i] = !known || pod->priority >= ret->below;
 		if (i > 0)
 			first = !allocation_same_pod(&held->items[i - 1], &held->items[i]);
-		ret->n_unknown += first && !known;
-		ret->n_not_below += first && known && h->kept[i];
+		ret->n_unknown_priority += first && !known;
+		ret->n_excluded += first && known && h->kept[i];
 	}
 }
 

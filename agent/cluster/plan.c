@@ -124,13 +124,13 @@ struct search {
 	uint64_t verdicts_end, sets_end;
 };
 
-static void source_nodes_release(struct source_nodes *r)
+static void source_nodes_release(struct source_nodes *sources)
 {
-	for (size_t i = 0; i < r->n_nodes; i++)
-		free(r->nodes[i].candidates);
-	free(r->nodes);
-	free(r->heap);
-	*r = (struct source_nodes){0};
+	for (size_t i = 0; i < sources->n_nodes; i++)
+		free(sources->nodes[i].candidates);
+	free(sources->nodes);
+	free(sources->heap);
+	*sources = (struct source_nodes){0};
 }
 
 static bool reached_limit(struct search *s)
@@ -206,33 +206,35 @@ static bool is_before(const struct pod_set *a, const struct pod_set *b)
 }
 
 /* Sets set->order and adds the set to the heap. */
-static void push_set(struct source_nodes *r, struct pod_set *set)
+static void push_set(struct source_nodes *sources, struct pod_set *set)
 {
-	uint64_t min_cost = r->nodes[set->node].min_cost;
+	uint64_t min_cost = sources->nodes[set->node].min_cost;
 	size_t at;
 
 	set->order = set->cost > min_cost ? set->cost : min_cost;
 
-	vec_push(&r->heap, &r->n_heap, &r->heap_size, sizeof(*r->heap));
-	for (at = r->n_heap - 1; at > 0 && is_before(set, &r->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		r->heap[at] = r->heap[(at - 1) / 2];
-	r->heap[at] = *set;
+	vec_push(&sources->heap, &sources->n_heap, &sources->heap_size, sizeof(*sources->heap));
+	for (at = sources->n_heap - 1; at > 0 && is_before(set, &sources->heap[(at - 1) / 2]);
+		at = (at - 1) / 2)
+		sources->heap[at] = sources->heap[(at - 1) / 2];
+	sources->heap[at] = *set;
 }
 
-static struct pod_set pop_set(struct source_nodes *r)
+static struct pod_set pop_set(struct source_nodes *sources)
 {
-	struct pod_set first = r->heap[0], last = r->heap[--r->n_heap];
+	struct pod_set first = sources->heap[0], last = sources->heap[--sources->n_heap];
 	size_t at = 0, child;
 
-	while ((child = 2 * at + 1) < r->n_heap) {
-		if (child + 1 < r->n_heap && is_before(&r->heap[child + 1], &r->heap[child]))
+	while ((child = 2 * at + 1) < sources->n_heap) {
+		if (child + 1 < sources->n_heap &&
+			is_before(&sources->heap[child + 1], &sources->heap[child]))
 			child++;
-		if (!is_before(&r->heap[child], &last))
+		if (!is_before(&sources->heap[child], &last))
 			break;
-		r->heap[at] = r->heap[child];
+		sources->heap[at] = sources->heap[child];
 		at = child;
 	}
-	r->heap[at] = last;
+	sources->heap[at] = last;
 	return first;
 }
 
@@ -244,9 +246,9 @@ static uint64_t cost_of(const struct search *s, const struct source_node *n, siz
 /* Adds the two successors of a set: with the last member replaced by the next candidate, and with the next candidate
  * added. In this way every set is considered once, after all sets with a lower cost. */
 static void push_successors(
-	const struct search *s, struct source_nodes *r, const struct pod_set *set, size_t max)
+	const struct search *s, struct source_nodes *sources, const struct pod_set *set, size_t max)
 {
-	const struct source_node *n = &r->nodes[set->node];
+	const struct source_node *n = &sources->nodes[set->node];
 	uint16_t last = set->members[set->n - 1];
 	struct pod_set next = *set;
 
@@ -254,13 +256,13 @@ static void push_successors(
 		return;
 	next.members[next.n - 1] = (uint16_t)(last + 1);
 	next.cost += cost_of(s, n, last + 1u) - cost_of(s, n, last);
-	push_set(r, &next);
+	push_set(sources, &next);
 	if (set->n >= PLAN_SET_MAX || set->n >= max)
 		return;
 	next = *set;
 	next.members[next.n++] = (uint16_t)(last + 1);
 	next.cost += cost_of(s, n, last + 1u);
-	push_set(r, &next);
+	push_set(sources, &next);
 }
 
 /* ---- candidates */
@@ -407,7 +409,8 @@ static bool admits_without(struct search *s, size_t node, const size_t *pods, si
 
 /* Adds a source node and the set of its cheapest candidate. False if the kubelet would not admit the pod even without
  * all candidates. */
-static bool add_source(struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *r)
+static bool add_source(
+	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
 {
 	CLEANUP(freep) size_t *pods = NULL;
 	struct source_node n;
@@ -424,8 +427,9 @@ static bool add_source(struct search *s, const struct source_scope *scope, size_
 		free(n.candidates);
 		return false;
 	}
-	*(struct source_node *)vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(n)) = n;
-	push_set(r, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = r->n_nodes - 1, .n = 1});
+	*(struct source_node *)vec_push(&sources->nodes, &sources->n_nodes, &sources->nodes_size, sizeof(n)) =
+		n;
+	push_set(sources, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = sources->n_nodes - 1, .n = 1});
 	return true;
 }
 
@@ -440,7 +444,7 @@ static bool needs_one_numa(const struct simulated_node *n, const struct pod_clas
 
 /* Adds the NUMA nodes of a node. False if none is added: the pod may need CPUs, memory or devices of several NUMA nodes. */
 static bool add_numa_sources(
-	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *r)
+	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
 {
 	const struct machine *m = &s->c->nodes[scope->node].state.machine;
 	bool any = false;
@@ -452,14 +456,14 @@ static bool add_numa_sources(
 		numa.numa = m->nodes[i].id;
 		numa.numa_cpus = cpus;
 		if (cpuset_size(cpus) >= s->c->pods[pod].class->cpus)
-			any = add_source(s, &numa, pod, r) || any;
+			any = add_source(s, &numa, pod, sources) || any;
 	}
 	return any;
 }
 
 /* Finds the nodes on which room for the pod can be made. NUMA nodes are preferred, because they have fewer candidates
  * than the whole node. */
-static void find_sources(struct search *s, size_t pod, struct source_nodes *r)
+static void find_sources(struct search *s, size_t pod, struct source_nodes *sources)
 {
 	for (size_t i = 0; i < s->c->n_nodes && !reached_limit(s); i++) {
 		struct source_scope scope = {.node = i, .aligned = true};
@@ -467,12 +471,12 @@ static void find_sources(struct search *s, size_t pod, struct source_nodes *r)
 		if (!simulated_is_usable(s->c, i, pod, s->excluded))
 			continue;
 		if (needs_one_numa(&s->c->nodes[i], s->c->pods[pod].class) &&
-			add_numa_sources(s, &scope, pod, r))
+			add_numa_sources(s, &scope, pod, sources))
 			continue;
-		if (add_source(s, &scope, pod, r))
+		if (add_source(s, &scope, pod, sources))
 			continue;
 		scope.aligned = false;
-		add_source(s, &scope, pod, r);
+		add_source(s, &scope, pod, sources);
 	}
 }
 
@@ -666,18 +670,18 @@ static bool is_tried(const struct pod_set *set, enum destination to, unsigned de
  */
 static bool make_room(struct search *s, size_t pod, unsigned depth)
 {
-	CLEANUP(source_nodes_release) struct source_nodes r = {0};
+	CLEANUP(source_nodes_release) struct source_nodes sources = {0};
 	bool done = false;
 
-	find_sources(s, pod, &r);
-	while (r.n_heap > 0 && !done) {
-		const struct pod_set set = pop_set(&r);
-		const struct source_node *n = &r.nodes[set.node];
+	find_sources(s, pod, &sources);
+	while (sources.n_heap > 0 && !done) {
+		const struct pod_set set = pop_set(&sources);
+		const struct source_node *n = &sources.nodes[set.node];
 
 		s->n_sets++;
 		if (reached_limit(s))
 			return false;
-		push_successors(s, &r, &set, s->options->max_moves);
+		push_successors(s, &sources, &set, s->options->max_moves);
 		if (!frees_enough(n, &set) || !admits_without_set(s, n, &set, pod))
 			continue;
 		for (enum destination to = 0; to <= TO_ANY && !done; to++)

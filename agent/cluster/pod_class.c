@@ -252,7 +252,7 @@ static struct first_names *names_of_kind(struct unknown *u, const char *name)
 	return resource_name_is_native(name) ? &u->others : &u->extended;
 }
 
-static void note_name(struct first_names *first, const char *name)
+static void insert_first_name(struct first_names *first, const char *name)
 {
 	size_t at = first->n;
 
@@ -266,11 +266,11 @@ static void note_name(struct first_names *first, const char *name)
 	first->items[at] = name;
 }
 
-static void note_unknown(struct resource_list *list, struct unknown *u)
+static void collect_unknown(struct resource_list *list, struct unknown *u)
 {
 	for (size_t i = 0; i < list->n_items; i++)
 		if (!is_always_kept(u->known, list->items[i].name))
-			note_name(names_of_kind(u, list->items[i].name), list->items[i].name);
+			insert_first_name(names_of_kind(u, list->items[i].name), list->items[i].name);
 }
 
 static bool is_among(const struct first_names *first, const char *name)
@@ -282,7 +282,7 @@ static bool is_among(const struct first_names *first, const char *name)
 }
 
 /* Removes the names that `u` does not keep. `u` borrows the kept names from this list. */
-static void drop_unknown(struct resource_list *list, struct unknown *u)
+static void remove_uncollected(struct resource_list *list, struct unknown *u)
 {
 	size_t kept = 0;
 
@@ -313,12 +313,12 @@ static void for_each_list(
 	}
 }
 
-static void drop_unknown_names(const struct known_resources *known, struct pod_request *pod)
+static void limit_unknown_names(const struct known_resources *known, struct pod_request *pod)
 {
 	struct unknown u = {.known = known};
 
-	for_each_list(pod, &u, note_unknown);
-	for_each_list(pod, &u, drop_unknown);
+	for_each_list(pod, &u, collect_unknown);
+	for_each_list(pod, &u, remove_uncollected);
 }
 
 /* ---- the pod class */
@@ -398,7 +398,7 @@ struct pod_class *pod_classes_take(struct pod_classes *s, struct pod_request *po
 	struct pod_class *found;
 
 	text_set(&pod->name, "");
-	drop_unknown_names(&s->known, pod);
+	limit_unknown_names(&s->known, pod);
 	class->hash = hash_pod(pod);
 	class->too_large = bytes_of_pod(pod) > CLASSES_BYTES_MAX;
 	class->aligned = class->too_large && request_has_non_native(pod);
@@ -445,7 +445,7 @@ void pod_class_subtract(const struct pod_class *class, struct resource_list *req
 	requested->n_items = kept;
 }
 
-static void discard(struct pod_classes *s, struct pod_class *class)
+static void free_if_unused(struct pod_classes *s, struct pod_class *class)
 {
 	class->idle = false;
 	if (class->users > 0)
@@ -456,7 +456,7 @@ static void discard(struct pod_classes *s, struct pod_class *class)
 }
 
 /* Empties the ring buffer's next entry. */
-static void discard_next(struct pod_classes *s)
+static void remove_next_idle(struct pod_classes *s)
 {
 	struct pod_class *class = s->idle[s->next];
 
@@ -464,7 +464,7 @@ static void discard_next(struct pod_classes *s)
 		return;
 	s->idle[s->next] = NULL;
 	s->idle_bytes -= class->bytes;
-	discard(s, class);
+	free_if_unused(s, class);
 }
 
 void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
@@ -472,13 +472,13 @@ void pod_classes_drop(struct pod_classes *s, struct pod_class *class)
 	if (!class || --class->users > 0 || class->idle)
 		return;
 	if (class->bytes > CLASSES_IDLE_BYTES) {
-		discard(s, class);
+		free_if_unused(s, class);
 		return;
 	}
-	discard_next(s);
+	remove_next_idle(s);
 	for (size_t i = 0; i < CLASSES_IDLE && s->idle_bytes + class->bytes > CLASSES_IDLE_BYTES; i++) {
 		s->next = (s->next + 1) % CLASSES_IDLE;
-		discard_next(s);
+		remove_next_idle(s);
 	}
 	s->idle[s->next] = class;
 	s->idle_bytes += class->bytes;

@@ -36,7 +36,7 @@ static bool is_closest(struct distances_kept *kept, const struct inventory *inv,
 	for (size_t i = 0; i < inv->n_nodes; i++)
 		if (nodes & node_mask_of(inv->nodes[i].id))
 			positions |= UINT64_C(1) << i;
-	distances_search(d);
+	distances_find_sums(d);
 	return distances_sum(d, positions) <= d->low[node_mask_count(positions)];
 }
 

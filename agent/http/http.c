@@ -326,13 +326,13 @@ static bool is_page(const char *path)
 	return !strcmp(path, "/healthz") || !strcmp(path, "/readyz") || !strcmp(path, "/metrics");
 }
 
-static void answer_path(const struct http_server *s, const char *path, bool readable, struct answer *a)
+static void answer_path(const struct http_server *s, const char *path, bool is_get_or_head, struct answer *a)
 {
 	if (!is_page(path)) {
 		a->status = MHD_HTTP_NOT_FOUND;
 		strbuf_addf(&a->text, "there are /healthz, /readyz and /metrics%s%s\n",
 			s->options.posts ? ", and by POST " : "", s->options.posts ? s->options.posts : "");
-	} else if (!readable) {
+	} else if (!is_get_or_head) {
 		a->status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		a->allow = true;
 		strbuf_addstr(&a->text, "GET and HEAD only\n");
@@ -566,7 +566,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct instance *in = data;
-	bool readable = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+	bool is_get_or_head = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
 	CLEANUP(release_answer)
 	struct answer a = {
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
@@ -575,15 +575,15 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts requests of other protocols */
 	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
 		return handle_post(in, connection, path, body, body_len, request);
-	if (!*request && readable) {
+	if (!*request && is_get_or_head) {
 		*request = data;
 		return MHD_YES;
 	}
 	if (*body_len > 0)
 		return MHD_NO; /* a GET has no body */
-	if (in->server->workers && readable && !strcmp(path, "/metrics"))
+	if (in->server->workers && is_get_or_head && !strcmp(path, "/metrics"))
 		return handle_metrics(in, connection, path, request);
-	answer_path(in->server, path, readable, &a);
+	answer_path(in->server, path, is_get_or_head, &a);
 	return send_answer(in->server, connection, &a);
 }
 

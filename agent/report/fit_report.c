@@ -200,14 +200,14 @@ static void add_victims(const struct node_report *n, struct strbuf *out)
 		strbuf_addch(out, '\n');
 	}
 	if (n->victims.answer == VICTIMS_NO_SET)
-		add_no_set(&n->victims, p->n_not_below + p->n_unknown > 0, out);
+		add_no_set(&n->victims, p->n_excluded + p->n_unknown_priority > 0, out);
 	else if (n->victims.answer == VICTIMS_SET)
 		add_set(&n->victims, out);
 	else
 		return;
 	snprintf(priority, sizeof(priority), "%d or more", (int)p->below);
-	add_kept(p->n_not_below, priority, out);
-	add_kept(p->n_unknown, "unknown", out);
+	add_kept(p->n_excluded, priority, out);
+	add_kept(p->n_unknown_priority, "unknown", out);
 }
 
 static void write_placement(struct writer *w, const struct container_report *c)
@@ -406,8 +406,8 @@ static void write_victims(struct writer *w, const struct victims *v, const struc
 	writer_end(w);
 	writer_bool(w, "smallest", v->answer == VICTIMS_SET, !v->gave_up);
 	writer_number(w, "belowPriority", NULL, priority->asked, priority->below);
-	writer_number(w, "notBelow", NULL, priority->asked, (int64_t)priority->n_not_below);
-	writer_number(w, "priorityUnknown", NULL, priority->asked, (int64_t)priority->n_unknown);
+	writer_number(w, "notBelow", NULL, priority->asked, (int64_t)priority->n_excluded);
+	writer_number(w, "priorityUnknown", NULL, priority->asked, (int64_t)priority->n_unknown_priority);
 	writer_end(w);
 }
 

@@ -384,7 +384,7 @@ static void find_remote(struct pod_report *r, const struct inventory *inv, struc
 		any |= !n->containers[i].hint.any_node && node_mask_count(n->containers[i].hint.nodes) > 1;
 	if (!any || distances_keep(&r->kept, inv->costs, inv->n_nodes, &distances) < 0)
 		return;
-	distances_search(distances);
+	distances_find_sums(distances);
 	for (size_t i = 0; i < n->n_containers; i++) {
 		struct container_report *c = &n->containers[i];
 

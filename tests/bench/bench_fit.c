@@ -93,7 +93,7 @@ static int run(const struct bench *b)
 	start = now_ns();
 	r = distances_init(&distances, inv.costs, inv.n_nodes, DISTANCES_WORK_LIMIT);
 	if (r == 0)
-		distances_search(&distances);
+		distances_find_sums(&distances);
 	elapsed = now_ns() - start;
 	if (r == 0)
 		r = fit_space_init(&space, &inv, &distances);

@@ -92,7 +92,7 @@ static void kubelets_tie_break(void **state)
 static void prepare(struct distances *d, const unsigned *costs, size_t n)
 {
 	assert_int_equal(distances_init(d, costs, n, DISTANCES_WORK_LIMIT), 0);
-	distances_search(d);
+	distances_find_sums(d);
 }
 
 static void sums_are_of_ordered_pairs(void **state)
@@ -186,7 +186,7 @@ static void limited_search_gives_bounds(void **state)
 
 		random_costs(&random, costs, 11);
 		assert_int_equal(distances_init(&d, costs, 11, 20), 0);
-		distances_search(&d);
+		distances_find_sums(&d);
 		brute_force(&d, least);
 		for (unsigned size = 0; size <= 11; size++) {
 			assert_true(d.low[size] <= least[size] && least[size] <= d.high[size]);
@@ -217,7 +217,7 @@ static void sixty_four_nodes_in_blocks(void **state)
 		for (size_t b = 0; b < 64; b++)
 			costs[a * 64 + b] = a == b ? 10 : a / 8 == b / 8 ? 12 : 32;
 	assert_int_equal(distances_init(&d, costs, 64, 0), 0);
-	distances_search(&d);
+	distances_find_sums(&d);
 	for (unsigned size = 1; size <= 64; size++) {
 		assert_int_equal(d.low[size], blocks_by_hand(size));
 		assert_int_equal(d.high[size], blocks_by_hand(size));
@@ -258,14 +258,14 @@ static void distances_stay_while_the_matrix_does(void **state)
 
 	(void)state;
 	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
-	distances_search(d);
+	distances_find_sums(d);
 	assert_int_equal(d->low[2], 60);
 	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
-	assert_true(d->searched);
+	assert_true(d->sums_found);
 	costs[1] = costs[3] = 15;
 	assert_int_equal(distances_keep(&kept, costs, 3, &d), 0);
-	assert_false(d->searched);
-	distances_search(d);
+	assert_false(d->sums_found);
+	distances_find_sums(d);
 	assert_int_equal(d->low[2], 50);
 	assert_int_equal(distances_keep(&kept, costs, 2, &d), 0); /* the same numbers, as a smaller matrix */
 	assert_int_equal(d->n, 2);
@@ -287,7 +287,7 @@ static void too_many_positions(void **state)
 	assert_int_equal(distances_init(&d, costs, 65, 1), -E2BIG);
 	assert_int_equal(d.n, 7);
 	assert_int_equal(distances_init(&d, costs, 0, 1), 0);
-	distances_search(&d);
+	distances_find_sums(&d);
 	distances_release(&d);
 }
 

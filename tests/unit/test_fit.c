@@ -283,7 +283,7 @@ static void unknown_least_distance(void **state)
 	distances_release(&node.distances);
 	test_node_ready(&node);
 	resources_set(&request, "cpu", "4");
-	distances_search(&node.distances);
+	distances_find_sums(&node.distances);
 	assert_int_equal(node.distances.low[2], 60);
 	assert_int_equal(node.distances.high[2], 60);
 	node.distances.high[2] = 70;
@@ -321,11 +321,11 @@ static void single_nodes(void **state)
 	resources_set(&request, "cpu", "3");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_true(fit.nodes == 4 && fit.n_nodes == 1 && fit.min_distance == FIT_MIN_DISTANCE_NO);
-	assert_false(node.distances.searched);
+	assert_false(node.distances.sums_found);
 	resources_set(&request, "cpu", "5");
 	fit = fit_required(&node.space, QOS_GUARANTEED, &request);
 	assert_true(fit.nodes == 5 && fit.n_nodes == 2 && fit.min_distance == FIT_MIN_DISTANCE_YES);
-	assert_true(node.distances.searched);
+	assert_true(node.distances.sums_found);
 	resource_list_release(&request);
 	test_node_release(&node);
 }

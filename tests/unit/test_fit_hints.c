@@ -202,7 +202,7 @@ static void shapes_end_at_their_own_limit(void **state)
 		fit_hints_release(&h);
 		assert_int_equal(fit_hints_init(&h, &input), 0);
 		assert_int_equal(h.shapes[0].score, 99);
-		assert_true(kept.distances.searched);
+		assert_true(kept.distances.sums_found);
 	}
 	distances_kept_release(&kept);
 	test_node_ready(&node);

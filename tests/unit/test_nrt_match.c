@@ -568,7 +568,7 @@ static void one_request_off_the_least_distance_settles_it(void **state)
 	(void)state;
 	plan_pod(&pod, "cpu=1 memory=1; cpu=5 memory=1", QOS_UNKNOWN);
 	test_node_init(&node, zones);
-	distances_search(&node.distances);
+	distances_find_sums(&node.distances);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct pod_fit fit;
 		int score;

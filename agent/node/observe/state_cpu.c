@@ -112,7 +112,7 @@ static void add_pod_clash(struct reader *rd, const struct allocation *item, size
  * can nevertheless hand out a CPU twice where cores have different numbers of CPUs (scoring/DEFECTS.md,
  * K21), and once the first holder is gone the CPU is in the default set, too.
  */
-static void take_cpus(struct reader *rd, size_t first)
+static void add_taken_cpus(struct reader *rd, size_t first)
 {
 	const struct allocations *a = &rd->state->allocations;
 
@@ -175,7 +175,7 @@ static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const
 			add_item(rd, pod->key, container->key, cpus);
 	}
 	/* Containers of one pod may share CPUs: an init container's CPUs are reused. */
-	take_cpus(rd, first);
+	add_taken_cpus(rd, first);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, co
 		if (is_released(rd, doc_get(entries, pod->key), whole))
 			continue;
 		add_item(rd, pod->key, "", whole);
-		take_cpus(rd, first);
+		add_taken_cpus(rd, first);
 	}
 	return 0;
 }
@@ -229,7 +229,7 @@ static int read_entries_v1(struct reader *rd, const struct doc *entries)
 		if (r < 0)
 			return err_wrap(rd->err, r, "container '%.100s'", container->key);
 		add_item(rd, "", container->key, cpus);
-		take_cpus(rd, first);
+		add_taken_cpus(rd, first);
 	}
 	return 0;
 }
