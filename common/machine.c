@@ -107,8 +107,10 @@ static int find_socket(const struct machine *m, const struct numa_node *node)
 	return MACHINE_NONE;
 }
 
-/* `threads`: the number of CPUs per core, by core id. `cores`: the number of cores per NUMA node, by the
- * node's position. */
+/*
+ * Sets cpu.uncore by the kubelet's rule (machine_derive()): the L3 cache; or the socket, if the L3 is unknown or has as many CPUs
+ * as the NUMA node. `threads`: CPUs per core, by core id. `cores`: cores per NUMA node, by the node's position.
+ */
 static void fill_uncore(struct machine *m, const size_t *threads, const size_t *cores)
 {
 	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));

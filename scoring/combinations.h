@@ -22,8 +22,8 @@ uint64_t combination_first(unsigned size);
 /*
  * Distances between n positions, and for each size the least sum over a combination of that size. The
  * average distance of a set of size k is sum / k^2, so within one size sums compare exactly as averages do.
- * Finding the sums of sizes above 1 takes longer than a request; distances_find_sums() finds them when they
- * are needed.
+ * Finding the least sums of sizes above 1 takes longer than judging a request, so distances_init() leaves them out, and
+ * distances_find_sums() finds them when a request needs them.
  */
 struct distances {
 	unsigned n;
@@ -52,8 +52,8 @@ int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint6
 void distances_release(struct distances *d);
 
 /*
- * Fill the members that requests of more than one position need, unless this was done before. Allocates
- * nothing.
+ * Finds the least sums of the sizes above 1, and fills the other members that combinations of several positions need. Does
+ * nothing at the second call. Allocates nothing.
  */
 void distances_find_sums(struct distances *d);
 

@@ -407,8 +407,11 @@ static bool admits_without(struct search *s, size_t node, const size_t *pods, si
 	return simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
 }
 
-/* Adds a source node and the set of its cheapest candidate. False if the kubelet would not admit the pod even without
- * all candidates. */
+/*
+ * Adds a node, or one of its NUMA nodes, that pods may leave to make room for the pod, and its first set of pods to try: only
+ * the candidate with the lowest cost. push_successors() finds all other sets. False if the kubelet would not admit the pod even
+ * if all candidates left.
+ */
 static bool add_source(
 	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
 {
@@ -554,7 +557,10 @@ static bool start_in_new_room(struct search *s, size_t node, size_t pod, unsigne
 	return started;
 }
 
-/* Moves one pod of the set. Steps that make room for this pod come before this pod's own step. */
+/*
+ * Evicts one pod of the set, and starts the pod at the destination. Steps that make room for this pod come before this pod's
+ * own step. False if the pod cannot be moved there: the caller then reverts the eviction.
+ */
 static bool move_pod(struct search *s, const struct attempt *a, size_t pod, enum destination to)
 {
 	size_t from = s->c->pods[pod].node, place = from;
@@ -562,7 +568,7 @@ static bool move_pod(struct search *s, const struct attempt *a, size_t pod, enum
 
 	if (s->plan->n_moves + s->n_leaving >= s->options->max_moves)
 		return false;
-	/* The eviction of an earlier pod of the set may have used up their budget. */
+	/* The eviction of an earlier pod of the set may have used up the PodDisruptionBudget of both pods. */
 	if (s->options->evict && find_fixed(s->c, pod, s->options) != PLAN_MOVABLE)
 		return false;
 	simulated_evict(s->c, pod);

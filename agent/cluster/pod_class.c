@@ -78,7 +78,10 @@ void known_resources_forget(struct known_resources *k, struct strv *counted)
 	strv_release(counted);
 }
 
-/* `names` move to `counted` on success. */
+/*
+ * Counts the names of an object's new version, and uncounts those of its previous version (`counted`). `names` move to
+ * `counted`. Counts first, so that a name in both versions does not change known_resources.version.
+ */
 static void replace_names(struct known_resources *k, struct strv *names, struct strv *counted)
 {
 	for (size_t i = 0; i < names->n_items; i++)
@@ -229,18 +232,19 @@ static uint64_t hash_pod(const struct pod_request *pod)
 
 /* ---- reduction of a pod's resource names */
 
-/* The smallest names in byte order; borrowed. */
+/* Up to CLASSES_UNKNOWN_MAX names: of all inserted names, the first in byte order. Borrowed. */
 struct first_names {
 	const char *items[CLASSES_UNKNOWN_MAX];
 	size_t n;
 };
 
-/* Names that no node has. */
+/* The names that no node has and that a pod class keeps. */
 struct unknown {
 	const struct known_resources *known;
 	struct first_names extended, others;
 };
 
+/* Whether the name is kept without counting against CLASSES_UNKNOWN_MAX. */
 static bool is_always_kept(const struct known_resources *known, const char *name)
 {
 	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
@@ -252,6 +256,7 @@ static struct first_names *names_of_kind(struct unknown *u, const char *name)
 	return resource_name_is_native(name) ? &u->others : &u->extended;
 }
 
+/* Inserts a name in order. If the list is full, its last name is dropped, or the name is not inserted. */
 static void insert_first_name(struct first_names *first, const char *name)
 {
 	size_t at = first->n;
@@ -281,7 +286,7 @@ static bool is_among(const struct first_names *first, const char *name)
 	return false;
 }
 
-/* Removes the names that `u` does not keep. `u` borrows the kept names from this list. */
+/* Removes unknown names that are not in `u`. The names in `u` are borrowed from this list and stay. */
 static void remove_uncollected(struct resource_list *list, struct unknown *u)
 {
 	size_t kept = 0;
@@ -445,6 +450,7 @@ void pod_class_subtract(const struct pod_class *class, struct resource_list *req
 	requested->n_items = kept;
 }
 
+/* Takes the class out of the idle classes: frees the class unless a pod refers to it again. */
 static void free_if_unused(struct pod_classes *s, struct pod_class *class)
 {
 	class->idle = false;

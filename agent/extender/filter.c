@@ -123,7 +123,10 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return text_compare_numbered(a->node->name, b->node->name) < 0;
 }
 
-/* Confirms the verdict of an admitting candidate if necessary, and makes the candidate the best if it is better than the best. */
+/*
+ * Makes an admitting candidate the best one if it is better than the best candidate so far. verdict_confirm() costs more than a
+ * verdict, so only candidates that may become the best are confirmed, unless `confirm_all` is set.
+ */
 static void compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
 	struct candidate *candidate, struct verb_answer *answer)
 {
@@ -142,10 +145,7 @@ static void compare_with_best(struct candidates *c, struct verdicts *verdicts, b
 		c->best = *candidate;
 }
 
-/*
- * Writes the verdict and the score of each node to `answer`. Calls verdict_confirm() for each admitting node if config->all
- * is set, else only for nodes that are better than all nodes before them.
- */
+/* Writes the verdict and the score of each requested node to `answer`, and finds the best node. */
 static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
 	const struct extender_args *args, struct verb_answer *answer)
 {

@@ -189,6 +189,7 @@ static void add_set(const struct victims *v, struct strbuf *out)
 			v->verdicts);
 }
 
+/* Which pods must be evicted, or why no such set is known; and how many pods --below-priority excluded. */
 static void add_victims(const struct node_report *n, struct strbuf *out)
 {
 	const struct victim_priority *p = &n->priority;

@@ -46,9 +46,9 @@ struct scheduler_report {
 /* Which pods may be victims, by --below-priority. */
 struct victim_priority {
 	bool asked;
-	int32_t below;     /* pods of this priority or higher are no victims */
-	size_t n_excluded; /* pods that hold something and have such a priority */
-	size_t n_unknown_priority; /* pods that hold something and whose priority is unknown, which are no victims either */
+	int32_t below;     /* the value of --below-priority: pods of this priority or higher are no victims */
+	size_t n_excluded; /* pods that hold something and have this priority or a higher one */
+	size_t n_unknown_priority; /* pods that hold something, whose priority is unknown: no victims either */
 };
 
 /* One node. */

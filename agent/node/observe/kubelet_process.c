@@ -75,7 +75,10 @@ static char *proc_path(const struct view *v, unsigned pid, const char *name)
 	return strbuf_detach(&path);
 }
 
-/* The process shares our mount namespace and root directory: a path means the same to both. */
+/*
+ * Whether the process has our mount namespace and root directory, so that a path means the same file to both. If neither
+ * namespace can be read, only the root directory, whose stat is `theirs`, decides.
+ */
 static bool sees_our_files(unsigned pid, const struct stat *theirs)
 {
 	char link[64], their_ns[64], our_ns[64];

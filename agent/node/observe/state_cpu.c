@@ -108,9 +108,9 @@ static void add_pod_clash(struct reader *rd, const struct allocation *item, size
 }
 
 /*
- * Take the CPUs of one pod, whose items begin at `first`. They should be held by no other pod; a kubelet
- * can nevertheless hand out a CPU twice where cores have different numbers of CPUs (scoring/DEFECTS.md,
- * K21), and once the first holder is gone the CPU is in the default set, too.
+ * Adds the CPUs of one pod, whose items begin at `first`, to the CPUs taken so far. Records a clash if another pod holds a
+ * CPU of this pod, or if the default set has it: a kubelet may hand out a CPU twice on machines whose cores have different
+ * numbers of CPUs (scoring/DEFECTS.md, K21). When the first of the two holders has ended, the CPU is in the default set too.
  */
 static void add_taken_cpus(struct reader *rd, size_t first)
 {
@@ -142,7 +142,8 @@ static int read_pod_cpus(
 	return m.r < 0 ? m.r : cpuset_parse(list, ret, rd->err);
 }
 
-/* A container of a pod that holds `whole`. CPUs outside `whole` are held, too. */
+/* A container of a pod that has an entry in podEntries, the set `whole`. CPUs of the container outside `whole` become an item of
+ * their own. */
 static void add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
 	hwloc_const_bitmap_t whole)
 {
@@ -155,7 +156,7 @@ static void add_part(struct reader *rd, const char *pod_uid, const char *contain
 	add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
 }
 
-/* One pod's containers. `whole` is its set in podEntries, or NULL. */
+/* The containers of one pod. `whole`: the pod's set in podEntries; NULL = the pod has no entry there. */
 static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
 {
 	size_t first = rd->state->allocations.n_items;
@@ -201,6 +202,7 @@ static bool is_released(const struct reader *rd, const struct doc *containers, h
 	       hwloc_bitmap_isincluded(whole, rd->default_set);
 }
 
+/* podEntries of v3 and v4: pod -> the CPUs that the pod holds as a whole. Adds an item per pod that is not released. */
 static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
 {
 	DOC_FOREACH (pod, pod_entries) {

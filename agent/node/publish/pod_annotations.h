@@ -17,13 +17,13 @@ struct pods_written {
 /* Also forgets what was written. */
 void pods_written_release(struct pods_written *w);
 
-/* Forgets pods that are not in `want`: a later pod of the same name is another one. */
+/* Forgets pods that are not in `want`. If such a pod's name appears again, the name belongs to another pod. */
 void pods_written_keep(struct pods_written *w, const struct kai_pods *want);
 
 /* A pod of `want` that has not been written with this value, or NULL. */
 const struct kai_pod *pods_written_next(const struct pods_written *w, const struct kai_pods *want);
 
-/* The pod's write failed: the other pods come first. */
+/* The write of this pod failed: pods_written_next() returns all other pods of `want` before this pod. */
 void pods_written_skip(struct pods_written *w, const struct kai_pods *want, const struct kai_pod *pod);
 
 void pods_written_add(struct pods_written *w, const struct kai_pod *pod);

@@ -208,7 +208,8 @@ static enum publish_outcome remove_taint(struct publisher *p, struct err *err)
 
 /* ---- when */
 
-/* Only writes of the Node and of pods have a rate limit here: struct schedule limits those of the objects. */
+/* When the next write is allowed, in monotonic milliseconds: after the back-off of a failure, and within the rate limit of
+ * writes of the Node and of pods. struct schedule limits the writes of the objects. */
 static uint64_t allowed_at(const struct publisher *p, enum publish_object object)
 {
 	uint64_t budget = object == PUBLISH_NODE   ? budget_at(&p->node_writes)

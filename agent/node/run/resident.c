@@ -7,8 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Skips writable segments: they contain relocations, even if they are now read-only. Skips an object with
- * relocations in its text as a whole. */
+/*
+ * For dl_iterate_phdr(3): releases the pages of one program or library that the kernel can read again from the file. Skips
+ * writable segments, because the loader has written relocations to them, even if they are read-only now. Skips the whole
+ * object if its text contains relocations.
+ */
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *data)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

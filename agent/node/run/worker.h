@@ -10,17 +10,18 @@
 #include "agent/base/time.h"
 #include "agent/node/run/reconcile.h"
 
-/* ---- when a run is due. Marks report that something may have changed; runs answer marks. Times are
- * monotonic milliseconds. */
+/* ---- when a run is due. A mark means that something may have changed since the last run. A run reads all sources, so it
+ * covers all earlier marks. Times are monotonic milliseconds. */
 
 #define SCHEDULE_NEVER UINT64_MAX
 
 struct schedule {
-	uint64_t coalesce_ms;  /* marks within this time after the beginning of a run are answered together */
+	uint64_t
+		coalesce_ms; /* one run covers all marks within this time after the beginning of the last run */
 	struct budget changes; /* of runs that publish a change */
 	uint64_t poll_ms;      /* a run is due at least this often; 0 = no polling */
 	bool marked, running;
-	uint64_t marked_at; /* the first mark that no run has answered */
+	uint64_t marked_at; /* the first mark since the last run; valid if marked */
 	uint64_t last_run;  /* beginning of the last run; valid if has_run */
 	bool has_run;
 	unsigned idle_runs;    /* consecutive runs that published nothing, while marks were coalesced */
@@ -31,16 +32,15 @@ struct schedule {
 void schedule_mark(struct schedule *s, uint64_t now);
 
 /*
- * When the next run is due; SCHEDULE_NEVER during a run. The first mark is answered at once: while a pod is
- * admitted, every file that the kubelet writes reduces what is free, so a state between two writes is closer
- * to the truth than what is published. Later marks are coalesced. A run that publishes nothing was too early
- * for the change that its mark announced (the kubelet writes released CPUs before it assigns them to a pod),
- * and the next run is due soon after it.
+ * When the next run is due; SCHEDULE_NEVER during a run. After the first mark a run is due at once: while the kubelet admits a
+ * pod, every file that the kubelet writes reduces what is free, so a state between two writes is closer to the truth than the
+ * published state. One run covers the marks of the next coalesce_ms. A run that publishes nothing came too early: the kubelet
+ * had not yet written the change, for example because it writes released CPUs before it assigns them to a pod. Then the next
+ * mark is coalesced for a tenth of the time only.
  */
 uint64_t schedule_due(const struct schedule *s);
 
-/* A run begins; it answers every earlier mark. *ret_since is the time of the first of these marks, `now`
- * without marks. */
+/* A run begins, and covers all earlier marks. *ret_since is the time of the first of these marks; `now` without marks. */
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since);
 
 /* The run has ended; `published` if it published a change; a further run is due at `again_at`. */
