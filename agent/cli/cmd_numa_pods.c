@@ -77,11 +77,13 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 /* ---- nodes */
 
-static bool is_known(const struct query *q, const char *node, const struct pod_alignment *p)
+static bool is_wanted(const struct pod_alignment *p, const char *node, void *data)
 {
-	if (p->n_items > 0)
-		return named_pods_find(&q->pods, node, p->items) != NULL;
-	return *p->ref->namespace != '\0';
+	const struct query *q = data;
+	bool known = p->n_items > 0 ? named_pods_find(&q->pods, node, p->items) != NULL
+				    : *p->ref->namespace != '\0';
+
+	return known || !q->filtered;
 }
 
 static void add_pods(struct query *q, struct node_state *state)
@@ -91,12 +93,7 @@ static void add_pods(struct query *q, struct node_state *state)
 	named_pods_apply(&q->pods, state);
 	claim_devices_apply(&q->claim_devices, state);
 	pod_alignments_find(state, &all);
-	for (size_t i = 0; i < all.n_items; i++) {
-		const struct pod_alignment *p = &all.items[i];
-
-		if (is_known(q, state->node_name, p) || !q->filtered)
-			pods_report_add(&q->report, state->node_name, p);
-	}
+	pods_report_add(&q->report, state->node_name, &all, is_wanted, q);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)

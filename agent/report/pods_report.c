@@ -23,6 +23,8 @@ static void row_release(struct pods_row *row)
 	free(row->device_nodes);
 	free(row->reason);
 	strv_release(&row->roots);
+	hwloc_bitmap_free(row->core.pods);
+	hwloc_bitmap_free(row->l3.pods);
 }
 
 void pods_report_release(struct pods_report *r)
@@ -30,6 +32,7 @@ void pods_report_release(struct pods_report *r)
 	for (size_t i = 0; i < r->n_rows; i++)
 		row_release(&r->rows[i]);
 	free(r->rows);
+	strv_release(&r->names);
 	*r = (struct pods_report){0};
 }
 
@@ -45,7 +48,14 @@ static struct pods_row *add_row(
 	return row;
 }
 
-void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *p)
+static void copy_shared(const struct shared_hardware *from, struct shared_hardware *ret)
+{
+	*ret = *from;
+	if (from->pods)
+		ret->pods = cpuset_dup(from->pods);
+}
+
+static void add_pod(struct pods_report *r, const char *node, const struct pod_alignment *p, size_t first_name)
 {
 	struct pods_row *row = add_row(r, p->namespace, p->name, node, p->reason.text);
 
@@ -61,9 +71,26 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 	row->cpu_nodes = cpuset_print(p->cpu_nodes);
 	row->memory_nodes = cpuset_print(p->memory_nodes);
 	row->device_nodes = cpuset_print(p->device_nodes);
-	row->core = p->core;
-	row->l3 = p->l3;
+	copy_shared(&p->core, &row->core);
+	copy_shared(&p->l3, &row->l3);
+	row->first_name = first_name;
 	row->alignment = p->alignment;
+}
+
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
+	bool (*wanted)(const struct pod_alignment *p, const char *node, void *data), void *data)
+{
+	size_t first_name = r->names.n_items;
+
+	for (size_t i = 0; i < all->n_items; i++) {
+		const struct pod_alignment *p = &all->items[i];
+		CLEANUP(freep)
+		char *name = xasprintf("%s%s%s", p->namespace, *p->namespace ? "/" : "", p->name);
+
+		strv_push(&r->names, name);
+		if (wanted(p, node, data))
+			add_pod(r, node, p, first_name);
+	}
 }
 
 void pods_report_add_unknown(
@@ -168,22 +195,73 @@ static void write_devices(struct writer *w, const struct pods_row *row)
 		write_cell(w, "DEVICES", amount, row->is_claim_unplaced ? "?" : row->device_nodes);
 }
 
-/* "core,L3": the hardware that others may use, too. */
-static void write_sharing(struct writer *w, const struct pods_row *row)
-{
-	bool core = row->core == SHARING_OTHERS, l3 = row->l3 == SHARING_OTHERS;
+#define NAMED_PODS 3u /* of those that share hardware, in text */
 
-	writer_bool(w, "sharesCore", row->known && row->core != SHARING_UNKNOWN, core);
-	writer_bool(w, "sharesL3", row->known && row->l3 != SHARING_UNKNOWN, l3);
-	if (row->n_cpus > 0 && (core || row->l3 != SHARING_NONE))
-		writer_cell(w, "SHARES", "%s%s%s", core ? "core" : "",
-			core && row->l3 != SHARING_NONE ? "," : "",
-			l3                           ? "L3"
-			: row->l3 == SHARING_UNKNOWN ? "L3?"
-						     : "");
+/* In the order of their names. */
+static void find_sharers(const struct pods_report *r, const struct pods_row *row,
+	const struct shared_hardware *h, struct strv *ret)
+{
+	for (int i = h->pods ? hwloc_bitmap_first(h->pods) : -1; i >= 0; i = hwloc_bitmap_next(h->pods, i))
+		strv_push(ret, r->names.items[row->first_name + (size_t)i]);
+	strv_sort(ret);
 }
 
-static void write_row(struct writer *w, const struct pods_row *row)
+/* "a, b, c and 4 more, the shared pool" */
+static void print_sharers(const struct strv *pods, bool pool, struct strbuf *out)
+{
+	size_t n = pods->n_items < NAMED_PODS ? pods->n_items : NAMED_PODS;
+
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(out, "%s%s", i > 0 ? ", " : "", pods->items[i]);
+	if (pods->n_items > n)
+		strbuf_addf(out, " and %zu more", pods->n_items - n);
+	if (pool)
+		strbuf_addf(out, "%sthe shared pool", n > 0 ? ", " : "");
+}
+
+/* In a column of a wide table, else as a part of `reason`. */
+static void write_sharers(struct writer *w, const struct pods_report *r, const struct pods_row *row,
+	const struct shared_hardware *h, const char *key, const char *heading, const char *what,
+	struct strbuf *reason)
+{
+	CLEANUP(strbuf_release) struct strbuf cell = STRBUF_INIT(ROOTS_MAX);
+	CLEANUP(strv_release) struct strv pods = {0};
+
+	if (!row->known || h->sharing == SHARING_UNKNOWN) {
+		writer_null(w, key);
+		return;
+	}
+	find_sharers(r, row, h, &pods);
+	writer_map(w, key);
+	writer_strings(w, "pods", &pods);
+	writer_bool(w, "sharedPool", true, h->pool);
+	writer_end(w);
+	if (h->sharing != SHARING_OTHERS)
+		return;
+	print_sharers(&pods, h->pool, &cell);
+	writer_cell(w, heading, "%s", cell.text);
+	if (w->format != WRITER_WIDE)
+		strbuf_addf(reason, "%s%s shared with %s", reason->len > 0 ? "; " : "", what, cell.text);
+}
+
+/* "core,L3": the hardware that others may use, too. The cell of the reason names the others. */
+static void write_sharing(struct writer *w, const struct pods_report *r, const struct pods_row *row)
+{
+	CLEANUP(strbuf_release) struct strbuf reason = STRBUF_INIT(ROOTS_MAX);
+	bool core = row->core.sharing == SHARING_OTHERS, l3 = row->l3.sharing == SHARING_OTHERS;
+
+	strbuf_addstr(&reason, row->reason);
+	writer_bool(w, "sharesCore", row->known, core);
+	write_sharers(w, r, row, &row->core, "coreSharedWith", "CORES WITH", "core", &reason);
+	writer_bool(w, "sharesL3", row->known && row->l3.sharing != SHARING_UNKNOWN, l3);
+	write_sharers(w, r, row, &row->l3, "l3SharedWith", "L3 WITH", "L3", &reason);
+	if (core || l3)
+		writer_cell(w, "SHARES", "%s%s%s", core ? "core" : "", core && l3 ? "," : "", l3 ? "L3" : "");
+	if (reason.len > 0)
+		writer_cell(w, "REASON", "%s", reason.text);
+}
+
+static void write_row(struct writer *w, const struct pods_report *r, const struct pods_row *row)
 {
 	writer_row(w);
 	writer_text(w, "namespace", "NAMESPACE", row->namespace);
@@ -192,7 +270,7 @@ static void write_row(struct writer *w, const struct pods_row *row)
 	writer_string(w, "alignment", "ALIGNMENT", alignment_names[row->alignment]);
 	writer_bool(w, "misaligned", row->alignment != ALIGNMENT_UNKNOWN,
 		alignment_is_misaligned(row->alignment));
-	writer_string(w, "reason", "REASON", row->reason);
+	writer_string(w, "reason", NULL, row->reason);
 	if (row->known) {
 		write_cpus(w, row);
 		write_memory(w, row);
@@ -203,7 +281,7 @@ static void write_row(struct writer *w, const struct pods_row *row)
 		writer_null(w, "devices");
 		writer_null(w, "claimDevices");
 	}
-	write_sharing(w, row);
+	write_sharing(w, r, row);
 	writer_end(w);
 }
 
@@ -238,7 +316,7 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 	static const char *const headings[] = {
 		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "ALIGNMENT", "REASON"};
 	static const char *const wide[] = {"NAMESPACE", "POD", "NODE", "CPUS", "CPU IDS", "MEMORY", "DEVICES",
-		"PCIE ROOTS", "SHARES", "ALIGNMENT", "REASON"};
+		"PCIE ROOTS", "SHARES", "CORES WITH", "L3 WITH", "ALIGNMENT", "REASON"};
 	static const char *const optional[] = {"SHARES", "MEMORY", "DEVICES", "CPUS", NULL};
 	bool is_wide = w->format == WRITER_WIDE;
 	size_t first = namespaces ? 0 : 1;
@@ -248,7 +326,7 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 		(is_wide ? ARRAY_SIZE(wide) : ARRAY_SIZE(headings)) - first);
 	writer_list(w, "pods");
 	for (size_t i = 0; i < r->n_rows; i++)
-		write_row(w, &r->rows[i]);
+		write_row(w, r, &r->rows[i]);
 	writer_end(w);
 	if (!writer_is_doc(w))
 		writer_table(w);

@@ -15,7 +15,8 @@ struct pods_row {
 	uint64_t memory_bytes;
 	char *cpus; /* as a list; this and the next members are "" for none */
 	char *cpu_nodes, *memory_nodes, *device_nodes;
-	enum sharing core, l3;
+	struct shared_hardware core, l3; /* `pods` from row->first_name on in the report's names */
+	size_t first_name;
 	enum alignment alignment;
 	char *reason;
 };
@@ -23,12 +24,14 @@ struct pods_row {
 struct pods_report {
 	struct pods_row *rows;
 	size_t n_rows, rows_size;
+	struct strv names; /* of all pods of the nodes: "namespace/pod" */
 };
 
 void pods_report_release(struct pods_report *r);
 
-/* Adds a pod of the node. */
-void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignment *p);
+/* Adds the pods of a node for which `wanted` returns true. */
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
+	bool (*wanted)(const struct pod_alignment *p, const char *node, void *data), void *data);
 
 /* Adds a pod of which it is unknown what it holds. */
 void pods_report_add_unknown(
@@ -43,7 +46,7 @@ void pods_report_sort(struct pods_report *r);
 /*
  * Writes a table, with a column for namespaces if asked for, and the numbers of pods by alignment. {"pods": [{"namespace", "name",
  * "node", "alignment", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
- * "devices": {"count", "numaNodes", "pcieRoots": [names]}, "claimDevices", "sharesCore", "sharesL3"}], "totals": {ALIGNMENT: pods}}; unknown values are
- * null.
+ * "devices": {"count", "numaNodes", "pcieRoots": [names]}, "claimDevices", "sharesCore", "coreSharedWith": {"pods": [names], "sharedPool"},
+ * "sharesL3", "l3SharedWith"}], "totals": {ALIGNMENT: pods}}; unknown values are null.
  */
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces);

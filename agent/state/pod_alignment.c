@@ -27,6 +27,8 @@ void pod_alignments_release(struct pod_alignments *p)
 		hwloc_bitmap_free(p->items[i].cpu_nodes);
 		hwloc_bitmap_free(p->items[i].memory_nodes);
 		hwloc_bitmap_free(p->items[i].device_nodes);
+		hwloc_bitmap_free(p->items[i].core.pods);
+		hwloc_bitmap_free(p->items[i].l3.pods);
 		strv_release(&p->items[i].roots);
 	}
 	free(p->items);
@@ -518,32 +520,85 @@ static void fill_amounts(
 	}
 }
 
-static void find_sharing(const struct machine *m, struct pod_alignment *p)
+#define NOBODY SIZE_MAX
+
+/* The position of the pod that holds each CPU, in the order of m->cpus. A new array. */
+static size_t *find_owners(const struct machine *m, const struct pod_alignments *all)
+{
+	size_t *owners = xcalloc(m->n_cpus + 1, sizeof(*owners));
+
+	for (size_t i = 0; i < m->n_cpus; i++)
+		owners[i] = NOBODY;
+	for (size_t i = 0; i < all->n_items; i++)
+		for (int id = hwloc_bitmap_first(all->items[i].cpus); id >= 0;
+			id = hwloc_bitmap_next(all->items[i].cpus, id)) {
+			const struct cpu *cpu = machine_cpu(m, (unsigned)id);
+
+			if (cpu)
+				owners[cpu - m->cpus] = i;
+		}
+	return owners;
+}
+
+static void add_owner(struct shared_hardware *h, size_t owner)
+{
+	h->sharing = SHARING_OTHERS;
+	if (owner == NOBODY) {
+		h->pool = true;
+		return;
+	}
+	if (!h->pods)
+		h->pods = cpuset_new();
+	cpuset_set(h->pods, (unsigned)owner);
+}
+
+/* The CPUs with an L3 cache that is smaller than a NUMA node: as the kubelet knows them (struct cpu), several uncore caches per socket. */
+static hwloc_bitmap_t find_cached(const struct machine *m)
+{
+	hwloc_bitmap_t cached = cpuset_new();
+
+	for (size_t s = 0; s < m->n_sockets; s++) {
+		hwloc_const_bitmap_t cpus = m->sockets[s].cpus;
+		const struct cpu *first = machine_cpu(m, (unsigned)hwloc_bitmap_first(cpus));
+
+		for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
+			const struct cpu *cpu = machine_cpu(m, (unsigned)id);
+
+			if (!cpu || !first || cpu->uncore == first->uncore)
+				continue;
+			cpuset_or(cached, cached, cpus);
+			break;
+		}
+	}
+	return cached;
+}
+
+static void find_sharing(
+	const struct machine *m, struct pod_alignment *p, const size_t *owners, hwloc_const_bitmap_t cached)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cores = cpuset_new(), caches = cpuset_new();
-	bool l3_known = true;
 
 	for (int id = hwloc_bitmap_first(p->cpus); id >= 0; id = hwloc_bitmap_next(p->cpus, id)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)id);
 
 		if (cpu)
 			cpuset_set(cores, cpu->hardware_core);
-		l3_known = l3_known && cpu && cpu->l3 != MACHINE_NONE;
-		if (l3_known)
-			cpuset_set(caches, (unsigned)cpu->l3);
+		if (cpu && hwloc_bitmap_isset(cached, cpu->id) && cpu->uncore != MACHINE_NONE)
+			cpuset_set(caches, (unsigned)cpu->uncore);
 	}
+	if (hwloc_bitmap_iszero(caches) && !hwloc_bitmap_iszero(p->cpus))
+		p->l3.sharing = SHARING_UNKNOWN;
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		const struct cpu *cpu = &m->cpus[i];
 
 		if (hwloc_bitmap_isset(p->cpus, cpu->id))
 			continue;
 		if (hwloc_bitmap_isset(cores, cpu->hardware_core))
-			p->core = SHARING_OTHERS;
-		if (cpu->l3 != MACHINE_NONE && hwloc_bitmap_isset(caches, (unsigned)cpu->l3))
-			p->l3 = SHARING_OTHERS;
+			add_owner(&p->core, owners[i]);
+		if (hwloc_bitmap_isset(cached, cpu->id) && cpu->uncore != MACHINE_NONE &&
+			hwloc_bitmap_isset(caches, (unsigned)cpu->uncore))
+			add_owner(&p->l3, owners[i]);
 	}
-	if (!l3_known)
-		p->l3 = SHARING_UNKNOWN;
 }
 
 /* Adds the pod of these items, or of the claims' pod if there are none, unless the pod holds nothing. */
@@ -564,7 +619,6 @@ static void add_pod(struct pod_alignments *all, struct search *s, const struct a
 	*added = p;
 	fill_amounts(&state->machine, added, claims, n_claims);
 	fill_roots(state, added, claims, n_claims);
-	find_sharing(&state->machine, added);
 	judge_pod(s, added, claims, n_claims);
 }
 
@@ -587,6 +641,8 @@ static bool is_listed(const struct pod_alignments *all, const struct pod_ref *re
 void pod_alignments_find(const struct node_state *state, struct pod_alignments *ret)
 {
 	CLEANUP(search_release) struct search search = {.state = state};
+	CLEANUP(freep) size_t *owners = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cached = find_cached(&state->machine);
 	const struct allocations *a = &state->allocations;
 
 	*ret = (struct pod_alignments){0};
@@ -606,4 +662,7 @@ void pod_alignments_find(const struct node_state *state, struct pod_alignments *
 			if (!is_listed(ret, &c->pods[k]))
 				add_pod(ret, &search, NULL, 0, &c->pods[k]);
 	}
+	owners = find_owners(&state->machine, ret);
+	for (size_t i = 0; i < ret->n_items; i++)
+		find_sharing(&state->machine, &ret->items[i], owners, cached);
 }

@@ -29,8 +29,15 @@ extern const char *const alignment_names[ALIGNMENT_COUNT];
 /* Whether the pod could be aligned better: spans, spans-avoidable and remote. */
 bool alignment_is_misaligned(enum alignment a);
 
-/* Whether others may run on the same hardware as the pod's CPUs. */
+/* Whether others may run on the same hardware as the pod's CPUs. Unknown for an L3 cache of a whole NUMA node, and without its id. */
 enum sharing { SHARING_NONE, SHARING_UNKNOWN, SHARING_OTHERS };
+
+/* Who uses the other CPUs of the physical cores, or of the L3 caches, of a pod's CPUs. */
+struct shared_hardware {
+	enum sharing sharing; /* SHARING_OTHERS: there are other CPUs */
+	hwloc_bitmap_t pods;  /* positions in pod_alignments.items of the pods that hold some; NULL = none */
+	bool pool;            /* no pod holds some: they are in the shared pool, or reserved */
+};
 
 struct pod_alignment {
 	const char *namespace,
@@ -46,8 +53,7 @@ struct pod_alignment {
 	size_t n_claim_devices; /* of DRA drivers that report neither CPUs nor memory */
 	bool is_claim_unplaced; /* the NUMA node of a claim's device is unknown */
 	struct strv roots; /* PCIe roots of the devices, as far as they are known, ascending: "pci0000:16" */
-	enum sharing core,
-		l3; /* SHARING_OTHERS: another CPU of the same physical core or L3 cache is not the pod's */
+	struct shared_hardware core, l3;
 	enum alignment alignment;
 	struct err reason; /* "" for aligned */
 };

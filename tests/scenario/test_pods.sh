@@ -47,14 +47,15 @@ run -o json
 check "every pod that holds something, or may" test "$(pods | tr -d '#' | wc -w)" -eq 5
 check "a pod on two NUMA nodes" test "$(of wide '[.alignment, .misaligned, .cpus.count, .cpus.ids, .cpus.numaNodes]')" = '["spans-avoidable",true,2,"1,16",[0,1]]'
 check "for which one has room" test "$(of wide .reason)" = '"NUMA node 0 has room now"'
-check "which shares cores" test "$(of wide .sharesCore)" = true
+check "which shares cores with no pod" test "$(of wide '[.sharesCore, .coreSharedWith]')" = '[true,{"pods":[],"sharedPool":true}]'
+check "an L3 cache of a whole NUMA node is not compared" test "$(of wide '[.sharesL3, .l3SharedWith]')" = '[null,null]'
 check "a pod on one" test "$(of fine '[.alignment, .misaligned, .reason, .sharesCore, .cpus.numaNodes]')" = '["aligned",false,"",false,[1]]'
 check "an object without a node state" test "$(of estimated '[.alignment, .misaligned, .reason, .cpus]')" = '["unknown",null,"the object has no node state",null]'
 check "no object" test "$(of lost .reason)" = '"the node has no NodeResourceTopology object"'
 check "the totals" has '.totals == {"aligned": 2, "spans-necessary": 0, "unknown": 2, "spans": 0, "spans-avoidable": 1, "remote": 0}'
 run
 check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DEVICES  SHARES  +ALIGNMENT  +REASON$'
-check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core,L3\? +spans-avoidable  NUMA node 0 has room now$'
+check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core +spans-avoidable  NUMA node 0 has room now; core shared with the shared pool$'
 check "a pod without a Pod object" says '^- +#[^ ]+ +a +2 on 0 '
 check "the sums" says '^5 pods: 2 aligned, 2 unknown, 1 spans-avoidable$'
 run -o wide --no-headers
@@ -78,6 +79,33 @@ run --misaligned -o json
 check "--misaligned" test "$(pods)" = "wide "
 run a -o json
 check "of one node" test "$(jq -r '.pods[].node' "$dir/out" | sort -u)" = a
+
+# --- who shares hardware: node x has two CPUs per core and eight per L3 cache. Pods p1 to p6 hold a CPU each, and share an L3 cache
+cp -r build/fixtures/machines/ccx "$dir/x"
+mkdir -p "$dir/x/var/lib/kubelet" "$dir/sharing"
+cp "$dir/a/var/lib/kubelet/config.yaml" "$dir/x/var/lib/kubelet/"
+for n in 1 2 3 4 5 6; do
+	printf '"22222222-b6a5-4aaa-8fcd-00000000000%d":{"c":"%d"},' $n $((n + 1))
+	pod p$n team-with-a-long-name 22222222-b6a5-4aaa-8fcd-00000000000$n x 1 >"$dir/sharing/p$n.json"
+done >"$dir/entries"
+printf '{"policyName":"static","defaultCpuSet":"0-1,8-31","entries":{%s},"checksum":0}' "$(sed 's/,$//' "$dir/entries")" \
+	>"$dir/x/var/lib/kubelet/cpu_manager_state"
+"$nrtd" dump --sysroot "$dir/x" --node-name x >"$dir/sharing/x.yaml" 2>"$dir/err"
+"$numa" pods --from "$dir/sharing" >"$dir/out" 2>"$dir/err"
+check "the pod on the same core, and the first pods on the same L3 cache" says \
+	' p1 .* core,L3  aligned    core shared with team-with-a-long-name/p2; L3 shared with team-with-a-long-name/p2, team-with-a-long-name/p3, team-with-a-long-name/p4 and 2 more, the shared pool$'
+if command -v script >/dev/null; then
+	script -qec "stty cols 80; TERM=dumb $numa pods --from $dir/sharing" /dev/null </dev/null 2>"$dir/err" | tr -d '\r' >"$dir/out"
+	check "in 80 columns" awk 'length > 80 {bad = 1} END {exit bad || NR < 20}' "$dir/out"
+	check "all names are there" test "$(tr -d ' \n' <"$dir/out" | grep -o 'and2more,thesharedpool' | wc -l)" -eq 6
+fi
+"$numa" pods --from "$dir/sharing" -o wide >"$dir/out" 2>"$dir/err"
+check "-o wide has columns of them" says ' core,L3  team-with-a-long-name/p2  team-with-a-long-name/p2, .* and 2 more, the shared pool  aligned    -$'
+"$numa" pods --from "$dir/sharing" -o json >"$dir/out" 2>"$dir/err"
+check "JSON has all" test "$(of p1 '[.coreSharedWith, .l3SharedWith] | [.[0].pods[], .[0].sharedPool, (.[1].pods | length), .[1].pods[4], .[1].sharedPool]')" = \
+	'["team-with-a-long-name/p2",false,5,"team-with-a-long-name/p6",true]'
+"$numa" pods --from "$dir/sharing" -l app=p1 >"$dir/out" 2>"$dir/err"
+check "a pod that was not read has a hash" says ' core shared with #[^ ]+; '
 
 # --- a claim's device: its NUMA node is in the ResourceSlice, and nowhere else
 mkdir -p "$dir/a/var/log/pods/web_fine_$fine/c" "$dir/claims"

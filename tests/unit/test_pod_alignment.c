@@ -43,12 +43,12 @@ static const struct planted planted[] = {
 				.resource = "vendor.com/nic",
 				.ids = {"n1"},
 				.near = "1"}},
-		{{"aligned", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_OTHERS},
+		{{"aligned", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_UNKNOWN},
 			{"avoidable", ALIGNMENT_SPANS_AVOIDABLE, "NUMA node 0 has room now", SHARING_NONE,
-				SHARING_OTHERS},
-			{"half-core", ALIGNMENT_ALIGNED, "", SHARING_OTHERS, SHARING_OTHERS},
+				SHARING_UNKNOWN},
+			{"half-core", ALIGNMENT_ALIGNED, "", SHARING_OTHERS, SHARING_UNKNOWN},
 			{"remote", ALIGNMENT_REMOTE, "CPUs on NUMA node 0, vendor.com/nic on 1", SHARING_NONE,
-				SHARING_OTHERS}}},
+				SHARING_UNKNOWN}}},
 	{"ccx", "0-1", TOPOLOGY_SCOPE_CONTAINER,
 		{{.uid = "first", .cpus = "2-7", .nodes = "0"},
 			{.uid = "whole-l3", .cpus = "16-23", .nodes = "1"},
@@ -85,20 +85,20 @@ static const struct planted planted[] = {
 				.near = ""},
 			{.uid = "large-memory", .cpus = "42,90", .nodes = "6-7", .memory = 40 * GIB}},
 		{{"large", ALIGNMENT_SPANS_NECESSARY, "larger than a NUMA node", SHARING_NONE,
-			 SHARING_OTHERS},
-			{"near-two", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_OTHERS},
+			 SHARING_UNKNOWN},
+			{"near-two", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_UNKNOWN},
 			{"far-gpu", ALIGNMENT_REMOTE, "CPUs on NUMA node 4, vendor.com/gpu on 7",
-				SHARING_NONE, SHARING_OTHERS},
-			{"no-affinity", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_OTHERS},
+				SHARING_NONE, SHARING_UNKNOWN},
+			{"no-affinity", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_UNKNOWN},
 			{"large-memory", ALIGNMENT_SPANS_NECESSARY, "larger than a NUMA node", SHARING_NONE,
-				SHARING_OTHERS}}},
+				SHARING_UNKNOWN}}},
 	{"holes", "0-3", TOPOLOGY_SCOPE_POD,
 		{{.uid = "two", .container = "a", .cpus = "8-11", .nodes = "4"},
 			{.uid = "two", .container = "b", .cpus = "12-15", .nodes = "5"},
 			{.uid = "wide-memory", .cpus = "16-19", .nodes = "1,16", .memory = 2 * GIB}},
-		{{"two", ALIGNMENT_SPANS_NECESSARY, "larger than a NUMA node", SHARING_NONE, SHARING_NONE},
+		{{"two", ALIGNMENT_SPANS_NECESSARY, "larger than a NUMA node", SHARING_NONE, SHARING_UNKNOWN},
 			{"wide-memory", ALIGNMENT_SPANS_AVOIDABLE, "NUMA node 1 has room now", SHARING_NONE,
-				SHARING_NONE}}},
+				SHARING_UNKNOWN}}},
 	{"interleaved", "0", TOPOLOGY_SCOPE_CONTAINER,
 		{{.uid = "containers", .container = "a", .cpus = "1,5", .nodes = "1"},
 			{.uid = "containers", .container = "b", .cpus = "2,6", .nodes = "2"},
@@ -110,13 +110,13 @@ static const struct planted planted[] = {
 				.resource = "vendor.com/odd",
 				.ids = {"o"}},
 			{.uid = "rows", .cpus = "4,5,6,7", .nodes = "0"}},
-		{{"containers", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_OTHERS},
+		{{"containers", ALIGNMENT_ALIGNED, "", SHARING_NONE, SHARING_UNKNOWN},
 			{"worst", ALIGNMENT_SPANS_AVOIDABLE, "NUMA node 0 has room now", SHARING_NONE,
-				SHARING_OTHERS},
+				SHARING_UNKNOWN},
 			{"no-report", ALIGNMENT_UNKNOWN, "the NUMA nodes of vendor.com/odd are unknown",
-				SHARING_NONE, SHARING_OTHERS},
+				SHARING_NONE, SHARING_UNKNOWN},
 			{"rows", ALIGNMENT_SPANS_AVOIDABLE, "NUMA node 0 has room now", SHARING_NONE,
-				SHARING_OTHERS}}},
+				SHARING_UNKNOWN}}},
 };
 
 /* Registers two free devices of these resources near each NUMA node with CPUs, and the held devices. */
@@ -181,14 +181,49 @@ static void every_planted_misalignment_is_found(void **state)
 			const struct pod_alignment *got = find_pod(&all, want->uid);
 
 			if (got->alignment != want->alignment ||
-				strcmp(got->reason.text, want->reason) != 0 || got->core != want->core ||
-				got->l3 != want->l3)
+				strcmp(got->reason.text, want->reason) != 0 ||
+				got->core.sharing != want->core || got->l3.sharing != want->l3)
 				fail_msg("%s, %s: %s (%s), core %u, L3 %u", planted[i].machine, want->uid,
-					alignment_names[got->alignment], got->reason.text, got->core,
-					got->l3);
+					alignment_names[got->alignment], got->reason.text, got->core.sharing,
+					got->l3.sharing);
 		}
 		assert_int_equal(all.n_items, n_pods);
 	}
+}
+
+/* ---- who shares hardware */
+
+static void assert_shared(
+	const struct shared_hardware *h, const struct pod_alignments *all, const char *want, bool pool)
+{
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(256);
+
+	for (int i = h->pods ? hwloc_bitmap_first(h->pods) : -1; i >= 0; i = hwloc_bitmap_next(h->pods, i))
+		strbuf_addf(&got, "%s%s", got.len > 0 ? "," : "", all->items[i].items->pod_uid);
+	test_assert_text("pods", got.len > 0 ? got.text : "", want);
+	assert_int_equal(h->pool, pool);
+}
+
+/* Machine ccx has two CPUs per core and eight per L3 cache. */
+static void the_pods_that_share_hardware_are_found(void **state)
+{
+	static const struct holding holdings[] = {{.uid = "a", .cpus = "2-4", .nodes = "0"},
+		{.uid = "b", .cpus = "5,8-15", .nodes = "0"}, {.uid = "c", .cpus = "6", .nodes = "0"},
+		{.uid = "d", .cpus = "16-23", .nodes = "1"}};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("ccx", "0-1", holdings, ARRAY_SIZE(holdings), &o);
+	pod_alignments_find(&o.node, &all);
+	assert_shared(&find_pod(&all, "a")->core, &all, "b", false);
+	assert_shared(&find_pod(&all, "a")->l3, &all, "b,c", true);
+	assert_shared(&find_pod(&all, "b")->core, &all, "a", false);
+	assert_shared(&find_pod(&all, "b")->l3, &all, "a,c", true);
+	assert_shared(&find_pod(&all, "c")->core, &all, "", true);
+	assert_shared(&find_pod(&all, "d")->core, &all, "", false);
+	assert_shared(&find_pod(&all, "d")->l3, &all, "", false);
 }
 
 /* ---- what a pod holds in all */
@@ -458,6 +493,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_planted_misalignment_is_found),
+		cmocka_unit_test(the_pods_that_share_hardware_are_found),
 		cmocka_unit_test(amounts_are_those_of_all_containers),
 		cmocka_unit_test(claims_count),
 		cmocka_unit_test(claims_with_pci_addresses_have_numa_nodes),
