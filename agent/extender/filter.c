@@ -8,6 +8,7 @@
 #include "agent/extender/verbs.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 #define NO_NODE "the extender knows no Node or NodeResourceTopology object of this name"
@@ -30,6 +31,9 @@ struct candidate {
 struct candidates {
 	bool *unknown;         /* per requested node: the verdict is unknown */
 	struct candidate best; /* best.node is NULL if no node admits the pod */
+	/* Nodes that have not been judged yet: `verdict` is an upper bound. */
+	struct candidate *bounded;
+	size_t n_bounded, bounded_size;
 };
 
 void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
@@ -44,6 +48,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
 static void candidates_release(struct candidates *c)
 {
 	free(c->unknown);
+	free(c->bounded);
 	*c = (struct candidates){0};
 }
 
@@ -76,21 +81,12 @@ static bool volcano_excludes(
 	       node->object.state.inventory.topology.policy != policy;
 }
 
-/* Sets candidate->verdict. ret->reason is NULL if the node admits the pod. */
-static void judge_candidate(struct verdicts *verdicts, const struct verb_config *config,
-	const struct extender_pod *pod, const struct pod_class *class, struct candidate *candidate,
-	struct extender_verdict *ret)
+/* ret->reason stays NULL if the node admits the pod, and for an upper bound. */
+static void set_verdict(struct candidate *candidate, const struct verdict *v, struct extender_verdict *ret)
 {
-	*ret = (struct extender_verdict){NULL, false};
-	if (!candidate->node) {
-		ret->reason = NO_NODE;
-	} else if (volcano_excludes(config, pod, candidate->node)) {
-		*ret = (struct extender_verdict){OTHER_POLICY, true};
-	} else {
-		candidate->verdict = verdict_of(verdicts, class, candidate->node, strategy_of(config));
-		if (candidate->verdict->answer != KUBELET_ADMITS)
-			ret->reason = candidate->verdict->reason;
-	}
+	candidate->verdict = v;
+	if (v->answer != KUBELET_ADMITS && !v->is_bound)
+		ret->reason = v->reason;
 }
 
 static bool is_unreached(const struct candidate *c)
@@ -145,24 +141,104 @@ static void compare_with_best(struct candidates *c, struct verdicts *verdicts, b
 		c->best = *candidate;
 }
 
-/* Writes the verdict and the score of each requested node to `answer`, and finds the best node. */
+/* Counts a candidate that has been judged, or that needs no verdict. */
+static void finish_candidate(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
+	struct candidate *candidate, struct verb_answer *answer)
+{
+	c->unknown[candidate->index] = is_unknown(candidate);
+	answer->counts.n_unknown += is_unknown(candidate);
+	if (!answer->verdicts[candidate->index].reason)
+		compare_with_best(c, verdicts, confirm_all, candidate, answer);
+	answer->counts.n_unreached += is_unreached(candidate);
+}
+
+/* Moves the heap's element to its place: no element is better than its parent. */
+static void sift_down(struct candidate *heap, size_t n, size_t at)
+{
+	for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
+		struct candidate moved = heap[at];
+
+		if (child + 1 < n && is_better(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_better(&heap[child], &moved))
+			return;
+		heap[at] = heap[child];
+		heap[child] = moved;
+		at = child;
+	}
+}
+
+/* Whether the node of the bound may be better than the best node, or may decide whether nodes with an unknown verdict pass. */
+static bool may_be_best(const struct candidates *c, const struct candidate *bounded)
+{
+	return !c->best.node || c->best.verdict->numa_nodes == 0 || is_better(bounded, &c->best);
+}
+
+/* Judges the bounded candidates, the highest bound first, until no other can be the best. The nodes that are not judged have no
+ * reason: they do not pass because another node is better. */
+static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	struct verb_answer *answer)
+{
+	struct candidate *heap = c->bounded;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_bounded; i++)
+		if (may_be_best(c, &heap[i]))
+			heap[n++] = heap[i];
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(heap, n, i);
+	answer->counts.n_bounded = c->n_bounded;
+	for (; n > 0 && may_be_best(c, &heap[0]); answer->counts.n_bounded--) {
+		struct candidate candidate = heap[0];
+
+		heap[0] = heap[--n];
+		sift_down(heap, n, 0);
+		set_verdict(&candidate,
+			verdict_of(verdicts, answer->class, candidate.node, strategy_of(config)),
+			&answer->verdicts[candidate.index]);
+		finish_candidate(c, verdicts, false, &candidate, answer);
+	}
+}
+
+/* Sets candidate->verdict to a verdict or, if the best node suffices, to an upper bound; or the reason of a node that needs none. */
+static void begin_candidate(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_pod *pod, const struct pod_class *class, bool only_best,
+	struct candidate *candidate, struct extender_verdict *ret)
+{
+	*ret = (struct extender_verdict){NULL, false};
+	if (!candidate->node) {
+		ret->reason = NO_NODE;
+	} else if (volcano_excludes(config, pod, candidate->node)) {
+		*ret = (struct extender_verdict){OTHER_POLICY, true};
+	} else {
+		candidate->reserved = cache_has_usable_reservation(candidate->node);
+		set_verdict(candidate,
+			(only_best ? verdict_or_bound : verdict_of)(
+				verdicts, class, candidate->node, strategy_of(config)),
+			ret);
+	}
+}
+
+/* Writes the verdict and the score of each requested node to `answer`, and finds the best node. With `only_best`, judges only the nodes
+ * that may be the best. */
 static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
-	const struct extender_args *args, struct verb_answer *answer)
+	const struct extender_args *args, bool only_best, struct verb_answer *answer)
 {
 	for (size_t i = 0; i < args->n_names; i++) {
 		struct candidate candidate = {
 			.node = cache_find_node(verdicts->cache, args->names[i]), .index = i};
 
-		judge_candidate(
-			verdicts, config, &args->pod, answer->class, &candidate, &answer->verdicts[i]);
-		candidate.reserved = candidate.node && cache_has_usable_reservation(candidate.node);
+		begin_candidate(verdicts, config, &args->pod, answer->class, only_best, &candidate,
+			&answer->verdicts[i]);
 		answer->nodes[i] = candidate.node;
-		c->unknown[i] = is_unknown(&candidate);
-		answer->counts.n_unknown += c->unknown[i];
-		if (!answer->verdicts[i].reason)
-			compare_with_best(c, verdicts, config->all, &candidate, answer);
-		answer->counts.n_unreached += is_unreached(&candidate);
+		if (!candidate.verdict || !candidate.verdict->is_bound) {
+			finish_candidate(c, verdicts, config->all, &candidate, answer);
+		} else {
+			vec_grow(&c->bounded, &c->bounded_size, c->n_bounded + 1, sizeof(candidate));
+			c->bounded[c->n_bounded++] = candidate;
+		}
 	}
+	judge_bounded(c, verdicts, config, answer);
 }
 
 /* ---- /filter */
@@ -221,7 +297,7 @@ static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod
 static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
 {
-	judge_nodes(c, verdicts, config, args, ret);
+	judge_nodes(c, verdicts, config, args, !config->all, ret);
 	pass_unknown(config, c->unknown, ret);
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
@@ -288,5 +364,5 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 
 	candidates_init(&c, verdicts, args, ret);
 	if (ret->class->aligned)
-		judge_nodes(&c, verdicts, config, args, ret);
+		judge_nodes(&c, verdicts, config, args, false, ret);
 }

@@ -202,6 +202,21 @@ static void find_node_changes(
 	}
 }
 
+bool project_node_changes_nothing(const struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+		struct reported_items own;
+
+		if (!pod->class->aligned || pod->mirror || pod->class->too_large)
+			continue;
+		own = reported_find(&node->reported, &pod->names);
+		if (find_reported(node, pod, &own) != REPORTED_ALL && !holds_nothing(pod))
+			return false;
+	}
+	return node->n_ended == 0;
+}
+
 /* ---- what the kubelet will assign to pods that the object does not report */
 
 /* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. */

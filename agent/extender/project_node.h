@@ -48,6 +48,10 @@ void projections_forget(struct projections *p, size_t slot);
  * this. */
 bool project_node_possible(const struct node_info *node);
 
+/* Whether the projection of a node with an exact state is known to equal the object's state: the object reports every pod that holds
+ * something, and no pod has ended. */
+bool project_node_changes_nothing(const struct node_info *node);
+
 /*
  * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
  * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster cache

@@ -380,8 +380,9 @@ static enum result answer_filter(struct server *s, struct extender_args *args,
 	end_work(s, request, answer->class, answer->counts.n_unreached);
 	s->requests.unknown_nodes += answer->counts.n_unknown;
 	if (s->config.log_answers)
-		log_info("pod '%s/%s': %zu of %zu nodes admit the pod%s%s", args->pod.namespace,
-			args->pod.name, answer->counts.n_admitting, answer->counts.n_nodes,
+		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", args->pod.namespace,
+			args->pod.name, answer->counts.n_bounded > 0 ? "at least " : "",
+			answer->counts.n_admitting, answer->counts.n_nodes,
 			answer->counts.assumed_node ? "; assumed on " : "",
 			answer->counts.assumed_node ? answer->counts.assumed_node : "");
 	return answer->counts.assumed_node    ? RESULT_ASSUMED

@@ -34,6 +34,7 @@ static inline void hide_reservations(
 struct verb_counts {
 	size_t n_nodes, n_admitting, n_unknown, n_passing;
 	size_t n_unreached;       /* not judged before the work limit; these nodes do not pass */
+	size_t n_bounded;         /* not judged, because another node is better; not in the other counts */
 	size_t n_aligning;        /* admitting nodes whose kubelet assigns NUMA nodes to the pod */
 	const char *assumed_node; /* NULL = not assumed; valid while the cache is locked */
 	bool settling;            /* of /preempt: see extender_preempt() */
@@ -63,7 +64,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: a node where a
  * GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs on the chosen
  * NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest aligned capacity.
- * `ret` is to be released.
+ * A node whose upper bound (verdict_or_bound()) is not better than the best verdict is not judged. `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/extender/verdict_bound.h"
 #include "agent/state/pci_pair.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
@@ -57,6 +58,14 @@ static int score_zones(struct distances_kept *kept, const struct inventory *inv,
 	return strategy_score(&space, &plan, &topology, strategy, NULL);
 }
 
+/* The score of LeastNUMANodes. */
+static int score_numa_nodes(const struct inventory *inv, unsigned n, bool closest)
+{
+	unsigned max = inv->topology.max_numa_nodes;
+
+	return strategy_normalize(n, closest, max > 0 ? max : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+}
+
 static void score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
 	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
 {
@@ -65,7 +74,6 @@ static void score_verdict(struct verdicts *verdicts, struct projected_node *o, c
 	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
 	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
 	const struct inventory *inv = &o->node.inventory;
-	unsigned max_numa_nodes = inv->topology.max_numa_nodes;
 
 	kubelet_free_cpus(k, o->admission.ws, free_cpus);
 	for (size_t i = 0; i < numa->n; i++) {
@@ -77,8 +85,7 @@ static void score_verdict(struct verdicts *verdicts, struct projected_node *o, c
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
 		v->score = score_zones(&verdicts->distances, inv, class, strategy);
 	else
-		v->score = strategy_normalize(v->numa_nodes, is_closest(&verdicts->distances, inv, nodes),
-			max_numa_nodes > 0 ? max_numa_nodes : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+		v->score = score_numa_nodes(inv, v->numa_nodes, is_closest(&verdicts->distances, inv, nodes));
 }
 
 /* ---- the verdict */
@@ -316,7 +323,7 @@ static bool has_amounts(const struct node_info *node, const struct pod_class *cl
  */
 static bool is_valid(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
 {
-	if (v->version != node->version)
+	if (v->version != node->version || v->is_bound)
 		return false;
 	if (v->amounts_version == node->amounts_version || v->basis == CLUSTER_UNKNOWN)
 		return true;
@@ -349,6 +356,38 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 		work->advanced = true;
 	}
 	slot->amounts_version = node->amounts_version;
+	return slot;
+}
+
+static bool bound_verdict(const struct node_info *node, const struct pod_class *class, struct verdict *ret)
+{
+	struct verdict_bound bound;
+
+	if (!verdict_bound_find(node, class, &bound))
+		return false;
+	*ret = (struct verdict){.version = node->version,
+		.is_bound = true,
+		.answer = KUBELET_UNKNOWN,
+		.score = score_numa_nodes(&node->object.state.inventory, bound.numa_nodes, true),
+		.pci_pair = pci_pair_find(&node->object.state, &class->wanted) == PCI_PAIR_FREE,
+		.free_on_numa_nodes = bound.free_on_numa_nodes,
+		.free_on_node = bound.free_on_node};
+	return true;
+}
+
+const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy)
+{
+	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
+	struct verdict bound;
+
+	if (slot->version == node->version && slot->is_bound)
+		return slot;
+	if (strategy != STRATEGY_LEAST_NUMA_NODES || is_valid(slot, node, class) ||
+		!bound_verdict(node, class, &bound))
+		return verdict_of(verdicts, class, node, strategy);
+	free(slot->reason);
+	*slot = bound;
 	return slot;
 }
 

@@ -14,6 +14,9 @@
 /* The verdict of one node's kubelet on a pod class. */
 struct verdict {
 	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
+	/* Not a verdict yet, but an upper bound of one in the order of /filter: `score`, `pci_pair`, `free_on_numa_nodes` and
+	 * `free_on_node` are at least as good as those of the verdict, and the answer is unknown. */
+	bool is_bound;
 	bool by_amounts; /* node-level amounts decide: the kubelet's managers alone would answer otherwise */
 	enum kubelet_answer answer;
 	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
@@ -64,6 +67,10 @@ void verdicts_release(struct verdicts *verdicts);
  * pod class.
  */
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy);
+
+/* As verdict_of(), but returns an upper bound if the node has not been judged and there is one (verdict_bound.h). */
+const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
 	struct node_info *node, enum strategy strategy);
 
 /*

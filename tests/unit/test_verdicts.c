@@ -70,15 +70,76 @@ static bool same_placement(const struct copy *a, const struct copy *b)
 	       a->free == b->free;
 }
 
+static void forget_verdicts(struct extender_cluster *c)
+{
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		for (size_t k = 0; k < c->verdicts.classes[i].items_size; k++)
+			c->verdicts.classes[i].items[k].version = 0;
+}
+
+/* Whether a verdict of which these are the members passes before the verdict of `than`; equal ones do not. */
+static bool is_before(int score, size_t left, size_t free, const struct copy *than)
+{
+	if (score != than->score)
+		return score > than->score;
+	return left != than->left ? left < than->left : free < than->free;
+}
+
+/* No verdict is better than its bound. Returns the number of bounds. */
+static size_t check_bounds(struct extender_cluster *c, struct pod_class *const *classes,
+	const struct copy *computed, size_t step)
+{
+	size_t n = 0;
+
+	forget_verdicts(c);
+	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++) {
+		struct node_info *node = cache_find_node(&c->cache, c->names[i / N_TEXTS]);
+		const struct verdict *b =
+			verdict_or_bound(&c->verdicts, classes[i % N_TEXTS], node, STRATEGY_LEAST_NUMA_NODES);
+		const struct copy bound = {
+			.score = b->score, .left = b->free_on_numa_nodes, .free = b->free_on_node};
+
+		n += b->is_bound;
+		if (b->is_bound && computed[i].answer == KUBELET_ADMITS &&
+			is_before(computed[i].score, computed[i].left, computed[i].free, &bound))
+			fail_msg("step %zu, %s on %s: score %d, free %zu, %zu; the bound is %d, %zu, %zu",
+				step, texts[i % N_TEXTS], c->names[i / N_TEXTS], computed[i].score,
+				computed[i].left, computed[i].free, bound.score, bound.left, bound.free);
+	}
+	return n;
+}
+
+/* /filter chooses the first of the best nodes although it does not judge all nodes. */
+static void check_choice(struct extender_cluster *c, size_t text, const struct copy *computed, size_t step)
+{
+	struct cluster_pod_sim *pod = extender_cluster_pod(c, texts[text]);
+	size_t best = CLUSTER_NODES;
+	unsigned chosen;
+
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		const struct copy *at = &computed[i * N_TEXTS + text];
+
+		if (at->answer == KUBELET_ADMITS &&
+			(best == CLUSTER_NODES ||
+				is_before(at->score, at->left, at->free, &computed[best * N_TEXTS + text])))
+			best = i;
+	}
+	forget_verdicts(c);
+	chosen = extender_cluster_ask(c, &answer_best, pod, step);
+	if (best < CLUSTER_NODES && computed[best * N_TEXTS + text].numa_nodes > 0 && chosen != 1u << best)
+		fail_msg("step %zu, %s: nodes %#x pass, and %s is the best", step, texts[text], chosen,
+			c->names[best]);
+	cache_forget_pod(&c->cache, pod->name);
+	c->n_pods--;
+}
+
 /* Compares cached verdicts with verdicts computed without cached verdicts and projections. */
-static void compare(struct extender_cluster *c, struct pod_class *const *classes, size_t step)
+static size_t compare(struct extender_cluster *c, struct pod_class *const *classes, size_t step)
 {
 	struct copy cached[N_TEXTS * CLUSTER_NODES], computed[N_TEXTS * CLUSTER_NODES];
 
 	judge_all(c, classes, cached);
-	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
-		for (size_t k = 0; k < c->verdicts.classes[i].items_size; k++)
-			c->verdicts.classes[i].items[k].version = 0;
+	forget_verdicts(c);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		projections_forget(&c->verdicts.projections, i);
 	judge_all(c, classes, computed);
@@ -88,6 +149,8 @@ static void compare(struct extender_cluster *c, struct pod_class *const *classes
 			fail_msg("step %zu, %s on %s: cached %u \"%s\", computed %u \"%s\"", step,
 				texts[i % N_TEXTS], c->names[i / N_TEXTS], cached[i].answer, cached[i].reason,
 				computed[i].answer, computed[i].reason);
+	check_choice(c, step % N_TEXTS, computed, step);
+	return check_bounds(c, classes, computed, step);
 }
 
 static void step(struct extender_cluster *c, size_t i)
@@ -118,6 +181,7 @@ static void step(struct extender_cluster *c, size_t i)
 static void cached_verdicts_equal_new_verdicts(void **state)
 {
 	uint64_t seed = test_seed(1);
+	size_t n_bounds = 0;
 
 	(void)state;
 	for (size_t n = 0; n < N_CASES; n++) {
@@ -140,9 +204,10 @@ static void cached_verdicts_equal_new_verdicts(void **state)
 		}
 		for (size_t i = 0; i < N_STEPS; i++) {
 			step(&c, i);
-			compare(&c, classes, i);
+			n_bounds += compare(&c, classes, i);
 		}
 	}
+	assert_in_range(n_bounds, 1000, SIZE_MAX);
 }
 
 static bool has_verdicts(const struct extender_cluster *c, const struct pod_class *class)
