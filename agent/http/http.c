@@ -5,12 +5,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <microhttpd.h>
 
-#include "agent/http/http_workers.h"
 #include "agent/kube/credentials.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
@@ -27,8 +28,7 @@
 #define POST_BYTES         ((size_t)256 << 10) /* per connection, if a server accepts POST */
 #define POST_PIECE_BYTES   ((size_t)64 << 10)
 #define POST_STACK_BYTES   ((size_t)1 << 20)
-#define WORKERS            4u
-#define SEND_MS            1000u /* longest wait for responses to be sent when the server ends */
+#define SEND_S             1 /* longest wait for responses to be sent when the server ends */
 #define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
@@ -211,7 +211,7 @@ static void remove_client(struct clients *c, struct client *client)
 #define MHD_FUNCTIONS(X)                                                                          \
 	X(start_daemon) X(quiesce_daemon) X(stop_daemon) X(create_response_from_buffer)           \
 	X(add_response_header) X(queue_response) X(destroy_response) X(get_connection_info)       \
-	X(lookup_connection_value) X(suspend_connection) X(resume_connection)
+	X(lookup_connection_value)
 /* clang-format on */
 
 struct library {
@@ -252,19 +252,32 @@ struct http_server {
 	int fd; /* listening; each instance has a duplicate */
 	struct http_tls tls;
 	struct instance *instance;
-	struct http_workers *workers; /* with a `post`: they answer POST and /metrics */
 };
 
 /* One running instance of libmicrohttpd; a change of the TLS files starts another. */
 struct instance {
 	const struct http_server *server;
 	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock;   /* protects the members below; never held while a request is answered */
+	pthread_cond_t changed; /* with `lock` */
 	struct clients clients;
 	size_t body_bytes; /* of all current requests */
-	struct http_jobs jobs;
+	size_t n_computed; /* POST requests whose response is being computed */
+	size_t n_unsent;   /* POST requests whose response was not sent yet, including n_computed */
+	bool ends;         /* no more POST requests are answered */
 };
 
-/* ---- connections: these functions run in the library's thread */
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+/* Holds the instance's lock until the end of the block. */
+#define LOCKED(in)                                                                      \
+	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *locked_ = &(in)->lock; \
+	pthread_mutex_lock(locked_)
+
+/* ---- connections */
 
 /* A connection was accepted, or has ended and its socket is about to be closed. */
 static void on_connection(void *data, struct MHD_Connection *connection, void **context,
@@ -272,6 +285,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 {
 	struct instance *in = data;
 	const union MHD_ConnectionInfo *info;
+	LOCKED(in);
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (*context)
@@ -369,37 +383,37 @@ static enum MHD_Result send_answer(
 	return r;
 }
 
-/* ---- requests for the workers: POST, after its body is complete, and /metrics */
+/* ---- POST requests, which are answered after their body is complete */
 
 struct request {
-	struct http_job job;
 	struct instance *instance;
-	struct MHD_Connection *connection;
 	char *path;
 	struct strbuf body;
 	/* The body is discarded, and 403 sent after it: a client that is still sending would miss an earlier
 	 * response. */
 	bool forbidden;
-	size_t n_dropped; /* bytes of the body */
-	bool begun;       /* a worker answers the request, or has answered it */
-	bool is_post;
-	struct answer answer;
+	size_t n_dropped;     /* bytes of the body */
+	size_t counted_bytes; /* in body_bytes */
+	bool begun;           /* counted in n_unsent */
 };
 
-/* Without a client CA every client may post. */
-static bool may_post(const struct instance *in, struct MHD_Connection *connection)
+/* Whether the client may post; without a client CA every client may. Such a client is disconnected after the others. */
+static bool admit_post(struct instance *in, struct MHD_Connection *connection)
 {
+	struct client *client = client_of(in, connection);
 	const union MHD_ConnectionInfo *info;
-	struct client *c = client_of(in, connection);
-	bool authenticated;
+	LOCKED(in);
 
-	if (!in->server->options.tls.client_ca || (c && c->authenticated))
+	if (client)
+		touch_client(&in->clients, client);
+	if (!in->server->options.tls.client_ca || (client && client->authenticated))
 		return true;
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	authenticated = info && http_tls_client_is_authenticated(info->tls_session);
-	if (c)
-		c->authenticated = authenticated;
-	return authenticated;
+	if (!info || !http_tls_client_is_authenticated(info->tls_session))
+		return false;
+	if (client)
+		client->authenticated = true;
+	return true;
 }
 
 /* By its Content-Length, which a chunked body does not have. */
@@ -414,63 +428,53 @@ static bool is_too_large(const struct instance *in, struct MHD_Connection *conne
 static void request_free(struct request *q)
 {
 	strbuf_release(&q->body);
-	release_answer(&q->answer);
 	free(q->path);
 	free(q);
 }
 
-static struct request *request_new(struct instance *in, struct MHD_Connection *connection, const char *path)
+/* False after drain() has begun: then no response is computed. */
+static bool begin_response(struct instance *in, struct request *q)
 {
-	size_t body_max = in->server->options.body_max;
-	struct request *q = xcalloc(1, sizeof(*q));
+	LOCKED(in);
 
-	q->instance = in;
-	q->connection = connection;
-	q->body = (struct strbuf)STRBUF_INIT(body_max);
-	q->answer = (struct answer){.status = MHD_HTTP_OK,
-		.content_type = CONTENT_TYPE,
-		.text = STRBUF_INIT(TEXT_MAX + body_max)};
-	q->path = xstrdup(path);
-	return q;
+	q->begun = !in->ends;
+	in->n_computed += q->begun;
+	in->n_unsent += q->begun;
+	return q->begun;
 }
 
-static void answer_post(const struct http_server *s, struct request *q)
+static void end_response(struct instance *in)
 {
-	struct answer *a = &q->answer;
+	LOCKED(in);
 
-	a->status = (unsigned)s->callbacks.post(s->ctx, q->path, q->body.text, q->body.len, &a->text);
-	if (strbuf_error(&a->text) < 0) {
-		strbuf_reset(&a->text);
-		a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	in->n_computed--;
+	pthread_cond_broadcast(&in->changed);
+}
+
+static enum MHD_Result answer_post(struct request *q, struct MHD_Connection *connection)
+{
+	const struct http_server *s = q->instance->server;
+	CLEANUP(release_answer)
+	struct answer a = {
+		.content_type = CONTENT_TYPE_JSON, .text = STRBUF_INIT(TEXT_MAX + s->options.body_max)};
+
+	if (q->forbidden) {
+		a.status = MHD_HTTP_FORBIDDEN;
+		a.content_type = CONTENT_TYPE;
+		strbuf_addstr(&a.text, "no certificate of the client CA\n");
+		return send_answer(s, connection, &a);
 	}
-	if (a->status != MHD_HTTP_TEMPORARY_REDIRECT)
-		a->content_type = CONTENT_TYPE_JSON;
-}
-
-/* In a worker. After resume_connection() the connection may end and free the request. */
-static void run_request(struct http_job *job)
-{
-	struct request *q = (struct request *)(void *)job;
-	struct instance *in = q->instance;
-
-	if (q->is_post)
-		answer_post(in->server, q);
-	else
-		answer_metrics(in->server, &q->answer);
-	in->server->lib.resume_connection(q->connection);
-	http_jobs_end(&in->jobs);
-}
-
-/* Suspends the connection until a worker has answered; then the library calls handle() again. */
-static enum MHD_Result begin_job(struct instance *in, struct request *q)
-{
-	if (!http_jobs_begin(&in->jobs))
+	if (!begin_response(q->instance, q))
 		return MHD_NO;
-	q->begun = true;
-	q->job.run = run_request;
-	in->server->lib.suspend_connection(q->connection);
-	http_workers_add(in->server->workers, &q->job);
-	return MHD_YES;
+	a.status = (unsigned)s->callbacks.post(s->ctx, q->path, q->body.text, q->body.len, &a.text);
+	end_response(q->instance);
+	if (a.status == MHD_HTTP_TEMPORARY_REDIRECT)
+		a.content_type = CONTENT_TYPE;
+	if (strbuf_error(&a.text) < 0) {
+		strbuf_reset(&a.text);
+		a.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	}
+	return send_answer(s, connection, &a);
 }
 
 /* The headers of a POST: a too large body is rejected before it is received. */
@@ -481,20 +485,31 @@ static enum MHD_Result begin_post(
 	struct answer a = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
 		.content_type = CONTENT_TYPE,
 		.text = STRBUF_INIT(TEXT_MAX)};
-	struct client *client = client_of(in, connection);
+	bool allowed = admit_post(in, connection);
 	struct request *q;
 
-	if (client)
-		touch_client(&in->clients, client);
 	if (is_too_large(in, connection)) {
 		strbuf_addf(&a.text, "at most %zu bytes\n", in->server->options.body_max);
 		return send_answer(in->server, connection, &a);
 	}
-	q = request_new(in, connection, path);
-	q->is_post = true;
-	q->forbidden = !may_post(in, connection);
+	q = xcalloc(1, sizeof(*q));
+	q->instance = in;
+	q->body = (struct strbuf)STRBUF_INIT(in->server->options.body_max);
+	q->path = xstrdup(path);
+	q->forbidden = !allowed;
 	*request = q;
 	return MHD_YES;
+}
+
+/* False: all current requests together have too many bytes. */
+static bool count_bytes(struct instance *in, size_t len)
+{
+	LOCKED(in);
+
+	if (in->body_bytes + len > 2 * in->server->options.body_max)
+		return false;
+	in->body_bytes += len;
+	return true;
 }
 
 static enum MHD_Result add_body(struct instance *in, struct request *q, const char *body, size_t *len)
@@ -504,14 +519,12 @@ static enum MHD_Result add_body(struct instance *in, struct request *q, const ch
 		*len = 0;
 		return q->n_dropped > in->server->options.body_max ? MHD_NO : MHD_YES;
 	}
-	if (in->body_bytes + *len > 2 * in->server->options.body_max)
+	if (!count_bytes(in, *len))
 		return MHD_NO;
+	q->counted_bytes += *len;
 	strbuf_add(&q->body, body, *len);
-	if (strbuf_error(&q->body) < 0)
-		return MHD_NO;
-	in->body_bytes += *len;
 	*len = 0;
-	return MHD_YES;
+	return strbuf_error(&q->body) < 0 ? MHD_NO : MHD_YES;
 }
 
 /* Called as handle(); *request is NULL at the first call. */
@@ -522,24 +535,16 @@ static enum MHD_Result handle_post(struct instance *in, struct MHD_Connection *c
 
 	if (!q)
 		return begin_post(in, connection, path, request);
-	if (*body_len > 0)
-		return add_body(in, q, body, body_len);
-	if (q->forbidden) {
-		q->answer.status = MHD_HTTP_FORBIDDEN;
-		strbuf_addstr(&q->answer.text, "no certificate of the client CA\n");
-	} else if (!q->begun) {
-		return begin_job(in, q);
-	}
-	return send_answer(in->server, connection, &q->answer);
+	return *body_len > 0 ? add_body(in, q, body, body_len) : answer_post(q, connection);
 }
 
-static enum MHD_Result handle_metrics(
-	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
+static void end_request(struct instance *in, const struct request *q)
 {
-	struct request *q = *request != in ? *request : request_new(in, connection, path);
+	LOCKED(in);
 
-	*request = q;
-	return q->begun ? send_answer(in->server, connection, &q->answer) : begin_job(in, q);
+	in->body_bytes -= q->counted_bytes;
+	in->n_unsent -= q->begun;
+	pthread_cond_broadcast(&in->changed);
 }
 
 /* A request was answered, or its connection has ended. */
@@ -554,14 +559,11 @@ static void on_completed(
 	*request = NULL;
 	if (!q || (void *)q == data)
 		return;
-	in->body_bytes -= q->body.len;
-	if (q->begun)
-		http_jobs_sent(&in->jobs);
+	end_request(in, q);
 	request_free(q);
 }
 
-/* Called after a request's headers, after each piece of its body, at its end, and after a worker has
- * answered. MHD_NO closes the connection. */
+/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
@@ -581,13 +583,26 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	}
 	if (*body_len > 0)
 		return MHD_NO; /* a GET has no body */
-	if (in->server->workers && is_get_or_head && !strcmp(path, "/metrics"))
-		return handle_metrics(in, connection, path, request);
 	answer_path(in->server, path, is_get_or_head, &a);
 	return send_answer(in->server, connection, &a);
 }
 
 /* ---- life */
+
+/* Allows no further response to a POST. Waits until those before are computed, and then up to SEND_S until they are sent. */
+static void drain(struct instance *in)
+{
+	struct timespec until;
+	LOCKED(in);
+
+	in->ends = true;
+	while (in->n_computed > 0)
+		pthread_cond_wait(&in->changed, &in->lock);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += SEND_S;
+	while (in->n_unsent > 0 && pthread_cond_timedwait(&in->changed, &in->lock, &until) == 0)
+		;
+}
 
 static void instance_free(struct instance *in)
 {
@@ -596,10 +611,11 @@ static void instance_free(struct instance *in)
 	if (in->daemon) {
 		CLEANUP(closep) int fd = in->server->lib.quiesce_daemon(in->daemon);
 
-		http_jobs_drain(&in->jobs, SEND_MS);
+		drain(in);
 		in->server->lib.stop_daemon(in->daemon);
 	}
-	http_jobs_release(&in->jobs);
+	pthread_mutex_destroy(&in->lock);
+	pthread_cond_destroy(&in->changed);
 	free(in);
 }
 
@@ -623,13 +639,15 @@ static void add_tls_options(const struct http_tls *tls, char *priorities, struct
 	items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
-/* The library's thread inherits the signal mask: it must handle no signals. */
+/* The library's threads inherit the signal mask: they must handle no signals. With a `post` each connection has a thread, so that no request
+ * delays another connection. */
 static struct MHD_Daemon *start_daemon(struct instance *in, int fd, const struct http_tls *tls)
 {
 	const struct http_server *s = in->server;
 	bool posts = s->callbacks.post != NULL;
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
-			 (posts ? (unsigned)MHD_ALLOW_SUSPEND_RESUME : 0u) |
+	unsigned flags = MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
+			 (posts ? MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL_INTERNAL_THREAD
+				: (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD) |
 			 (tls->certificate.len > 0 ? MHD_USE_TLS : 0u);
 	unsigned idle = s->options.idle_seconds > 0 ? s->options.idle_seconds : IDLE_SECONDS;
 	char priorities[] = TLS_PRIORITIES;
@@ -651,13 +669,24 @@ static struct MHD_Daemon *start_daemon(struct instance *in, int fd, const struct
 	return daemon;
 }
 
+static void instance_init_lock(struct instance *in)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&in->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 static int instance_start(
 	const struct http_server *s, const struct http_tls *tls, struct instance **ret, struct err *err)
 {
 	CLEANUP(instance_freep) struct instance *in = xcalloc(1, sizeof(*in));
 	CLEANUP(closep) int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 
-	http_jobs_init(&in->jobs);
+	instance_init_lock(in);
 	in->server = s;
 	if (fd < 0)
 		return err_set(err, -errno, "HTTP: cannot listen: %s", strerror(errno));
@@ -698,9 +727,6 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 	if (s->fd < 0)
 		return s->fd;
 	s->port = socket_port(s->fd);
-	r = callbacks->post ? http_workers_start(WORKERS, &s->workers) : 0;
-	if (r < 0)
-		return err_set(err, r, "HTTP: cannot start a thread: %s", strerror(-r));
 	r = instance_start(s, &s->tls, &s->instance, err);
 	if (r < 0)
 		return r;
@@ -737,7 +763,6 @@ void http_server_free(struct http_server *s)
 	if (!s)
 		return;
 	instance_free(s->instance);
-	http_workers_free(s->workers);
 	closep(&s->fd);
 	http_tls_release(&s->tls);
 	if (s->lib.handle)

@@ -72,8 +72,8 @@ bool http_tls_client_is_authenticated(void *session);
 /* ---- the server */
 
 /*
- * The first two are called in the server's thread: they lock what other threads change, and must not block.
- * With a `post`, it and `metrics` are called in worker threads, concurrently.
+ * Called in the server's threads: they lock what other threads change. With a `post` each connection has a thread, and all are called
+ * concurrently; without it all are called in one thread, and must not block.
  */
 struct http_callbacks {
 	bool (*healthy)(

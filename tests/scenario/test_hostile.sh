@@ -141,9 +141,9 @@ fate() { # fate NAME STATUS: a pod of everything that is printed
 		"$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$1" "$2" "$1" "$1" "$1"
 }
 for kind in evil raw broken; do
-	name=${!kind}
+	name=${!kind//\//} # without a slash, which would end a namespace
 	word=$name
-	[ $kind != evil ] || word=$evil_bytes
+	[ $kind != evil ] || word=${evil_bytes//\//}
 	printf '{"kind":"List","items":[{"kind":"Event","involvedObject":{"kind":"Pod","namespace":"%s","name":"%s"},"type":"%s","reason":"%s","message":"%s","source":{"component":"%s"},"lastTimestamp":"%s"}]}' \
 		"$name" "$name" "$name" "$name" "$name" "$name" "$name" >"$dir/events.json"
 	printf '{"kind":"Node","metadata":{"name":"%s","labels":{"a":"%s"}},"spec":{"taints":[{"key":"%s","value":"%s","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"1","%s/dev":"1"}}}' \

@@ -33,6 +33,9 @@ import (
 	"nrtd.dev/tests/upstream/internal/timing"
 )
 
+// As long as they are not bound, an extender assumes 1000 pods of a namespace at most.
+const podsPerNamespace = 500
+
 type load struct {
 	nrtd    string
 	machine string
@@ -148,6 +151,7 @@ func (l *load) ask(ctx context.Context, objects []*topologyv1alpha2.NodeResource
 		slot := outcome.Workloads[0].DrawSlot(r)
 		pod := slot.Pod(fmt.Sprintf("pod-%d", i))
 		pod.UID = types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+		pod.Namespace = fmt.Sprintf("team-%d", i/podsPerNamespace)
 		begun := time.Now()
 		var answer extenderv1.ExtenderFilterResult
 		waited, err := post(ctx, extender.URL("filter"), pod, names, &answer)
