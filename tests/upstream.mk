@@ -28,9 +28,9 @@ volcano: all
 	@B=$(B) tests/upstream/volcano.sh $(VOLCANO)
 
 .PHONY: volcano-scheduler
-##judges volcano-scheduler: schedule the pods of Volcano's documentation with Volcano's scheduler (Go)
+##judges volcano-scheduler: schedule the pods of Volcano's documentation with Volcano's scheduler (Go; CHECKOUT=DIR)
 volcano-scheduler: all
-	@B=$(B) tests/upstream/volcano_scheduler.sh
+	@B=$(B) CHECKOUT="$(CHECKOUT)" tests/upstream/volcano_scheduler.sh
 
 .PHONY: volcano-exporter
 ##judges volcano-exporter: compare Numatopology objects with those of Volcano's resource-exporter (Go)

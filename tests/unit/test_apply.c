@@ -372,6 +372,8 @@ static void a_numatopology_is_written_alone(void **state)
 		NOTHING_THERE,
 		{.status = 201, .body = OBJECT("1", "")},
 		FOUND("2", ""),
+		NODE_THERE, /* at the refresh */
+		FOUND("3", ""),
 	};
 	struct publish_result result;
 	struct bench b;
@@ -385,13 +387,16 @@ static void a_numatopology_is_written_alone(void **state)
 	assert_int_equal(result.call_again_ms, 601000);
 	assert_string_equal(b.server.url[2], "/apis/nodeinfo.volcano.sh/v1alpha1/numatopologies/node-a");
 	assert_string_equal(b.server.body[2],
-		"{\"metadata\":{\"name\":\"node-a\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\",\"uid\":\"u1\"}]},\"spec\":\"a\"}");
+		"{\"metadata\":{\"name\":\"node-a\",\"annotations\":{\"nrtd.dev/refresh\":\"1\"},\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"node-a\",\"uid\":\"u1\"}]},\"spec\":\"a\"}");
 	assert_int_equal(bench_publish_numatopology(&b, "a", 2000, &result, NULL), 0);
 	assert_int_equal(result.numatopology, PUBLISH_UNCHANGED);
 	assert_int_equal(b.server.n_requests, 3);
 	assert_int_equal(bench_publish_numatopology(&b, "b", 3000, &result, NULL), 0);
 	assert_int_equal(result.numatopology, PUBLISH_WRITTEN);
 	expect_version(&b, 3, "1");
+	assert_int_equal(bench_publish_numatopology(&b, "b", 601000, &result, NULL), 0);
+	assert_int_equal(result.numatopology, PUBLISH_WRITTEN);
+	assert_non_null(strstr(b.server.body[5], "\"nrtd.dev/refresh\":\"2\""));
 	bench_close(&b);
 }
 

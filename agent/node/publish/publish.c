@@ -44,6 +44,7 @@ struct publisher {
 	struct node_metadata node;                     /* as last read; without UID = not read yet */
 	struct pods_written pods;
 	uint64_t refresh_at_ms;
+	unsigned refreshes;
 };
 
 static uint64_t kernel_random(void *data)
@@ -290,6 +291,7 @@ static void step_refresh(struct publisher *p, uint64_t now_ms)
 	pods_written_release(&p->pods);
 	p->numatopology_served = p->numatopology_absent = p->schema_known = false;
 	p->refresh_at_ms = now_ms + refresh_interval(p);
+	p->refreshes++;
 }
 
 /* The Node is read first: the objects refer to its UID. */
@@ -363,6 +365,20 @@ static enum publish_outcome step_schema(
 	return outcome;
 }
 
+/* Makes each refresh change the object. Volcano's scheduler before 1.16 assumes CPUs for a pod until the object
+ * changes and has no fewer free CPUs than before; a pod that no object showed keeps them (volcano-sh/volcano#5500). */
+static void add_refresh(const struct publisher *p, struct doc *object)
+{
+	DOC_FOREACH (item, object) {
+		CLEANUP(freep) char *number = NULL;
+
+		if (strcmp(item->key, "metadata") != 0)
+			continue;
+		number = xasprintf("%u", p->refreshes);
+		doc_add_string(doc_add_map(item, "annotations"), "nrtd.dev/refresh", number);
+	}
+}
+
 static enum publish_outcome step_numatopology(
 	struct publisher *p, const struct publish_request *want, uint64_t now_ms, struct err *err)
 {
@@ -380,8 +396,10 @@ static enum publish_outcome step_numatopology(
 	if (outcome != PUBLISH_UNCHANGED || p->numatopology_absent)
 		return outcome;
 	doc_copy(want->numatopology, &object);
-	if (!p->has_pod_allocations)
+	if (!p->has_pod_allocations) {
 		numatopology_remove_pods(&object);
+		add_refresh(p, &object);
+	}
 	r = json_print_compact(&object, &text);
 	if (r < 0) {
 		err_set(err, r, "cannot print the Numatopology object: %s", strerror(-r));

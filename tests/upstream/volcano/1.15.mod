@@ -2,14 +2,12 @@ module nrtd.dev/tests/upstream/volcano
 
 go 1.25.0
 
-tool volcano.sh/volcano/cmd/scheduler
-
 require (
 	k8s.io/api v0.35.3
 	k8s.io/apimachinery v0.35.3
 	k8s.io/klog/v2 v2.140.0
-	volcano.sh/apis v0.0.0
-	volcano.sh/volcano v1.15.0
+	volcano.sh/apis v1.15.1
+	volcano.sh/volcano v1.15.1
 )
 
 require (
@@ -69,12 +67,12 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
-	golang.org/x/net v0.52.0 // indirect
+	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
-	golang.org/x/sync v0.20.0 // indirect
-	golang.org/x/sys v0.42.0 // indirect
-	golang.org/x/term v0.41.0 // indirect
-	golang.org/x/text v0.35.0 // indirect
+	golang.org/x/sync v0.21.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+	golang.org/x/term v0.44.0 // indirect
+	golang.org/x/text v0.38.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260319201613-d00831a3d3e7 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260311181403-84a4fc48630c // indirect
@@ -104,6 +102,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 	stathat.com/c/consistent v1.0.0 // indirect
 )
+
+tool volcano.sh/volcano/cmd/scheduler
 
 replace (
 	cloud.google.com/go => cloud.google.com/go v0.100.2

@@ -19,4 +19,4 @@ pin() {
 cd "$(dirname "$0")"
 pin 1.10 v1.10.0 v1.10.0
 pin 1.14 v1.14.1 v1.14.0
-pin 1.15 v1.15.0 v1.14.0 volcano.sh/volcano/cmd/scheduler
+pin 1.15 v1.15.1 v1.14.0 volcano.sh/volcano/cmd/scheduler

@@ -63,6 +63,7 @@ type bench struct {
 	failed int
 
 	machines, agents string // folders
+	podAllocations   bool   // the CRD has the member
 }
 
 func main() {
@@ -72,7 +73,7 @@ func main() {
 	crds := flag.String("crds", "", "folder of Volcano's custom resource definitions")
 	machines := flag.String("machines", "", "folder of machines, each a folder with sys in it")
 	examples := flag.String("examples", "", "file of examples")
-	agents := flag.String("agents", "", "folder with agent-NODE.kubeconfig of sequence-1 and sequence-2")
+	agents := flag.String("agents", "", "folder with agent-NODE.kubeconfig of sequence-1, sequence-2 and issue-5500")
 	log := flag.String("log", "scheduler.log", "file for the scheduler's log")
 	timeout := flag.Duration("timeout", 10*time.Minute, "give up after this time")
 	flag.Parse()
@@ -120,6 +121,11 @@ func (b *bench) run(ctx context.Context, kubeconfig, scheduler, crds, examples s
 	if err != nil {
 		return err
 	}
+	crd, err := os.ReadFile(filepath.Join(crds, "nodeinfo.volcano.sh_numatopologies.yaml"))
+	if err != nil {
+		return err
+	}
+	b.podAllocations = strings.Contains(string(crd), "podAllocations:")
 	// The kinds that the scheduler does not start without.
 	for _, name := range []string{"nodeinfo.volcano.sh_numatopologies", "scheduling.volcano.sh_podgroups", "scheduling.volcano.sh_queues",
 		"topology.volcano.sh_hypernodes"} {

@@ -32,6 +32,19 @@ const (
 type live struct {
 	made.Node
 	agent *daemon.Node
+	held  map[string]cpuset.CPUSet // by the pod's UID
+}
+
+// hold has the kubelet's files list what pods hold, and waits until the scheduler knows.
+func (b *bench) hold(ctx context.Context, node *live) error {
+	before := b.taken(node.Name)
+	if _, err := node.agent.HoldAs(daemon.All(b.maker.Zones[node.Machine]), node.held); err != nil {
+		return err
+	}
+	if err := b.follows(ctx, node.Name, before); err != nil {
+		return fmt.Errorf("%s: the scheduler does not have the change: %w\n%s", node.Name, err, node.agent.Log())
+	}
+	return nil
 }
 
 // sequence gives the scheduler one pod after the other, all of policy restricted, on two nodes with 16 free CPUs on both
@@ -49,7 +62,7 @@ func (b *bench) sequence(ctx context.Context) error {
 	}
 	var nodes []*live
 	for _, name := range []string{"sequence-1", "sequence-2"} {
-		node, err := b.start(ctx, name)
+		node, err := b.start(ctx, name, sequenceLabel)
 		if err != nil {
 			return err
 		}
@@ -66,19 +79,23 @@ func (b *bench) sequence(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.changes(ctx, &nodes[0].Node)
+	if err := b.changes(ctx, &nodes[0].Node); err != nil {
+		return err
+	}
+	return b.issue5500(ctx)
 }
 
 // start starts nrtd on a node, and waits until the scheduler has what it publishes.
-func (b *bench) start(ctx context.Context, name string) (*live, error) {
-	node := &live{Node: made.Node{Name: name, Machine: "2x20", Policy: "restricted", Reserved: "0-3,20-23"}}
+func (b *bench) start(ctx context.Context, name, label string, flags ...string) (*live, error) {
+	node := &live{Node: made.Node{Name: name, Machine: "2x20", Policy: "restricted", Reserved: "0-3,20-23"}, held: map[string]cpuset.CPUSet{}}
 	if _, err := b.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType,
-		[]byte(`{"metadata":{"labels":{"`+exampleLabel+`":"`+sequenceLabel+`"}}}`), metav1.PatchOptions{}); err != nil {
+		[]byte(`{"metadata":{"labels":{"`+exampleLabel+`":"`+label+`"}}}`), metav1.PatchOptions{}); err != nil {
 		return nil, err
 	}
 	var err error
 	node.agent, err = daemon.New(filepath.Join(b.maker.Dir, "agents"), name, filepath.Join(b.machines, node.Machine), b.maker.Nrtd,
-		filepath.Join(b.agents, "agent-"+name+".kubeconfig"), node.Reserved, "--numatopology=on")
+		filepath.Join(b.agents, "agent-"+name+".kubeconfig"), node.Reserved,
+		append([]string{"--numatopology=on"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -121,21 +138,21 @@ func (b *bench) next(ctx context.Context, nodes []*live, i, cpus int) error {
 		if node.Name != landed {
 			continue
 		}
-		node.Held = append(node.Held, b.given(&node.Node, cpus).String())
-		held, err := node.Sets()
-		if err != nil {
-			return err
-		}
-		before := b.taken(node.Name)
-		if _, err := node.agent.Hold(daemon.All(b.maker.Zones[node.Machine]), held...); err != nil {
-			return err
-		}
-		if err := b.follows(ctx, node.Name, before); err != nil {
-			return fmt.Errorf("%s: the scheduler does not have the change: %w\n%s", node.Name, err, node.agent.Log())
-		}
-		return nil
+		cpus := b.given(&node.Node, cpus)
+		node.Held = append(node.Held, cpus.String())
+		node.held[b.uid(ctx, name)] = cpus
+		return b.hold(ctx, node)
 	}
 	return b.remove(ctx, name)
+}
+
+// uid is the pod's UID.
+func (b *bench) uid(ctx context.Context, name string) string {
+	pod, err := b.client.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return name
+	}
+	return string(pod.UID)
 }
 
 // remove deletes the pod, which then waits no longer.

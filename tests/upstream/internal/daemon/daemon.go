@@ -106,18 +106,27 @@ func New(dir, name, machine, nrtd, kubeconfig, reserved string, flags ...string)
 // Kubelet is the kubelet's root directory.
 func (n *Node) Kubelet() string { return filepath.Join(n.Dir, "var", "lib", "kubelet") }
 
-// Hold writes cpu_manager_state as the kubelet does, a new file renamed over the old one: each entry of held is what
-// one container has, the rest of all is the shared pool. It returns the time just before the rename.
+// Hold has pods without a name hold CPUs; see HoldAs.
 func (n *Node) Hold(all cpuset.CPUSet, held ...cpuset.CPUSet) (time.Time, error) {
+	pods := map[string]cpuset.CPUSet{}
+	for i, cpus := range held {
+		pods[fmt.Sprintf("pod-%d", i)] = cpus
+	}
+	return n.HoldAs(all, pods)
+}
+
+// HoldAs writes cpu_manager_state as the kubelet does, a new file renamed over the old one: each entry of held, by the pod's UID, is what
+// one container has, the rest of all is the shared pool. It returns the time just before the rename.
+func (n *Node) HoldAs(all cpuset.CPUSet, held map[string]cpuset.CPUSet) (time.Time, error) {
 	checkpoint := state.NewCPUManagerCheckpoint()
 	checkpoint.PolicyName = "static"
 	pool := all
-	for i, cpus := range held {
+	for uid, cpus := range held {
 		if cpus.IsEmpty() {
 			continue
 		}
 		pool = pool.Difference(cpus)
-		checkpoint.Entries[fmt.Sprintf("pod-%d", i)] = map[string]string{"main": cpus.String()}
+		checkpoint.Entries[uid] = map[string]string{"main": cpus.String()}
 	}
 	checkpoint.DefaultCPUSet = pool.String()
 	text, err := checkpoint.MarshalCheckpoint()
