@@ -187,7 +187,6 @@ static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const
 			heap[n++] = heap[i];
 	for (size_t i = n / 2; i-- > 0;)
 		sift_down(heap, n, i);
-	answer->counts.n_bounded = c->n_bounded;
 	for (; n > 0 && may_be_best(c, &heap[0]); answer->counts.n_bounded--) {
 		struct candidate candidate = heap[0];
 
@@ -233,7 +232,10 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 		answer->nodes[i] = candidate.node;
 		if (!candidate.verdict || !candidate.verdict->is_bound) {
 			finish_candidate(c, verdicts, config->all, &candidate, answer);
-		} else {
+			continue;
+		}
+		answer->counts.n_bounded++;
+		if (may_be_best(c, &candidate)) {
 			vec_grow(&c->bounded, &c->bounded_size, c->n_bounded + 1, sizeof(candidate));
 			c->bounded[c->n_bounded++] = candidate;
 		}
