@@ -44,6 +44,17 @@ sed -n 's/^ *- record: //p' $rules | while read -r record; do
 done >"$dir/out"
 none "every total has a case" "$dir/out"
 
+# --- the manuals
+while read -r program manual; do
+	grep -ho '"nrtd_[a-z_]*"' "$program" agent/http/exposition.c | tr -d '"' | while read -r metric; do
+		grep -qw "$metric" "$manual" || echo "$manual: $metric of $program is missing"
+	done
+done >"$dir/out" <<END
+agent/node/run/metrics.c man/nrtd.8
+agent/extender/metrics.c man/nrtd-extender.1
+END
+none "every metric is in its program's manual" "$dir/out"
+
 # --- the dashboard
 if ! command -v jq >/dev/null; then
 	echo "skipped: jq is not here"
