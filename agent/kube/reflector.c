@@ -198,6 +198,7 @@ static void begin_response(struct reflector *r)
 	r->failure_logged = false;
 }
 
+/* An api_stream_fn. A piece without bytes begins the response. */
 static int on_piece(const char *piece, size_t len, void *data, struct err *err)
 {
 	struct reflector *r = data;

@@ -437,6 +437,7 @@ static void register_run(
 	}
 }
 
+/* The runs of the last resource, separated by '/': of registered devices, or of devices that are only held. */
 static void read_runs(struct node_state_parser *p, bool registered)
 {
 	const char *resource = p->resources.items[p->resources.n_items - 1];

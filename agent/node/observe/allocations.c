@@ -326,7 +326,8 @@ static int read_settled(const struct allocations_query *q, struct source_snapsho
 
 /* ---- the API's last answer */
 
-static void recall_api(const struct allocations_query *q, struct source_snapshot *s)
+/* If the API does not answer now, uses its last answer, and finds out whether the kubelet has written a state file since then. */
+static void use_last_answer(const struct allocations_query *q, struct source_snapshot *s)
 {
 	int r;
 
@@ -455,7 +456,7 @@ int allocations_read(const struct allocations_query *q, struct allocations_answe
 	int n = read_settled(q, &s, &text), r;
 
 	allocations_answer_init(&a);
-	recall_api(q, &s);
+	use_last_answer(q, &s);
 	if (s.api_r < 0)
 		remove_ended(q, &s);
 	r = judge_failures(q, &s, notes, err);

@@ -283,6 +283,7 @@ static int read_variable(const struct device *d, const char *text)
 		     : r;
 }
 
+/* Adds the CPUs and the memory of claims to `ret`: they are in environment variables of the CDI device, which name the claims. */
 static int read_cdi_device(const struct doc *doc, const char *kind, struct claims *ret, struct err *err)
 {
 	const struct doc *env = doc_get(doc_get(doc, "containerEdits"), "env");
