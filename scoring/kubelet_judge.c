@@ -703,7 +703,7 @@ static bool needs_managers(struct judgement *j)
 }
 
 /* Whether the state files determine the verdict; otherwise the verdict is set. */
-static bool is_known_again(struct judgement *j)
+static bool is_readmission_known(struct judgement *j)
 {
 	const struct kubelet *k = j->k;
 	bool anew = (j->uses_cpu_manager && !j->held->cpus) || (j->uses_memory_manager && !j->held->memory);
@@ -734,7 +734,7 @@ static void judge_pod(struct judgement *j, struct kubelet_verdict *ret)
 	ws->work.steps = 0;
 	memset(ws->reusable, 0, j->k->topology.n_cpus * sizeof(*ws->reusable));
 	if (spend_steps(j, judgement_reading_steps(j)) && needs_managers(j) &&
-		(!j->held || is_known_again(j)) && reserve_placements(j))
+		(!j->held || is_readmission_known(j)) && reserve_placements(j))
 		judge_containers(j);
 	ret->placements = ws->placements;
 }

@@ -381,7 +381,7 @@ static bool find_best(const struct topology_merge *merge, unsigned char wanted, 
  * Find the best hint that is not preferred. With the hints of several resources one mask is the AND of several permutations, which
  * have different scores: the kubelet's choice among equally good masks then depends on the order of the permutations.
  */
-static bool find_best_reached(struct topology_merge *merge, struct topology_hint *best)
+static bool find_best_not_preferred(struct topology_merge *merge, struct topology_hint *best)
 {
 	const struct topology_rules *rules = &merge->rules;
 	size_t n = (size_t)1 << merge->bits;
@@ -416,7 +416,7 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 		if (find_best(merge, AGREED | NAMED, &named) &&
 			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
 			best = named;
-	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best_reached(merge, &best)) {
+	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best_not_preferred(merge, &best)) {
 		best = (struct topology_hint){.nodes = all};
 	}
 	if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best.nodes == all)

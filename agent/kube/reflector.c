@@ -52,12 +52,12 @@ struct reflector {
 	struct api_client *client;
 	struct api_response response;
 	struct counters counts;
-	bool listed;    /* the next request is a watch */
-	char *version;  /* resourceVersion of the list, the last event or the last bookmark */
-	char *next;     /* continue token; NULL = last page */
-	bool in_watch;  /* the members down to error_code describe the current request */
-	bool opened;    /* the response has begun */
-	bool delivered; /* an event or a bookmark was received */
+	bool watch_next; /* the next request is a watch */
+	char *version;   /* resourceVersion of the list, the last event or the last bookmark */
+	char *next;      /* continue token; NULL = last page */
+	bool in_watch;   /* the members down to error_code describe the current request */
+	bool opened;     /* the response has begun */
+	bool delivered;  /* an event or a bookmark was received */
 	bool page_ended;
 	bool silent;              /* no data for idle_ms after the response began */
 	int error_code;           /* code of an ERROR event; 0 = none */
@@ -318,7 +318,7 @@ static enum outcome list_objects(struct reflector *r, struct err *err)
 	}
 	if (outcome == OUTCOME_DONE) {
 		atomic_fetch_add(&r->counts.lists, 1);
-		r->listed = true;
+		r->watch_next = true;
 	}
 	return outcome;
 }
@@ -385,7 +385,8 @@ static void log_failure(struct reflector *r, enum outcome outcome, const struct 
 static void handle_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
-	r->listed = r->listed && outcome == OUTCOME_UNAVAILABLE && r->failures < UNAVAILABLE_RETRIES_MAX;
+	r->watch_next =
+		r->watch_next && outcome == OUTCOME_UNAVAILABLE && r->failures < UNAVAILABLE_RETRIES_MAX;
 	log_failure(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
 		return;
@@ -398,7 +399,7 @@ static void *run_thread(void *arg)
 
 	while (!is_cancelled(r)) {
 		struct err err = {""};
-		enum outcome outcome = r->listed ? watch_objects(r, &err) : list_objects(r, &err);
+		enum outcome outcome = r->watch_next ? watch_objects(r, &err) : list_objects(r, &err);
 
 		if (outcome != OUTCOME_DONE && outcome != OUTCOME_CANCELLED)
 			handle_failure(r, outcome, &err);

@@ -359,7 +359,7 @@ static struct show_devices *devices_at(struct show_view *v, int node, const char
 	return NULL;
 }
 
-static void place_devices(struct show_devices *devices, size_t holder, size_t n)
+static void add_held_devices(struct show_devices *devices, size_t holder, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int *slot = vec_push(
@@ -370,7 +370,7 @@ static void place_devices(struct show_devices *devices, size_t holder, size_t n)
 }
 
 /* As in the inventory, a device with affinity to several NUMA nodes appears on each of these nodes. */
-static void place_block(struct show_view *v, size_t holder, const struct device_block *block)
+static void add_held_block(struct show_view *v, size_t holder, const struct device_block *block)
 {
 	size_t n = count_devices(&v->holders[holder], block);
 
@@ -378,18 +378,18 @@ static void place_block(struct show_view *v, size_t holder, const struct device_
 		struct show_devices *devices = devices_at(v, id, block->resource);
 
 		if (devices)
-			place_devices(devices, holder, n);
+			add_held_devices(devices, holder, n);
 	}
 }
 
-static void place_all_devices(struct show_view *v)
+static void add_all_held_devices(struct show_view *v)
 {
 	for (size_t h = 0; h < v->n_holders; h++)
 		for (size_t i = 0; i < v->holders[h].n_items; i++) {
 			const struct allocation *a = &v->holders[h].items[i];
 
 			for (size_t d = 0; d < a->n_devices; d++)
-				place_block(v, h, &a->devices[d]);
+				add_held_block(v, h, &a->devices[d]);
 		}
 }
 
@@ -886,7 +886,7 @@ void show_view(const struct node_state *state, const struct notes *notes, struct
 	fill_resources(&v, state);
 	fill_holders(&v, state);
 	fill_nodes(&v, state);
-	place_all_devices(&v);
+	add_all_held_devices(&v);
 	show_fill_pci(&v, state);
 	fill_lines(&v, state);
 	*ret = v;
