@@ -702,7 +702,8 @@ static bool needs_managers(struct judgement *j)
 	return true;
 }
 
-/* Whether the state files determine the verdict; otherwise the verdict is set. */
+/* Whether the verdict of a restarted kubelet on a running pod follows from the state files. Otherwise sets the reason, and the
+ * verdict stays unknown. */
 static bool is_readmission_known(struct judgement *j)
 {
 	const struct kubelet *k = j->k;

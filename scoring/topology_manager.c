@@ -397,6 +397,7 @@ static bool find_best_not_preferred(struct topology_merge *merge, struct topolog
 	return true;
 }
 
+/* The best preferred hint; else the best hint that is not preferred; else the default affinity: all NUMA nodes, not preferred. */
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit)
 {
 	uint64_t all = merge->rules.nodes->all;
@@ -407,7 +408,7 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 		return (struct topology_hint){.any_node = true};
 	}
 	if (merge->impossible) {
-		/* No permutation: the default affinity, not preferred. */
+		/* A resource has no hint, so `best` stays the default affinity. */
 	} else if (merge->all_indifferent) {
 		/* "Any node" everywhere is a preferred permutation with the default affinity. */
 		struct topology_hint named;

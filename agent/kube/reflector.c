@@ -382,6 +382,7 @@ static void log_failure(struct reflector *r, enum outcome outcome, const struct 
 	r->failure_logged = true;
 }
 
+/* Decides whether the next request is a watch or a list, and waits before it. */
 static void handle_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
@@ -389,7 +390,7 @@ static void handle_failure(struct reflector *r, enum outcome outcome, const stru
 		r->watch_next && outcome == OUTCOME_UNAVAILABLE && r->failures < UNAVAILABLE_RETRIES_MAX;
 	log_failure(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
-		return;
+		return; /* list again at once: an expired resourceVersion is normal */
 	wait_ms(r, backoff_after_ms(r->failures, r->response.retry_after_s, r->options.random()));
 }
 

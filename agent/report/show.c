@@ -359,6 +359,7 @@ static struct show_devices *devices_at(struct show_view *v, int node, const char
 	return NULL;
 }
 
+/* Adds n devices of the holder to the held devices of a resource on a NUMA node. */
 static void add_held_devices(struct show_devices *devices, size_t holder, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
