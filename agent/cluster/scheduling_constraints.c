@@ -456,6 +456,7 @@ static void find_pairs(const struct scheduling_constraints *sc, struct strv *pai
 	}
 }
 
+/* Sets the violation of a node whose labels have one of the topology pairs of find_pairs(). */
 static void exclude_by_pairs(struct constrained_node *node, const struct name_table *pairs)
 {
 	char pair[PAIR_MAX];
