@@ -229,7 +229,7 @@ static int observe_node(struct fit_query *q, struct err *err)
 {
 	const struct observe_config config = stage_observe(q->options);
 	struct stage_lists lists;
-	const struct derive_config model = stage_model(q->options, &lists);
+	const struct derive_config derive = stage_derive(q->options, &lists);
 	struct node_state *node = &q->o.node;
 	int r = observe(&config, &q->o, err);
 
@@ -241,7 +241,7 @@ static int observe_node(struct fit_query *q, struct err *err)
 		return r;
 	r = option_set(q->options, OPT_ASSUME_EMPTY) ? projected_state_empty(node, err)
 						     : exclude_pods(q, err);
-	return r < 0 ? r : node_derive(&model, node, &q->o.notes, err);
+	return r < 0 ? r : node_derive(&derive, node, &q->o.notes, err);
 }
 
 int command_fit(const struct options *options)

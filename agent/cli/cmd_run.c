@@ -83,7 +83,7 @@ static int prepare(struct run *run, struct err *err)
 		run->options->value[OPT_SYSROOT], run->options->value[OPT_NODE_NAME], &run->node_name, err);
 
 	c->observe = stage_observe(run->options);
-	c->model = stage_model(run->options, &run->lists);
+	c->derive = stage_derive(run->options, &run->lists);
 	c->pod_memory_ms = option_ms(run->options, OPT_POD_MEMORY);
 	c->changes.settle_ms = option_ms(run->options, OPT_EVENTS);
 	c->changes.on = c->changes.settle_ms > 0;

@@ -34,8 +34,8 @@ int observe_local(const struct options *options, struct observation *ret, struct
 {
 	const struct observe_config config = stage_observe(options);
 	struct stage_lists lists;
-	const struct derive_config model = stage_model(options, &lists);
+	const struct derive_config derive = stage_derive(options, &lists);
 	int r = observe(&config, ret, err);
 
-	return r < 0 ? add_remedy(r, err) : node_derive(&model, &ret->node, &ret->notes, err);
+	return r < 0 ? add_remedy(r, err) : node_derive(&derive, &ret->node, &ret->notes, err);
 }

@@ -59,7 +59,7 @@ struct observe_config stage_observe(const struct options *options)
 	return c;
 }
 
-/* ---- model */
+/* ---- derive */
 
 static size_t list_values(
 	const struct options *options, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED])
@@ -72,7 +72,7 @@ static size_t list_values(
 	return n;
 }
 
-struct derive_config stage_model(const struct options *options, struct stage_lists *lists)
+struct derive_config stage_derive(const struct options *options, struct stage_lists *lists)
 {
 	return (struct derive_config){.reserved_named = option_set(options, OPT_RESERVED_CPUS),
 		.filter = {.resources = lists->excluded,
@@ -229,7 +229,7 @@ int stage_daemon(const struct options *options, struct loop_config *ret, struct 
 struct check_config stage_check(const struct options *options, struct stage_lists *lists)
 {
 	return (struct check_config){.observe = stage_observe(options),
-		.model = stage_model(options, lists),
+		.derive = stage_derive(options, lists),
 		.nrt = stage_nrt(options),
 		.others_nrt = !option_is(options, OPT_COEXIST, "none"),
 		.numatopology = option_is(options, OPT_NUMATOPOLOGY, "on"),

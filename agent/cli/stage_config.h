@@ -21,7 +21,7 @@ struct stage_lists {
 };
 
 struct observe_config stage_observe(const struct options *options);
-struct derive_config stage_model(const struct options *options, struct stage_lists *lists);
+struct derive_config stage_derive(const struct options *options, struct stage_lists *lists);
 struct publish_config stage_publish(const struct options *options);
 
 struct nrt_config stage_nrt(const struct options *options);

@@ -211,7 +211,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		stage_hints(&b->options, &b->reconcile.render.hints, &err) < 0)
 		fail_msg("%s", err.text);
 	b->reconcile.observe = stage_observe(&b->options);
-	b->reconcile.model = stage_model(&b->options, &b->lists);
+	b->reconcile.derive = stage_derive(&b->options, &b->lists);
 	b->reconcile.render.nrt = stage_nrt(&b->options);
 	metrics_new(&reconcile_labels, &b->metrics);
 	b->reconciler = (struct reconciler){.config = &b->reconcile,

@@ -186,7 +186,7 @@ static int teardown(void **state)
 /* What `sources` know, as it would be published. */
 static void look_with(struct world *w, struct sources *sources)
 {
-	static const struct derive_config model = {.reserved_named = false};
+	static const struct derive_config derive = {.reserved_named = false};
 	static const struct nrt_config config = {.fingerprint = FINGERPRINT_ALL};
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
@@ -194,7 +194,7 @@ static void look_with(struct world *w, struct sources *sources)
 
 	observation_init(&o);
 	if (observe_with(sources, &w->config, &o, &err) < 0 ||
-		node_derive(&model, &o.node, &o.notes, &err) < 0)
+		node_derive(&derive, &o.node, &o.notes, &err) < 0)
 		fail_msg("%s", err.text);
 	nrt_render(&o.node, &config, &nrt, &o.notes);
 	strbuf_reset(&w->object);

@@ -79,7 +79,7 @@ void check_report_doc(const struct check_report *r, struct doc *ret);
 
 struct check_config {
 	struct observe_config observe;
-	struct derive_config model;
+	struct derive_config derive;
 	struct nrt_config nrt;
 	bool others_nrt, numatopology, kai; /* as in struct render_config */
 	bool keep_taint;                    /* as in struct publisher_options */

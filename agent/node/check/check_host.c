@@ -360,7 +360,7 @@ static bool step_observation(struct host *h)
 	struct err err = {""};
 
 	if (observe_with(&h->sources, &h->config->observe, &h->o, &err) < 0 ||
-		node_derive(&h->config->model, &h->o.node, &h->o.notes, &err) < 0) {
+		node_derive(&h->config->derive, &h->o.node, &h->o.notes, &err) < 0) {
 		check_report_add(h->report, CHECK_FAIL, "observation", "%s", err.text);
 		return false;
 	}

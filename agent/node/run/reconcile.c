@@ -159,7 +159,7 @@ static int observe_node(struct reconciler *r, struct observation *o, struct reco
 	check_hardware(r);
 	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
 	if (e == 0)
-		e = node_derive(&r->config->model, &o->node, &o->notes, &ret->err);
+		e = node_derive(&r->config->derive, &o->node, &o->notes, &ret->err);
 	if (e < 0)
 		return e;
 	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, clock_s(CLOCK_MONOTONIC) - start);

@@ -15,7 +15,7 @@
 /* The configuration of every run. */
 struct reconcile_config {
 	struct observe_config observe;
-	struct derive_config model;
+	struct derive_config derive;
 	struct render_config render;
 	uint64_t pod_memory_ms; /* interval for reading where the memory of pods is; 0 = never */
 	bool pod_metrics;       /* the metrics may have the names of pods */
