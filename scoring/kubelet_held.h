@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Makes the hints of a running pod that a restarted kubelet admits again: from what the pod holds by the
- * managers' state files, not from what is free. The rules are those of
+ * Makes the hints with which a restarted kubelet admits a running pod again. These hints follow from what the pod
+ * holds by the managers' state files, not from what is free. The rules are those of
  * pkg/kubelet/cm/cpumanager/policy_static.go, memorymanager/policy_static.go (regenerateHints),
  * devicemanager/topology_hints.go and manager.go (devicesToAllocate) in 1.34.4, 1.35.4, 1.36.3 and 1.37.2.
  * For kubelet_judge.c alone. Depends on common/ and scoring/ only.

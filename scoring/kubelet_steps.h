@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Counts the steps of a verdict (scoring/work.h) before the work. The counts follow from the sizes of the pod and of the node.
+ * Computes in advance how many steps (scoring/work.h) a verdict takes. The number follows from the sizes of the pod and
+ * of the node.
  * For kubelet_judge.c alone. Depends on common/ and scoring/ only.
  */
 #include "scoring/kubelet_held.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Projects a node's state: the state of the node's object, plus assumed and bound pods, minus ended pods.
+ * Computes a node's projected state: its object's state, plus assumed and bound pods, minus ended pods.
  */
 #include <stdbool.h>
 #include <stdint.h>

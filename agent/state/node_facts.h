@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Describes a node by facts, which are named texts: its kubelet's settings, its hardware and its devices. Compares descriptions.
+ * Describes a node's settings, hardware and devices as named values, and compares two descriptions.
  */
 #include "common/node_state.h"
 #include "common/strbuf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Projects a node's state: without some of its pods, with pods added that its kubelet will admit, or empty.
+ * Computes a node's state without some of its pods, or with pods that its kubelet would admit.
  */
 #include "agent/state/node_admission.h"
 #include "common/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Runs observe -> model -> score -> render -> diff -> publish, in one straight function. struct reconciler
+ * Runs observe -> state -> score -> render -> publish, one step after the other in one function. struct reconciler
  * has everything that a run needs from earlier runs; one run at a time.
  */
 #include "agent/node/observe/observe.h"
