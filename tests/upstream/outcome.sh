@@ -12,5 +12,6 @@ here=tests/upstream
 $here/build.sh controlplane scheduler managers outcome
 . tests/upstream/work.sh
 outcome_machines "$work" || exit 1
+want_inotify 1024 # an instance per node
 build/upstream/outcome -nrtd "$B/nrtd" -machines "$work" -manifests "$($here/cluster.sh manifests)" \
 	-plot build/upstream/outcome.svg -traces build/upstream/failures/outcome "$@"

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,7 +47,7 @@ func main() {
 	workloads := flag.String("workloads", "cpus,memory,mixed", "workloads, separated by commas; gangs needs -kubernetes 1.37")
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
-	scale := flag.Int("scale", 0, "instead: how many pods a second each way binds on so many nodes")
+	scale := flag.Int("scale", 0, "instead: how many pods of the first workload a second each way binds on so many nodes")
 	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
 	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
 	judge := flag.Bool("judge", false, "fail when nrtd-extender misses its goals")
@@ -69,7 +68,7 @@ func main() {
 	d.Nodes = outcome.NodesOf(*each)
 	if *scale > 0 || *rounds > 0 {
 		d.Traces = "" // the times count
-		if err := measure(ctx, d, *ways, *scale, *rounds, *seed, *seeds); err != nil {
+		if err := measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds); err != nil {
 			fmt.Fprintln(os.Stderr, "outcome:", err)
 			os.Exit(1)
 		}
@@ -131,11 +130,10 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 		return nil, err
 	}
 	for _, name := range strings.Split(workloadNames, ",") {
-		i := slices.IndexFunc(outcome.Workloads, func(w outcome.Workload) bool { return w.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no workload is called %q", name)
+		workload, err := outcome.WorkloadNamed(name)
+		if err != nil {
+			return nil, err
 		}
-		workload := &outcome.Workloads[i]
 		for s := range uint64(seeds) {
 			for _, way := range ways {
 				begun := time.Now()
@@ -178,7 +176,7 @@ func run(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string,
 }
 
 // measure prints how many pods a second each way binds, or how soon after a release, in turn for each seed.
-func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes, rounds int, seed uint64, seeds int) (err error) {
+func measure(ctx context.Context, d *outcome.Driver, wayNames, workloadNames string, nodes, rounds int, seed uint64, seeds int) (err error) {
 	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
 		return err
 	}
@@ -187,14 +185,20 @@ func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes, rou
 	if err != nil {
 		return err
 	}
+	workload, err := outcome.WorkloadNamed(strings.Split(workloadNames, ",")[0])
+	if err != nil {
+		return err
+	}
 	for s := range uint64(seeds) {
 		for _, way := range ways {
 			if nodes > 0 {
-				rate, err := d.Scale(ctx, way, nodes, seed+s)
+				rate, err := d.Scale(ctx, way, workload, nodes, seed+s)
 				if err != nil {
 					return fmt.Errorf("%s: %w", way.Name, err)
 				}
-				fmt.Printf("%d nodes, %d pods, seed %d, %s: %.0f pods/s, load %s\n", nodes, d.Pods, seed+s, way.Name, rate, daemon.Load())
+				fmt.Printf("%s, %d nodes, %d pods, seed %d, %s: %.0f pods/s, CPU time per pod: scheduler %.2f ms, extender %.2f ms, API server and etcd %.2f ms; %.2f ms of search per pod, %d pods batched, load %s\n",
+					workload.Name, nodes, d.Pods, seed+s, way.Name, rate.PodsPerSecond, ms(rate.Scheduler), ms(rate.Extender), ms(rate.Plane),
+					1000*rate.SearchedSeconds/float64(rate.Attempts), rate.Batched, daemon.Load())
 			}
 			if rounds > 0 {
 				times, err := d.Release(ctx, way, rounds, seed+s)
@@ -208,3 +212,5 @@ func measure(ctx context.Context, d *outcome.Driver, wayNames string, nodes, rou
 	}
 	return nil
 }
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }

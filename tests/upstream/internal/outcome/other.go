@@ -33,16 +33,21 @@ func (p *play) startOther(ctx context.Context) (err error) {
 	if !p.workload.Other {
 		return nil
 	}
-	dir := filepath.Join(p.dir, otherScheduler)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	p.other, err = startScheduler(p.program("scheduler"), head+"profiles:\n- schedulerName: "+otherScheduler+"\n", p.kubeconfig("admin"), dir)
-	if err != nil {
+	if err := p.startOtherScheduler("profiles:\n- schedulerName: " + otherScheduler + "\n"); err != nil {
 		return err
 	}
 	if err := p.warmUp(ctx, otherScheduler); err != nil {
 		return fmt.Errorf("%w: %s", err, p.other.said())
 	}
 	return nil
+}
+
+// startOtherScheduler starts a second scheduler with these profiles, without extender.
+func (p *play) startOtherScheduler(profiles string) (err error) {
+	dir := filepath.Join(p.dir, otherScheduler)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	p.other, err = startScheduler(p.program("scheduler"), head+profiles, p.kubeconfig("admin"), dir)
+	return err
 }

@@ -449,6 +449,9 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		if p.Traces != "" {
 			e.trace, e.flags = p.trace, append(e.flags, "--verbose")
 		}
+		if p.way.answer != "" {
+			e.flags = append(e.flags, "--answer", p.way.answer)
+		}
 		p.extenders = append(p.extenders, e)
 		if err := e.Start(); err != nil {
 			return err

@@ -108,6 +108,7 @@ func startScheduler(program, configuration, kubeconfig, dir string, flags ...str
 type Searches struct {
 	Attempts        int     `json:"attempts"` // that found a node
 	SearchedSeconds float64 `json:"searchedSeconds"`
+	Batched         int     `json:"batched"` // pods placed by the search for the pod before
 }
 
 // stopScheduler ends it and returns what it counted.

@@ -85,47 +85,100 @@ func parallel(count int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
+// Rate is how many pods a second are bound, the CPU time of each program for one pod, and what the schedulers counted.
+type Rate struct {
+	PodsPerSecond              float64
+	Scheduler, Extender, Plane time.Duration
+	Searches
+}
+
+// cpuTimes are those of the schedulers, the extender and the control plane.
+func (p *play) cpuTimes() (times [3]time.Duration) {
+	add := func(i int, one *process) {
+		if one != nil {
+			usage, err := daemon.UsageOf(one.Process.Pid)
+			if err != nil {
+				p.failed(err)
+			}
+			times[i] += usage.CPU
+		}
+	}
+	add(0, p.scheduler)
+	add(0, p.other)
+	for _, e := range p.extenders {
+		add(1, e.process)
+	}
+	add(2, p.plane)
+	return times
+}
+
 // Scale has a way bind pods that are all there before the scheduler starts, on many nodes of the kind o8x8 without
-// kubelets. It returns how many it binds in a second, from the first to the last.
-func (d *Driver) Scale(ctx context.Context, way Way, nodes int, seed uint64) (float64, error) {
+// kubelets. It returns how many are bound in a second, from the first one, with two schedulers from the first of each, to the last.
+func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes int, seed uint64) (r Rate, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p, err := d.newPlay(&way, &Workloads[0])
+	p, err := d.newPlay(&way, workload)
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	defer p.close()
 	if p.plane, err = startPlane(d.program("controlplane"), d.Manifests, p.dir, nil); err != nil {
-		return 0, err
+		return r, err
 	}
 	if err := p.populate(ctx, nodes, seed); err != nil {
-		return 0, err
+		return r, err
 	}
-	times := make(chan time.Time, d.Pods)
-	if err := p.countBound(ctx, times); err != nil {
-		return 0, err
+	bindings := make(chan binding, d.Pods)
+	if err := p.countBound(ctx, bindings); err != nil {
+		return r, err
 	}
 	if err := p.startExtender(ctx); err != nil {
-		return 0, err
+		return r, err
 	}
 	if err := p.startScheduler(); err != nil {
-		return 0, err
+		return r, err
 	}
-	var first, last time.Time
+	if way.two {
+		if err := p.startOtherScheduler(stock); err != nil {
+			return r, err
+		}
+	}
+	var first, last binding
+	var before [3]time.Duration
+	measured, schedulers := 0, map[string]bool{}
 	late := time.After(readyTimeout + time.Duration(d.Pods)*time.Second)
 	for i := range d.Pods {
 		select {
-		case last = <-times:
-			if i == 0 {
-				first = last
+		case last = <-bindings:
+			measured++
+			if schedulers[last.scheduler] = true; first.at.IsZero() && (!way.two || len(schedulers) > 1) {
+				first, measured, before = last, 0, p.cpuTimes()
 			}
 		case <-late:
-			return 0, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, p.scheduler.said())
+			return r, fmt.Errorf("%d of %d pods are bound: %s", i, d.Pods, p.scheduler.said())
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return r, ctx.Err()
 		}
 	}
-	return float64(d.Pods-1) / last.Sub(first).Seconds(), nil
+	after := p.cpuTimes()
+	for i, used := range []*time.Duration{&r.Scheduler, &r.Extender, &r.Plane} {
+		*used = (after[i] - before[i]) / time.Duration(measured)
+	}
+	r.PodsPerSecond = float64(measured) / last.at.Sub(first.at).Seconds()
+	for _, scheduler := range []**process{&p.scheduler, &p.other} {
+		if *scheduler == nil {
+			continue
+		}
+		searches, err := stopScheduler(*scheduler)
+		*scheduler = nil
+		if err != nil {
+			return r, err
+		}
+		r.Attempts += searches.Attempts
+		r.SearchedSeconds += searches.SearchedSeconds
+		r.Batched += searches.Batched
+	}
+	return r, p.failure()
 }
 
 // populate makes the nodes, their objects and the pods.
@@ -178,13 +231,19 @@ func (p *play) populate(ctx context.Context, nodes int, seed uint64) error {
 	})
 }
 
-// countBound sends the time at which it hears of each pod that is bound.
-func (p *play) countBound(ctx context.Context, times chan<- time.Time) error {
+// binding is when a pod was bound, as the test hears of it.
+type binding struct {
+	at        time.Time
+	scheduler string
+}
+
+// countBound sends each binding.
+func (p *play) countBound(ctx context.Context, bindings chan<- binding) error {
 	bound := map[string]bool{}
 	saw := func(object any) {
 		if pod := object.(*v1.Pod); pod.Spec.NodeName != "" && !bound[pod.Name] {
 			bound[pod.Name] = true
-			times <- time.Now()
+			bindings <- binding{time.Now(), pod.Spec.SchedulerName}
 		}
 	}
 	return p.followPods(ctx, cache.ResourceEventHandlerFuncs{AddFunc: saw, UpdateFunc: func(_, object any) { saw(object) }})

@@ -23,6 +23,14 @@ type Way struct {
 	// hints: the scheduler needs what nrtd writes to Nodes.
 	hints    bool
 	profiles string
+	// answer is --answer of `nrtd-extender`, "" for its default.
+	answer string
+	// prioritize: the scheduler asks for scores too.
+	prioritize bool
+	// sampled: the scheduler sends the extender only some nodes, as profiles say.
+	sampled bool
+	// two: the scheduler with the extender is for Guaranteed pods, and a stock scheduler for all others.
+	two bool
 	// prepare puts into a pod what its owner has to write for this way.
 	prepare func(pod *v1.Pod, s *Slot)
 }
@@ -34,6 +42,10 @@ const (
 	client = "clientConnection: {qps: 5000, burst: 10000}\n"
 	head   = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + client
 	stock  = "profiles:\n- schedulerName: default-scheduler\n"
+	// aligner is the profile or the scheduler of Guaranteed pods, where there are two.
+	aligner = "numa-aware"
+	// batched is a profile whose pods kube-scheduler can schedule together, if no extender is configured.
+	batched = stock + "  pluginConfig:\n  - name: PodTopologySpread\n    args: {defaultingType: List, defaultConstraints: []}\n"
 )
 
 // match is a profile in which NodeResourceTopologyMatch filters and alone scores.
@@ -75,11 +87,31 @@ var Ways = []Way{
 	{Name: "extender-plan", Title: "nrtd-extender, kubectl numa plan --apply", profiles: stock, Extender: true, plan: true},
 }
 
+// MoreWays are those that only throughput is measured with.
+var MoreWays = []Way{
+	{Name: "with-scores", Title: "nrtd-extender, prioritizeVerb", profiles: stock, Extender: true, prioritize: true},
+	{Name: "sampled", Title: "nrtd-extender, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true, sampled: true},
+	{Name: "profiles", Title: "nrtd-extender, Guaranteed pods have a profile with percentageOfNodesToScore 100", Extender: true, sampled: true, prepare: assign,
+		profiles: stock + "- schedulerName: " + aligner + "\n  percentageOfNodesToScore: 100\n"},
+	{Name: "two", Title: "stock kube-scheduler, and one with nrtd-extender for Guaranteed pods", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true,
+		two: true, prepare: assign},
+	{Name: "batched", Title: "stock kube-scheduler, batching", profiles: batched},
+	{Name: "batched-best", Title: "nrtd-extender, batching", profiles: batched, Extender: true},
+	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, answer: "all", prioritize: true},
+}
+
+// assign gives a Guaranteed pod its profile or scheduler.
+func assign(pod *v1.Pod, s *Slot) {
+	if s.Guaranteed {
+		pod.Spec.SchedulerName = aligner
+	}
+}
+
 // WaysNamed are some of them; the name of one that has several budgets means all of these.
 func WaysNamed(names []string) (ways []Way, err error) {
 	for _, name := range names {
 		before := len(ways)
-		for _, way := range Ways {
+		for _, way := range slices.Concat(Ways, MoreWays) {
 			if way.Name == name || strings.HasPrefix(way.Name, name+" ") {
 				ways = append(ways, way)
 			}
@@ -161,17 +193,20 @@ func byScore() string {
 // configuration is the scheduler's configuration file; extender is where that answers.
 func (w *Way) configuration(extender string) string {
 	text := head
+	if w.Extender && !w.sampled {
+		text += "percentageOfNodesToScore: 100\n"
+	}
 	if w.Extender {
-		text += fmt.Sprintf(`percentageOfNodesToScore: 100
-extenders:
+		text += fmt.Sprintf(`extenders:
 - urlPrefix: http://%s
   filterVerb: filter
-  prioritizeVerb: prioritize
   preemptVerb: preempt
-  weight: 1
   nodeCacheCapable: true
   httpTimeout: 5s
 `, extender)
+	}
+	if w.prioritize {
+		text += "  prioritizeVerb: prioritize\n  weight: 1\n"
 	}
 	return text + w.profiles
 }

@@ -86,8 +86,17 @@ var Workloads = []Workload{
 			if r.IntN(5) < 3 {
 				return guaranteed(r)
 			}
-			return Slot{MilliCPUs: []int64{250, 500, 1000, 1500, 2500, 4000}[r.IntN(6)], Memory: gib >> 1}
+			return burstable(r)
 		}},
+	{Name: "ordinary", Title: "70 % Burstable and 30 % Guaranteed pods", slot: func(r *rand.Rand) Slot {
+		if r.IntN(10) < 3 {
+			return guaranteed(r)
+		}
+		return burstable(r)
+	}},
+	{Name: "equal", Title: "equal Guaranteed pods", slot: func(*rand.Rand) Slot {
+		return Slot{MilliCPUs: 4000, Memory: gib >> 2, Guaranteed: true}
+	}},
 	{Name: "gangs", Title: "Guaranteed pods, half of them in PodGroups of 4 and 8 over three racks", Gangs: true, slot: guaranteed},
 	{Name: "priorities", Title: "Guaranteed pods, one of eight with a high priority and without room", Priorities: true, slot: guaranteed},
 	{Name: "other-scheduler", Title: "Guaranteed pods, a third of them bound by a stock scheduler without extender", Other: true, slot: func(r *rand.Rand) Slot {
@@ -99,8 +108,22 @@ var Workloads = []Workload{
 		finishes: true, slot: withDevices},
 }
 
+// WorkloadNamed is one of them.
+func WorkloadNamed(name string) (*Workload, error) {
+	for i := range Workloads {
+		if Workloads[i].Name == name {
+			return &Workloads[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no workload is called %q", name)
+}
+
 func guaranteed(r *rand.Rand) Slot {
 	return Slot{MilliCPUs: 1000 * drawSize(r), Memory: gib >> 2, Guaranteed: true}
+}
+
+func burstable(r *rand.Rand) Slot {
+	return Slot{MilliCPUs: []int64{250, 500, 1000, 1500, 2500, 4000}[r.IntN(6)], Memory: gib >> 1}
 }
 
 func withDevices(r *rand.Rand) Slot {
