@@ -71,7 +71,6 @@ kind: KubeSchedulerConfiguration
 extenders:
 - urlPrefix: http://127.0.0.1:$port
   filterVerb: filter
-  prioritizeVerb: prioritize
   preemptVerb: preempt
   weight: 5
   nodeCacheCapable: true

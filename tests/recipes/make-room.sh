@@ -24,7 +24,7 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 percentageOfNodesToScore: 100
 extenders:
-- {urlPrefix: "http://127.0.0.1:18096", filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
+- {urlPrefix: "http://127.0.0.1:18096", filterVerb: filter, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
 END
 }
 # The controller of d, which creates d-1 once d-0 is being deleted.
