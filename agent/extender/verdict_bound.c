@@ -104,7 +104,7 @@ bool verdict_bound_find(
 	*ret = (struct verdict_bound){.numa_nodes = count_nodes(free, n, class->cpus),
 		.free_on_node = sum > n_cpus ? sum - n_cpus : 0};
 	if (ret->numa_nodes > n)
-		return true;
+		return false;
 	used = find_smallest_sum(free, n, ret->numa_nodes, class->cpus);
 	ret->free_on_numa_nodes = used > n_cpus ? used - n_cpus : 0;
 	return true;

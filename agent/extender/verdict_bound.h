@@ -16,8 +16,9 @@ struct verdict_bound {
 };
 
 /*
- * Bounds the verdict by the free CPUs of each NUMA node. False if there is no bound: the kubelet assigns no exclusive
- * CPUs to the class, other pods count than those that the object reports, or the object has no exact node state.
+ * Bounds the verdict by the free CPUs of each NUMA node. False if there is no bound, or no need for one: the kubelet assigns no exclusive CPUs
+ * to the class, too few are free on the whole node, other pods count than those that the object reports, or the object has no exact node
+ * state.
  */
 bool verdict_bound_find(
 	const struct node_info *node, const struct pod_class *class, struct verdict_bound *ret);

@@ -3,11 +3,11 @@
 package outcome
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // otherScheduler is the scheduler of a third of the pods in the workload other-scheduler. It has no extender.
@@ -28,26 +28,30 @@ func (g *Group) add(o *Group) {
 // PerThousand is refusals per 1000 pods bound.
 func (g *Group) PerThousand() float64 { return 1000 * ratio(g.Refused, g.Bound) }
 
-// startOther starts the other scheduler, if the workload has it, and waits until it schedules.
-func (p *play) startOther(ctx context.Context) (err error) {
-	if !p.workload.Other {
+// startOther starts a scheduler without extender, if the workload or the way has one.
+func (p *play) startOther() (err error) {
+	profiles := "profiles:\n- schedulerName: " + otherScheduler + "\n"
+	if p.way.two {
+		profiles = stock
+	}
+	if !p.workload.Other && !p.way.two {
 		return nil
 	}
-	if err := p.startOtherScheduler("profiles:\n- schedulerName: " + otherScheduler + "\n"); err != nil {
-		return err
-	}
-	if err := p.warmUp(ctx, otherScheduler); err != nil {
-		return fmt.Errorf("%w: %s", err, p.other.said())
-	}
-	return nil
-}
-
-// startOtherScheduler starts a second scheduler with these profiles, without extender.
-func (p *play) startOtherScheduler(profiles string) (err error) {
 	dir := filepath.Join(p.dir, otherScheduler)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
 	p.other, err = startScheduler(p.program("scheduler"), head+profiles, p.kubeconfig("admin"), dir)
 	return err
+}
+
+// schedulers are those that run, by the schedulerName of their pods.
+func (p *play) schedulers() map[string]*process {
+	switch {
+	case p.way.two:
+		return map[string]*process{v1.DefaultSchedulerName: p.other, aligner: p.scheduler}
+	case p.workload.Other:
+		return map[string]*process{v1.DefaultSchedulerName: p.scheduler, otherScheduler: p.other}
+	}
+	return map[string]*process{v1.DefaultSchedulerName: p.scheduler}
 }

@@ -201,10 +201,15 @@ func (p *play) schedule(ctx context.Context) error {
 	if err := p.startScheduler(); err != nil {
 		return err
 	}
-	if err := p.warmUp(ctx, v1.DefaultSchedulerName); err != nil {
-		return fmt.Errorf("%w: %s", err, p.scheduler.said())
+	if err := p.startOther(); err != nil {
+		return err
 	}
-	return p.startOther(ctx)
+	for name, scheduler := range p.schedulers() {
+		if err := p.warmUp(ctx, name); err != nil {
+			return fmt.Errorf("%w: %s", err, scheduler.said())
+		}
+	}
+	return nil
 }
 
 // nodeWrites is how often the daemons have written to their Nodes.

@@ -138,10 +138,8 @@ func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes i
 	if err := p.startScheduler(); err != nil {
 		return r, err
 	}
-	if way.two {
-		if err := p.startOtherScheduler(stock); err != nil {
-			return r, err
-		}
+	if err := p.startOther(); err != nil {
+		return r, err
 	}
 	var first, last binding
 	var before [3]time.Duration
@@ -151,7 +149,7 @@ func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes i
 		select {
 		case last = <-bindings:
 			measured++
-			if schedulers[last.scheduler] = true; first.at.IsZero() && (!way.two || len(schedulers) > 1) {
+			if schedulers[last.scheduler] = true; first.at.IsZero() && len(schedulers) == len(p.schedulers()) {
 				first, measured, before = last, 0, p.cpuTimes()
 			}
 		case <-late:
