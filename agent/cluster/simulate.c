@@ -166,12 +166,12 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 	struct simulated_node *n = &c->nodes[node];
 	size_t n_pods = n->n_pods;
 	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
-	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
+	CLEANUP(freep) uint64_t *before = xcalloc(n_pods + 1, sizeof(*before));
 	CLEANUP(freep) bool *anyway = find_rejected_anyway(c, node, pods, n_pods);
 	struct err err = {""};
 
 	for (size_t i = 0; i < n_pods; i++)
-		before[i] = simulation_count_numa(c, pods[i]);
+		before[i] = simulation_find_numa(c, pods[i]);
 	s->nodes[node].changed = true;
 	if (empty_node(c, node, options, &err) < 0) {
 		s->nodes[node].problem = xstrdup(err.text);
@@ -184,7 +184,8 @@ static void change_node(struct simulated_cluster *c, size_t node, const struct s
 /* ---- nodes that are gone */
 
 struct displaced_pod {
-	size_t pod, node, before; /* NUMA nodes before */
+	size_t pod, node;
+	uint64_t before; /* NUMA nodes */
 };
 
 static int compare_priorities(const void *va, const void *vb, void *cluster)
@@ -215,7 +216,7 @@ static void empty_lost_node(struct simulated_cluster *c, size_t node, struct dis
 
 	for (size_t i = 0; i < n_pods; i++) {
 		const struct simulated_pod *p = &c->pods[pods[i]];
-		size_t before = simulation_count_numa(c, pods[i]);
+		uint64_t before = simulation_find_numa(c, pods[i]);
 
 		simulated_evict(c, pods[i]);
 		if (!p->daemon && !p->names.mirror && !p->unreadable && !p->terminating)

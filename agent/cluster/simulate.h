@@ -70,10 +70,10 @@ extern const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT]; /* "rej
 
 struct simulated_event {
 	enum simulated_effect effect;
-	size_t pod, node;     /* node: where the pod ran */
-	size_t to;            /* of a moved pod, else SIMULATED_NOWHERE */
-	size_t before, after; /* NUMA nodes of the pod */
-	char *reason;         /* one sentence; "" = none */
+	size_t pod, node;       /* node: where the pod ran */
+	size_t to;              /* of a moved pod, else SIMULATED_NOWHERE */
+	uint64_t before, after; /* masks of the NUMA nodes of the pod; 0 = none */
+	char *reason;           /* one sentence; "" = none */
 };
 
 /* What the loss of one node alone would mean. */
@@ -130,20 +130,20 @@ size_t simulation_count_left_alone(const struct simulation *s, const struct simu
 
 /* ---- for the other files of this module */
 
-/* NUMA nodes of what the pod holds. */
-size_t simulation_count_numa(const struct simulated_cluster *c, size_t pod);
+/* The NUMA nodes of what the pod holds, as a mask. */
+uint64_t simulation_find_numa(const struct simulated_cluster *c, size_t pod);
 
 /* Adds an event of a pod that ran on the node. `reason` moves. */
 void simulation_add_event(struct simulation *s, enum simulated_effect effect,
-	const struct simulated_cluster *c, size_t pod, size_t node, size_t before, char *reason);
+	const struct simulated_cluster *c, size_t pod, size_t node, uint64_t before, char *reason);
 
 /* Counts a pod that its kubelet has not admitted again, and adds its event. `reason` moves. */
 void simulation_count_lost(struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node,
-	enum kubelet_answer answer, size_t before, char *reason);
+	enum kubelet_answer answer, uint64_t before, char *reason);
 
 /* Counts a pod that its kubelet has admitted again, if it has other NUMA nodes than before, and adds an event if it has more. */
 void simulation_count_kept(
-	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, size_t before);
+	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, uint64_t before);
 
 /* The node's pods in the order of their creation; the caller frees the list. */
 size_t *simulation_list_pods(const struct simulated_node *n);

@@ -13,19 +13,23 @@
 #include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node_mask.h"
 
 /* ---- pods */
 
-size_t simulation_count_numa(const struct simulated_cluster *c, size_t pod)
+uint64_t simulation_find_numa(const struct simulated_cluster *c, size_t pod)
 {
 	CLEANUP(pod_held_release) struct pod_held held = {0};
+	uint64_t mask = 0;
 
 	simulated_held(c, pod, &held);
-	return held.found ? cpuset_size(held.numa) : 0;
+	if (held.found)
+		node_mask_from_bitmap(held.numa, &mask);
+	return mask;
 }
 
 void simulation_add_event(struct simulation *s, enum simulated_effect effect,
-	const struct simulated_cluster *c, size_t pod, size_t node, size_t before, char *reason)
+	const struct simulated_cluster *c, size_t pod, size_t node, uint64_t before, char *reason)
 {
 	*(struct simulated_event *)vec_push(&s->events, &s->n_events, &s->events_size, sizeof(*s->events)) =
 		(struct simulated_event){.effect = effect,
@@ -33,12 +37,12 @@ void simulation_add_event(struct simulation *s, enum simulated_effect effect,
 			.node = node,
 			.to = c->pods[pod].node == node ? SIMULATED_NOWHERE : c->pods[pod].node,
 			.before = before,
-			.after = simulation_count_numa(c, pod),
+			.after = simulation_find_numa(c, pod),
 			.reason = reason};
 }
 
 void simulation_count_lost(struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node,
-	enum kubelet_answer answer, size_t before, char *reason)
+	enum kubelet_answer answer, uint64_t before, char *reason)
 {
 	bool rejects = answer == KUBELET_REJECTS;
 
@@ -49,13 +53,14 @@ void simulation_count_lost(struct simulation *s, const struct simulated_cluster 
 }
 
 void simulation_count_kept(
-	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, size_t before)
+	struct simulation *s, const struct simulated_cluster *c, size_t pod, size_t node, uint64_t before)
 {
-	size_t after = simulation_count_numa(c, pod);
-	bool is_wider = before > 0 && after > before;
+	unsigned n_before = node_mask_count(before);
+	unsigned n_after = node_mask_count(simulation_find_numa(c, pod));
+	bool is_wider = n_before > 0 && n_after > n_before;
 
 	s->nodes[node].n_wider += is_wider;
-	s->nodes[node].n_narrower += after > 0 && after < before;
+	s->nodes[node].n_narrower += n_after > 0 && n_after < n_before;
 	if (is_wider)
 		simulation_add_event(s, SIMULATED_WIDER, c, pod, node, before, xstrdup(""));
 }

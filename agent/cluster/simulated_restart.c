@@ -20,6 +20,7 @@
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/xalloc.h"
+#include "scoring/node_mask.h"
 
 #define EARLIER_UNKNOWN   "the verdict on a pod that is admitted before is unknown"
 #define CRITICAL_PRIORITY 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */
@@ -365,7 +366,7 @@ static void keep_assignment(struct restart *r, size_t pod, const struct kubelet_
 /* What becomes of one pod. */
 struct outcome {
 	struct readmission readmission;
-	size_t n_numa; /* afterwards */
+	unsigned n_numa; /* afterwards */
 };
 
 static void readmit_pod(struct restart *r, size_t pod, struct readmission *v)
@@ -391,7 +392,7 @@ static void readmit_pods(
 				readmit_pod(r, pods[i], &ret[i].readmission);
 	for (size_t i = 0; i < n_pods; i++)
 		if (ret[i].readmission.answer != KUBELET_REJECTS)
-			ret[i].n_numa = simulation_count_numa(r->c, pods[i]);
+			ret[i].n_numa = node_mask_count(simulation_find_numa(r->c, pods[i]));
 }
 
 /* Whether the order in which the kubelet learns of static pods and of others may decide what pods get. */
@@ -459,11 +460,11 @@ static void leave_pods(struct restart *r, const size_t *pods, size_t n_pods)
 	for (size_t i = 0; i < n_pods; i++) {
 		keep_pod(r, pods[i], NULL);
 		simulation_count_lost(r->s, r->c, pods[i], r->node, KUBELET_UNKNOWN,
-			simulation_count_numa(r->c, pods[i]), xstrdup(r->s->nodes[r->node].problem));
+			simulation_find_numa(r->c, pods[i]), xstrdup(r->s->nodes[r->node].problem));
 	}
 }
 
-static void count_pod(struct restart *r, size_t pod, size_t before, struct readmission *v)
+static void count_pod(struct restart *r, size_t pod, uint64_t before, struct readmission *v)
 {
 	if (v->answer == KUBELET_ADMITS)
 		simulation_count_kept(r->s, r->c, pod, r->node, before);
@@ -472,7 +473,7 @@ static void count_pod(struct restart *r, size_t pod, size_t before, struct readm
 			v->reason ? TAKE(v->reason) : xstrdup(""));
 }
 
-static void admit_pods(struct restart *r, const size_t *pods, const size_t *before, size_t n_pods)
+static void admit_pods(struct restart *r, const size_t *pods, const uint64_t *before, size_t n_pods)
 {
 	struct outcome *outcomes = outcomes_new(n_pods);
 	size_t mark = simulated_mark(r->c);
@@ -507,7 +508,7 @@ void simulation_restart_node(struct simulated_cluster *c, size_t node, const str
 	struct simulated_node *n = &c->nodes[node];
 	size_t n_pods = n->n_pods;
 	CLEANUP(freep) size_t *pods = simulation_list_pods(n);
-	CLEANUP(freep) size_t *before = xcalloc(n_pods + 1, sizeof(*before));
+	CLEANUP(freep) uint64_t *before = xcalloc(n_pods + 1, sizeof(*before));
 	struct err err = {""};
 
 	if (!is_reported(n)) {
@@ -515,7 +516,7 @@ void simulation_restart_node(struct simulated_cluster *c, size_t node, const str
 		return;
 	}
 	for (size_t i = 0; i < n_pods; i++) {
-		before[i] = simulation_count_numa(c, pods[i]);
+		before[i] = simulation_find_numa(c, pods[i]);
 		simulated_remove_from_node(c, pods[i]);
 	}
 	s->nodes[node].changed = true;

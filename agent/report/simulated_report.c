@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node_mask.h"
 
 static void write_pod(struct writer *w, const struct simulated_pod *p)
 {
@@ -327,15 +328,18 @@ static void print_actions(struct writer *w, const struct simulated_cluster *c, c
 static void write_event(struct writer *w, const struct simulated_cluster *c, const struct simulated_event *e)
 {
 	const struct simulated_pod *p = &c->pods[e->pod];
+	char before[NODE_MASK_TEXT_MAX], after[NODE_MASK_TEXT_MAX];
 
 	writer_row(w);
 	write_pod(w, p);
 	writer_string(w, "node", "NODE", c->nodes[e->node].name);
 	writer_string(w, "what", "WHAT", simulated_effect_names[e->effect]);
 	writer_text(w, "to", "TO", e->to == SIMULATED_NOWHERE ? "" : c->nodes[e->to].name);
-	writer_number(w, "numaNodesBefore", NULL, true, (int64_t)e->before);
-	writer_number(w, "numaNodesAfter", NULL, true, (int64_t)e->after);
-	write_change(w, "NUMA", true, e->before, true, e->after);
+	writer_ids(w, "numaNodesBefore", true, e->before);
+	writer_ids(w, "numaNodesAfter", true, e->after);
+	node_mask_print(e->before, before);
+	node_mask_print(e->after, after);
+	writer_cell(w, "NUMA", "%s -> %s", *before ? before : "-", *after ? after : "-");
 	writer_text(w, "owner", "OWNER", p->owner);
 	writer_text(w, "reason", "REASON", e->reason);
 	writer_end(w);

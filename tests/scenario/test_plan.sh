@@ -99,6 +99,9 @@ run "no pending pods" 0 "d['wanted'] == 0" plan --pending
 
 # --- simulate
 run "a looser policy" 0 "d['totals']['rejected'] == 0 and [p['what'] for p in d['pods']] == ['more NUMA nodes']" simulate --set topologyManagerPolicy=none
+run "which NUMA nodes, not how many" 0 "[(p['numaNodesBefore'], p['numaNodesAfter']) for p in d['pods']] == [([0], [0, 1])]" simulate --set topologyManagerPolicy=none
+"$numa" simulate --set topologyManagerPolicy=none --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
+check "text: before and after" grep -q '^ml/.*  more NUMA nodes  -   0 -> 0-1  ' "$dir/out"
 run "reserved CPUs" 3 "[(p['pod'], p['what']) for p in d['pods']] == [('two', 'rejected')] and d['totals']['after']['free'] < d['totals']['before']['free']" \
 	simulate --set reservedCPUs=16
 run "a node that is gone" 3 "[(p['pod'], p['what'], p['node']) for p in d['pods']] == [('two', 'moved', 'a'), ('one', 'no place', 'a')]" \
