@@ -75,6 +75,7 @@ struct allocation {
 	 * the container: either an init container that has ended, or a container of a pod that the kubelet
 	 * does not list yet. */
 	bool unlisted;
+	bool remote_memory;  /* the kernel has put much memory of the pod on NUMA nodes without its CPUs */
 	hwloc_bitmap_t cpus; /* exclusive CPUs; never NULL */
 	struct memory_block *memory;
 	size_t n_memory;
@@ -94,9 +95,10 @@ struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */
 	size_t n_items;
 	size_t items_size;
-	bool cpus_known;       /* the source reports who holds which CPUs (possibly nobody) */
-	hwloc_bitmap_t shared; /* the shared pool (defaultCpuSet); NULL = unknown */
-	bool memory_known;     /* `memory` was read and the policy is Static */
+	bool remote_memory_known; /* remote_memory of the items; it decides nothing about admission */
+	bool cpus_known;          /* the source reports who holds which CPUs (possibly nobody) */
+	hwloc_bitmap_t shared;    /* the shared pool (defaultCpuSet); NULL = unknown */
+	bool memory_known;        /* `memory` was read and the policy is Static */
 	struct memory_state memory;
 	bool devices_known;              /* the source reports who holds which devices (possibly nobody) */
 	bool registered_known;           /* `registered` was read (possibly there are none) */

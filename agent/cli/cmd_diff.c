@@ -12,6 +12,7 @@
 #include "agent/node/publish/node_metadata.h"
 #include "agent/node/render/render.h"
 #include "agent/state/node_state_codec.h"
+#include "agent/state/pod_names.h"
 #include "agent/state/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -149,6 +150,29 @@ static void render(struct diff *d, struct observation *o)
 	doc_add_string(&d->annotations, NRT_CONTENT_HASH, nrt_content_hash(&d->nrt));
 }
 
+/* The command does not read where the memory of pods is: the object may say so. */
+static int assume_remote_memory(struct diff *d, struct node_state *node, struct err *err)
+{
+	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
+	CLEANUP(node_state_release) struct node_state published;
+	int r = fetch_object(d->api.client, apply_nrt.prefix, node->node_name, &nrt, err);
+	const char *text = nrt_node_state(&nrt);
+
+	node_state_init(&published);
+	if (r < 0 || !text || node_state_parse(text, &published, NULL) < 0)
+		return r;
+	node->allocations.remote_memory_known = published.allocations.remote_memory_known;
+	for (size_t i = 0; i < node->allocations.n_items; i++) {
+		struct allocation *item = &node->allocations.items[i];
+		const struct pod_names names = pod_names_of_item(item);
+
+		for (size_t k = 0; k < published.allocations.n_items; k++)
+			if (pod_names_match(&names, &published.allocations.items[k]))
+				item->remote_memory = published.allocations.items[k].remote_memory;
+	}
+	return 0;
+}
+
 static int compare(const struct options *options, struct observation *o, struct diff *d, struct err *err)
 {
 	const char *name = o->node.node_name;
@@ -165,6 +189,9 @@ static int compare(const struct options *options, struct observation *o, struct 
 		return r;
 	if (o->node.settings.kubelet_minor == 0)
 		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
+	r = assume_remote_memory(d, &o->node, err);
+	if (r < 0)
+		return r;
 	render(d, o);
 	if (!d->render.others_nrt)
 		r = diff_object(d, &apply_nrt, &d->nrt, name, err);

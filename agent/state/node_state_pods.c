@@ -454,8 +454,44 @@ static void parse_claims(struct node_state_parser *p)
 		token_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
 }
 
+/* ---- remote memory: pods by their positions in the text */
+
+static bool print_remote(const struct node_state_printer *p)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t remote = cpuset_new();
+	size_t n, pod = 0;
+	CLEANUP(freep) struct printed_item *items = sort_items(&p->state->allocations, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		pod += i > 0 && !same_pod(&items[i - 1], &items[i]);
+		if (items[i].item->remote_memory)
+			cpuset_set(remote, (unsigned)pod);
+	}
+	token_add_set(p->out, remote, NODE_STATE_MAX_HELD - 1);
+	return p->state->allocations.remote_memory_known;
+}
+
+static void parse_remote(struct node_state_parser *p)
+{
+	struct allocations *a = &p->state.allocations;
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t remote = token_reader_set(&p->reader, NODE_STATE_MAX_HELD - 1);
+	size_t pod = 0;
+
+	if (p->reader.error)
+		return;
+	a->remote_memory_known = true;
+	for (size_t i = 0; i < a->n_items; i++) {
+		pod += i > 0 && !allocation_same_pod(&a->items[i - 1], &a->items[i]);
+		a->items[i].remote_memory = hwloc_bitmap_isset(remote, (unsigned)pod) > 0;
+	}
+	if (hwloc_bitmap_last(remote) > (int)pod || (a->n_items == 0 && !hwloc_bitmap_iszero(remote)))
+		token_reader_fail(&p->reader, "there is no such pod");
+}
+
 const struct node_state_section node_state_pods_sections[] = {
 	{"pods", false, print_pods, parse_pods},
 	{"claims", false, print_claims, parse_claims},
+	{"?remote", false, print_remote, parse_remote},
 	{0},
 };

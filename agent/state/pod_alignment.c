@@ -450,6 +450,13 @@ static void judge_pod(struct search *s, struct pod_alignment *p, const struct cl
 		judge_items(s, p->items, p->n_items, claims, n_claims, p);
 	for (size_t i = 0; i < p->n_items && !whole; i++)
 		judge_items(s, &p->items[i], 1, NULL, 0, p);
+	for (size_t i = 0; i < p->n_items && p->alignment != ALIGNMENT_REMOTE; i++)
+		if (p->items[i].remote_memory) {
+			p->alignment = ALIGNMENT_REMOTE;
+			err_set(&p->reason, 0,
+				"more than %u %% of its memory is on NUMA nodes without its CPUs",
+				POD_MEMORY_REMOTE_PERCENT);
+		}
 }
 
 static void add_root(const struct machine *m, const struct pci_address *address, struct strv *roots)

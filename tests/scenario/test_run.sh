@@ -270,7 +270,10 @@ if command -v curl >/dev/null; then
 	check "a pod with local memory" wait_for remote 0
 	printf 'anon N0=1000 N1=500\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
 	check "a pod whose memory becomes remote" wait_for remote 1
-	check "reading changes no object" test "$(objects)" -eq 1
+	check "the object says which pod it is" wait_for grep -q ';?remote=0' "$dir/out"
+	printf 'anon N0=1000 N1=700\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
+	sleep 0.5
+	check "other amounts change no object" test "$(objects)" -eq 3
 	stop "after the readings it ends" TERM
 	rm -r "$root/sys/fs/cgroup"
 else

@@ -608,6 +608,61 @@ static void a_node_without_claims_does_not_mention_them(void **state)
 	assert_null(strstr(text, "claims"));
 }
 
+/* ---- remote memory */
+
+/* The number of pods with remote memory, and the hash of the last one. */
+static size_t count_remote(const struct node_state *node, const char **ret_uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->allocations.n_items; i++)
+		if (node->allocations.items[i].remote_memory) {
+			*ret_uid = node->allocations.items[i].pod_uid;
+			n++;
+		}
+	return n;
+}
+
+static void remote_memory_comes_back(void **state)
+{
+	static const struct holding holdings[] = {{.uid = "a", .cpus = "1"}, {.uid = "b", .cpus = "2"},
+		{.uid = "c", .cpus = "3"}, {.uid = "d", .cpus = "4"}};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *unknown = NULL;
+	struct err err = {""};
+	struct node_state parsed;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("seed-2s-32cpu", "0", holdings, ARRAY_SIZE(holdings), &o);
+	unknown = print(&o.node);
+	assert_null(strstr(unknown, "?remote"));
+	o.node.allocations.remote_memory_known = true;
+	for (size_t i = 0; i < 4; i++) {
+		CLEANUP(freep) char *text = NULL, *again = NULL, *beyond = NULL;
+		char hash[POD_NAMES_HASH_SIZE];
+		const char *uid = NULL;
+
+		o.node.allocations.items[i].remote_memory = true;
+		text = print(&o.node);
+		parse(text, &parsed);
+		again = print(&parsed);
+		test_assert_text("again", again, text);
+		pod_names_hash_uid(o.node.allocations.items[i].pod_uid, hash);
+		assert_true(parsed.allocations.remote_memory_known);
+		assert_int_equal(count_remote(&parsed, &uid), 1);
+		assert_string_equal(uid, hash);
+		node_state_release(&parsed);
+		o.node.allocations.items[i].remote_memory = false;
+		beyond = strdup(text);
+		*(strstr(beyond, "?remote=") + strlen("?remote=")) = '4';
+		assert_int_equal(node_state_parse(beyond, &parsed, &err), -EINVAL);
+	}
+	parse(unknown, &parsed);
+	assert_false(parsed.allocations.remote_memory_known);
+	node_state_release(&parsed);
+}
+
 /* ---- PCI devices */
 
 static void register_pci_device(
@@ -768,6 +823,7 @@ int main(void)
 		cmocka_unit_test(a_newer_version_is_not_damage),
 		cmocka_unit_test(marked_sections_are_skipped),
 		cmocka_unit_test(claims_come_back),
+		cmocka_unit_test(remote_memory_comes_back),
 		cmocka_unit_test(a_node_without_claims_does_not_mention_them),
 		cmocka_unit_test(pci_devices_come_back),
 		cmocka_unit_test(pci_devices_may_be_skipped),

@@ -297,6 +297,47 @@ static void show_names_it(void **state)
 	assert_true(text_ends_with(v.holders[0].holds, "; uses 3Gi, all local"));
 }
 
+/* Pod a has 4 GiB. */
+static bool update(struct observation *o, unsigned remote_percent, struct strv *remote)
+{
+	struct pod_memory *p = &o->node.pods_memory.items[0];
+
+	p = *p->pod == 'a' ? p : &o->node.pods_memory.items[1];
+	p->memory[1] = (UINT64_C(4) << 30) / 100 * remote_percent;
+	p->memory[0] = (UINT64_C(4) << 30) - p->memory[1];
+	return pod_memory_update(&o->node, remote);
+}
+
+static void a_little_more_or_less_changes_nothing(void **state)
+{
+	static const struct {
+		unsigned percent;
+		bool changed;
+		size_t n;
+	} steps[] = {{0, false, 0}, {10, false, 0}, {12, true, 1}, {60, false, 1}, {6, false, 1},
+		{3, true, 0}, {8, false, 0}};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(strv_release) struct strv remote = {0};
+
+	(void)state;
+	read_example(&o);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		assert_int_equal(update(&o, steps[i].percent, &remote), steps[i].changed);
+		assert_int_equal(remote.n_items, steps[i].n);
+	}
+	update(&o, 50, &remote);
+	pod_memory_mark(&remote, &o.node);
+	assert_true(o.node.allocations.remote_memory_known);
+	for (size_t i = 0; i < o.node.allocations.n_items; i++)
+		assert_int_equal(o.node.allocations.items[i].remote_memory,
+			!strcmp(o.node.allocations.items[i].pod_uid, UID_A));
+	/* A cgroup that cannot be read: the pod remains as it was. */
+	for (size_t i = 0; i < o.node.pods_memory.n_items; i++)
+		o.node.pods_memory.items[i].unknown = "test";
+	assert_false(pod_memory_update(&o.node, &remote));
+	assert_int_equal(remote.n_items, 1);
+}
+
 static void metrics_have_it(void **state)
 {
 	static const char *const names[] = {"x"};
@@ -360,7 +401,8 @@ int main(void)
 		cmocka_unit_test(cgroupfs_driver), cmocka_unit_test(below_another_cgroup),
 		cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(hostile_uids),
 		cmocka_unit_test(numa_stat_lines), cmocka_unit_test(show_names_it),
-		cmocka_unit_test(metrics_have_it), cmocka_unit_test(the_document_has_it)};
+		cmocka_unit_test(a_little_more_or_less_changes_nothing), cmocka_unit_test(metrics_have_it),
+		cmocka_unit_test(the_document_has_it)};
 
 	return cmocka_run_group_tests_name("pod_memory", tests, NULL, NULL);
 }

@@ -381,3 +381,52 @@ int pod_memory_read(const char *sysroot, const char *cgroup, struct node_state *
 	}
 	return 0;
 }
+
+/* ---- pods with remote memory */
+
+/* The pod's name in a list. */
+static char *make_key(const char *uid, const char *namespace, const char *pod)
+{
+	return *uid ? xstrdup(uid) : xasprintf("%s/%s", namespace, pod);
+}
+
+static bool is_listed(const struct strv *list, const char *key)
+{
+	for (size_t i = 0; i < list->n_items; i++)
+		if (!strcmp(list->items[i], key))
+			return true;
+	return false;
+}
+
+bool pod_memory_update(const struct node_state *node, struct strv *remote)
+{
+	struct strv now = {0};
+	bool changed;
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		CLEANUP(freep) char *key = make_key(p->pod_uid, p->namespace, p->pod);
+		bool before = is_listed(remote, key);
+		unsigned limit = before ? POD_MEMORY_LOCAL_PERCENT - 1 : POD_MEMORY_REMOTE_PERCENT;
+
+		if (p->unknown ? before : pod_memory_remote_percent(p, &node->machine) > limit)
+			strv_push_new(&now, key);
+	}
+	changed = now.n_items != remote->n_items;
+	for (size_t i = 0; i < now.n_items; i++)
+		changed = changed || !is_listed(remote, now.items[i]);
+	strv_release(remote);
+	*remote = now;
+	return changed;
+}
+
+void pod_memory_mark(const struct strv *remote, struct node_state *node)
+{
+	node->allocations.remote_memory_known = true;
+	for (size_t i = 0; i < node->allocations.n_items; i++) {
+		struct allocation *item = &node->allocations.items[i];
+		CLEANUP(freep) char *key = make_key(item->pod_uid, item->namespace, item->pod);
+
+		item->remote_memory = is_listed(remote, key);
+	}
+}

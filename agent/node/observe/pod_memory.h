@@ -23,6 +23,18 @@
  */
 int pod_memory_read(const char *sysroot, const char *cgroup, struct node_state *node, struct err *err);
 
+/* A pod with remote memory remains one until it has less than this percentage, so that objects do not change too often. */
+#define POD_MEMORY_LOCAL_PERCENT 5u
+
+/*
+ * Updates the list of pods with remote memory from node->pods_memory; a pod whose amounts are unknown remains as it was. Returns
+ * whether the list has changed. `remote` is zeroed before the first call.
+ */
+bool pod_memory_update(const struct node_state *node, struct strv *remote);
+
+/* Sets remote_memory of the node's allocations from the list. */
+void pod_memory_mark(const struct strv *remote, struct node_state *node);
+
 /*
  * Add the bytes of the line that begins with `key` ("anon", "total=...") of a numa_stat file to bytes[], by
  * position in m->nodes: "anon N0=4096 N1=0". NUMA nodes that the machine does not have are ignored. 0; -EINVAL

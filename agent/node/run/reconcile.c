@@ -45,6 +45,7 @@ void reconciler_release(struct reconciler *r)
 	doc_release(&r->labels);
 	distances_kept_release(&r->distances);
 	changes_release(&r->changes);
+	strv_release(&r->remote);
 }
 
 void reconcile_result_release(struct reconcile_result *r)
@@ -267,7 +268,19 @@ static bool holds_exclusively(const struct node_state *node)
 	return false;
 }
 
-/* For the metrics, at a low rate. Without cgroup v2 the log says so once. */
+/* Publishes changes at once. `result` of pod_memory_read(). */
+static void update_remote(struct reconciler *r, int result, const struct observation *o, uint64_t now_ms,
+	struct reconcile_result *ret)
+{
+	bool known = result == 0;
+	bool changed = known && pod_memory_update(&o->node, &r->remote);
+
+	if (changed || known != r->remote_known)
+		ret->call_again_ms = now_ms;
+	r->remote_known = known;
+}
+
+/* For the metrics and the object, at a low rate. Without cgroup v2 the log says so once. */
 static void measure_pod_memory(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
@@ -278,7 +291,9 @@ static void measure_pod_memory(
 		return;
 	if (now_ms >= r->pod_memory_at) {
 		if (holds_exclusively(&o->node))
-			pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err);
+			update_remote(r,
+				pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err), o,
+				now_ms, ret);
 		if (*err.text && strcmp(err.text, r->pod_memory_error.text) != 0)
 			log_info("%s; nrtd does not report on which NUMA nodes the memory of pods is",
 				err.text);
@@ -341,6 +356,8 @@ static int render_and_publish(
 		if (!request.release_unknown)
 			observation_set_release(o, r->kubelet_minor);
 	}
+	if (r->remote_known)
+		pod_memory_mark(&r->remote, &o->node);
 	nrt_render(&o->node, &r->config->render.nrt, &nrt, &o->notes);
 	request.content_hash = nrt_content_hash(&nrt);
 	if (r->config->render.numatopology)

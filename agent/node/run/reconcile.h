@@ -45,6 +45,8 @@ struct reconciler {
 	unsigned kubelet_minor;          /* as the Node reports it; 0 = unknown */
 	uint64_t pod_memory_at;          /* when to read the memory of pods again */
 	struct err pod_memory_error;     /* the last logged failure to read it */
+	bool remote_known;               /* the next member is */
+	struct strv remote;              /* pods with remote memory */
 	struct changes changes;          /* that Events report */
 };
 
