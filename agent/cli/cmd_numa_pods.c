@@ -22,15 +22,23 @@
 
 #define OUTPUT_MAX ((size_t)1 << 30)
 
+/* A node whose object was read. */
+struct read_node {
+	char *name;
+	char *why;         /* why it is unknown what the pods hold; "" = known */
+	bool assigns_cpus; /* the kubelet has the static CPU manager */
+};
+
 struct query {
 	const struct options *options;
 	struct source *source;
+	bool compares; /* objects with Pods: those of all namespaces were read */
 	bool filtered; /* only pods whose Pod objects were read, of a namespace or with labels */
 	struct named_pods pods;
-	struct name_table
-		nodes; /* names of the nodes whose objects were read; the value is why the pods are unknown, "" = known */
-	struct strv names, reasons; /* of `nodes` */
-	bool has_claims;            /* a Pod uses a ResourceClaim */
+	struct name_table by_name; /* positions in `nodes` */
+	struct read_node *nodes;
+	size_t n_nodes, nodes_size;
+	bool has_claims; /* a Pod uses a ResourceClaim */
 	struct claim_devices claim_devices;
 	struct pods_report report;
 };
@@ -39,24 +47,29 @@ static void query_release(struct query *q)
 {
 	source_close(q->source);
 	named_pods_release(&q->pods);
-	name_table_release(&q->nodes);
-	strv_release(&q->names);
-	strv_release(&q->reasons);
+	name_table_release(&q->by_name);
+	for (size_t i = 0; i < q->n_nodes; i++) {
+		free(q->nodes[i].name);
+		free(q->nodes[i].why);
+	}
+	free(q->nodes);
 	pods_report_release(&q->report);
 	claim_devices_release(&q->claim_devices);
 }
 
 /* ---- Pods */
 
-/* Whether a kubelet may assign something exclusively to the pod. A pod that cannot be read gets nothing. */
-static bool may_hold(const struct doc *object)
+/* What a kubelet may assign exclusively to the pod. A pod that cannot be read gets nothing. */
+static void read_requests(const struct doc *object, struct named_pod *pod)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
+	bool has_cpus;
 
 	if (pod_template_from_pod(object, &template, NULL) < 0)
-		return false;
-	return kubelet_pod_exclusive_cpus(&template.pod, request_qos(&template.pod)) > 0 ||
-	       request_has_non_native(&template.pod);
+		return;
+	has_cpus = kubelet_pod_exclusive_cpus(&template.pod, request_qos(&template.pod)) > 0;
+	pod->may_hold = has_cpus || request_has_non_native(&template.pod);
+	pod->holds_cpus = has_cpus && !strcmp(doc_text(doc_get(object, "status"), "phase"), "Running");
 }
 
 static int add_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
@@ -69,7 +82,7 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 	if (pod) {
 		const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
 
-		pod->may_hold = may_hold(object);
+		read_requests(object, pod);
 		q->has_claims = q->has_claims || doc_list_items(claims);
 	}
 	return 0;
@@ -77,13 +90,17 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 /* ---- nodes */
 
-static bool is_wanted(const struct pod_alignment *p, const char *node, void *data)
+static enum pod_listing choose_pod(const struct pod_alignment *p, const char *node, void *data)
 {
 	const struct query *q = data;
 	bool known = p->n_items > 0 ? named_pods_find(&q->pods, node, p->items) != NULL
 				    : *p->ref->namespace != '\0';
 
-	return known || !q->filtered;
+	if (known)
+		return POD_LISTED;
+	if (q->filtered)
+		return POD_OMITTED;
+	return q->compares && !hwloc_bitmap_iszero(p->cpus) ? POD_WITHOUT_POD : POD_LISTED;
 }
 
 static void add_pods(struct query *q, struct node_state *state)
@@ -93,37 +110,55 @@ static void add_pods(struct query *q, struct node_state *state)
 	named_pods_apply(&q->pods, state);
 	claim_devices_apply(&q->claim_devices, state);
 	pod_alignments_find(state, &all);
-	pods_report_add(&q->report, state->node_name, &all, is_wanted, q);
+	pods_report_add(&q->report, state->node_name, &all, choose_pod, q);
 }
 
 static int add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct query *q = data;
+	struct read_node *read = vec_push(&q->nodes, &q->n_nodes, &q->nodes_size, sizeof(*read));
+	bool exact = node->basis == CLUSTER_EXACT;
 
 	(void)err;
-	strv_push(&q->names, node->state.node_name);
-	strv_push(&q->reasons, node->basis == CLUSTER_EXACT ? "" : node->why.text);
-	if (node->basis == CLUSTER_EXACT)
-		add_pods(q, &node->state);
+	*read = (struct read_node){.name = xstrdup(node->state.node_name),
+		.why = xstrdup(exact ? "" : node->why.text),
+		.assigns_cpus = exact && node->state.settings.cpu_manager == CPU_MANAGER_STATIC};
+	if (!exact)
+		return 0;
+	q->report.n_compared += q->compares;
+	add_pods(q, &node->state);
 	return 0;
 }
 
-/* Adds the pods of nodes that do not report what their pods hold. */
+static const char missing[] = "the pod runs, but the node's object does not have it";
+
+/* Why it is unknown what a pod holds that no object has; NULL: it may hold nothing, or its node is not selected. */
+static const char *why_unknown(const struct query *q, const struct named_pod *pod)
+{
+	size_t i = name_table_find_index(&q->by_name, pod->node);
+
+	if (i == SIZE_MAX)
+		return q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR)
+			       ? "the node has no NodeResourceTopology object"
+			       : NULL;
+	if (*q->nodes[i].why)
+		return q->nodes[i].why;
+	return pod->holds_cpus && q->nodes[i].assigns_cpus ? missing : NULL;
+}
+
+/* Adds the pods that no object has. */
 static void add_unknown_pods(struct query *q)
 {
-	for (size_t i = 0; i < q->names.n_items; i++)
-		if (name_table_find_index(&q->nodes, q->names.items[i]) == SIZE_MAX)
-			name_table_add_index(&q->nodes, q->names.items[i], i);
+	for (size_t i = 0; i < q->n_nodes; i++)
+		if (name_table_find_index(&q->by_name, q->nodes[i].name) == SIZE_MAX)
+			name_table_add_index(&q->by_name, q->nodes[i].name, i);
 	for (size_t i = 0; i < q->pods.n_items; i++) {
 		const struct named_pod *pod = &q->pods.items[i];
-		size_t node = name_table_find_index(&q->nodes, pod->node);
-		bool wanted = node != SIZE_MAX ||
-			      (q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR));
-		const char *reason = node == SIZE_MAX ? "the node has no NodeResourceTopology object"
-						      : q->reasons.items[node];
+		const char *why = pod->may_hold && !pod->found ? why_unknown(q, pod) : NULL;
 
-		if (pod->may_hold && !pod->found && wanted && *reason)
-			pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node, reason);
+		if (why)
+			pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node, why,
+				q->compares && why == missing);
 	}
 }
 
@@ -157,6 +192,7 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	if (r < 0)
 		return r;
 	named_pods_finish(&q->pods);
+	q->compares = !q->filtered && q->pods.n_items > 0;
 	if (q->has_claims)
 		r = source_read_claims(q->source, &q->claim_devices, err);
 	if (r < 0)

@@ -10,8 +10,9 @@
 struct named_pod {
 	char *node, *namespace, *name;
 	struct pod_names names;
-	bool may_hold; /* set by the caller: the kubelet may assign something exclusively */
-	bool found;    /* by named_pods_find() */
+	/* Set by the caller: the kubelet may assign something exclusively; and the pod runs with exclusive CPUs. */
+	bool may_hold, holds_cpus;
+	bool found; /* by named_pods_find() */
 };
 
 /* The pods of a cluster that have a node and have not ended. Zeroed = none. */

@@ -33,6 +33,7 @@ void pods_report_release(struct pods_report *r)
 		row_release(&r->rows[i]);
 	free(r->rows);
 	strv_release(&r->names);
+	strv_release(&r->out_of_date);
 	*r = (struct pods_report){0};
 }
 
@@ -55,7 +56,8 @@ static void copy_shared(const struct shared_hardware *from, struct shared_hardwa
 		ret->pods = cpuset_dup(from->pods);
 }
 
-static void add_pod(struct pods_report *r, const char *node, const struct pod_alignment *p, size_t first_name)
+static struct pods_row *add_pod(
+	struct pods_report *r, const char *node, const struct pod_alignment *p, size_t first_name)
 {
 	struct pods_row *row = add_row(r, p->namespace, p->name, node, p->reason.text);
 
@@ -75,10 +77,11 @@ static void add_pod(struct pods_report *r, const char *node, const struct pod_al
 	copy_shared(&p->l3, &row->l3);
 	row->first_name = first_name;
 	row->alignment = p->alignment;
+	return row;
 }
 
 void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
-	bool (*wanted)(const struct pod_alignment *p, const char *node, void *data), void *data)
+	enum pod_listing (*choose)(const struct pod_alignment *p, const char *node, void *data), void *data)
 {
 	size_t first_name = r->names.n_items;
 
@@ -86,17 +89,29 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 		const struct pod_alignment *p = &all->items[i];
 		CLEANUP(freep)
 		char *name = xasprintf("%s%s%s", p->namespace, *p->namespace ? "/" : "", p->name);
+		enum pod_listing listing;
+		struct pods_row *row;
 
 		strv_push(&r->names, name);
-		if (wanted(p, node, data))
-			add_pod(r, node, p, first_name);
+		listing = choose(p, node, data);
+		if (listing == POD_OMITTED)
+			continue;
+		row = add_pod(r, node, p, first_name);
+		if (listing != POD_WITHOUT_POD)
+			continue;
+		free(row->reason);
+		row->reason = xasprintf("%s%sthe node's object has this pod, but no such Pod was read",
+			p->reason.text, *p->reason.text ? "; " : "");
+		strv_push_new(&r->out_of_date, node);
 	}
 }
 
-void pods_report_add_unknown(
-	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason)
+void pods_report_add_unknown(struct pods_report *r, const char *namespace, const char *pod, const char *node,
+	const char *reason, bool out_of_date)
 {
 	add_row(r, namespace, pod, node, reason)->alignment = ALIGNMENT_UNKNOWN;
+	if (out_of_date)
+		strv_push_new(&r->out_of_date, node);
 }
 
 void pods_report_keep_misaligned(struct pods_report *r)
@@ -311,6 +326,32 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 	strbuf_addch(w->out, '\n');
 }
 
+#define NAMED_NODES 3u /* out of date, in text */
+
+static void write_objects(struct writer *w, const struct pods_report *r)
+{
+	const struct strv *nodes = &r->out_of_date;
+
+	if (r->n_compared == 0) {
+		writer_null(w, "objects");
+		return;
+	}
+	writer_map(w, "objects");
+	writer_number(w, "compared", NULL, true, (int64_t)r->n_compared);
+	writer_strings(w, "outOfDate", nodes);
+	writer_end(w);
+	if (writer_is_doc(w) || !w->headings)
+		return;
+	strbuf_addf(w->out, "%zu object%s: ", r->n_compared, r->n_compared == 1 ? "" : "s");
+	if (nodes->n_items == 0)
+		strbuf_addstr(w->out, "up to date with the running pods that have exclusive CPUs");
+	for (size_t i = 0; i < nodes->n_items && i < NAMED_NODES; i++)
+		strbuf_addf(w->out, "%s%s", i > 0 ? ", " : "out of date: ", nodes->items[i]);
+	if (nodes->n_items > NAMED_NODES)
+		strbuf_addf(w->out, " and %zu more", nodes->n_items - NAMED_NODES);
+	strbuf_addch(w->out, '\n');
+}
+
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces)
 {
 	static const char *const headings[] = {
@@ -331,4 +372,5 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 	if (!writer_is_doc(w))
 		writer_table(w);
 	write_totals(w, r);
+	write_objects(w, r);
 }

@@ -25,17 +25,22 @@ struct pods_report {
 	struct pods_row *rows;
 	size_t n_rows, rows_size;
 	struct strv names; /* of all pods of the nodes: "namespace/pod" */
+	/* The number of nodes whose objects were compared with the Pods, 0 = not compared; and those that contradict the Pods. */
+	size_t n_compared;
+	struct strv out_of_date;
 };
 
 void pods_report_release(struct pods_report *r);
 
-/* Adds the pods of a node for which `wanted` returns true. */
-void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
-	bool (*wanted)(const struct pod_alignment *p, const char *node, void *data), void *data);
+enum pod_listing { POD_OMITTED, POD_LISTED, POD_WITHOUT_POD /* listed, and its object is out of date */ };
 
-/* Adds a pod of which it is unknown what it holds. */
-void pods_report_add_unknown(
-	struct pods_report *r, const char *namespace, const char *pod, const char *node, const char *reason);
+/* Adds the pods of a node that `choose` does not omit. */
+void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
+	enum pod_listing (*choose)(const struct pod_alignment *p, const char *node, void *data), void *data);
+
+/* Adds a pod of which it is unknown what it holds; `out_of_date`: because the node's object should have it. */
+void pods_report_add_unknown(struct pods_report *r, const char *namespace, const char *pod, const char *node,
+	const char *reason, bool out_of_date);
 
 /* Removes the rows whose pods could not be aligned better. */
 void pods_report_keep_misaligned(struct pods_report *r);
@@ -47,6 +52,7 @@ void pods_report_sort(struct pods_report *r);
  * Writes a table, with a column for namespaces if asked for, and the numbers of pods by alignment. {"pods": [{"namespace", "name",
  * "node", "alignment", "misaligned", "reason", "cpus": {"count", "ids", "numaNodes": [ids]}, "memory": {"bytes", "numaNodes"},
  * "devices": {"count", "numaNodes", "pcieRoots": [names]}, "claimDevices", "sharesCore", "coreSharedWith": {"pods": [names], "sharedPool"},
- * "sharesL3", "l3SharedWith"}], "totals": {ALIGNMENT: pods}}; unknown values are null.
+ * "sharesL3", "l3SharedWith"}], "totals": {ALIGNMENT: pods}, "objects": {"compared", "outOfDate": [nodes]}};
+ * unknown values are null.
  */
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces);

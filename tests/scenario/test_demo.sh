@@ -15,6 +15,24 @@ check "its objects remain, and the line that reads them works" sh -c "sh '$dir/l
 B=$B tests/demo/demo.sh >"$dir/again" 2>"$dir/err"
 check "a folder with files is left alone" sh -c "[ $? -eq 1 ] && grep -qx \"demo: KEEP=$dir/objects: the folder is not empty\" '$dir/err'"
 sed -i '/^the objects are in /d' "$dir/out"
+
+# --- every `kubectl numa` command of doc/questions.md, as in the text, on these objects
+cat >"$dir/sts.yaml" <<'END'
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec: {replicas: 2, template: {metadata: {}, spec: {containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}}}
+END
+cp "$KEEP/pod-wide-0.json" "$dir/pod.yaml"
+grep -oE '`kubectl numa [^`]*`' doc/questions.md | tr -d '`' | grep -v '^kubectl numa COMMAND ' >"$dir/questions"
+check "the questions have commands" test "$(wc -l <"$dir/questions")" -ge 20
+while read -r command; do
+	answer="$(printf '%s\n' "$command" | sed "s|^kubectl numa|$B/kubectl-numa|; s|NAMESPACE/POD|default/wide-0|; s|NODE NODE|worker-1 worker-2|; s|NODE|worker-1|
+		s|pod.yaml|$dir/pod.yaml|; s|sts.yaml|$dir/sts.yaml|") --from $KEEP"
+	sh -c "$answer" >"$dir/all" 2>"$dir/err"
+	status=$?
+	check "$command" test \( $status -eq 0 -o $status -eq 3 \) -a -s "$dir/all" -a ! -s "$dir/err"
+done <"$dir/questions"
 check "it says what is simulated" grep -q '^== .*The machines, the API server, the scheduler and the kubelets are simulated$' "$dir/out"
 grep -o '^\$ kubectl numa [a-z]*' "$dir/out" | cut -d' ' -f4 | tr '\n' ' ' >"$dir/commands"
 check "it runs the commands of README" test "$(cat "$dir/commands")" = "top why fit plan show "

@@ -58,6 +58,18 @@ check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DE
 check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core +spans-avoidable  NUMA node 0 has room now; core shared with the shared pool$'
 check "a pod without a Pod object" says '^- +#[^ ]+ +a +2 on 0 '
 check "the sums" says '^5 pods: 2 aligned, 2 unknown, 1 spans-avoidable$'
+check "the pod of an object that has no Pod" says '^- .* the node.s object has this pod, but no such Pod was read$'
+check "the last line names its node" sh -c "tail -n 1 '$dir/out' | grep -qx '1 object: out of date: a'"
+run -n ml
+check "Pods of one namespace are not compared" sh -c "! grep -q ' object: ' '$dir/out'"
+jq '(.items[] | select(.metadata.name == "wide") | .metadata) |= (.name = "late" | .uid = "33333333-b6a5-4aaa-8fcd-76c1aa64e6fd")' "$dir/cluster/pods.json" >"$dir/late.json"
+"$numa" pods --from "$dir/cluster/a.json" --from "$dir/late.json" >"$dir/out" 2>"$dir/err"
+check "a running pod that is not in the object" says '^ml +late +a .* unknown +the pod runs, but the node.s object does not have it$'
+"$numa" pods --from "$dir/cluster/a.json" --from "$dir/late.json" -o json >"$dir/out" 2>"$dir/err"
+check "as JSON" has '.objects == {"compared": 1, "outOfDate": ["a"]}'
+jq '(.items[] | select(.metadata.name == "late") | .status.phase) = "Pending"' "$dir/late.json" >"$dir/starting.json"
+"$numa" pods --from "$dir/cluster/a.json" --from "$dir/starting.json" -o json >"$dir/out" 2>"$dir/err"
+check "a pod that starts may be missing" has 'any(.pods[]; .name == "late") | not'
 run -o wide --no-headers
 check "and a column of PCIe roots" sh -c "'$numa' pods --from '$dir/cluster' -o wide | grep -q ' DEVICES *PCIE ROOTS *SHARES '"
 check "-o wide has the CPUs" says '^web +fine +a +6 on 1 +26-31 '
@@ -79,6 +91,16 @@ run --misaligned -o json
 check "--misaligned" test "$(pods)" = "wide "
 run a -o json
 check "of one node" test "$(jq -r '.pods[].node' "$dir/out" | sort -u)" = a
+
+# --- remote memory, as the agent found it: of the first, the second or the third pod in the text, or of none
+mkdir "$dir/remote"
+cp "$dir/cluster/pods.json" "$dir/remote/"
+for remote in 0 1 2 ''; do
+	jq --arg set "$remote" '(.attributes[] | select(.name == "nrtd.dev/node-state")).value += ";?remote=" + $set' "$dir/cluster/a.json" \
+		>"$dir/remote/a.json"
+	"$numa" pods --from "$dir/remote" 2>"$dir/err" | grep '^ml *wide .* remote  *more than 10 % of its memory is on NUMA nodes without its CPUs'
+done >"$dir/out"
+check "a pod with remote memory" test "$(wc -l <"$dir/out")" -eq 1
 
 # --- who shares hardware: node x has two CPUs per core and eight per L3 cache. Pods p1 to p6 hold a CPU each, and share an L3 cache
 cp -r build/fixtures/machines/ccx "$dir/x"
@@ -104,6 +126,8 @@ check "-o wide has columns of them" says ' core,L3  team-with-a-long-name/p2  te
 "$numa" pods --from "$dir/sharing" -o json >"$dir/out" 2>"$dir/err"
 check "JSON has all" test "$(of p1 '[.coreSharedWith, .l3SharedWith] | [.[0].pods[], .[0].sharedPool, (.[1].pods | length), .[1].pods[4], .[1].sharedPool]')" = \
 	'["team-with-a-long-name/p2",false,5,"team-with-a-long-name/p6",true]'
+"$numa" pods --from "$dir/sharing" >"$dir/out" 2>"$dir/err"
+check "objects that are true" sh -c "tail -n 1 '$dir/out' | grep -qx '1 object: up to date with the running pods that have exclusive CPUs'"
 "$numa" pods --from "$dir/sharing" -l app=p1 >"$dir/out" 2>"$dir/err"
 check "a pod that was not read has a hash" says ' core shared with #[^ ]+; '
 
