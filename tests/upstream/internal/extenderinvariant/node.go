@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/component-base/version"
 	"nrtd.dev/tests/upstream/internal/kubelet"
 	"nrtd.dev/tests/upstream/internal/kubeletnode"
 )
@@ -55,7 +56,8 @@ func newNode(ctx context.Context, dir, nrtd, name string, setup *NodeSetup, mach
 // object is the Node as the API server has it.
 func (n *node) object() map[string]any {
 	return map[string]any{"metadata": map[string]any{"name": n.Name, "uid": "node-" + n.Name},
-		"status": map[string]any{"allocatable": asMap(n.amounts), "capacity": asMap(n.amounts)}}
+		"status": map[string]any{"allocatable": asMap(n.amounts), "capacity": asMap(n.amounts),
+			"nodeInfo": map[string]any{"kubeletVersion": version.Get().GitVersion}}}
 }
 
 // dump has nrtd make the node's object as it is now.
