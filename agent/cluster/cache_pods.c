@@ -244,6 +244,18 @@ static void insert_pod(
 	resource_list_add(&node->requested, &pod->class->wanted, 1);
 }
 
+/* Notes which pods of the node may be admitted before or after this pod. */
+static void note_overlaps(const struct node_info *node, struct pod_info *pod)
+{
+	for (size_t i = 0; i < node->n_pods; i++) {
+		struct pod_info *other = node->pods[i];
+
+		if (other == pod || other->admitted || other->is_reservation || !other->class->aligned)
+			continue;
+		other->overlaps = pod->overlaps = true;
+	}
+}
+
 void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
 {
 	insert_pod(cache, node, pod, node->n_pods);
@@ -251,6 +263,8 @@ void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct
 	bump_version_for(cache, node, pod);
 	pod->placed_version = cache->version;
 	pod->admitted_version = pod->admitted ? cache->version : 0;
+	if (pod->class->aligned && !pod->is_reservation)
+		note_overlaps(node, pod);
 }
 
 static size_t position_of(const struct node_info *node, const struct pod_info *pod)

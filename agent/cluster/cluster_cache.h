@@ -43,7 +43,9 @@ struct pod_info {
 	 * the node and as the only in-flight pod. A rejection is valid while its version is not older than
 	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
+	uint64_t held_version; /* the version at which `held` was computed */
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
+	bool overlaps; /* while another aligned pod of the node waited for its admission, so did this pod: their order is unknown */
 	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
 	bool mirror; /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;  /* false = assumed until expires_ms */

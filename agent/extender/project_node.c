@@ -235,10 +235,11 @@ static struct allocation *admit_request(
 }
 
 /* `held` moves to the pod. */
-static void set_held(struct pod_info *pod, struct allocation *held)
+static void set_held(const struct projections *p, struct pod_info *pod, struct allocation *held)
 {
 	pod_info_forget_held(pod);
 	pod->held = held;
+	pod->held_version = p->cache->version;
 	text_set(&held->pod_uid, pod->names.uid);
 	text_set(&held->pod, pod->names.pod);
 }
@@ -254,8 +255,9 @@ static struct allocation *admit_rest(struct node_admission *admission, const str
 
 /* Sets pod->held to what the kubelet assigns to the pod on a node in the state `before`. No change if the kubelet
  * rejects the pod. */
-static void place_pod(const struct projected_state *before, const struct node_info *node,
-	struct pod_info *pod, const struct pod_change *pod_change, bool adds_rest)
+static void place_pod(const struct projections *p, const struct projected_state *before,
+	const struct node_info *node, struct pod_info *pod, const struct pod_change *pod_change,
+	bool adds_rest)
 {
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct allocation *held;
@@ -266,7 +268,7 @@ static void place_pod(const struct projected_state *before, const struct node_in
 		       : admit_request(&admission, &pod->class->pod, pod->class->qos);
 	if (!held)
 		return;
-	set_held(pod, held);
+	set_held(p, pod, held);
 	pod->held_is_rest = is_rest;
 }
 
@@ -289,7 +291,7 @@ static int add_placed_pod(struct projections *p, struct projected_state *o, cons
 		if (!work_limit_goes_on(&p->work))
 			return -ETIME;
 		p->work.advanced = true;
-		place_pod(o, node, pod, pod_change, changes->adds_rest);
+		place_pod(p, o, node, pod, pod_change, changes->adds_rest);
 		if (!pod->held && can_cache)
 			pod->rejected_version = p->cache->version;
 	}
@@ -440,6 +442,19 @@ static bool was_admitted_before_an_end(const struct node_info *node, const struc
 	return false;
 }
 
+/* Whether pod->held may differ from what the kubelet assigned to this pod before another pod's end: the kubelet may have admitted pods in
+ * another order than they were placed in, or pod->held was computed after the end. */
+static bool has_unknown_place(const struct node_info *node, const struct pod_info *pod)
+{
+	if (pod->overlaps || !pod->held)
+		return true;
+	for (size_t i = 0; i < node->n_ended; i++)
+		if (node->ended[i].version > pod->admitted_version &&
+			node->ended[i].version <= pod->held_version)
+			return true;
+	return false;
+}
+
 /*
  * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict
  * covers two cases: all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end
@@ -453,19 +468,21 @@ static bool is_start_unknown(const struct node_info *node, const struct node_cha
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
+		bool before;
 		size_t n;
 
 		/* The pod of a reservation has not arrived at the kubelet yet. */
 		if (pod->is_reservation || !is_in_flight(node, changes, i))
 			continue;
 		n = count_ended_in_flight(node, pod);
-		/* The pod may have arrived between two ends. */
-		if (n > 0 && was_admitted_before_an_end(node, pod))
+		before = was_admitted_before_an_end(node, pod);
+		/* With n > 0 the pod may have arrived between two ends. */
+		if (before && (n > 0 || has_unknown_place(node, pod)))
 			return true;
 		n_affected += n > 0;
 		max_ended = n > max_ended ? n : max_ended;
 		n_in_flight++;
-		n_before += was_admitted_before_an_end(node, pod);
+		n_before += before;
 	}
 	return n_affected * max_ended > 1 || (n_before > 0 && n_in_flight > 1);
 }
@@ -571,7 +588,7 @@ void project_assume_pod(
 		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
 	pod = cache_assume_pod(p->cache, request, node, now_ms);
 	if (held && pod) {
-		set_held(pod, held);
+		set_held(p, pod, held);
 		return;
 	}
 	if (held)

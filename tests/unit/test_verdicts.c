@@ -429,9 +429,48 @@ static void one_arrives_between_two_ends(void **state)
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=3 memory=1Mi"), 0), 1);
 }
 
+/*
+ * Free are two CPUs of NUMA node 2, and NUMA node 3. `late` is expected on NUMA node 2, but `overtakes` arrives before it and gets these CPUs:
+ * `late` gets CPUs of NUMA node 3. CPUs that become free after its admission, of NUMA node 0 or those of `overtakes`, are not its CPUs.
+ */
+static void one_is_overtaken_before_an_end(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const char *const started[] = {"app cpu=2 memory=1Mi", "app cpu=1 memory=1Mi",
+		"app cpu=4 memory=1Mi", "app cpu=2 memory=1Mi"};
+
+	(void)state;
+	for (int overtaker_ends = 0; overtaker_ends < 2; overtaker_ends++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *late, *overtakes, *whole;
+
+		start_pods(&c, started, ARRAY_SIZE(started), pods);
+		late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+		assert_int_equal(extender_cluster_ask(&c, &strict, late, 0), 1);
+		overtakes = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+		assert_int_equal(extender_cluster_ask(&c, &strict, overtakes, 0), 1);
+		assert_true(extender_cluster_begin(&c, overtakes, 0));
+		extender_cluster_report(&c, overtakes, "Running", 0);
+		extender_cluster_publish(&c, 0, 0);
+		assert_true(extender_cluster_begin(&c, late, 0));
+		extender_cluster_report(&c, late, "Running", 0);
+		extender_cluster_report_deleted(&c, overtaker_ends ? overtakes : pods[0]);
+		/* The items are in the order of the pods' names. */
+		node_sim_end(&c.sims[0], overtaker_ends ? ARRAY_SIZE(started) + 1 : 0);
+		whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
+		assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
+		assert_false(extender_cluster_begin(&c, whole, 0));
+		extender_cluster_publish(&c, 0, 0);
+		assert_int_equal(extender_cluster_ask(
+					 &c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0),
+			1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_is_overtaken_before_an_end),
 		cmocka_unit_test(some_arrive_before_an_end_and_some_after),
 		cmocka_unit_test(one_arrives_between_two_ends),
 		cmocka_unit_test(cached_verdicts_equal_new_verdicts),
