@@ -93,13 +93,11 @@ bool request_gap_of(const struct pod_request *pod, struct request_gap *ret)
 		if (!whole && gap.n_containers++ == 0)
 			gap.container = c->name;
 	}
-	if (gap.n_containers == 0)
-		return false;
 	gap.resource = !lacks[0] || !lacks[1] ? compute_names[lacks[0] ? 0 : 1]
 		       : gap.n_containers > 1 ? "cpu or memory"
 					      : "cpu and memory";
 	*ret = gap;
-	return true;
+	return gap.n_containers > 0;
 }
 
 /* ---- all requests of a pod, by name */

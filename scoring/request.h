@@ -30,7 +30,7 @@ struct request_gap {
 
 /*
  * True if containers keep the pod from being Guaranteed, because they have no request and limit that are equal. False for any
- * other pod, and for a pod with pod-level resources. Strings in *ret are the pod's.
+ * other pod, and for a pod with pod-level resources: then *ret is undefined. Strings in *ret are the pod's.
  */
 bool request_gap_of(const struct pod_request *pod, struct request_gap *ret);
 
