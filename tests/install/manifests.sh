@@ -285,7 +285,7 @@ make_certificates() {
 chart_scheduler() { # with the chart's configuration too
 	render -f tests/install/values-all.yaml >"$work/chart.yaml" && takes -f "$work/chart.yaml" &&
 		jq -r "$objects"' | select(.kind == "ConfigMap") | .data["config.yaml"] // empty' "$work/stored.json" >"$work/config.yaml" &&
-		grep -q 'percentageOfNodesToScore: 100' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
+		grep -q 'percentageOfNodesToScore: 40' "$work/config.yaml" && scheduler_takes "$work/config.yaml"
 }
 # ask_extender [OPTION...]: the status of its answer about a pod
 ask_extender() {

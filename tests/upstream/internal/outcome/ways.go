@@ -95,6 +95,8 @@ var MoreWays = []Way{
 		profiles: stock + "- schedulerName: " + aligner + "\n  percentageOfNodesToScore: 100\n"},
 	{Name: "two", Title: "stock kube-scheduler, and one with nrtd-extender for Guaranteed pods", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true,
 		two: true, prepare: assign},
+	{Name: "both", Title: "two, and the scheduler's percentageOfNodesToScore", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true, two: true,
+		sampled: true, prepare: assign},
 	{Name: "batched", Title: "stock kube-scheduler, batching", profiles: batched},
 	{Name: "batched-best", Title: "nrtd-extender, batching", profiles: batched, Extender: true},
 	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, answer: "all", prioritize: true},
