@@ -32,6 +32,16 @@ volcano: all
 volcano-scheduler: all
 	@B=$(B) CHECKOUT="$(CHECKOUT)" tests/upstream/volcano_scheduler.sh
 
+.PHONY: descheduler
+##judges descheduler: run the descheduler beside nrtd-extender (Go)
+descheduler: all
+	@B=$(B) tests/upstream/descheduler.sh
+
+.PHONY: autoscaler
+##judges autoscaler: ask Cluster Autoscaler's simulation about a pod that no kubelet would admit (Go; AUTOSCALER=DIR, a checkout)
+autoscaler:
+	@AUTOSCALER="$(AUTOSCALER)" tests/upstream/autoscaler.sh
+
 .PHONY: volcano-exporter
 ##judges volcano-exporter: compare Numatopology objects with those of Volcano's resource-exporter (Go)
 volcano-exporter: all
