@@ -107,7 +107,7 @@ for file in README.md HACKING.md MIGRATING.md doc/*.md doc/recipes/*.md; do
 		target=$(dirname "$file")/${link%%#*}
 		[ -e "$target" ] || echo "$file: no $target"
 		case $link in
-		*.md\#*) sed -nE 's/^## //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d ,. | grep -qxF "${link#*#}" || echo "$file: no $link" ;;
+		*.md\#*) sed -nE 's/^##+ //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d ,. | grep -qxF "${link#*#}" || echo "$file: no $link" ;;
 		esac
 	done
 done >"$dir/out"
