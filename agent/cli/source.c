@@ -884,7 +884,7 @@ static int split_pod_word(const struct options *o, const char *word, char **ret_
 	const char *name = strip_kind(word, "pod"), *slash = strchr(name, '/');
 	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
 
-	if (!*name || (slash && (!*namespace || !slash[1] || strchr(slash + 1, '/'))))
+	if (!*name || (slash && (slash == name || !slash[1] || strchr(slash + 1, '/'))))
 		return err_set(err, -EINVAL, "'%.100s': name the pod NAME, pod/NAME or NAMESPACE/NAME", word);
 	if (namespace && option_set(o, OPT_NAMESPACE) && strcmp(namespace, o->value[OPT_NAMESPACE]) != 0)
 		return err_set(err, -EINVAL, "'%.100s' names another namespace than --namespace does", word);
