@@ -5,10 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/text.h"
+
+#define PIPE_MAX ((size_t)1 << 30)
 
 /* ---- reading */
 
@@ -73,6 +76,58 @@ int fs_read_argument(const char *path, struct strbuf *out, struct err *err)
 	if (fd < 0)
 		return fd;
 	return fs_read_fd(fd, fs_argument_name(path), out, err);
+}
+
+/* ---- inputs that can be read only once */
+
+bool fs_is_read_once(const char *path)
+{
+	struct stat st;
+
+	return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
+{
+	char chunk[65536];
+	size_t n, total = 0;
+
+	while ((n = fread(chunk, 1, sizeof(chunk), in)) > 0) {
+		total += n;
+		if (total > PIPE_MAX)
+			return err_set(err, -EFBIG, "%s is larger than 1 GiB", fs_argument_name(path));
+		if (fwrite(chunk, 1, n, copy) != n)
+			return err_set(err, -EIO, "cannot write a temporary file");
+	}
+	if (ferror(in) || fflush(copy) != 0)
+		return err_set(err, -EIO, "cannot read %s", fs_argument_name(path));
+	return 0;
+}
+
+int fs_copy_argument(const char *path, FILE **copy, struct err *err)
+{
+	CLEANUP(closep) int fd = -1;
+	FILE *in;
+	int r;
+
+	if (*copy) {
+		rewind(*copy);
+		return 0;
+	}
+	*copy = tmpfile();
+	if (!*copy)
+		return err_set(err, -errno, "cannot create a temporary file: %s", strerror(errno));
+	fd = fs_open_argument(path, err);
+	if (fd < 0)
+		return fd;
+	in = fdopen(fd, "r");
+	if (!in)
+		return err_set(err, -errno, "cannot read %s: %s", fs_argument_name(path), strerror(errno));
+	fd = -1;
+	r = copy_input(in, path, *copy, err);
+	fclose(in);
+	rewind(*copy);
+	return r;
 }
 
 /* ---- standard output */

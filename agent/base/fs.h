@@ -3,7 +3,9 @@
 /*
  * fs: reads files and file arguments of commands with a limit on their size, and writes standard output.
  */
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/err.h"
 #include "common/strbuf.h"
@@ -29,6 +31,13 @@ const char *fs_argument_name(const char *path);
 
 /* Read a file argument. Returns and `out` as fs_read_file(). */
 int fs_read_argument(const char *path, struct strbuf *out, struct err *err);
+
+/* Whether a file argument can be read only once: standard input or a pipe. */
+bool fs_is_read_once(const char *path);
+
+/* Sets *copy to a temporary file with the content of the file argument, at its start. The first call, with NULL in *copy, reads the argument:
+ * at most 1 GiB. The caller closes *copy, also after an error. 0 or -errno. */
+int fs_copy_argument(const char *path, FILE **copy, struct err *err);
 
 /* ---- standard output of commands */
 

@@ -69,7 +69,8 @@ static int make_report(struct why_query *q, struct err *err)
 	int r;
 
 	if (q->options->n_words == 0)
-		return err_set(err, -EINVAL, "name the pod: kubectl numa why [NAMESPACE/]POD [NODE] [FLAG...]");
+		return err_set(
+			err, -EINVAL, "name the pod: kubectl numa why [NAMESPACE/]POD [NODE] [FLAG...]");
 	r = options_stdin_once(q->options, err);
 	if (r < 0)
 		return r;

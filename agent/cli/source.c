@@ -19,7 +19,6 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define PIPE_MAX   ((size_t)1 << 30)
 #define OBJECT_MAX ((size_t)64 << 20)
 #define PATH_BYTES 8000u
 #define CRD        "noderesourcetopologies.topology.node.k8s.io"
@@ -177,58 +176,6 @@ struct api_client *source_client(const struct source *s)
 
 /* ---- files */
 
-/* Standard input and pipes can be read only once, but commands read objects kind by kind. */
-static bool reads_once(const char *path)
-{
-	struct stat st;
-
-	return !strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
-}
-
-static int copy_input(FILE *in, const char *path, FILE *copy, struct err *err)
-{
-	char chunk[65536];
-	size_t n, total = 0;
-
-	while ((n = fread(chunk, 1, sizeof(chunk), in)) > 0) {
-		total += n;
-		if (total > PIPE_MAX)
-			return err_set(err, -EFBIG, "%s is larger than 1 GiB", fs_argument_name(path));
-		if (fwrite(chunk, 1, n, copy) != n)
-			return err_set(err, -EIO, "cannot write a temporary file");
-	}
-	if (ferror(in) || fflush(copy) != 0)
-		return err_set(err, -EIO, "cannot read %s", fs_argument_name(path));
-	return 0;
-}
-
-/* Sets *copy to a copy of the input, rewound to the start. The first call makes the copy. */
-static int open_copy(const char *path, FILE **copy, struct err *err)
-{
-	CLEANUP(closep) int fd = -1;
-	FILE *in;
-	int r;
-
-	if (*copy) {
-		rewind(*copy);
-		return 0;
-	}
-	*copy = tmpfile();
-	if (!*copy)
-		return err_set(err, -errno, "cannot create a temporary file: %s", strerror(errno));
-	fd = fs_open_argument(path, err);
-	if (fd < 0)
-		return fd;
-	in = fdopen(fd, "r");
-	if (!in)
-		return err_set(err, -errno, "cannot read %s: %s", fs_argument_name(path), strerror(errno));
-	fd = -1;
-	r = copy_input(in, path, *copy, err);
-	fclose(in);
-	rewind(*copy);
-	return r;
-}
-
 static int read_files(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
 	const char *path;
@@ -239,10 +186,10 @@ static int read_files(struct source *s, unsigned kinds, object_fn *fn, void *dat
 		FILE **copy = &s->copies[n++];
 		int r;
 
-		if (!reads_once(path)) {
+		if (!fs_is_read_once(path)) {
 			r = object_input_read(path, kinds, fn, data, err);
 		} else {
-			r = open_copy(path, copy, err);
+			r = fs_copy_argument(path, copy, err);
 			if (r == 0)
 				r = object_input_read_fd(fileno(*copy), path, kinds, fn, data, err);
 		}
