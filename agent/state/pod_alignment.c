@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/state/node_admission.h"
+#include "agent/state/pci_pair.h"
 #include "agent/state/pod_names.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
@@ -13,11 +14,11 @@
 #include "scoring/request.h"
 
 const char *const alignment_names[ALIGNMENT_COUNT] = {
-	"aligned", "spans-necessary", "unknown", "spans", "spans-avoidable", "remote"};
+	"aligned", "spans-necessary", "unknown", "roots-apart", "spans", "spans-avoidable", "remote"};
 
 bool alignment_is_misaligned(enum alignment a)
 {
-	return a >= ALIGNMENT_SPANS;
+	return a >= ALIGNMENT_ROOTS_APART;
 }
 
 void pod_alignments_release(struct pod_alignments *p)
@@ -421,6 +422,8 @@ static enum alignment judge_unit(struct search *s, const struct unit *u, struct 
 		return ALIGNMENT_REMOTE;
 	if (spans(u))
 		return find_cause(s, u, ret);
+	if (u->n_claims == 0 && pci_pair_is_apart(s->state, u->items, u->n_items, ret))
+		return ALIGNMENT_ROOTS_APART;
 	return find_unknown(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
 }
 

@@ -17,16 +17,17 @@ enum alignment {
 	ALIGNMENT_ALIGNED,         /* one NUMA node */
 	ALIGNMENT_SPANS_NECESSARY, /* several NUMA nodes; no NUMA node of the machine is large enough */
 	ALIGNMENT_UNKNOWN,
+	ALIGNMENT_ROOTS_APART, /* one NUMA node; a GPU and a NIC are below different PCIe roots, and a root has both */
 	ALIGNMENT_SPANS, /* several NUMA nodes, and no NUMA node has room for it now, or whether one has is unknown */
 	ALIGNMENT_SPANS_AVOIDABLE, /* several NUMA nodes; a kubelet with policy single-numa-node would admit it now */
 	ALIGNMENT_REMOTE,          /* its devices or its memory are on other NUMA nodes than its CPUs */
 	ALIGNMENT_COUNT
 };
 
-/* "aligned", "spans-necessary", "unknown", "spans", "spans-avoidable", "remote" */
+/* "aligned", "spans-necessary", "unknown", "roots-apart", "spans", "spans-avoidable", "remote" */
 extern const char *const alignment_names[ALIGNMENT_COUNT];
 
-/* Whether the pod could be aligned better: spans, spans-avoidable and remote. */
+/* Whether the pod could be aligned better: roots-apart, spans, spans-avoidable and remote. */
 bool alignment_is_misaligned(enum alignment a);
 
 /* Whether others may run on the same hardware as the pod's CPUs. Unknown for an L3 cache of a whole NUMA node, and without its id. */

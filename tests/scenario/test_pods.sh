@@ -52,7 +52,7 @@ check "an L3 cache of a whole NUMA node is not compared" test "$(of wide '[.shar
 check "a pod on one" test "$(of fine '[.alignment, .misaligned, .reason, .sharesCore, .cpus.numaNodes]')" = '["aligned",false,"",false,[1]]'
 check "an object without a node state" test "$(of estimated '[.alignment, .misaligned, .reason, .cpus]')" = '["unknown",null,"the object has no node state",null]'
 check "no object" test "$(of lost .reason)" = '"the node has no NodeResourceTopology object"'
-check "the totals" has '.totals == {"aligned": 2, "spans-necessary": 0, "unknown": 2, "spans": 0, "spans-avoidable": 1, "remote": 0}'
+check "the totals" has '.totals == {"aligned": 2, "spans-necessary": 0, "unknown": 2, "roots-apart": 0, "spans": 0, "spans-avoidable": 1, "remote": 0}'
 run
 check "a table with namespaces" says '^NAMESPACE  POD  +NODE  +CPUS  +MEMORY  DEVICES  SHARES  +ALIGNMENT  +REASON$'
 check "a row" says '^ml +wide +a +2 on 0-1 +- +- +core +spans-avoidable  NUMA node 0 has room now; core shared with the shared pool$'

@@ -6,6 +6,7 @@
 
 #include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
+#include "agent/state/pci_pair.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -381,6 +382,92 @@ static void claims_with_pci_addresses_have_numa_nodes(void **state)
 	}
 }
 
+/* ---- GPUs and NICs below different PCIe roots */
+
+#define GPU "v.com/gpu"
+#define NIC "v.com/nic"
+#define ACC "v.com/accelerator"
+#define KEY "v.com/key"
+
+/* Devices of the machine gpus: root 16 has a GPU and a NIC, root 30 a GPU, root 97 a GPU and NICs, root b0 an accelerator. Each id is a
+ * character. */
+static const struct {
+	const char *resource, *id;
+	uint8_t bus, function; /* 0 = the address is unknown */
+} pci_devices[] = {
+	{GPU, "1", 0x17, 0},
+	{GPU, "3", 0x31, 0},
+	{GPU, "9", 0x98, 0},
+	{GPU, "?", 0, 0},
+	{NIC, "n", 0x18, 0},
+	{NIC, "m", 0x99, 2},
+	{NIC, "o", 0x99, 3},
+	{ACC, "a", 0xb1, 0},
+	{KEY, "k", 0, 0},
+};
+
+/* Adds a container with these devices. */
+static void hold_devices(struct allocations *a, const char *uid, const char *container, const char *ids)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t none = cpuset_new();
+	struct allocation *item = allocations_add_container(a, uid, container);
+
+	for (size_t i = 0; i < ARRAY_SIZE(pci_devices); i++)
+		if (strchr(ids, *pci_devices[i].id))
+			device_blocks_add(&item->devices, &item->n_devices, &item->devices_size,
+				pci_devices[i].resource, none, false, pci_devices[i].id);
+}
+
+static void a_gpu_and_a_nic_below_different_roots_are_apart(void **state)
+{
+	static const struct {
+		const char *first, *second, *others; /* of two containers, and of another pod */
+		const char *reason;                  /* "" = not apart */
+	} cases[] = {
+		{"1n", "", "", ""}, {"3", "", "", ""},
+		{"3n", "", "", "GPU below pci0000:30, NIC below pci0000:16; one root has both free now"},
+		{"3", "n", "", "GPU below pci0000:30, NIC below pci0000:16; one root has both free now"},
+		{"3n", "", "9",
+			"GPU below pci0000:30, NIC below pci0000:16; one root has both free now"}, /* GPU 1 and its own NIC */
+		{"3n", "", "19", "GPU below pci0000:30, NIC below pci0000:16; no root has both free now"},
+		{"3n", "3n", "19", "GPU below pci0000:30, NIC below pci0000:16; no root has both free now"},
+		{"31n", "", "", ""}, /* one NIC is in one pair */
+		{"1n3m", "", "", "GPU below pci0000:30, NIC below pci0000:97; one root has both free now"},
+		{"1n9mo", "", "", ""}, {"3n?", "", "", ""}, /* the other GPU may be below root 16 */
+		{"3nk", "", "", "GPU below pci0000:30, NIC below pci0000:16; one root has both free now"},
+		{"am", "", "", ""}, /* no root has an accelerator and a NIC */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation_release) struct observation o;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t none = cpuset_new();
+		struct allocations *a = &o.node.allocations;
+		struct err reason = {""};
+		bool apart;
+
+		observation_init(&o);
+		observation_of_machine("gpus", &o);
+		for (size_t k = 0; k < ARRAY_SIZE(pci_devices); k++) {
+			device_blocks_add(&a->registered, &a->n_registered, &a->registered_size,
+				pci_devices[k].resource, none, false, pci_devices[k].id);
+			if (pci_devices[k].bus)
+				device_addresses_add(&o.node.device_addresses, pci_devices[k].resource,
+					pci_devices[k].id,
+					&(struct pci_address){
+						0, pci_devices[k].bus, pci_devices[k].function});
+		}
+		device_addresses_sort(&o.node.device_addresses);
+		hold_devices(a, "u", "first", cases[i].first);
+		hold_devices(a, "u", "second", cases[i].second);
+		hold_devices(a, "other", "c", cases[i].others);
+		apart = pci_pair_is_apart(&o.node, a->items, 2, &reason);
+		if (apart != (*cases[i].reason != '\0'))
+			fail_msg("case %zu is%s apart", i, apart ? "" : " not");
+		test_assert_text(cases[i].first, reason.text, cases[i].reason);
+	}
+}
+
 /* ---- machines on which nothing is planted */
 
 /* Starts pods, each where a kubelet with the policy single-numa-node puts it. Returns their number. */
@@ -496,6 +583,7 @@ int main(void)
 		cmocka_unit_test(the_pods_that_share_hardware_are_found),
 		cmocka_unit_test(amounts_are_those_of_all_containers),
 		cmocka_unit_test(claims_count),
+		cmocka_unit_test(a_gpu_and_a_nic_below_different_roots_are_apart),
 		cmocka_unit_test(claims_with_pci_addresses_have_numa_nodes),
 		cmocka_unit_test(nothing_is_found_where_nothing_is_planted),
 		cmocka_unit_test(nor_on_recorded_machines),
