@@ -236,10 +236,34 @@ static void reserved_cpus_are_allocatable_beside_the_annotations(void **state)
 	}
 }
 
+/* koord-manager takes every zone for a NUMA node. */
+static void all_zones_are_numa_nodes_beside_the_annotations(void **state)
+{
+	struct node_sim *sim = *state;
+	const struct nrt_config config = {.koordinator = true};
+
+	for (unsigned known = 0; known < 2; known++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		const struct doc *zones;
+		size_t others = 0, parents = 0;
+
+		sim->state.allocations.cpus_known = known;
+		nrt_render(&sim->state, &config, &object, NULL);
+		zones = doc_get(&object, "zones");
+		for (size_t i = 0; i < zones->n_items; i++) {
+			others += strcmp(doc_string(doc_get(&zones->items[i], "type")), "Node") != 0;
+			parents += doc_get(&zones->items[i], "parent") != NULL;
+		}
+		assert_int_equal(others > 0, !known);
+		assert_int_equal(parents > 0, !known);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sockets_and_cores_are_numbered_as_lscpu_does, begin, end),
+		cmocka_unit_test_setup_teardown(all_zones_are_numa_nodes_beside_the_annotations, begin, end),
 		cmocka_unit_test_setup_teardown(cpus_of_no_numa_node_are_left_out, begin, end),
 		cmocka_unit_test_setup_teardown(the_kubelets_policy_and_reserved_cpus, begin, end),
 		cmocka_unit_test_setup_teardown(pods_with_exclusive_cpus, begin, end),

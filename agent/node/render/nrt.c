@@ -267,7 +267,7 @@ static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const
 }
 
 static void add_node_zone(struct doc *zones, const struct node_state *node, const struct placement *placement,
-	bool all_cpus, unsigned id)
+	bool for_koordinator, unsigned id)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
@@ -277,14 +277,14 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 
 	if (at < 0)
 		return;
-	if (m->nodes[at].socket != MACHINE_NONE) {
+	if (m->nodes[at].socket != MACHINE_NONE && !for_koordinator) {
 		print_zone_name(parent, "socket", m->nodes[at].socket);
 		doc_add_string(zone, "parent", parent);
 	}
 	cpus = machine_own_cpus(m, (size_t)at);
 	add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
 	add_costs(zone, &node->inventory, (size_t)at);
-	add_resources(zone, &node->inventory, (size_t)at, all_cpus);
+	add_resources(zone, &node->inventory, (size_t)at, for_koordinator);
 }
 
 /* The highest id that can be published, plus one. */
@@ -302,16 +302,16 @@ static unsigned count_node_zones(const struct machine *m, struct notes *notes)
 	return zones;
 }
 
-/* Returns the list of zones. */
+/* Returns the list of zones. Koordinator's koord-manager takes every zone for a NUMA node. */
 static struct doc *add_zones(struct doc *object, const struct node_state *node,
-	const struct placement *placement, bool all_cpus, unsigned n_zones)
+	const struct placement *placement, bool for_koordinator, unsigned n_zones)
 {
 	const struct machine *m = &node->machine;
 	struct doc *zones = doc_add_list(object, "zones");
 
 	for (unsigned id = 0; id < n_zones; id++)
-		add_node_zone(zones, node, placement, all_cpus, id);
-	for (size_t i = 0; i < m->n_sockets; i++) {
+		add_node_zone(zones, node, placement, for_koordinator, id);
+	for (size_t i = 0; i < m->n_sockets && !for_koordinator; i++) {
 		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
 
 		add_zone_attributes(zone, m->sockets[i].cpus, NULL);

@@ -27,7 +27,8 @@ struct nrt_config {
  *   - "Node" zones first, node-<id> for every id from 0 to the highest, ascending: an id that the machine
  *     does not have becomes a zone without resources, because readers index their zone list by id;
  *   - a NUMA node above NRT_MAX_NODE_ID cannot be published; it is omitted, with a note;
- *   - then one "Socket" zone per package, without resources, so that no reader counts resources twice;
+ *   - then one "Socket" zone per package, without resources, so that no reader counts resources twice; with Koordinator's
+ *     annotations none, and no parents;
  *   - with config->pcie_roots, then one "PCIeRoot" zone per PCIe root complex, named pci0000:16, with the NUMA node as parent, the
  *     root's devices as attributes, and the amounts of the plugins' devices whose PCI addresses are known;
  *   - each attribute once; unknown attributes are omitted;
