@@ -37,11 +37,17 @@ accept() {
 }
 
 settings="--topology-manager-policy single-numa-node --topology-manager-scope pod --cpu-manager-policy static
-	--cpu-manager-policy-options full-pcpus-only=true --memory-manager-policy None"
+	--cpu-manager-policy-options full-pcpus-only=true --memory-manager-policy None --pcie-roots on"
 accept "this machine"
 # shellcheck disable=SC2086 # a list of options
 accept "this machine with settings" $settings
 tests/fixtures/machines/make.sh "$work/machines" || exit 1
+# shellcheck disable=SC2086
+accept "a machine with PCIe roots" --sysroot "$work/machines/gpus" $settings
+if ! grep -q '"type": *"PCIeRoot"' "$work/object"; then
+	failed=$((failed + 1))
+	echo "not ok accepts: the object has no zone of a PCIe root"
+fi
 seed=$work/machines/seed-2s-32cpu
 mkdir -p "$seed/var/lib/kubelet"
 printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \

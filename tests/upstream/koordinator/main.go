@@ -15,6 +15,7 @@ import (
 	nrtv1alpha1 "github.com/k8stopologyawareschedwg/noderesourcetopology-api/pkg/apis/topology/v1alpha1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // question is what a line has: a node for koordlet, or objects for the scheduler.
@@ -25,12 +26,14 @@ type question struct {
 	Bound    []*v1.Pod                           `json:"bound"`    // pods that have CPUs of the scheduler already
 	Pods     []*v1.Pod                           `json:"pods"`     // pods to place
 	Strategy string                              `json:"strategy"` // of the NUMA score
+	Batch    bool                                `json:"batch"`    // ask koord-manager about the objects
 }
 
 // answer has the object, or for each object an outcome of each pod.
 type answer struct {
 	Object   *nrtv1alpha1.NodeResourceTopology `json:"object,omitempty"`
 	Outcomes [][]outcome                       `json:"outcomes,omitempty"`
+	Batch    []string                          `json:"batch,omitempty"` // of each object
 	Error    string                            `json:"error,omitempty"` // koordlet makes no object
 }
 
@@ -40,6 +43,7 @@ func main() {
 	flags.Set("logtostderr", "false")
 	flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
+	log.SetLogger(klog.NewKlogr())
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	schedulers := map[string]*scheduler{}
 	for {
@@ -66,6 +70,19 @@ func ask(q *question, schedulers map[string]*scheduler) (a answer, err error) {
 		if a.Object, err = q.Koordlet.report(); err != nil {
 			return answer{Error: err.Error()}, nil
 		}
+		return a, nil
+	}
+	for _, object := range q.Objects {
+		if !q.Batch {
+			break
+		}
+		text, err := batch(object)
+		if err != nil {
+			return a, err
+		}
+		a.Batch = append(a.Batch, text)
+	}
+	if q.Batch {
 		return a, nil
 	}
 	s := schedulers[q.Strategy]

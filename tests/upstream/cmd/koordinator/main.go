@@ -45,6 +45,7 @@ type comparer struct {
 	refused  int
 	bound    int // pods with CPUs
 	placed   int // pods with NUMA nodes
+	rooted   int // cases with zones of PCIe roots
 }
 
 func main() {
@@ -69,15 +70,21 @@ func run(ctx context.Context, judge string, s differential.Settings) (int, error
 	if err := c.load(s.Machines); err != nil {
 		return 0, err
 	}
+	confused, err := c.compareBatch()
+	if err != nil {
+		return 0, err
+	}
 	fmt.Printf("koordinator: seed %d, cases %d to %d on %d machines\n", s.Seed, s.First, s.Cases-1, len(c.machines))
 	problem := differential.Problem[testCase]{Name: "koordinator", Random: c.random, Smaller: smaller, Compare: c.compare}
 	passed, failed, err := differential.ReplayAndRun(problem, s.Replay, s)
-	fmt.Printf("koordinator: %d pods: %d were refused, %d bound to CPUs and %d to NUMA nodes\n", c.pods, c.refused, c.bound, c.placed)
+	fmt.Printf("koordinator: %d pods: %d were refused, %d bound to CPUs and %d to NUMA nodes; %d cases have PCIe roots\n",
+		c.pods, c.refused, c.bound, c.placed, c.rooted)
 	for _, reason := range reasons {
 		if n := c.reasons[reason.name]; n > 0 {
 			fmt.Printf("koordinator: %d cases differ as they must: %s\n", n, reason.name)
 		}
 	}
+	failed += confused
 	fmt.Printf("koordinator: %d passed, %d failed\n", passed, failed)
 	return failed, err
 }
@@ -90,6 +97,7 @@ type question struct {
 	Bound    []*v1.Pod         `json:"bound,omitempty"`
 	Pods     []*v1.Pod         `json:"pods,omitempty"`
 	Strategy string            `json:"strategy,omitempty"`
+	Batch    bool              `json:"batch,omitempty"`
 }
 
 type koordletNode struct {
@@ -102,6 +110,7 @@ type koordletNode struct {
 type answer struct {
 	Object   *object     `json:"object"`
 	Outcomes [][]outcome `json:"outcomes"`
+	Batch    []string    `json:"batch"`
 	Error    string      `json:"error"`
 }
 
@@ -234,6 +243,40 @@ func (c *comparer) learn(name string, node *daemon.Node) (string, error) {
 	return "", nil
 }
 
+// compareBatch asks koord-manager for the CPUs that pods of the class BE may use on each NUMA node. It takes every zone for a NUMA node,
+// so that nrtd's object must have no others; with zones of PCIe roots it finds more, as doc/works-with.md says.
+func (c *comparer) compareBatch() (failed int, err error) {
+	rooted, confused := 0, 0
+	for _, name := range c.machines {
+		ours, withRoots, err := c.dump(&testCase{Machine: name, CPUManager: "static", Policy: "none", Scope: "pod", KubeReserved: "1"})
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", name, err)
+		}
+		nodes := ours.copy()
+		nodes.Zones = slices.DeleteFunc(nodes.Zones, func(z zone) bool { return z.Type != "Node" })
+		a, err := c.ask(question{Objects: []any{nodes, ours, withRoots}, Batch: true})
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", name, err)
+		}
+		if a.Batch[0] != a.Batch[1] {
+			failed++
+			fmt.Printf("not ok koordinator: %s: koord-manager's CPUs: with NUMA nodes %q, with all zones %q\n", name, a.Batch[0], a.Batch[1])
+		}
+		if len(withRoots.Zones) > len(ours.Zones) {
+			rooted++
+		}
+		if a.Batch[2] != a.Batch[0] {
+			confused++
+		}
+	}
+	fmt.Printf("koordinator: koord-manager finds other CPUs with the PCIe roots of %d of %d machines\n", confused, rooted)
+	if confused == 0 && rooted > 0 {
+		failed++
+		fmt.Println("not ok koordinator: koord-manager is not confused by PCIe roots: doc/works-with.md says that it is")
+	}
+	return failed, nil
+}
+
 // koordlet asks for koordlet's object, or why there is none.
 func (c *comparer) koordlet(t *testCase) (*object, string, error) {
 	config, err := t.config()
@@ -245,33 +288,38 @@ func (c *comparer) koordlet(t *testCase) (*object, string, error) {
 	return a.Object, a.Error, err
 }
 
-// dump is nrtd's object.
-func (c *comparer) dump(t *testCase) (*object, error) {
+// dump is nrtd's object, and the object with zones of PCIe roots.
+func (c *comparer) dump(t *testCase) (ours, rooted *object, err error) {
 	node := &daemon.Node{Name: "node", Dir: filepath.Join(c.dir, t.Machine), Nrtd: c.nrtd}
 	config, err := t.config()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var held []cpuset.CPUSet
 	for _, one := range t.Held {
 		cpus, err := cpuset.Parse(one.CPUs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		held = append(held, cpus)
 	}
 	if _, err := node.Hold(daemon.All(c.found[t.Machine].zones), held...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := os.WriteFile(filepath.Join(node.Dir, daemon.ConfigPath), config, 0o600); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	printed, err := node.DumpText(c.ctx, "--kubelet-config", daemon.ConfigPath, "--koordinator", "on")
-	if err != nil {
-		return nil, err
+	for roots, o := range map[string]**object{"off": &ours, "on": &rooted} {
+		printed, err := node.DumpText(c.ctx, "--kubelet-config", daemon.ConfigPath, "--koordinator", "on", "--pcie-roots", roots)
+		if err != nil {
+			return nil, nil, err
+		}
+		*o = &object{}
+		if err := json.Unmarshal(printed, *o); err != nil {
+			return nil, nil, err
+		}
 	}
-	o := &object{}
-	return o, json.Unmarshal(printed, o)
+	return ours, rooted, nil
 }
 
 // same tells whether the plugin did the same with each pod: amounts may be written in several ways.
@@ -339,7 +387,7 @@ func (c *comparer) count(outcomes []outcome) {
 }
 
 func (c *comparer) compare(t testCase) (differences []string, err error) {
-	ours, err := c.dump(&t)
+	ours, rooted, err := c.dump(&t)
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +395,7 @@ func (c *comparer) compare(t testCase) (differences []string, err error) {
 	if err != nil || why != "" {
 		return nil, fmt.Errorf("koordlet: %s %w", why, err)
 	}
-	q := question{Objects: []any{ours, theirs}, Labels: t.Labels, Strategy: t.Strategy}
+	q := question{Objects: []any{ours, theirs, rooted}, Labels: t.Labels, Strategy: t.Strategy}
 	_, q.Bound = t.held()
 	for i := range t.Pods {
 		q.Pods = append(q.Pods, t.Pods[i].pod(i))
@@ -358,6 +406,12 @@ func (c *comparer) compare(t testCase) (differences []string, err error) {
 	}
 	got, want := a.Outcomes[0], a.Outcomes[1]
 	c.count(got)
+	if len(rooted.Zones) > len(ours.Zones) {
+		c.rooted++
+	}
+	if !same(got, a.Outcomes[2]) {
+		return append(differences, fmt.Sprintf("with zones of PCIe roots %+v, without %+v", a.Outcomes[2], got)), nil
+	}
 	if same(got, want) {
 		return nil, nil
 	}

@@ -15,7 +15,8 @@
 //	{"lists": true}                   {"lists": n}; how often the pod-resources API was asked for the pods
 //	{"free": {"api": true, "files": true}}   {RESOURCE: {NUMA node: {"Allocatable": n, "Available": n}}}, as these sources tell
 //	{"node": true}                    the node's status as the kubelet reports it: what it has, what of it is for pods
-//	{"register": {"resource": "vendor.com/nic", "numa": [[0], [0, 1], []]}}   a device plugin; a list of NUMA nodes a device
+//	{"register": {"resource": "vendor.com/nic", "numa": [[0], [0, 1], []]}}   a device plugin; a list of NUMA nodes a device;
+//	                                                                           "ids" names the devices
 //
 // It ends with its input, on SIGTERM, or when its time is over.
 package main

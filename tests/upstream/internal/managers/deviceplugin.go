@@ -18,10 +18,12 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// Devices are the devices of one resource: for each, the NUMA nodes it is near (none = not told).
+// Devices are the devices of one resource: for each, the NUMA nodes it is near (none = not told), and its id if it is not the
+// one that ID makes up.
 type Devices struct {
-	Resource string  `json:"resource"`
-	NUMA     [][]int `json:"numa"`
+	Resource string   `json:"resource"`
+	NUMA     [][]int  `json:"numa"`
+	IDs      []string `json:"ids,omitempty"`
 }
 
 // plugin is a device plugin that only offers devices.

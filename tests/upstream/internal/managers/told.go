@@ -92,8 +92,11 @@ func (m *Managers) DevicesByNode(resource string, nodes []int, byAPI bool) map[i
 	return out
 }
 
-// ID is the name of the i-th device, a PCI address.
+// ID is the name of the i-th device, a PCI address if IDs does not name it.
 func (d Devices) ID(i int) string {
+	if i < len(d.IDs) {
+		return d.IDs[i]
+	}
 	bus := 0
 	for _, letter := range d.Resource {
 		bus = (bus*31 + int(letter)) % 256

@@ -85,12 +85,15 @@ func Compare(ctx context.Context, real *Real, nrtd *Nrtd, c Case) ([]string, err
 	if err != nil {
 		return nil, err
 	}
+	differences, err := compareRoots(ctx, real, c, pod, node(c), want)
+	if err != nil {
+		return nil, err
+	}
 	output, err := nrtd.Ask(ctx, weightSets[c.Weights], c.Pod, c.NRT)
 	if err != nil {
 		return []string{err.Error()}, nil
 	}
 	got := output.Nodes[0]
-	var differences []string
 	differ := func(format string, values ...any) {
 		differences = append(differences, fmt.Sprintf(format, values...))
 	}

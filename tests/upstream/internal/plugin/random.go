@@ -137,6 +137,9 @@ func randomZones(r *rand.Rand, ids []int, names []v1.ResourceName) topologyv1alp
 	if chance(r, 40) {
 		zones = append(zones, topologyv1alpha2.Zone{Name: "socket-0", Type: "Socket"})
 	}
+	if chance(r, 40) {
+		zones = addRoots(r, zones)
+	}
 	return zones
 }
 

@@ -40,7 +40,7 @@ var weightSets = []map[string]int64{
 // Real is the plugin, made once for each strategy and set of weights. It reads NodeResourceTopology objects from the
 // API server whenever it is asked, as it does in a scheduler without a cache.
 type Real struct {
-	client  ctrlclient.Client
+	client  ctrlclient.WithWatch
 	plugins []map[apiconfig.ScoringStrategyType]instance // by weight set
 	objects map[string]*topologyv1alpha2.NodeResourceTopology
 }
@@ -58,7 +58,7 @@ func NewReal(ctx context.Context, config *rest.Config) (*Real, error) {
 	if err := topologyv1alpha2.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	client, err := ctrlclient.New(config, ctrlclient.Options{Scheme: scheme})
+	client, err := ctrlclient.NewWithWatch(config, ctrlclient.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -119,10 +120,10 @@ func (k *kubelet) admit(t *testing.T, pod *v1.Pod) bool {
 func turn() { time.Sleep(100 * time.Millisecond) }
 
 // dump runs `nrtd dump` on the machine.
-func (k *kubelet) dump(t *testing.T, what string, ret any) {
+func (k *kubelet) dump(t *testing.T, what string, ret any, flags ...string) {
 	t.Helper()
-	command := exec.Command(os.Getenv("NRTD"), "dump", "--what", what, "-o", "json", "--sysroot", k.root, "--pod-resources", k.socket,
-		"--node-name", "node-a")
+	command := exec.Command(os.Getenv("NRTD"), append([]string{"dump", "--what", what, "-o", "json", "--sysroot", k.root,
+		"--pod-resources", k.socket, "--node-name", "node-a"}, flags...)...)
 	turn()
 	out, err := command.Output()
 	if err == nil {
@@ -192,15 +193,32 @@ func randomPod(random *rand.Rand, n, containers int) *v1.Pod {
 	return pod
 }
 
+// roots counts the zones of PCIe roots that KAI read.
+var roots int
+
+// devices are near NUMA nodes 0 and 1; on the machine gpus they are PCI devices below three roots.
+func devices(machine string) map[string]any {
+	if filepath.Base(machine) != "gpus" {
+		return map[string]any{"resource": nic, "numa": [][]int{{0}, {0}, {1}, {1}}}
+	}
+	return map[string]any{"resource": nic, "numa": [][]int{{0}, {1}, {1}, {1}},
+		"ids": []string{"0000:18:00.0", "0000:99:00.2", "0000:99:00.3", "0000:99:00.4"}}
+}
+
 // reader is KAI's view of the node, from nrtd's object and annotations.
 func reader(t *testing.T, k *kubelet, pods []*v1.Pod) (*numaPlugin, *node_info.NodeInfo, *nrtv1alpha2.NodeResourceTopology) {
 	t.Helper()
-	var object nrtv1alpha2.NodeResourceTopology
+	var object, rooted nrtv1alpha2.NodeResourceTopology
 	k.dump(t, "nrt", &object)
+	k.dump(t, "nrt", &rooted, "--pcie-roots", "on")
 	testVectorMap.AddResource(nic)
 	topo := node_info.BuildNumaTopology(&object, testVectorMap)
 	if topo == nil {
 		t.Fatal("KAI finds no topology in nrtd's object")
+	}
+	roots += len(rooted.Zones) - len(object.Zones)
+	if !reflect.DeepEqual(topo, node_info.BuildNumaTopology(&rooted, testVectorMap)) {
+		t.Error("KAI finds another topology with zones of PCIe roots")
 	}
 	plugin, session, node := wiredPlugin(topo)
 	observed := k.observed(t)
@@ -250,7 +268,7 @@ func TestNrtd(t *testing.T) {
 					random := rand.New(rand.NewPCG(uint64(n), uint64(len(policy+scope))))
 					k := startKubelet(t, machine, policy, scope)
 					var answer struct{ Error string }
-					k.ask(t, map[string]any{"register": map[string]any{"resource": nic, "numa": [][]int{{0}, {0}, {1}, {1}}}}, &answer)
+					k.ask(t, map[string]any{"register": devices(machine)}, &answer)
 					if answer.Error != "" {
 						t.Skip(answer.Error)
 					}
@@ -299,8 +317,11 @@ func TestNrtd(t *testing.T) {
 			}
 		}
 	}
-	fmt.Printf("kai: %d annotations compared; of %d pods the kubelets admitted %d; KAI admits %d of these, and %d others\n", compared,
-		admitted+refused, admitted, both, wrong)
+	if roots == 0 {
+		t.Error("no object had a zone of a PCIe root")
+	}
+	fmt.Printf("kai: %d annotations compared; of %d pods the kubelets admitted %d; KAI admits %d of these, and %d others; %d zones of PCIe roots\n",
+		compared, admitted+refused, admitted, both, wrong, roots)
 }
 
 func podAmounts(pod *v1.Pod) string {
