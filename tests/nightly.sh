@@ -35,6 +35,7 @@ nightly mixed make mixed-fleet MIXED="-seeds 20"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2"
 nightly descheduler make descheduler
+nightly karpenter make karpenter
 nightly demo make demo CLUSTER=1
 for name in readme rpm apparmor selinux image monitoring recipes service node; do
 	nightly "$name" make "$name-test"

@@ -37,6 +37,11 @@ volcano-scheduler: all
 descheduler: all
 	@B=$(B) tests/upstream/descheduler.sh
 
+.PHONY: karpenter
+##judges karpenter: run Karpenter beside nrtd-extender (Go)
+karpenter: all
+	@B=$(B) tests/upstream/karpenter.sh
+
 .PHONY: autoscaler
 ##judges autoscaler: ask Cluster Autoscaler's simulation about a pod that no kubelet would admit (Go; AUTOSCALER=DIR, a checkout)
 autoscaler:
