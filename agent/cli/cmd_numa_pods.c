@@ -33,6 +33,7 @@ struct query {
 	const struct options *options;
 	struct source *source;
 	bool compares; /* objects with Pods: those of all namespaces were read */
+	bool read_pod; /* at least one Pod */
 	bool filtered; /* only pods whose Pod objects were read, of a namespace or with labels */
 	struct named_pods pods;
 	struct name_table by_name; /* positions in `nodes` */
@@ -79,6 +80,7 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 	(void)kind;
 	(void)err;
+	q->read_pod = true;
 	if (pod) {
 		const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
 
@@ -191,6 +193,9 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	r = source_read_pods(q->source, *ret_namespace, add_pod, q, err);
 	if (r < 0)
 		return r;
+	if (option_set(o, OPT_POD_SELECTOR) && !q->read_pod)
+		log_warning("%s: no Pod matches '%s'; --node-selector selects nodes",
+			o->origin[OPT_POD_SELECTOR], o->value[OPT_POD_SELECTOR]);
 	named_pods_finish(&q->pods);
 	q->compares = !q->filtered && q->pods.n_items > 0;
 	if (q->has_claims)

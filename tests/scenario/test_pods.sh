@@ -82,6 +82,8 @@ run -l app=fine -o json
 check "-l selects pods" test "$(pods)" = "fine "
 run -l 'app in (wide,lost),app!=lost' -o json
 check "by any selector" test "$(pods)" = "wide "
+"$numa" pods --from "$dir/cluster" -l pool=one >"$dir/out" 2>"$dir/err"
+check "a selector of nodes is no selector of pods" grep -q "no Pod matches 'pool=one'; --node-selector selects nodes$" "$dir/err"
 printf 'kind: Node\nmetadata: {name: a, labels: {pool: one}}\n---\nkind: Node\nmetadata: {name: node-1, labels: {pool: two}}\n' >"$dir/nodes.yaml"
 run --from "$dir/nodes.yaml" --node-selector pool=two -o json
 check "--node-selector selects nodes" test "$(pods)" = "estimated "
