@@ -4,6 +4,52 @@ go 1.26.5
 
 tool sigs.k8s.io/karpenter/kwok
 
+replace k8s.io/apimachinery => k8s.io/apimachinery v0.35.3
+
+replace k8s.io/client-go => k8s.io/client-go v0.35.3
+
+replace sigs.k8s.io/controller-runtime => sigs.k8s.io/controller-runtime v0.23.3
+
+replace github.com/pmezard/go-difflib => github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
+
+replace github.com/prometheus/common => github.com/prometheus/common v0.67.5
+
+replace go.opentelemetry.io/otel => go.opentelemetry.io/otel v1.40.0
+
+replace go.opentelemetry.io/otel/trace => go.opentelemetry.io/otel/trace v1.40.0
+
+replace go.uber.org/zap => go.uber.org/zap v1.27.1
+
+replace golang.org/x/net => golang.org/x/net v0.51.0
+
+replace golang.org/x/oauth2 => golang.org/x/oauth2 v0.35.0
+
+replace golang.org/x/sys => golang.org/x/sys v0.41.0
+
+replace golang.org/x/term => golang.org/x/term v0.40.0
+
+replace golang.org/x/text => golang.org/x/text v0.34.0
+
+replace golang.org/x/time => golang.org/x/time v0.14.0
+
+replace k8s.io/api => k8s.io/api v0.35.3
+
+replace k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.35.3
+
+replace k8s.io/apiserver => k8s.io/apiserver v0.35.3
+
+replace k8s.io/component-base => k8s.io/component-base v0.35.3
+
+replace k8s.io/component-helpers => k8s.io/component-helpers v0.35.3
+
+replace k8s.io/klog/v2 => k8s.io/klog/v2 v2.140.0
+
+replace k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20260127142750-a19766b6e2d4
+
+replace k8s.io/utils => k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
+
+replace sigs.k8s.io/structured-merge-diff/v6 => sigs.k8s.io/structured-merge-diff/v6 v6.3.2
+
 require (
 	cel.dev/expr v0.24.0 // indirect
 	github.com/Pallinder/go-randomdata v1.2.0 // indirect
@@ -96,49 +142,3 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2-0.20260122202528-d9cc6641c482 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
-
-replace k8s.io/apimachinery => k8s.io/apimachinery v0.35.3
-
-replace k8s.io/client-go => k8s.io/client-go v0.35.3
-
-replace sigs.k8s.io/controller-runtime => sigs.k8s.io/controller-runtime v0.23.3
-
-replace github.com/pmezard/go-difflib => github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
-
-replace github.com/prometheus/common => github.com/prometheus/common v0.67.5
-
-replace go.opentelemetry.io/otel => go.opentelemetry.io/otel v1.40.0
-
-replace go.opentelemetry.io/otel/trace => go.opentelemetry.io/otel/trace v1.40.0
-
-replace go.uber.org/zap => go.uber.org/zap v1.27.1
-
-replace golang.org/x/net => golang.org/x/net v0.51.0
-
-replace golang.org/x/oauth2 => golang.org/x/oauth2 v0.35.0
-
-replace golang.org/x/sys => golang.org/x/sys v0.41.0
-
-replace golang.org/x/term => golang.org/x/term v0.40.0
-
-replace golang.org/x/text => golang.org/x/text v0.34.0
-
-replace golang.org/x/time => golang.org/x/time v0.14.0
-
-replace k8s.io/api => k8s.io/api v0.35.3
-
-replace k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.35.3
-
-replace k8s.io/apiserver => k8s.io/apiserver v0.35.3
-
-replace k8s.io/component-base => k8s.io/component-base v0.35.3
-
-replace k8s.io/component-helpers => k8s.io/component-helpers v0.35.3
-
-replace k8s.io/klog/v2 => k8s.io/klog/v2 v2.140.0
-
-replace k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20260127142750-a19766b6e2d4
-
-replace k8s.io/utils => k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
-
-replace sigs.k8s.io/structured-merge-diff/v6 => sigs.k8s.io/structured-merge-diff/v6 v6.3.2
