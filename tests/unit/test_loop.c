@@ -32,6 +32,7 @@ struct bench {
 	struct metrics *metrics;
 	struct reconciler reconciler;
 	struct loop_config config;
+	uint64_t trim_ms; /* 0: longer than the test */
 	struct cancel cancel;
 	_Atomic enum behaviour behaviour;
 	atomic_uint n_calls, n_released, n_failures_logged;
@@ -202,7 +203,8 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 	char *argv[16], *save = NULL;
 	int argc = 0;
 
-	*b = (struct bench){.dir = test_tmpdir(), .behaviour = behaviour, .notify = -1};
+	*b = (struct bench){
+		.dir = test_tmpdir(), .behaviour = behaviour, .notify = -1, .trim_ms = b->trim_ms};
 	snprintf(line, sizeof(line), "nrtd run --dry-run --node-name n1 --sysroot %s",
 		test_machine_tree("seed-2s-32cpu"));
 	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
@@ -227,7 +229,8 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		.poll_ms = 50,
 		.check_ms = 50,
 		.run_max_ms = 300,
-		.stale_ms = 300};
+		.stale_ms = 300,
+		.trim_ms = b->trim_ms ? b->trim_ms : 600000};
 	assert_int_equal(cancel_init(&b->cancel), 0);
 	open_notify(b);
 	log_set_sink(note_failure, b);
@@ -400,6 +403,20 @@ static void memory_is_given_back_after_requests(void **state)
 	bench_stop(b);
 }
 
+/* Runs without requests leave memory behind, too. */
+static void memory_is_given_back_without_requests_now_and_then(void **state)
+{
+	struct bench *b = *state;
+
+	n_trims = 0;
+	b->trim_ms = 1;
+	bench_open(b, SUCCEEDS);
+	for (int i = 0; i < 3000 && n_trims == 0; i++)
+		listen_for(b, NULL, 10);
+	assert_true(n_trims > 0);
+	bench_stop(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +427,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_reload_is_answered_by_a_run_after_it, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(memory_is_given_back_after_requests, bench_new, bench_free),
+		cmocka_unit_test_setup_teardown(
+			memory_is_given_back_without_requests_now_and_then, bench_new, bench_free),
 	};
 
 	/* Not by the test: where one fails, cmocka restores the signals it had before. */

@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "common/text.h"
 
+#define TRIM_MS       60000u  /* interval of trimming memory while no run sends a request */
 #define TICK_MS       1000u   /* interval of retries (lock, HTTP address) and of checks of the worker */
 #define RUN_MAX_MS    150000u /* more than the sum of one run's deadlines */
 #define STALE_MAX_MS  60000u  /* after failing for this time nrtd is not ready */
@@ -53,7 +54,8 @@ struct loop {
 	struct health health;
 	int lock_fd, uevents_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
-	bool trim_due;              /* a run has sent a request since memory was last trimmed */
+	bool trim_due; /* memory was used since it was last trimmed: by a request, or by other runs for TRIM_MS */
+	uint64_t trimmed_at;
 	uint64_t since;             /* first sign of the change that the current run answers */
 	bool changed;               /* the current run answers a change */
 	uint64_t run_at;            /* beginning of the current run */
@@ -267,7 +269,8 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
 		      result.publish.node > PUBLISH_DEFERRED || result.publish.taint > PUBLISH_DEFERRED ||
 		      result.publish.numatopology > PUBLISH_DEFERRED ||
-		      result.publish.pods > PUBLISH_DEFERRED;
+		      result.publish.pods > PUBLISH_DEFERRED ||
+		      now - l->trimmed_at >= or_default(l->config->trim_ms, TRIM_MS);
 	if (wrote_object(&result) && l->changed)
 		metrics_observe(l->config->metrics, METRIC_CHANGE_SECONDS, 0,
 			(double)(result.published_ms - l->since) / 1000);
@@ -422,13 +425,14 @@ static int try_watch(struct loop *l)
 	return run_if_due(l);
 }
 
-/* A request touches a third of the resident memory, consecutive requests twice as much. The memory is
- * released between runs, even if changes never end. */
+/* A request touches a third of the resident memory, consecutive requests twice as much, and other runs add up. The
+ * memory is released between runs, even if changes never end. */
 static void trim_memory(struct loop *l)
 {
 	if (!l->trim_due || l->schedule.running)
 		return;
 	resident_trim();
+	l->trimmed_at = now_ms();
 	l->trim_due = false;
 }
 
@@ -537,6 +541,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 		.health = {.lock = PTHREAD_MUTEX_INITIALIZER, .heartbeat = now_ms()},
 		.lock_fd = -1,
 		.uevents_fd = -1,
+		.trimmed_at = now_ms(),
 	};
 	int r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
 

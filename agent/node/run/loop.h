@@ -20,8 +20,8 @@ struct loop_config {
 	uint64_t coalesce_ms, poll_ms; /* as in struct schedule */
 	struct budget changes;
 	/* For tests, 0 = the default: interval of checks of the worker, maximum duration of a run, how long
-	 * failing runs may leave /readyz at 200. */
-	uint64_t check_ms, run_max_ms, stale_ms;
+	 * failing runs may leave /readyz at 200, interval of trimming memory without requests. */
+	uint64_t check_ms, run_max_ms, stale_ms, trim_ms;
 };
 
 /*
