@@ -43,7 +43,7 @@ karpenter: all
 	@B=$(B) tests/upstream/karpenter.sh
 
 .PHONY: autoscaler
-##judges autoscaler: ask Cluster Autoscaler's simulation about a pod that no kubelet would admit (Go; AUTOSCALER=DIR, a checkout)
+##judges autoscaler: ask Cluster Autoscaler's simulation about an unaligned pod (Go; AUTOSCALER=DIR)
 autoscaler:
 	@AUTOSCALER="$(AUTOSCALER)" tests/upstream/autoscaler.sh
 

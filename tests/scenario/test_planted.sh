@@ -157,10 +157,10 @@ serve_node() {
 dump_node() { # NAME
 	for roots in off on; do
 		mkdir -p "$dir/roots-$roots"
-		"$nrtd" dump --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --pcie-roots $roots -o json \
+		"$nrtd" dump --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --pcie-roots "$roots" -o json \
 			>"$dir/roots-$roots/$1.json" 2>"$dir/err" || not_ok "the object of $1" "$dir/err"
 		for what in numatopology hints kai; do
-			"$nrtd" dump --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --pcie-roots $roots --what $what 2>&1
+			"$nrtd" dump --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --pcie-roots "$roots" --what "$what" 2>&1
 		done | sed 's/"nrt":"[0-9a-f]*"/"nrt":""/' >>"$dir/others-$roots" # the hash of the object
 	done
 	"$nrtd" show --sysroot "$root" --pod-resources "$dir/s" --state-files none --width 250 >"$dir/nodes/$1.show" 2>/dev/null
@@ -175,8 +175,8 @@ measure_node() { # NAME
 		! curl -sf "http://127.0.0.1:$port/metrics" 2>/dev/null | grep '^nrtd_pods{' >"$dir/nodes/$1.metric" || break
 		sleep 0.05
 	done
-	kill $agent
-	wait $agent
+	kill "$agent"
+	wait "$agent"
 }
 names=
 for list in "$dir"/nodes/*.node; do

@@ -85,7 +85,7 @@ extenders:
 - {urlPrefix: "http://127.0.0.1:$port", filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 1, nodeCacheCapable: true, httpTimeout: 5s}
 END
 tests/fixtures/machines/make.sh "$work/machines" seed-2s-32cpu || exit 1
-$here/cluster.sh start "$work/cluster" -nodes free,split -scheduler "$work/scheduler.yaml" -timeout 1h >/dev/null || exit 1
+"$here"/cluster.sh start "$work/cluster" -nodes free,split -scheduler "$work/scheduler.yaml" -timeout 1h >/dev/null || exit 1
 "$B/nrtd-extender" --kubeconfig "$work/cluster/admin.kubeconfig" --http "127.0.0.1:$port" --lease none 2>"$work/extender.log" &
 pids=$!
 kubectl create serviceaccount default >/dev/null 2>&1
