@@ -180,11 +180,8 @@ static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const
 	struct verb_answer *answer)
 {
 	struct candidate *heap = c->bounded;
-	size_t n = 0;
+	size_t n = c->n_bounded;
 
-	for (size_t i = 0; i < c->n_bounded; i++)
-		if (may_be_best(c, &heap[i]))
-			heap[n++] = heap[i];
 	for (size_t i = n / 2; i-- > 0;)
 		sift_down(heap, n, i);
 	for (; n > 0 && may_be_best(c, &heap[0]); answer->counts.n_bounded--) {

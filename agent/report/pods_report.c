@@ -210,7 +210,18 @@ static void write_devices(struct writer *w, const struct pods_row *row)
 		write_cell(w, "DEVICES", amount, row->is_claim_unplaced ? "?" : row->device_nodes);
 }
 
-#define NAMED_PODS 3u /* of those that share hardware, in text */
+#define NAMED 3u /* pods or nodes of a list in text */
+
+/* "a, b, c and 4 more" */
+static void print_first(const struct strv *names, struct strbuf *out)
+{
+	size_t n = names->n_items < NAMED ? names->n_items : NAMED;
+
+	for (size_t i = 0; i < n; i++)
+		strbuf_addf(out, "%s%s", i > 0 ? ", " : "", names->items[i]);
+	if (names->n_items > n)
+		strbuf_addf(out, " and %zu more", names->n_items - n);
+}
 
 /* In the order of their names. */
 static void find_sharers(const struct pods_report *r, const struct pods_row *row,
@@ -224,14 +235,9 @@ static void find_sharers(const struct pods_report *r, const struct pods_row *row
 /* "a, b, c and 4 more, the shared pool" */
 static void print_sharers(const struct strv *pods, bool pool, struct strbuf *out)
 {
-	size_t n = pods->n_items < NAMED_PODS ? pods->n_items : NAMED_PODS;
-
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(out, "%s%s", i > 0 ? ", " : "", pods->items[i]);
-	if (pods->n_items > n)
-		strbuf_addf(out, " and %zu more", pods->n_items - n);
+	print_first(pods, out);
 	if (pool)
-		strbuf_addf(out, "%sthe shared pool", n > 0 ? ", " : "");
+		strbuf_addf(out, "%sthe shared pool", pods->n_items > 0 ? ", " : "");
 }
 
 /* In a column of a wide table, else as a part of `reason`. */
@@ -326,8 +332,6 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 	strbuf_addch(w->out, '\n');
 }
 
-#define NAMED_NODES 3u /* out of date, in text */
-
 static void write_objects(struct writer *w, const struct pods_report *r)
 {
 	const struct strv *nodes = &r->out_of_date;
@@ -343,12 +347,10 @@ static void write_objects(struct writer *w, const struct pods_report *r)
 	if (writer_is_doc(w) || !w->headings)
 		return;
 	strbuf_addf(w->out, "%zu object%s: ", r->n_compared, r->n_compared == 1 ? "" : "s");
-	if (nodes->n_items == 0)
-		strbuf_addstr(w->out, "up to date with the running pods that have exclusive CPUs");
-	for (size_t i = 0; i < nodes->n_items && i < NAMED_NODES; i++)
-		strbuf_addf(w->out, "%s%s", i > 0 ? ", " : "out of date: ", nodes->items[i]);
-	if (nodes->n_items > NAMED_NODES)
-		strbuf_addf(w->out, " and %zu more", nodes->n_items - NAMED_NODES);
+	strbuf_addstr(w->out, nodes->n_items > 0
+				      ? "out of date: "
+				      : "up to date with the running pods that have exclusive CPUs");
+	print_first(nodes, w->out);
 	strbuf_addch(w->out, '\n');
 }
 

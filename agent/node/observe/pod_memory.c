@@ -390,14 +390,6 @@ static char *make_key(const char *uid, const char *namespace, const char *pod)
 	return *uid ? xstrdup(uid) : xasprintf("%s/%s", namespace, pod);
 }
 
-static bool is_listed(const struct strv *list, const char *key)
-{
-	for (size_t i = 0; i < list->n_items; i++)
-		if (!strcmp(list->items[i], key))
-			return true;
-	return false;
-}
-
 bool pod_memory_update(const struct node_state *node, struct strv *remote)
 {
 	struct strv now = {0};
@@ -406,7 +398,7 @@ bool pod_memory_update(const struct node_state *node, struct strv *remote)
 	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
 		const struct pod_memory *p = &node->pods_memory.items[i];
 		CLEANUP(freep) char *key = make_key(p->pod_uid, p->namespace, p->pod);
-		bool before = is_listed(remote, key);
+		bool before = strv_contains(remote, key);
 		unsigned limit = before ? POD_MEMORY_LOCAL_PERCENT - 1 : POD_MEMORY_REMOTE_PERCENT;
 
 		if (p->unknown ? before : pod_memory_remote_percent(p, &node->machine) > limit)
@@ -414,7 +406,7 @@ bool pod_memory_update(const struct node_state *node, struct strv *remote)
 	}
 	changed = now.n_items != remote->n_items;
 	for (size_t i = 0; i < now.n_items; i++)
-		changed = changed || !is_listed(remote, now.items[i]);
+		changed = changed || !strv_contains(remote, now.items[i]);
 	strv_release(remote);
 	*remote = now;
 	return changed;
@@ -427,6 +419,6 @@ void pod_memory_mark(const struct strv *remote, struct node_state *node)
 		struct allocation *item = &node->allocations.items[i];
 		CLEANUP(freep) char *key = make_key(item->pod_uid, item->namespace, item->pod);
 
-		item->remote_memory = is_listed(remote, key);
+		item->remote_memory = strv_contains(remote, key);
 	}
 }

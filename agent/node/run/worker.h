@@ -16,8 +16,8 @@
 #define SCHEDULE_NEVER UINT64_MAX
 
 struct schedule {
-	uint64_t
-		coalesce_ms; /* one run covers all marks within this time after the beginning of the last run */
+	/* One run covers all marks within this time after the beginning of the last run. */
+	uint64_t coalesce_ms;
 	struct budget changes; /* of runs that publish a change */
 	uint64_t poll_ms;      /* a run is due at least this often; 0 = no polling */
 	bool marked, running;
