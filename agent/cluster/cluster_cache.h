@@ -45,7 +45,8 @@ struct pod_info {
 	uint64_t rejected_version, rejected_alone_version;
 	uint64_t held_version; /* the version at which `held` was computed */
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	bool overlaps; /* while another aligned pod of the node waited for its admission, so did this pod: their order is unknown */
+	/* Another aligned pod of the node waited for its admission at the same time: which one the kubelet admitted first is unknown. */
+	bool overlaps;
 	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
 	bool mirror; /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;  /* false = assumed until expires_ms */

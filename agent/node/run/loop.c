@@ -54,7 +54,7 @@ struct loop {
 	struct health health;
 	int lock_fd, uevents_fd;
 	bool forget, ready, reloading, http_failed, lock_waited;
-	bool trim_due; /* memory was used since it was last trimmed: by a request, or by other runs for TRIM_MS */
+	bool trim_due; /* a run has sent a request since memory was last trimmed, or has ended TRIM_MS later */
 	uint64_t trimmed_at;
 	uint64_t since;             /* first sign of the change that the current run answers */
 	bool changed;               /* the current run answers a change */
