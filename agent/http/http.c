@@ -35,7 +35,7 @@
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
 #define BACKLOG            128
 #define CLIENTS_KEPT       48u
-#define CLIENTS_MAX        64u /* libmicrohttpd accepts several before it closes one */
+#define CLIENTS_MAX        512u /* with those that are being disconnected: a busy machine closes late */
 #define LIBRARY            "libmicrohttpd.so.12"
 #define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
 

@@ -352,7 +352,7 @@ static void begin_slow(struct world *w, struct slow_client *clients, size_t n)
 		clients[i] = (struct slow_client){.world = w, .reply = STRBUF_INIT(REPLY_MAX)};
 		assert_int_equal(pthread_create(&clients[i].thread, NULL, ask_slowly, &clients[i]), 0);
 	}
-	while (w->calls < (n < 4 ? n : 4))
+	while (w->calls < n)
 		usleep(1000);
 }
 
@@ -376,7 +376,6 @@ static void get_page(const struct world *w, const char *path)
 	assert_int_equal(http_status(&reply), 200);
 }
 
-/* Three threads are busy, so one is left for /metrics; then all are, and more requests wait than there are threads. */
 static void slow_requests_hold_up_no_probe(void **state)
 {
 	struct slow_client clients[20];
@@ -399,6 +398,27 @@ static void slow_requests_hold_up_no_probe(void **state)
 	end_slow(clients, ARRAY_SIZE(clients));
 	assert_int_equal(w->calls, ARRAY_SIZE(clients));
 	get_page(w, "/metrics");
+}
+
+/* So many that the oldest connections are ended, which cannot close while their requests are computed. */
+static void too_many_slow_requests_hold_up_no_probe(void **state)
+{
+	static const char request[] = "POST /slow HTTP/1.1\r\nHost: n\r\nContent-Length: 2\r\n\r\n{}";
+	struct world *w = *state;
+	int fds[100];
+
+	w->go = false;
+	for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = http_dial(1, http_server_port(w->server));
+		http_send(fds[i], request, strlen(request));
+		for (unsigned ms = 0; w->calls <= i && ms < 10000; ms++)
+			usleep(1000);
+		assert_int_equal(w->calls, i + 1);
+	}
+	get_page(w, "/healthz");
+	w->go = true;
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
 
 static void *let_go(void *data)
@@ -686,6 +706,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_body_that_does_not_end_is_not_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_rest_is_as_without_post, setup, teardown),
 		cmocka_unit_test_setup_teardown(slow_requests_hold_up_no_probe, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_slow_requests_hold_up_no_probe, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_server_ends_after_its_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(clients_show_a_certificate, setup_tls, teardown),
 		cmocka_unit_test_setup_teardown(strangers_end_strangers, setup_tls, teardown),

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 	static const struct http_callbacks callbacks = {
 		.healthy = ok, .ready = ok, .metrics = no_metrics, .post = post};
 	CLEANUP(http_server_freep) struct http_server *server = NULL;
-	struct http_options options = {.idle_seconds = 60, .body_max = BODY_MAX};
+	struct http_options options = {.idle_seconds = 120, .body_max = BODY_MAX};
 	static char http[] = "http", https[] = "https";
 	struct err err = {""};
 
