@@ -91,7 +91,7 @@ void fit_add_nearest(const struct pod_report *r, const struct node_report *n, st
 void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 {
 	if (writer_is_doc(w)) {
-		writer_strings(w, "notLookedAt", list);
+		writer_strings(w, "notEvaluated", list);
 		return;
 	}
 	for (size_t i = 0; i < list->n_items; i++)

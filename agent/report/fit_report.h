@@ -22,7 +22,7 @@
  *   whatFrees   answer ("set", "none", "fits", "unknown"), pods (namespace, name, uid, cpus), smallest (of a set;
  *               false if the search was cut short); null without --what-frees
  *   unchecked   device resources that were not checked, and "resourceClaims" if the pod has some
- * For a node that was read from an object also basis, why, and notLookedAt: constraints of schedulers that were
+ * For a node that was read from an object also basis, why, and notEvaluated: constraints of schedulers that were
  * not evaluated.
  */
 void fit_write_node(struct writer *w, const struct pod_report *r, const struct node_report *n);
@@ -30,7 +30,7 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 /*
  * Writes a row per node; a table with headings ends with the totals. In the format "name": the names of the
  * nodes that get a copy or a replica. {"fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":
- * null or {"wanted", "placed"}, "unchecked", "notLookedAt", "items": [fit_write_row()]}.
+ * null or {"wanted", "placed"}, "unchecked", "notEvaluated", "items": [fit_write_row()]}.
  */
 void fit_write(struct writer *w, const struct pod_report *r);
 
@@ -61,6 +61,6 @@ void fit_add_request(const struct pod_report *r, struct strbuf *out);
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
 
 /*
- * Writes the constraints of schedulers that were not evaluated, as a line of text or the member notLookedAt.
+ * Writes the constraints of schedulers that were not evaluated, as a line of text or the member notEvaluated.
  */
 void fit_write_not_evaluated(struct writer *w, const struct strv *list);

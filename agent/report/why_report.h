@@ -71,7 +71,7 @@ const char *why_report_violated(const struct why_report *r, const char *node);
  * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "owner", "qosClass",
  * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool}, "alignment", "notGuaranteed",
  * "held": {"cpus", "numaNodes": [ids], "alignment", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
- * each with "keptAway": the violated constraint, or ""], "notLookedAt": [texts], "events": [{"type",
+ * each with "keptAway": the violated constraint, or ""], "notEvaluated": [texts], "events": [{"type",
  * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the
  * nodes are not asked, takes, unknown and estimated are null and nodes is empty.
  */
