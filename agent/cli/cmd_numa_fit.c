@@ -195,8 +195,7 @@ static int make_report(struct fit_query *q, struct err *err)
 	q->report.asker.user = reservation_user_of(
 		pod->namespace ? pod->namespace : source_namespace(q->source), pod->owner);
 	q->report.constraints = &q->constraints;
-	scheduling_constraints_init(&q->constraints, pod->owner,
-		pod->namespace ? pod->namespace : source_namespace(q->source), pod_is_manifest(pod->owner));
+	scheduling_constraints_init_template(&q->constraints, pod, source_namespace(q->source));
 	q->constraints.only = q->only;
 	q->constraints.excluded = &q->excluded;
 	r = source_read_usage(q->source, &q->usage, &q->constraints, err);

@@ -122,7 +122,7 @@ static int read_surroundings(struct source *source, const struct pod_template *p
 	report->pods.constraints = &s->constraints;
 	report->pods.asker.user = reservation_user_of(namespace, pod->owner);
 	s->usage.only = s->constraints.only = source_node(source);
-	scheduling_constraints_init(&s->constraints, pod->owner, namespace, pod_is_manifest(pod->owner));
+	scheduling_constraints_init_template(&s->constraints, pod, source_namespace(source));
 	r = source_read_usage(source, &s->usage, &s->constraints, err);
 	if (r == 0)
 		scheduling_constraints_finish(&s->constraints);

@@ -300,6 +300,7 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 		return r;
 	for (size_t i = 0; i < t.n_items; i++) {
 		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
+		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
 		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
 	}
 	*ret = t;

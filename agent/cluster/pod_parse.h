@@ -14,6 +14,7 @@ struct pod_template {
 	struct pod_request pod;
 	uint64_t replicas; /* the object's number of replicas; 1 if omitted */
 	bool is_counted;   /* the object's kind has replicas: all kinds but Pod, DaemonSet and PodTemplate */
+	bool claims_volumes; /* the object has volumeClaimTemplates: its controller adds volumes to the pods */
 	const struct doc *owner; /* has the pod's metadata and spec; NULL = none; part of the object */
 	const char *namespace;   /* of the object; NULL = none; part of the object */
 	/* Annotation volcano.sh/numa-topology-policy, or topologyPolicy of the task. */

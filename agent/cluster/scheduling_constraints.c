@@ -218,6 +218,15 @@ void scheduling_constraints_init(
 		strv_push(&ret->not_evaluated, "volumes");
 }
 
+void scheduling_constraints_init_template(
+	struct scheduling_constraints *ret, const struct pod_template *template, const char *namespace)
+{
+	scheduling_constraints_init(ret, template->owner,
+		template->namespace ? template->namespace : namespace, pod_is_manifest(template->owner));
+	if (template->claims_volumes && !has_volumes(template->owner))
+		strv_push(&ret->not_evaluated, "volumes");
+}
+
 /* ---- objects */
 
 const struct constrained_node *scheduling_constraints_node(

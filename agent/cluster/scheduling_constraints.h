@@ -9,6 +9,7 @@
 #include "agent/base/hash.h"
 #include "agent/cluster/domain_rules.h"
 #include "agent/cluster/object_input.h"
+#include "agent/cluster/pod_parse.h"
 #include "agent/state/pod_names.h"
 
 /* A node with a Node object. */
@@ -60,6 +61,10 @@ struct scheduling_constraints {
  */
 void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound);
+
+/* As scheduling_constraints_init(), of a template's pods. `namespace`: of a template without one. */
+void scheduling_constraints_init_template(
+	struct scheduling_constraints *ret, const struct pod_template *template, const char *namespace);
 void scheduling_constraints_release(struct scheduling_constraints *sc);
 
 /* Adds a Node or a Pod. Ignores objects without a name, pods without a node, and ended pods. */

@@ -101,9 +101,7 @@ void simulation_place_copies(
 		return;
 	for (size_t i = 0; i < c->n_nodes; i++)
 		excluded[i] = after ? s->nodes[i].without : s->nodes[i].added;
-	scheduling_constraints_init(&sc, options->shape->owner,
-		options->shape->namespace ? options->shape->namespace : options->namespace,
-		pod_is_manifest(options->shape->owner));
+	scheduling_constraints_init_template(&sc, options->shape, options->namespace);
 	simulated_evaluate(c, &sc, excluded);
 	place_copies(c, &sc, excluded, s, after);
 	note_not_evaluated(c, &sc, s);

@@ -151,7 +151,7 @@ for pages in 4 9; do
 done
 fit "memory that the zones leave out" 3 "memory: 1Ti wanted, the node has" --cpus 2 --memory 1Ti --policy none --exclude-resources memory
 
-# --- devices, and what is not looked at
+# --- devices, and what is not evaluated
 fit "a device of which nobody tells" 1 "which devices are free is not known" --cpus 2 --device foo/bar=1
 mkdir "$node/var/lib/kubelet/device-plugins"
 cp tests/fixtures/states/device_v2.json "$node/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
@@ -380,10 +380,13 @@ many "one a node, beside a pod of its namespace" 3 "only 2 fit" 3 "affinity: {po
 many "the pod's namespace is -n" 0 "3 replicas: all fit" 3 "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [$apart kubernetes.io/hostname}]}}," -n team
 pods=$dir/other.yaml
 many "host ports" 3 "only 3 fit" 4 "hostNetwork: true, initContainers: [{name: i, restartPolicy: Always, ports: [{containerPort: 80}]}],"
-many "what is not looked at" 0 "not evaluated (schedulers do): volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
+many "what is not evaluated" 0 "not evaluated (schedulers do): volumes" 6 "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],"
 many "the user's node" 3 "only 2 fit" 3 "nodeName: w11,"
 many "nothing is left out" 0 "fits 3 of 3 nodes, 6 copies" 6 ""
-if grep -q "not evaluated" "$dir/out"; then not_ok "everything was looked at" "$dir/out"; else ok "everything was looked at"; fi
+if grep -q "not evaluated" "$dir/out"; then not_ok "everything was evaluated" "$dir/out"; else ok "everything was evaluated"; fi
+deployment 6 ""
+sed 's/kind: Deployment/kind: StatefulSet/; s/spec: {replicas/spec: {volumeClaimTemplates: [{metadata: {name: data}}], replicas/' "$dir/deployment.yaml" >"$dir/stateful.yaml"
+cluster "volumes of a StatefulSet" 0 "not evaluated (schedulers do): volumes" --from "$dir/three.yaml" -f "$dir/stateful.yaml" --from "$pods" --from "$nodes"
 sed 's/status: {/&conditions: [{type: Ready, status: "False"}], /' "$dir/nodes.yaml" >"$dir/not-ready.yaml"
 { node_object w10 'zone: a' 'taints: [{key: gpu, effect: NoSchedule}]'; node_object w11 'zone: a' 'unschedulable: true'; } >"$dir/nodes.yaml"
 many "taints, cordons, and no Node" 3 "fits 0 of 3 nodes, 0 copies" 1 ""
