@@ -248,8 +248,9 @@ const struct doc **doc_sorted(const struct doc *map)
 
 /* ---- differences */
 
-#define PATH_TEXT_MAX 4096u
-#define VALUE_MAX     200
+#define PATH_TEXT_MAX      4096u
+#define VALUE_MAX          200
+#define DIFFERENCE_CONTEXT 40 /* bytes before the first difference of long values */
 
 static bool is_leaf(const struct doc *d)
 {
@@ -270,33 +271,53 @@ static bool has_names(const struct doc *list)
 	return true;
 }
 
-static void add_shortened(const char *text, struct strbuf *out)
+/* Appends VALUE_MAX bytes of the text, from byte `start`. */
+static void add_shortened(const char *text, size_t start, struct strbuf *out)
 {
 	char cut[VALUE_MAX + 1];
 
-	snprintf(cut, sizeof(cut), "%s", text);
+	snprintf(cut, sizeof(cut), "%s", text + start);
+	strbuf_addstr(out, start > 0 ? "..." : "");
 	strbuf_add_one_line(out, cut);
-	strbuf_addstr(out, strlen(text) > VALUE_MAX ? "..." : "");
+	strbuf_addstr(out, strlen(text + start) > VALUE_MAX ? "..." : "");
 }
 
-static void add_value(const struct doc *d, struct strbuf *out)
+/* The byte from which two texts are printed so that the part with the difference is visible: 0 if both are short. */
+static size_t difference_start(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	if (strlen(a) <= VALUE_MAX && strlen(b) <= VALUE_MAX)
+		return 0;
+	while (a[n] && a[n] == b[n])
+		n++;
+	n = n > DIFFERENCE_CONTEXT ? n - DIFFERENCE_CONTEXT : 0;
+	while (n > 0 && ((unsigned char)a[n] & 0xC0) == 0x80) /* inside a UTF-8 character */
+		n--;
+	return n;
+}
+
+static void add_value(const struct doc *d, size_t start, struct strbuf *out)
 {
 	if (!d)
 		strbuf_addstr(out, "(absent)");
 	else if (d->kind == DOC_MAP || d->kind == DOC_LIST)
 		strbuf_addf(out, "(%s of %zu)", d->kind == DOC_MAP ? "map" : "list", d->n_items);
 	else
-		add_shortened(d->text ? d->text : "null", out);
+		add_shortened(d->text ? d->text : "null", start, out);
 }
 
 static size_t add_difference(
 	const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
 {
+	bool texts = from && to && from->text && to->text;
+	size_t start = texts ? difference_start(from->text, to->text) : 0;
+
 	strbuf_add_one_line(out, path);
 	strbuf_addstr(out, ": ");
-	add_value(from, out);
+	add_value(from, start, out);
 	strbuf_addstr(out, " -> ");
-	add_value(to, out);
+	add_value(to, start, out);
 	strbuf_addch(out, '\n');
 	return 1;
 }

@@ -122,6 +122,6 @@ const struct doc **doc_sorted(const struct doc *map);
 /*
  * Append a line to `out` for each value that differs: "zones[node-0].resources[cpu].available: 13 -> 12".
  * NULL is a missing document. Maps are compared by key, lists of maps with names by name, other lists by
- * position. Each line starts with `path`. Returns the number of lines.
+ * position. Long texts are cut to the part with the first difference. Each line starts with `path`. Returns the number of lines.
  */
 size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out);

@@ -376,6 +376,11 @@ static void check_diff(const char *from, const char *to, size_t n, const char *w
 	test_assert_text(from, out.text, want);
 }
 
+#define TEN     "0123456789"
+#define FORTY   TEN TEN TEN TEN
+#define HUNDRED FORTY FORTY TEN TEN
+#define UMLAUT  "\303\274" /* two bytes */ "012345678" TEN TEN TEN
+
 static void differences_are_lines(void **state)
 {
 	(void)state;
@@ -388,6 +393,13 @@ static void differences_are_lines(void **state)
 	check_diff("l: [a, b]", "l: [a, c, d]", 2, "l[1]: b -> c\nl[2]: (absent) -> d\n");
 	check_diff("{a: {b: 1}}", "{a: 1}", 1, "a: (map of 1) -> 1\n");
 	check_diff("{a: null}", "{a: null}", 0, "");
+	/* Of long texts the part with the first difference, not in the middle of a character. */
+	check_diff("a: " HUNDRED HUNDRED HUNDRED "x", "a: " HUNDRED HUNDRED HUNDRED "yz", 1,
+		"a: ..." FORTY "x -> ..." FORTY "yz\n");
+	check_diff("a: " HUNDRED "x" HUNDRED HUNDRED, "a: 1", 1,
+		"a: " HUNDRED "x" FORTY FORTY "0123456789012345678... -> 1\n");
+	check_diff("a: " HUNDRED HUNDRED UMLAUT "x", "a: " HUNDRED HUNDRED UMLAUT "y", 1,
+		"a: ..." UMLAUT "x -> ..." UMLAUT "y\n");
 	check_diff("{\"a\\nb\": \"\\e[31m\\nc\"}", "{}", 1, "a?b: ?[31m?c -> (absent)\n");
 }
 
