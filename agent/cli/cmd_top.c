@@ -193,6 +193,10 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 		fill_with_node(rows, node, use, row);
 	else
 		fill_without_node(rows, node, row);
+	if (rows->usage.n_nodes > 0 && !(use && use->known)) {
+		row->unusable = true;
+		text_set(&row->status, "no Node");
+	}
 	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->why.text);
 	if (*row->unknown)

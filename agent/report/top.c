@@ -709,9 +709,11 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 {
 	note_reservations(rows, n, ret);
 	if (totals->n_unusable > 0)
-		strv_take(ret, xasprintf("the totals omit %zu node%s that %s not ready or not schedulable",
-				       totals->n_unusable, totals->n_unusable == 1 ? "" : "s",
-				       totals->n_unusable == 1 ? "is" : "are"));
+		strv_take(ret,
+			xasprintf(
+				"the totals omit %zu node%s that %s not ready, not schedulable or without a Node object",
+				totals->n_unusable, totals->n_unusable == 1 ? "" : "s",
+				totals->n_unusable == 1 ? "is" : "are"));
 	if (totals->n_estimated > 0)
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
 }

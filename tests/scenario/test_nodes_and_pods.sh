@@ -107,10 +107,15 @@ check "a cordoned node" is b .status '"Ready,SchedulingDisabled"'
 check "is not in the totals" has '[.totals.cpus.free, .totals.unusable, .totals.nodes] == [13, 1, 2]'
 run top
 check "the table names its status" says '^b +SchedulingDisabled '
-check "and what the totals omit" says '^the totals omit 1 node that is not ready or not schedulable$'
+check "and what the totals omit" says '^the totals omit 1 node that is not ready, not schedulable or without a Node object$'
 check "the totals' CPUs" says '^2 nodes .* 13/31 '
 nodes "" "" Unknown && run top
 check "a node that is not ready" says '^b +NotReady '
+nodes "" && sed -i '/^---/,$d' "$dir/cluster/nodes.yaml" && run top -o json
+check "an object without a Node" is b .status '"no Node"'
+check "is not in the totals either" has '[.totals.cpus.free, .totals.unusable, .totals.nodes] == [13, 1, 2]'
+run top
+check "the table says so" says '^b +no Node '
 nodes "" && run top
 check "no column without such nodes" says '^NODE  +POLICY'
 
