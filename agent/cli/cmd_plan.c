@@ -205,6 +205,8 @@ static int make_plan(struct planning *p, struct err *err)
 	if (max_age_ms > 0 && source_client(p->source))
 		simulated_leave_outdated(
 			&p->cluster, (clock_ms(CLOCK_REALTIME) - (int64_t)max_age_ms) / 1000);
+	if (option_set(p->options, OPT_ALIGNED))
+		simulated_require_alignment(&p->cluster);
 	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
 	if (r < 0)
 		return r;

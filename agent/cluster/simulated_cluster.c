@@ -25,7 +25,7 @@ const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT] = {"",
 	"the object reports pods, but no Pods are given",
 	"the node is reserved: room is being made for another pod",
 	"its pods request more than the node has: the kubelet may reject one of them",
-	"the node is not selected"};
+	"the node is not selected", "its topology manager policy is none: the kubelet aligns no pods"};
 
 /* A change that can be reverted. */
 struct simulated_undo {
@@ -138,6 +138,24 @@ static void note_admission(struct simulated_cluster *c, size_t node)
 		forget_admission(&c->nodes[*slot - 1]);
 	*slot = node + 1;
 	c->next_admission = (c->next_admission + 1) % SIMULATED_ADMISSIONS;
+}
+
+void simulated_require_alignment(struct simulated_cluster *c)
+{
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct simulated_node *n = &c->nodes[i];
+
+		if (n->obstacle != SIMULATED_NO_OBSTACLE)
+			continue;
+		if (n->state.settings.topology.policy == TOPOLOGY_MANAGER_NONE)
+			n->obstacle = SIMULATED_NOT_ALIGNED;
+		if (n->state.settings.topology.policy != TOPOLOGY_MANAGER_BEST_EFFORT)
+			continue;
+		n->state.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+		n->state.inventory.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+		forget_admission(n);
+		n->version = ++c->last_version;
+	}
 }
 
 static struct node_admission *admission_of(struct simulated_cluster *c, size_t node)

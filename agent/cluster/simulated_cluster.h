@@ -57,6 +57,7 @@ enum simulated_obstacle {
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
 	SIMULATED_OVERCOMMITTED, /* of plans: the pods request more than the node has, so the kubelet may reject one of them */
 	SIMULATED_NOT_SELECTED, /* the command is about other nodes */
+	SIMULATED_NOT_ALIGNED,  /* of simulated_require_alignment(): the kubelet aligns no pods */
 	SIMULATED_OBSTACLE_COUNT
 };
 
@@ -165,6 +166,13 @@ void simulated_cluster_finish(struct simulated_cluster *c);
 /* Leaves nodes alone whose object was last written before this time, in seconds since 1970. To be called after
  * simulated_cluster_finish(). */
 void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s);
+
+/*
+ * Judges kubelets with the topology manager policy best-effort as if it was restricted: pods start only where the
+ * best-effort policy aligns them too, because both policies choose the same NUMA nodes and only the admission differs.
+ * Leaves nodes with the policy none alone. To be called after simulated_cluster_finish().
+ */
+void simulated_require_alignment(struct simulated_cluster *c);
 
 /*
  * Leaves nodes alone whose objects report pods, if the cluster has no Pods at all. To be called after

@@ -89,6 +89,13 @@ objects "$owned" >"$dir/objects.json"
 cp "$dir/nrt.yaml" "$dir/exact.yaml"
 sed 's,nrtd.dev/node-state,example.com/other,' "$dir/exact.yaml" >"$dir/nrt.yaml"
 run "estimates" 3 "[n['node'] for n in d['leftAlone']] == ['a', 'b'] and not d['steps']" plan -f "$dir/pod.yaml"
+# A kubelet that admits every pod, aligned or not; one that aligns none
+sed 's,topology=restricted,topology=best-effort,' "$dir/exact.yaml" >"$dir/nrt.yaml"
+run "best-effort admits the pod" 0 "$moves == [('start', 'wide', None, 'a')] and d['steps'][0]['numaNodes'] == '0-1'" plan -f "$dir/pod.yaml"
+run "--aligned" 0 "$moves == [('move', 'one', 'a', 'b'), ('start', 'wide', None, 'a')] and d['steps'][1]['numaNodes'] == '1'" plan -f "$dir/pod.yaml" --aligned
+sed 's,topology=restricted,topology=none,' "$dir/exact.yaml" >"$dir/nrt.yaml"
+run "--aligned where nothing is aligned" 3 "[n['reason'] for n in d['leftAlone']] == ['its topology manager policy is none: the kubelet aligns no pods'] * 2" \
+	plan -f "$dir/pod.yaml" --aligned
 cp "$dir/exact.yaml" "$dir/nrt.yaml"
 
 # Pending pods
