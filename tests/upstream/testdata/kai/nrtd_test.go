@@ -205,12 +205,28 @@ func devices(machine string) map[string]any {
 		"ids": []string{"0000:18:00.0", "0000:99:00.2", "0000:99:00.3", "0000:99:00.4"}}
 }
 
+// objects are the node's object without and with zones of PCIe roots, of one state: the devices of a rejected pod become free in nrtd's
+// object some time after the rejection, which may be between two dumps.
+func (k *kubelet) objects(t *testing.T) (object, rooted nrtv1alpha2.NodeResourceTopology) {
+	t.Helper()
+	for range 10 {
+		var again nrtv1alpha2.NodeResourceTopology
+		object, rooted = nrtv1alpha2.NodeResourceTopology{}, nrtv1alpha2.NodeResourceTopology{}
+		k.dump(t, "nrt", &object)
+		k.dump(t, "nrt", &rooted, "--pcie-roots", "on")
+		k.dump(t, "nrt", &again)
+		if reflect.DeepEqual(object.Zones, again.Zones) {
+			return
+		}
+	}
+	t.Fatal("the object changes with each dump")
+	return
+}
+
 // reader is KAI's view of the node, from nrtd's object and annotations.
 func reader(t *testing.T, k *kubelet, pods []*v1.Pod) (*numaPlugin, *node_info.NodeInfo, *nrtv1alpha2.NodeResourceTopology) {
 	t.Helper()
-	var object, rooted nrtv1alpha2.NodeResourceTopology
-	k.dump(t, "nrt", &object)
-	k.dump(t, "nrt", &rooted, "--pcie-roots", "on")
+	object, rooted := k.objects(t)
 	testVectorMap.AddResource(nic)
 	topo := node_info.BuildNumaTopology(&object, testVectorMap)
 	if topo == nil {
