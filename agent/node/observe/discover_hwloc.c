@@ -25,7 +25,7 @@
 
 #define DISTANCE_MAX 65535u
 
-/* Limit for loading an XML topology; a thousand CPUs take 30 ms. */
+/* Limit of CPU time for loading an XML topology; a thousand CPUs take 30 ms. */
 #define LOAD_SECONDS 10
 /* Limit of the additional memory: per byte of the text, plus a constant. hwloc makes bitmaps of 512 MB for
  * an id of 2^32 - 2. */
@@ -519,8 +519,8 @@ static bool write_text(hwloc_topology_t topology, int fd)
 /* In the child: no handler of the parent catches a crash, nothing is printed and no core is written. */
 __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
 {
-	static const int deadly[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
-	const struct rlimit no_core = {0, 0};
+	static const int deadly[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGXCPU};
+	const struct rlimit no_core = {0, 0}, cpu = {LOAD_SECONDS, LOAD_SECONDS};
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	sigset_t set;
 
@@ -533,7 +533,7 @@ __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (null >= 0)
 		dup2(null, STDERR_FILENO);
-	alarm(LOAD_SECONDS);
+	setrlimit(RLIMIT_CPU, &cpu); /* fails if there is a lower limit */
 	if (!limit_memory(LOAD_BYTES + LOAD_BYTES_EACH * text->len) ||
 		!load_text(text->text, text->len + 1, topology))
 		_exit(EINVAL);
@@ -545,7 +545,7 @@ __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_
 /*
  * hwloc crashes on some incomplete or contradictory files, and allocates memory for content that it then
  * drops. So a child loads the file first and writes the result to `fd`; a child that does not return a
- * topology within LOAD_SECONDS and its memory limit proves the file bad. 0; -EINVAL; -ERANGE for an id that
+ * topology within LOAD_SECONDS of CPU time and its memory limit proves the file bad. 0; -EINVAL; -ERANGE for an id that
  * is too large; -errno when no child can be started.
  */
 static int probe_text(const struct strbuf *text, hwloc_topology_t topology, int fd)
