@@ -541,8 +541,8 @@ static void the_clock_is_compared(void **state)
 static void slow_answers_end_it(void **state)
 {
 	static const struct api_answer slow[] = {
-		{.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}", .delay_ms = 2100},
-		{.status = 404, .body = "", .delay_ms = 2100}, {.status = 404, .body = "", .delay_ms = 2100},
+		{.status = 200, .body = "{\"gitVersion\":\"v1.35.4\"}", .delay_ms = 1700},
+		{.status = 404, .body = "", .delay_ms = 1700}, {.status = 404, .body = "", .delay_ms = 1700},
 		{0}};
 
 	(void)state;
