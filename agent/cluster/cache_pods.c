@@ -244,6 +244,12 @@ static void insert_pod(
 	resource_list_add(&node->requested, &pod->class->wanted, 1);
 }
 
+static void set_overlaps(struct pod_info *pod, uint64_t version)
+{
+	if (pod->overlaps_version == 0)
+		pod->overlaps_version = version;
+}
+
 /* Notes which pods of the node may be admitted before or after this pod. */
 static void note_overlaps(const struct node_info *node, struct pod_info *pod)
 {
@@ -252,7 +258,8 @@ static void note_overlaps(const struct node_info *node, struct pod_info *pod)
 
 		if (other == pod || other->admitted || other->is_reservation || !other->class->aligned)
 			continue;
-		other->overlaps = pod->overlaps = true;
+		set_overlaps(other, pod->placed_version);
+		set_overlaps(pod, pod->placed_version);
 	}
 }
 

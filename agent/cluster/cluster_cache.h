@@ -44,9 +44,10 @@ struct pod_info {
 	 * node_info.freed_version. 0 = no rejection. */
 	uint64_t rejected_version, rejected_alone_version;
 	uint64_t held_version; /* the version at which `held` was computed */
+	/* Since this version another aligned pod of the node has waited for its admission at the same time: which one the kubelet admitted
+	 * first is unknown. 0 = no such pod. */
+	uint64_t overlaps_version;
 	bool held_is_rest; /* `held` is only the part that the NodeResourceTopology object does not report */
-	/* Another aligned pod of the node waited for its admission at the same time: which one the kubelet admitted first is unknown. */
-	bool overlaps;
 	bool is_reservation; /* not a pod: stands for the pod of a reservation, or for a nominated pod; never bound */
 	bool mirror; /* of a static pod; the NodeResourceTopology object reports what the static pod holds */
 	bool bound;  /* false = assumed until expires_ms */

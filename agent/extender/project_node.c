@@ -419,17 +419,19 @@ static bool is_in_flight(const struct node_info *node, const struct node_changes
 	       !(changes->pods[i].is_partial && changes->adds_rest);
 }
 
-/* The number of pods that ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
+/* Whether another pod ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
+static bool may_arrive_after(const struct pod_info *pod, uint64_t ended_version)
+{
+	return ended_version > pod->placed_version &&
+	       (!pod->admitted || pod->admitted_version > ended_version);
+}
+
 static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < node->n_ended; i++) {
-		uint64_t ended_version = node->ended[i].version;
-
-		n += ended_version > pod->placed_version &&
-		     (!pod->admitted || pod->admitted_version > ended_version);
-	}
+	for (size_t i = 0; i < node->n_ended; i++)
+		n += may_arrive_after(pod, node->ended[i].version);
 	return n;
 }
 
@@ -442,16 +444,28 @@ static bool was_admitted_before_an_end(const struct node_info *node, const struc
 	return false;
 }
 
-/* Whether pod->held may differ from what the kubelet assigned to this pod before another pod's end: the kubelet may have admitted pods in
- * another order than they were placed in, or pod->held was computed after the end. */
+/* Whether pod->held was computed after the other pod's end, and differs from what the kubelet would have assigned before this end. A kubelet
+ * that would have rejected the pod has admitted it after this end. */
+static bool is_held_since(const struct pod_info *pod, uint64_t ended_version)
+{
+	bool was_rejected = pod->rejected_version > 0 && pod->rejected_version < ended_version;
+
+	return pod->held && pod->held_version >= ended_version &&
+	       !(was_rejected && may_arrive_after(pod, ended_version));
+}
+
+/* Whether pod->held may differ from what the kubelet assigned to this pod if it arrived before the end of a pod that has ended since: the
+ * kubelet may have admitted pods in another order than they were placed in, or pod->held was computed after the end. */
 static bool has_unknown_place(const struct node_info *node, const struct pod_info *pod)
 {
-	if (pod->overlaps || !pod->held)
-		return true;
-	for (size_t i = 0; i < node->n_ended; i++)
-		if (node->ended[i].version > pod->admitted_version &&
-			node->ended[i].version <= pod->held_version)
+	for (size_t i = 0; i < node->n_ended; i++) {
+		uint64_t version = node->ended[i].version;
+		bool overlaps = pod->overlaps_version > 0 && version > pod->overlaps_version;
+
+		if (version > pod->placed_version &&
+			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, version)))
 			return true;
+	}
 	return false;
 }
 
@@ -476,8 +490,8 @@ static bool is_start_unknown(const struct node_info *node, const struct node_cha
 			continue;
 		n = count_ended_in_flight(node, pod);
 		before = was_admitted_before_an_end(node, pod);
-		/* With n > 0 the pod may have arrived between two ends. */
-		if (before && (n > 0 || has_unknown_place(node, pod)))
+		/* With both, the pod may have arrived between two ends. */
+		if ((before && n > 0) || ((before || n > 0) && has_unknown_place(node, pod)))
 			return true;
 		n_affected += n > 0;
 		max_ended = n > max_ended ? n : max_ended;
