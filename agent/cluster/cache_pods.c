@@ -255,8 +255,9 @@ static void note_overlaps(const struct node_info *node, struct pod_info *pod)
 {
 	for (size_t i = 0; i < node->n_pods; i++) {
 		struct pod_info *other = node->pods[i];
+		bool precedes = other->admitted && other->admitted_version < VERSION_UNKNOWN;
 
-		if (other == pod || other->admitted || other->is_reservation || !other->class->aligned)
+		if (other == pod || precedes || other->is_reservation || !other->class->aligned)
 			continue;
 		set_overlaps(other, pod->placed_version);
 		set_overlaps(pod, pod->placed_version);
@@ -268,7 +269,7 @@ void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct
 	insert_pod(cache, node, pod, node->n_pods);
 	pod->node = node;
 	bump_version_for(cache, node, pod);
-	pod->placed_version = cache->version;
+	pod->placed_version = pod->bound && cache->lists_pods ? cache->list_version : cache->version;
 	pod->admitted_version = pod->admitted ? cache->version : 0;
 	if (pod->class->aligned && !pod->is_reservation)
 		note_overlaps(node, pod);

@@ -270,7 +270,7 @@ static void note_admission(
 	pod->started_s = pod_started_s(object);
 	if (pod_info_is_managed(pod))
 		cache_bump_version(cache, pod->node);
-	pod->admitted_version = cache->version;
+	pod->admitted_version = cache->lists_pods ? VERSION_UNKNOWN : cache->version;
 }
 
 /* The pod was resized. */
@@ -466,6 +466,7 @@ void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
 		disruption_budgets_list_begin(&cache->budgets);
 	if (kind == CACHE_POD) {
 		cache->list_version = cache->version;
+		cache->lists_pods = true;
 		pending_pods_list_begin(&cache->pending);
 	}
 }
@@ -486,6 +487,17 @@ static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t vers
 			cache_end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
 }
 
+/* The admissions that the list has reported precede all later ends. */
+static void end_admissions(struct cluster_cache *cache)
+{
+	cache->version++;
+	for (size_t i = 0; i < cache->n_nodes; i++)
+		for (size_t k = 0; cache->nodes[i] && k < cache->nodes[i]->n_pods; k++)
+			if (cache->nodes[i]->pods[k]->admitted_version == VERSION_UNKNOWN)
+				cache->nodes[i]->pods[k]->admitted_version = cache->version;
+	cache->lists_pods = false;
+}
+
 void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms)
 {
 	if (kind == CACHE_PDB) {
@@ -501,6 +513,7 @@ void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t 
 			forget_object(cache, cache->nodes[i], kind);
 	}
 	if (kind == CACHE_POD) {
+		end_admissions(cache);
 		cache_drop_unlisted_nominations(cache);
 		pending_pods_list_end(&cache->pending, version);
 	}

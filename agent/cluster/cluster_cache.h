@@ -28,6 +28,8 @@ enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_PDB, CACHE_KIND_COUNT 
 struct node_info;
 struct gang;
 
+#define VERSION_UNKNOWN UINT64_MAX
+
 /* A pod that is bound to a node or assumed on a node. Members named *_version hold the cache's version at that event. */
 struct pod_info {
 	char *uid;
@@ -61,7 +63,9 @@ struct pod_info {
 	bool nominated; /* the Pod has the node as its nominated node */
 	int32_t priority;
 	uint64_t expires_ms;
-	/* Versions at which the pod was placed on the node, and at which its admission was reported. */
+	/* Versions at which the pod was placed on the node, and at which its admission was reported. A list does not show the order of what
+	 * it reports: a pod that a list reports first was placed before the list, and while the list is incomplete, an admission that it
+	 * reports has VERSION_UNKNOWN, which is later than all ends. */
 	uint64_t placed_version, admitted_version;
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
@@ -187,6 +191,7 @@ struct cluster_cache {
 	uint64_t version; /* the last version given to a node; every version is unique */
 	uint64_t list_number[CACHE_KIND_COUNT];
 	uint64_t list_version; /* the cache's version when the current list of pods began */
+	bool lists_pods;       /* a list of pods has begun and is incomplete */
 	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;

@@ -469,9 +469,57 @@ static void one_is_overtaken_before_an_end(void **state)
 	}
 }
 
+/*
+ * The cache learns of the admission of `unsure` and of the end of another pod from a list, which does not show their order. NUMA nodes of 4
+ * CPUs. `unsure` arrives after the end, on the NUMA node 2 that has become free, although one CPU of NUMA node 3 was free before. Or it arrives
+ * before the end, on NUMA node 3, although two CPUs of NUMA node 1 become free. Then no NUMA node is free.
+ */
+static void a_list_shows_an_admission_and_an_end(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const char *const started[] = {"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi",
+		"app cpu=2 memory=1Mi", "app cpu=4 memory=1Mi", "app cpu=3 memory=1Mi"};
+
+	(void)state;
+	for (unsigned k = 0; k < 16; k++) {
+		bool is_new = k & 1, is_listed_last = k & 2, arrives_first = k & 4, list_ends = k & 8;
+		size_t n_started = arrives_first ? 4 : 5, ends = arrives_first ? 1 : 3;
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *unsure, *whole;
+
+		start_pods(&c, started, n_started, pods);
+		unsure = extender_cluster_pod(
+			&c, arrives_first ? "app cpu=2 memory=1Mi" : "app cpu=1 memory=1Mi");
+		if (!is_new)
+			assert_int_equal(extender_cluster_ask(&c, &strict, unsure, 0), 1);
+		if (arrives_first)
+			assert_true(extender_cluster_begin(&c, unsure, 0));
+		node_sim_end(&c.sims[0], ends);
+		if (!arrives_first)
+			assert_true(extender_cluster_begin(&c, unsure, 0));
+		cache_list_begin(&c.cache, CACHE_POD);
+		if (!is_listed_last)
+			extender_cluster_report(&c, unsure, "Running", 0);
+		for (size_t i = 0; i < n_started; i++)
+			extender_cluster_report(&c, pods[i], i == ends ? "Succeeded" : "Running", 0);
+		if (is_listed_last)
+			extender_cluster_report(&c, unsure, "Running", 0);
+		if (list_ends)
+			cache_list_end(&c.cache, CACHE_POD, 0, 0);
+		whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
+		assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
+		assert_false(extender_cluster_begin(&c, whole, 0));
+		extender_cluster_publish(&c, 0, 0);
+		assert_int_equal(extender_cluster_ask(
+					 &c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0),
+			1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_shows_an_admission_and_an_end),
 		cmocka_unit_test(one_is_overtaken_before_an_end),
 		cmocka_unit_test(some_arrive_before_an_end_and_some_after),
 		cmocka_unit_test(one_arrives_between_two_ends),
