@@ -357,6 +357,43 @@ void server_tick(struct server *s)
 	cache_expire(&s->cache, now_ms());
 }
 
+/* ---- requests that this replica does not answer */
+
+/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if
+ * this replica answers. */
+static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
+{
+	const char *url;
+	STATE_LOCKED(s);
+
+	find_unready_reason(s, ret_text);
+	if (ret_text->len > 0)
+		return;
+	url = forward_url(s);
+	if (url)
+		strbuf_addstr(ret_url, url);
+	else if (is_stale(s) && !s->config.stale_open)
+		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
+			(unsigned long long)silence_ms(s) / 1000);
+}
+
+#define RESULT_UNAVAILABLE RESULT_COUNT /* counts as RESULT_STALE, with the status 503 */
+
+/* If this replica does not answer, writes to `reply` why, or where the request is forwarded. */
+static bool decline(struct server *s, enum verb verb, struct strbuf *reply, enum result *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
+
+	find_unready_reason_or_url(s, &text, &url);
+	if (url.len > 0)
+		strbuf_addf(reply, "%s/%s", url.text, verb_names[verb]);
+	else if (text.len > 0)
+		extender_error_print(text.text, reply);
+	*ret = url.len > 0 ? RESULT_FORWARDED : RESULT_UNAVAILABLE;
+	return url.len + text.len > 0;
+}
+
 /* ---- requests */
 
 static void begin_work(struct server *s, const struct work_request *request)
@@ -416,6 +453,8 @@ static enum result reply_filter(struct server *s, struct extender_args *args,
 	LOCKED(s);
 
 	wait_for_victims(s, args);
+	if (decline(s, VERB_FILTER, reply, &result))
+		return result;
 	if (passes_stale(s)) {
 		answer.verdicts = xcalloc(args->n_names + 1, sizeof(*answer.verdicts));
 		result = RESULT_STALE;
@@ -431,9 +470,12 @@ static enum result reply_prioritize(struct server *s, struct extender_args *args
 	const struct work_request *request, struct strbuf *reply)
 {
 	struct verb_answer answer = {0};
-	enum result result = RESULT_STALE;
+	enum result result;
 	LOCKED(s);
 
+	if (decline(s, VERB_PRIORITIZE, reply, &result))
+		return result;
+	result = RESULT_STALE;
 	if (passes_stale(s)) {
 		/* the same score for each node */
 		answer.scores = xcalloc(args->n_names + 1, sizeof(*answer.scores));
@@ -488,9 +530,12 @@ static enum result reply_preempt(struct server *s, struct extender_preemption *a
 	const struct work_request *request, struct strbuf *reply)
 {
 	size_t n_passing = args->n_items;
-	enum result result = RESULT_STALE; /* the scheduler's victims, unchanged */
+	enum result result;
 	LOCKED(s);
 
+	if (decline(s, VERB_PREEMPT, reply, &result))
+		return result;
+	result = RESULT_STALE; /* the scheduler's victims, unchanged */
 	if (!passes_stale(s))
 		result = answer_preempt(s, args, request, &n_passing);
 	if (result == RESULT_SETTLING)
@@ -546,24 +591,6 @@ static enum result handle_verb(
 	return result;
 }
 
-/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if
- * this replica answers. */
-static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
-{
-	const char *url;
-	STATE_LOCKED(s);
-
-	find_unready_reason(s, ret_text);
-	if (ret_text->len > 0)
-		return;
-	url = forward_url(s);
-	if (url)
-		strbuf_addstr(ret_url, url);
-	else if (is_stale(s) && !s->config.stale_open)
-		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
-			(unsigned long long)silence_ms(s) / 1000);
-}
-
 #define STATUS_OK          200
 #define STATUS_FORWARDED   307
 #define STATUS_BAD         400
@@ -573,8 +600,6 @@ static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text
 
 int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
-	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
 	double begun = clock_s(CLOCK_MONOTONIC);
 	struct err err = {""};
 	enum result result;
@@ -584,21 +609,16 @@ int server_post(struct server *s, const char *path, const char *body, size_t len
 		verb++;
 	if (verb == VERB_COUNT)
 		return STATUS_NOT_FOUND;
-	find_unready_reason_or_url(s, &text, &url);
-	if (url.len > 0) {
-		strbuf_addf(reply, "%s%s", url.text, path);
-		result = RESULT_FORWARDED;
-	} else if (text.len > 0) {
-		extender_error_print(text.text, reply);
-		result = RESULT_STALE;
-	} else {
+	/* Before the body is parsed; again with the lock, for which the request may have waited. */
+	if (!decline(s, verb, reply, &result)) {
 		result = handle_verb(s, verb, body, len, reply, &err);
 		if (result == RESULT_BAD)
 			extender_error_print(err.text, reply);
 	}
 	LOCKED(s);
-	request_counts_add(&s->requests, verb, result, clock_s(CLOCK_MONOTONIC) - begun);
-	if (text.len > 0 || result == RESULT_SETTLING)
+	request_counts_add(&s->requests, verb, result == RESULT_UNAVAILABLE ? RESULT_STALE : result,
+		clock_s(CLOCK_MONOTONIC) - begun);
+	if (result == RESULT_UNAVAILABLE || result == RESULT_SETTLING)
 		return STATUS_UNAVAILABLE;
 	if (result == RESULT_FORWARDED)
 		return STATUS_FORWARDED;

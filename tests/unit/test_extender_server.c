@@ -186,6 +186,25 @@ static void a_nominated_pod_waits_for_the_end_of_its_victims(void **state)
 	assert_true(ask_about(t, "n") < 30000);
 }
 
+/* A request may wait, for victims or for other requests: the cache may be stale then, and another replica may hold the lease. */
+static void a_cache_that_gets_stale_during_a_request_answers_nothing(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 200, .victims_ms = 500};
+	CLEANUP(server_freep) struct server *s = NULL;
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(1024);
+	char text[400];
+
+	(void)state;
+	server_new(&config, NULL, &s);
+	list_all(s);
+	report_victim(s, 4);
+	snprintf(text, sizeof(text), NOMINATED_FILTER, "n");
+	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++)
+		server_api_alive(s, (enum cache_kind)kind);
+	assert_int_equal(server_post(s, "/filter", text, strlen(text), &reply), 503);
+	assert_non_null(strstr(reply.text, "the API server has sent nothing for "));
+}
+
 static void a_file_is_never_stale(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 0};
@@ -499,6 +518,7 @@ int main(void)
 		cmocka_unit_test(the_cache_is_stale_when_one_kind_is_silent),
 		cmocka_unit_test(unknown_budgets_are_logged_once),
 		cmocka_unit_test(a_nominated_pod_waits_for_the_end_of_its_victims),
+		cmocka_unit_test(a_cache_that_gets_stale_during_a_request_answers_nothing),
 		cmocka_unit_test(a_file_is_never_stale),
 		cmocka_unit_test(nodes_are_counted_by_basis),
 		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
