@@ -185,6 +185,19 @@ void node_info_forget_ended(struct node_info *node, uint64_t now_ms)
 	node->n_ended = kept;
 }
 
+void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+{
+	size_t before = node->n_ended;
+
+	/* nrtd reports each pod that holds something; the object of another exporter may never change. The oldest ended pod is the first. */
+	if ((node->has_object && node->object.basis == CLUSTER_EXACT) || before == 0 ||
+		now_ms < node->ended[0].ended_ms + ENDED_MS)
+		return;
+	node_info_forget_ended(node, now_ms);
+	if (node->n_ended < before)
+		cache_bump_version(cache, node);
+}
+
 /* What the node's object reports for the pod, now or later, counts as free. */
 static void remember_ended(
 	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)

@@ -101,6 +101,7 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 		if (cache->nodes[i]) {
 			expire_rejections(cache, cache->nodes[i], now_ms);
 			cache_expire_reservations(cache, cache->nodes[i], now_ms);
+			cache_expire_ended(cache, cache->nodes[i], now_ms);
 		}
 		while ((pod = find_expired(cache->nodes[i], now_ms))) {
 			log_info("assumed pod '%s' was not bound to node '%s' in time and is forgotten",

@@ -272,7 +272,7 @@ bool cache_has_usable_reservation(const struct node_info *node);
 /* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
 void cache_hide_nominations(struct cluster_cache *cache, const char *uid, int32_t priority);
 
-/* Forgets expired assumed pods, rejections and reservations. */
+/* Forgets expired assumed pods, rejections, reservations and ended pods. */
 void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
 
 /* Discards pod->held. */
@@ -300,6 +300,10 @@ void cache_drop_rejections(struct cluster_cache *cache, struct node_info *node);
 /* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does
  * not, or no object has reported the pod for two minutes. */
 void node_info_forget_ended(struct node_info *node, uint64_t now_ms);
+
+/* The same for a node whose object does not change, unless nrtd has written the object. After an end the node's in-flight pods keep other
+ * pods away until the object includes them. */
+void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
 
 /* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
 struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,

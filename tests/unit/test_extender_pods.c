@@ -643,10 +643,12 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	"{manager: " manager ", time: \"2026-01-01T" time "Z\", fieldsV1: {" fields ": {}}}"
 #define BY_EXPORTER(time) WRITTEN("nfd", time, "\"f:zones\"")
 #define BY_USER(time)     WRITTEN("kubectl-label", time, "\"f:metadata\"")
-#define ON_NODE_9(status)                                                            \
-	"{metadata: {name: q, namespace: default, uid: q}, spec: {nodeName: node-9," \
-	" containers: [{name: a, resources: {limits: {cpu: 5, memory: 1Gi}}}]}, status: {" status "}}"
-#define STARTED(time) "phase: Running, startTime: \"2026-01-01T" time "Z\""
+#define POD_ON_NODE_9(name, cpus, status)                                                                \
+	"{metadata: {name: " name ", namespace: default, uid: " name "}, spec: {nodeName: node-9,"       \
+	" containers: [{name: a, resources: {limits: {cpu: " cpus ", memory: 1Gi}}}]}, status: {" status \
+	"}}"
+#define ON_NODE_9(status) POD_ON_NODE_9("q", "5", status)
+#define STARTED(time)     "phase: Running, startTime: \"2026-01-01T" time "Z\""
 
 /* Whether node-9, with 8 CPUs and an object of another exporter, admits a pod of 5 CPUs. */
 static bool node_9_takes(struct extender_cluster *c)
@@ -715,6 +717,30 @@ static void an_object_older_than_a_running_pod_does_not_include_it(void **state)
 		}
 }
 
+/*
+ * The exporter has written the zones a second after two pods were bound, and writes nothing else, because nothing changes. The end of a third
+ * pod, which no zone includes, must not keep other pods away for ever.
+ */
+static void an_end_that_changes_no_object_is_forgotten(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	report(&c, CACHE_NRT, ZONES("7", "x", BY_EXPORTER("10:00:00")), 1000);
+	report(&c, CACHE_POD, POD_ON_NODE_9("small", "500m", STARTED("10:00:10")), 2000);
+	report(&c, CACHE_POD, POD_ON_NODE_9("a", "1", STARTED("10:01:00")), 60000);
+	report(&c, CACHE_POD, POD_ON_NODE_9("b", "1", STARTED("10:01:00")), 60000);
+	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:01:01")), 61000);
+	assert_true(node_9_takes(&c));
+	report_deleted(&c, CACHE_POD, POD_ON_NODE_9("small", "500m", ""), 70000);
+	assert_false(node_9_takes(&c));
+	cache_expire(&c.cache, 189000);
+	assert_false(node_9_takes(&c));
+	cache_expire(&c.cache, 190000);
+	assert_true(node_9_takes(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -740,6 +766,7 @@ int main(void)
 		cmocka_unit_test(a_rejected_pod_is_judged_again_when_something_is_free),
 		cmocka_unit_test(an_unchanged_object_does_not_include_new_pods),
 		cmocka_unit_test(an_object_older_than_a_running_pod_does_not_include_it),
+		cmocka_unit_test(an_end_that_changes_no_object_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
