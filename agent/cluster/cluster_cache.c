@@ -260,7 +260,7 @@ static void note_rejection(
 	pod->class->users++;
 }
 
-/* Notes the kubelet's admission: the pod now precedes all in-flight pods that are not admitted. */
+/* Notes the kubelet's admission: the pod precedes all pods that are bound to the node later. */
 static void note_admission(
 	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
 {

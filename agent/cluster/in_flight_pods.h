@@ -32,7 +32,7 @@ void in_flight_init(
 	struct in_flight_pods *p, const struct node_state *state, const bool *excluded, size_t max);
 void in_flight_release(struct in_flight_pods *p);
 
-/* Adds a pod. Add the admitted pods first. The pod class is borrowed. */
+/* Adds a pod. Add the admitted pods first: those that were admitted before all other pods. The pod class is borrowed. */
 void in_flight_add(struct in_flight_pods *p, const struct pod_class *class, bool admitted);
 
 /* Whether the kubelet admits the pod class with no other pod in flight. 0; -ETIME as in_flight_admit(). */

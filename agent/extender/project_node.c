@@ -525,23 +525,48 @@ static int drop_rejected_pods(struct projections *p, struct projected_node *o, c
 	return r;
 }
 
-/* Adds the in-flight pods, admitted pods first. A pod that was admitted before another pod's end holds pod->held: it is not placed again
+/*
+ * The kubelet may report admissions in another order than it admitted the pods. Pods whose admission was reported up to the returned version
+ * were admitted before all other in-flight pods, which were not bound to the node yet.
+ */
+static uint64_t find_first_overlap(const struct node_info *node, const struct node_changes *changes)
+{
+	uint64_t first = VERSION_UNKNOWN, before;
+
+	do {
+		before = first;
+		for (size_t i = 0; i < node->n_pods; i++) {
+			const struct pod_info *pod = node->pods[i];
+
+			if (is_in_flight(node, changes, i) && pod->bound &&
+				(!pod->admitted || pod->admitted_version > first) &&
+				pod->placed_version < first)
+				first = pod->placed_version;
+		}
+	} while (first < before);
+	return first;
+}
+
+/* Adds the in-flight pods, first those that were admitted before all others. A pod that was admitted before another pod's end holds pod->held: it is not placed again
  * as if it had arrived after that end. 0 or -ETIME. */
 static int collect_in_flight(struct projections *p, struct projected_node *o, const struct node_info *node,
 	struct node_changes *changes)
 {
+	uint64_t first_overlap;
 	int r;
 
 	in_flight_init(&o->in_flight, &node->object.state, changes->excluded, changes->n_added);
 	r = drop_rejected_pods(p, o, node, changes);
 	o->in_flight.unknown_start = is_start_unknown(node, changes);
+	first_overlap = find_first_overlap(node, changes);
 	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
 			const struct pod_info *pod = node->pods[i];
+			bool precedes = pod->admitted && pod->admitted_version <= first_overlap;
 
-			if (is_in_flight(node, changes, i) && pod->admitted == (pass == 0) &&
+			if (is_in_flight(node, changes, i) && precedes == (pass == 0) &&
 				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
-				in_flight_add(&o->in_flight, pod->class, pod->admitted);
+				in_flight_add(&o->in_flight, pod->class, precedes);
 		}
 	return r;
 }

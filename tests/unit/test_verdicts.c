@@ -516,9 +516,46 @@ static void a_list_shows_an_admission_and_an_end(void **state)
 	}
 }
 
+/*
+ * Free are 3, 2 and 3 CPUs of the NUMA nodes 1 to 3. `first` gets CPUs of NUMA node 1, so `second` gets NUMA node 3, and no NUMA node has 3 free
+ * CPUs. The kubelet reports the admission of `second` first. If it had arrived first, it would have got NUMA node 1, and 3 would be free.
+ */
+static void admissions_are_reported_in_any_order(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const char *const started[] = {"app cpu=3 memory=1Mi", "app cpu=1 memory=1Mi",
+		"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi", "app cpu=2 memory=1Mi",
+		"app cpu=1 memory=1Mi"};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *first, *second, *third;
+
+	(void)state;
+	start_pods(&c, started, ARRAY_SIZE(started), pods);
+	for (size_t i = 4; i > 0; i -= 2) {
+		extender_cluster_report_deleted(&c, pods[i]);
+		node_sim_end(&c.sims[0], i);
+	}
+	extender_cluster_publish(&c, 0, 0);
+	second = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, second, 0), 1);
+	first = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, first, 0), 1);
+	assert_true(extender_cluster_begin(&c, first, 0));
+	assert_true(extender_cluster_begin(&c, second, 0));
+	extender_cluster_report(&c, first, NULL, 0);
+	extender_cluster_report(&c, second, "Running", 0);
+	third = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, third, 0), 0);
+	assert_false(extender_cluster_begin(&c, third, 0));
+	extender_cluster_publish(&c, 0, 0);
+	assert_int_equal(
+		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(admissions_are_reported_in_any_order),
 		cmocka_unit_test(a_list_shows_an_admission_and_an_end),
 		cmocka_unit_test(one_is_overtaken_before_an_end),
 		cmocka_unit_test(some_arrive_before_an_end_and_some_after),
