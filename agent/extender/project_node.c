@@ -535,7 +535,7 @@ static uint64_t find_first_overlap(const struct node_info *node, const struct no
 
 	do {
 		before = first;
-		for (size_t i = 0; i < node->n_pods; i++) {
+		for (size_t i = node->n_pods; i-- > 0;) { /* the last placed first: one pass finds a chain */
 			const struct pod_info *pod = node->pods[i];
 
 			if (is_in_flight(node, changes, i) && pod->bound &&
@@ -547,8 +547,8 @@ static uint64_t find_first_overlap(const struct node_info *node, const struct no
 	return first;
 }
 
-/* Adds the in-flight pods, first those that were admitted before all others. A pod that was admitted before another pod's end holds pod->held: it is not placed again
- * as if it had arrived after that end. 0 or -ETIME. */
+/* Adds the in-flight pods, first those that were admitted before all others. A pod that was admitted before another pod's end holds
+ * pod->held: it is not placed again as if it had arrived after that end. 0 or -ETIME. */
 static int collect_in_flight(struct projections *p, struct projected_node *o, const struct node_info *node,
 	struct node_changes *changes)
 {
