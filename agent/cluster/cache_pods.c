@@ -283,6 +283,7 @@ void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct
 	pod->node = node;
 	bump_version_for(cache, node, pod);
 	pod->placed_version = pod->bound && cache->lists_pods ? cache->list_version : cache->version;
+	pod->bound_version = pod->bound ? pod->placed_version : VERSION_UNKNOWN;
 	pod->admitted_version = pod->admitted ? cache->version : 0;
 	if (pod->class->aligned && !pod->is_reservation)
 		note_overlaps(node, pod);

@@ -300,6 +300,7 @@ static void update_pod(
 		cache_leave_gang(cache, cached);
 		cached->bound = cached->assumed = true;
 		cached->bound_ms = now_ms;
+		cached->bound_version = cache->lists_pods ? cache->list_version : cache->version;
 	}
 	cached->list_number = cache->list_number[CACHE_POD];
 }

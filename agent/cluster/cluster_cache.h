@@ -67,6 +67,7 @@ struct pod_info {
 	 * it reports: a pod that a list reports first was placed before the list, and while the list is incomplete, an admission that it
 	 * reports has VERSION_UNKNOWN, which is later than all ends. */
 	uint64_t placed_version, admitted_version;
+	uint64_t bound_version;    /* at which the binding was reported; VERSION_UNKNOWN = not bound */
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
 	uint64_t admitted_ms;      /* when the admission was first reported */

@@ -462,7 +462,7 @@ static bool has_unknown_place(const struct node_info *node, const struct pod_inf
 		uint64_t version = node->ended[i].version;
 		bool overlaps = pod->overlaps_version > 0 && version > pod->overlaps_version;
 
-		if (version > pod->placed_version &&
+		if (version > pod->bound_version &&
 			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, version)))
 			return true;
 	}
@@ -473,12 +473,13 @@ static bool has_unknown_place(const struct node_info *node, const struct pod_inf
  * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict
  * covers two cases: all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end
  * (in_flight_admit()). With several in-flight pods or several ended pods, some in-flight pods may have arrived before
- * an end and some after; a verdict does not cover these cases.
+ * an end and some after; a verdict does not cover these cases. A pod that was bound after an end has arrived after this end.
  */
 static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
 {
 	size_t n_affected = 0, max_ended = 0; /* in-flight pods, and ended pods per in-flight pod */
 	size_t n_in_flight = 0, n_before = 0;
+	bool may_arrive_before = false; /* an in-flight pod, before an end */
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
@@ -493,12 +494,14 @@ static bool is_start_unknown(const struct node_info *node, const struct node_cha
 		/* With both, the pod may have arrived between two ends. */
 		if ((before && n > 0) || ((before || n > 0) && has_unknown_place(node, pod)))
 			return true;
+		for (size_t k = 0; k < node->n_ended; k++)
+			may_arrive_before = may_arrive_before || node->ended[k].version > pod->bound_version;
 		n_affected += n > 0;
 		max_ended = n > max_ended ? n : max_ended;
 		n_in_flight++;
 		n_before += before;
 	}
-	return n_affected * max_ended > 1 || (n_before > 0 && n_in_flight > 1);
+	return (may_arrive_before && n_affected * max_ended > 1) || (n_before > 0 && n_in_flight > 1);
 }
 
 /* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a

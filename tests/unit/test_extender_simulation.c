@@ -70,9 +70,11 @@ static void assume_pod(struct extender_cluster *c, size_t step)
 			fail_msg("step %zu: %s is excluded from %s", step, pod->text, c->names[i]);
 }
 
-/* Pods reach their kubelets in any order. */
+/* Pods reach their kubelets in any order, after they are bound: the cache learns of the binding before it learns of later ends. */
 static void begin_pod(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t step)
 {
+	if (!pod->reported)
+		extender_cluster_report(c, pod, NULL, 0);
 	if (!pod->begun && !extender_cluster_begin(c, pod, pod->node))
 		fail_msg("step %zu: %s rejects %s", step, c->names[pod->node], pod->text);
 }

@@ -552,9 +552,38 @@ static void admissions_are_reported_in_any_order(void **state)
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0), 1);
 }
 
+/* The scheduler waits for volumes before it binds an assumed pod: until then no end makes the pod's place unknown. */
+static void an_assumed_pod_arrives_after_the_ends_before_its_binding(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const char *const started[] = {
+		"app cpu=1 memory=1Mi", "app cpu=1 memory=1Mi", "app cpu=1 memory=1Mi"};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *late, *other;
+
+	(void)state;
+	start_pods(&c, started, ARRAY_SIZE(started), pods);
+	late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, late, 0), 1);
+	other = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
+	assert_int_equal(extender_cluster_ask(&c, &strict, other, 0), 1);
+	extender_cluster_report_deleted(&c, pods[0]);
+	extender_cluster_report_deleted(&c, pods[1]);
+	assert_int_equal(
+		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
+	extender_cluster_report(&c, late, NULL, 0);
+	assert_int_equal(
+		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
+	/* Bound, the pod may arrive before or after an end. */
+	extender_cluster_report_deleted(&c, pods[2]);
+	assert_int_equal(
+		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_assumed_pod_arrives_after_the_ends_before_its_binding),
 		cmocka_unit_test(admissions_are_reported_in_any_order),
 		cmocka_unit_test(a_list_shows_an_admission_and_an_end),
 		cmocka_unit_test(one_is_overtaken_before_an_end),
