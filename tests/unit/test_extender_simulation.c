@@ -41,11 +41,20 @@ static const struct synthetic machines[] = {
 	{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
 };
 
+static bool published[CLUSTER_PODS]; /* since they began */
+
+static void publish(struct extender_cluster *c, size_t node)
+{
+	extender_cluster_publish(c, node, 0);
+	for (size_t i = 0; i < c->n_pods; i++)
+		published[i] = published[i] || (c->pods[i].node == node && c->pods[i].begun);
+}
+
 /* A node with in-flight pods may be excluded although its kubelet would admit the pod now. */
 static bool has_in_flight_pods(const struct extender_cluster *c, size_t node)
 {
 	for (size_t i = 0; i < c->n_pods; i++)
-		if (c->pods[i].node == node && !c->pods[i].runs && !c->pods[i].ended)
+		if (c->pods[i].node == node && !(c->pods[i].runs && published[i]) && !c->pods[i].ended)
 			return true;
 	return false;
 }
@@ -104,7 +113,7 @@ static void step(struct extender_cluster *c, size_t i)
 
 	switch (draw(c, 8)) {
 	case 0:
-		extender_cluster_publish(c, draw(c, CLUSTER_NODES), 0);
+		publish(c, draw(c, CLUSTER_NODES));
 		break;
 	case 1:
 		end_pod(c);
@@ -164,6 +173,7 @@ static void simulate(bool reservations)
 
 		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 		extender_cluster_init(&c, setups, seed);
+		memset(published, 0, sizeof(published));
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
 			extender_cluster_report_node(&c, i);
 			extender_cluster_publish(&c, i, 0);
