@@ -455,6 +455,14 @@ void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t n
 	cache_remove_pod(cache, pod);
 }
 
+void cache_drop_unstopped_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+{
+	if (pod->bound && is_reported(pod->node, &pod->names))
+		cache_remove_pod(cache, pod);
+	else
+		cache_end_pod(cache, pod, now_ms);
+}
+
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)
 {
 	struct pod_info *pod = cache_find_pod(cache, uid);

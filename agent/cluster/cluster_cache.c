@@ -455,7 +455,9 @@ void cache_delete(
 	cache_drop_nomination(cache, uid);
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
-	if (pod)
+	if (pod && pod_has_running_containers(object))
+		cache_drop_unstopped_pod(cache, pod, now_ms);
+	else if (pod)
 		cache_end_pod(cache, pod, now_ms);
 }
 

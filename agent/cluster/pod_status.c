@@ -124,6 +124,23 @@ bool pod_has_ended(const struct doc *pod)
 	return !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed");
 }
 
+static bool has_running(const struct doc *status, const char *list)
+{
+	const struct doc *containers = doc_get(status, list);
+
+	DOC_FOREACH_ITEM (container, containers)
+		if (doc_get(doc_get(container, "state"), "running"))
+			return true;
+	return false;
+}
+
+bool pod_has_running_containers(const struct doc *pod)
+{
+	const struct doc *status = doc_get(pod, "status");
+
+	return has_running(status, "containerStatuses") || has_running(status, "initContainerStatuses");
+}
+
 int64_t pod_started_s(const struct doc *pod)
 {
 	const char *text = doc_string(doc_get(doc_get(pod, "status"), "startTime"));

@@ -43,6 +43,10 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);
 
+/* Whether the Pod's status reports a running container. A kubelet reports all containers as terminated before it deletes a Pod, so a deleted
+ * Pod with a running container was deleted by force, and its containers may still run. */
+bool pod_has_running_containers(const struct doc *pod);
+
 /* The Pod's status.startTime in seconds since the epoch; 0 = not set. The kubelet sets it after it has admitted the pod. */
 int64_t pod_started_s(const struct doc *pod);
 

@@ -123,6 +123,38 @@ static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
+/* `kubectl delete --force` removes the Pod while the kubelet still stops its containers. */
+static void a_pod_deleted_by_force_holds_until_the_object_changes(void **state)
+{
+	static const char pod[] = POD_OF("default", "p917170", "u1"),
+			  stopped[] =
+				  "{metadata: {name: p917170, namespace: default, uid: u1}, status: {phase: "
+				  "Running, containerStatuses: [{state: {terminated: {exitCode: 0}}}]}}",
+			  unstopped[] =
+				  "{metadata: {name: p917170, namespace: default, uid: u1}, status: {phase: "
+				  "Running, containerStatuses: [{state: {running: {}}}]}}";
+
+	(void)state;
+	for (unsigned forced = 0; forced < 2; forced++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct allocation *item;
+
+		extender_cluster_init_alike(&c, &node_sim_nics);
+		assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
+		item = &c.sims[0].state.allocations.items[0];
+		text_set(&item->pod_uid, "");
+		text_set(&item->namespace, "default");
+		text_set(&item->pod, "p917170");
+		extender_cluster_publish(&c, 0, 0);
+		report(&c, CACHE_POD, pod, 0);
+		report_deleted(&c, CACHE_POD, forced ? unstopped : stopped, 0);
+		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), forced ? NODES & ~1u : NODES);
+		node_sim_end(&c.sims[0], 0);
+		extender_cluster_publish(&c, 0, 0);
+		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
+	}
+}
+
 /* ---- partially reported pods */
 
 /* Moves the item's three CPUs to the second NUMA node, as if an ended pod had held the first NUMA node. */
@@ -746,6 +778,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mirror_pod_neither_frees_nor_holds_resources),
 		cmocka_unit_test(an_item_without_a_uid_is_freed_only_by_its_pod),
+		cmocka_unit_test(a_pod_deleted_by_force_holds_until_the_object_changes),
 		cmocka_unit_test(a_resource_without_a_plugin_frees_nothing),
 		cmocka_unit_test(pod_level_resources_with_a_device_free_nothing),
 		cmocka_unit_test(a_pending_resize_neither_frees_nor_holds_resources),
