@@ -87,6 +87,22 @@ static size_t skip_nested(struct json_nesting *n, size_t depth, const char *text
 	return i;
 }
 
+size_t json_count_values(const char *text, size_t len)
+{
+	bool in_string = false;
+	size_t n = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"')
+			in_string = !in_string;
+		else if (in_string)
+			i += text[i] == '\\';
+		else
+			n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+	}
+	return n;
+}
+
 /* The end of the string, map or list that starts at `at`, or NULL when it does not end. */
 static const char *skip_enclosed(const char *at, const char *end)
 {

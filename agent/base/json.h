@@ -20,6 +20,9 @@
  */
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 
+/* The number of values in a JSON text, or more: a bound of what json_parse() allocates, about 200 bytes per value. */
+size_t json_count_values(const char *text, size_t len);
+
 /* Append with an indentation of two spaces and a newline at the end. 0 or -EFBIG. */
 int json_print(const struct doc *d, struct strbuf *out);
 

@@ -11,6 +11,8 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
+#define VALUES_MAX (1u << 20) /* of a pod, or of a /preempt request: memory of a few 100 MB at most */
+
 /* ---- the pod */
 
 static void pod_release(struct extender_pod *p)
@@ -62,10 +64,18 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	return 0;
 }
 
+/* As json_parse(). -E2BIG with one line: more than VALUES_MAX values. */
+static int parse_bounded(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	if (json_count_values(text, len) > VALUES_MAX)
+		return err_set(err, -E2BIG, "more than %u JSON values", VALUES_MAX);
+	return json_parse(text, len, ret, err);
+}
+
 static int read_pod_text(struct json_piece text, struct extender_pod *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc pod = DOC_INIT;
-	int r = json_parse(text.text, text.len, &pod, err);
+	int r = parse_bounded(text.text, text.len, &pod, err);
 
 	return r < 0 ? err_wrap(err, r, "Pod") : read_pod(&pod, ret, err);
 }
@@ -448,7 +458,7 @@ int extender_preemption_parse(const char *text, size_t len, struct extender_pree
 {
 	CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
 	CLEANUP(doc_release) struct doc args = DOC_INIT;
-	int r = json_parse(text, len, &args, err);
+	int r = parse_bounded(text, len, &args, err);
 
 	if (r < 0)
 		return r;

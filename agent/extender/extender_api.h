@@ -41,7 +41,8 @@ struct extender_args {
 };
 
 /*
- * 0; -EINVAL with one line: invalid JSON, no pod, a pod that pod_template_from_pod() rejects, or a node without a name.
+ * 0; -E2BIG with one line: a pod of too many values; -EINVAL with one line: invalid JSON, no pod, a pod that pod_template_from_pod() rejects,
+ * or a node without a name.
  * `ret` is untouched on failure, else to be released. Of Nodes.items only the names are read.
  */
 int extender_args_parse(const char *text, size_t len, struct extender_args *ret, struct err *err);

@@ -395,9 +395,37 @@ static void a_bad_preemption_request_is_one_line(void **state)
 	}
 }
 
+/* A body of empty lists would be a document of a hundred times its size. Commas in strings are no values. */
+static void too_many_values_are_not_parsed(void **state)
+{
+	static const char *const forms[] = {
+		"{\"Pod\":[%s]}", "{\"Pod\":" BARE_POD ",\"NodeNames\":[],\"x\":\"%s\"}"};
+	const size_t size = (size_t)3 << 20;
+	char *values = test_malloc(size + 1), *text = test_malloc(size + 200);
+
+	(void)state;
+	for (size_t i = 0; i < size; i++)
+		values[i] = "[],"[i % 3];
+	values[size] = '\0';
+	for (unsigned i = 0; i < ARRAY_SIZE(forms); i++) {
+		CLEANUP(extender_preemption_release) struct extender_preemption p = {.items = NULL};
+		CLEANUP(extender_args_release) struct extender_args args = {.names = NULL};
+		const char *want = i == 0 ? "more than 1048576 JSON values" : "";
+		struct err err = {""};
+		int n = snprintf(text, size + 200, forms[i], values), error = i == 0 ? -E2BIG : 0;
+
+		assert_int_equal(extender_preemption_parse(text, (size_t)n, &p, &err), error);
+		test_assert_text(forms[i], err.text, want);
+		assert_int_equal(extender_args_parse(text, (size_t)n, &args, &err), error);
+	}
+	test_free(values);
+	test_free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_many_values_are_not_parsed),
 		cmocka_unit_test(a_request_by_names_is_read),
 		cmocka_unit_test(whole_nodes_are_read_by_their_names),
 		cmocka_unit_test(an_empty_node_list_is_valid),
