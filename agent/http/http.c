@@ -402,18 +402,24 @@ static bool admit_post(struct instance *in, struct MHD_Connection *connection)
 {
 	struct client *client = client_of(in, connection);
 	const union MHD_ConnectionInfo *info;
-	LOCKED(in);
+	bool authenticated;
 
-	if (client)
+	if (client) {
+		LOCKED(in);
+
 		touch_client(&in->clients, client);
+	}
+	/* Only the connection's thread changes `authenticated`. */
 	if (!in->server->options.tls.client_ca || (client && client->authenticated))
 		return true;
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	if (!info || !http_tls_client_is_authenticated(info->tls_session))
-		return false;
-	if (client)
-		client->authenticated = true;
-	return true;
+	authenticated = info && http_tls_client_is_authenticated(info->tls_session);
+	if (client) {
+		LOCKED(in);
+
+		client->authenticated = authenticated;
+	}
+	return authenticated;
 }
 
 /* By its Content-Length, which a chunked body does not have. */
