@@ -50,6 +50,7 @@ struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assu
 		.names = pod_names_of(request->uid, request->namespace, request->name),
 		.expires_ms = now_ms + assume_ms(cache, request),
 		.resource_version = request->resource_version,
+		.arrival = request->arrival,
 		.priority = request->priority};
 	const struct pod_info *cached = cache_find_pod(cache, request->uid);
 	struct pod_info *pod;

@@ -69,6 +69,7 @@ struct pod_info {
 	uint64_t placed_version, admitted_version;
 	uint64_t bound_version;    /* at which the binding was reported; VERSION_UNKNOWN = not bound */
 	uint64_t resource_version; /* of an assumed pod: assume_request.resource_version */
+	uint64_t arrival;          /* of an assumed pod: assume_request.arrival */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
 	uint64_t admitted_ms;      /* when the admission was first reported */
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
@@ -232,6 +233,7 @@ struct assume_request {
 	struct pod_class *class; /* cache_assume_pod() adds a reference */
 	int32_t priority;
 	uint64_t resource_version; /* resource_version_parse() of the scheduler's pod; 0 = not known */
+	uint64_t arrival;          /* of the scheduler's request: a later request has a larger number */
 	bool has_volumes;          /* the scheduler may wait for the pod's volumes before it binds the pod */
 	const char *gang;          /* spec.schedulingGroup.podGroupName; "" = none */
 };

@@ -25,6 +25,7 @@ struct extender_pod {
 	char *nominated;  /* status.nominatedNodeName */
 	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
+	uint64_t arrival; /* of the request: a later request has a larger number; the caller sets it */
 	bool has_volumes; /* PersistentVolumeClaims or ephemeral volumes, for whose binding the scheduler waits */
 	struct pod_template template;
 };

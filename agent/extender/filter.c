@@ -15,6 +15,7 @@
 #define OTHER_POLICY \
 	"the node's topology manager policy is not the one in the pod's annotation volcano.sh/numa-topology-policy"
 #define NOT_BEST "the extender chose another node"
+#define OUTDATED "a later request for the pod was answered before"
 #define NAMESPACE_FULL \
 	"the pod's namespace has reached the limit of assumed pods: pods that have a node and are not bound yet"
 
@@ -287,6 +288,7 @@ static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod
 		.class = class,
 		.priority = pod->priority,
 		.resource_version = pod->version,
+		.arrival = pod->arrival,
 		.has_volumes = pod->has_volumes,
 		.gang = pod->gang};
 
@@ -322,6 +324,14 @@ static void hide_reverted(struct cluster_cache *cache, const struct extender_arg
 	}
 }
 
+/* Whether the pod is assumed by a later request. Then the scheduler has given this request up, and may be binding the pod. */
+static bool is_outdated(const struct cluster_cache *cache, const struct extender_pod *pod)
+{
+	const struct pod_info *cached = cache_find_pod(cache, pod->uid);
+
+	return cached && !cached->bound && cached->arrival > pod->arrival;
+}
+
 bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args)
 {
 	const struct node_info *node =
@@ -344,6 +354,10 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 	candidates_init(&c, verdicts, args, ret);
 	if (!ret->class->aligned) {
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
+		return;
+	}
+	if (is_outdated(verdicts->cache, &args->pod)) {
+		reject_all(ret, OUTDATED);
 		return;
 	}
 	cache_begin_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);

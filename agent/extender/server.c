@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static const char *const kind_names[CACHE_KIND_COUNT] = {
 
 struct server {
 	struct server_config config;
+	_Atomic uint64_t n_arrived;  /* requests */
 	pthread_cond_t pods_changed; /* with `lock` */
 	pthread_mutex_t lock;        /* of the members up to `state_lock`; held while a request is answered */
 	struct cluster_cache cache;
@@ -572,6 +574,7 @@ static enum result handle_verb(
 {
 	CLEANUP(extender_args_release) struct extender_args args = {0};
 	struct work_request request = {.begun_ns = work_now_ns()};
+	uint64_t arrival = atomic_fetch_add(&s->n_arrived, 1) + 1;
 	enum result result;
 	int r;
 
@@ -580,6 +583,7 @@ static enum result handle_verb(
 	r = extender_args_parse(body, len, &args, err);
 	if (r < 0)
 		return RESULT_BAD;
+	args.pod.arrival = arrival;
 	request.namespace = args.pod.namespace;
 	request.name = args.pod.name;
 	request.n_nodes = args.n_names;

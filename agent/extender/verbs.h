@@ -58,8 +58,8 @@ void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
  *
  * With config->all, the pod passes every node that admits the pod, and is not assumed, unless the request has one node: the
  * scheduler has chosen this node then. With config->pass_unknown, unknown nodes pass too: with config->all always, else only
- * if no kubelet aligns the pod. If the pod's namespace has reached its limit of assumed pods, no node passes. If no node
- * passes, `verdicts` marks the nodes on which preemption cannot help.
+ * if no kubelet aligns the pod. No node passes if the pod's namespace has reached its limit of assumed pods, or if a request that
+ * arrived later has assumed the pod already. If no node passes, `verdicts` marks the nodes on which preemption cannot help.
  *
  * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: a node where a
  * GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs on the chosen

@@ -262,6 +262,7 @@ void extender_cluster_args(
 	if (pod_templates_from_doc(&object, &templates, &err) < 0)
 		fail_msg("%s", err.text);
 	*ret = (struct extender_args){.names = c->requested, .n_names = CLUSTER_NODES};
+	ret->pod.arrival = pod->arrival;
 	ret->pod.uid = strdup(pod->name);
 	ret->pod.namespace = strdup("default");
 	ret->pod.name = strdup(pod->name);

@@ -26,6 +26,7 @@ struct cluster_pod_sim {
 	bool repels;            /* it has podAntiAffinity */
 	const char *reason;     /* status.reason of the failed pod; NULL = "TopologyAffinityError" */
 	uint64_t version;       /* resourceVersion in the scheduler's request; 0 = none */
+	uint64_t arrival;       /* of the scheduler's request */
 	bool begun, reported, runs,
 		ended; /* begun on the simulated node; reported to the cache, also as running; ended */
 };

@@ -84,6 +84,27 @@ static void a_mirror_pod_neither_frees_nor_holds_resources(void **state)
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
 
+/* The scheduler gives a request up after its time-out and sends another. The first request must not move the pod, which may be bound. */
+static void a_request_that_was_given_up_moves_no_pod(void **state)
+{
+	static const struct verb_config best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	struct cluster_pod_sim *pod;
+	const struct node_info *node;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
+	pod->arrival = 2;
+	assert_int_not_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
+	node = cache_find_pod(&c.cache, pod->name)->node;
+	pod->arrival = 1;
+	assert_int_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
+	assert_ptr_equal(cache_find_pod(&c.cache, pod->name)->node, node);
+	pod->arrival = 3;
+	assert_int_not_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
+}
+
 /* ---- names with the same hash */
 
 #define POD_OF(namespace, name, uid)                                                 \
@@ -777,6 +798,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mirror_pod_neither_frees_nor_holds_resources),
+		cmocka_unit_test(a_request_that_was_given_up_moves_no_pod),
 		cmocka_unit_test(an_item_without_a_uid_is_freed_only_by_its_pod),
 		cmocka_unit_test(a_pod_deleted_by_force_holds_until_the_object_changes),
 		cmocka_unit_test(a_resource_without_a_plugin_frees_nothing),
