@@ -455,7 +455,7 @@ void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t n
 	cache_remove_pod(cache, pod);
 }
 
-void cache_drop_unstopped_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+void cache_drop_running_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
 {
 	if (pod->bound && is_reported(pod->node, &pod->names))
 		cache_remove_pod(cache, pod);

@@ -457,7 +457,7 @@ void cache_delete(
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
 	if (pod && pod_has_running_containers(object))
-		cache_drop_unstopped_pod(cache, pod, now_ms);
+		cache_drop_running_pod(cache, pod, now_ms);
 	else if (pod)
 		cache_end_pod(cache, pod, now_ms);
 }

@@ -319,9 +319,9 @@ void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
  * may continue to run. */
 void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
 
-/* Removes a deleted pod whose containers may still run: what the node's object reports stays held until the object changes. A pod that the
+/* Removes a pod that was deleted while a container ran: what the node's object reports stays held until the object changes. A pod that the
  * object does not report ends. */
-void cache_drop_unstopped_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
+void cache_drop_running_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
 
 /* Frees the node if it has no objects and no pods. */
 void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node);
