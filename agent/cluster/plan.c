@@ -392,7 +392,6 @@ static void find_candidates(
 		return;
 	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
 	ret->needed = wanted > free ? wanted - free : 0;
-	ret->min_cost = find_min_cost(s, ret);
 }
 
 /* Whether the node's kubelet admits the pod without these pods of the node. */
@@ -430,6 +429,7 @@ static bool add_source(
 		free(n.candidates);
 		return false;
 	}
+	n.min_cost = find_min_cost(s, &n);
 	*(struct source_node *)vec_push(&sources->nodes, &sources->n_nodes, &sources->nodes_size, sizeof(n)) =
 		n;
 	push_set(sources, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = sources->n_nodes - 1, .n = 1});

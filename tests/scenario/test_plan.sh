@@ -103,6 +103,25 @@ objects "$owned" | sed 's/"nodeName":"a","priority":1000/"priority":1000/' >"$di
 run "pending pods" 0 "d['steps'][0]['pod'] == 'two' and d['wanted'] == 1" plan --pending
 objects "$owned" >"$dir/objects.json"
 run "no pending pods" 0 "d['wanted'] == 0" plan --pending
+# 64 pods on node a, and 32 containers that want 2^58 CPUs more than it has free: 64 times the CPUs that must become free is 0 in 64 bits.
+python3 - "$dir" <<'END'
+import copy, json, sys
+objects = json.load(open(sys.argv[1] + '/objects.json'))
+for i in range(62):
+    pod = copy.deepcopy(next(o for o in objects['items'] if o['kind'] == 'Pod'))
+    pod['metadata'].update(name='small-%d' % i, uid='small-%d' % i)
+    del pod['spec']['containers'][0]['resources']
+    objects['items'].append(pod)
+json.dump(objects, open(sys.argv[1] + '/objects.json', 'w'))
+left, containers = 2**58 + 14, []
+while left > 0:
+    cpus = min(left, 2**63 // 1000)
+    left -= cpus
+    containers.append({'name': 'c%d' % len(containers), 'resources': {'limits': {'cpu': str(cpus), 'memory': '1'}}})
+json.dump({'kind': 'Pod', 'metadata': {'name': 'huge', 'namespace': 'ml'}, 'spec': {'containers': containers}}, open(sys.argv[1] + '/huge.json', 'w'))
+END
+run "more CPUs than any machine has" 3 "d['outcome'] == 'none' and d['searchComplete']" plan -f "$dir/huge.json"
+objects "$owned" >"$dir/objects.json"
 
 # --- simulate
 run "a looser policy" 0 "d['totals']['rejected'] == 0 and [p['what'] for p in d['pods']] == ['more NUMA nodes']" simulate --set topologyManagerPolicy=none
