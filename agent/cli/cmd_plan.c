@@ -287,6 +287,7 @@ static int apply_plan(struct planning *p)
 					  : p->options->value[OPT_EXTENDER_LEASE],
 		.timeout_ms = option_ms(p->options, OPT_TIMEOUT),
 		.hold_ms = option_ms(p->options, OPT_HOLD),
+		.aligned = option_set(p->options, OPT_ALIGNED),
 		.progress = print_line};
 	CLEANUP(plan_apply_release) struct plan_apply apply;
 	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;

@@ -380,7 +380,7 @@ static int remove_outdated(
 
 /*
  * Reserves the places of all steps. `next` is the index of the move that is carried out now; plan->n_steps = no move is left. Until a
- * later round, reservations of later moves are closed to all pods.
+ * later round, reservations of later moves are closed to all pods; with --aligned also those of pods that start after a move.
  */
 static int reserve_places(struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
 	size_t next, struct err *err)
@@ -398,7 +398,7 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 		if (step->to == SIMULATED_NOWHERE || !place.pod->class->aligned)
 			continue;
 		place.node = c->nodes[step->to].name;
-		place.closed = place.for_move && i != next;
+		place.closed = i > next && (place.for_move || a->options->aligned);
 		if (i == next)
 			place.life_ms = a->options->timeout_ms + SLACK_MS;
 		else if (next == plan->n_steps && place.pod->added)

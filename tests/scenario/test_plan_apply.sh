@@ -218,6 +218,18 @@ holds "a pod of a file" test "$status" -eq 0
 holds "its place is reserved" grep -qx 'start ml/wide: a is reserved for the pod for 300 s' "$dir/out"
 holds "for pods with its requests" test "$(patches a '.value | fromjson | [.uid, .controller, .spec.containers[0].resources.limits.cpu] | @csv' | tail -n 1)" = ',,"12"'
 
+# A best-effort kubelet admits the wanted pod also before the move: the place is closed until then.
+restricted_a=$a restricted_b=$b restricted_b_after=$b_after restricted_a_after=$a_after
+best_effort() { printf '%s' "$1" | sed 's,topology=restricted,topology=best-effort,'; }
+a=$(best_effort "$a") b=$(best_effort "$b") a_after=$(best_effort "$a_after") b_after=$(best_effort "$b_after")
+begin "$(pod one-2 $new b "$runs")"
+apply --aligned
+holds "an aligned place is made" test "$status:$(sed -n 's,^POST ,,p' "$(at /changes)" | wc -l)" = 0:1
+closed() { sed -n "$1" "$(at /changes)" | sed -n 's,^PATCH /api/v1/nodes/a ,,p' | jq -c '.metadata.annotations[] | select(.) | fromjson | .closed // false' | sort -u; }
+holds "no pod may use the place before the move" test "$(closed '1,/^POST/p')" = true
+holds "the wanted pod may use the place after the move" test "$(closed '/^POST/,$p' | head -n 1)" = false
+a=$restricted_a b=$restricted_b a_after=$restricted_a_after b_after=$restricted_b_after
+
 # A part of the wanted pods is moved for only if that is allowed.
 begin "$(pod one-2 $new b "$runs")"
 timeout 60 "$numa" plan -f "$dir/pod.json" --replicas 2 --apply >"$dir/out" 2>"$dir/err"
