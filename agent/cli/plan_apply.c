@@ -534,6 +534,7 @@ struct wait {
 	const struct simulated_pod *pod;
 	struct successor *successor;
 	struct pod_held *held;
+	const char *node;
 };
 
 /* 0 if the condition is true; -EINPROGRESS if it is not yet, with the line to fail with when the time is over. */
@@ -644,24 +645,24 @@ static int check_successor(struct plan_apply *a, const struct wait *w, struct er
 		s->found ? "pod" : "the pod in place of", p->namespace, s->found ? s->name : p->name, s->to);
 }
 
-/* What the object of the new pod's node reports of the pod. */
-static int get_held(struct plan_apply *a, const struct successor *s, struct pod_held *ret, struct err *err)
+/* What the node's object reports of the pod. */
+static int get_held(struct plan_apply *a, const char *node, const struct pod_names *names,
+	struct pod_held *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	const struct pod_names names = pod_names_of(s->uid, s->evicted->namespace, s->name);
 	struct cluster_node read;
 	int status, r;
 
 	strbuf_addstr(&path, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/");
-	api_path_escape(&path, s->node);
+	api_path_escape(&path, node);
 	r = api_get(a->options->client, path.text, &object, &status, err);
 	if (r < 0)
 		return r;
 	r = cluster_node_read(&object, &read, err);
 	if (r < 0)
 		return r;
-	pod_held_find(&read.state, &names, ret);
+	pod_held_find(&read.state, names, ret);
 	cluster_node_release(&read);
 	return 0;
 }
@@ -669,7 +670,8 @@ static int get_held(struct plan_apply *a, const struct successor *s, struct pod_
 static int check_reported(struct plan_apply *a, const struct wait *w, struct err *err)
 {
 	const struct successor *s = w->successor;
-	int r = get_held(a, s, w->held, err);
+	const struct pod_names names = pod_names_of(s->uid, s->evicted->namespace, s->name);
+	int r = get_held(a, s->node, &names, w->held, err);
 
 	if (r < 0 || w->held->found)
 		return r;
@@ -698,6 +700,22 @@ static int wait_for_move(struct plan_apply *a, const struct simulated_cluster *c
 	report_progress(a, "  %s/%s runs on %s%s%s%s%s", p->namespace, s.name, s.node, *numa ? ", NUMA " : "",
 		numa, *cpus ? ", CPUs " : "", cpus);
 	return 0;
+}
+
+/* Whether the node's object no longer reports the evicted pod. Its UID decides: the new pod may have its name. */
+static int check_released(struct plan_apply *a, const struct wait *w, struct err *err)
+{
+	CLEANUP(pod_held_release) struct pod_held held = {0};
+	struct pod_names names = w->pod->names;
+	int r;
+
+	names.pod[0] = '\0';
+	r = get_held(a, w->node, &names, &held, err);
+	if (r < 0 || !held.found)
+		return r;
+	return err_set(err, -EINPROGRESS,
+		"the object of node '%s' still reports pod '%s/%s', which has ended", w->node,
+		w->pod->namespace, w->pod->name);
 }
 
 /* ---- a round */
@@ -729,6 +747,9 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	a->n_done++;
 	if (own)
 		r = remove_reservation(a, (size_t)(own - a->reservations), err);
+	if (r == 0) /* the next plan needs what the pod held */
+		r = wait_until(check_released, a, &(struct wait){.pod = p, .node = c->nodes[step->from].name},
+			now_ms() + a->options->timeout_ms, err);
 	return r < 0 ? r : PLAN_APPLY_AGAIN;
 }
 

@@ -73,6 +73,7 @@ begin() {
 	pod one $one a "$runs" | serve /api/v1/namespaces/ml/pods/one
 	pod wide $wide '' "$waits" 12 | serve /api/v1/namespaces/ml/pods/wide
 	list NodeResourceTopology "$a_after" "$b_after" | serve /after$nrt
+	echo "$a_after" | serve /after$nrt/a
 	echo "$b_after" | serve /after$nrt/b
 	echo '404 pods "one" not found' >"$(at /after/api/v1/namespaces/ml/pods/one.error)"
 	pod wide $wide a "${2:-$runs}" 12 | serve /after/api/v1/namespaces/ml/pods/wide
@@ -126,6 +127,9 @@ holds "but the one of the evicted pod lasts" test "$(patches b 'select(.value) |
 begin "$(pod one-2 $new b "$runs")"
 echo "$b" | serve /after$nrt/b
 stops "an object that does not report the pod" "stopped, 0 of 1 moves done: the object of node 'b' does not report pod 'ml/one-2' in time; the place of 'ml/one' on node 'b' stays reserved for its new pod" --timeout 1s
+begin "$(pod one-2 $new b "$runs")"
+echo "$a" | serve /after$nrt/a
+stops "an object that still reports the evicted pod" "stopped, 1 of 1 moves done: the object of node 'a' still reports pod 'ml/one', which has ended" --timeout 1s
 begin "$(pod one-2 $new b "$runs")" "$waits"
 stops "a wanted pod that does not start" "stopped, 1 of 1 moves done: pod 'ml/wide' has not started in time" --timeout 1s
 begin "$(pod one-2 $new b "$runs")"
