@@ -171,6 +171,7 @@ static int read_flags(struct planning *p, struct err *err)
 		.evict = option_set(o, OPT_EVICT),
 		.allow_bare = option_set(o, OPT_ALLOW_BARE),
 		.allow_local_storage = option_set(o, OPT_ALLOW_LOCAL_STORAGE),
+		.allow_volumes = option_set(o, OPT_ALLOW_VOLUMES),
 		.has_below_priority = option_set(o, OPT_BELOW_PRIORITY),
 		.keep = p->keep};
 	if (p->limits.has_below_priority)

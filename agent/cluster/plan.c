@@ -14,7 +14,7 @@
 #define DEPTH_MAX     2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
-	"local storage", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
+	"local storage", "volumes", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
 	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
 const char *const plan_outcome_names[3] = {"full", "partial", "none"};
@@ -69,6 +69,8 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_PRIORITY;
 	if (p->local_storage && !options->allow_local_storage)
 		return PLAN_FIXED_LOCAL_STORAGE;
+	if (p->bound_volumes && !options->allow_volumes)
+		return PLAN_FIXED_VOLUMES;
 	if (p->responders)
 		return PLAN_FIXED_RESPONDERS;
 	if (p->n_budgets > 1)

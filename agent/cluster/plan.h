@@ -20,6 +20,7 @@ enum plan_fixed {
 	PLAN_FIXED_STATIC,
 	PLAN_FIXED_BARE, /* no controller would recreate the pod */
 	PLAN_FIXED_LOCAL_STORAGE,
+	PLAN_FIXED_VOLUMES,    /* that the planned node may be unable to mount */
 	PLAN_FIXED_RESPONDERS, /* spec.evictionResponders: others evict the pod gracefully (KEP-4563) */
 	PLAN_FIXED_PRIORITY,
 	PLAN_FIXED_NAMESPACE,
@@ -36,7 +37,7 @@ extern const char *const plan_fixed_names[PLAN_FIXED_COUNT];
 struct plan_options {
 	size_t max_moves;
 	bool evict; /* evict pods without finding another node for them */
-	bool allow_bare, allow_local_storage;
+	bool allow_bare, allow_local_storage, allow_volumes;
 	/* Move only pods with a priority below this one; false = only pods of the wanted pod's priority or a lower one. */
 	bool has_below_priority;
 	int32_t below_priority;

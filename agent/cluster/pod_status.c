@@ -141,6 +141,19 @@ bool pod_has_running_containers(const struct doc *pod)
 	return has_running(status, "containerStatuses") || has_running(status, "initContainerStatuses");
 }
 
+bool pod_has_bound_volumes(const struct doc *pod)
+{
+	static const char *const kinds[] = {"persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd",
+		"awsElasticBlockStore", "azureDisk", "gcePersistentDisk"};
+	const struct doc *volumes = doc_get(doc_get(pod, "spec"), "volumes");
+
+	DOC_FOREACH_ITEM (volume, volumes)
+		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+			if (doc_get(volume, kinds[i]))
+				return true;
+	return false;
+}
+
 int64_t pod_started_s(const struct doc *pod)
 {
 	const char *text = doc_string(doc_get(doc_get(pod, "status"), "startTime"));

@@ -47,6 +47,9 @@ bool pod_has_ended(const struct doc *pod);
  * Pod with a running container was deleted by force, and its containers may still run. */
 bool pod_has_running_containers(const struct doc *pod);
 
+/* Whether the Pod or pod template has volumes that only some nodes may be able to mount. */
+bool pod_has_bound_volumes(const struct doc *pod);
+
 /* The Pod's status.startTime in seconds since the epoch; 0 = not set. The kubelet sets it after it has admitted the pod. */
 int64_t pod_started_s(const struct doc *pod);
 

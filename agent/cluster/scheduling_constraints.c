@@ -161,20 +161,6 @@ char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *no
 	return xstrdup(affinity_matches(pod, node) ? "" : "node affinity does not match");
 }
 
-/* Whether the pod has volumes that not every node can mount; they are not evaluated. */
-static bool has_volumes(const struct doc *pod)
-{
-	static const char *const kinds[] = {"persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd",
-		"awsElasticBlockStore", "azureDisk", "gcePersistentDisk"};
-	const struct doc *volumes = doc_get(doc_get(pod, "spec"), "volumes");
-
-	DOC_FOREACH_ITEM (volume, volumes)
-		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-			if (doc_get(volume, kinds[i]))
-				return true;
-	return false;
-}
-
 /* ---- all nodes and pods */
 
 void scheduling_constraints_release(struct scheduling_constraints *sc)
@@ -214,7 +200,7 @@ void scheduling_constraints_init(
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
-	if (has_volumes(pod))
+	if (pod_has_bound_volumes(pod))
 		strv_push(&ret->not_evaluated, "volumes");
 }
 
@@ -223,7 +209,7 @@ void scheduling_constraints_init_template(
 {
 	scheduling_constraints_init(ret, template->owner,
 		template->namespace ? template->namespace : namespace, pod_is_manifest(template->owner));
-	if (template->claims_volumes && !has_volumes(template->owner))
+	if (template->claims_volumes && !pod_has_bound_volumes(template->owner))
 		strv_push(&ret->not_evaluated, "volumes");
 }
 

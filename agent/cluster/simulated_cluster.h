@@ -39,7 +39,7 @@ struct simulated_pod {
 	int64_t created_s; /* metadata.creationTimestamp, in seconds since the epoch */
 	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
 	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
-	bool priority_known, daemon, local_storage, responders, terminating, gated;
+	bool priority_known, daemon, local_storage, bound_volumes, responders, terminating, gated;
 	bool added;      /* no object of the cluster: a copy, or the pod of a reservation */
 	bool reserved;   /* represents the pod of a reservation */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */

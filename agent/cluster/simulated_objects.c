@@ -165,6 +165,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->names = pod_names_of_object(metadata);
 	p->local_storage = has_local_storage(spec);
+	p->bound_volumes = pod_has_bound_volumes(object);
 	p->responders = doc_list_items(doc_get(spec, "evictionResponders")) != NULL;
 	p->terminating = doc_get(metadata, "deletionTimestamp") != NULL;
 	p->gated = doc_list_items(gates) != NULL;
