@@ -231,7 +231,7 @@ apply --aligned
 holds "an aligned place is made" test "$status:$(sed -n 's,^POST ,,p' "$(at /changes)" | wc -l)" = 0:1
 closed() { sed -n "$1" "$(at /changes)" | sed -n 's,^PATCH /api/v1/nodes/a ,,p' | jq -c '.metadata.annotations[] | select(.) | fromjson | .closed // false' | sort -u; }
 holds "no pod may use the place before the move" test "$(closed '1,/^POST/p')" = true
-holds "the wanted pod may use the place after the move" test "$(closed '/^POST/,$p' | head -n 1)" = false
+holds "the wanted pod may use the place after the move" test "$(closed '1,/^POST/!p' | head -n 1)" = false
 a=$restricted_a b=$restricted_b a_after=$restricted_a_after b_after=$restricted_b_after
 
 # A part of the wanted pods is moved for only if that is allowed.
