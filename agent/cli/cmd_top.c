@@ -195,7 +195,7 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 		fill_without_node(rows, node, row);
 	if (rows->usage.n_nodes > 0 && !(use && use->known)) {
 		row->unusable = true;
-		text_set(&row->status, "no Node");
+		text_set(&row->status, "NoNode");
 	}
 	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
 		text_set(&row->unknown, node->why.text);

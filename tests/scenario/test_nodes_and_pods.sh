@@ -112,10 +112,10 @@ check "the totals' CPUs" says '^2 nodes .* 13/31 '
 nodes "" "" Unknown && run top
 check "a node that is not ready" says '^b +NotReady '
 nodes "" && sed -i '/^---/,$d' "$dir/cluster/nodes.yaml" && run top -o json
-check "an object without a Node" is b .status '"no Node"'
+check "an object without a Node" is b .status '"NoNode"'
 check "is not in the totals either" has '[.totals.cpus.free, .totals.unusable, .totals.nodes] == [13, 1, 2]'
 run top
-check "the table says so" says '^b +no Node '
+check "the table says so" says '^b +NoNode '
 nodes "" && run top
 check "no column without such nodes" says '^NODE  +POLICY'
 
