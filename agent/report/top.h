@@ -58,10 +58,10 @@ struct top_row {
 	char *name;
 	char *status; /* of the Node, as kubectl prints it: "Ready", "NotReady,SchedulingDisabled"; "NoNode" = there are
 			 Node objects, but none of this name; "" = unknown */
-	char *label;              /* the value of the label of the column -L; "" = none */
-	bool unusable;            /* not ready, unschedulable, or there is no Node: the totals omit the node */
-	char *exporter;           /* "" = unknown */
-	int64_t age_s;            /* -1 = unknown */
+	char *label;    /* the value of the label of the column -L; "" = none */
+	bool unusable;  /* not ready, unschedulable, or there is no Node: the totals omit the node */
+	char *exporter; /* "" = unknown */
+	int64_t age_s;  /* -1 = unknown */
 	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
 	char *unknown;            /* why the kubelet's numbers are unknown, "" if they are known */
 	enum topology_manager_policy policy;
