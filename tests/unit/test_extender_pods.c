@@ -113,13 +113,25 @@ static void a_request_that_was_given_up_moves_no_pod(void **state)
 				  " spec: {nodeName: node-0, containers: [{name: a," \
 				  " resources: {limits: {cpu: 8, memory: 1Gi}}}]}, status: {phase: Running}}"
 
+/* A pod default/p917170 of 8 CPUs runs on node-0, whose object reports it without a UID. */
+static void run_without_uid(struct extender_cluster *c)
+{
+	struct allocation *item;
+
+	assert_true(extender_cluster_begin(c, extender_cluster_pod(c, "app cpu=8 memory=1Gi"), 0));
+	item = &c->sims[0].state.allocations.items[0];
+	text_set(&item->pod_uid, "");
+	text_set(&item->namespace, "default");
+	text_set(&item->pod, "p917170");
+	extender_cluster_publish(c, 0, 0);
+}
+
 /* An item without a UID identifies its pod by a 36-bit hash of the pod's name, and users choose names. */
 static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 {
 	static const char owner[] = POD_OF("default", "p917170", "u1"),
 			  other[] = POD_OF("evil", "x1042", "u2");
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct allocation *item;
 	char one[POD_NAMES_HASH_SIZE], two[POD_NAMES_HASH_SIZE];
 
 	(void)state;
@@ -127,12 +139,7 @@ static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 	pod_names_hash_pod("evil", "x1042", two);
 	assert_string_equal(one, two);
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
-	item = &c.sims[0].state.allocations.items[0];
-	text_set(&item->pod_uid, "");
-	text_set(&item->namespace, "default");
-	text_set(&item->pod, "p917170");
-	extender_cluster_publish(&c, 0, 0);
+	run_without_uid(&c);
 	report(&c, CACHE_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	/* The pod with the equal hash counts additionally, and its end frees only its own resources. */
@@ -158,15 +165,9 @@ static void a_pod_deleted_by_force_holds_until_the_object_changes(void **state)
 	(void)state;
 	for (unsigned forced = 0; forced < 2; forced++) {
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
-		struct allocation *item;
 
 		extender_cluster_init_alike(&c, &node_sim_nics);
-		assert_true(extender_cluster_begin(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0));
-		item = &c.sims[0].state.allocations.items[0];
-		text_set(&item->pod_uid, "");
-		text_set(&item->namespace, "default");
-		text_set(&item->pod, "p917170");
-		extender_cluster_publish(&c, 0, 0);
+		run_without_uid(&c);
 		report(&c, CACHE_POD, pod, 0);
 		report_deleted(&c, CACHE_POD, forced ? unstopped : stopped, 0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), forced ? NODES & ~1u : NODES);

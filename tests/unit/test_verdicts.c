@@ -429,6 +429,19 @@ static void one_arrives_between_two_ends(void **state)
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=3 memory=1Mi"), 0), 1);
 }
 
+/* No node passes for a pod of this text, and the kubelet of node-0 rejects the pod. With a new object node-0 passes for a small pod. */
+static void expect_no_pod_until_published(struct extender_cluster *c, const char *text)
+{
+	static const struct verb_config best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	struct cluster_pod_sim *pod = extender_cluster_pod(c, text);
+
+	assert_int_equal(extender_cluster_ask(c, &best, pod, 0), 0);
+	assert_false(extender_cluster_begin(c, pod, 0));
+	extender_cluster_publish(c, 0, 0);
+	assert_int_equal(
+		extender_cluster_ask(c, &best, extender_cluster_pod(c, "app cpu=2 memory=1Mi"), 0), 1);
+}
+
 /*
  * Free are two CPUs of NUMA node 2, and NUMA node 3. `late` is expected on NUMA node 2, but `overtakes` arrives before it and gets these CPUs:
  * `late` gets CPUs of NUMA node 3. CPUs that become free after its admission, of NUMA node 0 or those of `overtakes`, are not its CPUs. Its
@@ -444,7 +457,7 @@ static void one_is_overtaken_before_an_end(void **state)
 	for (unsigned k = 0; k < 4; k++) {
 		bool overtaker_ends = k % 2, admission_is_reported = k < 2;
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
-		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *late, *overtakes, *whole;
+		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *late, *overtakes;
 
 		start_pods(&c, started, ARRAY_SIZE(started), pods);
 		late = extender_cluster_pod(&c, "app cpu=2 memory=1Mi");
@@ -459,13 +472,7 @@ static void one_is_overtaken_before_an_end(void **state)
 		extender_cluster_report_deleted(&c, overtaker_ends ? overtakes : pods[0]);
 		/* The items are in the order of the pods' names. */
 		node_sim_end(&c.sims[0], overtaker_ends ? ARRAY_SIZE(started) + 1 : 0);
-		whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
-		assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
-		assert_false(extender_cluster_begin(&c, whole, 0));
-		extender_cluster_publish(&c, 0, 0);
-		assert_int_equal(extender_cluster_ask(
-					 &c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0),
-			1);
+		expect_no_pod_until_published(&c, "app cpu=4 memory=1Mi");
 	}
 }
 
@@ -485,7 +492,7 @@ static void a_list_shows_an_admission_and_an_end(void **state)
 		bool is_new = k & 1, is_listed_last = k & 2, arrives_first = k & 4, list_ends = k & 8;
 		size_t n_started = arrives_first ? 4 : 5, ends = arrives_first ? 1 : 3;
 		CLEANUP(extender_cluster_release) struct extender_cluster c;
-		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *unsure, *whole;
+		struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *unsure;
 
 		start_pods(&c, started, n_started, pods);
 		unsure = extender_cluster_pod(
@@ -506,13 +513,7 @@ static void a_list_shows_an_admission_and_an_end(void **state)
 			extender_cluster_report(&c, unsure, "Running", 0);
 		if (list_ends)
 			cache_list_end(&c.cache, CACHE_POD, 0, 0);
-		whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
-		assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
-		assert_false(extender_cluster_begin(&c, whole, 0));
-		extender_cluster_publish(&c, 0, 0);
-		assert_int_equal(extender_cluster_ask(
-					 &c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0),
-			1);
+		expect_no_pod_until_published(&c, "app cpu=4 memory=1Mi");
 	}
 }
 
@@ -527,7 +528,7 @@ static void admissions_are_reported_in_any_order(void **state)
 		"app cpu=3 memory=1Mi", "app cpu=2 memory=1Mi", "app cpu=2 memory=1Mi",
 		"app cpu=1 memory=1Mi"};
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
-	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *first, *second, *third;
+	struct cluster_pod_sim *pods[ARRAY_SIZE(started)], *first, *second;
 
 	(void)state;
 	start_pods(&c, started, ARRAY_SIZE(started), pods);
@@ -544,12 +545,7 @@ static void admissions_are_reported_in_any_order(void **state)
 	assert_true(extender_cluster_begin(&c, second, 0));
 	extender_cluster_report(&c, first, NULL, 0);
 	extender_cluster_report(&c, second, "Running", 0);
-	third = extender_cluster_pod(&c, "app cpu=3 memory=1Mi");
-	assert_int_equal(extender_cluster_ask(&c, &strict, third, 0), 0);
-	assert_false(extender_cluster_begin(&c, third, 0));
-	extender_cluster_publish(&c, 0, 0);
-	assert_int_equal(
-		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=2 memory=1Mi"), 0), 1);
+	expect_no_pod_until_published(&c, "app cpu=3 memory=1Mi");
 }
 
 /* The scheduler waits for volumes before it binds an assumed pod: until then no end makes the pod's place unknown. */
