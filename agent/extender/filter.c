@@ -15,7 +15,7 @@
 #define OTHER_POLICY \
 	"the node's topology manager policy is not the one in the pod's annotation volcano.sh/numa-topology-policy"
 #define NOT_BEST "the extender chose another node"
-#define OUTDATED "a later request for the pod was answered before"
+#define OUTDATED "a newer request for this pod has been answered already"
 #define NAMESPACE_FULL \
 	"the pod's namespace has reached the limit of assumed pods: pods that have a node and are not bound yet"
 
