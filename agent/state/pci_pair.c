@@ -150,23 +150,14 @@ struct holding {
 	struct root_table roots;
 	const struct pci_device **devices; /* GPUs and NICs */
 	size_t n_devices, devices_size;
-	const char **resources; /* of these devices */
-	size_t n_resources, resources_size;
+	struct strv resources; /* of these devices */
 };
 
 static void holding_release(struct holding *h)
 {
 	root_table_release(&h->roots);
 	free(h->devices);
-	free(h->resources);
-}
-
-static bool has_resource(const struct holding *h, const char *resource)
-{
-	for (size_t i = 0; i < h->n_resources; i++)
-		if (!strcmp(h->resources[i], resource))
-			return true;
-	return false;
+	strv_release(&h->resources);
 }
 
 /* A container may have the device of an init container: each device counts once. */
@@ -178,9 +169,7 @@ static void hold(struct holding *h, const char *resource, const struct pci_devic
 	*(const struct pci_device **)vec_push(
 		&h->devices, &h->n_devices, &h->devices_size, sizeof(*h->devices)) = d;
 	add_device(&h->roots, d, side);
-	if (!has_resource(h, resource))
-		*(const char **)vec_push(
-			&h->resources, &h->n_resources, &h->resources_size, sizeof(*h->resources)) = resource;
+	strv_push_new(&h->resources, resource);
 }
 
 /* Returns false if a resource of GPUs or NICs has another device whose root is unknown. */
@@ -199,7 +188,7 @@ static bool find_holding(
 
 					if (d)
 						hold(ret, block->resource, d, side);
-					else if (unknown && has_resource(ret, block->resource))
+					else if (unknown && strv_contains(&ret->resources, block->resource))
 						return false;
 				}
 			}
@@ -234,8 +223,8 @@ bool pci_pair_is_apart(
 	if (pairs == smaller(h.roots.total))
 		return false;
 	search_init(&s, state);
-	for (size_t i = 0; i < h.n_resources; i++)
-		add_resource(&s, h.resources[i], items, n_items);
+	for (size_t i = 0; i < h.resources.n_items; i++)
+		add_resource(&s, h.resources.items[i], items, n_items);
 	if (pairs >= count_pairs(&s.all))
 		return false;
 	gpu = find_single(&h, SIDE_GPU);
