@@ -2,41 +2,43 @@
 #include "agent/extender/verdict_bound.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/extender/project_node.h"
-#include "common/cleanup.h"
-#include "common/cpuset.h"
+#include "common/xalloc.h"
 #include "scoring/combinations.h"
 #include "scoring/kubelet.h"
+#include "scoring/node_mask.h"
 
 #define WORDS    8u
 #define SUM_BITS (64u * WORDS) /* sums of free CPUs from 0 on */
 
-/* The CPUs per NUMA node that the kubelet can assign, and their sum. False if they are not known. */
-static bool find_free(const struct node_state *state, size_t *free, size_t *ret_sum)
+#define BITS_PER_LONG (8 * sizeof(unsigned long))
+
+/* Sets free[] to the CPUs per NUMA node that the kubelet can assign. False if they are not known. Works on words: this is called for every node
+ * of the cluster, and a bitmap for each result costs several times as much. */
+static bool count_free(const struct node_state *state, size_t *free)
 {
 	hwloc_const_bitmap_t shared = node_shared_cpus(state), reserved = state->reserved.cpus;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t assignable = cpuset_new();
-	CLEANUP(cpuset_freep) hwloc_bitmap_t of_node = cpuset_new();
+	unsigned n_words;
 
 	if (!shared || !reserved || state->machine.n_nodes > COMBINATION_MAX_NODES)
 		return false;
-	cpuset_andnot(assignable, shared, reserved);
-	*ret_sum = 0;
-	for (size_t i = 0; i < state->machine.n_nodes; i++) {
-		cpuset_and(of_node, assignable, state->machine.nodes[i].cpus);
-		free[i] = cpuset_size(of_node);
-		*ret_sum += free[i];
+	n_words = (unsigned)(((size_t)(hwloc_bitmap_last(shared) + 1) + BITS_PER_LONG - 1) / BITS_PER_LONG);
+	for (unsigned w = 0; w < n_words; w++) {
+		unsigned long assignable =
+			hwloc_bitmap_to_ith_ulong(shared, w) & ~hwloc_bitmap_to_ith_ulong(reserved, w);
+
+		for (size_t i = 0; i < state->machine.n_nodes && assignable; i++)
+			free[i] += node_mask_count(
+				assignable & hwloc_bitmap_to_ith_ulong(state->machine.nodes[i].cpus, w));
 	}
 	return true;
 }
 
-/* The smallest number of NUMA nodes whose free CPUs suffice together; n + 1 = none. Sorts free[], largest first. */
-static unsigned count_nodes(size_t *free, size_t n, size_t cpus)
+static void sort_descending(size_t *free, size_t n)
 {
-	size_t sum = 0;
-
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k > 0 && free[k - 1] < free[k]; k--) {
 			size_t smaller = free[k - 1];
@@ -44,12 +46,42 @@ static unsigned count_nodes(size_t *free, size_t n, size_t cpus)
 			free[k - 1] = free[k];
 			free[k] = smaller;
 		}
-	for (size_t i = 0; i < n; i++) {
-		sum += free[i];
+}
+
+static void update_free_cpus(const struct node_info *node, struct free_cpus *f)
+{
+	const struct node_state *state = &node->object.state;
+
+	free_cpus_release(f);
+	*f = (struct free_cpus){.version = node->version};
+	if (!node->has_object || node->object.basis != CLUSTER_EXACT ||
+		state->settings.cpu_manager != CPU_MANAGER_STATIC || !project_node_changes_nothing(node))
+		return;
+	f->n = state->machine.n_nodes;
+	f->numa_nodes = xcalloc(f->n + 1, sizeof(*f->numa_nodes));
+	f->known = count_free(state, f->numa_nodes);
+	sort_descending(f->numa_nodes, f->n);
+	for (size_t i = 0; i < f->n; i++)
+		f->sum += f->numa_nodes[i];
+}
+
+void free_cpus_release(struct free_cpus *f)
+{
+	free(f->numa_nodes);
+	*f = (struct free_cpus){0};
+}
+
+/* The smallest number of NUMA nodes whose free CPUs suffice together; 0 = all together do not. */
+static unsigned count_nodes(const struct free_cpus *f, size_t cpus)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		sum += f->numa_nodes[i];
 		if (sum >= cpus)
 			return (unsigned)(i + 1);
 	}
-	return (unsigned)(n + 1);
+	return 0;
 }
 
 /* to |= from << n */
@@ -65,15 +97,15 @@ static void add_shifted(uint64_t *to, const uint64_t *from, size_t n)
 }
 
 /* The smallest sum of free CPUs of exactly `count` NUMA nodes that is at least `cpus`; `cpus` if there is none below SUM_BITS. */
-static size_t find_smallest_sum(const size_t *free, size_t n, unsigned count, size_t cpus)
+static size_t find_smallest_sum(const struct free_cpus *f, unsigned count, size_t cpus)
 {
 	uint64_t sums[COMBINATION_MAX_NODES + 1][WORDS]; /* by number of NUMA nodes: the sums that occur */
 
 	memset(sums, 0, (count + 1) * sizeof(sums[0]));
 	sums[0][0] = 1;
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = count; k-- > 0 && free[i] < SUM_BITS;)
-			add_shifted(sums[k + 1], sums[k], free[i]);
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = count; k-- > 0 && f->numa_nodes[i] < SUM_BITS;)
+			add_shifted(sums[k + 1], sums[k], f->numa_nodes[i]);
 	for (size_t sum = cpus; sum < SUM_BITS; sum++)
 		if (sums[count][sum / 64] >> sum % 64 & 1)
 			return sum;
@@ -90,22 +122,23 @@ static size_t count_cpus(const struct pod_class *class)
 	return n > class->cpus ? n : class->cpus;
 }
 
-bool verdict_bound_find(
-	const struct node_info *node, const struct pod_class *class, struct verdict_bound *ret)
+bool verdict_bound_find(const struct node_info *node, const struct pod_class *class, struct free_cpus *f,
+	struct verdict_bound *ret)
 {
-	const struct node_state *state = &node->object.state;
-	size_t free[COMBINATION_MAX_NODES], n = state->machine.n_nodes, sum, n_cpus, used;
+	size_t n_cpus, used;
 
-	if (class->cpus == 0 || class->too_large || !node->has_object ||
-		node->object.basis != CLUSTER_EXACT || state->settings.cpu_manager != CPU_MANAGER_STATIC ||
-		!project_node_changes_nothing(node) || !find_free(state, free, &sum))
+	if (class->cpus == 0 || class->too_large)
+		return false;
+	if (f->version != node->version)
+		update_free_cpus(node, f);
+	if (!f->known)
 		return false;
 	n_cpus = count_cpus(class);
-	*ret = (struct verdict_bound){.numa_nodes = count_nodes(free, n, class->cpus),
-		.free_on_node = sum > n_cpus ? sum - n_cpus : 0};
-	if (ret->numa_nodes > n)
-		return false;
-	used = find_smallest_sum(free, n, ret->numa_nodes, class->cpus);
+	*ret = (struct verdict_bound){.numa_nodes = count_nodes(f, class->cpus),
+		.free_on_node = f->sum > n_cpus ? f->sum - n_cpus : 0};
+	if (ret->numa_nodes == 0)
+		return true;
+	used = find_smallest_sum(f, ret->numa_nodes, class->cpus);
 	ret->free_on_numa_nodes = used > n_cpus ? used - n_cpus : 0;
 	return true;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/extender/verdict_bound.h"
 #include "agent/state/pci_pair.h"
 #include "agent/state/projected_state.h"
 #include "common/cleanup.h"
@@ -238,6 +237,9 @@ void verdicts_release(struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
 		class_verdicts_release(&verdicts->classes[i]);
+	for (size_t i = 0; i < verdicts->free_cpus_size; i++)
+		free_cpus_release(&verdicts->free_cpus[i]);
+	free(verdicts->free_cpus);
 	projections_release(&verdicts->projections);
 	distances_kept_release(&verdicts->distances);
 	*verdicts = (struct verdicts){0};
@@ -359,16 +361,24 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 	return slot;
 }
 
-static bool bound_verdict(const struct node_info *node, const struct pod_class *class, struct verdict *ret)
+/* Lower than every score: the node is judged only if no other node admits the pod. */
+#define SCORE_REJECTED (-1)
+
+static bool bound_verdict(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, struct verdict *ret)
 {
 	struct verdict_bound bound;
 
-	if (!verdict_bound_find(node, class, &bound))
+	vec_grow(&verdicts->free_cpus, &verdicts->free_cpus_size, verdicts->cache->n_nodes,
+		sizeof(*verdicts->free_cpus));
+	if (!verdict_bound_find(node, class, &verdicts->free_cpus[node->slot], &bound))
 		return false;
 	*ret = (struct verdict){.version = node->version,
 		.is_bound = true,
 		.answer = KUBELET_UNKNOWN,
-		.score = score_numa_nodes(&node->object.state.inventory, bound.numa_nodes, true),
+		.score = bound.numa_nodes > 0
+				 ? score_numa_nodes(&node->object.state.inventory, bound.numa_nodes, true)
+				 : SCORE_REJECTED,
 		.pci_pair = pci_pair_find(&node->object.state, &class->wanted) == PCI_PAIR_FREE,
 		.free_on_numa_nodes = bound.free_on_numa_nodes,
 		.free_on_node = bound.free_on_node};
@@ -384,7 +394,7 @@ const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct p
 	if (slot->version == node->version && slot->is_bound)
 		return slot;
 	if (strategy != STRATEGY_LEAST_NUMA_NODES || is_valid(slot, node, class) ||
-		!bound_verdict(node, class, &bound))
+		!bound_verdict(verdicts, node, class, &bound))
 		return verdict_of(verdicts, class, node, strategy);
 	free(slot->reason);
 	*slot = bound;

@@ -8,6 +8,7 @@
 
 #include "agent/extender/extender_api.h"
 #include "agent/extender/project_node.h"
+#include "agent/extender/verdict_bound.h"
 #include "scoring/combinations.h"
 #include "scoring/nrt_match.h"
 
@@ -48,6 +49,8 @@ struct verdicts {
 	struct cluster_cache *cache; /* borrowed */
 	struct projections projections;
 	struct distances_kept distances; /* of the last judged machine */
+	struct free_cpus *free_cpus;     /* by node slot */
+	size_t free_cpus_size;
 	struct class_verdicts classes[VERDICTS_CLASSES];
 	struct class_verdicts *last; /* of the last request; NULL = none */
 	uint64_t n_requests;

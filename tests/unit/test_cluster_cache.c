@@ -395,6 +395,40 @@ static void nodes_of_a_request_are_counted(void **state)
 	verb_answer_release(&a, &c.cache);
 }
 
+/* A node with too few free CPUs is judged only if no node admits the pod: then its reason is the kubelet's. */
+static void full_nodes_are_judged_last(void **state)
+{
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct extender_args args, again;
+	struct cluster_pod_sim *pod;
+	struct verb_answer a = {0};
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	for (size_t i = 0; i + 1 < CLUSTER_NODES; i++) {
+		pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
+		assert_true(extender_cluster_begin(&c, pod, i));
+		extender_cluster_report(&c, pod, NULL, 0);
+		extender_cluster_publish(&c, i, 0);
+	}
+	pod = extender_cluster_pod(&c, "app cpu=9 memory=1Gi");
+	extender_cluster_args(&c, pod, &args);
+	extender_filter(&c.verdicts, &answer_best, &args, 0, &a);
+	test_assert_text("node", a.counts.assumed_node, "node-3");
+	assert_int_equal(a.counts.n_admitting, 1);
+	assert_int_equal(a.counts.n_bounded, CLUSTER_NODES - 1);
+	verb_answer_release(&a, &c.cache);
+
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=9 memory=1Gi"), &again);
+	a = (struct verb_answer){0};
+	extender_filter(&c.verdicts, &answer_best, &again, 0, &a);
+	assert_int_equal(a.counts.n_passing, 0);
+	assert_int_equal(a.counts.n_bounded, 0);
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
+		assert_non_null(strstr(a.verdicts[i].reason, "CPU"));
+	verb_answer_release(&a, &c.cache);
+}
+
 /* The extender does not evaluate resourceClaims, and the reason says so. */
 static void a_rejection_mentions_ignored_claims(void **state)
 {
@@ -535,6 +569,7 @@ int main(void)
 		cmocka_unit_test(ties_go_to_the_fullest_numa_node),
 		cmocka_unit_test(unknown_nodes_come_last),
 		cmocka_unit_test(nodes_of_a_request_are_counted),
+		cmocka_unit_test(full_nodes_are_judged_last),
 		cmocka_unit_test(a_rejection_mentions_ignored_claims),
 		cmocka_unit_test(volcanos_annotation_selects_nodes_by_policy),
 		cmocka_unit_test(scores_follow_the_strategy),
