@@ -2,6 +2,7 @@
 #include "agent/state/pci_pair.h"
 
 #include "common/cleanup.h"
+#include "common/resource.h"
 #include "common/vec.h"
 
 enum side { SIDE_GPU, SIDE_NIC, SIDE_COUNT };
@@ -128,11 +129,19 @@ static void add_resource(
 	}
 }
 
+static bool wants_devices(const struct resource_list *wanted)
+{
+	for (size_t i = 0; i < wanted->n_items; i++)
+		if (!resource_name_is_native(wanted->items[i].name) && wanted->items[i].quantity.nano > 0)
+			return true;
+	return false;
+}
+
 enum pci_pair pci_pair_find(const struct node_state *state, const struct resource_list *wanted)
 {
 	CLEANUP(search_release) struct search s = {.state = NULL};
 
-	if (state->device_addresses.n_items == 0 || wanted->n_items < 2)
+	if (state->device_addresses.n_items == 0 || !wants_devices(wanted))
 		return PCI_PAIR_NOT_WANTED;
 	search_init(&s, state);
 	for (size_t i = 0; i < wanted->n_items; i++)

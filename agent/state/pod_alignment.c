@@ -200,8 +200,8 @@ static void set_amount(struct container_request *c, const char *name, qty_t nano
 	resource_list_set(&c->limits, name, q);
 }
 
-/* A pod of one container that requests what the unit holds, and is Guaranteed. */
-static void make_request(const struct unit *u, struct pod_request *ret)
+/* A pod of one container that requests what the unit holds, also devices if `devices` is set, and is Guaranteed. */
+static void make_request(const struct unit *u, bool devices, struct pod_request *ret)
 {
 	size_t n_cpus = cpuset_size(u->cpus);
 	struct container_request *c = pod_request_add(ret, CONTAINER_APP, "app");
@@ -213,7 +213,7 @@ static void make_request(const struct unit *u, struct pod_request *ret)
 
 		for (size_t k = 0; k < item->n_memory; k++)
 			set_amount(c, item->memory[k].type, (qty_t)item->memory[k].bytes * QTY_UNIT);
-		for (size_t k = 0; k < item->n_devices; k++)
+		for (size_t k = 0; k < item->n_devices && devices; k++)
 			set_amount(c, item->devices[k].resource,
 				(qty_t)count_new_devices(u->items, &item->devices[k]) * QTY_UNIT);
 	}
@@ -246,13 +246,14 @@ static void strict_node_init(struct strict_node *n, const struct node_state *sta
 }
 
 /* Whether the kubelet would admit what the unit holds. *ret_node: on which NUMA node, -1 = any. */
-static enum kubelet_answer judge_request(struct strict_node *n, const struct unit *u, int *ret_node)
+static enum kubelet_answer judge_request(
+	struct strict_node *n, const struct unit *u, bool devices, int *ret_node)
 {
 	CLEANUP(pod_request_release) struct pod_request request;
 	struct kubelet_verdict v;
 
 	pod_request_init(&request);
-	make_request(u, &request);
+	make_request(u, devices, &request);
 	kubelet_judge(&n->admission.kubelet, n->admission.ws, &request, QOS_GUARANTEED, &v);
 	*ret_node = -1;
 	if (v.answer == KUBELET_ADMITS && v.n_placements > 0 && !v.placements[0].hint.any_node)
@@ -273,7 +274,7 @@ static void search_release(struct search *s)
 		strict_node_release(&s->empty);
 }
 
-static enum kubelet_answer judge_empty(struct search *s, const struct unit *u)
+static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, bool devices)
 {
 	CLEANUP(freep) bool *excluded = NULL;
 	size_t n = s->state->allocations.n_items + 1;
@@ -285,7 +286,7 @@ static enum kubelet_answer judge_empty(struct search *s, const struct unit *u)
 		strict_node_init(&s->empty, s->state, excluded);
 		s->has_empty = true;
 	}
-	return judge_request(&s->empty, u, &node);
+	return judge_request(&s->empty, u, devices, &node);
 }
 
 /* The answer as if the unit's items had ended, with the init containers whose CPUs the unit got. */
@@ -302,7 +303,7 @@ static enum kubelet_answer judge_instead(const struct search *s, const struct un
 			      (allocation_same_pod(item, u->items) && intersects(item->cpus, u->cpus));
 	}
 	strict_node_init(&node, s->state, excluded);
-	return judge_request(&node, u, ret_node);
+	return judge_request(&node, u, true, ret_node);
 }
 
 /* Finds out whether the unit must span NUMA nodes. */
@@ -315,8 +316,10 @@ static enum alignment find_cause(struct search *s, const struct unit *u, struct 
 		err_set(ret, 0, "whether one NUMA node has room for the claims is unknown");
 		return ALIGNMENT_SPANS;
 	}
-	if (judge_empty(s, u) == KUBELET_REJECTS) {
-		err_set(ret, 0, "larger than a NUMA node");
+	if (judge_empty(s, u, true) == KUBELET_REJECTS) {
+		err_set(ret, 0, "%s",
+			judge_empty(s, u, false) == KUBELET_REJECTS ? "larger than a NUMA node"
+								    : "no NUMA node has all its devices");
 		return ALIGNMENT_SPANS_NECESSARY;
 	}
 	answer = judge_instead(s, u, &node);

@@ -14,8 +14,8 @@
 
 /* From best to worst; a pod of several containers has the worst. */
 enum alignment {
-	ALIGNMENT_ALIGNED,         /* one NUMA node */
-	ALIGNMENT_SPANS_NECESSARY, /* several NUMA nodes; no NUMA node of the machine is large enough */
+	ALIGNMENT_ALIGNED, /* one NUMA node */
+	ALIGNMENT_SPANS_NECESSARY, /* several NUMA nodes; no NUMA node of the machine is large enough, or has all of the devices */
 	ALIGNMENT_UNKNOWN,
 	ALIGNMENT_ROOTS_APART, /* one NUMA node; a GPU and a NIC are below different PCIe roots, and a root has both */
 	ALIGNMENT_SPANS, /* several NUMA nodes, and no NUMA node has room for it now, or whether one has is unknown */
