@@ -124,6 +124,7 @@ struct search {
 	 * and for all. */
 	uint64_t verdicts_limit, sets_limit;
 	uint64_t verdicts_end, sets_end;
+	uint64_t n_place_verdicts; /* for places without moves */
 };
 
 static void source_nodes_release(struct source_nodes *sources)
@@ -705,19 +706,30 @@ static uint64_t half_of_rest(uint64_t now, uint64_t end)
 	return now < end ? (end - now + 1) / 2 : 0;
 }
 
-/* Searches without chains of moves first, then with chains. */
-static bool place_wanted(struct search *s, size_t pod)
+/* Starts the pod where a kubelet admits it. */
+static bool start_without_moves(struct search *s, size_t pod)
 {
 	size_t place = simulated_reserved_node(s->c, pod);
-	bool started;
+	uint64_t before = s->c->n_verdicts;
+	bool started = place != SIMULATED_NOWHERE && simulated_is_usable(s->c, place, pod, s->excluded) &&
+		       simulated_start(s->c, place, pod);
 
-	s->wanted = pod;
-	started = place != SIMULATED_NOWHERE && simulated_is_usable(s->c, place, pod, s->excluded) &&
-		  simulated_start(s->c, place, pod);
 	if (!started) {
 		place = simulated_find_place(s->c, pod, s->excluded);
 		started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
 	}
+	s->n_place_verdicts += s->c->n_verdicts - before;
+	s->verdicts_end += s->c->n_verdicts - before;
+	return started;
+}
+
+/* Searches without moves first, then without chains of moves, then with chains. */
+static bool place_wanted(struct search *s, size_t pod)
+{
+	bool started;
+
+	s->wanted = pod;
+	started = start_without_moves(s, pod);
 	s->verdicts_limit = s->c->n_verdicts + half_of_rest(s->c->n_verdicts, s->verdicts_end);
 	s->sets_limit = s->n_sets + half_of_rest(s->n_sets, s->sets_end);
 	for (unsigned depth = 1; depth <= DEPTH_MAX && !started; depth++)
@@ -761,6 +773,14 @@ static void leave_overcommitted(struct simulated_cluster *c)
 			c->nodes[i].obstacle = SIMULATED_OVERCOMMITTED;
 }
 
+/* For the search for moves, in all. */
+static uint64_t count_verdicts(const struct simulated_cluster *c)
+{
+	uint64_t of_nodes = (uint64_t)PLAN_VERDICTS_PER_NODE * c->n_nodes;
+
+	return of_nodes > PLAN_VERDICTS ? of_nodes : PLAN_VERDICTS;
+}
+
 void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
 	const struct plan_options *options, struct plan *ret)
 {
@@ -768,8 +788,10 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 	struct search s = {.c = c,
 		.options = options,
 		.plan = ret,
-		.verdicts_end = c->n_verdicts + PLAN_VERDICTS,
+		.verdicts_end = c->n_verdicts + count_verdicts(c),
 		.sets_end = PLAN_SETS};
+	const uint64_t place_verdicts =
+		options->place_verdicts > 0 ? options->place_verdicts : PLAN_PLACE_VERDICTS;
 	size_t steps_at_failure = 0, highest = 0;
 
 	leave_overcommitted(c);
@@ -792,6 +814,12 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 			ret->fixed[fixed]++;
 	}
 	for (size_t i = 0; i < n_wanted; i++) {
+		if (s.n_place_verdicts > place_verdicts) {
+			ret->gave_up = true;
+			ret->n_not_searched++;
+			ret->unplaced[ret->n_unplaced++] = wanted[i];
+			continue;
+		}
 		if (!is_known_unplaceable(&s, wanted[i], steps_at_failure) && place_wanted(&s, wanted[i])) {
 			ret->n_placed++;
 			continue;

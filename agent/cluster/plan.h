@@ -43,6 +43,7 @@ struct plan_options {
 	int32_t below_priority;
 	const char *const *keep; /* namespaces whose pods are not moved; borrowed */
 	size_t n_keep;
+	uint64_t place_verdicts; /* 0 = PLAN_PLACE_VERDICTS */
 };
 
 enum plan_step_kind { PLAN_MOVE, PLAN_EVICT, PLAN_START };
@@ -71,17 +72,21 @@ struct plan {
 	size_t fixed[PLAN_FIXED_COUNT]; /* pods on nodes by reason, before the first step */
 	size_t *unplaced;               /* wanted pods without a place */
 	size_t n_unplaced;
+	size_t n_not_searched; /* the last of these: the search reached its limit before them */
 };
 
 void plan_release(struct plan *plan);
 
 /*
- * Limits of the search. A verdict takes 10 to 100 µs, a set about 1 µs. The search for each wanted pod may use half of
- * the remaining limits, so that a pod without a place leaves time for the next pods.
+ * Limits of the search. A verdict takes 10 to 100 µs, a set about 1 µs. The search for moves for each wanted pod may use half of
+ * the remaining limits, so that a pod without a place leaves time for the next pods. Places without moves have a limit of their own:
+ * pods of many different requests cost a verdict per pod and node.
  */
-#define PLAN_VERDICTS 50000u
-#define PLAN_SETS     1000000u /* sets of pods considered, most of them without a verdict */
-#define PLAN_SET_MAX  8u       /* pods that leave one node for one pod */
+#define PLAN_VERDICTS          50000u
+#define PLAN_VERDICTS_PER_NODE 40u /* if these are more */
+#define PLAN_PLACE_VERDICTS    2000000u
+#define PLAN_SETS              1000000u /* sets of pods considered, most of them without a verdict */
+#define PLAN_SET_MAX           8u       /* pods that leave one node for one pod */
 
 /*
  * Finds a plan for the wanted pods, which run nowhere, one after the other. If a kubelet admits the wanted pod, the pod

@@ -123,21 +123,42 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	free(c->budgets);
 	free(c->reservations);
 	free(c->items);
+	free(c->admissions);
 	free(c->cache);
 	*c = (struct simulated_cluster){0};
 }
 
 /* ---- verdicts */
 
-/* Notes that the node gets an admission, and discards the admission that was noted longest ago. */
-static void note_admission(struct simulated_cluster *c, size_t node)
+/* Discards one of the admissions. Any one: searches judge all nodes in turn, and in a larger cluster the oldest admission would always be the
+ * next one that is needed. */
+static void discard_admission(struct simulated_cluster *c)
 {
-	size_t *slot = &c->admissions[c->next_admission];
+	size_t *slot;
+	struct simulated_node *n;
 
-	if (*slot > 0)
-		forget_admission(&c->nodes[*slot - 1]);
-	*slot = node + 1;
-	c->next_admission = (c->next_admission + 1) % SIMULATED_ADMISSIONS;
+	c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	slot = &c->admissions[(c->random >> 33) % c->n_admissions];
+	n = &c->nodes[*slot];
+	forget_admission(n);
+	n->admission_kept = false;
+	c->admission_cpus -= n->state.machine.n_cpus;
+	*slot = c->admissions[--c->n_admissions];
+}
+
+/* Makes place for the node's admission. */
+static void keep_admission(struct simulated_cluster *c, size_t node)
+{
+	struct simulated_node *n = &c->nodes[node];
+
+	if (n->admission_kept)
+		return;
+	while (c->n_admissions > 0 && c->admission_cpus + n->state.machine.n_cpus > SIMULATED_ADMISSION_CPUS)
+		discard_admission(c);
+	*(size_t *)vec_push(&c->admissions, &c->n_admissions, &c->admissions_size, sizeof(*c->admissions)) =
+		node;
+	c->admission_cpus += n->state.machine.n_cpus;
+	n->admission_kept = true;
 }
 
 void simulated_require_alignment(struct simulated_cluster *c)
@@ -165,7 +186,7 @@ static struct node_admission *admission_of(struct simulated_cluster *c, size_t n
 
 	if (n->admission)
 		return n->admission;
-	note_admission(c, node);
+	keep_admission(c, node);
 	n->admission = xcalloc(1, sizeof(*n->admission));
 	node_admission_init(n->admission, &n->state);
 	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);

@@ -77,6 +77,7 @@ struct simulated_node {
 	size_t n_pods, pods_size;
 	uint64_t version;                 /* changes with every change of the node */
 	struct node_admission *admission; /* of `state`; NULL = not made */
+	bool admission_kept;              /* counts in simulated_cluster.admission_cpus */
 	enum simulated_obstacle obstacle;
 };
 
@@ -102,8 +103,9 @@ struct simulated_constraints {
 	uint64_t version; /* simulated_cluster.placement_version at the evaluation */
 };
 
-#define SIMULATED_EVALUATED  16u   /* evaluated constraints; each takes memory for every node */
-#define SIMULATED_ADMISSIONS 1024u /* kept; each takes about 33 KB for a machine of 96 CPUs */
+#define SIMULATED_EVALUATED 16u /* evaluated constraints; each takes memory for every node */
+/* CPUs of the nodes whose admission is kept. An admission takes about 350 bytes per CPU: 180 MB for all of them. */
+#define SIMULATED_ADMISSION_CPUS ((size_t)1 << 19)
 
 struct simulated_undo;
 struct simulated_cache_entry;
@@ -124,9 +126,10 @@ struct simulated_cluster {
 	size_t evaluated
 		[SIMULATED_EVALUATED]; /* a ring buffer of indexes plus 1: constraints that are evaluated */
 	size_t next_evaluated;
-	size_t admissions
-		[SIMULATED_ADMISSIONS]; /* a ring buffer of indexes plus 1: nodes with an admission */
-	size_t next_admission;
+	size_t *admissions; /* indexes of nodes: `admission_kept` */
+	size_t n_admissions, admissions_size;
+	size_t admission_cpus; /* of these nodes */
+	uint64_t random;       /* which admission is discarded next */
 	size_t n_anti_affinity,
 		n_added_anti_affinity; /* pods whose required anti-affinity may exclude other pods */
 	struct pod_classes classes;

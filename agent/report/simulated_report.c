@@ -97,6 +97,8 @@ static void write_reasons(struct writer *w, const struct simulated_reasons *reas
 
 static void write_unplaced(struct writer *w, struct simulated_cluster *c, const struct plan *plan)
 {
+	size_t n_searched = plan->n_unplaced - plan->n_not_searched;
+
 	writer_list(w, "unplaced");
 	for (size_t i = 0; i < plan->n_unplaced; i++) {
 		const struct simulated_pod *p = &c->pods[plan->unplaced[i]];
@@ -105,10 +107,10 @@ static void write_unplaced(struct writer *w, struct simulated_cluster *c, const 
 		writer_map(w, NULL);
 		writer_string(w, "namespace", NULL, p->namespace);
 		writer_string(w, "pod", NULL, p->name);
-		if (i == 0) {
+		if (i == 0 && n_searched > 0) {
 			if (!writer_is_doc(w))
 				strbuf_addf(w->out, "no place for %s/%s%s:\n", p->namespace, p->name,
-					plan->n_unplaced > 1 ? " and the pods after it" : "");
+					n_searched > 1 ? " and the pods after it" : "");
 			simulated_reasons_find(c, plan->unplaced[i], NULL, &reasons);
 			write_reasons(w, &reasons);
 		}
@@ -178,6 +180,7 @@ static void write_outcome(struct writer *w, const struct plan *plan)
 	writer_number(w, "moves", NULL, true, (int64_t)plan->n_moves);
 	writer_number(w, "cost", NULL, true, (int64_t)plan->cost);
 	writer_bool(w, "searchComplete", true, !plan->gave_up);
+	writer_number(w, "notSearched", NULL, true, (int64_t)plan->n_not_searched);
 	if (writer_is_doc(w))
 		return;
 	strbuf_addf(w->out, "%s: %zu of %zu pod%s placed, %zu move%s, cost %llu\n",
@@ -186,6 +189,8 @@ static void write_outcome(struct writer *w, const struct plan *plan)
 		(unsigned long long)plan->cost);
 	if (plan->gave_up)
 		strbuf_addstr(w->out, "the search reached its limit: there may be a better plan\n");
+	if (plan->n_not_searched > 0)
+		strbuf_addf(w->out, "no place was searched for the last %zu pods\n", plan->n_not_searched);
 }
 
 void plan_report(struct writer *w, struct simulated_cluster *c, const struct plan *plan)

@@ -83,6 +83,31 @@ static void a_pod_moves_to_another_node(void **state)
 	replay(&t, &plan, 8, 1);
 }
 
+/* Places without moves cost a verdict per node and request: the pods beyond the limit are counted, and the search for moves keeps its own. */
+static void places_have_a_limit(void **state)
+{
+	static const struct plan_options few = {.max_moves = 20, .place_verdicts = 3};
+	CLEANUP(planned_cluster_release) struct planned_cluster t;
+	CLEANUP(plan_release) struct plan plan;
+	size_t wanted[4];
+
+	(void)state;
+	cluster_of_two(&t);
+	planned_cluster_publish(&t, "", "");
+	simulated_cluster_finish(&t.c);
+	wanted[0] = planned_cluster_want(&t, 8, 1, 1);
+	for (unsigned i = 1; i < 4; i++)
+		wanted[i] = planned_cluster_want(&t, i, 1, 1);
+	plan_find(&t.c, wanted, 4, &few, &plan);
+	assert_int_equal(plan.outcome, PLAN_PARTIAL);
+	assert_int_equal(plan.n_moves, 1);
+	assert_int_equal(plan.n_placed, 2);
+	assert_int_equal(plan.n_unplaced, 2);
+	assert_int_equal(plan.n_not_searched, 2);
+	assert_int_equal(plan.unplaced[0], wanted[2]);
+	assert_true(plan.gave_up);
+}
+
 struct fixed_case {
 	const char *labels, *extra, *budget;
 	struct plan_options options;
@@ -459,6 +484,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_moves_to_another_node),
+		cmocka_unit_test(places_have_a_limit),
 		cmocka_unit_test(pods_that_must_stay_stay),
 		cmocka_unit_test(constraints_hold_for_the_destination),
 		cmocka_unit_test(reservations_count),
