@@ -138,7 +138,7 @@ func (b *bench) checkWar(node *daemon.Node, manager string, n int, begin time.Ti
 	if !right {
 		fmt.Println(node.Log())
 	}
-	b.check(lines >= 1 && lines <= 1+int(since/time.Minute), "write war: is said", "%d lines about %s in %v (one a minute)", lines, manager, span)
+	b.check(lines >= 1 && lines <= 1+int(since/time.Minute), "write war: is said", "%d lines about %s in %v (one a minute)", lines, manager, since)
 	b.check(metrics[fmt.Sprintf(`nrtd_other_writer{manager="%s"}`, manager)] == 1, "write war: is measured", "nrtd_other_writer names %s", manager)
 	return nil
 }
