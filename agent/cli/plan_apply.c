@@ -55,15 +55,21 @@ static void own_reservation_release(struct own_reservation *r)
 	doc_release(&r->object);
 }
 
+/* A wanted pod that exists. */
+struct wanted_pod {
+	struct simulated_pod pod; /* only namespace, name and UID */
+	size_t n_numa;            /* NUMA nodes of the place in the plan; 0 = nothing exclusive */
+};
+
 void plan_apply_release(struct plan_apply *a)
 {
 	for (size_t i = 0; i < a->n_reservations; i++)
 		own_reservation_release(&a->reservations[i]);
 	free(a->reservations);
 	for (size_t i = 0; i < a->n_wanted; i++) {
-		free(a->wanted[i].namespace);
-		free(a->wanted[i].name);
-		free(a->wanted[i].uid);
+		free(a->wanted[i].pod.namespace);
+		free(a->wanted[i].pod.name);
+		free(a->wanted[i].pod.uid);
 	}
 	free(a->wanted);
 	api_response_release(&a->response);
@@ -535,6 +541,7 @@ struct wait {
 	struct successor *successor;
 	struct pod_held *held;
 	const char *node;
+	char **ret_node;
 };
 
 /* 0 if the condition is true; -EINPROGRESS if it is not yet, with the line to fail with when the time is over. */
@@ -669,15 +676,15 @@ static int get_held(struct plan_apply *a, const char *node, const struct pod_nam
 
 static int check_reported(struct plan_apply *a, const struct wait *w, struct err *err)
 {
-	const struct successor *s = w->successor;
-	const struct pod_names names = pod_names_of(s->uid, s->evicted->namespace, s->name);
-	int r = get_held(a, s->node, &names, w->held, err);
+	const struct simulated_pod *p = w->pod;
+	const struct pod_names names = pod_names_of(p->uid, p->namespace, p->name);
+	int r = get_held(a, w->node, &names, w->held, err);
 
 	if (r < 0 || w->held->found)
 		return r;
 	pod_held_release(w->held);
 	return err_set(err, -EINPROGRESS, "the object of node '%s' does not report pod '%s/%s' in time",
-		s->node, s->evicted->namespace, s->name);
+		w->node, p->namespace, p->name);
 }
 
 /* Waits until the pod that replaces an evicted pod runs and is reported. */
@@ -688,11 +695,14 @@ static int wait_for_move(struct plan_apply *a, const struct simulated_cluster *c
 	CLEANUP(successor_release) struct successor s = {.c = c, .evicted = p, .to = c->nodes[step->to].name};
 	CLEANUP(pod_held_release) struct pod_held held = {0};
 	CLEANUP(freep) char *cpus = NULL, *numa = NULL;
-	const struct wait w = {.successor = &s, .held = &held};
-	int r = wait_until(check_successor, a, &w, until_ms, err);
+	struct simulated_pod new = {.namespace = p->namespace};
+	int r = wait_until(check_successor, a, &(struct wait){.successor = &s}, until_ms, err);
 
+	new.name = s.name;
+	new.uid = s.uid;
 	if (r == 0 && (*step->cpus || *step->numa))
-		r = wait_until(check_reported, a, &w, until_ms, err);
+		r = wait_until(check_reported, a, &(struct wait){.pod = &new, .node = s.node, .held = &held},
+			until_ms, err);
 	if (r < 0)
 		return r;
 	cpus = held.found ? cpuset_print(held.cpus) : xstrdup("");
@@ -753,6 +763,9 @@ static int carry_out_move(struct plan_apply *a, const struct simulated_cluster *
 	return r < 0 ? r : PLAN_APPLY_AGAIN;
 }
 
+/* ---- wanted pods */
+
+/* Sets *ret_node to the pod's node. */
 static int check_started(struct plan_apply *a, const struct wait *w, struct err *err)
 {
 	CLEANUP(doc_release) struct doc pod = DOC_INIT;
@@ -770,8 +783,32 @@ static int check_started(struct plan_apply *a, const struct wait *w, struct err 
 	if (!*doc_text(status, "startTime"))
 		return err_set(
 			err, -EINPROGRESS, "pod '%s/%s' has not started in time", p->namespace, p->name);
-	report_progress(a, "start %s/%s: runs on %s", p->namespace, p->name,
-		doc_text(doc_get(&pod, "spec"), "nodeName"));
+	text_set(w->ret_node, doc_text(doc_get(&pod, "spec"), "nodeName"));
+	return 0;
+}
+
+/* With --aligned also waits until the node's object reports the pod: a kubelet with the policy best-effort may have used more NUMA nodes than
+ * the plan, if something else took the place. */
+static int wait_for_wanted(
+	struct plan_apply *a, const struct wanted_pod *wanted, uint64_t until_ms, struct err *err)
+{
+	const struct simulated_pod *p = &wanted->pod;
+	CLEANUP(pod_held_release) struct pod_held held = {0};
+	CLEANUP(freep) char *node = NULL, *numa = NULL;
+	int r = wait_until(check_started, a, &(struct wait){.pod = p, .ret_node = &node}, until_ms, err);
+
+	if (r == 0 && a->options->aligned && wanted->n_numa > 0)
+		r = wait_until(check_reported, a, &(struct wait){.pod = p, .node = node, .held = &held},
+			until_ms, err);
+	if (r < 0)
+		return r;
+	numa = held.found ? cpuset_print(held.numa) : xstrdup("");
+	report_progress(
+		a, "start %s/%s: runs on %s%s%s", p->namespace, p->name, node, *numa ? ", NUMA " : "", numa);
+	if (held.found && cpuset_size(held.numa) > wanted->n_numa)
+		return err_set(err, -EREMOTEIO,
+			"pod '%s/%s' is not aligned: it runs on NUMA nodes %.60s of node '%s'", p->namespace,
+			p->name, numa, node);
 	return 0;
 }
 
@@ -780,13 +817,15 @@ static void remember_wanted(struct plan_apply *a, const struct simulated_cluster
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct simulated_pod *p = &c->pods[plan->steps[i].pod];
-		struct simulated_pod *wanted;
+		CLEANUP(cpuset_freep) hwloc_bitmap_t numa = NULL;
+		struct wanted_pod *wanted;
 
 		if (plan->steps[i].kind != PLAN_START || p->added)
 			continue;
 		wanted = vec_push(&a->wanted, &a->n_wanted, &a->wanted_size, sizeof(*wanted));
-		*wanted = (struct simulated_pod){
+		wanted->pod = (struct simulated_pod){
 			.namespace = xstrdup(p->namespace), .name = xstrdup(p->name), .uid = xstrdup(p->uid)};
+		wanted->n_numa = cpuset_parse(plan->steps[i].numa, &numa, NULL) == 0 ? cpuset_size(numa) : 0;
 	}
 }
 
@@ -802,7 +841,7 @@ static int finish(
 			c->pods[plan->steps[i].pod].namespace, c->pods[plan->steps[i].pod].name,
 			c->nodes[plan->steps[i].to].name, (unsigned long long)a->options->hold_ms / 1000);
 	for (size_t i = 0; i < a->n_wanted && r == 0; i++)
-		r = wait_until(check_started, a, &(struct wait){.pod = &a->wanted[i]}, until_ms, err);
+		r = wait_for_wanted(a, &a->wanted[i], until_ms, err);
 	if (r == 0 && !a->object)
 		plan_apply_abandon(a);
 	return r < 0 ? r : PLAN_APPLY_DONE;

@@ -48,7 +48,7 @@ struct plan_apply {
 	struct own_reservation *reservations;
 	size_t n_reservations, reservations_size;
 	uint64_t round;
-	struct simulated_pod *wanted; /* with a place in the first plan; only namespace, name and UID */
+	struct wanted_pod *wanted; /* with a place in the first plan */
 	size_t n_wanted, wanted_size;
 	size_t n_evicted, n_done; /* moves that have begun, and complete moves */
 	const struct doc *object; /* of the current round */

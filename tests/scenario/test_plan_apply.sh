@@ -43,6 +43,10 @@ sed -i "s/$one/$late/; s/\"checksum\":[0-9]*/\"checksum\":0/" "$dir/a/var/lib/ku
 a_late=$(object a)
 cpu_state 0-15,25-31 $two 16-24 >"$dir/a/var/lib/kubelet/cpu_manager_state"
 a_after=$(object a)
+cpu_state 0,13-15,25-31 $two 16-24 $wide 1-12 >"$dir/a/var/lib/kubelet/cpu_manager_state"
+a_aligned=$(object a)
+cpu_state 0,7-15,31 $two 16-24 $wide 1-6,25-30 >"$dir/a/var/lib/kubelet/cpu_manager_state"
+a_apart=$(object a)
 node() { printf '{"metadata":{"name":"%s","labels":{"n":"%s"}%s},"status":{"allocatable":{"cpu":"31","memory":"60Gi","pods":"110"}}}' "$1" "$1" "${2:-}"; }
 pod() { # NAME UID NODE STATUS [CPUS]
 	printf '{"metadata":{"name":"%s","namespace":"ml","uid":"%s","creationTimestamp":"2020-01-01T00:00:00Z","ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"uid-of-%s","controller":true}]},"spec":{%s"priority":%s,"nodeSelector":{%s},"containers":[{"name":"c","env":[{"name":"X","value":"secret"}],"resources":{"limits":{"cpu":"%s","memory":"1Gi"}}}]},"status":{%s}}' \
@@ -226,8 +230,15 @@ holds "for pods with its requests" test "$(patches a '.value | fromjson | [.uid,
 restricted_a=$a restricted_b=$b restricted_b_after=$b_after restricted_a_after=$a_after
 best_effort() { printf '%s' "$1" | sed 's,topology=restricted,topology=best-effort,'; }
 a=$(best_effort "$a") b=$(best_effort "$b") a_after=$(best_effort "$a_after") b_after=$(best_effort "$b_after")
-begin "$(pod one-2 $new b "$runs")"
+begin_aligned() { # OBJECT-OF-a: when the wanted pod runs
+	begin "$(pod one-2 $new b "$runs")"
+	best_effort "$1" | serve /after$nrt/a
+}
+begin_aligned "$a_apart"
+stops "a pod that is not aligned" "stopped, 1 of 1 moves done: pod 'ml/wide' is not aligned: it runs on NUMA nodes 0-1 of node 'a'" --aligned
+begin_aligned "$a_aligned"
 apply --aligned
+holds "where it runs is printed" grep -qx 'start ml/wide: runs on a, NUMA 0' "$dir/out"
 holds "an aligned place is made" test "$status:$(sed -n 's,^POST ,,p' "$(at /changes)" | wc -l)" = 0:1
 closed() { sed -n "$1" "$(at /changes)" | sed -n 's,^PATCH /api/v1/nodes/a ,,p' | jq -c '.metadata.annotations[] | select(.) | fromjson | .closed // false' | sort -u; }
 holds "no pod may use the place before the move" test "$(closed '1,/^POST/p')" = true
