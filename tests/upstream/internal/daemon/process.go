@@ -47,19 +47,25 @@ func UsageOf(pid int) (u Usage, err error) {
 		return u, err
 	}
 	u.Files = len(files)
+	u.CPU, err = CPUOf(pid)
+	return u, err
+}
+
+// CPUOf is the CPU time of a process so far.
+func CPUOf(pid int) (total time.Duration, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	fields := strings.Fields(string(stat)[strings.LastIndexByte(string(stat), ')')+1:])
 	for _, field := range fields[11:13] { // utime, stime
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return u, err
+			return 0, err
 		}
-		u.CPU += time.Duration(ticks) * time.Second / userHz
+		total += time.Duration(ticks) * time.Second / userHz
 	}
-	return u, nil
+	return total, nil
 }
 
 // Load is the machine's load average of the last minute, for those who read measured numbers.

@@ -119,5 +119,5 @@ func (p *player) sendHostile(verb string, pod *pod, name string) error {
 	if a.code/100 == 5 {
 		return wrong("answer", "/%s about %s is answered %d: %s", verb, pod.id, a.code, a.Error)
 	}
-	return p.inTime(verb+" about "+name, a.took)
+	return p.inTime(verb+" about "+name, a)
 }

@@ -21,9 +21,9 @@ func (p *pod) chosen() *answer {
 	return nil
 }
 
-func (p *player) inTime(what string, took time.Duration) error {
-	if limit := answerLimit * time.Duration(p.Slack); took > limit {
-		return wrong("time", "%s was answered after %v", what, took.Round(time.Millisecond))
+func (p *player) inTime(what string, a *reply) error {
+	if limit := answerLimit * time.Duration(p.Slack); a.cpu > limit {
+		return wrong("time", "%s took %v of CPU time, %v in all", what, a.cpu, a.took.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (p *player) ask(pod *pod, how int) error {
 	if a.code != http.StatusOK || a.Error != "" {
 		return wrong("answer", "/filter for %v returned %d %q", pod, a.code, a.Error)
 	}
-	if err := p.inTime("/filter for "+pod.id, a.took); err != nil {
+	if err := p.inTime("/filter for "+pod.id, a); err != nil {
 		return err
 	}
 	by := p.instanceAt(a.by)
@@ -295,7 +295,7 @@ func (p *player) compareOn(probe *pod, shape int, n *node) (verdict, error) {
 	if a.code != http.StatusOK {
 		return v, wrong("answer", "/filter for %v returned %d %q", probe, a.code, a.Error)
 	}
-	if err := p.inTime("/filter about "+probe.id, a.took); err != nil {
+	if err := p.inTime("/filter about "+probe.id, a); err != nil {
 		return v, err
 	}
 	v.yes, v.reason = len(a.NodeNames) == 1, a.reason(n.Name)

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	answerLimit = time.Second      // a request is answered within this time
+	answerLimit = time.Second      // the CPU time of a request: a busy machine delays every answer; the client's limit is for those that never come
 	syncLimit   = 20 * time.Second // a replica has read what was sent within this time, reconnections included
 	readyLimit  = 40 * time.Second // and is ready within this time, a Lease that has to expire included
 	rssLimit    = 200 << 20        // bytes that a replica may have
@@ -246,6 +246,16 @@ func (r *replica) ready(slack int) error {
 	}
 }
 
+// cpu is the CPU time of the process so far, 0 if it has been killed.
+func (r *replica) cpu() time.Duration {
+	process := r.process
+	if process == nil || process.Process == nil {
+		return 0
+	}
+	total, _ := daemon.CPUOf(process.Process.Pid)
+	return total
+}
+
 // reply is the answer to /filter.
 type reply struct {
 	NodeNames                               []string
@@ -255,6 +265,7 @@ type reply struct {
 	code int
 	by   string // address of the replica that answered, maybe after a redirect
 	took time.Duration
+	cpu  time.Duration // of the process that was asked, whether it answered or redirected
 }
 
 func (a *reply) reason(node string) string {
@@ -282,7 +293,7 @@ func (r *replica) ask(verb string, pod *v1.Pod, names []string) (*reply, error) 
 	if err != nil {
 		return nil, err
 	}
-	begun := time.Now()
+	begun, before := time.Now(), r.cpu()
 	response, err := r.client.Post("http://"+r.address+"/"+verb, "application/json", bytes.NewReader(body))
 	if err != nil {
 		if dead := r.dead(); dead != nil {
@@ -296,6 +307,7 @@ func (r *replica) ask(verb string, pod *v1.Pod, names []string) (*reply, error) 
 		return nil, fmt.Errorf("%w: /%s: incomplete answer: %w", errWrong, verb, err)
 	}
 	a := &reply{code: response.StatusCode, by: response.Request.URL.Host, took: time.Since(begun)}
+	a.cpu = r.cpu() - before
 	if verb == "filter" || a.code != http.StatusOK {
 		if err := json.Unmarshal(text, a); err != nil {
 			return nil, fmt.Errorf("%w: /%s returned %.100q: %w", errWrong, verb, text, err)
