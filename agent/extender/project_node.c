@@ -17,6 +17,9 @@
 /* If nrtd's object changed this long after the report of a pod's admission, the object contains everything that the pod holds. */
 #define SETTLED_MS 2000u
 
+/* The kubelet reports an end or an admission within this time. */
+#define REPORT_LAG_MS 1000u
+
 /* ---- cached projections */
 
 void projected_node_release(struct projected_node *o)
@@ -419,11 +422,18 @@ static bool is_in_flight(const struct node_info *node, const struct node_changes
 	       !(changes->pods[i].is_partial && changes->adds_rest);
 }
 
-/* Whether another pod ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
-static bool may_arrive_after(const struct pod_info *pod, uint64_t ended_version)
+/* Whether the kubelet admitted the pod before the other pod's end. The kubelet reports changes of pods in no order: an end that is reported soon
+ * after an admission may have come first. */
+static bool is_admitted_before(const struct pod_info *pod, const struct ended_pod *ended)
 {
-	return ended_version > pod->placed_version &&
-	       (!pod->admitted || pod->admitted_version > ended_version);
+	return pod->admitted && pod->admitted_version < ended->version &&
+	       ended->ended_ms > pod->admitted_ms + REPORT_LAG_MS;
+}
+
+/* Whether another pod ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
+static bool may_arrive_after(const struct pod_info *pod, const struct ended_pod *ended)
+{
+	return ended->version > pod->placed_version && !is_admitted_before(pod, ended);
 }
 
 static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
@@ -431,27 +441,27 @@ static size_t count_ended_in_flight(const struct node_info *node, const struct p
 	size_t n = 0;
 
 	for (size_t i = 0; i < node->n_ended; i++)
-		n += may_arrive_after(pod, node->ended[i].version);
+		n += may_arrive_after(pod, &node->ended[i]);
 	return n;
 }
 
 /* Whether a pod ended after the kubelet had admitted this in-flight pod. */
 static bool was_admitted_before_an_end(const struct node_info *node, const struct pod_info *pod)
 {
-	for (size_t i = 0; pod->admitted && i < node->n_ended; i++)
-		if (node->ended[i].version > pod->admitted_version)
+	for (size_t i = 0; i < node->n_ended; i++)
+		if (is_admitted_before(pod, &node->ended[i]))
 			return true;
 	return false;
 }
 
 /* Whether pod->held was computed after the other pod's end, and differs from what the kubelet would have assigned before this end. A kubelet
  * that would have rejected the pod has admitted it after this end. */
-static bool is_held_since(const struct pod_info *pod, uint64_t ended_version)
+static bool is_held_since(const struct pod_info *pod, const struct ended_pod *ended)
 {
-	bool was_rejected = pod->rejected_version > 0 && pod->rejected_version < ended_version;
+	bool was_rejected = pod->rejected_version > 0 && pod->rejected_version < ended->version;
 
-	return pod->held && pod->held_version >= ended_version &&
-	       !(was_rejected && may_arrive_after(pod, ended_version));
+	return pod->held && pod->held_version >= ended->version &&
+	       !(was_rejected && may_arrive_after(pod, ended));
 }
 
 /* Whether pod->held may differ from what the kubelet assigned to this pod if it arrived before the end of a pod that has ended since: the
@@ -463,7 +473,7 @@ static bool has_unknown_place(const struct node_info *node, const struct pod_inf
 		bool overlaps = pod->overlaps_version > 0 && version > pod->overlaps_version;
 
 		if (version > pod->bound_version &&
-			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, version)))
+			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, &node->ended[i])))
 			return true;
 	}
 	return false;

@@ -29,6 +29,21 @@ void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const st
 			.near = 1};
 }
 
+/* The CPUs and the memory that the node has for pods, before the first pod. */
+static void set_allocatable(struct extender_cluster *c, size_t node)
+{
+	static const char *const names[] = {"cpu", "memory"};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+	node_admission_init(&admission, &c->sims[node].state);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct resource_quantity *free = resource_list_find(&admission.free, names[i]);
+
+		if (free)
+			resource_list_set(&c->allocatable[node], names[i], free->quantity);
+	}
+}
+
 void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed)
 {
@@ -40,6 +55,7 @@ void extender_cluster_init(
 		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
 		c->requested[i] = c->names[i];
 		text_set(&c->sims[i].state.node_name, c->names[i]);
+		set_allocatable(c, i);
 	}
 }
 
@@ -61,6 +77,7 @@ void extender_cluster_release(struct extender_cluster *c)
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_release(&c->sims[i]);
 		doc_release(&c->reservations[i]);
+		resource_list_release(&c->allocatable[i]);
 	}
 }
 
@@ -84,26 +101,21 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 
 void extender_cluster_node(const struct extender_cluster *c, size_t node, struct doc *ret)
 {
-	static const char *const names[] = {"cpu", "memory"};
-	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct doc *allocatable, *metadata, *annotations;
 
 	*ret = (struct doc){.kind = DOC_MAP};
 	metadata = doc_add_map(ret, "metadata");
-	node_admission_init(&admission, &c->sims[node].state);
 	doc_add_string(metadata, "name", c->names[node]);
 	annotations = doc_add_map(metadata, "annotations");
 	for (size_t i = 0; i < c->reservations[node].n_items; i++)
 		doc_copy_member(&c->reservations[node], c->reservations[node].items[i].key, annotations);
 	allocatable = doc_add_map(doc_add_map(ret, "status"), "allocatable");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct resource_quantity *free = resource_list_find(&admission.free, names[i]);
+	for (size_t i = 0; i < c->allocatable[node].n_items; i++) {
+		const struct resource_quantity *item = &c->allocatable[node].items[i];
 		char text[QUANTITY_TEXT_MAX];
 
-		if (!free)
-			continue;
-		quantity_print(free->quantity, text);
-		assert_non_null(doc_add_string(allocatable, names[i], text));
+		quantity_print(item->quantity, text);
+		assert_non_null(doc_add_string(allocatable, item->name, text));
 	}
 }
 
@@ -201,12 +213,13 @@ void extender_cluster_report(
 	pod->runs = phase && !strcmp(phase, "Running");
 }
 
-void extender_cluster_report_deleted(struct extender_cluster *c, const struct cluster_pod_sim *pod)
+void extender_cluster_report_deleted(
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
-	cache_delete(&c->cache, CACHE_POD, &object, 0);
+	cache_delete(&c->cache, CACHE_POD, &object, now_ms);
 }
 
 void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,

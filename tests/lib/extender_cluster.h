@@ -37,6 +37,7 @@ struct extender_cluster {
 	struct node_sim sims[CLUSTER_NODES];
 	char names[CLUSTER_NODES][16];          /* "node-0" */
 	char *requested[CLUSTER_NODES];         /* NodeNames of the requests */
+	struct resource_list allocatable[CLUSTER_NODES];
 	struct doc reservations[CLUSTER_NODES]; /* the Nodes' annotations */
 	struct cluster_pod_sim pods[CLUSTER_PODS];
 	size_t n_pods;
@@ -64,7 +65,7 @@ void extender_cluster_pod_object(const struct extender_cluster *c, const struct 
 /* Passes the node's current NodeResourceTopology object to the cache. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
 
-/* Passes a Node object to the cache; its allocatable is what the simulated node has free. */
+/* Passes a Node object to the cache. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);
 
 /* Reserves what the pod requests on the node, or with `pod` NULL removes the reservation of this id; reports the Node. */
@@ -80,7 +81,8 @@ bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *
 /* Passes the Pod object, bound to its node and in this phase (NULL = Pending), to the cache. */
 void extender_cluster_report(
 	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms);
-void extender_cluster_report_deleted(struct extender_cluster *c, const struct cluster_pod_sim *pod);
+void extender_cluster_report_deleted(
+	struct extender_cluster *c, const struct cluster_pod_sim *pod, uint64_t now_ms);
 
 /* The scheduler's request for the pod; to be released by extender_cluster_args_release(). */
 void extender_cluster_args(

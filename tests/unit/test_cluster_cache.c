@@ -158,13 +158,13 @@ static void a_deleted_pod_frees_its_resources(void **state)
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->node = ask_one(&c, pod, 0);
-	extender_cluster_report_deleted(&c, pod);
+	extender_cluster_report_deleted(&c, pod, 0);
 	assert_int_equal(c.cache.n_pods, 0);
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
 	extender_cluster_report(&c, pod, "Running", 0);
 	extender_cluster_publish(&c, node, 0);
-	extender_cluster_report_deleted(&c, pod);
+	extender_cluster_report_deleted(&c, pod, 0);
 	/* The object still reports the pod. */
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 }

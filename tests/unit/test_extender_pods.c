@@ -678,7 +678,7 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
 	report(&c, CACHE_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	extender_cluster_report_deleted(&c, pod);
+	extender_cluster_report_deleted(&c, pod, 0);
 	/* The pod e1 now gets the NUMA node with 8 CPUs. */
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);

@@ -136,7 +136,7 @@ static void deleted_pods_leave_no_resource_names(void **state)
 		pod->node = 1;
 		extender_cluster_report(&c, pod, "Running", 0);
 		assert_int_equal(node->requested.n_items, 2);
-		extender_cluster_report_deleted(&c, pod);
+		extender_cluster_report_deleted(&c, pod, 0);
 		assert_int_equal(node->requested.n_items, 0);
 	}
 }
@@ -158,9 +158,9 @@ static void the_largest_amounts_add_up(void **state)
 		extender_cluster_report(&c, pods[i], "Running", 0);
 	}
 	for (unsigned i = 0; i < 2; i++)
-		extender_cluster_report_deleted(&c, pods[i]);
+		extender_cluster_report_deleted(&c, pods[i], 0);
 	assert_true(resource_list_amount(&node->requested, "ephemeral-storage") > GIB * QTY_UNIT);
-	extender_cluster_report_deleted(&c, pods[2]);
+	extender_cluster_report_deleted(&c, pods[2], 0);
 	assert_int_equal(node->requested.n_items, 0);
 }
 

@@ -41,20 +41,27 @@ static const struct synthetic machines[] = {
 	{.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8 * GIB},
 };
 
+#define STEP_MS 400u
+#define LATE_MS 1000u /* an end is reported within this time */
+
 static bool published[CLUSTER_PODS]; /* since they began */
+static uint64_t now_ms;
+static uint64_t ended_ms
+	[CLUSTER_PODS]; /* when the end of a pod will be reported; 0 = it has not ended, or is reported */
 
 static void publish(struct extender_cluster *c, size_t node)
 {
-	extender_cluster_publish(c, node, 0);
+	extender_cluster_publish(c, node, now_ms);
 	for (size_t i = 0; i < c->n_pods; i++)
 		published[i] = published[i] || (c->pods[i].node == node && c->pods[i].begun);
 }
 
-/* A node with in-flight pods may be excluded although its kubelet would admit the pod now. */
+/* A node with in-flight pods, or with an end that is not reported yet, may be excluded although its kubelet would admit the pod now. */
 static bool has_in_flight_pods(const struct extender_cluster *c, size_t node)
 {
 	for (size_t i = 0; i < c->n_pods; i++)
-		if (c->pods[i].node == node && !(c->pods[i].runs && published[i]) && !c->pods[i].ended)
+		if (c->pods[i].node == node &&
+			(c->pods[i].ended ? ended_ms[i] > 0 : !(c->pods[i].runs && published[i])))
 			return true;
 	return false;
 }
@@ -67,7 +74,7 @@ static void assume_pod(struct extender_cluster *c, size_t step)
 	unsigned passing;
 
 	pod->controller = controllers[draw(c, ARRAY_SIZE(controllers))];
-	passing = extender_cluster_ask(c, &answer_best, pod, 0);
+	passing = extender_cluster_ask(c, &answer_best, pod, now_ms);
 	pod->node = (size_t)__builtin_ctz(passing | 1u << CLUSTER_NODES);
 	if (__builtin_popcount(passing) == 1)
 		return;
@@ -83,7 +90,7 @@ static void assume_pod(struct extender_cluster *c, size_t step)
 static void begin_pod(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t step)
 {
 	if (!pod->reported)
-		extender_cluster_report(c, pod, NULL, 0);
+		extender_cluster_report(c, pod, NULL, now_ms);
 	if (!pod->begun && !extender_cluster_begin(c, pod, pod->node))
 		fail_msg("step %zu: %s rejects %s", step, c->names[pod->node], pod->text);
 }
@@ -101,9 +108,21 @@ static void end_pod(struct extender_cluster *c)
 			break;
 		}
 	pod->ended = true;
-	if (draw(c, 2))
-		extender_cluster_report(c, pod, "Succeeded", 0);
-	extender_cluster_report_deleted(c, pod);
+	ended_ms[pod - c->pods] = now_ms + draw(c, LATE_MS + 1);
+}
+
+static void report_ends(struct extender_cluster *c)
+{
+	for (size_t i = 0; i < c->n_pods; i++) {
+		struct cluster_pod_sim *pod = &c->pods[i];
+
+		if (ended_ms[i] == 0 || ended_ms[i] > now_ms)
+			continue;
+		ended_ms[i] = 0;
+		if (draw(c, 2))
+			extender_cluster_report(c, pod, "Succeeded", now_ms);
+		extender_cluster_report_deleted(c, pod, now_ms);
+	}
 }
 
 /* Pods are reported in any order; an object is published now and then. */
@@ -111,6 +130,8 @@ static void step(struct extender_cluster *c, size_t i)
 {
 	struct cluster_pod_sim *pod = c->n_pods > 0 ? &c->pods[draw(c, (unsigned)c->n_pods)] : NULL;
 
+	now_ms += STEP_MS;
+	report_ends(c);
 	switch (draw(c, 8)) {
 	case 0:
 		publish(c, draw(c, CLUSTER_NODES));
@@ -120,7 +141,7 @@ static void step(struct extender_cluster *c, size_t i)
 		break;
 	case 2:
 		if (pod && !pod->ended)
-			extender_cluster_report(c, pod, pod->begun && draw(c, 2) ? "Running" : NULL, 0);
+			extender_cluster_report(c, pod, pod->begun && draw(c, 2) ? "Running" : NULL, now_ms);
 		break;
 	case 3:
 	case 4:
@@ -174,6 +195,8 @@ static void simulate(bool reservations)
 		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 		extender_cluster_init(&c, setups, seed);
 		memset(published, 0, sizeof(published));
+		memset(ended_ms, 0, sizeof(ended_ms));
+		now_ms = 0;
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
 			extender_cluster_report_node(&c, i);
 			extender_cluster_publish(&c, i, 0);

@@ -364,7 +364,7 @@ static void a_nominated_pod_keeps_its_room(void **state)
 	report_object(&c, CACHE_POD, NOMINATED);
 	assert_int_equal(takes(&c, 5, CPU(1)), ALL_NODES & ~1u);
 	assert_int_equal(takes(&c, 6, CPU(1)), ALL_NODES);
-	extender_cluster_report_deleted(&c, victim);
+	extender_cluster_report_deleted(&c, victim, 0);
 	assert_int_equal(takes(&c, 5, CPU(7)), ALL_NODES);
 	assert_int_equal(takes(&c, 5, CPU(8)), ALL_NODES & ~1u);
 	assert_int_equal(takes(&c, 6, CPU(8)), ALL_NODES);
@@ -492,7 +492,7 @@ static void no_pod_preempts_again_until_its_node_has_settled(void **state)
 	started = extender_cluster_pod(&c, CPU(1));
 	assert_true(extender_cluster_begin(&c, started, 0));
 	extender_cluster_report(&c, started, NULL, 0);
-	extender_cluster_report_deleted(&c, &c.pods[0]);
+	extender_cluster_report_deleted(&c, &c.pods[0], 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		preempt(&c, cases[i], &out);
 		strbuf_addf(&out, "|");

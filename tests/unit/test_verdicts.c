@@ -164,7 +164,7 @@ static void step(struct extender_cluster *c, size_t i)
 	} else if (what == 1) {
 		extender_cluster_report_node(c, node);
 	} else if (what < 5 && pod && !pod->ended) {
-		extender_cluster_report_deleted(c, pod);
+		extender_cluster_report_deleted(c, pod, 0);
 		pod->ended = true;
 	} else if (what < 7 && pod && !pod->ended) {
 		extender_cluster_report(c, pod, what == 5 ? "Running" : NULL, i);
@@ -285,8 +285,12 @@ static void pods_end_while_another_is_in_flight(void **state)
 {
 	static const struct {
 		size_t ends;
-		bool admitted, passes;
-	} cases[] = {{1, false, true}, {2, false, false}, {2, true, true}};
+		bool admitted;
+		uint64_t
+			ends_ms; /* after the report of the admission; the ends of the first second may have come before it */
+		bool passes;
+	} cases[] = {
+		{1, false, 0, true}, {2, false, 0, false}, {2, true, 1000, false}, {2, true, 1001, true}};
 	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 
 	(void)state;
@@ -307,9 +311,9 @@ static void pods_end_while_another_is_in_flight(void **state)
 		assert_true(extender_cluster_ask(&c, &strict, late, 0));
 		extender_cluster_report(&c, late, cases[i].admitted ? "Running" : NULL, 0);
 		for (size_t k = 0; k < cases[i].ends; k++)
-			extender_cluster_report_deleted(&c, pods[k]);
-		assert_int_equal(extender_cluster_ask(
-					 &c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
+			extender_cluster_report_deleted(&c, pods[k], cases[i].ends_ms);
+		assert_int_equal(extender_cluster_ask(&c, &strict,
+					 extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), cases[i].ends_ms),
 			cases[i].passes);
 	}
 }
@@ -339,7 +343,7 @@ static void a_node_of_unknown_start_state_does_not_pass(void **state)
 		assert_int_equal(
 			extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0),
 			3);
-		extender_cluster_report_deleted(&c, pods[k]);
+		extender_cluster_report_deleted(&c, pods[k], 0);
 	}
 	assert_int_equal(
 		extender_cluster_ask(&c, &every, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
@@ -390,7 +394,7 @@ static void some_arrive_before_an_end_and_some_after(void **state)
 	unsure = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, unsure, 0), 1);
 	extender_cluster_report(&c, unsure, NULL, 0);
-	extender_cluster_report_deleted(&c, pods[2]);
+	extender_cluster_report_deleted(&c, pods[2], 0);
 	node_sim_end(&c.sims[0], 2);
 	assert_true(extender_cluster_begin(&c, unsure, 0));
 	whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
@@ -415,11 +419,11 @@ static void one_arrives_between_two_ends(void **state)
 	between = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, between, 0), 1);
 	extender_cluster_report(&c, between, NULL, 0);
-	extender_cluster_report_deleted(&c, pods[3]);
+	extender_cluster_report_deleted(&c, pods[3], 0);
 	node_sim_end(&c.sims[0], 3);
 	assert_true(extender_cluster_begin(&c, between, 0));
 	extender_cluster_report(&c, between, "Running", 0);
-	extender_cluster_report_deleted(&c, pods[1]);
+	extender_cluster_report_deleted(&c, pods[1], 0);
 	node_sim_end(&c.sims[0], 1);
 	whole = extender_cluster_pod(&c, "app cpu=4 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, whole, 0), 0);
@@ -469,7 +473,7 @@ static void one_is_overtaken_before_an_end(void **state)
 		extender_cluster_publish(&c, 0, 0);
 		assert_true(extender_cluster_begin(&c, late, 0));
 		extender_cluster_report(&c, late, admission_is_reported ? "Running" : NULL, 0);
-		extender_cluster_report_deleted(&c, overtaker_ends ? overtakes : pods[0]);
+		extender_cluster_report_deleted(&c, overtaker_ends ? overtakes : pods[0], 0);
 		/* The items are in the order of the pods' names. */
 		node_sim_end(&c.sims[0], overtaker_ends ? ARRAY_SIZE(started) + 1 : 0);
 		expect_no_pod_until_published(&c, "app cpu=4 memory=1Mi");
@@ -533,7 +537,7 @@ static void admissions_are_reported_in_any_order(void **state)
 	(void)state;
 	start_pods(&c, started, ARRAY_SIZE(started), pods);
 	for (size_t i = 4; i > 0; i -= 2) {
-		extender_cluster_report_deleted(&c, pods[i]);
+		extender_cluster_report_deleted(&c, pods[i], 0);
 		node_sim_end(&c.sims[0], i);
 	}
 	extender_cluster_publish(&c, 0, 0);
@@ -563,15 +567,15 @@ static void an_assumed_pod_arrives_after_the_ends_before_its_binding(void **stat
 	assert_int_equal(extender_cluster_ask(&c, &strict, late, 0), 1);
 	other = extender_cluster_pod(&c, "app cpu=1 memory=1Mi");
 	assert_int_equal(extender_cluster_ask(&c, &strict, other, 0), 1);
-	extender_cluster_report_deleted(&c, pods[0]);
-	extender_cluster_report_deleted(&c, pods[1]);
+	extender_cluster_report_deleted(&c, pods[0], 0);
+	extender_cluster_report_deleted(&c, pods[1], 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
 	extender_cluster_report(&c, late, NULL, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 1);
 	/* Bound, the pod may arrive before or after an end. */
-	extender_cluster_report_deleted(&c, pods[2]);
+	extender_cluster_report_deleted(&c, pods[2], 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &strict, extender_cluster_pod(&c, "app cpu=1 memory=1Mi"), 0), 0);
 }
