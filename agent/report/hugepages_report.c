@@ -7,7 +7,6 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
-#include "common/xalloc.h"
 
 #define NAMED_NODES 8u /* in a row of text */
 
@@ -136,37 +135,18 @@ static void write_group(struct writer *w, const struct group *g)
 	writer_end(w);
 }
 
-/* On a terminal on as many lines as it takes. */
-static void write_line(struct writer *w, const char *text)
-{
-	size_t width = w->format == WRITER_TEXT && w->width > 0 ? w->width : SIZE_MAX;
-	const char *indent = "";
-
-	while (*text) {
-		size_t len = text_line_length(text, width == SIZE_MAX ? width : width - strlen(indent));
-
-		strbuf_addf(w->out, "%s%.*s\n", indent, (int)len, text);
-		text += len;
-		indent = "    ";
-	}
-}
-
 static void write_remedies(struct writer *w, const struct groups *g)
 {
 	bool said[HUGEPAGES_PROBLEM_COUNT] = {false};
 
 	for (size_t i = 0; i < g->n_items; i++) {
 		enum hugepages_problem problem = g->items[i].pages->problem;
-		CLEANUP(freep) char *text = NULL;
-		CLEANUP(freep) char *remedy = NULL;
 
 		if (said[problem] || !*hugepages_remedies[problem])
 			continue;
 		said[problem] = true;
-		text = xasprintf("%s: %s", g->items[i].pages->name, hugepages_problem_texts[problem]);
-		remedy = xasprintf("  remedy: %s", hugepages_remedies[problem]);
-		write_line(w, text);
-		write_line(w, remedy);
+		strbuf_addf(w->out, "%s: %s\n  remedy: %s\n", g->items[i].pages->name,
+			hugepages_problem_texts[problem], hugepages_remedies[problem]);
 	}
 }
 

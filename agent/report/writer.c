@@ -33,13 +33,6 @@ bool writer_is_doc(const struct writer *w)
 	return w->format == WRITER_JSON || w->format == WRITER_YAML || w->format == WRITER_HTML;
 }
 
-int writer_finish(struct writer *w)
-{
-	if (w->format == WRITER_JSON)
-		return json_print(&w->doc, w->out);
-	return w->format == WRITER_YAML ? yaml_print(&w->doc, w->out) : strbuf_error(w->out);
-}
-
 /* ---- tables */
 
 void writer_columns(struct writer *w, const char *const *headings, size_t n)
@@ -97,6 +90,12 @@ size_t *table_widths(const struct table *t, bool headings)
 #define LAST_WIDTH 24u /* the last column is not broken into narrower lines */
 #define INDENT     4u  /* of a last cell that has lines of its own */
 
+/* Whether lines have at most w->width columns. */
+static bool is_limited(const struct writer *w)
+{
+	return w->width > INDENT + LAST_WIDTH && w->format == WRITER_TEXT;
+}
+
 /* How a table is printed. */
 struct print {
 	const struct table *t;
@@ -107,27 +106,36 @@ struct print {
 	struct strbuf *out;
 };
 
-/* The last cell on as many lines as it takes. */
-static void print_last(const struct print *p, size_t at, const char *text)
+/* A text on lines: the first of at most `first` columns, the others of at most `width`, which begin at column `at`. */
+static void print_lines(struct strbuf *out, const char *text, size_t first, size_t at, size_t width)
 {
-	if (text_width(text) <= p->limit) {
-		strbuf_addf(p->out, "%s\n", text);
-		return;
-	}
-	if (p->own_width > 0)
-		strbuf_addf(p->out, "\n%*s", (int)INDENT, "");
+	size_t limit = first;
+
 	while (*text) {
-		size_t len = text_line_length(text, p->own_width > 0 ? p->own_width : p->limit), shown = len;
+		size_t len = text_line_length(text, limit), shown = len;
 
 		while (shown > 0 && text[shown - 1] == ' ')
 			shown--;
-		strbuf_add(p->out, text, shown);
-		strbuf_addch(p->out, '\n');
+		strbuf_add(out, text, shown);
+		strbuf_addch(out, '\n');
 		text += len;
 		text += strspn(text, " ");
 		if (*text)
-			strbuf_addf(p->out, "%*s", (int)(p->own_width > 0 ? INDENT : at), "");
+			strbuf_addf(out, "%*s", (int)at, "");
+		limit = width;
 	}
+}
+
+/* The last cell on as many lines as it takes. */
+static void print_last(const struct print *p, size_t at, const char *text)
+{
+	if (text_width(text) <= p->limit)
+		strbuf_addf(p->out, "%s\n", text);
+	else if (p->own_width > 0) {
+		strbuf_addf(p->out, "\n%*s", (int)INDENT, "");
+		print_lines(p->out, text, p->own_width, INDENT, p->own_width);
+	} else
+		print_lines(p->out, text, p->limit, at, p->limit);
 }
 
 static void print_row(const struct print *p, const char *const *cells)
@@ -202,12 +210,40 @@ void writer_table(struct writer *w)
 
 	if (t->n_columns == 0)
 		return;
-	if (w->width > INDENT + LAST_WIDTH && w->format == WRITER_TEXT)
+	if (is_limited(w))
 		fit_table(w, &p);
 	if (w->headings)
 		print_row(&p, t->headings);
 	for (size_t i = 0; i + t->n_columns <= t->cells.n_items; i += t->n_columns)
 		print_row(&p, (const char *const *)&t->cells.items[i]);
+}
+
+/* Breaks the lines that are wider than the terminal. */
+static void break_lines(struct writer *w)
+{
+	CLEANUP(freep) char *all = strbuf_detach(w->out);
+	char *rest = NULL;
+
+	for (char *line = all; line && *line; line = rest) {
+		rest = strchr(line, '\n');
+		if (rest)
+			*rest++ = '\0';
+		if (text_width(line) > w->width)
+			print_lines(w->out, line, w->width, INDENT, w->width - INDENT);
+		else
+			strbuf_addf(w->out, rest ? "%s\n" : "%s", line);
+	}
+}
+
+int writer_finish(struct writer *w)
+{
+	if (w->format == WRITER_JSON)
+		return json_print(&w->doc, w->out);
+	if (w->format == WRITER_YAML)
+		return yaml_print(&w->doc, w->out);
+	if (is_limited(w) && strbuf_error(w->out) == 0)
+		break_lines(w);
+	return strbuf_error(w->out);
 }
 
 void writer_name(struct writer *w, const char *name)

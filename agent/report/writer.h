@@ -50,7 +50,10 @@ void writer_release(struct writer *w);
 /* Whether the report is a document: JSON, YAML, or HTML, for which the caller makes a page of the document. */
 bool writer_is_doc(const struct writer *w);
 
-/* Appends the document, if any. 0 or -EFBIG, also if a report's text was too long. */
+/*
+ * Appends the document, if any. On a terminal, lines of the format "text" that are wider than w->width continue on indented
+ * lines. 0 or -EFBIG, also if a report's text was too long.
+ */
 int writer_finish(struct writer *w);
 
 /* ---- tables */

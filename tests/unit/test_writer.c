@@ -69,6 +69,33 @@ static void a_report_has_every_format(void **state)
 	}
 }
 
+static void wide_lines_are_broken_on_a_terminal(void **state)
+{
+	static const char text[] = "a line\n\n  remedy: one two three four five six seven\nrest";
+	static const struct {
+		const char *output;
+		size_t width;
+		const char *want;
+	} cases[] = {
+		{"text", 40, "a line\n\n  remedy: one two three four five six\n    seven\nrest"},
+		{"text", 30, "a line\n\n  remedy: one two three four\n    five six seven\nrest"},
+		{"text", 0, text},
+		{"wide", 30, text},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
+		CLEANUP(writer_release) struct writer w;
+
+		writer_init(&w, cases[i].output, true, &out);
+		w.width = cases[i].width;
+		strbuf_addstr(&out, text);
+		assert_int_equal(writer_finish(&w), 0);
+		test_assert_text(cases[i].output, out.text, cases[i].want);
+	}
+}
+
 static void a_table_without_rows_has_no_lines(void **state)
 {
 	static const char *const headings[] = {"A HEADING"};
@@ -166,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_has_every_format),
+		cmocka_unit_test(wide_lines_are_broken_on_a_terminal),
 		cmocka_unit_test(a_table_without_rows_has_no_lines),
 		cmocka_unit_test(a_table_fits_its_terminal),
 		cmocka_unit_test(a_text_that_is_too_long_is_an_error),
