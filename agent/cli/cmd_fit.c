@@ -3,6 +3,7 @@
 #include "agent/cli/commands.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "agent/base/fs.h"
 #include "agent/cli/fit_flags.h"
@@ -11,6 +12,7 @@
 #include "agent/cli/stage_config.h"
 #include "agent/node/observe/pods_api.h"
 #include "agent/report/fit_report.h"
+#include "agent/report/terminal.h"
 #include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/projected_state.h"
@@ -43,16 +45,24 @@ static void fit_query_release(struct fit_query *q)
 	observation_release(&q->o);
 }
 
-/* Suggests --assume-empty if the verdict is unknown only because no kubelet's allocations could be read on this host. */
-static void suggest_empty(const struct fit_query *q, struct node_report *n)
+/*
+ * Names the flags that make an unknown verdict known: those of unknown settings, or --assume-empty if only the kubelet's
+ * allocations could not be read on this host.
+ */
+static void suggest_flags(const struct fit_query *q, struct node_report *n)
 {
+	const struct settings *s = &q->o.node.settings;
+	bool set = s->cpu_manager != CPU_MANAGER_UNKNOWN && s->memory_manager != MEMORY_MANAGER_UNKNOWN &&
+		   s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
+	bool read = q->o.from_files || q->o.from_api || option_set(q->options, OPT_ASSUME_EMPTY);
 	char *reason = n->reason;
 
-	if (n->answer != KUBELET_UNKNOWN || q->o.from_files || q->o.from_api ||
-		option_set(q->options, OPT_ASSUME_EMPTY) ||
-		q->o.node.settings.cpu_manager == CPU_MANAGER_UNKNOWN)
+	if (n->answer != KUBELET_UNKNOWN || (set && read))
 		return;
-	n->reason = xasprintf("%s; --assume-empty assumes that no pod runs on this machine", reason);
+	n->reason = xasprintf(
+		set ? "%s; --assume-empty assumes that no pod runs on this machine"
+		    : "%s; --kubelet-config names the kubelet's configuration file, and flags such as --cpu-manager-policy its settings",
+		reason);
 	free(reason);
 }
 
@@ -62,6 +72,7 @@ static int print(const struct options *options, const struct pod_report *r, cons
 	CLEANUP(writer_release) struct writer w;
 
 	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
 	fit_write_node(&w, r, n);
 	return print_text(writer_finish(&w), &text);
 }
@@ -82,7 +93,7 @@ static int report_verdict(struct fit_query *q)
 		node_admission_requestable(node, use ? &use->requested : &none, &free);
 	pod_report_init(&report, &q->picked->pod);
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
-	suggest_empty(q, &n);
+	suggest_flags(q, &n);
 	fit_flags_add_victims(q->options, use, known ? &free : NULL, node, &q->picked->pod, &n);
 	if (print(q->options, &report, &n) < 0)
 		return EXIT_FAILURE;

@@ -63,7 +63,7 @@ fit "as if no pod were there" 0 "fits: 15 CPUs" "$@" --assume-empty
 if grep -q "no source reports" "$dir/err"; then not_ok "no warning about what is assumed" "$dir/err"; else ok "no warning about what is assumed"; fi
 fit "the memory manager too" 0 "memory on " "$@" --assume-empty --memory-manager-policy Static
 fit "more than it has" 3 "TopologyAffinityError" "$@" --assume-empty --cpus 17
-fit "an unknown policy stays unknown" 1 "no verdict: the CPU manager's policy is not known" --sysroot "$bare" --cpus 2 --assume-empty
+fit "an unknown policy stays unknown" 1 "no verdict: the CPU manager's policy is not known; --kubelet-config names the kubelet's configuration file, and flags such as --cpu-manager-policy its settings" --sysroot "$bare" --cpus 2 --assume-empty
 fit "and a machine with pods is empty too" 0 "request    0 preferred         1-15" --cpus 15 --assume-empty
 
 # --- which pods would have to go
