@@ -67,7 +67,7 @@ static int read_nodes(struct comparison *c, struct err *err)
 
 static bool is_named(const struct node_facts *f, const char *word)
 {
-	return !strcmp(f->node, strncmp(word, "node/", 5) != 0 ? word : word + 5);
+	return !strcmp(f->node, source_strip_kind(word, "node"));
 }
 
 /* Puts the two nodes into the order of the command line. */

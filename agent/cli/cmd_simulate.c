@@ -111,7 +111,8 @@ static int read_additions(struct simulating *s, struct err *err)
 		n += s->additions[s->changes.n_additions - 1].n;
 	}
 	s->changes.additions = s->additions;
-	s->changes.like = s->options->value[OPT_LIKE];
+	value = s->options->value[OPT_LIKE];
+	s->changes.like = value ? source_strip_kind(value, "node") : NULL;
 	if (r == 0 && n > SIMULATED_ADDITIONS_MAX)
 		return err_set(err, -EINVAL, "--add: more than %u machines", SIMULATED_ADDITIONS_MAX);
 	if (r == 0 && n > 0 && option_set(s->options, OPT_RESTART))
@@ -135,7 +136,7 @@ static int read_flags(struct simulating *s, struct err *err)
 		s->settings[s->changes.n_settings++] = value;
 	pos = 0;
 	while ((value = options_next(s->options, OPT_WITHOUT_NODE, &pos)))
-		s->without[s->changes.n_without++] = value;
+		s->without[s->changes.n_without++] = source_strip_kind(value, "node");
 	s->changes.settings = s->settings;
 	s->changes.without = s->without;
 	s->changes.restart = option_set(s->options, OPT_RESTART);

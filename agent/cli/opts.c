@@ -303,8 +303,10 @@ static int set_word(struct options *o, const char *word, struct err *err)
 		FOREACH_OPTION (def, o->program, o->command) {
 			if (def->word && !o->origin[def->id])
 				return set_value(o, def, word, def->flag, err);
-			if (def->id == OPT_FILENAME)
+			if (def->id == OPT_FILENAME && !*hint)
 				hint = "; -f FILE names the pod's file";
+			if (def->id == OPT_SELECTOR && o->command->max_words == 0)
+				hint = "; -f FILE names the pod's file, -l SELECTOR selects the nodes";
 		}
 	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
 }

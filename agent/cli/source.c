@@ -77,8 +77,7 @@ static int connect_client(struct source *s, struct err *err)
 	return r < 0 ? r : api_client_new(s->credentials, &client, &s->client, err);
 }
 
-/* The NAME of "node/NAME" or "NAME". */
-static const char *strip_kind(const char *word, const char *kind)
+const char *source_strip_kind(const char *word, const char *kind)
 {
 	size_t len = strlen(kind);
 
@@ -95,7 +94,7 @@ int source_open(const struct options *options, size_t first_node, struct source 
 	s->files = option_set(options, OPT_FROM);
 	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
 	for (size_t i = first_node; i < options->n_words; i++)
-		s->nodes[s->n_nodes++].name = strip_kind(options->words[i], "node");
+		s->nodes[s->n_nodes++].name = source_strip_kind(options->words[i], "node");
 	if (s->files) {
 		size_t pos = 0;
 		const char *path;
@@ -828,7 +827,7 @@ static int find_pod_in_files(
 static int split_pod_word(const struct options *o, const char *word, char **ret_namespace,
 	const char **ret_name, struct err *err)
 {
-	const char *name = strip_kind(word, "pod"), *slash = strchr(name, '/');
+	const char *name = source_strip_kind(word, "pod"), *slash = strchr(name, '/');
 	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
 
 	if (!*name || (slash && (slash == name || !slash[1] || strchr(slash + 1, '/'))))

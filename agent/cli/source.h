@@ -40,6 +40,9 @@ static inline void source_closep(struct source **s)
  */
 int source_exit_status(const struct options *options, int r);
 
+/* The NAME of "node/NAME" or "NAME", for the kind "node". */
+const char *source_strip_kind(const char *word, const char *kind);
+
 /* The node, if the command names exactly one; else NULL. */
 const char *source_node(const struct source *s);
 

@@ -432,9 +432,10 @@ static void write_totals(struct writer *w, const struct simulation *s, bool copi
 	write_amounts(w, "before", &before, copies);
 	write_amounts(w, "after", &after, copies);
 	writer_end(w);
-	if (writer_is_doc(w))
+	/* Without a table only the loss of each node was simulated, or nothing has changed. */
+	if (writer_is_doc(w) || (w->out->len == 0 && s->n_losses > 0))
 		return;
-	strbuf_addf(w->out, "\n%zu pod%s rejected", lost, lost == 1 ? "" : "s");
+	strbuf_addf(w->out, "%s%zu pod%s rejected", w->out->len > 0 ? "\n" : "", lost, lost == 1 ? "" : "s");
 	if (anyway > 0)
 		strbuf_addf(w->out, " (%zu also without the change)", anyway);
 	strbuf_addf(w->out, ", %zu unknown; ", unknown);
@@ -543,7 +544,8 @@ void simulate_report_losses(struct writer *w, const struct simulated_cluster *c,
 	writer_end(w);
 	if (writer_is_doc(w))
 		return;
-	strbuf_addch(w->out, '\n');
+	if (w->out->len > 0)
+		strbuf_addch(w->out, '\n');
 	w->optional = NULL;
 	if (w->table.cells.n_items > 0)
 		writer_table(w);

@@ -224,11 +224,12 @@ run "each node alone" 3 "[(n['node'], n['moved'], [p['pod'] for p in n['noPlace'
 	simulate --without-each
 "$numa" simulate --without-each --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "text: a node whose loss is too much" grep -q '^a  *1  *1  *[a-z]*/one  *no node takes the pod' "$dir/out"
+check "text: no totals of changes that were not asked for" test "$(head -c 9 "$dir/out")" = "LOST NODE"
 check "text: how many" grep -qxF 'the loss of 2 of 2 nodes alone leaves pods without a place' "$dir/out"
 run "with another machine all is well" 0 "[n['noPlace'] for n in d['losses']] == [[], [], []]" simulate --without-each --add 2x1x16,64Gi --like a
 "$numa" simulate --without-each --add 2x1x16,64Gi --like a --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "text: no row of a node whose pods find places" sh -c "! grep -q '^LOST NODE' '$dir/out'"
-run "on what is left of the cluster" 3 "[n['node'] for n in d['losses']] == ['b']" simulate --without-each --without-node a
+run "on what is left of the cluster" 3 "[n['node'] for n in d['losses']] == ['b']" simulate --without-each --without-node node/a
 
 sed 's/;kubelet=[0-9]*//' "$dir/exact.yaml" >"$dir/nrt.yaml"
 run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known\"}" simulate --restart
@@ -240,7 +241,7 @@ cp "$dir/exact.yaml" "$dir/nrt.yaml"
 # --- simulate --add: machines that do not exist yet
 added='[n["after"] for n in d["nodes"] if n["added"]]'
 run "new machines like a node" 0 "[(a['largestOnOneNumaNode'], a['copies']) for a in $added] == [(32, 15)] * 2 and d['totals']['before']['copies'] == 1 and d['totals']['after']['copies'] == 31" \
-	simulate --add 2:2x4x16,512Gi --like a --cpus 16
+	simulate --add 2:2x4x16,512Gi --like node/a --cpus 16
 run "new machines have settings of their own" 0 "($added)[0]['free'] == 252 and not d['pods'] and len(d['nodes']) == 1" \
 	simulate --add 2x4x16,512Gi --set cpuManagerPolicy=static --set topologyManagerPolicy=restricted --set reservedCPUs=4
 run "new machines with devices" 0 "($added)[0]['copies'] == 8" simulate --add 2x4x16,512Gi,vendor.com/gpu=8 --like a --cpus 4 --device vendor.com/gpu=1
@@ -293,6 +294,7 @@ bad() { # NAME LINE WORD...
 	got=$?
 	if [ $got -eq 2 ] && [ "$(cat "$dir/err")" = "kubectl-numa: $line" ] && [ ! -s "$dir/out" ]; then ok "bad input: $name"; else not_ok "bad input: $name: status $got" "$dir/err"; fi
 }
+bad "a node" "unexpected word 'a'; -f FILE names the pod's file, -l SELECTOR selects the nodes" simulate a
 bad "nothing to simulate" "nothing to simulate: use --set KEY=VALUE, --restart, --without-node NAME, --without-each or --add SPEC" simulate
 "$numa" simulate --set topologyManagerPolicy=none -l n=c --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "a selector that selects no node is an error" test $?:"$(tail -n 1 "$dir/err")" = "2:kubectl-numa: --from: no node is selected"
