@@ -137,6 +137,12 @@ static void each_source_beats_the_next(void **state)
 		"cpuManagerPolicy=static [/var/lib/kubelet/config.yaml]\n"
 		"topologyManagerPolicy=best-effort [me]\n"
 		"root /mine\n");
+	o.kubelet_config = "var/lib/kubelet/config.yaml";
+	o.kubelet_root = "mine";
+	test_check_policies("paths without a slash are below the sysroot, too", dir, &o,
+		"cpuManagerPolicy=static [/var/lib/kubelet/config.yaml]\n"
+		"topologyManagerPolicy=best-effort [me]\n"
+		"root /mine\n");
 	o.kubelet_config = "/nowhere";
 	test_check_policies("missing file", dir, &o, "cannot open '/nowhere': No such file or directory");
 }

@@ -255,18 +255,30 @@ static int convert_finding(const struct settings_finding *f, const struct settin
 	return 0;
 }
 
+/* A path that the user gave, as an absolute path below the sysroot. Without a sysroot the path is below the working directory. */
+static char *path_below(const char *sysroot, const char *path)
+{
+	return path ? xasprintf("%s%s", *sysroot && *path != '/' ? "/" : "", path) : NULL;
+}
+
 int settings_find(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *last, struct settings *ret, char **ret_root, bool *ret_kept,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(settings_finding_release) struct settings_finding f = {.found = false};
+	CLEANUP(freep) char *config = path_below(sysroot, overrides->kubelet_config);
+	CLEANUP(freep) char *root = path_below(sysroot, overrides->kubelet_root);
+	struct settings_overrides below = *overrides;
 	bool from_last = false, kept = false;
-	int r = read_sources(
-		sysroot, overrides, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
+	int r;
+
+	below.kubelet_config = config;
+	below.kubelet_root = root;
+	r = read_sources(sysroot, &below, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
 
 	if (r < 0)
 		return r;
-	r = convert_finding(from_last ? last : &f, overrides, ret, ret_root, notes, err);
+	r = convert_finding(from_last ? last : &f, &below, ret, ret_root, notes, err);
 	if (r < 0)
 		return r;
 	if (!kept)
