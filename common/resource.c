@@ -220,10 +220,10 @@ int quantity_parse(const char *text, struct quantity *ret, struct err *err)
 	if (!split_text(text, &parts)) {
 		size_t length = strlen(text);
 
-		/* "5GB", "5GiB" */
-		if (length > 2 && length < 24 && text[length - 1] == 'B' &&
-			strchr("KkMGTPEi", text[length - 2]))
-			return err_set(err, -EINVAL, "not a quantity: '%s'; units have no B: 5G, 5Gi", text);
+		/* "5GB", "5gb" */
+		if (length < 24 && isdigit((unsigned char)*text) && isalpha((unsigned char)text[length - 1]))
+			return err_set(err, -EINVAL,
+				"not a quantity: '%s'; units are as in 5k, 5M, 5G and 5Ki, 5Mi, 5Gi", text);
 		return err_set(err, -EINVAL, "not a quantity: '%.100s'", text);
 	}
 	if (parts.format == QUANTITY_BINARY_SI) {

@@ -133,7 +133,7 @@ refuse "no nodes" "$dir/empty.yaml: no NodeResourceTopology in it" --from "$dir/
 refuse "file that is not there" "cannot open" --from "$dir/none"
 refuse "a pod as node" "$examples/kep-pod.yaml: no NodeResourceTopology in it" --from $examples/kep-pod.yaml
 refuse "a node as shape" "kep-nodes.yaml" --from $nodes -f $nodes
-refuse "a unit with a B" "--memory: not a quantity: '5GiB'; units have no B: 5G, 5Gi" --from $nodes --cpus 1 --memory 5GiB
+refuse "a unit with a B" "--memory: not a quantity: '5GiB'; units are as in 5k, 5M, 5G and 5Ki, 5Mi, 5Gi" --from $nodes --cpus 1 --memory 5GiB
 refuse "an unknown column" "--sort-by" --from $nodes --sort-by size
 refuse "two standard inputs" "cannot both be standard input" --from - -f -
 refuse "standard input watched" "--watch: standard input can be read only once" --from - --watch
