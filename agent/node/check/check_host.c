@@ -389,10 +389,11 @@ static bool step_settings(struct host *h)
 	const struct settings *s = &h->o.node.settings;
 	size_t known = 0;
 
-	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		known += s->from[what] != NULL;
+	for (enum setting what = 0; known > 0 && what < SETTING_COUNT; what++) {
 		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
 
-		known += value != NULL;
 		if (value)
 			check_report_add(h->report, CHECK_OK, "setting", "%s = '%s' (%s)",
 				setting_names[what], value, s->from[what]);
