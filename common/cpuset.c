@@ -120,6 +120,19 @@ char *cpuset_print(hwloc_const_bitmap_t set)
 	return text;
 }
 
+char *cpuset_print_short(hwloc_const_bitmap_t set)
+{
+	int first = hwloc_bitmap_first(set), last = hwloc_bitmap_last(set);
+	int stride = hwloc_bitmap_next(set, first) - first;
+
+	if (cpuset_size(set) < 4 || stride < 2)
+		return cpuset_print(set);
+	for (int id = first; id != last; id += stride)
+		if (hwloc_bitmap_next(set, id) != id + stride)
+			return cpuset_print(set);
+	return xasprintf("%d-%d:%d", first, last, stride);
+}
+
 size_t cpuset_size(hwloc_const_bitmap_t set)
 {
 	int n = set ? hwloc_bitmap_weight(set) : 0;

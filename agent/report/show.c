@@ -407,6 +407,7 @@ static void node_release(struct show_node *n, size_t n_resources)
 	free(n->amounts);
 	free(n->cpus);
 	free(n->cpu_list);
+	free(n->cpu_short);
 }
 
 void show_view_release(struct show_view *v)
@@ -739,6 +740,7 @@ static void fill_cpus(struct show_view *v, const struct node_state *state, const
 	hwloc_const_bitmap_t cpus, struct show_node *node)
 {
 	node->cpu_list = cpuset_print(cpus);
+	node->cpu_short = cpuset_print_short(cpus);
 	node->cpus = xcalloc(cpuset_size(cpus) + 1, sizeof(*node->cpus));
 	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
 		const struct cpu *cpu = machine_cpu(&state->machine, (unsigned)id);

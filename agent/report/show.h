@@ -57,8 +57,9 @@ struct show_devices {
 };
 
 struct show_node {
-	int id;                /* NUMA node id; MACHINE_NONE for the CPUs outside every NUMA node */
-	char *cpu_list;        /* "0-5,48-53"; "" without CPUs */
+	int id;          /* NUMA node id; MACHINE_NONE for the CPUs outside every NUMA node */
+	char *cpu_list;  /* "0-5,48-53"; "" without CPUs */
+	char *cpu_short; /* the same as of cpuset_print_short(), for places where cpu_list does not fit */
 	struct show_cpu *cpus; /* by L3 cache, core, id */
 	size_t n_cpus;
 	struct inventory_amount *amounts; /* per resources[]; uncounted devices are not present */
@@ -100,10 +101,10 @@ struct show_pci {
 
 /* The devices below one PCIe root that are near one NUMA node. */
 struct show_root {
-	char name[PCI_ROOT_SIZE]; /* "pci0000:16"; "" = unknown */
-	int numa;                 /* NUMA node id, or MACHINE_NONE */
-	const char *cpu_list;     /* of the NUMA node; NULL = unknown */
-	size_t first, n_devices;  /* in pci[] */
+	char name[PCI_ROOT_SIZE];     /* "pci0000:16"; "" = unknown */
+	int numa;                     /* NUMA node id, or MACHINE_NONE */
+	const struct show_node *node; /* in nodes[]; NULL = unknown */
+	size_t first, n_devices;      /* in pci[] */
 };
 
 #define SHOW_KEYS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -167,7 +168,7 @@ void show_fill_pci(struct show_view *v, const struct node_state *state);
  */
 void show_root_text(const struct show_view *v, const struct show_root *root, struct strbuf *out);
 
-/* "pci0000:16  NUMA 0  CPUs 0-5,48-53" */
+/* "pci0000:16  NUMA 0  CPUs 0-5,48-53", "pci0000:16  NUMA 0  CPUs 0-30:2" */
 void show_root_title(const struct show_root *root, struct strbuf *out);
 
 #define SHOW_ROOTS_TITLE "PCIe roots"

@@ -76,7 +76,7 @@ static void add_roots(const struct show_view *v, struct doc *top)
 
 		doc_add_string_or_null(map, "root", *root->name ? root->name : NULL);
 		add_id(map, "numaNode", root->numa);
-		doc_add_string_or_null(map, "cpus", root->cpu_list);
+		doc_add_string_or_null(map, "cpus", root->node ? root->node->cpu_list : NULL);
 		devices = doc_add_list(map, "devices");
 		for (size_t k = 0; k < root->n_devices; k++)
 			add_device(v, &v->pci[root->first + k], devices);

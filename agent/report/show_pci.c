@@ -94,11 +94,11 @@ static int by_root(const void *va, const void *vb)
 	return pci_address_compare(&a->address, &b->address);
 }
 
-static const char *find_cpu_list(const struct show_view *v, int numa)
+static const struct show_node *find_node(const struct show_view *v, int numa)
 {
 	for (size_t i = 0; numa != MACHINE_NONE && i < v->n_nodes; i++)
 		if (v->nodes[i].id == numa)
-			return v->nodes[i].cpu_list;
+			return &v->nodes[i];
 	return NULL;
 }
 
@@ -109,7 +109,7 @@ static void add_root(struct show_view *v, size_t first)
 
 	root->first = first;
 	root->numa = d->numa;
-	root->cpu_list = find_cpu_list(v, d->numa);
+	root->node = find_node(v, d->numa);
 	if (d->root_known)
 		pci_root_print(&d->root, root->name);
 }
@@ -145,8 +145,8 @@ void show_root_title(const struct show_root *root, struct strbuf *out)
 		strbuf_addstr(out, "  NUMA node unknown");
 	else
 		strbuf_addf(out, "  NUMA %d", root->numa);
-	if (root->cpu_list && *root->cpu_list)
-		strbuf_addf(out, "  CPUs %s", root->cpu_list);
+	if (root->node && *root->node->cpu_short)
+		strbuf_addf(out, "  CPUs %s", root->node->cpu_short);
 }
 
 static void add_device(const struct show_view *v, const struct show_pci *p, struct strbuf *out)

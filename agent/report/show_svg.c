@@ -525,6 +525,7 @@ static void draw_node_head(struct strbuf *out, size_t x, size_t y, size_t width,
 	const struct show_view *v, const struct show_node *node)
 {
 	char text[SHOW_AMOUNTS_SIZE], id[32];
+	const char *list;
 	size_t room, used;
 
 	show_cpus_text(v, node, l->dense, text);
@@ -541,11 +542,11 @@ static void draw_node_head(struct strbuf *out, size_t x, size_t y, size_t width,
 		       : 0;
 	if (room < 4 || l->dense)
 		return;
-	if (text_width(node->cpu_list) > room)
-		snprintf(text, sizeof(text), "%.*s...", (int)show_min(room - 3, sizeof(text) - 4),
-			node->cpu_list);
+	list = text_width(node->cpu_list) <= room ? node->cpu_list : node->cpu_short;
+	if (text_width(list) > room)
+		snprintf(text, sizeof(text), "%.*s...", (int)show_min(room - 3, sizeof(text) - 4), list);
 	else
-		snprintf(text, sizeof(text), "%s", node->cpu_list);
+		snprintf(text, sizeof(text), "%s", list);
 	svg_text(out, x + used, y + 13, "mono faint", text);
 }
 

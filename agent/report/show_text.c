@@ -13,12 +13,13 @@
 #define FRAME         4  /* columns of a socket's frame */
 #define GAP           3  /* columns between two NUMA nodes */
 #define BAR_MIN       7
+#define BAR_WIDE      16 /* wider bars give columns to long names */
 #define DENSE_NODES   16 /* more NUMA nodes are drawn with the DENSE_* sizes */
 #define DENSE_WIDTH   17
 #define DENSE_GAP     2
 #define DENSE_BAR_MIN 5
-#define GAPPED_LINES  4 /* a node whose CPUs take more lines has no spaces between its cores */
-#define LABEL_MAX     14
+#define GAPPED_LINES  4  /* a node whose CPUs take more lines has no spaces between its cores */
+#define LABEL_MAX     14 /* of a resource's name, as far as it decides the width of a NUMA node */
 #define HOLDERS_MIN   40 /* minimum width of the list of pods beside the distances */
 #define ROOT_TEXT_MAX (256u << 10)
 #define TITLE         "distances between NUMA nodes"
@@ -167,6 +168,7 @@ struct layout {
 	bool dense;         /* many NUMA nodes: only the available amounts have numbers */
 	bool gapped;        /* a space between cores */
 	size_t label_width; /* of a resource's name */
+	size_t label_full;  /* of the longest name */
 	size_t amount_width;
 	size_t tile_width;
 	size_t columns; /* NUMA nodes per line */
@@ -330,9 +332,12 @@ static void draw_node_head(struct canvas *c, size_t row, size_t col, const struc
 		return;
 	snprintf(text, sizeof(text), "NUMA %d", node->id);
 	used = canvas_text(c, row, col, l->tile_width, STYLE_STRONG, text) + 2;
-	if (!l->dense && l->tile_width > used + right + 2)
-		canvas_text(
-			c, row, col + used, l->tile_width - used - right - 2, STYLE_FAINT, node->cpu_list);
+	if (!l->dense && l->tile_width > used + right + 2) {
+		size_t room = l->tile_width - used - right - 2;
+		bool fits = text_width(node->cpu_list) <= room;
+
+		canvas_text(c, row, col + used, room, STYLE_FAINT, fits ? node->cpu_list : node->cpu_short);
+	}
 }
 
 /* Heights, in lines, of a line of NUMA nodes. */
@@ -386,13 +391,14 @@ static void measure_labels(const struct show_view *v, struct layout *l)
 			l->amount_width = show_max(l->amount_width, text_width(text));
 		}
 	}
+	l->label_full = l->label_width;
 	l->label_width = show_min(l->label_width, LABEL_MAX);
 }
 
 static struct layout lay_out(const struct show_view *v, size_t width)
 {
 	struct layout l = {.dense = v->n_nodes > DENSE_NODES, .frames = 1};
-	size_t min_width, nodes = 1, lines = 0, gap = l.dense ? DENSE_GAP : GAP;
+	size_t min_width, bar_width, nodes = 1, lines = 0, gap = l.dense ? DENSE_GAP : GAP;
 	bool threads = false;
 
 	measure_labels(v, &l);
@@ -413,6 +419,9 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 	l.tile_width = (width - gap * (l.columns - 1)) / l.columns;
 	l.gap = l.columns > 1 ? (width - l.columns * l.tile_width) / (l.columns - 1) : 0;
 	l.amount_width = show_min(l.amount_width, l.tile_width - l.label_width - 2);
+	bar_width = l.tile_width - l.label_width - l.amount_width - 2;
+	if (bar_width > BAR_WIDE)
+		l.label_width = show_min(l.label_full, l.label_width + bar_width - BAR_WIDE);
 	for (size_t i = 0; i < v->n_nodes; i++) {
 		for (size_t at = 0; at < v->nodes[i].n_cpus && !threads; at++)
 			threads = show_core_size(&v->nodes[i], at) > 1;

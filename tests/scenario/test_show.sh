@@ -252,6 +252,14 @@ wait "$pid"
 check "--watch shows another object in the file" grep -q '^node  *cxl$' "$dir/out"
 check "--watch says that the file is gone" grep -q "^kubectl-numa: error: cannot open '$dir/watched.yaml'" "$dir/out"
 
+# --- a long name of a resource takes columns of the bars
+sed 's|^  resources:|&\n  - {name: vendor.com/sriov_netdevice_intel_x710, capacity: "8", allocatable: "8", available: "5"}|' \
+	tests/fixtures/examples/kep-nodes.yaml >"$dir/long.yaml"
+"$numa" show node-2 --width 140 --from "$dir/long.yaml" >"$dir/out" 2>"$dir/err"
+check "a long name is not cut where the bars have room" grep -q ' sriov_netdevice_intel_x710 [^ ]*  *5 of 8 ' "$dir/out"
+"$numa" show node-2 --width 80 --from "$dir/long.yaml" >"$dir/out" 2>"$dir/err"
+check "and cut where they have none" grep -q ' sriov_[a-z_]*[^a-z_ ]* [^ ]*  *5 of 8 ' "$dir/out"
+
 # --- --watch on a terminal: in place, and the screen is given back
 if script -qec true /dev/null >/dev/null 2>&1; then
 	TERM=xterm script -qec "timeout --foreground --preserve-status -s INT 2 $nrtd show --watch=1 --sysroot $one" \

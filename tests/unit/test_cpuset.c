@@ -171,6 +171,29 @@ static void other_masks_are_refused(void **state)
 	}
 }
 
+static void equal_distances_are_a_stride(void **state)
+{
+	static const char *const cases[][2] = {
+		{"0,4,8,12", "0-12:4"},
+		{"1,3,5,7,9", "1-9:2"},
+		{"0,2,4", "0,2,4"},
+		{"0,2,4,7", "0,2,4,7"},
+		{"0,2-4", "0,2-4"},
+		{"0-3", "0-3"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+		CLEANUP(freep) char *text = NULL;
+
+		assert_int_equal(cpuset_parse(cases[i][0], &set, NULL), 0);
+		text = cpuset_print_short(set);
+		test_assert_text(cases[i][0], text, cases[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +205,7 @@ int main(void)
 		cmocka_unit_test(masks_are_words_of_32_bits),
 		cmocka_unit_test(other_masks_are_refused),
 		cmocka_unit_test(random_sets_round_trip),
+		cmocka_unit_test(equal_distances_are_a_stride),
 	};
 
 	return cmocka_run_group_tests_name("cpuset", tests, NULL, NULL);

@@ -45,6 +45,7 @@ static void texts_equal_their_golden_files(void **state)
 		{"without-numa", "show/without-numa.txt", 80, false, true},
 		{"cxl", "show/cxl.txt", 80, false, true},
 		{"offline", "show/offline.txt", 80, false, true},
+		{"interleaved", "show/interleaved.txt", 80, false, true},
 		{"ccx", "show/ccx-40.txt", TERMINAL_MIN_WIDTH, false, true},
 		{"gpu-memory", "show/gpu-memory.txt", 80, false, true},
 		{"hugepages", "show/hugepages-40.txt", 40, false, true},
