@@ -120,7 +120,7 @@ void metrics_print(const struct metrics_source *from, struct strbuf *out)
 	const struct family families[] = {
 		{"nrtd_extender_requests_total", "Requests of schedulers, by verb and result.", COUNTER,
 			.print = print_requests},
-		{"nrtd_extender_request_seconds", "Time to answer a request, by verb.", HISTOGRAM,
+		{"nrtd_extender_request_duration_seconds", "Time to answer a request, by verb.", HISTOGRAM,
 			.print = print_durations},
 		{"nrtd_extender_unknown_nodes_total",
 			"Nodes in requests whose NodeResourceTopology object is missing or has no usable state.",
