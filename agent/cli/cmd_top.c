@@ -312,6 +312,10 @@ static int print_rows(const struct options *options, void *data, const struct te
 		top_write(&w, rows.items, rows.n_items, &totals);
 		r = writer_finish(&w);
 		text_multi_line(out->text, out->len);
+	} else if (w.format == WRITER_NAME) {
+		for (size_t i = 0; i < rows.n_items; i++)
+			writer_name(&w, rows.items[i].name);
+		r = writer_finish(&w);
 	} else {
 		r = print_table(options, &rows, &totals, terminal, out);
 	}

@@ -69,6 +69,9 @@ top node/node-1 --from $examples/kep-nodes.yaml --no-headers
 check "one node by name" test "$(first_names)" = "node-1 "
 top --from $examples/kep-nodes.yaml --no-headers --sort-by free
 check "--no-headers, --sort-by free" test "$(first_names)" = "node-2 node-1 "
+top --from $examples/kep-nodes.yaml -o name --sort-by free
+check "-o name in the order of --sort-by" test "$(cat "$dir/out")" = "node/node-2
+node/node-1"
 sed 's/^  name: node-2$/  name: node-10/; s/^  name: node-1$/  name: node-9/' $examples/kep-nodes.yaml >"$dir/names.yaml"
 json --from "$dir/names.yaml"
 check "node-9 is before node-10" test "$(names)" = "node-9 node-10 "
