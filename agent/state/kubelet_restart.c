@@ -25,7 +25,8 @@ void kubelet_restart_release(struct kubelet_restart *r)
 static int check_release(unsigned before, unsigned after, struct err *err)
 {
 	if (after == 0)
-		return err_set(err, -ENOTSUP, "the kubelet's release is not known");
+		return err_set(err, -ENOTSUP,
+			"the kubelet's release is not known; its Node's status has the release");
 	if (after < RESTART_MINOR_MIN || after > KUBELET_MINOR_COMPARED)
 		return err_set(err, -ENOTSUP,
 			"how kubelet 1.%u restarts is not known: nrtd knows 1.%u to 1.%u", after,

@@ -17,7 +17,7 @@ node() {
 	mkdir -p "$tree/var/lib/kubelet" "$work/pods/$1"
 	printf 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0"\ntopologyManagerPolicy: %s\n' \
 		"$5" >"$tree/var/lib/kubelet/config.yaml"
-	printf '{"apiVersion":"v1","kind":"Node","metadata":{"name":"%s","labels":{"pool":"%s"}},"status":{"allocatable":{"cpu":"%d","memory":"60Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"}]}}\n' \
+	printf '{"apiVersion":"v1","kind":"Node","metadata":{"name":"%s","labels":{"pool":"%s"}},"status":{"nodeInfo":{"kubeletVersion":"v1.37.2"},"allocatable":{"cpu":"%d","memory":"60Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"}]}}\n' \
 		"$1" "$3" $(($4 - 1)) >"$work/cluster/node-$1.json"
 	echo "$4" >"$work/pods/$1.cpus"
 	kubelet "$1"
@@ -32,7 +32,7 @@ kubelet() {
 		END { for (c = 0; c < cpus; c++) if (!(c in held)) free = free (free == "" ? "" : ",") c
 		  printf "{\"policyName\":\"static\",\"defaultCpuSet\":\"%s\",\"entries\":{%s},\"checksum\":0}", free, entries }' \
 		>"$tree/var/lib/kubelet/cpu_manager_state"
-	"$B/nrtd" dump --sysroot "$tree" --node-name "$1" >"$work/cluster/nrt-$1.yaml" 2>/dev/null
+	"$B/nrtd" dump --sysroot "$tree" --node-name "$1" --kubelet-version v1.37.2 >"$work/cluster/nrt-$1.yaml" 2>/dev/null
 }
 # pod NAME CPUS [SPEC [STATUS]]: a Guaranteed pod of a ReplicaSet, as a file
 pod() {

@@ -232,7 +232,7 @@ check "text: no row of a node whose pods find places" sh -c "! grep -q '^LOST NO
 run "on what is left of the cluster" 3 "[n['node'] for n in d['losses']] == ['b']" simulate --without-each --without-node node/a
 
 sed 's/;kubelet=[0-9]*//' "$dir/exact.yaml" >"$dir/nrt.yaml"
-run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known\"}" simulate --restart
+run "an unknown release" 1 "{p['reason'] for p in d['pods']} == {\"the kubelet's release is not known; its Node's status has the release\"}" simulate --restart
 sed -i 's/"status":{"allocatable"/"status":{"nodeInfo":{"kubeletVersion":"v1.36.2"},"allocatable"/g' "$dir/objects.json"
 run "the release of the Node" 0 "not d['pods']" simulate --restart
 objects "$owned" >"$dir/objects.json"

@@ -496,7 +496,7 @@ static void restarted_kubelets_admit_running_pods_again(void **state)
 			"nodeSelector pool=a does not match",
 			"remove cpu_manager_state: not all reserved cpus: \"0-3\" are present", NULL, 12},
 		/* What is not known. */
-		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "the kubelet's release is not known", 0},
+		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "the kubelet's release is not known; its Node's status has the release", 0},
 		{33, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "how kubelet 1.33 restarts is not known",
 			0},
 		{37, false, "", "kubelet=1.36", "", "p0 p1 p2 ", NULL, NULL,
