@@ -705,6 +705,25 @@ static void note_reservations(const struct top_row *rows, size_t n, struct strv 
 		strv_take(ret, xasprintf("reserved: %zu more place%s", more, more == 1 ? "" : "s"));
 }
 
+/* Why the first node has dashes instead of the kubelet's numbers. */
+static void note_unknown(const struct top_row *rows, size_t n, struct strv *ret)
+{
+	const struct top_row *first = NULL;
+	size_t more = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!*text_or_empty(rows[i].unknown))
+			continue;
+		more += first != NULL;
+		first = first ? first : &rows[i];
+	}
+	if (first && more > 0)
+		strv_take(
+			ret, xasprintf("- node '%s' (and %zu more): %s", first->name, more, first->unknown));
+	else if (first)
+		strv_take(ret, xasprintf("- node '%s': %s", first->name, first->unknown));
+}
+
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret)
 {
 	note_reservations(rows, n, ret);
@@ -716,6 +735,7 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 				totals->n_unusable == 1 ? "is" : "are"));
 	if (totals->n_estimated > 0)
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
+	note_unknown(rows, n, ret);
 }
 
 static size_t widest(const struct strv *lines)

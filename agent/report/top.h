@@ -150,7 +150,7 @@ void top_write(struct writer *w, const struct top_row *rows, size_t n, const str
 /* The same cells as in a wide table, with the totals as the last row. */
 void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
-/* The lines below a table: reservations, nodes that the totals omit, estimates. */
+/* The lines below a table: reservations, nodes that the totals omit, estimates, and why numbers are unknown. */
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret);
 
 struct top_look {
