@@ -181,7 +181,8 @@ int excluded_pods_check(const struct excluded_pods *e, struct err *err)
 {
 	for (size_t i = 0; i < e->n; i++)
 		if (!e->found[i])
-			return err_set(
-				err, -ENOENT, "no pod '%.300s' holds anything exclusively", e->names[i]);
+			return err_set(err, -ENOENT, "no pod '%.300s' holds anything exclusively%s",
+				e->names[i],
+				strchr(e->names[i], '/') ? "" : "; a name has the form NAMESPACE/NAME");
 	return 0;
 }

@@ -307,6 +307,7 @@ holds "by a name that the Pods know" "$first_cpus" w10 --from "$dir/w10.yaml" --
 cluster "and what it asks of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 19 --policy none --without-pod default/a
 cluster "a pod of the shared pool" 0 "fits 1 of 1 node" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 10 --policy none --without-pod default/shared
 cluster "without somebody else" 2 "--without-pod: no pod 'default/web' holds anything exclusively" --from "$dir/w10.yaml" --cpus 11 --without-pod default/web
+cluster "a name without its namespace" 2 "--without-pod: no pod 'a' holds anything exclusively; a name has the form NAMESPACE/NAME" --from "$dir/w10.yaml" --from "$dir/held.yaml" --cpus 11 --without-pod a
 cluster "what would" 3 "7 CPUs instead of 8" --from "$dir/w10.yaml" --cpus 8
 cluster "what if" 0 "admit" --from "$dir/w10.yaml" --cpus 8 --policy best-effort
 cluster "enough" 0 "2 replicas: all fit" --from "$dir/w10.yaml" --cpus 6 --replicas 2
