@@ -238,10 +238,10 @@ static void memory_of_the_machine(void **state)
 			"note hugepages hugepages-2Mi: 1Gi on NUMA node 0; the kubelet reserves 0, pods hold 0; all are on one NUMA node: containers on other NUMA nodes get them from there or are rejected\n"
 			"note hugepages hugepages-32Mi: 224Mi on NUMA node 1; the kubelet reserves 0, pods hold 0; all are on one NUMA node: containers on other NUMA nodes get them from there or are rejected\n"},
 		{"2s-snc4", TOPOLOGY_MANAGER_RESTRICTED, false,
-			"note clusters a package has 4 NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (12) may get NUMA nodes of different packages\n"},
+			"note clusters a socket has 4 NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (12) may get NUMA nodes of different sockets\n"},
 		{"2s-snc4", TOPOLOGY_MANAGER_RESTRICTED, true, ""},
 		{"2s-snc4", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, true,
-			"note clusters a package has 4 NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (12) are rejected, although a package has more\n"},
+			"note clusters a socket has 4 NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (12) are rejected, although a socket has more\n"},
 		{"cxl", TOPOLOGY_MANAGER_RESTRICTED, false,
 			"warn memory nodes no CPUs, but memory, on NUMA node 2 (CXL, HBM or GPU memory): the memory manager assigns this memory to containers like ordinary memory\n"},
 	};

@@ -543,11 +543,11 @@ static void check_clusters(struct tuning *t)
 	if (!single && t->node->machine.n_sockets < 2)
 		return;
 	item = check_report_add(t->report, near && !single ? CHECK_OK : CHECK_NOTE, "clusters",
-		"a package has %zu NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (%zu) %s",
+		"a socket has %zu NUMA nodes (sub-NUMA clustering, NPS, or several dies): containers with more CPUs than a NUMA node (%zu) %s",
 		n, cpus,
-		single ? "are rejected, although a package has more"
+		single ? "are rejected, although a socket has more"
 		: near ? "get NUMA nodes that are near to each other"
-		       : "may get NUMA nodes of different packages");
+		       : "may get NUMA nodes of different sockets");
 	if (single)
 		check_report_set(&item->remedy,
 			"if such containers are needed, turn the clustering off in the firmware, or use the Topology Manager policy restricted with prefer-closest-numa-nodes=true");
