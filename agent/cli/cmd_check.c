@@ -2,10 +2,13 @@
 /* nrtd check: diagnoses what prevents nrtd from running on this host. */
 #include "agent/cli/commands.h"
 
+#include <unistd.h>
+
 #include "agent/base/fs.h"
-#include "agent/base/json.h"
 #include "agent/cli/stage_config.h"
 #include "agent/node/check/check.h"
+#include "agent/report/terminal.h"
+#include "agent/report/writer.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -14,15 +17,16 @@
 static int print(const struct options *options, const struct check_report *report)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CHECK_MAX);
-	CLEANUP(doc_release) struct doc doc = DOC_INIT;
-	int r = 0;
+	CLEANUP(writer_release) struct writer w;
 
-	if (!strcmp(options->value[OPT_OUTPUT], "json")) {
-		check_report_doc(report, &doc);
-		r = json_print(&doc, &text);
-	} else
+	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
+	w.indent = CHECK_TEXT_COLUMN;
+	if (writer_is_doc(&w))
+		check_report_doc(report, &w.doc);
+	else
 		check_report_text(report, &text);
-	return print_text(r, &text);
+	return print_text(writer_finish(&w), &text);
 }
 
 int command_check(const struct options *options)

@@ -12,11 +12,15 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
+#define GAP        2
+#define LAST_WIDTH 24u /* the last column is not broken into narrower lines */
+#define INDENT     4u  /* of a last cell that has lines of its own */
+
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out)
 {
 	static const char *const names[] = {"text", "wide", "name", "json", "yaml", "html"};
 
-	*w = (struct writer){.headings = headings, .out = out, .doc = {.kind = DOC_MAP}};
+	*w = (struct writer){.headings = headings, .indent = INDENT, .out = out, .doc = {.kind = DOC_MAP}};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(output, names[i]))
 			w->format = (enum writer_format)i;
@@ -86,10 +90,6 @@ size_t *table_widths(const struct table *t, bool headings)
 	return widths;
 }
 
-#define GAP        2
-#define LAST_WIDTH 24u /* the last column is not broken into narrower lines */
-#define INDENT     4u  /* of a last cell that has lines of its own */
-
 /* Whether lines have at most w->width columns. */
 static bool is_limited(const struct writer *w)
 {
@@ -112,8 +112,12 @@ static void print_lines(struct strbuf *out, const char *text, size_t first, size
 	size_t limit = first;
 
 	while (*text) {
-		size_t len = text_line_length(text, limit), shown = len;
+		size_t len = text_line_length(text, limit), shown;
 
+		/* A word that is longer than a line stays whole, so that a path can be copied. */
+		while (text[len] && !strchr(" ,", text[len - 1]))
+			len++;
+		shown = len;
 		while (shown > 0 && text[shown - 1] == ' ')
 			shown--;
 		strbuf_add(out, text, shown);
@@ -229,7 +233,7 @@ static void break_lines(struct writer *w)
 		if (rest)
 			*rest++ = '\0';
 		if (text_width(line) > w->width)
-			print_lines(w->out, line, w->width, INDENT, w->width - INDENT);
+			print_lines(w->out, line, w->width, w->indent, w->width - w->indent);
 		else
 			strbuf_addf(w->out, rest ? "%s\n" : "%s", line);
 	}
@@ -241,7 +245,7 @@ int writer_finish(struct writer *w)
 		return json_print(&w->doc, w->out);
 	if (w->format == WRITER_YAML)
 		return yaml_print(&w->doc, w->out);
-	if (is_limited(w) && strbuf_error(w->out) == 0)
+	if (is_limited(w) && w->width > 2 * w->indent && strbuf_error(w->out) == 0)
 		break_lines(w);
 	return strbuf_error(w->out);
 }

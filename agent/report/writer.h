@@ -32,7 +32,8 @@ struct writer {
 	bool headings;      /* tables have headings */
 	struct strbuf *out; /* the caller's */
 	struct table table;
-	size_t width; /* of a terminal, for tables of the format "text"; 0 = unlimited */
+	size_t width;  /* of a terminal, for the format "text"; 0 = unlimited */
+	size_t indent; /* of the rest of a line that is wider */
 	const char *const
 		*optional; /* headings of columns that tables may omit, in this order; NULL at the end */
 	struct doc doc;    /* unless the format is text; a report may fill it in directly */

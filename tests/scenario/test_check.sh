@@ -70,6 +70,8 @@ for format in 3_pod_level 4; do
 	cp "tests/fixtures/states/cpu_v$format.json" "$tree/var/lib/kubelet/cpu_manager_state"
 	run 0 --sysroot "$tree" -o json
 	said "\"format\": \"v${format%%_*}\""
+	run 0 --sysroot "$tree" -o yaml
+	said "^  format: v${format%%_*}\$"
 done
 printf '{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"v.com/d","DeviceIDs":["a"],"AllocResp":""}],"RegisteredDevices":{"v.com/d":["a"]}},"Checksum":0}' \
 	>"$tree/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"

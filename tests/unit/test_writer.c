@@ -71,14 +71,19 @@ static void a_report_has_every_format(void **state)
 
 static void wide_lines_are_broken_on_a_terminal(void **state)
 {
-	static const char text[] = "a line\n\n  remedy: one two three four five six seven\nrest";
+	static const char text[] = "a line\n\n  remedy: one two three four five six seven\nrest\n"
+				   "a /path/that/is/longer/than/a/line/of/the/terminal: b";
 	static const struct {
 		const char *output;
 		size_t width;
 		const char *want;
 	} cases[] = {
-		{"text", 40, "a line\n\n  remedy: one two three four five six\n    seven\nrest"},
-		{"text", 30, "a line\n\n  remedy: one two three four\n    five six seven\nrest"},
+		{"text", 40,
+			"a line\n\n  remedy: one two three four five six\n    seven\nrest\n"
+			"a\n    /path/that/is/longer/than/a/line/of/the/terminal:\n    b\n"},
+		{"text", 30,
+			"a line\n\n  remedy: one two three four\n    five six seven\nrest\n"
+			"a\n    /path/that/is/longer/than/a/line/of/the/terminal:\n    b\n"},
 		{"text", 0, text},
 		{"wide", 30, text},
 	};

@@ -69,7 +69,8 @@ const char *check_state_of(int r);
 /* The worst level. */
 enum check_level check_report_level(const struct check_report *r);
 
-/* One line per item, a second line for a remedy. */
+/* One line per item, a second line for a remedy. The texts begin at this column. */
+#define CHECK_TEXT_COLUMN 21u
 void check_report_text(const struct check_report *r, struct strbuf *out);
 
 /* {level, sources: [{level, source, path, state, format, ageSeconds, text, remedy}]}; null = none. */
