@@ -116,9 +116,11 @@ static int status_of_all(const struct fit_query *q)
 	const struct pod_report *report = &q->report;
 	bool fits = report->n_admit > 0 && report->placed_replicas == report->wanted_replicas;
 
-	if (!fits && report->at_least)
-		log_error("no verdict: more than %zu cop%s may fit", report->copies,
-			report->copies == 1 ? "y" : "ies");
+	if (!fits && report->at_least && report->copies == 0)
+		log_error("no verdict: whether the pod fits a node is not known");
+	else if (!fits && report->at_least)
+		log_error("no verdict: whether more than %zu cop%s not known", report->copies,
+			report->copies == 1 ? "y fits is" : "ies fit is");
 	return fits ? EXIT_SUCCESS : report->at_least ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
 }
 

@@ -289,6 +289,7 @@ holds() {
 	if has "$filter"; then ok "cluster: $name"; else not_ok "cluster: $name" "$dir/out"; fi
 }
 cluster "it fits" 0 "fits 1 of 1 node, 2 copies" --from "$dir/w10.yaml" --cpus 6
+cluster "nothing is known" 1 "no verdict: whether the pod fits a node is not known" --from tests/fixtures/machines/ccx.nrt.yaml --cpus 2
 cluster "standard input" 0 "fits 1 of 1 node, 2 copies" --from - --cpus 6
 holds "it does not" '.items[0] | .rejection == "TopologyAffinityError" and .copies == 0' --from "$dir/w10.yaml" --cpus 8
 cluster "who would have to go" 3 "    UID #" w10 --from "$dir/w10.yaml" --cpus 11 --what-frees
