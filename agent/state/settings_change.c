@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/resource.h"
+#include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -46,12 +47,16 @@ int settings_change_option(struct settings *s, const char *name, const char *val
 static int set_policy(
 	const char *const *names, size_t n, const char *key, const char *value, int *ret, struct err *err)
 {
+	CLEANUP(strbuf_release) struct strbuf all = STRBUF_INIT(200);
 	int found = settings_name_index(names, n, value);
 
-	if (found < 0)
-		return err_set(err, -EINVAL, "%s has no value '%.60s'", key, value);
-	*ret = found;
-	return 0;
+	if (found >= 0) {
+		*ret = found;
+		return 0;
+	}
+	for (size_t i = 1; i < n; i++) /* the first is "unknown" */
+		strbuf_addf(&all, "%s%s", i > 1 ? "|" : "", names[i]);
+	return err_set(err, -EINVAL, "%s: '%.60s' is not one of %s", key, value, all.text);
 }
 
 /* Copies the text up to the separator and moves *at past the separator. "" at the end of the text. The

@@ -154,7 +154,8 @@ static void bad_settings_change_nothing(void **state)
 		const char *setting, *error;
 	} cases[] = {
 		{"topologyManagerPolicy", "'topologyManagerPolicy' is not KEY=VALUE"},
-		{"topologyManagerPolicy=best", "topologyManagerPolicy has no value 'best'"},
+		{"topologyManagerPolicy=best",
+			"topologyManagerPolicy: 'best' is not one of none|best-effort|restricted|single-numa-node"},
 		{"full-pcpus-only=2", "'2' is not true or false"},
 		{"nothing=1", "unknown policy option 'nothing'"},
 		{"numa-allocation-strategy=most", "numa-allocation-strategy has no value 'most'"},
@@ -496,7 +497,8 @@ static void restarted_kubelets_admit_running_pods_again(void **state)
 			"nodeSelector pool=a does not match",
 			"remove cpu_manager_state: not all reserved cpus: \"0-3\" are present", NULL, 12},
 		/* What is not known. */
-		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "the kubelet's release is not known; its Node's status has the release", 0},
+		{0, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL,
+			"the kubelet's release is not known; its Node's status has the release", 0},
 		{33, false, "", NULL, "", "p0 p1 p2 ", NULL, NULL, "how kubelet 1.33 restarts is not known",
 			0},
 		{37, false, "", "kubelet=1.36", "", "p0 p1 p2 ", NULL, NULL,
