@@ -330,7 +330,7 @@ static int check_flags(const struct options *options, struct err *err)
 
 	if (r < 0 || !option_set(options, OPT_WATCH))
 		return r;
-	if (strcmp(output, "table") != 0 && strcmp(output, "wide") != 0)
+	if (strcmp(output, "text") != 0 && strcmp(output, "wide") != 0)
 		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
 	if (options_use_stdin(options))
 		return err_set(err, -EINVAL,

@@ -765,7 +765,7 @@ void top_draw(const struct top_row *rows, size_t n, const struct top_totals *tot
 	size_t at = look->headers, width, notes_width = 0;
 	const char *const *cells;
 
-	writer_init(&w, look->wide ? "wide" : "table", look->headers, NULL);
+	writer_init(&w, look->wide ? "wide" : "text", look->headers, NULL);
 	lay_out(&d.layout, rows, n);
 	width = fit_table(&d, &w);
 	if (look->headers) {

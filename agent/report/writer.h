@@ -42,7 +42,7 @@ struct writer {
 };
 
 /*
- * `output` is the value of --output: "text" or "table", "wide", "name", "json", "yaml" or "html". Appends to `out`,
+ * `output` is the value of --output: "text", "wide", "name", "json", "yaml" or "html". Appends to `out`,
  * which must outlive `w`.
  */
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out);

@@ -196,7 +196,7 @@ static void score(char *path, const struct pod_template *pod, int strategy)
 		fuzz_require(i == 0 || report.pods.nodes[i].answer != KUBELET_ADMITS ||
 			     report.pods.nodes[i - 1].answer == KUBELET_ADMITS);
 	}
-	print(&report, strategy & 1 ? "wide" : "table", &table);
+	print(&report, strategy & 1 ? "wide" : "text", &table);
 	check_text(table.text, table.len);
 	fuzz_require(count_lines(&table) == report.pods.n_nodes + 1);
 	print(&report, "json", &json);

@@ -112,7 +112,7 @@ for nrt in nrt quantity raw broken kind list; do
 		done
 		numa "fit of a node of $nrt for $pod" fit "$evil_bytes" --from "$dir/$nrt.json" -f "$dir/$pod.json"
 	done
-	for output in table wide json yaml html; do
+	for output in text wide json yaml html; do
 		numa "top of $nrt as $output" top --from "$dir/$nrt.json" -o $output
 	done
 	for pod in pod pod-raw pod-broken pod-quantity; do

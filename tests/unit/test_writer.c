@@ -39,7 +39,7 @@ static void a_report_has_every_format(void **state)
 		bool headings;
 		const char *want;
 	} cases[] = {
-		{"table", true,
+		{"text", true,
 			"NAME         N      WHY\n"
 			"a-long-name  -      x\n"
 			"b?c          12345  -\n"},
@@ -108,7 +108,7 @@ static void a_table_without_rows_has_no_lines(void **state)
 	CLEANUP(writer_release) struct writer w;
 
 	(void)state;
-	writer_init(&w, "table", false, &out);
+	writer_init(&w, "text", false, &out);
 	writer_columns(&w, headings, 1);
 	writer_table(&w);
 	assert_int_equal(out.len, 0);
