@@ -6,12 +6,15 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define SVG_LINE       18  /* pixels from one line of text to the next */
 #define SVG_CHAR_WIDTH 7   /* of the fixed-width font, rounded up */
 #define MARGIN         24  /* pixels between the edge and the picture */
 #define PAD            14  /* padding within a socket and within a NUMA node */
 #define GAP            12  /* between two sockets or NUMA nodes */
+#define LABEL_MAX      14  /* characters of a resource's name where bars are narrow */
+#define BAR_WIDE       160 /* wider bars give space to long names */
 #define TILE_WIDTH     280 /* minimum width of a NUMA node */
 #define DENSE_NODES    16  /* more NUMA nodes are drawn with the DENSE_* sizes */
 #define DENSE_WIDTH    176
@@ -332,7 +335,9 @@ struct layout {
 	size_t tile_width; /* of a NUMA node, including padding */
 	size_t frames;     /* sockets per line; 1 if the NUMA nodes of a socket need several lines */
 	size_t frame_width;
+	size_t label_max; /* characters of a resource's name */
 	size_t label_width;
+	size_t amount_width;
 };
 
 static struct layout lay_out(const struct show_view *v, size_t width)
@@ -346,7 +351,6 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 	for (size_t i = 0; i < v->n_resources; i++)
 		label = show_max(
 			label, text_width(l.dense ? v->resources[i].short_label : v->resources[i].label));
-	l.label_width = show_min(label, 14) * SVG_CHAR_WIDTH + 8;
 	fit = show_max(1, show_min(nodes, (width - 2 * PAD + GAP) / (min_width + GAP)));
 	l.columns = show_spread(nodes, fit);
 	l.frames = 1;
@@ -356,6 +360,11 @@ static struct layout lay_out(const struct show_view *v, size_t width)
 	}
 	l.frame_width = (width + GAP) / l.frames - GAP;
 	l.tile_width = (l.frame_width - 2 * PAD + GAP) / l.columns - GAP;
+	l.amount_width = (l.dense ? 7u : 17u) * SVG_CHAR_WIDTH;
+	fit = l.amount_width + BAR_WIDE + 2 * PAD;
+	fit = l.tile_width > fit ? (l.tile_width - fit) / SVG_CHAR_WIDTH : 0;
+	l.label_max = show_min(label, show_max(fit, LABEL_MAX));
+	l.label_width = l.label_max * SVG_CHAR_WIDTH + 8;
 	return l;
 }
 
@@ -497,10 +506,14 @@ static void draw_resource(struct strbuf *out, size_t x, size_t y, size_t width, 
 {
 	const struct show_resource *r = &v->resources[at];
 	const struct inventory_amount *amount = &node->amounts[at];
-	size_t bar = width - l->label_width - (l->dense ? 7u : 17u) * SVG_CHAR_WIDTH;
+	size_t bar = width - l->label_width - l->amount_width;
+	const char *label = l->dense ? r->short_label : r->label;
+	CLEANUP(freep)
+	char *cut =
+		text_width(label) > l->label_max ? xasprintf("%.*s...", (int)l->label_max - 3, label) : NULL;
 	char text[SHOW_AMOUNTS_SIZE];
 
-	svg_text(out, x, y + 13, "mono faint", l->dense ? r->short_label : r->label);
+	svg_text(out, x, y + 13, "mono faint", cut ? cut : label);
 	show_amounts_text(v, node, at, l->dense, text);
 	svg_text(out, x + width, y + 13, "mono r", text);
 	if (r->kind == SHOW_DEVICES)

@@ -162,6 +162,36 @@ static void reserved_devices_have_no_letter(void **state)
 	assert_int_equal(count(after, "<text"), count(before, "<text"));
 }
 
+/* The name of a resource ends before its bar: it is cut where the bars are narrow. */
+static void names_do_not_cover_bars(void **state)
+{
+	static char name[] = "vendor.com/nic_with_quite_a_long_name";
+	static const struct {
+		size_t width;
+		const char *want;
+	} cases[] = {
+		{SHOW_SVG_MIN_WIDTH, ">nic_with_qu...<"},
+		{SHOW_SVG_WIDTH, ">nic_with_quite_...<"},
+		{1100, ">nic_with_quite_a_long_name<"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation_release) struct observation o;
+		CLEANUP(freep) char *text = NULL;
+		int nic;
+
+		observation_init(&o);
+		observation_of_picture(&o);
+		nic = inventory_resource(&o.node.inventory, "vendor.com/nic");
+		assert_true(nic >= 0);
+		o.node.inventory.resources[nic] = name;
+		text = draw(&o, cases[i].width);
+		if (!strstr(text, cases[i].want))
+			fail_msg("%zu pixels: no %s", cases[i].width, cases[i].want);
+	}
+}
+
 static void text_is_escaped(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(4096);
@@ -179,6 +209,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_cut_off),
 		cmocka_unit_test(the_matrix_is_no_wider_than_the_picture),
 		cmocka_unit_test(reserved_devices_have_no_letter),
+		cmocka_unit_test(names_do_not_cover_bars),
 		cmocka_unit_test(text_is_escaped),
 	};
 
