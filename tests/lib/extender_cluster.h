@@ -35,8 +35,8 @@ struct extender_cluster {
 	struct cluster_cache cache;
 	struct verdicts verdicts;
 	struct node_sim sims[CLUSTER_NODES];
-	char names[CLUSTER_NODES][16];          /* "node-0" */
-	char *requested[CLUSTER_NODES];         /* NodeNames of the requests */
+	char names[CLUSTER_NODES][16];  /* "node-0" */
+	char *requested[CLUSTER_NODES]; /* NodeNames of the requests */
 	struct resource_list allocatable[CLUSTER_NODES];
 	struct doc reservations[CLUSTER_NODES]; /* the Nodes' annotations */
 	struct cluster_pod_sim pods[CLUSTER_PODS];

@@ -222,7 +222,7 @@ static void an_end_or_another_node_frees_every_placement(void **state)
 	try_placement(&f, 0, 0, nodes);
 	try_placement(&f, 2, 0, nodes);
 	f.pods[1]->node = nodes[1];
-	extender_cluster_report_deleted(&f.c, f.pods[1]);
+	extender_cluster_report_deleted(&f.c, f.pods[1], 0);
 	assert_int_equal(f.c.cache.n_assumed, 2);
 	assert_int_equal(count_free(&f, 0), 2);
 	bind(&f, 0, 5 - nodes[0], 0); /* the other node of the last placement */
