@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 char strbuf_empty[1];
@@ -77,6 +78,16 @@ void strbuf_add_one_line(struct strbuf *sb, const char *s)
 	strbuf_addstr(sb, s);
 	if (sb->len > before)
 		text_one_line(sb->text + before);
+}
+
+void strbuf_add_list(struct strbuf *sb, const struct strv *list, size_t max)
+{
+	for (size_t i = 0; i < list->n_items && i < max; i++) {
+		strbuf_addstr(sb, i > 0 ? ", " : "");
+		strbuf_add_one_line(sb, list->items[i]);
+	}
+	if (list->n_items > max)
+		strbuf_addf(sb, ", and %zu more", list->n_items - max);
 }
 
 void strbuf_addch(struct strbuf *sb, char c)

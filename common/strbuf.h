@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct strv;
+
 struct strbuf {
 	char *text;
 	size_t len;
@@ -35,6 +37,8 @@ void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
 void strbuf_add_one_line(struct strbuf *sb, const char *s); /* made safe by text_one_line() */
+/* The first `max` strings of the list, made safe, and how many follow: "a, b, and 3 more". */
+void strbuf_add_list(struct strbuf *sb, const struct strv *list, size_t max);
 __attribute__((format(printf, 2, 3))) void strbuf_addf(struct strbuf *sb, const char *fmt, ...);
 
 /* Return the text as a malloc'd string that the caller owns, and empty the buffer. NULL after a failed

@@ -104,12 +104,8 @@ static void write_amount(struct writer *w, const char *key, const char *heading,
 static void write_which(struct writer *w, const struct strv *nodes)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
-	size_t n = w->format == WRITER_WIDE || nodes->n_items < NAMED_NODES ? nodes->n_items : NAMED_NODES;
 
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(&out, "%s%s", i > 0 ? ", " : "", nodes->items[i]);
-	if (nodes->n_items > n)
-		strbuf_addf(&out, ", and %zu more", nodes->n_items - n);
+	strbuf_add_list(&out, nodes, w->format == WRITER_WIDE ? SIZE_MAX : NAMED_NODES);
 	writer_cell(w, "NODES", "%s", out.text);
 }
 

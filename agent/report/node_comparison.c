@@ -258,16 +258,15 @@ static void write_nodes(struct writer *w, const struct groups *g, size_t at)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
 	const struct strv *nodes = &g->items[at].nodes;
-	size_t n = w->format == WRITER_WIDE || nodes->n_items < NAMES_MAX ? nodes->n_items : NAMES_MAX;
+	size_t max = w->format == WRITER_WIDE ? SIZE_MAX : NAMES_MAX;
 
 	if (g->n_items == 1 || (at == 0 && nodes->n_items > 1)) {
 		writer_cell(w, "WHICH", "%s", g->n_items == 1 ? "all" : "the others");
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(&out, "%s%s", i > 0 ? ", " : "", nodes->items[i]);
-	if (nodes->n_items > n)
-		strbuf_addf(&out, ", and %zu more (-o wide names all)", nodes->n_items - n);
+	strbuf_add_list(&out, nodes, max);
+	if (nodes->n_items > max)
+		strbuf_addstr(&out, " (-o wide names all)");
 	writer_cell(w, "WHICH", "%s", out.text);
 }
 

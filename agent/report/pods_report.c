@@ -212,17 +212,6 @@ static void write_devices(struct writer *w, const struct pods_row *row)
 
 #define NAMED 3u /* pods or nodes of a list in text */
 
-/* "a, b, c and 4 more" */
-static void print_first(const struct strv *names, struct strbuf *out)
-{
-	size_t n = names->n_items < NAMED ? names->n_items : NAMED;
-
-	for (size_t i = 0; i < n; i++)
-		strbuf_addf(out, "%s%s", i > 0 ? ", " : "", names->items[i]);
-	if (names->n_items > n)
-		strbuf_addf(out, " and %zu more", names->n_items - n);
-}
-
 /* In the order of their names. */
 static void find_sharers(const struct pods_report *r, const struct pods_row *row,
 	const struct shared_hardware *h, struct strv *ret)
@@ -232,10 +221,10 @@ static void find_sharers(const struct pods_report *r, const struct pods_row *row
 	strv_sort(ret);
 }
 
-/* "a, b, c and 4 more, the shared pool" */
+/* "a, b, c, and 4 more, the shared pool" */
 static void print_sharers(const struct strv *pods, bool pool, struct strbuf *out)
 {
-	print_first(pods, out);
+	strbuf_add_list(out, pods, NAMED);
 	if (pool)
 		strbuf_addf(out, "%sthe shared pool", pods->n_items > 0 ? ", " : "");
 }
@@ -350,7 +339,7 @@ static void write_objects(struct writer *w, const struct pods_report *r)
 	strbuf_addstr(w->out, nodes->n_items > 0
 				      ? "out of date: "
 				      : "up to date with the running pods that have exclusive CPUs");
-	print_first(nodes, w->out);
+	strbuf_add_list(w->out, nodes, NAMED);
 	strbuf_addch(w->out, '\n');
 }
 

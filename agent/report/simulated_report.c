@@ -7,6 +7,7 @@
 #include "agent/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"
 
@@ -295,17 +296,13 @@ static void write_nodes(
 static void print_nodes_of_action(struct writer *w, const struct simulated_cluster *c,
 	const struct simulation *s, const char *action, size_t n)
 {
-	size_t named = 0;
+	CLEANUP(strv_release) struct strv names = {0};
 
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].action && !strcmp(s->nodes[i].action, action))
+			strv_push(&names, c->nodes[i].name);
 	strbuf_addf(w->out, n == 1 ? "node '" : "%zu nodes (", n);
-	for (size_t i = 0; i < s->n_nodes && named < NAMED_NODES; i++) {
-		if (!s->nodes[i].action || strcmp(s->nodes[i].action, action) != 0)
-			continue;
-		strbuf_addstr(w->out, named++ > 0 ? ", " : "");
-		strbuf_add_one_line(w->out, c->nodes[i].name);
-	}
-	if (n > named)
-		strbuf_addf(w->out, ", and %zu more", n - named);
+	strbuf_add_list(w->out, &names, NAMED_NODES);
 	strbuf_addstr(w->out, n == 1 ? "'" : ")");
 }
 
@@ -502,7 +499,8 @@ void simulate_report(
 static void write_unplaced_pods(
 	struct writer *w, const struct simulated_cluster *c, const struct simulated_loss *loss)
 {
-	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(4096);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	CLEANUP(strv_release) struct strv names = {0};
 
 	writer_list(w, "noPlace");
 	for (size_t i = 0; i < loss->n_unplaced; i++) {
@@ -512,13 +510,11 @@ static void write_unplaced_pods(
 		writer_string(w, "namespace", NULL, p->namespace);
 		writer_string(w, "pod", NULL, p->name);
 		writer_end(w);
-		if (i < NAMED_PODS)
-			strbuf_addf(&names, "%s%s/%s", i > 0 ? ", " : "", p->namespace, p->name);
+		strv_take(&names, xasprintf("%s/%s", p->namespace, p->name));
 	}
 	writer_end(w);
-	if (loss->n_unplaced > NAMED_PODS)
-		strbuf_addf(&names, ", and %zu more", loss->n_unplaced - NAMED_PODS);
-	writer_cell(w, "PODS", "%s", loss->n_unplaced > 0 ? names.text : "-");
+	strbuf_add_list(&text, &names, NAMED_PODS);
+	writer_string(w, NULL, "PODS", text.text);
 }
 
 void simulate_report_losses(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)

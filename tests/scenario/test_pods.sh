@@ -117,14 +117,14 @@ printf '{"policyName":"static","defaultCpuSet":"0-1,8-31","entries":{%s},"checks
 "$nrtd" dump --sysroot "$dir/x" --node-name x >"$dir/sharing/x.yaml" 2>"$dir/err"
 "$numa" pods --from "$dir/sharing" >"$dir/out" 2>"$dir/err"
 check "the pod on the same core, and the first pods on the same L3 cache" says \
-	' p1 .* core,L3  aligned    core shared with team-with-a-long-name/p2; L3 shared with team-with-a-long-name/p2, team-with-a-long-name/p3, team-with-a-long-name/p4 and 2 more, the shared pool$'
+	' p1 .* core,L3  aligned    core shared with team-with-a-long-name/p2; L3 shared with team-with-a-long-name/p2, team-with-a-long-name/p3, team-with-a-long-name/p4, and 2 more, the shared pool$'
 if command -v script >/dev/null; then
 	script -qec "stty cols 80; TERM=dumb $numa pods --from $dir/sharing" /dev/null </dev/null 2>"$dir/err" | tr -d '\r' >"$dir/out"
 	check "in 80 columns" awk 'length > 80 {bad = 1} END {exit bad || NR < 20}' "$dir/out"
 	check "all names are there" test "$(tr -d ' \n' <"$dir/out" | grep -o 'and2more,thesharedpool' | wc -l)" -eq 6
 fi
 "$numa" pods --from "$dir/sharing" -o wide >"$dir/out" 2>"$dir/err"
-check "-o wide has columns of them" says ' core,L3  team-with-a-long-name/p2  team-with-a-long-name/p2, .* and 2 more, the shared pool  aligned    -$'
+check "-o wide has columns of them" says ' core,L3  team-with-a-long-name/p2  team-with-a-long-name/p2, .*, and 2 more, the shared pool  aligned    -$'
 "$numa" pods --from "$dir/sharing" -o json >"$dir/out" 2>"$dir/err"
 check "JSON has all" test "$(of p1 '[.coreSharedWith, .l3SharedWith] | [.[0].pods[], .[0].sharedPool, (.[1].pods | length), .[1].pods[4], .[1].sharedPool]')" = \
 	'["team-with-a-long-name/p2",false,5,"team-with-a-long-name/p6",true]'

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
+#include "common/strbuf.h"
 #include "common/vec.h"
 
 static void grows_and_holds_copies(void **state)
@@ -70,6 +71,25 @@ static void has_a_string_once(void **state)
 	strv_release(&v);
 }
 
+static void a_list_has_a_limit(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+	struct strv v = {0};
+
+	(void)state;
+	strbuf_add_list(&text, &v, 2);
+	assert_string_equal(text.text, "");
+	strv_push(&v, "a");
+	strv_push(&v, "b\n");
+	strbuf_add_list(&text, &v, 2);
+	assert_string_equal(text.text, "a, b?");
+	strv_push(&v, "c");
+	strbuf_reset(&text);
+	strbuf_add_list(&text, &v, 2);
+	assert_string_equal(text.text, "a, b?, and 1 more");
+	strv_release(&v);
+}
+
 static void compares_in_order(void **state)
 {
 	struct strv a = {0}, b = {0};
@@ -130,6 +150,7 @@ int main(void)
 		cmocka_unit_test(finds_the_first_name_that_is_not_below),
 		cmocka_unit_test(takes_what_was_allocated),
 		cmocka_unit_test(has_a_string_once),
+		cmocka_unit_test(a_list_has_a_limit),
 		cmocka_unit_test(compares_in_order),
 		cmocka_unit_test(sorts_and_keeps_the_order_of_equals),
 	};

@@ -536,10 +536,7 @@ static void report_requiring_pods(const struct strv *pods, struct check_report *
 
 	strbuf_addf(&text, "%zu %s nrtd's labels: ", pods->n_items,
 		pods->n_items == 1 ? "pod requires one of" : "pods require");
-	for (size_t i = 0; i < pods->n_items && i < PODS_NAMED; i++)
-		strbuf_addf(&text, "%s%s", i ? ", " : "", pods->items[i]);
-	if (pods->n_items > PODS_NAMED)
-		strbuf_addstr(&text, ", ...");
+	strbuf_add_list(&text, pods, PODS_NAMED);
 	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
 		"prefer the label instead: a restarted kubelet rejects running pods that require a label which their own CPUs have lowered");
 }
