@@ -141,17 +141,36 @@ bool pod_has_running_containers(const struct doc *pod)
 	return has_running(status, "containerStatuses") || has_running(status, "initContainerStatuses");
 }
 
-bool pod_has_bound_volumes(const struct doc *pod)
+static unsigned volume_traits(const struct doc *volume)
 {
-	static const char *const kinds[] = {"persistentVolumeClaim", "ephemeral", "csi", "iscsi", "rbd",
-		"awsElasticBlockStore", "azureDisk", "gcePersistentDisk"};
+	enum { LIMITS = VOLUME_LIMITS_NODES | VOLUME_HAS_PLUGIN, CLAIMED = VOLUME_IS_CLAIMED | LIMITS };
+	static const struct {
+		const char *kind;
+		unsigned traits;
+	} kinds[] = {{"configMap", 0}, {"downwardAPI", 0}, {"hostPath", 0}, {"projected", 0}, {"secret", 0},
+		{"emptyDir", 0}, {"persistentVolumeClaim", CLAIMED}, {"ephemeral", CLAIMED}, {"csi", LIMITS},
+		{"iscsi", LIMITS}, {"rbd", LIMITS}, {"awsElasticBlockStore", LIMITS}, {"azureDisk", LIMITS},
+		{"gcePersistentDisk", LIMITS}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (doc_get(volume, kinds[i].kind))
+			return kinds[i].traits;
+	return VOLUME_HAS_PLUGIN; /* of a kind that nrtd does not know */
+}
+
+unsigned pod_volume_traits(const struct doc *pod)
+{
 	const struct doc *volumes = doc_get(doc_get(pod, "spec"), "volumes");
+	unsigned traits = 0;
 
 	DOC_FOREACH_ITEM (volume, volumes)
-		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-			if (doc_get(volume, kinds[i]))
-				return true;
-	return false;
+		traits |= volume_traits(volume);
+	return traits;
+}
+
+bool pod_has_bound_volumes(const struct doc *pod)
+{
+	return pod_volume_traits(pod) & VOLUME_LIMITS_NODES;
 }
 
 int64_t pod_started_s(const struct doc *pod)

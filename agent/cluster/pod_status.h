@@ -47,6 +47,16 @@ bool pod_has_ended(const struct doc *pod);
  * Pod with a running container was deleted by force, and its containers may still run. */
 bool pod_has_running_containers(const struct doc *pod);
 
+/* What volumes mean for a pod. */
+enum volume_trait {
+	VOLUME_IS_CLAIMED = 1,   /* the scheduler may wait for the volume before it binds the pod */
+	VOLUME_LIMITS_NODES = 2, /* only some nodes may be able to mount the volume */
+	VOLUME_HAS_PLUGIN = 4,   /* a plugin of the scheduler may look at volumes of this kind */
+};
+
+/* The traits of the volumes of the Pod or pod template: a sum of enum volume_trait. */
+unsigned pod_volume_traits(const struct doc *pod);
+
 /* Whether the Pod or pod template has volumes that only some nodes may be able to mount. */
 bool pod_has_bound_volumes(const struct doc *pod);
 

@@ -209,8 +209,8 @@ void scheduling_constraints_init_template(
 {
 	scheduling_constraints_init(ret, template->owner,
 		template->namespace ? template->namespace : namespace, pod_is_manifest(template->owner));
-	if (template->claims_volumes && !pod_has_bound_volumes(template->owner))
-		strv_push(&ret->not_evaluated, "volumes");
+	if (template->claims_volumes)
+		strv_push_new(&ret->not_evaluated, "volumes");
 }
 
 /* ---- objects */

@@ -28,16 +28,6 @@ static void pod_release(struct extender_pod *p)
 	*p = (struct extender_pod){0};
 }
 
-static bool has_volumes(const struct doc *spec)
-{
-	const struct doc *volumes = doc_get(spec, "volumes");
-
-	DOC_FOREACH_ITEM (volume, volumes)
-		if (doc_get(volume, "persistentVolumeClaim") || doc_get(volume, "ephemeral"))
-			return true;
-	return false;
-}
-
 static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err *err)
 {
 	CLEANUP(pod_release) struct extender_pod p = {0};
@@ -55,7 +45,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.nominated = xstrdup(doc_text(doc_get(pod, "status"), "nominatedNodeName"));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
-	p.has_volumes = has_volumes(doc_get(pod, "spec"));
+	p.has_volumes = pod_volume_traits(pod) & VOLUME_IS_CLAIMED;
 	r = pod_template_from_pod(pod, &p.template, err);
 	if (r < 0)
 		return err_wrap(err, r, "pod '%.100s/%.100s'", p.namespace, p.name);
@@ -401,24 +391,6 @@ static bool has_host_ports(const struct doc *containers)
 	return false;
 }
 
-/* Volumes whose kinds no plugin of the scheduler looks at. */
-static bool has_only_local_volumes(const struct doc *spec)
-{
-	static const char *const kinds[] = {
-		"configMap", "downwardAPI", "emptyDir", "hostPath", "projected", "secret"};
-	const struct doc *volumes = doc_get(spec, "volumes");
-
-	DOC_FOREACH_ITEM (volume, volumes) {
-		size_t i = 0;
-
-		while (i < ARRAY_SIZE(kinds) && !doc_get(volume, kinds[i]))
-			i++;
-		if (i == ARRAY_SIZE(kinds))
-			return false;
-	}
-	return true;
-}
-
 static bool is_placed_by_amounts(const struct doc *pod)
 {
 	const struct doc *spec = doc_get(pod, "spec"), *affinity = doc_get(spec, "affinity");
@@ -426,7 +398,8 @@ static bool is_placed_by_amounts(const struct doc *pod)
 	return !doc_get(affinity, "podAffinity") && !doc_get(affinity, "podAntiAffinity") &&
 	       !doc_get(spec, "topologySpreadConstraints") && !doc_get(spec, "resourceClaims") &&
 	       !has_host_ports(doc_get(spec, "containers")) &&
-	       !has_host_ports(doc_get(spec, "initContainers")) && has_only_local_volumes(spec);
+	       !has_host_ports(doc_get(spec, "initContainers")) &&
+	       !(pod_volume_traits(pod) & VOLUME_HAS_PLUGIN);
 }
 
 static int read_preemption(struct doc *args, struct extender_preemption *p, struct err *err)
