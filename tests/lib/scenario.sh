@@ -14,14 +14,14 @@ not_ok() { # NAME [FILE with the reason]
 	failed=1
 }
 
-# The command must succeed; after a failure the check prints $dir/out and $dir/err.
+# The command must succeed; after a failure the check prints the command's output, $dir/out and $dir/err.
 check() { # NAME COMMAND...
 	check_name=$1
 	shift
-	if "$@"; then
+	if "$@" >"$dir/check" 2>&1; then
 		ok "$check_name"
 	else
-		head -n 40 "$dir/out" "$dir/err" >"$dir/check" 2>/dev/null
+		head -n 40 "$dir/out" "$dir/err" >>"$dir/check" 2>/dev/null
 		not_ok "$check_name" "$dir/check"
 	fi
 }

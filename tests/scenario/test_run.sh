@@ -6,23 +6,11 @@
 set -u
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
-dir=$(mktemp -d)
+. tests/lib/scenario.sh
 pid=""
 trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$dir"' EXIT
-failed=0
 export LC_ALL=C
 unset NRTD_NODE_NAME NRTD_HTTP NRTD_LOCK NRTD_SHAPE JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_USEC
-ok() { echo "ok $1"; }
-not_ok() {
-	echo "not ok $1"
-	[ ! -s "${2:-}" ] || sed 's/^/# /' "$2" | tail -n 20
-	failed=1
-}
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@" >"$dir/check" 2>&1; then ok "$name"; else not_ok "$name" "$dir/check"; fi
-}
 
 root=$dir/machine
 kubelet=$root/var/lib/kubelet

@@ -9,11 +9,6 @@ machines=build/fixtures/machines
 . tests/lib/scenario.sh
 export LC_ALL=C
 unset COLUMNS NO_COLOR
-check() { # NAME COMMAND...
-	name=$1
-	shift
-	if "$@" >"$dir/check" 2>&1; then ok "$name"; else not_ok "$name" "$dir/check"; fi
-}
 # In characters: not every awk knows UTF-8, so the bytes that continue a character are taken out.
 widest() { LC_ALL=C tr -d '\200-\277' <"$1" | LC_ALL=C awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }'; }
 utf8() { LC_ALL=C.UTF-8 "$@"; }
