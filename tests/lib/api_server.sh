@@ -12,11 +12,7 @@ mkdir -p "$api$nrt" "$api/api/v1/nodes" "$api/api/v1/namespaces/default/pods"
 python3 tests/lib/api_server.py "$api" 2>"$dir/api.log" &
 api_pid=$!
 trap 'kill $api_pid 2>/dev/null; rm -rf "$dir"' EXIT
-for _ in $(seq 300); do
-	[ ! -s "$api/port" ] || break
-	sleep 0.1
-done
-[ -s "$api/port" ] || {
+eventually 30 test -s "$api/port" || {
 	not_ok "the stand-in for the API server starts" "$dir/api.log"
 	exit 1
 }

@@ -3,6 +3,7 @@
 # Functions for scripts of checks. Each check prints a line "ok" or "FAIL", after a failure with the end of the command's output; tally
 # prints the last line. The script must create the directory $work. $subject, if set, precedes the names of checks.
 # shellcheck disable=SC2154 # the script sets $work
+. tests/lib/eventually.sh
 passed=0
 failed=0
 
@@ -30,15 +31,6 @@ check() {
 	"$@" >"$work/out" 2>&1 || status=$?
 	result "$name" $status
 	[ $status -eq 0 ] || tail -n 25 "$work/out" | sed 's/^/	/'
-}
-# eventually SECONDS COMMAND...: repeat the command until it succeeds; fail after that time
-eventually() {
-	local until=$((SECONDS + $1 + 1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $until ] || return 1
-		sleep 0.1
-	done
 }
 # tally: print how many checks passed and failed; returns 1 if one failed
 tally() {

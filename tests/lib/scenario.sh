@@ -3,6 +3,7 @@
 # Shared functions of scenario tests: a scratch directory $dir, results of checks, and an example node. Source this file; the test ends
 # with `exit $failed`.
 # shellcheck disable=SC2034 # the tests use $failed
+. tests/lib/eventually.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0

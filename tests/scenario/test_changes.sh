@@ -15,13 +15,6 @@ nrtd_pid=""
 trap '[ -z "$nrtd_pid" ] || kill -KILL $nrtd_pid 2>/dev/null; kill $api_pid 2>/dev/null; rm -rf "$dir"' EXIT
 run() { "$numa" changes "$@" >"$dir/out" 2>"$dir/err"; }
 says() { grep -qE -- "$1" "$dir/out"; }
-wait_for() {
-	for _ in $(seq 300); do
-		! "$@" || return 0
-		sleep 0.1
-	done
-	return 1
-}
 
 # --- the agent
 example_node "$dir/machine"
@@ -43,11 +36,11 @@ n_events() { test "$(written | wc -l)" -eq "$1"; }
 last() { test "$(written | tail -n 1 | jq -r "$1")" = "$2"; }
 published() { grep -q '^PATCH /api/v1/nodes/n1 ' "$api/changes" 2>/dev/null; }
 start --events 300ms
-check "the agent publishes" wait_for published
+check "the agent publishes" eventually 30 published
 sleep 1
 check "a start is no change" n_events 0
 sed -i 's/restricted/single-numa-node/' "$kubelet/config.yaml"
-check "another policy is an Event" wait_for n_events 1
+check "another policy is an Event" eventually 30 n_events 1
 check "with both values" last .note "topologyManagerPolicy: restricted -> single-numa-node"
 check "about the Node" last '[.regarding.kind, .regarding.name, .regarding.uid, .type, .reason] | join(" ")' "Node n1 u1 Normal KubeletSettingsChanged"
 printf '{"policyName":"static","defaultCpuSet":"0-31","entries":{},"checksum":0}' >"$kubelet/.new"
@@ -55,21 +48,21 @@ mv "$kubelet/.new" "$kubelet/cpu_manager_state"
 sleep 1
 check "pods are no Events" n_events 1
 rm "$kubelet/cpu_manager_state"
-check "a removed state file is one" wait_for n_events 2
+check "a removed state file is one" eventually 30 n_events 2
 check "a warning" last '[.type, .reason] | join(" ")' "Warning KubeletStateRemoved"
 stop
 sed -i 's/reservedSystemCPUs: "0"/reservedSystemCPUs: "0-1"/' "$kubelet/config.yaml"
 example_node "$dir/again" && cp "$dir/again/var/lib/kubelet/cpu_manager_state" "$kubelet/"
 sed -i 's/"0,10-15/"0,1,10-15/; s/"1-9"/"2-9"/; s/,"checksum":[0-9]*/,"checksum":0/' "$kubelet/cpu_manager_state"
 start --events 300ms
-check "what changed while the agent was away is an Event" wait_for n_events 3
+check "what changed while the agent was away is an Event" eventually 30 n_events 3
 check "against the published object" last .note "reservedCPUs: 0 -> 0-1"
 stop
 echo '403 events is forbidden' >"$api$events.POST.error"
 start --events 300ms
 sleep 1
 sed -i 's/single-numa-node/best-effort/' "$kubelet/config.yaml"
-check "without the right it says so" wait_for grep -q 'the right to write an Event about the Node .* is missing' "$dir/err"
+check "without the right it says so" eventually 30 grep -q 'the right to write an Event about the Node .* is missing' "$dir/err"
 sleep 2
 check "once" test "$(grep -c 'right to write an Event' "$dir/err")" -eq 1
 check "and asks once" test "$(written | wc -l)" -eq 4

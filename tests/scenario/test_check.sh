@@ -160,11 +160,7 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -k
 	echo '{"gitVersion":"v1.35.4"}' >"$dir/version"
 	(cd "$dir" && exec timeout 120 openssl s_server -accept 127.0.0.1:0 -WWW -key key -cert cert </dev/null >served 2>&1) &
 	server=$!
-	tries=600
-	while ! grep -qs '^ACCEPT' "$dir/served" && [ $tries -gt 0 ]; do
-		sleep 0.05
-		tries=$((tries - 1))
-	done
+	eventually 30 grep -qs '^ACCEPT' "$dir/served"
 	kubeconfig "https://127.0.0.1:$(sed -n 's/^ACCEPT .*://p' "$dir/served")" "token: opaque"
 	run 1 --sysroot "$tree" --kubeconfig "$dir/kubeconfig"
 	said "^FAIL +API server +https://127.0.0.1:[0-9]+: .*certificate"
@@ -182,7 +178,7 @@ s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
 time.sleep(30)' >"$dir/port" &
 	silent=$!
-	while [ ! -s "$dir/port" ]; do sleep 0.05; done
+	eventually 30 test -s "$dir/port"
 	began=$(date +%s)
 	run 1 --sysroot "$tree" --api-server "http://127.0.0.1:$(cat "$dir/port")"
 	took=$(($(date +%s) - began))

@@ -119,17 +119,7 @@ look 2 dump --cdi-dir run/cdi
 warns 'neither an absolute path nor none'
 
 # --- the daemon
-until_printed() { # NAME TEXT: within 30 s
-	for _ in $(seq 600); do
-		if grep -qE -- "$2" "$dir/out" "$dir/err"; then
-			ok "$1"
-			return
-		fi
-		sleep 0.05
-	done
-	cat "$dir/err" >>"$dir/out"
-	not_ok "$1" "$dir/out"
-}
+until_printed() { check "$1" eventually 30 grep -qE -- "$2" "$dir/out" "$dir/err"; } # NAME TEXT
 start() {
 	: >"$dir/out"
 	: >"$dir/err"

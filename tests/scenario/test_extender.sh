@@ -21,12 +21,7 @@ done >"$dir/nodes.yaml"
 start() {
 	"$B/nrtd-extender" --nrt "$dir/nodes.yaml" --http 127.0.0.1:"$port" -v "$@" 2>"$dir/log" &
 	pid=$!
-	for _ in $(seq 300); do
-		curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err" && return 0
-		kill -0 "$pid" 2>/dev/null || return 1
-		sleep 0.1
-	done
-	return 1
+	eventually 30 curl -sf "127.0.0.1:$port/readyz" >"$dir/out" 2>"$dir/err"
 }
 
 stop() {

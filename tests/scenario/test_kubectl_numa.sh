@@ -246,13 +246,7 @@ both
 # --- a picture that follows the object
 timeout 60 "$numa" show node-1 --watch=1 >"$dir/out" 2>"$dir/err" </dev/null &
 pid=$!
-until_said() { # TEXT: within half a minute
-	for _ in $(seq 300); do
-		grep -q "$1" "$dir/out" && return 0
-		sleep 0.1
-	done
-	return 1
-}
+until_said() { eventually 30 grep -q "$1" "$dir/out"; }
 check "--watch draws" until_said '^node  *node-1$'
 nrt_object node-1 1 4 | serve $nrt/node-1
 check "--watch draws what has changed" until_said '1 of 8 free'

@@ -62,14 +62,6 @@ stop() {
 	status=$?
 	pid=
 }
-# eventually COMMAND...: it succeeds within 30 s
-eventually() {
-	for _ in $(seq 600); do
-		! "$@" || return 0
-		sleep 0.05
-	done
-	return 1
-}
 published() { [ -s "$object" ]; }
 ended() { ! kill -0 "$pid" 2>/dev/null; }
 published_or_ended() { published || ended; }
@@ -78,7 +70,7 @@ all_published() { cmp -s "$object" "$dir/full"; }
 before_or_all() { cmp -s "$object" "$dir/before" || all_published; }
 # aborted PROGRAM: it ends by abort, with one line
 aborted() {
-	eventually ended || return 1
+	eventually 30 ended || return 1
 	stop
 	[ "$status" -eq 134 ] && one_line "$1"
 }
@@ -94,20 +86,20 @@ command -v prlimit >/dev/null || {
 }
 prlimit --pid $$ --core=0
 start
-check "published" eventually published
+check "published" eventually 30 published
 cp "$object" "$dir/full"
 stop
 pods 1
 rm -f "$object"
 start
-check "published with few pods" eventually published
+check "published with few pods" eventually 30 published
 cp "$object" "$dir/before"
 restrict "$pid"
 pods 1000
 check "a running nrtd that needs more memory ends with one line" aborted nrtd
 check "what is published stays" before_or_all
 start
-check "restarted, it publishes all" eventually all_published
+check "restarted, it publishes all" eventually 30 all_published
 stop
 
 # --- nrtd that has too little memory from the start, as when systemd starts it again and again
@@ -120,7 +112,7 @@ start_with() {
 	for kb; do
 		rm -f "$object"
 		start "$limit" "$kb"
-		eventually published_or_ended || not_ok "$limit $kb kB: it neither publishes nor ends" "$dir/err"
+		eventually 30 published_or_ended || not_ok "$limit $kb kB: it neither publishes nor ends" "$dir/err"
 		stop
 		if published; then
 			n_full=$((n_full + 1))
@@ -171,7 +163,7 @@ port=$((32000 + $$ % 700)) # scripts run at the same time: each has ports of its
 extender() {
 	"$B/nrtd-extender" --nrt "$dir/full.json" --http "127.0.0.1:$port" 2>"$dir/err" &
 	pid=$!
-	eventually curl -sf "http://127.0.0.1:$port/readyz" -o "$dir/out"
+	eventually 30 curl -sf "http://127.0.0.1:$port/readyz" -o "$dir/out"
 }
 # ask [BYTES]: whether node-1 admits a pod, in a request that has at least this size
 ask() {

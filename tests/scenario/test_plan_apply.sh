@@ -210,7 +210,7 @@ echo '404 pods "one" not found' >"$(at /api/v1/namespaces/ml/pods/one/eviction.P
 list NodeResourceTopology "$a_late" "$b" >"$dir/nrt.json"
 sed "s/$one/$late/g; s/\"name\":\"one\"/\"name\":\"uno\"/" "$(at /api/v1/pods.json)" >"$dir/pods.json"
 {
-	until [ -s "$(at /changes)" ]; do sleep 0.1; done
+	eventually 30 test -s "$(at /changes)"
 	cp "$dir/nrt.json" "$(at $nrt.json)" && cp "$dir/pods.json" "$(at /api/v1/pods.json)"
 } &
 stops "a new plan with another pod" "stopped, 0 of 1 moves done: step 1 is not in $dir/plan.json: move ml/uno from a to b" --expect "$dir/plan.json"

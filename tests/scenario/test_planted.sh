@@ -154,6 +154,7 @@ serve_node() {
 }
 
 # --- the objects, and the metric of each agent
+metric() { curl -sf "http://127.0.0.1:$port/metrics" 2>/dev/null | grep '^nrtd_pods{'; }
 dump_node() { # NAME
 	for roots in off on; do
 		mkdir -p "$dir/roots-$roots"
@@ -171,10 +172,7 @@ measure_node() { # NAME
 	"$nrtd" run --dry-run --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --poll 0 --lock none \
 		--pcie-roots=on --http "127.0.0.1:$port" >/dev/null 2>"$dir/err" &
 	agent=$!
-	for _ in $(seq 600); do
-		! curl -sf "http://127.0.0.1:$port/metrics" 2>/dev/null | grep '^nrtd_pods{' >"$dir/nodes/$1.metric" || break
-		sleep 0.05
-	done
+	eventually 30 metric >"$dir/nodes/$1.metric"
 	kill "$agent"
 	wait "$agent"
 }

@@ -30,30 +30,10 @@ start() { # start FLAG...: the daemon in the background
 	"$nrtd" run --sysroot "$root" --node-name n1 "$@" >"$dir/out" 2>"$dir/err" &
 	pid=$!
 }
-# until NAME SECONDS TEXT: the text is printed within that time
-until_printed() {
-	tries=$(($2 * 50))
-	while [ $tries -gt 0 ]; do
-		if grep -q -- "$3" "$dir/out"; then
-			ok "$1"
-			return
-		fi
-		sleep 0.02
-		tries=$((tries - 1))
-	done
-	not_ok "$1" "$dir/err"
-}
+until_printed() { check "$1" eventually "$2" grep -q -- "$3" "$dir/out"; } # NAME SECONDS TEXT
 objects() { grep -c '^kind: NodeResourceTopology' "$dir/out"; }
 # shellcheck disable=SC2317 # called by name
 test_objects() { test "$(objects)" "$@"; }
-# wait_for COMMAND...: it succeeds within 30 s
-wait_for() {
-	for _ in $(seq 600); do
-		! "$@" || return 0
-		sleep 0.05
-	done
-	return 1
-}
 stop() { # stop NAME SIGNAL: it ends well within 2 seconds
 	began=$(date +%s%N)
 	kill "-$2" "$pid"
@@ -76,7 +56,7 @@ check "documents begin and end" test "$(grep -cx -e --- "$dir/out") $(grep -cx '
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "CPUs that are taken" 30 'allocatable: "15", available: "11"'
 state 0-31 ""
-wait_for test_objects -ge 3
+eventually 30 test_objects -ge 3
 check "CPUs that come back" test "$(objects)" -eq 3
 
 i=0
@@ -117,7 +97,7 @@ state 0,8-31 '"uid-4":{"app":"1-7"}'
 sleep 0.7
 before=$(objects)
 kill -HUP "$pid"
-wait_for test_objects -gt "$before"
+eventually 30 test_objects -gt "$before"
 sleep 0.7
 check "SIGHUP prints everything anew" test "$(objects)" -eq $((before + 1))
 check "no file descriptor is left behind" sh -c "test \"\$(ls /proc/$pid/fd | wc -l)\" -le $files"
@@ -128,7 +108,7 @@ start --dry-run --http off --poll 0
 until_printed "the object" 30 'available: "8"'
 echo '{"policyName":' >"$kubelet/.new"
 mv "$kubelet/.new" "$kubelet/cpu_manager_state"
-check "a broken state file is named" wait_for grep -q 'cpu_manager_state' "$dir/err"
+check "a broken state file is named" eventually 30 grep -q 'cpu_manager_state' "$dir/err"
 check "a broken state file prints no object" test "$(objects)" -eq 1
 state 0,5-31 '"uid-1":{"app":"1-4"}'
 until_printed "a whole one does" 30 'available: "11"'
@@ -167,7 +147,7 @@ check "SIGHUP before there is a loop does not end it (status $status)" test $sta
 check "it goes on with what it was at" grep -q 'cannot load libcurl' "$dir/err"
 kubeconfig "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, 'echo \$\$ >$dir/plugin; sleep 60']}}"
 start --http off --lock none --kubeconfig "$dir/kubeconfig"
-check "the credential plugin runs" wait_for test -s "$dir/plugin"
+check "the credential plugin runs" eventually 30 test -s "$dir/plugin"
 stop "SIGTERM while it does not answer" TERM
 check "the plugin has ended too" sh -c "! kill -0 \$(cat '$dir/plugin')"
 
@@ -196,7 +176,7 @@ fi
 kubeconfig '{token: t}'
 start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
 older=$pid
-wait_for grep -q 127.0.0.1 "$dir/err"
+eventually 30 grep -q 127.0.0.1 "$dir/err"
 mv "$dir/err" "$dir/older" # which is open: it goes on writing there
 start --http off --lock "$dir/lock" --kubeconfig "$dir/kubeconfig"
 sleep 5
@@ -205,7 +185,7 @@ check "and does nothing else" test "$(grep -c 127.0.0.1 "$dir/err")" -eq 0
 check "the failure of each attempt is logged once" test "$(grep -c 127.0.0.1 "$dir/older")" -eq 1
 kill -KILL "$older"
 wait "$older" 2>/dev/null
-check "it begins when the older is gone" wait_for grep -q 127.0.0.1 "$dir/err"
+check "it begins when the older is gone" eventually 30 grep -q 127.0.0.1 "$dir/err"
 stop "it ends" TERM
 
 # --- without a lock
@@ -223,7 +203,7 @@ if command -v curl >/dev/null; then
 	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
 	# shellcheck disable=SC2317 # called by name
 	measured() { curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics" && grep -q '^nrtd_stranded_cpus ' "$dir/metrics"; }
-	check "metrics have the stranded CPUs, after publishing" wait_for measured
+	check "metrics have the stranded CPUs, after publishing" eventually 30 measured
 	check "metrics count the publication" grep -q '^nrtd_publishes_total{target="nrt",result="written"} 1$' "$dir/metrics"
 	check "metrics have the amounts" grep -q '^nrtd_resource_available{.*resource="cpu".*} 11$' "$dir/metrics"
 	check "metrics have the largest container" grep -q '^nrtd_max_exclusive_cpus{numa_nodes="1"} [0-9]' "$dir/metrics"
@@ -245,7 +225,7 @@ fi
 if command -v curl >/dev/null; then
 	state 0,5-31 '"uid-9":{"app":"1-4"}'
 	start --dry-run --http "127.0.0.1:$port" --poll 0 --pod-memory 100ms
-	wait_for grep -q "no cgroup v2 is mounted" "$dir/err"
+	eventually 30 grep -q "no cgroup v2 is mounted" "$dir/err"
 	check "without cgroup v2 the memory of pods is not reported" test $? -eq 0
 	sleep 0.5
 	check "and this is logged once" test "$(grep -c "no cgroup v2 is mounted" "$dir/err")" -eq 1
@@ -255,10 +235,10 @@ if command -v curl >/dev/null; then
 	echo memory >"$root/sys/fs/cgroup/cgroup.controllers"
 	# shellcheck disable=SC2317 # called by name
 	remote() { curl -sf "http://127.0.0.1:$port/metrics" | grep -qx "nrtd_pod_memory_pods{locality=\"remote\"} $1"; }
-	check "a pod with local memory" wait_for remote 0
+	check "a pod with local memory" eventually 30 remote 0
 	printf 'anon N0=1000 N1=500\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
-	check "a pod whose memory becomes remote" wait_for remote 1
-	check "the object says which pod it is" wait_for grep -q ';?remote=0' "$dir/out"
+	check "a pod whose memory becomes remote" eventually 30 remote 1
+	check "the object says which pod it is" eventually 30 grep -q ';?remote=0' "$dir/out"
 	printf 'anon N0=1000 N1=700\nfile N0=0 N1=0\n' >"$pod/memory.numa_stat"
 	sleep 0.5
 	check "other amounts change no object" test "$(objects)" -eq 3
@@ -280,7 +260,7 @@ if command -v curl >/dev/null && command -v openssl >/dev/null; then
 		curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics"
 		grep -qx "nrtd_certificate_expiry_timestamp_seconds{use=\"client\"} $end" "$dir/metrics"
 	}
-	check "metrics have when the client certificate ends" wait_for ends
+	check "metrics have when the client certificate ends" eventually 30 ends
 	check "nothing is published, so it is not ready" grep -q '^nrtd_ready 0$' "$dir/metrics"
 	check "nor has it ever been" grep -q '^nrtd_last_success_timestamp_seconds{target="nrt"} 0$' "$dir/metrics"
 	stop "with a certificate it ends" TERM
@@ -296,7 +276,7 @@ if command -v curl >/dev/null && [ -w $report ]; then
 	# shellcheck disable=SC2317 # called by name
 	reported() { curl -sf "http://127.0.0.1:$port/metrics" | grep -q '^nrtd_dirty_marks_total{cause="hardware"} [1-9]'; }
 	echo change >$report
-	check "a report makes it look again" wait_for reported
+	check "a report makes it look again" eventually 30 reported
 	stop "after the report it ends" TERM
 else
 	echo "skipped: curl is not here, or a file below /sys cannot be written"

@@ -159,13 +159,7 @@ refuse "bad quantity" "zone 'node-0', resource 'cpu': available" --from "$dir/qu
 cp $nodes "$dir/watched.yaml"
 "$numa" top --watch=1 --from "$dir/watched.yaml" >"$dir/out" 2>"$dir/err" &
 pid=$!
-until_said() { # TEXT: within half a minute
-	for _ in $(seq 60); do
-		grep -q "$1" "$dir/out" && return 0
-		sleep 0.5
-	done
-	return 1
-}
+until_said() { eventually 30 grep -q "$1" "$dir/out"; }
 check "--watch draws" until_said '^node-1 '
 sed 's/^  name: node-1$/  name: node-3/' $nodes >"$dir/changed.yaml"
 mv "$dir/changed.yaml" "$dir/watched.yaml"
