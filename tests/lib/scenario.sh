@@ -56,3 +56,24 @@ example_node() { # FOLDER
 		topologyManagerPolicy: restricted
 	END
 }
+
+# ---- the kubelet's APIs of pods
+
+# serve_pods SOCKET LIST ALLOCATABLE: tests/scenario/pod_resources.c answers at the socket until end_pods. Fails if the program was not built.
+serve_pods() {
+	pods_server=${B:-build}/tests/scenario/pod_resources
+	[ -x "$pods_server" ] || {
+		echo "skipped: $pods_server is not built"
+		return 1
+	}
+	rm -f "$dir/serve" "$1"
+	mkfifo "$dir/serve"
+	"$pods_server" "$@" <"$dir/serve" >"$dir/ready" 2>&1 &
+	pods_server=$!
+	exec 9>"$dir/serve"
+	eventually 30 grep -q ready "$dir/ready" || not_ok "pod_resources serves" "$dir/ready"
+}
+end_pods() {
+	exec 9>&-
+	wait "$pods_server"
+}

@@ -76,16 +76,8 @@ says '^warn +note +the kubelet.s CPU manager .policy .static.. and the DRA drive
 says "^ok +claims +2 of DRA drivers, with CPUs '9-11'"
 
 # --- the pod-resources API says which pod and which claim; a device of another driver is nobody else's
-server=${B:-build}/tests/scenario/pod_resources
-by_api() {
-	mkfifo "$dir/end"
-	"$server" "$dir/s" "1{1'web' 2'team' 3{1'c' 5{2'cpus' 3'team' 4{1{1'dra.k8s.io/cpu=claim-8c1e5d00-1'} 2'dra.cpu' 3'n' 4'numa0'}}}} 1{1'train' 2'ai' 3{1'c' 5{2'gpu' 3'ai' 4{1{1'v.com/gpu=0'} 2'gpu.v.com' 3'n' 4'gpu-0' 5'half'}}}}" \
-		"2[$(seq -s ' ' 31)]" <"$dir/end" >"$dir/ready" 2>&1 &
-	exec 9>"$dir/end"
-	for _ in $(seq 600); do
-		! grep -q ready "$dir/ready" || break
-		sleep 0.05
-	done
+if serve_pods "$dir/s" "1{1'web' 2'team' 3{1'c' 5{2'cpus' 3'team' 4{1{1'dra.k8s.io/cpu=claim-8c1e5d00-1'} 2'dra.cpu' 3'n' 4'numa0'}}}} 1{1'train' 2'ai' 3{1'c' 5{2'gpu' 3'ai' 4{1{1'v.com/gpu=0'} 2'gpu.v.com' 3'n' 4'gpu-0' 5'half'}}}}" \
+		"2[$(seq -s ' ' 31)]"; then
 	look 0 show --pod-resources "$dir/s" --state-files none --width 120
 	says 'claim team/cpus \(dra.cpu, pod team/web\)'
 	says '3 CPUs 9-11; device n/numa0'
@@ -98,10 +90,8 @@ by_api() {
 	sed '1,/^zones/d' "$dir/out" >"$dir/zones"
 	! grep -q gpu "$dir/zones"
 	check "the zones have no such device" test $? -eq 0
-	exec 9>&-
-	wait
-}
-if [ -x "$server" ]; then by_api; else echo "skipped: $server is not built"; fi
+	end_pods
+fi
 
 # --- a file that cannot be understood: one line that names it
 echo '{"kind":"dra.k8s.io/cpu","devices":[{"name":"claim-b","containerEdits":{"env":["DRA_CPUSET_b=most"]}}]}' >"$cdi/broken.json"

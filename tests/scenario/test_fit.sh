@@ -80,18 +80,16 @@ fit "nobody holds memory" 3 "no set of pods: no pod is known to hold requested r
 pod() { printf "1{1{1'%s' 3'team' 5'%s'} 2{2{1'c' 8{1{1'cpu' 2{1'%s'}} 2{1'cpu' 2{1'%s'}}}} 25:%s} 3{1'Running'}} " "$1" "$2" "$3" "$3" "$4"; }
 pods="$(pod low $a 9 10)$(pod high $b 9 1000)$(pod shared u-3 8 0)"
 socket=$dir/pods.sock
-mkfifo "$dir/serve"
-"${B:-build}/tests/scenario/pod_resources" "$socket" "$pods" "$pods" <"$dir/serve" >"$dir/ready" &
-exec 4>"$dir/serve"
-until grep -qs ready "$dir/ready"; do sleep 0.05; done
-fit "without the pods API the shared pool is unknown" 0 "fits: 6 CPUs" --cpus 6
-fit "pods of the shared pool count" 3 "6 wanted, the node has at most 5 left (OutOfcpu)" --cpus 6 --pods-api "$socket"
-fit "what they leave" 0 "fits: 5 CPUs" --cpus 5 --pods-api "unix://$socket"
-fit "one of them is excluded" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --without-pod team/shared
-fit "names from the pods API" 3 "team/low" --cpus 6 --pods-api "$socket" --what-frees --below-priority 100
-fit "priorities from the pods API" 3 "no set of pods" --cpus 6 --pods-api "$socket" --what-frees --below-priority 5
-fit "Nodes and Pods replace the pods API" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --assume-empty
-exec 4>&-
+if serve_pods "$socket" "$pods" "$pods"; then
+	fit "without the pods API the shared pool is unknown" 0 "fits: 6 CPUs" --cpus 6
+	fit "pods of the shared pool count" 3 "6 wanted, the node has at most 5 left (OutOfcpu)" --cpus 6 --pods-api "$socket"
+	fit "what they leave" 0 "fits: 5 CPUs" --cpus 5 --pods-api "unix://$socket"
+	fit "one of them is excluded" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --without-pod team/shared
+	fit "names from the pods API" 3 "team/low" --cpus 6 --pods-api "$socket" --what-frees --below-priority 100
+	fit "priorities from the pods API" 3 "no set of pods" --cpus 6 --pods-api "$socket" --what-frees --below-priority 5
+	fit "Nodes and Pods replace the pods API" 0 "fits: 6 CPUs" --cpus 6 --pods-api "$socket" --assume-empty
+	end_pods
+fi
 fit "no such socket" 0 "the requests of pods in the shared pool are unknown" --cpus 6 --pods-api "$dir/none.sock"
 fit "not a socket" 2 "neither a path nor auto or none" --cpus 6 --pods-api here
 fit "nobody has to go" 0 "fits: 7 CPUs" --cpus 7 --what-frees

@@ -8,15 +8,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 nrtd=${B:-build}/nrtd
 numa=${B:-build}/kubectl-numa
-server=${B:-build}/tests/scenario/pod_resources
 . tests/lib/scenario.sh
 need_jq
 export LC_ALL=C HWLOC_HIDE_ERRORS=2
 unset COLUMNS KUBECONFIG NRTD_NODE_NAME NRTD_HTTP NRTD_LOCK JOURNAL_STREAM NOTIFY_SOCKET WATCHDOG_USEC
-[ -x "$server" ] || {
-	echo "skipped: $server is not built"
-	exit 0
-}
 planted=tests/fixtures/planted
 mkdir "$dir/cluster" "$dir/nodes"
 
@@ -140,21 +135,12 @@ make_node() {
 serve_node() {
 	served=$1
 	shift
-	rm -f "$dir/end" "$dir/s"
-	mkfifo "$dir/end"
-	"$server" "$dir/s" "$(cat "$dir/nodes/$served.list")" "$(cat "$dir/nodes/$served.allocatable")" <"$dir/end" >"$dir/ready" 2>&1 &
-	exec 9>"$dir/end"
-	for _ in $(seq 600); do
-		! grep -q ready "$dir/ready" || break
-		sleep 0.05
-	done
+	serve_pods "$dir/s" "$(cat "$dir/nodes/$served.list")" "$(cat "$dir/nodes/$served.allocatable")" >&2 || exit 0 # standard output is $dir/made
 	"$@"
-	exec 9>&-
-	wait
+	end_pods
 }
 
 # --- the objects, and the metric of each agent
-metric() { curl -sf "http://127.0.0.1:$port/metrics" 2>/dev/null | grep '^nrtd_pods{'; }
 dump_node() { # NAME
 	for roots in off on; do
 		mkdir -p "$dir/roots-$roots"
@@ -168,6 +154,7 @@ dump_node() { # NAME
 	! command -v curl >/dev/null || measure_node "$1"
 }
 port=$((28000 + $$ % 4000)) # scripts run at the same time: each has ports of its own, below the kernel's
+metric() { curl -sf "http://127.0.0.1:$port/metrics" 2>/dev/null | grep '^nrtd_pods{'; }
 measure_node() { # NAME
 	"$nrtd" run --dry-run --sysroot "$root" --pod-resources "$dir/s" --state-files none --node-name "$1" --poll 0 --lock none \
 		--pcie-roots=on --http "127.0.0.1:$port" >/dev/null 2>"$dir/err" &
