@@ -145,3 +145,16 @@ void strv_sort(struct strv *v)
 	if (v->n_items > 1)
 		qsort(v->items, v->n_items, sizeof(*v->items), strv_cmp);
 }
+
+void strv_sort_unique(struct strv *v)
+{
+	size_t kept = 0;
+
+	strv_sort(v);
+	for (size_t i = 0; i < v->n_items; i++)
+		if (kept > 0 && !strcmp(v->items[i], v->items[kept - 1]))
+			free(v->items[i]);
+		else
+			v->items[kept++] = v->items[i];
+	v->n_items = kept;
+}

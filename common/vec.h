@@ -57,3 +57,6 @@ bool strv_equal(const struct strv *a, const struct strv *b);
 
 /* Sort the strings by their bytes. */
 void strv_sort(struct strv *v);
+
+/* The same, and free strings that are there already. */
+void strv_sort_unique(struct strv *v);

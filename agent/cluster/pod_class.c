@@ -31,19 +31,6 @@ bool known_resources_has(const struct known_resources *k, const char *name)
 	return name_table_find(&k->by_name, name) != NULL;
 }
 
-static void sort_unique(struct strv *v)
-{
-	size_t kept = 0;
-
-	strv_sort(v);
-	for (size_t i = 0; i < v->n_items; i++)
-		if (kept > 0 && !strcmp(v->items[i], v->items[kept - 1]))
-			free(v->items[i]);
-		else
-			v->items[kept++] = v->items[i];
-	v->n_items = kept;
-}
-
 static void count_name(struct known_resources *k, const char *name)
 {
 	struct known_resource *known = name_table_find(&k->by_name, name);
@@ -110,7 +97,7 @@ void known_resources_of_state(struct known_resources *k, const struct node_state
 		strv_push(&names, state->inventory.resources[i]);
 	for (size_t i = 0; i < a->n_registered; i++)
 		strv_push(&names, a->registered[i].resource);
-	sort_unique(&names);
+	strv_sort_unique(&names);
 	replace_names(k, &names, counted);
 }
 

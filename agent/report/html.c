@@ -107,18 +107,10 @@ static int by_text(const void *a, const void *b)
 
 static void sort_pools(struct strv *pools)
 {
-	size_t kept = 0;
-
+	strv_sort_unique(pools);
 	if (pools->n_items > 1)
 		qsort(pools->items, pools->n_items, sizeof(*pools->items), by_text);
-	for (size_t i = 0; i < pools->n_items; i++) {
-		if (kept > 0 && !strcmp(pools->items[kept - 1], pools->items[i]))
-			free(pools->items[i]);
-		else
-			pools->items[kept++] = pools->items[i];
-	}
-	pools->n_items = kept;
-	if (kept == 1 && !*pools->items[0])
+	if (pools->n_items == 1 && !*pools->items[0])
 		strv_release(pools);
 }
 

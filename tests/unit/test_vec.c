@@ -68,6 +68,10 @@ static void has_a_string_once(void **state)
 	strv_push_new(&v, "a");
 	assert_int_equal(v.n_items, 2);
 	assert_true(strv_contains(&v, "b"));
+	strv_push(&v, "a");
+	strv_sort_unique(&v);
+	assert_int_equal(v.n_items, 2);
+	assert_string_equal(v.items[1], "b");
 	strv_release(&v);
 }
 
