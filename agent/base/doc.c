@@ -176,6 +176,17 @@ const struct doc *doc_get_fold(const struct doc *map, const char *key)
 	return find_key(map, key, strcasecmp);
 }
 
+const struct doc *doc_find_named(const struct doc *list, const char *name)
+{
+	DOC_FOREACH_ITEM (item, list) {
+		const char *found = doc_string(doc_get(item, "name"));
+
+		if (found && !strcmp(found, name))
+			return item;
+	}
+	return NULL;
+}
+
 const char *doc_string(const struct doc *d)
 {
 	return d && d->kind == DOC_STRING ? d->text : NULL;
@@ -326,12 +337,7 @@ static const struct doc *find_counterpart(const struct doc *parent, const char *
 {
 	if (!parent)
 		return NULL;
-	if (parent->kind == DOC_MAP)
-		return doc_get(parent, name);
-	DOC_FOREACH (item, parent)
-		if (!strcmp(item_name(item), name))
-			return item;
-	return NULL;
+	return parent->kind == DOC_MAP ? doc_get(parent, name) : doc_find_named(parent, name);
 }
 
 /* Compare the children of `from` with the children of the same name in `to`. With `added`, `from` is the

@@ -99,6 +99,9 @@ static inline const char *doc_object_name(const struct doc *object)
 {
 	return doc_string(doc_get(doc_get(object, "metadata"), "name"));
 }
+/* The first item of a list whose member "name" is this name, or NULL. */
+const struct doc *doc_find_named(const struct doc *list, const char *name);
+
 
 /* NULL if `d` is NULL, not a list, or an empty list. */
 static inline struct doc *doc_list_items(const struct doc *d)

@@ -121,20 +121,10 @@ static void parsed_files_release(struct parsed_files *files)
 /* The entry with this name in the file's list kind + "s"; NULL = there is none. */
 static const struct doc *find_entry(const struct doc *file, const char *kind, const char *name)
 {
-	const struct doc *list;
 	char plural[16];
 
 	snprintf(plural, sizeof(plural), "%ss", kind);
-	list = doc_get(file, plural);
-	if (!list || list->kind != DOC_LIST)
-		return NULL;
-	DOC_FOREACH (item, list) {
-		const char *found = doc_string(doc_get(item, "name"));
-
-		if (found && !strcmp(found, name))
-			return item;
-	}
-	return NULL;
+	return doc_find_named(doc_get(file, plural), name);
 }
 
 /* The member `kind` of the first entry with this name, and the directory of its file. */

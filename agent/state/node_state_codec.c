@@ -263,17 +263,7 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err)
 
 static const char *find_attribute(const struct doc *nrt, const char *wanted)
 {
-	const struct doc *attributes = doc_get(nrt, "attributes");
-
-	if (!attributes || attributes->kind != DOC_LIST)
-		return NULL;
-	DOC_FOREACH (item, attributes) {
-		const char *name = doc_string(doc_get(item, "name"));
-
-		if (name && !strcmp(name, wanted))
-			return doc_string(doc_get(item, "value"));
-	}
-	return NULL;
+	return doc_string(doc_get(doc_find_named(doc_get(nrt, "attributes"), wanted), "value"));
 }
 
 const char *nrt_content_hash(const struct doc *nrt)
