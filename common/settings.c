@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 
 #define TEXT_MAX 65536
 
@@ -183,6 +184,6 @@ char *settings_text(const struct settings *s, enum setting what)
 	default:
 		break;
 	}
-	strbuf_addstr(&out, text ? text : "");
+	strbuf_addstr(&out, text_or_empty(text));
 	return strbuf_detach(&out);
 }

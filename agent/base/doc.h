@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "common/strbuf.h"
+#include "common/text.h"
 
 enum doc_kind {
 	DOC_NULL,
@@ -89,9 +90,7 @@ const char *doc_string(const struct doc *d);
 /* The text of a string member, "" if the map has no such string. */
 static inline const char *doc_text(const struct doc *map, const char *key)
 {
-	const char *text = doc_string(doc_get(map, key));
-
-	return text ? text : "";
+	return text_or_empty(doc_string(doc_get(map, key)));
 }
 
 /* The name of a Kubernetes object, or NULL. */
@@ -99,9 +98,9 @@ static inline const char *doc_object_name(const struct doc *object)
 {
 	return doc_string(doc_get(doc_get(object, "metadata"), "name"));
 }
+
 /* The first item of a list whose member "name" is this name, or NULL. */
 const struct doc *doc_find_named(const struct doc *list, const char *name);
-
 
 /* NULL if `d` is NULL, not a list, or an empty list. */
 static inline struct doc *doc_list_items(const struct doc *d)

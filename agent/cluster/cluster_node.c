@@ -72,7 +72,7 @@ static const char *find_exporter(const struct doc *object, const struct doc *met
 		return "koordlet";
 	if (manager && !strcmp(manager, "node-feature-discovery-topology-updater"))
 		return "nfd-topology-updater";
-	return manager ? manager : "";
+	return text_or_empty(manager);
 }
 
 static void read_origin(const struct doc *object, struct cluster_node *n)

@@ -72,7 +72,7 @@ static int reject_kind(const struct sink *sink, const char *kind, struct err *er
 
 	print_kinds(sink->kinds, kinds);
 	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",
-		kinds, kind ? "a '" : "an object without a kind", kind ? kind : "", kind ? "'" : "");
+		kinds, kind ? "a '" : "an object without a kind", text_or_empty(kind), kind ? "'" : "");
 }
 
 static int pass_object(struct sink *sink, int kind, struct doc *object, struct err *err)

@@ -110,7 +110,7 @@ static int read_resources(const struct doc *resources, struct resource_list *req
 
 static int read_container(const struct doc *item, bool init, struct pod_request *pod, struct err *err)
 {
-	const char *name = doc_string(doc_get(item, "name")), *restart;
+	const char *restart;
 	struct container_request *c;
 
 	if (item->kind != DOC_MAP)
@@ -120,7 +120,7 @@ static int read_container(const struct doc *item, bool init, struct pod_request 
 		!init                                   ? CONTAINER_APP
 		: restart && !strcmp(restart, "Always") ? CONTAINER_SIDECAR
 							: CONTAINER_INIT,
-		name ? name : "");
+		doc_text(item, "name"));
 	return read_resources(doc_get(item, "resources"), &c->requests, &c->limits, err);
 }
 
@@ -199,7 +199,7 @@ static int add_template(const struct doc *owner, const char *name, uint64_t repl
 	struct pod_template *slot;
 	int r;
 
-	t.pod.name = xstrdup(name ? name : "");
+	t.pod.name = xstrdup(text_or_empty(name));
 	t.pod.qos = read_qos(owner);
 	t.volcano_policy = volcano_policy(doc_get(owner, "metadata"), task);
 	r = read_spec(doc_get(owner, "spec"), &t.pod, err);
@@ -280,7 +280,7 @@ static int read_object(const struct doc *object, struct pod_templates *ret, stru
 		path = "template";
 	}
 	if (!template)
-		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, name ? name : "");
+		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, text_or_empty(name));
 	r = add_template(template, name, is_job ? read_parallelism(spec) : read_replicas(spec, "replicas"),
 		NULL, ret, err);
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -403,7 +404,7 @@ static int read_cpus(const struct doc *zone, hwloc_bitmap_t *ret, struct err *er
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	const char *list = nrt_attribute(zone, "cpus");
-	int r = cpuset_parse(list ? list : "", &cpus, err);
+	int r = cpuset_parse(text_or_empty(list), &cpus, err);
 
 	if (r == 0 && hwloc_bitmap_last(cpus) >= MACHINE_MAX_CPUS)
 		r = err_set(err, -ERANGE, "CPU %d: an id of %d or above is not supported",

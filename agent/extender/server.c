@@ -298,7 +298,7 @@ void server_set_leader(struct server *s, const char *holder, const char *url)
 	STATE_LOCKED(s);
 
 	text_set(&s->holder, holder);
-	text_set(&s->url, url ? url : "");
+	text_set(&s->url, text_or_empty(url));
 	text_one_line(s->holder);
 }
 

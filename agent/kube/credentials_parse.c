@@ -243,7 +243,7 @@ static int parse_exec(const struct doc *exec, const char *dir, struct exec_confi
 		return err_set(err, -EINVAL, "there is no command");
 	if (!version || (strcmp(version, EXEC_API "v1") != 0 && strcmp(version, EXEC_API "v1beta1") != 0))
 		return err_set(err, -EINVAL, "apiVersion '%.100s' is neither " EXEC_API "v1 nor v1beta1",
-			version ? version : "");
+			text_or_empty(version));
 	if (mode && !strcmp(mode, "Always"))
 		return err_set(err, -EINVAL, "interactiveMode Always: nrtd has no terminal");
 	if (is_set(exec, "provideClusterInfo"))

@@ -144,7 +144,6 @@ static int store_object(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	CLEANUP(strbuf_release) struct strbuf spec = STRBUF_INIT(BODY_MAX);
-	const char *holder;
 	int r = json_parse(l->response.body.text, l->response.body.len, &object, err);
 
 	if (r < 0)
@@ -153,10 +152,9 @@ static int store_object(struct lease *l, struct err *err)
 		return err_set(err, -EBADMSG, "the API server's answer is not a Lease");
 	if (doc_get(&object, "spec"))
 		r = json_print_compact(doc_get(&object, "spec"), &spec);
-	holder = doc_string(doc_get(doc_get(&object, "spec"), "holderIdentity"));
 	if (r < 0)
 		return err_set(err, r, "lease '%s/%s': its spec is too large", l->namespace, l->name);
-	text_set(&l->holder, holder ? holder : "");
+	text_set(&l->holder, doc_text(doc_get(&object, "spec"), "holderIdentity"));
 	if (!l->spec || strcmp(l->spec, spec.text) != 0) {
 		l->observed_ms = now(l);
 		text_set(&l->spec, spec.text);

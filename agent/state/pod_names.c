@@ -51,25 +51,18 @@ struct pod_names pod_names_of(const char *uid, const char *namespace, const char
 
 #define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
 
-static const char *member_text(const struct doc *map, const char *key)
-{
-	const char *text = doc_string(doc_get(map, key));
-
-	return text ? text : "";
-}
-
 const char *pod_names_kubelets_uid(const struct doc *metadata)
 {
 	const char *mirror = doc_string(doc_get(doc_get(metadata, "annotations"), MIRROR_ANNOTATION));
 
-	return mirror ? mirror : member_text(metadata, "uid");
+	return mirror ? mirror : doc_text(metadata, "uid");
 }
 
 struct pod_names pod_names_of_object(const struct doc *metadata)
 {
-	const char *namespace = member_text(metadata, "namespace");
+	const char *namespace = doc_text(metadata, "namespace");
 	struct pod_names names = pod_names_of(pod_names_kubelets_uid(metadata),
-		*namespace ? namespace : "default", member_text(metadata, "name"));
+		*namespace ? namespace : "default", doc_text(metadata, "name"));
 
 	names.mirror = doc_get(doc_get(metadata, "annotations"), MIRROR_ANNOTATION) != NULL;
 	return names;

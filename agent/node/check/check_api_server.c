@@ -22,8 +22,7 @@
 #define WHOAMI_PATH   "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 #define MANIFESTS     "packaging/kubernetes"
 #define PODS_NAMED    3u
-#define PODS_PER_PAGE "40" /* a page is about half a megabyte */
-#define NAME_BYTES    1024u
+#define PODS_PER_PAGE "40"                 /* a page is about half a megabyte */
 #define NO_NODE       "nrtd-check.invalid" /* RFC 2606 reserves the name: no Node has it */
 
 static const char apply_crd[] = "kubectl apply --server-side -k " MANIFESTS "/crd";
@@ -237,9 +236,7 @@ static bool serves_version(const struct doc *group, struct strbuf *all)
 	const struct doc *versions = doc_get(group, "versions");
 	bool found = false;
 
-	if (!versions || versions->kind != DOC_LIST)
-		return false;
-	DOC_FOREACH (item, versions) {
+	DOC_FOREACH_ITEM (item, versions) {
 		const char *version = doc_string(doc_get(item, "version"));
 
 		if (!version)
@@ -384,7 +381,6 @@ static int check_right(struct check *c, const struct right *right)
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1024);
 	CLEANUP(doc_release) struct doc review = DOC_INIT;
 	const struct doc *allowed;
-	const char *reason;
 	struct err err = {""};
 
 	strbuf_addf(&body,
@@ -403,8 +399,7 @@ static int check_right(struct check *c, const struct right *right)
 	}
 	if (!strcmp(allowed->text, "true"))
 		return 1;
-	reason = doc_string(doc_get(doc_get(&review, "status"), "reason"));
-	report_missing(c, right, reason ? reason : "");
+	report_missing(c, right, doc_text(doc_get(&review, "status"), "reason"));
 	return 0;
 }
 
@@ -515,18 +510,12 @@ static void add_requiring_pods(const struct doc *list, struct strv *ret)
 {
 	const struct doc *items = doc_get(list, "items");
 
-	if (!items || items->kind != DOC_LIST)
-		return;
-	DOC_FOREACH (pod, items) {
-		CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(NAME_BYTES);
+	DOC_FOREACH_ITEM (pod, items) {
 		const struct doc *metadata = doc_get(pod, "metadata");
-		const char *namespace = doc_string(doc_get(metadata, "namespace")),
-			   *own = doc_string(doc_get(metadata, "name"));
 
-		if (!requires_own_label(doc_get(pod, "spec")))
-			continue;
-		strbuf_addf(&name, "%.253s/%.253s", namespace ? namespace : "", own ? own : "");
-		strv_push(ret, name.text);
+		if (requires_own_label(doc_get(pod, "spec")))
+			strv_take(ret, xasprintf("%.253s/%.253s", doc_text(metadata, "namespace"),
+					       doc_text(metadata, "name")));
 	}
 }
 
@@ -549,7 +538,6 @@ static bool list_requiring_pods(struct check *c, struct strv *pods)
 	do {
 		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(8192);
 		CLEANUP(doc_release) struct doc list = DOC_INIT;
-		const char *token;
 
 		strbuf_addf(&path,
 			"/api/v1/pods?limit=" PODS_PER_PAGE "&fieldSelector=spec.nodeName%%3D%s%s%s",
@@ -562,9 +550,8 @@ static bool list_requiring_pods(struct check *c, struct strv *pods)
 			json_parse(c->response.body.text, c->response.body.len, &list, NULL) < 0)
 			return false;
 		add_requiring_pods(&list, pods);
-		token = doc_string(doc_get(doc_get(&list, "metadata"), "continue"));
 		strbuf_reset(&next);
-		strbuf_addstr(&next, token ? token : "");
+		strbuf_addstr(&next, doc_text(doc_get(&list, "metadata"), "continue"));
 	} while (next.len > 0 && strbuf_error(&next) == 0);
 	return strbuf_error(&next) == 0;
 }

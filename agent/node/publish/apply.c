@@ -82,26 +82,18 @@ static bool owns_any(const struct doc *entry, const char *const *sections)
 	return *sections != NULL;
 }
 
-/* When the entry was last changed; these times sort as texts. */
-static const char *time_of(const struct doc *entry)
-{
-	const char *time = doc_string(doc_get(entry, "time"));
-
-	return time ? time : "";
-}
-
 /* Makes the entry's manager the rival if it owns fields of the sections and changed them at `*latest` or
  * later. */
 static void update_rival(
 	const struct doc *entry, const char *const *sections, const char **latest, struct managed_fields *ret)
 {
-	const char *manager = doc_string(doc_get(entry, "manager"));
+	const char *manager = doc_text(entry, "manager");
 
-	if (!owns_any(entry, sections) || is_placeholder(manager ? manager : "") ||
-		strcmp(time_of(entry), *latest) < 0)
+	if (!owns_any(entry, sections) || is_placeholder(manager) ||
+		strcmp(doc_text(entry, "time"), *latest) < 0)
 		return;
 	snprintf(ret->rival, sizeof(ret->rival), "%s", manager && *manager ? manager : "(unnamed)");
-	*latest = time_of(entry);
+	*latest = doc_text(entry, "time");
 }
 
 static int read_entries(const struct doc *entries, const struct apply_kind *kind, struct managed_fields *ret)
@@ -115,7 +107,7 @@ static int read_entries(const struct doc *entries, const struct apply_kind *kind
 		if (r < 0)
 			return r;
 		if (is_own(entry) && owns_any(entry, kind->sections))
-			latest = time_of(entry);
+			latest = doc_text(entry, "time");
 		ret->other_version |= version && strcmp(version, kind->api_version) != 0;
 	}
 	DOC_FOREACH (entry, entries)
