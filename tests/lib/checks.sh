@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # Functions for scripts of checks. Each check prints a line "ok" or "FAIL", after a failure with the end of the command's output; tally
 # prints the last line. The script must create the directory $work. $subject, if set, precedes the names of checks.
@@ -26,11 +26,12 @@ result() {
 }
 # check NAME COMMAND...: the command must succeed
 check() {
-	local name=$1 status=0
+	check_name=$1
+	check_status=0
 	shift
-	"$@" >"$work/out" 2>&1 || status=$?
-	result "$name" $status
-	[ $status -eq 0 ] || tail -n 25 "$work/out" | sed 's/^/	/'
+	"$@" >"$work/out" 2>&1 || check_status=$?
+	result "$check_name" $check_status
+	[ $check_status -eq 0 ] || tail -n 25 "$work/out" | sed 's/^/	/'
 }
 # tally: print how many checks passed and failed; returns 1 if one failed
 tally() {

@@ -3,12 +3,8 @@
 # descheduler.sh: the descheduler (descheduler/pin.sh has the version) beside nrtd-extender on a real API server: what it evicts, and where
 # the replacements go. B names the build folder.
 set -u
-export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
-B=${B:-build}
-here=tests/upstream
-$here/build.sh controlplane managers kubectl && $here/build_module.sh descheduler tool
-. tests/upstream/work.sh
+module=descheduler
 . tests/upstream/unaligned.sh
 
 # deschedule PLUGIN ARGS [ARGS of DefaultEvictor]: one run of the descheduler with this plugin
@@ -28,6 +24,10 @@ deschedule() {
 }
 evicted() { ! kubectl get pod "$1" -o 'jsonpath={.metadata.deletionTimestamp}' 2>/dev/null | grep -q . || return 0; ! kubectl get pod "$1" >/dev/null 2>&1; }
 stays() { ! evicted "$1"; }
+kubelet_rejects() { # NODE CPUS
+	numa fit "$1" --cpus "$2" --memory 1Gi
+	[ $? -eq 3 ]
+}
 owner='"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app","uid":"00000000-0000-0000-0000-000000000001","controller":true}]'
 in_pool='"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"example.com/pool","operator":"In","values":["a"]}]}]}}}'
 violating='RemovePodsViolatingNodeAffinity'
@@ -41,13 +41,13 @@ create app-0 8 "\"nodeName\":\"free\",$in_pool" "$owner,$keep"
 publish free app-0 8
 check "descheduler: it runs" deschedule $violating "$required" 'nodeFit: true, noEvictionPolicy: Mandatory'
 check "descheduler: noEvictionPolicy Mandatory keeps the pod with the annotation" stays app-0
-check "kubectl numa fit: the kubelet of the other node would reject the pod" sh -c "[ \$('$B/kubectl-numa' fit split --cpus 8 --memory 1Gi --kubeconfig '$work/cluster/admin.kubeconfig' >/dev/null 2>&1; echo \$?) -eq 3 ]"
+check "kubectl numa fit: the kubelet of the other node would reject the pod" kubelet_rejects split 8
 check "descheduler: it runs" deschedule $violating "$required"
 check "descheduler: nodeFit finds that the pod fits the other node, and the pod is evicted" evicted app-0
 kubectl delete pod app-0 --force --grace-period 0 >/dev/null 2>&1
 publish free
 create app-1 8 "$in_pool" "$owner"
-check "nrtd-extender: the replacement of the pod waits" within 120 unschedulable app-1 'TopologyAffinityError\|cannot be aligned\|NUMA'
+check "nrtd-extender: the replacement of the pod waits" eventually 120 unschedulable app-1 'TopologyAffinityError\|cannot be aligned\|NUMA'
 kubectl delete pod app-1 --force --grace-period 0 >/dev/null 2>&1
 
 # A pod of a size that fits moves.
@@ -58,7 +58,7 @@ check "descheduler: a pod that fits is evicted" evicted app-2
 kubectl delete pod app-2 --force --grace-period 0 >/dev/null 2>&1
 publish free
 create app-3 6 "$in_pool" "$owner"
-check "nrtd-extender: the replacement of the pod goes to the other node" within 120 bound_to app-3 split
+check "nrtd-extender: the replacement of the pod goes to the other node" eventually 120 bound_to app-3 split
 
 # Pods that kubelets rejected.
 for reason in TopologyAffinityError Evicted; do
@@ -73,4 +73,4 @@ check "descheduler: with nodeFit RemoveFailedPods keeps a pod that fits no other
 check "descheduler: it runs" deschedule RemoveFailedPods "$failed_pods" 'nodeFit: false'
 check "descheduler: RemoveFailedPods removes a pod with TopologyAffinityError" evicted rejected-topologyaffinityerror
 check "descheduler: RemoveFailedPods keeps a pod with another reason" stays rejected-evicted
-finish descheduler
+tally

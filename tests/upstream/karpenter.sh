@@ -3,18 +3,14 @@
 # karpenter.sh: Karpenter with its cloud provider for tests, kwok (karpenter/pin.sh has the version), beside nrtd-extender on a real API
 # server: for which pods it adds a node. B names the build folder.
 set -u
-export LC_ALL=C HWLOC_HIDE_ERRORS=2
 cd "$(dirname "$0")/../.." || exit 1
-B=${B:-build}
-here=tests/upstream
-$here/build.sh controlplane managers kubectl && $here/build_module.sh karpenter tool
-. tests/upstream/work.sh
+module=karpenter
 . tests/upstream/unaligned.sh
 
-module=$(cd $here/karpenter && go list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
+source=$(cd "$here/$module" && go list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
 kubectl delete node free >/dev/null
-for crd in "$module"/pkg/apis/crds/*.yaml "$module"/kwok/apis/crds/*.yaml; do kubectl apply --server-side -f "$crd" >/dev/null; done
-within 120 kubectl get nodepools,kwoknodeclasses || exit 1
+for crd in "$source"/pkg/apis/crds/*.yaml "$source"/kwok/apis/crds/*.yaml; do kubectl apply --server-side -f "$crd" >/dev/null; done
+eventually 120 kubectl get nodepools,kwoknodeclasses >"$work/out" 2>&1 || exit 1
 kubectl apply -f - >/dev/null <<END
 apiVersion: karpenter.kwok.sh/v1alpha1
 kind: KWOKNodeClass
@@ -48,20 +44,20 @@ new_node() { kubectl get nodes -o name | sed -n 's,^node/\(kwok-.*\),\1,p'; }
 joined() { [ -n "$(new_node)" ]; }
 
 create unaligned 8
-check "nrtd-extender: the pod waits" within 120 unschedulable unaligned 'split\|NUMA\|Topology\|nodes are available'
-check "karpenter: it finds that the pod fits the node" within 120 nominated unaligned
+check "nrtd-extender: the pod waits" eventually 120 unschedulable unaligned 'split\|NUMA\|Topology\|nodes are available'
+check "karpenter: it finds that the pod fits the node" eventually 120 nominated unaligned
 check "karpenter: no node is added" no_claim
 
 # A pod that requests more CPUs than are free on any node.
 printf '{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"placeholder"},"value":-5}' | kubectl create -f - >/dev/null
 printf '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"placeholder"},"spec":{"priorityClassName":"placeholder","terminationGracePeriodSeconds":0,"containers":[{"name":"pause","image":"x","resources":{"requests":{"cpu":"24"}}}]}}' |
 	kubectl create -f - >/dev/null
-check "karpenter: a placeholder has a node added" within 120 claim
-check "karpenter: the node joins" within 120 joined
+check "karpenter: a placeholder has a node added" eventually 120 claim
+check "karpenter: the node joins" eventually 120 joined
 node=$(new_node)
 kubectl delete pod placeholder --force --grace-period 0 >/dev/null 2>&1
 ready_node "$node"
 publish "$node"
-check "nrtd-extender: the waiting pod gets the new node" within 120 bound_to unaligned "$node"
+check "nrtd-extender: the waiting pod gets the new node" eventually 120 bound_to unaligned "$node"
 [ "$failed" -eq 0 ] || tail -n 30 "$work/karpenter.log"
-finish karpenter
+tally

@@ -1,45 +1,22 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# A cluster with kube-scheduler, nrtd-extender and two nodes of two NUMA nodes with 15 and 16 CPUs, policy single-numa-node. Sourced after
-# work.sh, with $here and B. Node `free` holds nothing. Node `split` has pods of 10 CPUs on both NUMA nodes: 11 CPUs are free, and at most
-# 6 on one NUMA node. Sets kubectl(), numa(), check(), pod_spec() and port; the test ends with `finish NAME`.
+# A cluster with kube-scheduler, nrtd-extender and two nodes of two NUMA nodes with 15 and 16 CPUs, policy single-numa-node. Sourced with
+# $module, a folder whose tools the script runs beside them. Node `free` holds nothing. Node `split` has pods of 10 CPUs on both NUMA nodes:
+# 11 CPUs are free, and at most 6 on one NUMA node. Sets $B, $here, $programs, $port and $work.
 # shellcheck disable=SC2034,SC2154 # the scripts use and set them
+export LC_ALL=C HWLOC_HIDE_ERRORS=2
+B=${B:-build}
+here=tests/upstream
+$here/build.sh controlplane managers kubectl && $here/build_module.sh "$module" tool
+. tests/upstream/work.sh
+. tests/lib/checks.sh
 programs=$PWD/build/upstream
-passed=0
-failed=0
 port=$((20000 + $$ % 10000))
 pids=
 trap 'kill $pids 2>/dev/null; leave' EXIT
 
-check() { # NAME COMMAND...
-	check_name=$1
-	shift
-	if "$@" >"$work/out" 2>"$work/err"; then
-		passed=$((passed + 1))
-		echo "ok $check_name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $check_name"
-		head -n 20 "$work/out" "$work/err"
-	fi
-}
-finish() {
-	echo "$1: $passed passed, $failed failed"
-	[ "$failed" -eq 0 ]
-}
 kubectl() { "$programs/kubectl" --kubeconfig "$work/cluster/admin.kubeconfig" "$@"; }
 numa() { "$B/kubectl-numa" "$@" --kubeconfig "$work/cluster/admin.kubeconfig"; }
-# within SECONDS COMMAND...: it succeeds within this time
-within() {
-	tries=$(($1 * 5))
-	shift
-	for _ in $(seq $tries); do
-		! "$@" >"$work/within" 2>&1 || return 0
-		sleep 0.2
-	done
-	cat "$work/within"
-	return 1
-}
 # A container with so many exclusive CPUs, for a pod's spec.
 container() { printf '"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"%s","memory":"1Gi"},"limits":{"cpu":"%s","memory":"1Gi"}}}]' "$1" "$1"; }
 # create NAME CPUS [MEMBERS of spec [MEMBERS of metadata]]
@@ -65,7 +42,7 @@ publish() {
 		shift 2
 	done | "$programs/managers" -sysroot "$work/$published" -config "$work/$published/config.yaml" -root "$work/$published/now" -timeout 5m >"$work/admitted" 2>&1
 	"$B/nrtd" dump --sysroot "$work/$published" --kubelet-root /now --kubelet-config /config.yaml --node-name "$published" >"$work/$published.yaml" 2>/dev/null
-	within 120 kubectl apply -f "$work/$published.yaml"
+	eventually 120 kubectl apply -f "$work/$published.yaml" >"$work/applied" 2>&1
 }
 # ready_node NAME: a Node with room, as its kubelet would report
 ready_node() {
