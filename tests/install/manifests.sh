@@ -305,10 +305,7 @@ extender_runs() {
 		jq --arg token "$token" '.users[].user = {token: $token}' >"$work/extender.kubeconfig" || return 1
 	"$B/nrtd-extender" "${args[@]}" --kubeconfig "$work/extender.kubeconfig" 2>"$work/extender.log" &
 	extender=$!
-	for _ in $(seq 300); do
-		[ "$(curl -sk -o /dev/null -w '%{http_code}' https://127.0.0.1:18096/readyz)" = 200 ] && break
-		sleep 0.1
-	done
+	eventually 30 curl -skf -o /dev/null https://127.0.0.1:18096/readyz
 	[ -n "$(holder)" ] && [ "$(ask_extender)" = 403 ] && eventually 10 client_answered &&
 		grep -F '"NodeNames":["node-a"]' "$work/answer" && status=0
 	kill $extender && wait $extender && [ -z "$(holder)" ] || status=1

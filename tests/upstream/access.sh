@@ -8,6 +8,7 @@ B=${B:-build}
 dir=$1
 kubectl=$B/upstream/kubectl
 manifests=packaging/kubernetes
+. tests/lib/eventually.sh
 passed=0
 failed=0
 work=$(mktemp -d)
@@ -47,15 +48,9 @@ write() { # write WHO NODE: by server-side apply, as nrtd does
 	object "$2" >"$work/object.yaml"
 	as "$1" apply --server-side --force-conflicts --field-manager nrtd -f "$work/object.yaml"
 }
-# until_denied COMMAND...: repeats the command until it fails, at most 10 s. The API server applies a policy up to some
-# seconds after the policy was created.
-until_denied() {
-	for _ in $(seq 50); do
-		"$@" >/dev/null 2>&1 || return 0
-		sleep 0.2
-	done
-	return 1
-}
+fails() { ! "$@" >/dev/null 2>&1; }
+# until_denied COMMAND...: the API server applies a policy up to some seconds after the policy was created.
+until_denied() { eventually 10 fails "$@"; }
 
 ok "the CRD" as admin apply --server-side --force-conflicts -k $manifests/crd
 columns() { # columns WANT ARGUMENT...: of `kubectl get`, without AGE
@@ -245,10 +240,7 @@ END
 # Only the right tells an agent from an administrator's service account.
 ok "an administrator's account" sh -c "$kubectl --kubeconfig $dir/admin.kubeconfig create serviceaccount operator -n numa &&
 	$kubectl --kubeconfig $dir/admin.kubeconfig create clusterrolebinding operator --clusterrole cluster-admin --serviceaccount numa:operator"
-for _ in $(seq 50); do
-	as admin auth can-i '*' '*' --as system:serviceaccount:numa:operator >/dev/null 2>&1 && break
-	sleep 0.2
-done
+eventually 10 as admin auth can-i '*' '*' --as system:serviceaccount:numa:operator >/dev/null 2>&1
 ok "an administrator's account is not an agent" \
 	as admin annotate node node-b --overwrite example.com/x=1 --as system:serviceaccount:numa:operator
 as admin delete clusterrolebinding operator >/dev/null

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
 dir=$1
 manifests=packaging/kubernetes
+. tests/lib/eventually.sh
 passed=0
 failed=0
 work=$(mktemp -d)
@@ -28,7 +29,7 @@ check() {
 	config=$3
 	shift 3
 	cat >"$work/want"
-	"$B/nrtd" check --state-files none --pod-resources none --node-name node-a --kubeconfig "$config" "$@" >"$work/out" 2>&1
+	run "$config" "$@"
 	got=$?
 	if [ $got -ne "$want" ]; then
 		bad "$name: status $got"
@@ -42,16 +43,14 @@ check() {
 	done <"$work/want"
 	passed=$((passed + 1))
 }
-# until STATUS: what was just changed is known to the whole server
-until_status() {
-	for _ in $(seq 50); do
-		"$B/nrtd" check --state-files none --pod-resources none --node-name node-a --kubeconfig "$agent" >/dev/null 2>&1
-		[ $? -ne "$1" ] || return 0
-		sleep 0.2
-	done
-	echo "not ok the status of nrtd check does not become $1"
-	failed=$((failed + 1))
+# run KUBECONFIG [FLAG...]
+run() { "$B/nrtd" check --state-files none --pod-resources none --node-name node-a --kubeconfig "$@" >"$work/out" 2>&1; }
+has_status() {
+	run "$agent"
+	[ $? -eq "$1" ]
 }
+# until_status STATUS: what was just changed is known to the whole server
+until_status() { eventually 10 has_status "$1" || bad "the status of nrtd check does not become $1"; }
 agent=$dir/agent-node-a.kubeconfig
 rights='right +noderesourcetopologies: create, patch, get, delete; nodes: get, patch; events: create$'
 
@@ -137,14 +136,10 @@ until_status 0
 
 # --- the admission policy: gone, and there but not for this agent
 # until_own_node KUBECONFIG EXPRESSION: the server has compiled the policy
-until_own_node() {
-	for _ in $(seq 50); do
-		"$B/nrtd" check --state-files none --pod-resources none --node-name node-a --kubeconfig "$1" 2>/dev/null |
-			grep -qE "^$2" && return 0
-		sleep 0.2
-	done
-	echo "not ok no line '$2'"
-	failed=$((failed + 1))
+until_own_node() { eventually 10 has_line "$@" || bad "no line '$2'"; }
+has_line() {
+	run "$1"
+	grep -qE "^$2" "$work/out"
 }
 as_admin delete -f $manifests/admission-policy.yaml >/dev/null
 until_own_node "$agent" 'warn +own node'

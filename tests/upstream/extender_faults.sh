@@ -37,14 +37,6 @@ begin() {
 	pid=$!
 	pids="$pids $pid"
 }
-# within COMMAND...: it succeeds within 90 s
-within() {
-	for _ in $(seq 900); do
-		! "$@" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
-}
 ready() { curl -sf -m 5 "127.0.0.1:$1/readyz" >"$dir/out"; }
 # takes PORT UID CPUS NODE: whether a pod may go there; $follow: L where another replica may answer
 follow=
@@ -68,18 +60,18 @@ for name in node-a node-b; do
 done | as_admin
 begin one --assume-timeout 30m
 one=$pid at=$port
-check "the extender is ready" within ready "$at"
+check "the extender is ready" eventually 90 ready "$at"
 check "a pod gets a node" takes "$at" first 7 node-a
 
 # ---- the API server
 $here/cluster.sh kill "$cluster"
 lost() { grep -q 'cannot watch noderesourcetopologies' "$dir/one.log"; }
-check "a killed API server is logged" within lost
+check "a killed API server is logged" eventually 90 lost
 check "it answers from its cache meanwhile" takes "$at" second 6 node-b
 again
 echo "request DELETE $nrts/node-b" | as_admin
 unknown() { refuses "$at" third 1 node-b; }
-check "extender: API server killed" within unknown
+check "extender: API server killed" eventually 90 unknown
 check "and assumed pods are still assumed" refuses "$at" fourth 7 node-a
 
 # While it does not look, the API server is killed, an object changes, and the API server is killed again: what the extender
@@ -92,7 +84,7 @@ for step in change forget; do
 	[ $step = forget ] || printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/node-b.json")" | as_admin
 done
 kill -CONT "$one"
-check "extender: what it watches is too old" within takes "$at" third 6 node-b
+check "extender: what it watches is too old" eventually 90 takes "$at" third 6 node-b
 too_old() { grep -q 'listing noderesourcetopologies again: .*too old' "$dir/one.log"; }
 check "which the API server says (410)" too_old
 measures() { curl -s -m 10 "127.0.0.1:$1/metrics" >"$dir/out" && grep -qE "$2" "$dir/out"; }
@@ -100,9 +92,9 @@ check "and is counted" measures "$at" 'watch_total.kind="noderesourcetopologies"
 
 # ---- objects
 echo "request DELETE $nrts/node-b" | as_admin
-check "extender: an object is deleted" within unknown
+check "extender: an object is deleted" eventually 90 unknown
 printf 'request POST %s application/json %s\n' "$nrts" "$(cat "$dir/node-b.json")" | as_admin
-check "and made again" within takes "$at" third 6 node-b
+check "and made again" eventually 90 takes "$at" third 6 node-b
 
 # ---- its own end
 # bound NAME NODE: a pod of 7 CPUs that is bound
@@ -114,14 +106,14 @@ kill -KILL "$one"
 taken() { refused_when_known "$1" 7 node-b; }
 begin two --lease default/nrtd
 two=$pid at=$port
-check "with the lease it is ready" within ready "$at"
+check "with the lease it is ready" eventually 90 ready "$at"
 check "extender: killed and started again" taken "$at"
 check "what is free is answered" takes "$at" fifth 6 node-b
 
 begin three --lease default/nrtd
 three=$pid other=$port
 sends_on() { ready "$1" && grep -q 'requests are forwarded to .*, which holds the lease' "$dir/out"; }
-check "another replica is ready too" within sends_on "$other"
+check "another replica is ready too" eventually 90 sends_on "$other"
 says_holder() { grep -q "the lease 'nrtd' is held by '.*@http://127.0.0.1:$at'" "$dir/three.log"; }
 check "and logs once which replica holds the lease" says_holder
 told() { [ "$(curl -s -m 10 -d '{}' -o "$dir/out" -w '%{http_code} %{redirect_url}' "127.0.0.1:$other/filter")" = "307 http://127.0.0.1:$at/filter" ]; }
@@ -130,13 +122,13 @@ follow=L
 check "and is answered there" takes "$other" sixth 1 node-a
 follow=
 kill -KILL "$two"
-check "extender: of two replicas the one with the lease is killed" within takes "$other" sixth 1 node-a
+check "extender: of two replicas the one with the lease is killed" eventually 90 takes "$other" sixth 1 node-a
 check "the other one knows the pods" taken "$other"
 begin four --lease default/nrtd
 four=$pid last=$port
-check "a third one waits" within sends_on "$last"
+check "a third one waits" eventually 90 sends_on "$last"
 kill "$three" && wait "$three"
-check "extender: of two replicas the one with the lease is ended" within takes "$last" sixth 1 node-a
+check "extender: of two replicas the one with the lease is ended" eventually 90 takes "$last" sixth 1 node-a
 
 # The API server does not answer: what waits for it is cut off, it does not come to its time-out.
 kill -STOP "$(cat "$cluster/controlplane.pid")"

@@ -23,6 +23,7 @@ fi
 admin=$dir/admin.kubeconfig
 maps=/api/v1/namespaces/default/configmaps
 failed=0
+. tests/lib/eventually.sh
 
 # check NAME COMMAND...
 check() {
@@ -35,14 +36,6 @@ check() {
 		tail -n 5 "$work"/*.out "$work"/*.err | sed 's/^/	/'
 		failed=1
 	fi
-}
-# until COMMAND...: it succeeds within 90 s
-until_() {
-	for _ in $(seq 900); do
-		! "$@" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
 }
 # as_admin: requests on standard input
 as_admin() { "$B/tests/upstream/steps" "$admin" "$admin" node-a >"$work/steps.out" 2>"$work/steps.err"; }
@@ -71,25 +64,25 @@ while read -r name; do made "$name" x; done <"$work/many" | as_admin
 start all "$maps"
 all=$pid
 listed() { grep -qx end "$work/all.out"; }
-until_ listed
+eventually 90 listed
 sort "$work/many" - >"$work/want" <<END
 kube-root-ca.crt
 END
 same all || sort "$work/many" >"$work/want"
 check "2000 objects come in pages" same all
 { made one x && made two x && echo "request DELETE $maps/one"; } | as_admin
-until_ has_not all one
-check "what is made and deleted is seen" until_ has all two
+eventually 90 has_not all one
+check "what is made and deleted is seen" eventually 90 has all two
 check "it is not listed again for that" [ "$(grep -cx begin "$work/all.out")" -eq 1 ]
 
 $here/cluster.sh kill "$dir"
 lost() { grep -q "cannot watch configmaps" "$work/all.err"; }
-check "a killed API server is said" until_ lost
+check "a killed API server is said" eventually 90 lost
 $here/cluster.sh start "$dir" -resume -timeout 1h >"$work/resume.out" 2>&1 || { cat "$work/resume.out" && exit 1; }
 { made three x && echo "request DELETE $maps/many-0001"; } | as_admin
 sed -e '/^many-0001$/d' -e '$a three\ntwo' -i "$work/want"
 sort -o "$work/want" "$work/want"
-check "API server killed: the objects are right again" until_ same all
+check "API server killed: the objects are right again" eventually 90 same all
 check "and that is said once" [ "$(grep -c configmaps "$work/all.err")" -le 3 ]
 
 # While it does not look, the API server is killed, the objects change, and it is killed again: what it knows is older than
@@ -103,7 +96,7 @@ done
 kill -CONT "$all"
 sed -e '/^many-0002$/d' -e '$a four' -i "$work/want"
 sort -o "$work/want" "$work/want"
-check "what is too old is listed again" until_ same all
+check "what is too old is listed again" eventually 90 same all
 expired() { grep -q 'listing configmaps again: .*too old' "$work/all.err"; }
 check "which the API server asks for (410)" expired
 kill "$all" && wait "$all"
@@ -114,14 +107,14 @@ tail -n 1 "$work/all.out"
 start paged "$maps" 300 300
 paged=$pid
 stopped() { grep -q '^State:.T' "/proc/$paged/status"; }
-until_ stopped
+eventually 90 stopped
 echo "request DELETE $maps/many-0003" | as_admin
 $here/cluster.sh compact "$dir" >"$work/compact.out" || failed=1
 $here/cluster.sh kill "$dir"
 $here/cluster.sh start "$dir" -resume -timeout 1h >"$work/resume.out" 2>&1 || { cat "$work/resume.out" && exit 1; }
 kill -CONT "$paged"
 sed -i '/^many-0003$/d' "$work/want"
-check "a list that is too old for its next page begins again" until_ same paged
+check "a list that is too old for its next page begins again" eventually 90 same paged
 kill "$paged" && wait "$paged"
 tail -n 1 "$work/paged.out"
 gone() { tail -n 1 "$work/paged.out" | grep -q ' expired=[1-9]'; }
@@ -131,24 +124,24 @@ check "because the API server asks for it (410)" gone
 held() { [ "$(tail -n 1 "$work/$1.out")" = held ]; }
 start first lease default/nrtd first
 first=$pid
-check "a lease is taken" until_ held first
+check "a lease is taken" eventually 90 held first
 start second lease default/nrtd second
 second=$pid
 sleep 5
 check "and not by another one" [ "$(cat "$work/second.out")" = "not held" ]
 kill "$first" && wait "$first"
-check "one that was given up is taken" until_ held second
+check "one that was given up is taken" eventually 90 held second
 start third lease default/nrtd third
 third=$pid
 sleep 3
 kill -KILL "$second"
-check "two replicas: one that was killed is followed by the other" until_ held third
+check "two replicas: one that was killed is followed by the other" eventually 90 held third
 start fourth lease default/nrtd fourth
 start fifth lease default/nrtd fifth
 sleep 3
 kill -KILL "$third"
 anybody() { held fourth || held fifth; }
-until_ anybody
+eventually 90 anybody
 sleep 5
 check "two replicas: of two that wait one takes it" [ "$(cat "$work/fourth.out" "$work/fifth.out" | grep -cx held)" -eq 1 ]
 exit $failed

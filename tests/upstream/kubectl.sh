@@ -27,6 +27,7 @@ mkdir "$work/bin"
 ln -s "$(pwd)/$programs/kubectl" "$NUMA" "$(pwd)/packaging/kubectl_complete-numa" "$work/bin/"
 PATH=$work/bin:$PATH
 export KUBECONFIG="$work/kubeconfig"
+. tests/lib/eventually.sh
 passed=0
 failed=0
 

@@ -34,8 +34,7 @@ kubectl create -f "$work/crd.yaml" >/dev/null
 kubectl wait --for condition=established --timeout 60s -f "$work/crd.yaml" >/dev/null
 
 # The documents' nodes and every fixture's object.
-tries=0
-until kubectl apply -f $examples/kep-nodes.yaml >"$work/out" 2>"$work/err" || [ $((tries += 1)) -gt 60 ]; do sleep 0.5; done
+eventually 30 kubectl apply -f $examples/kep-nodes.yaml >"$work/out" 2>"$work/err"
 numa score --objects-only -f $examples/kep-pod.yaml
 check "score" test $? -eq 0
 "$NUMA" score --from $examples/kep-nodes.yaml -f $examples/kep-pod.yaml >"$work/want"
@@ -115,13 +114,9 @@ kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
 sleep 2
 sed 's/available: "8"/available: "3"/' $examples/kep-nodes.yaml | kubectl apply -f - >/dev/null
-tries=0
-until grep -q '3 of 8 free' "$work/out" || [ $((tries += 1)) -gt 30 ]; do sleep 0.5; done
-check "--watch shows the change" grep -q '3 of 8 free' "$work/out"
+check "--watch shows the change" eventually 30 grep -q '3 of 8 free' "$work/out"
 kubectl delete noderesourcetopologies.topology.node.k8s.io node-2 >/dev/null
-tries=0
-until grep -q 'error: ' "$work/out" || [ $((tries += 1)) -gt 30 ]; do sleep 0.5; done
-check "--watch says that the object is gone" grep -qx "kubectl-numa: error: no such node: 'node-2'" "$work/out"
+check "--watch says that the object is gone" eventually 30 grep -qx "kubectl-numa: error: no such node: 'node-2'" "$work/out"
 kill -TERM $pid
 wait $pid
 check "--watch ends on SIGTERM" test $? -eq 0

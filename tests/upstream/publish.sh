@@ -15,6 +15,7 @@ definition='{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefini
 crd=/apis/apiextensions.k8s.io/v1/customresourcedefinitions/noderesourcetopologies.topology.node.k8s.io
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+. tests/lib/eventually.sh
 passed=0
 failed=0
 
@@ -259,6 +260,10 @@ until 404 GET $volcano/node-a
 END
 
 # The CRD of Volcano 1.15, without podAllocations, and that of 1.16, as far as nrtd writes them.
+schema_has() { # schema_has NAME: it is in the published schema, and so is cpuDetail
+	"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" get --raw /openapi/v3/apis/nodeinfo.volcano.sh/v1alpha1 >"$work/schema" 2>&1
+	grep -q cpuDetail "$work/schema" && grep -q "$1" "$work/schema"
+}
 structure() { # structure MORE: the CRD's merge patch
 	printf '%s' '{"spec":{"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"policies":{"type":"object","additionalProperties":{"type":"string"}},"resReserved":{"type":"object","additionalProperties":{"type":"string"}},"cpuDetail":{"type":"object","additionalProperties":{"type":"object","properties":{"numa":{"type":"integer"},"socket":{"type":"integer"},"core":{"type":"integer"}}}},"numares":{"type":"object","additionalProperties":{"type":"object","properties":{"allocatable":{"type":"string"},"capacity":{"type":"integer"}}}}'"$1"'}}}}}}]}}'
 }
@@ -273,11 +278,7 @@ for release in 1.15 1.16; do
 	printf 'request PATCH %s application/merge-patch+json %s\n' "$crds" "$(structure "$more")" |
 		"$B/tests/upstream/steps" "$agent" "$dir/admin.kubeconfig" node-a >/dev/null
 	# The API server publishes the schema of a changed CRD up to some seconds later.
-	for _ in $(seq 100); do
-		"$B/upstream/kubectl" --kubeconfig "$dir/admin.kubeconfig" get --raw /openapi/v3/apis/nodeinfo.volcano.sh/v1alpha1 >"$work/schema" 2>&1
-		grep -q cpuDetail "$work/schema" && { [ -z "$more" ] || grep -q podAllocations "$work/schema"; } && break
-		sleep 0.2
-	done
+	eventually 20 schema_has "${more:+podAllocations}"
 	steps "podAllocations with the CRD of $release" "$agent" node-a <<END
 nrt $work/two.json
 numatopology $work/pods.json
@@ -311,10 +312,8 @@ END
 annotate() {
 	echo "agent PATCH $pods/$1?fieldManager=nrtd&dryRun=All application/merge-patch+json {\"metadata\":{\"annotations\":{\"kai.scheduler/numa-placement-observed\":\"[2]\"}}}"
 }
-for _ in $(seq 100); do
-	annotate nrtd-node-b | "$B/tests/upstream/steps" "$agent" "$dir/admin.kubeconfig" node-a 2>&1 | grep -q nrtd-own-pods && break
-	sleep 0.2
-done
+denied_by_policy() { annotate nrtd-node-b | "$B/tests/upstream/steps" "$agent" "$dir/admin.kubeconfig" node-a 2>&1 | grep -q nrtd-own-pods; }
+eventually 20 denied_by_policy
 denied="is forbidden: ValidatingAdmissionPolicy 'nrtd-own-pods' with binding 'nrtd-own-pods' denied request:"
 of_others="-> 403 pods \"nrtd-node-b\" $denied the agent of node node-a may not write pods of other nodes"
 only="-> 403 pods \"nrtd-node-a\" $denied an agent may change only the annotation kai.scheduler/numa-placement-observed of a pod"
