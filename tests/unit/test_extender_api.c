@@ -323,21 +323,25 @@ static void a_pod_is_placed_by_amounts_or_not(void **state)
 #define SPEC(text) "{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]," text "}}}"
 	static const struct {
 		const char *text;
-		bool by_amounts;
+		bool by_amounts, has_volumes;
 	} cases[] = {
 		{"{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[{\"containerPort\":80}]}]}}}",
-			true},
+			true, false},
 		{"{\"Pod\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"ports\":[{\"hostPort\":80}]}]}}}",
+			false, false},
+		{SPEC("\"initContainers\":[{\"ports\":[{\"hostPort\":80}]}]"), false, false},
+		{SPEC("\"affinity\":{\"nodeAffinity\":{}}"), true, false},
+		{SPEC("\"affinity\":{\"podAffinity\":{}}"), false, false},
+		{SPEC("\"affinity\":{\"podAntiAffinity\":{}}"), false, false},
+		{SPEC("\"topologySpreadConstraints\":[{}]"), false, false},
+		{SPEC("\"resourceClaims\":[{}]"), false, false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"secret\":{}}]"), true,
 			false},
-		{SPEC("\"initContainers\":[{\"ports\":[{\"hostPort\":80}]}]"), false},
-		{SPEC("\"affinity\":{\"nodeAffinity\":{}}"), true},
-		{SPEC("\"affinity\":{\"podAffinity\":{}}"), false},
-		{SPEC("\"affinity\":{\"podAntiAffinity\":{}}"), false},
-		{SPEC("\"topologySpreadConstraints\":[{}]"), false},
-		{SPEC("\"resourceClaims\":[{}]"), false},
-		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"secret\":{}}]"), true},
-		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"csi\":{}}]"), false},
-		{SPEC("\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{}}]"), false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"b\",\"csi\":{}}]"), false,
+			false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"nfs\":{}}]"), false, false},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"persistentVolumeClaim\":{}}]"), false, true},
+		{SPEC("\"volumes\":[{\"name\":\"a\",\"ephemeral\":{}}]"), false, true},
 	};
 
 	(void)state;
@@ -347,7 +351,7 @@ static void a_pod_is_placed_by_amounts_or_not(void **state)
 
 		if (extender_preemption_parse(cases[i].text, strlen(cases[i].text), &p, &err) < 0)
 			fail_msg("%s: %s", err.text, cases[i].text);
-		if (p.by_amounts != cases[i].by_amounts)
+		if (p.by_amounts != cases[i].by_amounts || p.pod.has_volumes != cases[i].has_volumes)
 			fail_msg("%s", cases[i].text);
 	}
 }
