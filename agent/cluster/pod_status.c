@@ -148,9 +148,9 @@ static unsigned volume_traits(const struct doc *volume)
 		const char *kind;
 		unsigned traits;
 	} kinds[] = {{"configMap", 0}, {"downwardAPI", 0}, {"hostPath", 0}, {"projected", 0}, {"secret", 0},
-		{"emptyDir", 0}, {"persistentVolumeClaim", CLAIMED}, {"ephemeral", CLAIMED}, {"csi", LIMITS},
-		{"iscsi", LIMITS}, {"rbd", LIMITS}, {"awsElasticBlockStore", LIMITS}, {"azureDisk", LIMITS},
-		{"gcePersistentDisk", LIMITS}};
+		{"emptyDir", VOLUME_IS_TEMPORARY}, {"persistentVolumeClaim", CLAIMED}, {"ephemeral", CLAIMED},
+		{"csi", LIMITS}, {"iscsi", LIMITS}, {"rbd", LIMITS}, {"awsElasticBlockStore", LIMITS},
+		{"azureDisk", LIMITS}, {"gcePersistentDisk", LIMITS}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (doc_get(volume, kinds[i].kind))
@@ -166,11 +166,6 @@ unsigned pod_volume_traits(const struct doc *pod)
 	DOC_FOREACH_ITEM (volume, volumes)
 		traits |= volume_traits(volume);
 	return traits;
-}
-
-bool pod_has_bound_volumes(const struct doc *pod)
-{
-	return pod_volume_traits(pod) & VOLUME_LIMITS_NODES;
 }
 
 int64_t pod_started_s(const struct doc *pod)

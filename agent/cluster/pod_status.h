@@ -52,13 +52,11 @@ enum volume_trait {
 	VOLUME_IS_CLAIMED = 1,   /* the scheduler may wait for the volume before it binds the pod */
 	VOLUME_LIMITS_NODES = 2, /* only some nodes may be able to mount the volume */
 	VOLUME_HAS_PLUGIN = 4,   /* a plugin of the scheduler may look at volumes of this kind */
+	VOLUME_IS_TEMPORARY = 8, /* its content is lost when the pod is evicted, as for `kubectl drain` */
 };
 
 /* The traits of the volumes of the Pod or pod template: a sum of enum volume_trait. */
 unsigned pod_volume_traits(const struct doc *pod);
-
-/* Whether the Pod or pod template has volumes that only some nodes may be able to mount. */
-bool pod_has_bound_volumes(const struct doc *pod);
 
 /* The Pod's status.startTime in seconds since the epoch; 0 = not set. The kubelet sets it after it has admitted the pod. */
 int64_t pod_started_s(const struct doc *pod);

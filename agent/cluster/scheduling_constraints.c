@@ -200,7 +200,7 @@ void scheduling_constraints_init(
 	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
-	if (pod_has_bound_volumes(pod))
+	if (pod_volume_traits(pod) & VOLUME_LIMITS_NODES)
 		strv_push(&ret->not_evaluated, "volumes");
 }
 

@@ -107,17 +107,6 @@ static int add_node_object(
 
 /* ---- Pods */
 
-/* An emptyDir volume, whose content is lost when the pod is evicted, as for `kubectl drain`. */
-static bool has_local_storage(const struct doc *spec)
-{
-	const struct doc *volumes = doc_get(spec, "volumes");
-
-	DOC_FOREACH_ITEM (volume, volumes)
-		if (doc_get(volume, "emptyDir"))
-			return true;
-	return false;
-}
-
 /* Copies the members of containers on which host ports depend. */
 static void copy_containers(const struct doc *spec, const char *list, struct doc *to)
 {
@@ -157,6 +146,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
 	const struct doc *controller = controller_of(metadata), *gates = doc_get(spec, "schedulingGates");
 	const char *kind = doc_text(controller, "kind");
+	unsigned volumes = pod_volume_traits(object);
 	int64_t created = 0;
 
 	p->owner = controller ? xasprintf("%s '%s'", kind, doc_text(controller, "name")) : xstrdup("");
@@ -164,8 +154,8 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->daemon = !strcmp(kind, "DaemonSet");
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->names = pod_names_of_object(metadata);
-	p->local_storage = has_local_storage(spec);
-	p->bound_volumes = pod_has_bound_volumes(object);
+	p->local_storage = volumes & VOLUME_IS_TEMPORARY;
+	p->bound_volumes = volumes & VOLUME_LIMITS_NODES;
 	p->responders = doc_list_items(doc_get(spec, "evictionResponders")) != NULL;
 	p->terminating = doc_get(metadata, "deletionTimestamp") != NULL;
 	p->gated = doc_list_items(gates) != NULL;
@@ -441,7 +431,7 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 	for (size_t i = 0; i < n; i++) {
 		CLEANUP(freep) char *numbered = n > 1 ? xasprintf("%s-%zu", own, i + 1) : xstrdup(own);
 
-		add_copy(c, owner, namespace ? namespace : "", numbered, class);
+		add_copy(c, owner, text_or_empty(namespace), numbered, class);
 	}
 	pod_classes_drop(&c->classes, class);
 	return first;
