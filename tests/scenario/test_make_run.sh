@@ -50,7 +50,7 @@ check "and nothing else" test "$(head -n 1 "$dir/out")" = 'apiVersion: topology.
 check "found: the machine" test "$(line found)" = \
 	"2 sockets, 8 NUMA nodes, 48 cores, 96 CPUs online, 0 offline, distances known; amounts from the hardware alone: what containers hold is not known"
 check "missing: every source" test "$(line missing)" = \
-	"CPU state, memory state, device state, kubelet, reserved, kubelet settings ('$dir/nrtd check' prints each with its remedy)"
+	"CPU state, memory state, device state, kubelet, reserved ('$dir/nrtd check' prints each with its remedy)"
 check "next: what needs no kubelet" test "$(line 'try next')" = \
 	"'$dir/nrtd show' draws this machine, 'make demo' shows a small simulated cluster"
 check "these are the last three lines" test "$(tail -n 3 "$dir/err" | cut -d: -f1 | tr '\n' ' ')" = "found missing try next "
