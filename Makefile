@@ -147,7 +147,7 @@ $(B)/flags: FORCE
 # compiled without warnings; a build with DEVELOPER compiles these objects again.
 ifdef DEVELOPER
 warnings := $(WERROR)
-$(shell [ ! -e $(B)/unchecked ] || { xargs rm -f $(B)/libnrtd.a <$(B)/unchecked && rm $(B)/unchecked && \
+$(shell [ ! -e $(B)/unchecked ] || { xargs rm -f $(B)/libnrtd.a $(PRODUCT) <$(B)/unchecked && rm $(B)/unchecked && \
 	find $(B)/tests -type f -perm -u+x -delete 2>/dev/null; })
 endif
 $(B)/%.o: %.c $(B)/flags
