@@ -55,12 +55,6 @@ static void own_reservation_release(struct own_reservation *r)
 	doc_release(&r->object);
 }
 
-/* A wanted pod that exists. */
-struct wanted_pod {
-	struct simulated_pod pod; /* only namespace, name and UID */
-	size_t n_numa;            /* NUMA nodes of the place in the plan; 0 = nothing exclusive */
-};
-
 void plan_apply_release(struct plan_apply *a)
 {
 	for (size_t i = 0; i < a->n_reservations; i++)

@@ -40,6 +40,12 @@ struct own_reservation {
 	bool evicted;             /* for the new pod of an evicted pod that has not started yet */
 };
 
+/* A wanted pod that exists. */
+struct wanted_pod {
+	struct simulated_pod pod; /* only namespace, name and UID */
+	size_t n_numa;            /* NUMA nodes of the place in the plan; 0 = nothing exclusive */
+};
+
 struct plan_apply {
 	const struct plan_apply_options *options;
 	struct api_response response;

@@ -814,18 +814,17 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 			ret->fixed[fixed]++;
 	}
 	for (size_t i = 0; i < n_wanted; i++) {
-		if (s.n_place_verdicts > place_verdicts) {
-			ret->gave_up = true;
-			ret->n_not_searched++;
-			ret->unplaced[ret->n_unplaced++] = wanted[i];
-			continue;
-		}
-		if (!is_known_unplaceable(&s, wanted[i], steps_at_failure) && place_wanted(&s, wanted[i])) {
+		bool searched = s.n_place_verdicts <= place_verdicts;
+
+		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
+			place_wanted(&s, wanted[i])) {
 			ret->n_placed++;
 			continue;
 		}
+		ret->n_not_searched += !searched;
 		steps_at_failure = ret->n_steps;
 		ret->unplaced[ret->n_unplaced++] = wanted[i];
 	}
+	ret->gave_up = ret->gave_up || ret->n_not_searched > 0;
 	ret->outcome = ret->n_placed == n_wanted ? PLAN_FULL : ret->n_placed > 0 ? PLAN_PARTIAL : PLAN_NONE;
 }

@@ -82,8 +82,8 @@ void plan_release(struct plan *plan);
  * the remaining limits, so that a pod without a place leaves time for the next pods. Places without moves have a limit of their own:
  * pods of many different requests cost a verdict per pod and node.
  */
-#define PLAN_VERDICTS          50000u
-#define PLAN_VERDICTS_PER_NODE 40u /* if these are more */
+#define PLAN_VERDICTS          50000u /* in a large cluster PLAN_VERDICTS_PER_NODE for each node */
+#define PLAN_VERDICTS_PER_NODE 40u
 #define PLAN_PLACE_VERDICTS    2000000u
 #define PLAN_SETS              1000000u /* sets of pods considered, most of them without a verdict */
 #define PLAN_SET_MAX           8u       /* pods that leave one node for one pod */

@@ -17,7 +17,7 @@
 /* If nrtd's object changed this long after the report of a pod's admission, the object contains everything that the pod holds. */
 #define SETTLED_MS 2000u
 
-/* The kubelet reports an end or an admission within this time. */
+/* An end or an admission is reported within this time, in any order. */
 #define REPORT_LAG_MS 1000u
 
 /* ---- cached projections */
@@ -469,11 +469,11 @@ static bool is_held_since(const struct pod_info *pod, const struct ended_pod *en
 static bool has_unknown_place(const struct node_info *node, const struct pod_info *pod)
 {
 	for (size_t i = 0; i < node->n_ended; i++) {
-		uint64_t version = node->ended[i].version;
-		bool overlaps = pod->overlaps_version > 0 && version > pod->overlaps_version;
+		const struct ended_pod *ended = &node->ended[i];
+		bool overlaps = pod->overlaps_version > 0 && ended->version > pod->overlaps_version;
 
-		if (version > pod->bound_version &&
-			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, &node->ended[i])))
+		if (ended->version > pod->bound_version &&
+			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, ended)))
 			return true;
 	}
 	return false;

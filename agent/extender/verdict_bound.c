@@ -53,7 +53,7 @@ static void update_free_cpus(const struct node_info *node, struct free_cpus *f)
 	const struct node_state *state = &node->object.state;
 
 	free_cpus_release(f);
-	*f = (struct free_cpus){.version = node->version};
+	f->version = node->version;
 	if (!node->has_object || node->object.basis != CLUSTER_EXACT ||
 		state->settings.cpu_manager != CPU_MANAGER_STATIC || !project_node_changes_nothing(node))
 		return;

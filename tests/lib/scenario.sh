@@ -61,19 +61,19 @@ example_node() { # FOLDER
 
 # serve_pods SOCKET LIST ALLOCATABLE: tests/scenario/pod_resources.c answers at the socket until end_pods. Fails if the program was not built.
 serve_pods() {
-	pods_server=${B:-build}/tests/scenario/pod_resources
-	[ -x "$pods_server" ] || {
-		echo "skipped: $pods_server is not built"
+	pods_program=${B:-build}/tests/scenario/pod_resources
+	[ -x "$pods_program" ] || {
+		echo "skipped: $pods_program is not built"
 		return 1
 	}
 	rm -f "$dir/serve" "$1"
 	mkfifo "$dir/serve"
-	"$pods_server" "$@" <"$dir/serve" >"$dir/ready" 2>&1 &
-	pods_server=$!
+	"$pods_program" "$@" <"$dir/serve" >"$dir/ready" 2>&1 &
+	pods_pid=$!
 	exec 9>"$dir/serve"
 	eventually 30 grep -q ready "$dir/ready" || not_ok "pod_resources serves" "$dir/ready"
 }
 end_pods() {
 	exec 9>&-
-	wait "$pods_server"
+	wait "$pods_pid"
 }

@@ -92,7 +92,7 @@ static void update_rival(
 	if (!owns_any(entry, sections) || is_placeholder(manager) ||
 		strcmp(doc_text(entry, "time"), *latest) < 0)
 		return;
-	snprintf(ret->rival, sizeof(ret->rival), "%s", manager && *manager ? manager : "(unnamed)");
+	snprintf(ret->rival, sizeof(ret->rival), "%s", *manager ? manager : "(unnamed)");
 	*latest = doc_text(entry, "time");
 }
 
