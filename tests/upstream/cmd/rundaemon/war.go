@@ -114,8 +114,9 @@ func (b *bench) writeWar(ctx context.Context) error {
 	return nil
 }
 
-// checkWar: nrtd has given way, and names the other exporter in its log and metrics. Its writes are the object of its start, the one
-// after the first rewrite, and one a refresh. A refresh comes a tenth of its time early at most; the first is anywhere in it.
+// checkWar: nrtd has given way, and names the other exporter in its log and metrics. nrtd writes at its start,
+// after the first rewrite, and at each refresh. The time between two refreshes is at least nine tenths of --refresh; the first may
+// come sooner.
 func (b *bench) checkWar(node *daemon.Node, manager string, n int, begin time.Time, refresh time.Duration) error {
 	writes, err := node.Writes("nrt")
 	since := time.Since(begin).Round(time.Second)

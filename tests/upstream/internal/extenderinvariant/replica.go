@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	answerLimit = time.Second      // the CPU time of a request: a busy machine delays every answer; the client's limit is for those that never come
+	answerLimit = time.Second      // the CPU time of a request, which does not depend on other programs; the client's timeout ends a request without an answer
 	syncLimit   = 20 * time.Second // a replica has read what was sent within this time, reconnections included
 	readyLimit  = 40 * time.Second // and is ready within this time, a Lease that has to expire included
 	rssLimit    = 200 << 20        // bytes that a replica may have
