@@ -183,36 +183,86 @@ static size_t list_cpus(
 	return n;
 }
 
+/*
+ * sortAvailableCPUsSpread(): list the free CPUs socket by socket, and in a socket the first CPU of each core, then
+ * the second one, and so on. The cores with the fewest free CPUs come first.
+ */
+static size_t list_cpus_spread(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+{
+	const struct cpu_elements *cores = &ws->topology->levels[CPU_LEVEL_CORE];
+	const uint32_t *list = ws->lists[CPU_LEVEL_CORE];
+	size_t n_sockets = list_sockets(ws, acc), n = 0;
+
+	for (size_t s = 0; s < n_sockets; s++) {
+		size_t n_cores = list_children_of(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
+			ws->lists[CPU_LEVEL_SOCKET][s], ws->lists[CPU_LEVEL_CORE]);
+		bool found = true;
+
+		for (uint32_t turn = 0; found; turn++) {
+			found = false;
+			for (size_t i = 0; i < n_cores; i++) {
+				uint32_t n_free = 0;
+
+				for (uint32_t k = cores->first[list[i]]; k < cores->first[list[i] + 1]; k++) {
+					if (!acc->free[cores->cpus[k]] || n_free++ != turn)
+						continue;
+					found = true;
+					if (n < ws->topology->n_cpus)
+						ws->cpu_list[n++] = cores->cpus[k];
+				}
+			}
+			work_add(ws->work, n_cores);
+		}
+	}
+	return n;
+}
+
 size_t cpu_accumulator_order_cpus(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc)
 {
 	enum cpu_level level = rules->spread ? CPU_LEVEL_SOCKET : CPU_LEVEL_CORE;
 
+	if (rules->spread && rules->version.spread_over_cores)
+		return list_cpus_spread(ws, acc);
 	return list_cpus(ws, acc, level, cpu_accumulator_order(ws, acc, level));
 }
 
 /*
- * Whether the kubelet considers the element entirely free. It compares the free CPUs of a core or socket
- * with the machine's average size, which is wrong both ways on machines with cores or sockets of different
- * sizes (DEFECTS.md, K21).
+ * Whether the kubelet considers the element entirely free. Up to 1.37 the kubelet compares the free CPUs of a core
+ * or socket with the machine's average size, which is wrong both ways on machines with cores or sockets of
+ * different sizes (DEFECTS.md, K21).
  */
-static bool is_whole(
-	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
+static bool is_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
 {
-	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE;
+	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE || !rules->version.whole_by_average;
 
 	return acc->n_free[level][element] == (own ? cpu_element_size(ws->topology, level, element)
 						   : cpu_topology_average(ws->topology, level));
 }
 
+/* Take an entirely free element, if the element is not larger than the need. */
+static void take_element(
+	struct cpu_workspace *ws, struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
+{
+	const struct cpu_elements *e = &ws->topology->levels[level];
+	long size = cpu_element_size(ws->topology, level, element);
+
+	if (acc->need < size)
+		return;
+	for (uint32_t k = e->first[element]; k < e->first[element + 1]; k++)
+		cpu_accumulator_take(ws, acc, e->cpus[k]);
+	acc->need -= size;
+}
+
 /* The entirely free elements of a level in their order, in ws->lists[level]. */
-size_t cpu_accumulator_order_whole(
-	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level)
+size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const struct cpu_accumulator *acc, enum cpu_level level)
 {
 	size_t n = cpu_accumulator_order(ws, acc, level), n_whole = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_whole(ws, acc, level, ws->lists[level][i]))
+		if (is_whole(ws, rules, acc, level, ws->lists[level][i]))
 			ws->lists[level][n_whole++] = ws->lists[level][i];
 	return n_whole;
 }
@@ -221,21 +271,13 @@ size_t cpu_accumulator_order_whole(
  * Take every entirely free element that is not larger than the need. The list is made before the first is
  * taken, so an element that is listed under two parents counts twice, as in the kubelet (K22).
  */
-static bool take_whole(struct cpu_workspace *ws, struct cpu_accumulator *acc, enum cpu_level level)
+static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	struct cpu_accumulator *acc, enum cpu_level level)
 {
-	const struct cpu_elements *e = &ws->topology->levels[level];
-	size_t n = cpu_accumulator_order_whole(ws, acc, level);
+	size_t n = cpu_accumulator_order_whole(ws, rules, acc, level);
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t x = ws->lists[level][i];
-		long size = cpu_element_size(ws->topology, level, x);
-
-		if (acc->need < size)
-			continue;
-		for (uint32_t k = e->first[x]; k < e->first[x + 1]; k++)
-			cpu_accumulator_take(ws, acc, e->cpus[k]);
-		acc->need -= size;
-	}
+	for (size_t i = 0; i < n; i++)
+		take_element(ws, acc, level, ws->lists[level][i]);
 	return acc->need < 1;
 }
 
@@ -263,23 +305,55 @@ static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_
 	acc->need = 0;
 }
 
-static bool take_uncores(
-	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
+/* Up to 1.37: whole caches are tried again before each part of a cache, if the need is an average cache. */
+static bool take_uncores_by_average(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc, size_t n)
 {
-	size_t n = cpu_accumulator_order(ws, acc, CPU_LEVEL_UNCORE);
 	long per_uncore = cpu_topology_average(ws->topology, CPU_LEVEL_UNCORE);
 
-	memcpy(ws->uncore_walk, ws->lists[CPU_LEVEL_UNCORE], n * sizeof(*ws->uncore_walk));
-	for (size_t i = 0; i < n; i++) {
-		if (acc->need >= per_uncore && take_whole(ws, acc, CPU_LEVEL_UNCORE))
+	for (size_t i = 0; i < n && !work_exceeded(ws->work); i++) {
+		if (acc->need >= per_uncore && take_whole(ws, rules, acc, CPU_LEVEL_UNCORE))
 			return true;
 		take_partial_uncore(ws, rules, acc, ws->uncore_walk[i]);
 		if (acc->need < 1)
 			return true;
-		if (work_exceeded(ws->work))
-			break;
 	}
 	return false;
+}
+
+/* The entries of ws->uncore_walk, each cache once: a cache that spans NUMA nodes is listed under each of them. */
+static size_t drop_repeated_uncores(struct cpu_workspace *ws, size_t n)
+{
+	size_t n_kept = 0;
+
+	ws->pass++;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t uncore = ws->uncore_walk[i];
+
+		if (ws->seen[CPU_LEVEL_UNCORE][uncore] == ws->pass)
+			continue;
+		ws->seen[CPU_LEVEL_UNCORE][uncore] = ws->pass;
+		ws->uncore_walk[n_kept++] = uncore;
+	}
+	return n_kept;
+}
+
+/* takeUncoreCache(). Returns whether the need is satisfied. */
+static bool take_uncores(
+	struct cpu_workspace *ws, const struct cpu_take_rules *rules, struct cpu_accumulator *acc)
+{
+	size_t n = cpu_accumulator_order(ws, acc, CPU_LEVEL_UNCORE);
+
+	memcpy(ws->uncore_walk, ws->lists[CPU_LEVEL_UNCORE], n * sizeof(*ws->uncore_walk));
+	if (!rules->version.full_uncores_first)
+		return take_uncores_by_average(ws, rules, acc, n);
+	n = drop_repeated_uncores(ws, n);
+	for (size_t i = 0; i < n && acc->need > 0; i++)
+		if (is_whole(ws, rules, acc, CPU_LEVEL_UNCORE, ws->uncore_walk[i]))
+			take_element(ws, acc, CPU_LEVEL_UNCORE, ws->uncore_walk[i]);
+	for (size_t i = 0; i < n && acc->need > 0 && !work_exceeded(ws->work); i++)
+		take_partial_uncore(ws, rules, acc, ws->uncore_walk[i]);
+	return acc->need < 1;
 }
 
 /*
@@ -299,8 +373,8 @@ static struct cpu_take take_packed(
 		take.status = CPU_TAKE_NOT_ENOUGH;
 		return take;
 	}
-	if (take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
-		take_whole(ws, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
+	if (take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_NUMA : CPU_LEVEL_SOCKET) ||
+		take_whole(ws, rules, acc, ws->numa_first ? CPU_LEVEL_SOCKET : CPU_LEVEL_NUMA))
 		return take;
 	if (rules->uncore && take_uncores(ws, rules, acc))
 		return take;
@@ -308,7 +382,7 @@ static struct cpu_take take_packed(
 		take.status = CPU_TAKE_UNKNOWN;
 		return take;
 	}
-	if (!rules->spread && take_whole(ws, acc, CPU_LEVEL_CORE))
+	if (!rules->spread && take_whole(ws, rules, acc, CPU_LEVEL_CORE))
 		return take;
 	n_cpus = cpu_accumulator_order_cpus(ws, rules, acc);
 	for (size_t i = 0; i < n_cpus && acc->need > 0; i++) {
@@ -436,6 +510,7 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout, s
 	ws->numas = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->candidates = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
 	ws->left = lay_out(layout, n_numas, sizeof(long));
+	ws->most_counted = lay_out(layout, t->n_cpus, sizeof(long));
 	ws->left_after = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(long));
 }
 

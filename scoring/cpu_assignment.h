@@ -19,6 +19,8 @@ struct cpu_take_rules {
 	bool distribute; /* distribute-cpus-across-numa */
 	bool by_socket; /* align-by-socket; affects a distribution in some releases (struct kubelet_version) */
 	unsigned group; /* CPUs are distributed in groups of this size; at least 1 */
+	/* A distribution uses at least this many NUMA nodes, if the CPUs can be distributed over as many. */
+	unsigned min_numas;
 	struct kubelet_version version;
 };
 
@@ -26,11 +28,8 @@ enum cpu_take_status {
 	CPU_TAKE_OK,
 	CPU_TAKE_NOT_ENOUGH, /* "not enough cpus available to satisfy request" */
 	CPU_TAKE_MISCOUNTED, /* the kubelet's "accounting error, not enough CPUs allocated" */
-	/*
-	 * More combinations than CPU_TAKE_MAX_STEPS, more work than the limit, or the kubelet would loop
-	 * forever.
-	 */
-	CPU_TAKE_UNKNOWN
+	CPU_TAKE_ENDLESS,    /* the kubelet would loop forever (DEFECTS.md, K1 and K2) */
+	CPU_TAKE_UNKNOWN     /* more combinations than CPU_TAKE_MAX_STEPS, or more work than the limit */
 };
 
 /*
@@ -89,6 +88,7 @@ struct cpu_workspace {
 	uint32_t *combo, *best_combo, *subset, *best_subset, *local_best_subset;
 	uint32_t *numas, *candidates;
 	long *left, *left_after; /* CPUs left on each NUMA node */
+	long *most_counted;      /* [n_cpus] of the endless loop's search */
 	unsigned char *block;    /* owns the memory of all arrays above */
 };
 
@@ -111,8 +111,8 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
  */
 size_t cpu_accumulator_order(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level);
-size_t cpu_accumulator_order_whole(
-	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level);
+size_t cpu_accumulator_order_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
+	const struct cpu_accumulator *acc, enum cpu_level level);
 size_t cpu_accumulator_order_cpus(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, const struct cpu_accumulator *acc);
 

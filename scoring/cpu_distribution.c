@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * distribute-cpus-across-numa: takeByTopologyNUMADistributed of the kubelet's cpu_assignment.go (KEP-2902),
- * with two differences: the work is bounded, and the kubelet's endless loops end.
+ * with two differences: the work is bounded, and where the kubelet would loop forever, the status says so.
  */
 #include "scoring/cpu_assignment.h"
 
@@ -21,6 +21,7 @@ struct distribution {
 	int64_t squares;  /* sum of the squared free CPUs of the NUMA nodes */
 	bool counting;    /* only count CPUs per NUMA node, choose none */
 	bool by_socket;   /* combinations within one socket are better than all others */
+	bool endless;     /* the kubelet would loop forever */
 	unsigned steps;   /* combinations tried */
 };
 
@@ -56,7 +57,7 @@ static bool next_combination(uint32_t *at, size_t k, size_t n, bool *started)
 }
 
 /*
- * The kubelet builds combinations with append() and keeps a reference to the best one. Go grows a slice to
+ * Up to 1.37 the kubelet builds combinations with append() and keeps a reference to the best one. Go grows a slice to
  * 1, 2, 4, 8, ... elements, so a combination of k elements shares memory with later ones that have the same
  * first 1, 2, 3, 5, 9, ... elements: visiting these overwrites the tail of the kept combination
  * (DEFECTS.md, K20). Decisions for four and more NUMA nodes depend on this.
@@ -71,11 +72,11 @@ static size_t unshared_elements(size_t k)
 }
 
 /* Let the combination just visited overwrite the elements that it shares with the kept one. */
-static void overwrite_shared(uint32_t *kept, const uint32_t *visited, size_t k)
+static void overwrite_shared(const struct distribution *d, uint32_t *kept, const uint32_t *visited, size_t k)
 {
 	size_t own = unshared_elements(k);
 
-	if (!memcmp(kept, visited, own * sizeof(*kept)))
+	if (d->rules->version.combinations_share_memory && !memcmp(kept, visited, own * sizeof(*kept)))
 		memcpy(kept, visited, k * sizeof(*kept));
 }
 
@@ -92,6 +93,7 @@ struct balance {
 };
 
 static const struct balance no_balance = {.score = DBL_MAX, .squares = INT64_MAX};
+static const struct balance unbeatable = {.score = -1, .squares = INT64_MIN, .settled = true};
 
 /*
  * Whether a balance with these squares may have a lower score than `best`. All combinations leave the same
@@ -133,9 +135,8 @@ static int64_t squares_change(long left, long n)
 
 /*
  * Assign `remainder` CPUs in groups, round robin over the subset, from ws->left to ws->left_after, and
- * update *squares. The kubelet compares the CPUs left with the remainder and then may loop forever if only
- * parts of groups are left (DEFECTS.md, K1); this function skips a subset whose groups do not suffice.
- * False: skipped.
+ * update *squares. False: the groups of the subset do not suffice. may_loop_forever() has made sure that the
+ * kubelet skips such a subset too.
  */
 static bool assign_remainder(
 	const struct distribution *d, const uint32_t *subset, size_t n, long remainder, int64_t *squares)
@@ -148,9 +149,7 @@ static bool assign_remainder(
 		groups += ws->left[ws->candidates[subset[i]]] / d->group;
 	if (groups * d->group < remainder)
 		return false;
-	while (remainder > 0) {
-		long before = remainder;
-
+	while (remainder > 0)
 		for (size_t i = 0; i < n && remainder > 0; i++) {
 			long *left = &ws->left_after[ws->candidates[subset[i]]];
 
@@ -160,9 +159,6 @@ static bool assign_remainder(
 			*left -= d->group;
 			remainder -= d->group;
 		}
-		if (remainder == before)
-			return false; /* a NUMA node that two sockets share is listed twice */
-	}
 	return true;
 }
 
@@ -190,9 +186,9 @@ static int64_t squares_lower_bound(
 }
 
 /* Overwrite the kept subset, which cannot be improved, as visiting all later subsets would. */
-static void overwrite_all_shared(uint32_t *kept, size_t n, size_t n_candidates)
+static void overwrite_all_shared(const struct distribution *d, uint32_t *kept, size_t n, size_t n_candidates)
 {
-	for (size_t i = unshared_elements(n); i < n; i++)
+	for (size_t i = unshared_elements(n); d->rules->version.combinations_share_memory && i < n; i++)
 		kept[i] = (uint32_t)(n_candidates - n + i);
 }
 
@@ -213,7 +209,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		if (!count_step(d))
 			return false;
 		if (kept)
-			overwrite_shared(ws->local_best_subset, ws->subset, n);
+			overwrite_shared(d, ws->local_best_subset, ws->subset, n);
 		if (!assign_remainder(d, ws->subset, n, remainder, &left_squares) ||
 			!may_be_below(best, left_squares))
 			continue;
@@ -225,11 +221,56 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		*ret_n = n;
 		memcpy(ws->local_best_subset, ws->subset, n * sizeof(*ws->subset));
 		if (!may_be_below(best, least)) {
-			overwrite_all_shared(ws->local_best_subset, n, n_candidates);
+			overwrite_all_shared(d, ws->local_best_subset, n, n_candidates);
 			break;
 		}
 	}
 	return true;
+}
+
+/*
+ * Whether the kubelet would loop forever over some subset of the candidates: by its count the subset has the
+ * remainder, but the whole groups of the subset do not suffice (DEFECTS.md, K1). Up to 1.37 the kubelet counts the
+ * CPUs left; from 1.38 on it counts groups, but a NUMA node that two sockets share twice. The kubelet visits every
+ * subset. most[g] is the most that the kubelet counts for a subset that has g groups.
+ */
+static bool may_loop_forever(struct distribution *d, size_t n_candidates, long remainder)
+{
+	struct cpu_workspace *ws = d->ws;
+	long *most = ws->most_counted, n_groups = remainder / d->group, surplus = 0;
+
+	for (size_t i = 0; i < n_candidates; i++) {
+		long left = ws->left[ws->candidates[i]], groups = left / d->group;
+
+		surplus += d->rules->version.remainder_counts_cpus ? left - groups * d->group : 0;
+		for (size_t k = 0; k < i; k++)
+			if (ws->candidates[k] == ws->candidates[i])
+				surplus += left;
+	}
+	if (surplus < d->group)
+		return false;
+	work_add(ws->work, (uint64_t)n_candidates * (uint64_t)n_groups);
+	most[0] = 0;
+	for (long g = 1; g < n_groups; g++)
+		most[g] = -1;
+	for (size_t i = 0; i < n_candidates; i++) {
+		long left = ws->left[ws->candidates[i]], groups = left / d->group, counted = 0;
+		bool first = true;
+
+		for (size_t k = 0; k < n_candidates; k++) {
+			if (ws->candidates[k] != ws->candidates[i])
+				continue;
+			first = first && k >= i;
+			counted += d->rules->version.remainder_counts_cpus ? left : groups * d->group;
+		}
+		for (long g = n_groups - 1; first && g >= groups; g--)
+			if (most[g - groups] >= 0 && most[g - groups] + counted > most[g])
+				most[g] = most[g - groups] + counted;
+	}
+	for (long g = 0; g < n_groups; g++)
+		if (most[g] >= remainder)
+			return true;
+	return false;
 }
 
 /*
@@ -253,6 +294,9 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 			ws->candidates[n_candidates++] = x;
 	}
 	if (remainder > 0 && n_candidates == 0)
+		return false;
+	d->endless = remainder > 0 && may_loop_forever(d, n_candidates, remainder);
+	if (d->endless)
 		return false;
 	least = squares_lower_bound(d, n_candidates, remainder, squares);
 	if (remainder == 0 && may_be_below(best, squares)) {
@@ -344,11 +388,11 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		if (!count_step(d))
 			return false;
 		if (kept)
-			overwrite_shared(ws->best_combo, ws->combo, k);
+			overwrite_shared(d, ws->best_combo, ws->combo, k);
 		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
 		in_socket = d->by_socket && in_one_socket(d, k);
-		if (!combination_suffices(d, k, share) || (kept_in_socket && !in_socket))
+		if (!combination_suffices(d, k, share))
 			continue;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
 			ws->left[x] = n_free[x];
@@ -358,9 +402,12 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 			squares += squares_change(*left, share);
 			*left -= share;
 		}
-		balance = in_socket == kept_in_socket ? best : no_balance;
-		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &balance, &n_subset))
+		balance = in_socket == kept_in_socket ? best : in_socket ? no_balance : unbeatable;
+		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &balance, &n_subset)) {
+			if (d->endless)
+				return false;
 			continue;
+		}
 		best = balance;
 		kept = true;
 		kept_in_socket = in_socket;
@@ -417,7 +464,7 @@ static enum cpu_take_status take_combination(struct distribution *d, size_t k, s
 			remainder -= d->group;
 		}
 		if (remainder == before)
-			return CPU_TAKE_UNKNOWN; /* the kubelet would loop forever (DEFECTS.md, K2) */
+			return CPU_TAKE_ENDLESS; /* DEFECTS.md, K2 */
 	}
 	if (work_exceeded(ws->work))
 		return CPU_TAKE_UNKNOWN;
@@ -433,7 +480,7 @@ static long divide_up(long a, long b)
 static bool distribute(struct distribution *d, struct cpu_take *take)
 {
 	struct cpu_workspace *ws = d->ws;
-	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_groups, per_numa;
+	long n_numas = (long)ws->topology->levels[CPU_LEVEL_NUMA].n, n_groups, per_numa, min, max;
 
 	d->n_numas = cpu_accumulator_order_numas(ws, d->acc);
 	memcpy(ws->numas, ws->lists[CPU_LEVEL_NUMA], d->n_numas * sizeof(*ws->numas));
@@ -446,10 +493,18 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 	d->mean_left = to_thousandths((double)(take->available - take->requested) / (double)d->n_with_free);
 	n_groups = divide_up(d->requested, d->group);
 	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d->group), n_numas);
-	for (long k = divide_up(n_groups, per_numa); k <= n_groups && k <= d->n_with_free; k++) {
+	min = divide_up(n_groups, per_numa);
+	max = n_groups < d->n_with_free ? n_groups : d->n_with_free;
+	if ((long)d->rules->min_numas > min && (long)d->rules->min_numas <= max)
+		min = d->rules->min_numas;
+	for (long k = min; k <= max; k++) {
 		size_t n_subset = 0;
 		bool found = best_combination(d, (size_t)k, &n_subset);
 
+		if (d->endless) {
+			take->status = CPU_TAKE_ENDLESS;
+			return true;
+		}
 		if (d->steps > CPU_TAKE_MAX_STEPS || work_exceeded(ws->work)) {
 			take->status = CPU_TAKE_UNKNOWN;
 			return true;

@@ -42,11 +42,8 @@ static struct cpu_take_rules take_rules(const struct cpu_topology *t,
 
 #define RESERVED_WORK_MAX ((uint64_t)16 << 20) /* steps to choose the reserved CPUs */
 
-/*
- * Set reserved[] to the CPUs that the kubelet reserves when only their number is configured. False:
- * choosing them takes too many steps.
- */
-static bool pick_reserved(struct cpu_manager *cm, size_t n)
+/* Set reserved[] to the CPUs that the kubelet reserves when only their number is configured. */
+static enum cpu_take_status pick_reserved(struct cpu_manager *cm, size_t n)
 {
 	struct work work = {.limit = RESERVED_WORK_MAX};
 	CLEANUP(cpu_workspace_freep) struct cpu_workspace *ws = cpu_workspace_new(cm->topology);
@@ -54,7 +51,7 @@ static bool pick_reserved(struct cpu_manager *cm, size_t n)
 
 	ws->work = &work;
 	memset(all, true, cm->topology->n_cpus * sizeof(*all));
-	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status != CPU_TAKE_UNKNOWN;
+	return cpu_take(ws, &cm->rules, all, n, cm->reserved).status;
 }
 
 static int fail_reserved(const struct cpu_manager *cm, size_t n_wanted, struct err *err)
@@ -82,6 +79,7 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 {
 	const char *conflict = cpu_manager_options_conflict(options, policy, t);
 	const struct cpu_elements *cores = &t->levels[CPU_LEVEL_CORE];
+	enum cpu_take_status status = CPU_TAKE_OK;
 	int r;
 
 	memset(cm, 0, sizeof(*cm));
@@ -95,9 +93,16 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	cm->reserved_physical = xcalloc(t->n_cpus + 1, sizeof(*cm->reserved_physical));
 	if (reserved && !hwloc_bitmap_iszero(reserved))
 		cpu_set_from_bitmap(t, reserved, cm->reserved);
-	else if (!pick_reserved(cm, n_reserved)) {
+	else
+		status = pick_reserved(cm, n_reserved);
+	if (status == CPU_TAKE_UNKNOWN || status == CPU_TAKE_ENDLESS) {
 		cpu_manager_release(cm);
-		return err_set(err, -E2BIG, "choosing %zu reserved CPUs takes too many steps", n_reserved);
+		return status == CPU_TAKE_UNKNOWN
+			       ? err_set(err, -E2BIG, "choosing %zu reserved CPUs takes too many steps",
+					 n_reserved)
+			       : err_set(err, -EINVAL,
+					 "choosing %zu reserved CPUs would never end (kubernetes #140730)",
+					 n_reserved);
 	}
 	cm->n_reserved = cpu_set_size(t, cm->reserved);
 	if (cm->n_reserved != n_reserved) {
@@ -399,6 +404,16 @@ static void fill_allocatable(
 		allocatable[i] = allocatable[i] || reusable[i];
 }
 
+/* The rules for the CPUs that are taken from the hint's NUMA nodes. */
+static struct cpu_take_rules rules_of_hint(const struct cpu_manager *cm, struct topology_hint hint)
+{
+	struct cpu_take_rules rules = cm->rules;
+
+	if (rules.version.distribution_heeds_hint)
+		rules.min_numas = node_mask_count(hint.nodes);
+	return rules;
+}
+
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
 {
@@ -409,9 +424,10 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	memset(taken, 0, n_cpus * sizeof(*taken));
 	fill_allocatable(cm, shared, reusable, allocatable);
 	if (!hint.any_node) {
+		const struct cpu_take_rules rules = rules_of_hint(cm, hint);
 		size_t n_aligned = find_aligned(cm, allocatable, hint, part);
 
-		take = cpu_take(ws, &cm->rules, part, n < n_aligned ? n : n_aligned, taken);
+		take = cpu_take(ws, &rules, part, n < n_aligned ? n : n_aligned, taken);
 		if (take.status != CPU_TAKE_OK)
 			return take;
 		for (size_t i = 0; i < n_cpus; i++)
@@ -433,10 +449,12 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
 {
+	const struct cpu_take_rules rules = rules_of_hint(cm, hint);
+
 	fill_allocatable(cm, shared, reusable, scratch[0]);
 	if (hint.any_node)
 		return cpu_take_counted(ws, &cm->rules, scratch[0], n);
 	if (find_aligned(cm, scratch[0], hint, scratch[1]) >= n)
-		return cpu_take_counted(ws, &cm->rules, scratch[1], n);
+		return cpu_take_counted(ws, &rules, scratch[1], n);
 	return cpu_manager_allocate(cm, ws, shared, reusable, n, hint, scratch, taken);
 }

@@ -41,12 +41,13 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 
 /*
  * Whether a packed choice succeeds whenever enough CPUs are free: if all cores and all sockets have the same
- * size. The kubelet takes whole elements, then single CPUs. Because it recognises a whole core or socket by
- * the machine's average size, it may take busy CPUs where sizes differ.
+ * size. The kubelet takes whole elements, then single CPUs. Because a kubelet up to 1.37 recognises a whole core or
+ * socket by the machine's average size, it may take busy CPUs where sizes differ.
  */
 static bool free_count_decides_packed(const struct cpu_manager *cm)
 {
-	return is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET);
+	return !cm->rules.version.whole_by_average ||
+	       (is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET));
 }
 
 /*

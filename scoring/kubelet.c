@@ -9,8 +9,8 @@
 #include "common/xalloc.h"
 #include "scoring/request.h"
 
-const char *const kubelet_rejection_names[] = {
-	"", "TopologyAffinityError", "SMTAlignmentError", "UnexpectedAdmissionError"};
+const char *const kubelet_rejection_names[] = {"", "TopologyAffinityError", "SMTAlignmentError",
+	"UnexpectedAdmissionError", "KubeletHangs", "KubeletPanics"};
 
 static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
 	"a name for each rejection");
@@ -137,6 +137,8 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 
 static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 {
+	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
+
 	k->memory_static = node->settings->memory_manager == MEMORY_MANAGER_STATIC;
 	if (node->settings->memory_manager == MEMORY_MANAGER_UNKNOWN)
 		UNKNOWN(&k->memory_unknown, "the memory manager's policy is not known");
@@ -144,7 +146,7 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->memory_unknown, "the memory manager's state is not known");
 	if (!k->memory_static || k->memory_unknown.text[0])
 		return;
-	if (memory_manager_init(&k->memory, node->memory) < 0)
+	if (memory_manager_init(&k->memory, node->memory, &version) < 0)
 		UNKNOWN(&k->memory_unknown, "a NUMA node id in the memory manager's state exceeds %d",
 			NODE_MASK_MAX_ID);
 	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)

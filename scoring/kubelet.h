@@ -60,12 +60,17 @@ void kubelet_release(struct kubelet *k);
 
 enum kubelet_answer { KUBELET_UNKNOWN, KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_ANSWER_COUNT };
 
-/* The reason in the pod's status. */
+/*
+ * The reason in the pod's status; or what happens to the kubelet itself, so that nothing is written into the status
+ * and the node admits no pod any more.
+ */
 enum kubelet_rejection {
 	KUBELET_NOT_REJECTED,
 	KUBELET_TOPOLOGY_AFFINITY,    /* TopologyAffinityError */
 	KUBELET_SMT_ALIGNMENT,        /* SMTAlignmentError */
 	KUBELET_UNEXPECTED_ADMISSION, /* UnexpectedAdmissionError: a manager could not allocate */
+	KUBELET_HANGS,                /* the kubelet would loop forever */
+	KUBELET_PANICS,               /* the kubelet would crash, and again after each restart */
 	KUBELET_REJECTION_COUNT
 };
 

@@ -4,7 +4,8 @@
  * Makes the hints with which a restarted kubelet admits a running pod again. These hints follow from what the pod
  * holds by the managers' state files, not from what is free. The rules are those of
  * pkg/kubelet/cm/cpumanager/policy_static.go, memorymanager/policy_static.go (regenerateHints),
- * devicemanager/topology_hints.go and manager.go (devicesToAllocate) in 1.34.4, 1.35.4, 1.36.3 and 1.37.2.
+ * devicemanager/topology_hints.go and manager.go (devicesToAllocate) in 1.34.12, 1.35.8, 1.36.5, 1.37.2 and
+ * 1.38.0-beta.0.
  * For kubelet_judge.c alone. Depends on common/ and scoring/ only.
  */
 #include "scoring/kubelet.h"

@@ -129,14 +129,18 @@ static void find_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
+	const struct container_request *of_memory = container;
 
 	*ret = (struct demand){.container = container};
+	/* For the memory of a whole running pod the kubelet looks at the first container alone. */
+	if (!container && holds_memory(j) && mm->version.held_memory_per_container)
+		of_memory = &j->pod->containers[0];
 	find_device_demands(j, container);
 	if (j->uses_cpu_manager)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
 	if (j->uses_memory_manager)
-		ret->memory = (container ? memory_needs_of_container(mm, container, &j->ws->needs)
+		ret->memory = (of_memory ? memory_needs_of_container(mm, of_memory, &j->ws->needs)
 					 : memory_needs_of_pod(mm, j->pod, &j->ws->needs)) == 0;
 	if (ret->memory)
 		memory_books_reserve(&j->ws->memory, j->ws->needs.n_items);
@@ -516,6 +520,12 @@ static bool allocate_cpus(
 			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld remaining)",
 			demand->cpus, take.remaining);
 		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		return false;
+	case CPU_TAKE_ENDLESS:
+		err_set(&j->verdict->reason, 0,
+			"the kubelet would hang: distributing %zu CPUs over NUMA nodes would never end (kubernetes #140730, fixed in 1.38)",
+			demand->cpus);
+		reject(j, KUBELET_HANGS);
 		return false;
 	case CPU_TAKE_UNKNOWN:
 		if (!spend_steps(j, 0) && !j->k->cpu.rules.distribute)

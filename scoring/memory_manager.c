@@ -38,9 +38,11 @@ static void collect_types(struct memory_manager *mm, const struct memory_state *
 		}
 }
 
-int memory_manager_init(struct memory_manager *mm, const struct memory_state *state)
+int memory_manager_init(
+	struct memory_manager *mm, const struct memory_state *state, const struct kubelet_version *version)
 {
 	memset(mm, 0, sizeof(*mm));
+	mm->version = *version;
 	mm->n_nodes = state->n_nodes;
 	collect_types(mm, state);
 	memory_books_init(&mm->now, mm);
@@ -214,7 +216,7 @@ int memory_needs_of_pod(
 		r = find_peak(pod, e->items + i, end - i, &bytes, &container);
 		if (r < 0)
 			return r;
-		if (container == pod->n_containers)
+		if (container == pod->n_containers && !mm->version.pod_memory_counts_init)
 			continue;
 		need = add_need(mm, ret_needs, name);
 		need->bytes = bytes;

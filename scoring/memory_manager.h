@@ -11,6 +11,7 @@
 
 #include "common/allocation.h"
 #include "common/request.h"
+#include "scoring/kubelet_version.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
 #include "scoring/topology_manager.h"
@@ -46,6 +47,7 @@ struct memory_manager {
 	uint64_t nodes; /* ids; position = rank among them */
 	size_t n_nodes, n_types;
 	const char **types; /* names, the state's, sorted */
+	struct kubelet_version version;
 	struct memory_books now;
 };
 
@@ -54,7 +56,8 @@ struct memory_manager {
  * id exceeds NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would
  * crash).
  */
-int memory_manager_init(struct memory_manager *mm, const struct memory_state *state);
+int memory_manager_init(
+	struct memory_manager *mm, const struct memory_state *state, const struct kubelet_version *version);
 void memory_manager_release(struct memory_manager *mm);
 
 /* A copy of the books to allocate in. */
@@ -78,7 +81,7 @@ struct memory_need {
 	const char *name; /* borrowed from the request */
 	size_t type;      /* position in types[]; n_types if no node has the type */
 	uint64_t bytes;
-	size_t container; /* of a pod's needs: the first app container that names it */
+	size_t container; /* of a pod's needs: the first app container that names it; else the number of containers */
 };
 
 struct memory_needs {
@@ -99,7 +102,7 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 
 /*
  * The needs of a pod in scope pod: for each type that an app container requests, the most that is held at
- * one time. Returns as above.
+ * one time. From 1.38 on also for each type that only init containers and sidecars request. Returns as above.
  */
 int memory_needs_of_pod(
 	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);

@@ -323,9 +323,11 @@ const char *nrt_fingerprint(const struct nrt_attribute *attributes, size_t n_att
 size_t cpu_take_order(struct cpu_workspace *ws, enum cpu_level level, bool whole, const bool *available,
 	const uint32_t **ret_list)
 {
+	const struct cpu_take_rules rules = {.version = kubelet_version_of(36)};
+
 	cpu_accumulator_start(ws, &ws->packed, available, 0, ws->inner_taken);
 	*ret_list = ws->lists[level];
-	return whole ? cpu_accumulator_order_whole(ws, &ws->packed, level)
+	return whole ? cpu_accumulator_order_whole(ws, &rules, &ws->packed, level)
 		     : cpu_accumulator_order(ws, &ws->packed, level);
 }
 

@@ -96,6 +96,77 @@ static void each_way_takes_what_it_says(void **state)
 	fixture_release(&f);
 }
 
+/* Sets a number of each CPU: of its core, L3 cache or NUMA node. */
+static void set_numbers(struct fixture *f, const char *numbers, void (*set)(struct cpu *cpu, int number))
+{
+	assert_int_equal(strlen(numbers), f->machine.n_cpus);
+	for (size_t i = 0; i < f->machine.n_cpus; i++)
+		set(&f->machine.cpus[i], numbers[i] - '0');
+	cpu_workspace_freep(&f->ws);
+	cpu_topology_release(&f->t);
+	assert_int_equal(cpu_topology_init(&f->t, &f->machine), 0);
+	f->ws = cpu_workspace_new(&f->t);
+}
+
+static void set_core(struct cpu *cpu, int number)
+{
+	cpu->core = (unsigned)number;
+}
+
+static void set_uncore(struct cpu *cpu, int number)
+{
+	cpu->uncore = number;
+}
+
+static void set_numa(struct cpu *cpu, int number)
+{
+	cpu->numa = number;
+}
+
+/* Eight CPUs of one socket: what 1.37 and 1.38 take where cores or L3 caches differ in size, and which order they spread in. */
+static void releases_take_other_cpus(void **state)
+{
+	static const struct synthetic eight = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 8, .threads = 1};
+	static const struct {
+		const char *what, *cores, *uncores, *numas, *available;
+		size_t n;
+		struct cpu_take_rules rules;
+		const char *want, *want_38;
+	} cases[] = {
+		{"spread: lowest ids, or one CPU of each core", "00112233", "00000000", "00000000", "1-7", 3,
+			{.spread = true, .group = 1}, "1-3", "1-2,4"},
+		{"spread: second CPUs after all first ones", "00112233", "00000000", "00000000", "0-7", 5,
+			{.spread = true, .group = 1}, "0-4", "0-2,4,6"},
+		{"spread: cores with the fewest free CPUs first", "00012222", "00000000", "00000000",
+			"0-2,4,6", 3, {.spread = true, .group = 1}, "0-2", "0,4,6"},
+		{"a core with one busy thread is no whole core", "00112345", "00000000", "00000000", "1-3", 2,
+			{.group = 1}, "0-1", "2-3"},
+		{"all whole caches before a part of one", "01234567", "00111111", "00000000", "0-7", 3,
+			{.uncore = true, .group = 1}, "2-4", "0-2"},
+		{"a cache over two NUMA nodes counts once", "01234567", "00011222", "00001111", "1-6", 5,
+			{.uncore = true, .group = 1}, "1,3-4", "1-5"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (unsigned minor = 37; minor <= 38; minor++) {
+			struct cpu_take_rules rules = cases[i].rules;
+			struct fixture f;
+
+			fixture_init(&f, &eight);
+			set_numbers(&f, cases[i].cores, set_core);
+			set_numbers(&f, cases[i].uncores, set_uncore);
+			set_numbers(&f, cases[i].numas, set_numa);
+			set_available(&f, cases[i].available);
+			rules.version = kubelet_version_of(minor);
+			assert_int_equal(
+				cpu_take(f.ws, &rules, f.available, cases[i].n, f.taken).status, CPU_TAKE_OK);
+			assert_taken(&f, cases[i].what, minor == 37 ? cases[i].want : cases[i].want_38);
+			fixture_release(&f);
+		}
+}
+
 /* What is left over after equal shares: from the nodes whose rests are then closest to each other. */
 static void a_remainder_is_taken_where_it_evens_out(void **state)
 {
@@ -286,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_way_takes_what_it_says),
+		cmocka_unit_test(releases_take_other_cpus),
 		cmocka_unit_test(a_remainder_is_taken_where_it_evens_out),
 		cmocka_unit_test(too_few_are_counted),
 		cmocka_unit_test(whole_cores_are_told_by_the_average),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distribution over NUMA nodes against a plain version of takeByTopologyNUMADistributed that leaves nothing out: every
- * combination, every subset for the remainder, the balance of each in floating point.
+ * combination, every subset for the remainder, the balance of each in floating point, in each release that differs.
  */
 #include <float.h>
 #include <math.h>
@@ -17,9 +17,11 @@
 struct plain {
 	size_t n_numas, order[MAX_NUMAS]; /* NUMA nodes with free CPUs, as the kubelet orders them */
 	long n_free[MAX_NUMAS], n, group;
-	bool by_socket, heeds_sockets; /* the option, and a release that heeds it; each node is a socket */
-	long taken[MAX_NUMAS];         /* the answer */
-	bool endless;                  /* or the kubelet finds none and never ends */
+	bool by_socket;   /* the option; each node is a socket */
+	size_t min_numas; /* of the hint */
+	struct kubelet_version version;
+	long taken[MAX_NUMAS]; /* the answer */
+	bool endless;          /* or the kubelet never ends */
 };
 
 /* Elements of a combination, in the order of the masks' lowest bits first: lexicographic order of positions. */
@@ -42,12 +44,12 @@ static size_t next(size_t *at, size_t k, size_t n, bool first)
 	return 1;
 }
 
-/* Go's append() lets combinations share memory beyond the first 1, 2, 3, 5, 9, ... elements. */
-static void share_memory(size_t *kept, const size_t *visited, size_t k)
+/* Go's append() lets combinations share memory beyond the first 1, 2, 3, 5, 9, ... elements, up to 1.37. */
+static void share_memory(const struct plain *p, size_t *kept, const size_t *visited, size_t k)
 {
 	size_t own = k <= 1 ? 1 : k <= 2 ? 2 : k <= 4 ? 3 : k <= 8 ? 5 : 9;
 
-	if (!memcmp(kept, visited, own * sizeof(*kept)))
+	if (p->version.combinations_share_memory && !memcmp(kept, visited, own * sizeof(*kept)))
 		memcpy(kept, visited, k * sizeof(*kept));
 }
 
@@ -71,26 +73,35 @@ static double balance(const struct plain *p, const long *left)
 	return round_thousandths(sqrt(sum / n));
 }
 
-/* Round robin over the subset; false where groups do not suffice. */
-static bool hand_out(const struct plain *p, long *left, const size_t *nodes, size_t n, long remainder)
+/* Round robin over the subset; false where the kubelet skips the subset, or never ends (p->endless). */
+static bool hand_out(struct plain *p, long *left, const size_t *nodes, size_t n, long remainder)
 {
-	long groups = 0;
+	long groups = 0, cpus = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		groups += left[nodes[i]] / p->group;
-	if (groups * p->group < remainder)
+		cpus += left[nodes[i]];
+	}
+	if ((p->version.remainder_counts_cpus ? cpus : groups * p->group) < remainder)
 		return false;
-	for (size_t i = 0; remainder > 0; i = (i + 1) % n)
-		if (left[nodes[i]] >= p->group) {
-			left[nodes[i]] -= p->group;
-			remainder -= p->group;
-		}
+	while (remainder > 0) {
+		long before = remainder;
+
+		for (size_t i = 0; i < n && remainder > 0; i++)
+			if (left[nodes[i]] >= p->group) {
+				left[nodes[i]] -= p->group;
+				remainder -= p->group;
+			}
+		p->endless = p->endless || remainder == before;
+		if (remainder == before)
+			return false;
+	}
 	return true;
 }
 
 /* The best balance of a combination, `left` being what its shares have left; the nodes for the remainder in `ret`. */
-static double best_subset(const struct plain *p, const long *left, const size_t *combo, size_t k,
-	long remainder, size_t *ret, size_t *ret_n)
+static double best_subset(struct plain *p, const long *left, const size_t *combo, size_t k, long remainder,
+	size_t *ret, size_t *ret_n)
 {
 	size_t candidates[MAX_NUMAS], n_candidates = 0, at[MAX_NUMAS], kept_at[MAX_NUMAS];
 	double best = DBL_MAX;
@@ -110,7 +121,7 @@ static double best_subset(const struct plain *p, const long *left, const size_t 
 			size_t nodes[MAX_NUMAS];
 
 			if (kept)
-				share_memory(kept_at, at, n);
+				share_memory(p, kept_at, at, n);
 			for (size_t i = 0; i < n; i++)
 				nodes[i] = candidates[at[i]];
 			memcpy(after, left, sizeof(after));
@@ -153,7 +164,8 @@ static long share_of(const struct plain *p, const size_t *at, size_t k, bool hel
 /* Take what the combination and the nodes of the remainder give; false where that never ends. */
 static bool take_all(struct plain *p, const size_t *kept, size_t k, const size_t *subset, size_t n_subset)
 {
-	long share = share_of(p, kept, k, p->heeds_sockets), remainder = p->n - share * (long)k;
+	long share = share_of(p, kept, k, p->version.distribution_heeds_sockets),
+	     remainder = p->n - share * (long)k;
 
 	for (size_t i = 0; i < k; i++)
 		p->taken[p->order[kept[i]]] += share;
@@ -174,7 +186,7 @@ static bool take_all(struct plain *p, const size_t *kept, size_t k, const size_t
 /* The combination of k nodes with the best balance gives p->taken; false when none serves. */
 static bool distribute_over(struct plain *p, size_t k)
 {
-	bool by_socket = p->by_socket && p->heeds_sockets, one = k == 1;
+	bool by_socket = p->by_socket && p->version.distribution_heeds_sockets, one = k == 1;
 	size_t at[MAX_NUMAS], kept[MAX_NUMAS], subset[MAX_NUMAS], n_subset = 0;
 	double best = DBL_MAX;
 
@@ -184,7 +196,7 @@ static bool distribute_over(struct plain *p, size_t k)
 		double score;
 
 		if (best < DBL_MAX)
-			share_memory(kept, at, k);
+			share_memory(p, kept, at, k);
 		if (best == 0 && (!by_socket || one))
 			break;
 		share = share_of(p, at, k, by_socket);
@@ -196,6 +208,8 @@ static bool distribute_over(struct plain *p, size_t k)
 		for (size_t i = 0; i < k; i++)
 			left[nodes[i]] -= share;
 		score = best_subset(p, left, nodes, k, p->n - share * (long)k, found, &n_found);
+		if (p->endless)
+			return true;
 		if (score >= best)
 			continue;
 		best = score;
@@ -207,20 +221,25 @@ static bool distribute_over(struct plain *p, size_t k)
 	return best < DBL_MAX;
 }
 
-/* Random free CPUs, in whole cores where groups are of two; the nodes in the order of one socket a node. */
+/* Random free CPUs, mostly in whole cores where groups are of two; the nodes in the order of one socket a node. */
 static void random_case(uint64_t *random, const struct cpu_topology *t, struct plain *p, bool *available)
 {
 	const struct cpu_elements *numa = &t->levels[CPU_LEVEL_NUMA], *core = &t->levels[CPU_LEVEL_CORE];
 	uint64_t total = 0, steps = 1 + test_random(random) % 12, busy[MAX_NUMAS];
 
-	*p = (struct plain){.group = test_random(random) % 3 ? 1 : 2,
+	bool whole = test_random(random) % 4;
+
+	*p = (struct plain){.group = test_random(random) % 2 ? 1 : 2,
 		.by_socket = test_random(random) % 2,
-		.heeds_sockets = test_random(random) % 2};
+		.min_numas = test_random(random) % 3 ? 0 : test_random(random) % 8,
+		.version = kubelet_version_of(36 + (unsigned)(test_random(random) % 3))};
 	for (size_t x = 0; x < numa->n; x++)
 		busy[x] = test_random(random) % steps;
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		available[i] = test_random(random) % 12 >= busy[numa->of[i]];
-		if (p->group > 1)
+		if (p->group > 1 && !whole) /* a thread of one core is reserved: K1 */
+			available[i] = i != numa->cpus[numa->first[numa->of[i]]];
+		else if (p->group > 1)
 			available[i] = available[core->cpus[core->first[core->of[i]]]];
 	}
 	for (size_t i = 0; i < t->n_cpus; i++) {
@@ -244,10 +263,10 @@ static void random_case(uint64_t *random, const struct cpu_topology *t, struct p
 static void distributions_equal_the_plain_one(void **state)
 {
 	uint64_t random = test_seed(20261122);
-	unsigned compared = 0;
+	unsigned compared = 0, n_endless[2] = {0, 0};
 
 	(void)state;
-	for (unsigned turn = 0; turn < 4000; turn++) {
+	for (unsigned turn = 0; turn < 6000; turn++) {
 		const struct synthetic shape = {.sockets = 1 + (unsigned)(test_random(&random) % 8),
 			.numas = 1,
 			.uncores = 1,
@@ -268,14 +287,18 @@ static void distributions_equal_the_plain_one(void **state)
 		random_case(&random, &t, &p, available);
 		rules.group = (unsigned)p.group;
 		rules.by_socket = p.by_socket;
-		rules.version.distribution_heeds_sockets = p.heeds_sockets;
+		rules.version = p.version;
+		rules.min_numas = (unsigned)p.min_numas;
 		n_groups = p.n / p.group;
 		k = (n_groups + (long)shape.cores * 2 / p.group - 1) / ((long)shape.cores * 2 / p.group);
+		if ((long)p.min_numas > k && (long)p.min_numas <= n_groups && p.min_numas <= p.n_numas)
+			k = (long)p.min_numas;
 		while (k > 0 && k <= n_groups && k <= (long)p.n_numas && !distribute_over(&p, (size_t)k))
 			k++;
 		if (k > 0 && k <= n_groups && k <= (long)p.n_numas) {
 			assert_int_equal(cpu_take(ws, &rules, available, (size_t)p.n, taken).status,
-				p.endless ? CPU_TAKE_UNKNOWN : CPU_TAKE_OK);
+				p.endless ? CPU_TAKE_ENDLESS : CPU_TAKE_OK);
+			n_endless[p.version.remainder_counts_cpus] += p.endless;
 			for (size_t i = 0; !p.endless && i < t.n_cpus; i++)
 				p.taken[t.levels[CPU_LEVEL_NUMA].of[i]] -= taken[i];
 			for (size_t x = 0; !p.endless && x < MAX_NUMAS; x++)
@@ -286,7 +309,7 @@ static void distributions_equal_the_plain_one(void **state)
 		}
 		cpu_workspace_freep(&ws);
 	}
-	assert_true(compared > 3000);
+	assert_true(compared > 4500 && n_endless[true] > 20 && n_endless[false] == 0);
 }
 
 /* Free CPUs of each of 8 NUMA nodes. */
@@ -319,7 +342,9 @@ static void counting_gives_the_same_status(void **state)
 	assert_non_null(ws);
 	for (unsigned turn = 0; turn < 4000; turn++) {
 		struct cpu_take_rules rules = {.distribute = turn % 8 != 1,
-			.group = turn ? (unsigned)(test_random(&random) % 4) : 1};
+			.group = turn ? (unsigned)(test_random(&random) % 4) : 1,
+			.min_numas = turn % 3 ? 0 : turn % 7,
+			.version = kubelet_version_of(36 + turn % 3)};
 		struct cpu_take want, got;
 
 		free_cpus(&t, n_free, available);

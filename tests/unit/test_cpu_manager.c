@@ -22,7 +22,7 @@ struct fixture {
 static void fixture_init(struct fixture *f, const struct synthetic *s, struct cpu_manager_options options,
 	const char *reserved, size_t n_reserved)
 {
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	struct err err = {""};
 	size_t n;
@@ -142,7 +142,7 @@ static void conflicting_options_are_refused(void **state)
 		{{.align_by_socket = true}, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "single-numa-node"},
 		{{.align_by_socket = true}, TOPOLOGY_MANAGER_RESTRICTED, "more sockets than NUMA nodes"},
 	};
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 	struct cpu_manager cm;
 	struct cpu_topology t;
 	struct machine m;
@@ -186,7 +186,7 @@ static void reserved_cpus_are_picked_as_the_options_say(void **state)
 
 static void unreservable_cpus_are_refused(void **state)
 {
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 	const struct cpu_manager_options none = {0};
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	struct err err = {""};

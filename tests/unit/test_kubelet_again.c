@@ -33,6 +33,7 @@ struct again {
 	/* Per device "A" (held) or "0" (free) on NUMA node 0, "B" or "1" on node 1, "X" held on both, "-" held without. */
 	const char *nics;
 	bool no_cpu_file, no_memory_file, incomplete, scope_pod, burstable, no_memory_manager;
+	unsigned minor; /* the kubelet's release; 0 = unknown */
 };
 
 /* What the containers hold, and the pointers of struct kubelet_held. */
@@ -139,6 +140,7 @@ static void node_init(struct kubelet_fixture *f, const struct again *c, const st
 	kubelet_fixture_init(f, &two, c->policy);
 	if (c->scope_pod)
 		f->settings.topology.scope = TOPOLOGY_SCOPE_POD;
+	f->settings.kubelet_minor = c->minor;
 	if (c->no_memory_manager)
 		f->settings.memory_manager = MEMORY_MANAGER_NONE;
 	add_nics(&f->devices, c->nics);
@@ -274,7 +276,14 @@ static void memory_that_is_kept(void **state)
 			.answer = KUBELET_REJECTS, apart, .scope_pod = true},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi; app cpu=1 memory=1Gi",
 			"cpus=1 memory=1Gi@1; cpus=9 memory=1Gi@1", .answer = KUBELET_ADMITS,
-			.scope_pod = true},
+			.scope_pod = true, .minor = 37},
+		/* from 1.38 on against that container's request */
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi; app cpu=1 memory=1Gi",
+			"cpus=1 memory=1Gi@1; cpus=9 memory=1Gi@1", .answer = KUBELET_REJECTS, apart,
+			.scope_pod = true, .minor = 38},
+		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi; app cpu=1 memory=1Gi",
+			"cpus=1 memory=2Gi@1; cpus=9 memory=1Gi@1", .answer = KUBELET_ADMITS,
+			.scope_pod = true, .minor = 38},
 		{TOPOLOGY_MANAGER_RESTRICTED, "init cpu=2 memory=1Gi; app cpu=2 memory=1Gi",
 			"cpus=1,9 memory=1Gi@1; cpus=1,9 memory=1Gi@0", .answer = KUBELET_REJECTS,
 			"restricted: the pod holds CPUs on NUMA nodes {0} memory on {0-1}, which the policy does not admit again",

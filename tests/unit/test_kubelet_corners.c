@@ -286,7 +286,7 @@ static void devices_that_are_held(void **state)
 {
 	static const bool none[3] = {false, false, false}, one[3] = {false, true, false},
 			  both[3] = {true, true, false}, far[3] = {false, false, true};
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 	struct device_inventory inventory;
 	struct device_manager dm;
 	struct device_books books;

@@ -31,6 +31,8 @@ static void make_state(struct memory_state *s, size_t n_nodes, uint64_t allocata
 	}
 }
 
+static const struct kubelet_version version; /* the rules of no release in particular */
+
 struct fixture {
 	struct memory_state state;
 	struct memory_manager mm;
@@ -43,7 +45,7 @@ static void fixture_init(struct fixture *f, size_t n_nodes)
 {
 	memset(f, 0, sizeof(*f));
 	make_state(&f->state, n_nodes, 10 * GIB);
-	assert_int_equal(memory_manager_init(&f->mm, &f->state), 0);
+	assert_int_equal(memory_manager_init(&f->mm, &f->state, &version), 0);
 	memory_books_init(&f->books, &f->mm);
 	memory_books_reset(&f->books, &f->mm);
 	memory_books_reserve(&f->books, 8);
@@ -260,9 +262,15 @@ static void a_pod_holds_its_peak(void **state)
 			resource_list_set(&c->requests, "hugepages-1Gi", q);
 	}
 	assert_int_equal(memory_needs_of_pod(&f.mm, &pod, &f.needs), 0);
-	/* The kubelet forgets what only init containers ask for. */
+	/* Up to 1.37 the kubelet forgets what only init containers ask for. */
 	assert_int_equal(f.needs.n_items, 1);
 	assert_int_equal(f.needs.items[0].bytes, 11 * GIB);
+	f.mm.version = kubelet_version_of(38);
+	assert_int_equal(memory_needs_of_pod(&f.mm, &pod, &f.needs), 0);
+	assert_int_equal(f.needs.n_items, 2);
+	assert_int_equal(f.needs.items[0].bytes, 11 * GIB);
+	assert_string_equal(f.needs.items[1].name, "hugepages-1Gi");
+	assert_int_equal(f.needs.items[1].bytes, GIB);
 	pod_request_release(&pod);
 	fixture_release(&f);
 }
@@ -275,10 +283,10 @@ static void ids_beyond_63_are_refused(void **state)
 	(void)state;
 	make_state(&s, 2, GIB);
 	s.nodes[1].id = 64;
-	assert_int_equal(memory_manager_init(&mm, &s), -ERANGE);
+	assert_int_equal(memory_manager_init(&mm, &s, &version), -ERANGE);
 	s.nodes[1].id = 1;
 	hwloc_bitmap_set(s.nodes[0].cells, 70);
-	assert_int_equal(memory_manager_init(&mm, &s), -ERANGE);
+	assert_int_equal(memory_manager_init(&mm, &s, &version), -ERANGE);
 	memory_state_release(&s);
 }
 

@@ -348,7 +348,7 @@ static void run_device_hints(struct vectors_run *run, const vj *root, const vj *
 static void run_device_allocation(struct vectors_run *run, const vj *root, const vj *c)
 {
 	const struct topology_hint hint = {.nodes = kv_mask(vj_need(c, "hint"))};
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 	struct device_inventory inventory;
 	struct device_manager dm;
 	struct device_books books;
@@ -411,6 +411,7 @@ static void check_memory(struct vectors_run *run, const struct memory_manager *m
 static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *c)
 {
 	bool guaranteed = !strcmp(vj_string(vj_need(c, "qos")), qos_class_names[QOS_GUARANTEED]);
+	const struct kubelet_version version = kubelet_version_of(36);
 	struct memory_needs needs = {0};
 	struct topology_hints hints = {0};
 	struct memory_manager mm;
@@ -422,7 +423,7 @@ static void run_memory_hints(struct vectors_run *run, const vj *root, const vj *
 	pod_request_init(&pod);
 	container = pod_request_add(&pod, CONTAINER_APP, "c");
 	kv_memory_state(vj_get(c, "machine_state"), &state);
-	if (memory_manager_init(&mm, &state) < 0)
+	if (memory_manager_init(&mm, &state, &version) < 0)
 		vj_die(c, "a state that is too large");
 	topology_hints_init(&hints, (unsigned)state.n_nodes);
 	VJ_FOREACH (bytes, vj_get(c, "request"))

@@ -210,7 +210,7 @@ bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwl
 	size_t n_reserved, struct err *err)
 {
 	bool **sets[] = {&p->shared, &p->available, &p->reusable, &p->taken, &p->scratch[0], &p->scratch[1]};
-	const struct kubelet_version version = {0};
+	const struct kubelet_version version = kubelet_version_of(36);
 
 	if (cpu_topology_init(&p->topology, &p->machine) < 0)
 		vj_die(NULL, "too many CPUs");
@@ -251,6 +251,7 @@ void kv_take_error(struct cpu_take take, char *text, size_t size)
 		snprintf(text, size, "accounting error, %s CPUs allocated, remaining: %ld",
 			take.remaining > 0 ? "not enough" : "too many", take.remaining);
 		return;
+	case CPU_TAKE_ENDLESS:
 	case CPU_TAKE_UNKNOWN:
 		break;
 	}
