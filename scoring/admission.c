@@ -76,9 +76,12 @@ void admission_judge(const struct admission_node *node, const struct pod_request
 		request_of_node(pod, &wanted);
 	a.answer = a.managers.answer;
 	a.short_of = find_short(node, pod, &wanted, true, &a);
-	if (a.short_of)
+	if (a.short_of) {
+		struct admission lower;
+
 		a.answer = KUBELET_REJECTS;
-	else if (a.answer == KUBELET_ADMITS)
+		a.other_may_be_short = find_short(node, pod, &wanted, false, &lower) != a.short_of;
+	} else if (a.answer == KUBELET_ADMITS)
 		a.unsure_of = find_short(node, pod, &wanted, false, &a);
 	if (a.unsure_of)
 		a.answer = KUBELET_UNKNOWN;

@@ -29,7 +29,8 @@ struct admission {
 	const char *
 		short_of; /* the first resource that the node has too little of (the pod's string), or NULL */
 	const char *unsure_of; /* the first resource that the node may have too little of, if none is short */
-	qty_t wanted, free;    /* of this resource */
+	bool other_may_be_short; /* the kubelet may name another resource than short_of, which it checks earlier */
+	qty_t wanted, free;      /* of this resource */
 };
 
 /*

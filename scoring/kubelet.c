@@ -15,7 +15,7 @@ const char *const kubelet_rejection_names[] = {"", "TopologyAffinityError", "SMT
 static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
 	"a name for each rejection");
 
-/* Set the reason why no verdict is possible, unless there is one. */
+/* Set a reason, unless there is one. */
 #define UNKNOWN(err, ...)                                    \
 	do {                                                 \
 		if ((err)->text[0] == '\0')                  \
@@ -60,6 +60,7 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 	k->rules = (struct topology_rules){.nodes = &k->nodes,
 		.policy = config->policy,
 		.prefer_closest = config->prefer_closest_numa_nodes,
+		.preferred_first = kubelet_version_of(node->settings->kubelet_minor).preferred_hints_first,
 		.strategy = config->numa_allocation};
 	k->scope = config->scope;
 	if (config->policy == TOPOLOGY_MANAGER_UNKNOWN)
@@ -78,8 +79,10 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->unknown,
 			"the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
 			node->machine->n_nodes, config->max_numa_nodes);
-	if (!in_range)
-		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d, the largest in a kubelet's mask",
+	if (!in_range && config->policy == TOPOLOGY_MANAGER_UNKNOWN)
+		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d", NODE_MASK_MAX_ID);
+	else if (!in_range)
+		UNKNOWN(&k->panics, "a NUMA node id exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
 		UNKNOWN(&k->unknown,
@@ -147,7 +150,8 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 	if (!k->memory_static || k->memory_unknown.text[0])
 		return;
 	if (memory_manager_init(&k->memory, node->memory, &version) < 0)
-		UNKNOWN(&k->memory_unknown, "a NUMA node id in the memory manager's state exceeds %d",
+		UNKNOWN(&k->memory_panics,
+			"a NUMA node id in the memory manager's state exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)
 		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",

@@ -49,6 +49,8 @@ struct kubelet {
 	 * resource; on exclusive CPUs; on exclusive memory.
 	 */
 	struct err unknown, cpu_unknown, memory_unknown;
+	/* Why the kubelet panics, "" = it does not: for every pod; for every pod that is Guaranteed. */
+	struct err panics, memory_panics;
 };
 
 /*

@@ -214,9 +214,13 @@ static struct topology_hint merge_hints(
 	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
-	if (demand->cpus > 0 && !holds_cpus(j) && merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
+	if (demand->cpus > 0 && !holds_cpus(j) && !topology_may_panic(&k->rules) &&
+		merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
 		return hint;
 	merge_device_hints(j, demand);
+	ws->merge.n_unordered = ws->merge.n_lists;
+	if (demand->cpus > 0 && !holds_cpus(j))
+		cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	if (demand->cpus > 0 && holds_cpus(j)) {
 		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
 		topology_merge_add(&ws->merge, &ws->hints);
@@ -241,6 +245,43 @@ static struct topology_hint merge_hints(
 		}
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
+}
+
+/* ---- a kubelet that crashes */
+
+static void reject_panic(struct judgement *j, const char *what)
+{
+	err_set(&j->verdict->reason, 0, "the kubelet would panic: %s", what);
+	reject(j, KUBELET_PANICS);
+}
+
+/* Whether the kubelet survives the last merge; otherwise the verdict is set. */
+static bool survives_merge(struct judgement *j)
+{
+	if (j->ws->merge.panic == TOPOLOGY_PANIC_NONE)
+		return true;
+	reject_panic(j, j->ws->merge.panic == TOPOLOGY_PANIC_CERTAIN
+				? "prefer-closest-numa-nodes does not work with holes in the NUMA node ids"
+				: "prefer-closest-numa-nodes may not work with holes in the NUMA node ids");
+	return false;
+}
+
+/* Whether the kubelet survives looking up the requested types of memory on these nodes; otherwise the verdict is set. */
+static bool survives_memory(struct judgement *j, const struct demand *demand, uint64_t nodes)
+{
+	char what[160] = "";
+	const char *missing;
+	unsigned node;
+
+	if (!demand->memory || holds_memory(j))
+		return true;
+	missing = memory_manager_missing(&j->k->memory, &j->ws->needs, nodes, &node);
+	if (!missing)
+		return true;
+	text_addf(what, sizeof(what), "the pod requests %.60s, and NUMA node %u has no %.60s", missing, node,
+		missing);
+	reject_panic(j, what);
+	return false;
 }
 
 /* ---- reasons: why the Topology Manager did not admit, in one sentence with the numbers */
@@ -552,8 +593,10 @@ static bool allocate_memory(
 
 	if (!demand->memory || holds_memory(j))
 		return true;
+	if (!survives_memory(j, demand, placement->hint.any_node ? UINT64_MAX : placement->hint.nodes))
+		return false;
 	if (!memory_manager_suffices(&j->k->memory, &ws->memory, &ws->needs, placement->hint) &&
-		!spend_steps(j, judgement_memory_hint_steps(j)))
+		(!survives_memory(j, demand, UINT64_MAX) || !spend_steps(j, judgement_memory_hint_steps(j))))
 		return false;
 	switch (memory_manager_allocate(&j->k->memory, &ws->memory, &ws->needs, placement->hint,
 		demand->container->kind, &ws->hints, &placement->memory_nodes)) {
@@ -622,17 +665,24 @@ static void judge_containers(struct judgement *j)
 
 	if (per_pod) {
 		find_demand(j, NULL, &demand);
-		if (!spend_steps(j, judgement_demand_steps(j, &demand)))
+		if (!survives_memory(j, &demand, UINT64_MAX) ||
+			!spend_steps(j, judgement_demand_steps(j, &demand)))
 			return;
 		hint = merge_hints(j, &demand, &admit);
+		if (!survives_merge(j))
+			return;
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
 		find_demand(j, &j->pod->containers[i], &demand);
-		if (per_container && !spend_steps(j, judgement_demand_steps(j, &demand)))
+		if (per_container && (!survives_memory(j, &demand, UINT64_MAX) ||
+					     !spend_steps(j, judgement_demand_steps(j, &demand))))
 			return;
-		if (per_container)
+		if (per_container) {
 			hint = merge_hints(j, &demand, &admit);
+			if (!survives_merge(j))
+				return;
+		}
 		if (!admit)
 			break;
 		if (!is_determined(j))
@@ -675,6 +725,10 @@ static bool needs_managers(struct judgement *j)
 	const struct err *unknown = NULL;
 	bool devices, cpus = false;
 
+	if (j->k->panics.text[0] && !j->k->unknown.text[0]) {
+		reject_panic(j, j->k->panics.text);
+		return false;
+	}
 	find_device_demands(j, NULL);
 	devices = j->ws->n_demands > 0;
 	for (size_t i = 0; i < j->pod->n_containers; i++)
@@ -702,6 +756,10 @@ static bool needs_managers(struct judgement *j)
 		unknown = &j->k->unknown;
 	if (unknown) {
 		j->verdict->reason = *unknown;
+		return false;
+	}
+	if (j->uses_memory_manager && j->k->memory_panics.text[0]) {
+		reject_panic(j, j->k->memory_panics.text);
 		return false;
 	}
 	if (j->k->unknown.text[0]) {

@@ -25,6 +25,7 @@ static void collect_types(struct memory_manager *mm, const struct memory_state *
 	for (size_t i = 0; i < state->n_nodes; i++)
 		n += state->nodes[i].n_tables;
 	mm->types = xcalloc(n + 1, sizeof(*mm->types));
+	mm->nodes_with = xcalloc(n + 1, sizeof(*mm->nodes_with));
 	for (size_t i = 0; i < state->n_nodes; i++)
 		for (size_t k = 0; k < state->nodes[i].n_tables; k++) {
 			const char *name = state->nodes[i].tables[k].type;
@@ -56,10 +57,13 @@ int memory_manager_init(
 		}
 		mm->nodes |= node_mask_of(node->id);
 		mm->now.use[i].assignments = node->assignments;
-		for (size_t k = 0; k < node->n_tables; k++)
-			mm->now.amounts[i * mm->n_types + find_type(mm, node->tables[k].type)] =
-				(struct memory_amount){.allocatable = node->tables[k].allocatable,
-					.free = node->tables[k].free};
+		for (size_t k = 0; k < node->n_tables; k++) {
+			size_t type = find_type(mm, node->tables[k].type);
+
+			mm->nodes_with[type] |= node_mask_of(node->id);
+			mm->now.amounts[i * mm->n_types + type] = (struct memory_amount){
+				.allocatable = node->tables[k].allocatable, .free = node->tables[k].free};
+		}
 	}
 	return 0;
 }
@@ -68,6 +72,7 @@ void memory_manager_release(struct memory_manager *mm)
 {
 	memory_books_release(&mm->now);
 	free(mm->types);
+	free(mm->nodes_with);
 	memset(mm, 0, sizeof(*mm));
 }
 
@@ -226,6 +231,21 @@ int memory_needs_of_pod(
 	if (!ordered)
 		qsort(ret_needs->items, ret_needs->n_items, sizeof(*ret_needs->items), by_container);
 	return 0;
+}
+
+const char *memory_manager_missing(
+	const struct memory_manager *mm, const struct memory_needs *needs, uint64_t nodes, unsigned *ret_node)
+{
+	for (size_t i = 0; i < needs->n_items; i++) {
+		size_t type = needs->items[i].type;
+		uint64_t without = nodes & mm->nodes & ~(type < mm->n_types ? mm->nodes_with[type] : 0);
+
+		if (without == 0)
+			continue;
+		*ret_node = (unsigned)__builtin_ctzll(without);
+		return needs->items[i].name;
+	}
+	return NULL;
 }
 
 struct memory_amount memory_manager_sum(

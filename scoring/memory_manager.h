@@ -46,15 +46,15 @@ struct memory_books {
 struct memory_manager {
 	uint64_t nodes; /* ids; position = rank among them */
 	size_t n_nodes, n_types;
-	const char **types; /* names, the state's, sorted */
+	const char **types;   /* names, the state's, sorted */
+	uint64_t *nodes_with; /* [n_types] the nodes that have the type */
 	struct kubelet_version version;
 	struct memory_books now;
 };
 
 /*
  * Initialize from the kubelet's machine state, which must outlive the manager. Returns 0; -ERANGE when an
- * id exceeds NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there (the kubelet would
- * crash).
+ * id exceeds NODE_MASK_MAX_ID. A type that a node does not have counts as 0 there.
  */
 int memory_manager_init(
 	struct memory_manager *mm, const struct memory_state *state, const struct kubelet_version *version);
@@ -106,6 +106,13 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
  */
 int memory_needs_of_pod(
 	const struct memory_manager *mm, const struct pod_request *pod, struct memory_needs *ret_needs);
+
+/*
+ * A requested type that some of the nodes do not have (*ret_node: the first of these), or NULL. The kubelet panics when it
+ * looks up such a type: calculateHints() on all nodes, Allocate() on the hint's nodes (DEFECTS.md, K8).
+ */
+const char *memory_manager_missing(const struct memory_manager *mm, const struct memory_needs *needs,
+	uint64_t nodes, unsigned *ret_node);
 
 /*
  * calculateHints(): the list is the same for each requested type. An empty list means "no preference" to

@@ -43,10 +43,12 @@ bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes 
 		unsigned id = m->nodes[from].id;
 
 		ret->all |= node_mask_of(id);
+		if (id >= m->n_nodes)
+			ret->beyond |= node_mask_of(id);
 		for (size_t to = 0; to < m->n_nodes; to++) {
 			unsigned distance = machine_distance(m, from, to);
 
-			ret->distance[id][m->nodes[to].id] = distance;
+			ret->distance[id][to] = distance;
 			if (distance == 0 && m->n_nodes > 1)
 				ret->distances_known = false;
 		}
@@ -112,7 +114,7 @@ void topology_hints_score(struct topology_hints *hints, node_mask_count_fn count
 	}
 }
 
-static bool prefers_closest(const struct topology_rules *rules)
+bool topology_prefers_closest(const struct topology_rules *rules)
 {
 	return rules->prefer_closest && rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 }
@@ -121,7 +123,7 @@ static bool prefers_closest(const struct topology_rules *rules)
 static bool is_equally_fit(const struct topology_rules *rules, uint64_t a, uint64_t b)
 {
 	return node_mask_count(a) == node_mask_count(b) &&
-	       (!prefers_closest(rules) ||
+	       (!topology_prefers_closest(rules) ||
 		       topology_distance_sum(rules->nodes, a) == topology_distance_sum(rules->nodes, b));
 }
 
@@ -134,7 +136,7 @@ static bool is_better_mask(const struct topology_rules *rules, const struct topo
 	if (rules->strategy != NUMA_ALLOCATION_NONE && current->score > 0 && candidate->score > 0 &&
 		current->score != candidate->score && is_equally_fit(rules, current->nodes, candidate->nodes))
 		return (candidate->score > current->score) == (rules->strategy == NUMA_ALLOCATION_MOST);
-	if (prefers_closest(rules))
+	if (topology_prefers_closest(rules))
 		return topology_closer(rules->nodes, current->nodes, candidate->nodes);
 	return node_mask_narrower(candidate->nodes, current->nodes);
 }
@@ -199,6 +201,8 @@ void topology_merge_release(struct topology_merge *merge)
 	free(merge->state);
 	free(merge->scores);
 	free(merge->n_scores);
+	free(merge->added);
+	free(merge->list_ends);
 	memset(merge, 0, sizeof(*merge));
 }
 
@@ -211,6 +215,7 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 	merge->impossible = merge->narrowed = merge->undetermined = false;
 	merge->all_indifferent = true;
 	merge->n_scored = 0;
+	merge->n_added = merge->n_lists = merge->n_unordered = 0;
 	if (rules->strategy != NUMA_ALLOCATION_NONE && !merge->scores) {
 		merge->scores = xcalloc(n, sizeof(*merge->scores));
 		merge->n_scores = xcalloc(n, sizeof(*merge->n_scores));
@@ -314,6 +319,8 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 		items = &indifferent;
 		n_items = 1;
 	}
+	if (topology_may_panic(&merge->rules))
+		topology_panic_add(merge, items, n_items);
 	for (size_t i = 0; i < n_items; i++) {
 		unsigned count = node_mask_count(items[i].nodes);
 		unsigned char *state;
@@ -397,12 +404,26 @@ static bool find_best_not_preferred(struct topology_merge *merge, struct topolog
 	return true;
 }
 
+static enum topology_panic find_panic(const struct topology_merge *merge)
+{
+	const struct topology_masks merged = {
+		.masks = merge->masks,
+		.state = merge->state,
+		.bits = merge->bits,
+		.preferred = AGREED | NAMED,
+		.reached = REACHED,
+	};
+
+	return topology_may_panic(&merge->rules) ? topology_panic_find(merge, &merged) : TOPOLOGY_PANIC_NONE;
+}
+
 /* The best preferred hint; else the best hint that is not preferred; else the default affinity: all NUMA nodes, not preferred. */
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit)
 {
 	uint64_t all = merge->rules.nodes->all;
 	struct topology_hint best = {.nodes = all};
 
+	merge->panic = find_panic(merge);
 	if (merge->rules.policy == TOPOLOGY_MANAGER_NONE) {
 		*ret_admit = true;
 		return (struct topology_hint){.any_node = true};

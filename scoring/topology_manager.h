@@ -52,24 +52,30 @@ static inline void topology_hints_add(struct topology_hints *hints, uint64_t nod
 			(struct topology_hint){.nodes = nodes, .preferred = preferred};
 }
 
-/* The NUMA nodes that the Topology Manager knows, and their SLIT distances, both by id. */
+/*
+ * The NUMA nodes that the Topology Manager knows, and their SLIT distances. The kubelet looks up the distance to a
+ * NUMA node by the node's id in a row that has the distances in the order of the nodes (DEFECTS.md, K7).
+ */
 struct topology_nodes {
 	uint64_t all; /* its default affinity */
+	/* Nodes whose id is not below the number of nodes: the kubelet panics when it looks up the distance to one. */
+	uint64_t beyond;
 	bool distances_known;
-	uint32_t (*distance)[NODE_MASK_MAX_ID + 1]; /* from, to; rows up to the highest id */
+	uint32_t (*distance)[NODE_MASK_MAX_ID + 1]; /* from (id), to (position); rows up to the highest id */
 };
 
 /*
- * Fill from the machine. False when an id exceeds NODE_MASK_MAX_ID (*ret has no nodes then). The distances are known when each
- * of them is, or when there is a single node. *ret is to be released in either case.
+ * Fill from the machine. False when an id exceeds NODE_MASK_MAX_ID (*ret has no nodes then): the kubelet panics for
+ * every pod. The distances are known when each of them is, or when there is a single node. *ret is to be released in
+ * either case.
  */
 bool topology_nodes_from_machine(const struct machine *m, struct topology_nodes *ret);
 void topology_nodes_release(struct topology_nodes *nodes);
 
 /*
- * The sum of the distances between the mask's nodes: each ordered pair, and each node to itself. The
- * kubelet's average distance is this sum divided by count^2; masks of one size order by the sums exactly as
- * by the averages.
+ * The sum of the distances between the mask's nodes, as the kubelet looks them up: each ordered pair, and each node to
+ * itself. The kubelet's average distance is this sum divided by count^2; masks of one size order by the sums exactly
+ * as by the averages. Has no meaning for a mask with a node of nodes->beyond.
  */
 uint64_t topology_distance_sum(const struct topology_nodes *nodes, uint64_t mask);
 
@@ -81,6 +87,7 @@ struct topology_rules {
 	const struct topology_nodes *nodes;
 	enum topology_manager_policy policy;
 	bool prefer_closest;
+	bool preferred_first;                   /* struct kubelet_version.preferred_hints_first */
 	enum numa_allocation_strategy strategy; /* NUMA_ALLOCATION_NONE: the hints need no scores */
 };
 
@@ -101,6 +108,9 @@ bool topology_single_node_hint(struct topology_hint hint);
 bool topology_hint_replaces(const struct topology_rules *rules, unsigned best_count,
 	const struct topology_hint *current, const struct topology_hint *candidate);
 
+/* Whether the kubelet panics in a merge. POSSIBLE: in some order of its maps, or there are too many hints to tell. */
+enum topology_panic { TOPOLOGY_PANIC_NONE, TOPOLOGY_PANIC_POSSIBLE, TOPOLOGY_PANIC_CERTAIN };
+
 /*
  * A merge in progress, and its tables, which are allocated once for hints within `reach` and serve any
  * number of merges.
@@ -119,8 +129,15 @@ struct topology_merge {
 	size_t n_scored;    /* resources so far with a hint that has a mask */
 	bool undetermined; /* of the last merge: the strategy chooses among hints that are not preferred, and which
 			       hint is chosen depends on the order in which the kubelet visits its maps */
-	bool impossible;      /* a resource has no hint: no permutation exists */
-	bool all_indifferent; /* every resource so far has a preferred "any node" */
+	/* The hints that were added, when the kubelet may panic while it compares them (topology_may_panic()). */
+	struct topology_hint *added;
+	size_t n_added, added_size;
+	size_t *list_ends; /* per resource: the index after its last hint in added[] */
+	size_t n_lists, list_ends_size;
+	size_t n_unordered; /* the first resources, which the kubelet visits in any order: those of one manager */
+	enum topology_panic panic; /* of the last merge */
+	bool impossible;           /* a resource has no hint: no permutation exists */
+	bool all_indifferent;      /* every resource so far has a preferred "any node" */
 	bool narrowed; /* some resource has a hint with a mask, so not only the default affinity is reached */
 };
 
@@ -137,5 +154,35 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 /* Add one resource. Nodes outside `reach` are ignored, like nodes outside the default affinity. */
 void topology_merge_add(struct topology_merge *merge, const struct topology_hints *hints);
 
-/* The merged hint; *ret_admit says whether the policy admits it. */
+/* The merged hint; *ret_admit says whether the policy admits it. Sets merge->panic. */
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit);
+
+/*
+ * Whether a merge under these rules can panic, because distances to nodes of nodes->beyond may be compared. Then every
+ * hint of every resource must be added.
+ */
+bool topology_may_panic(const struct topology_rules *rules);
+
+/* The most permutations of hints that are walked to find a panic; beyond them a panic that is possible counts as one. */
+#define TOPOLOGY_PANIC_WALK_MAX (1u << 14)
+
+/* ---- between topology_manager.c and topology_panic.c */
+
+/* Whether two sets of nodes are compared by their distances. False: by the ids alone. */
+bool topology_prefers_closest(const struct topology_rules *rules);
+
+/* Append the hints of one resource to merge->added. */
+void topology_panic_add(struct topology_merge *merge, const struct topology_hint *items, size_t n_items);
+
+/*
+ * Whether the kubelet panics. Both masks of a comparison have to be of one size and differ, and one has a node of
+ * nodes->beyond. `preferred` and `reached` have the merged masks that are, and are not, preferred, in any order.
+ */
+struct topology_masks {
+	const uint64_t *masks; /* [1 << bits] */
+	const unsigned char *state;
+	unsigned bits;
+	unsigned char preferred, reached; /* the flags of state[] */
+};
+enum topology_panic topology_panic_find(
+	const struct topology_merge *merge, const struct topology_masks *merged);

@@ -181,7 +181,9 @@ static void explain_rejection(struct question *q, const struct admission *a, str
 	/*
 	 * The managers are asked first. If their verdict is unknown, the reason in the pod's status is, too.
 	 */
-	n->rejection = v->answer == KUBELET_UNKNOWN ? xstrdup("") : xasprintf("OutOf%.50s", a->short_of);
+	n->rejection = v->answer == KUBELET_UNKNOWN || a->other_may_be_short
+			       ? xstrdup("")
+			       : xasprintf("OutOf%.50s", a->short_of);
 	print_amount(a->short_of, a->wanted, wanted);
 	print_amount(a->short_of, a->free, free);
 	err_set(&q->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);

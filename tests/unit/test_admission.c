@@ -90,6 +90,35 @@ static void the_node_must_have_the_amounts(void **state)
 	fixture_release(&f);
 }
 
+/* Memory may be short too, and is checked before hugepages: then the kubelet's reason is not known. */
+static void the_first_short_resource_may_be_another(void **state)
+{
+	CLEANUP(resource_list_release) struct resource_list unsure = {0};
+	struct admission a;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
+	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
+	set_free(&f, "cpu", "16");
+	set_free(&f, "hugepages-1Gi", "0");
+	set_free(&f, "memory", "100");
+	resource_list_set(&unsure, "memory", quantity_from_units(100));
+	pod_from_text(&f.pod, "app cpu=1 memory=150 hugepages-1Gi=1Gi");
+	open_kubelet(&f);
+	f.node.unsure = &unsure;
+	admission_judge(&f.node, &f.pod, QOS_BURSTABLE, &a);
+	assert_int_equal(a.answer, KUBELET_REJECTS);
+	test_assert_text("short of", a.short_of, "hugepages-1Gi");
+	assert_true(a.other_may_be_short);
+	set_free(&f, "memory", "150");
+	admission_judge(&f.node, &f.pod, QOS_BURSTABLE, &a);
+	assert_int_equal(a.answer, KUBELET_REJECTS);
+	assert_false(a.other_may_be_short);
+	fixture_release(&f);
+}
+
 static void nearest_requests(void **state)
 {
 	static const struct {
@@ -393,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_node_must_have_the_amounts),
+		cmocka_unit_test(the_first_short_resource_may_be_another),
 		cmocka_unit_test(nearest_requests),
 		cmocka_unit_test(nearest_of_an_unknown_kubelet),
 		cmocka_unit_test(copies_are_pods_one_after_the_other),

@@ -68,6 +68,78 @@ static void assert_unknown(struct kubelet_fixture *f, const char *reason)
 		f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED, reason);
 }
 
+static void assert_panics(struct kubelet_fixture *f, const char *text, const char *why)
+{
+	char reason[200];
+
+	snprintf(reason, sizeof(reason), "the kubelet would panic: %s", why);
+	assert_verdict(f, text, QOS_GUARANTEED, KUBELET_REJECTS, KUBELET_PANICS, reason);
+}
+
+/* With a NUMA node id that a mask cannot hold, the first pod ends the kubelet, whatever the pod requests. */
+static void ids_beyond_a_mask(void **state)
+{
+	static const char why[] = "a NUMA node id exceeds 63, the largest in a kubelet's mask";
+	struct kubelet_fixture f;
+
+	(void)state;
+	init(&f, &two);
+	for (size_t i = 0; i < 2; i++) {
+		f.machine.nodes[i].id = 64;
+		assert_panics(&f, "app cpu=2 memory=1Gi", why);
+		assert_panics(&f, "app", why);
+		f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+		assert_unknown(&f, "the Topology Manager's policy is not known");
+		f.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+		f.machine.nodes[i].id = (unsigned)i;
+	}
+	kubelet_fixture_release(&f);
+}
+
+/* 16 CPUs on the NUMA nodes 0 and 8: distances are a list of two, and the kubelet reads the one at position 8. */
+static void ids_with_holes(void **state)
+{
+	static const struct {
+		enum topology_manager_policy policy;
+		unsigned minor;
+		const char *pod;
+		enum kubelet_answer answer;
+	} cases[] = {
+		/* Both NUMA nodes have a preferred hint, so their distances are compared. */
+		{TOPOLOGY_MANAGER_RESTRICTED, 37, "app cpu=2 memory=1Gi", KUBELET_REJECTS},
+		{TOPOLOGY_MANAGER_RESTRICTED, 38, "app cpu=2 memory=1Gi", KUBELET_REJECTS},
+		{TOPOLOGY_MANAGER_BEST_EFFORT, 36, "app cpu=2 memory=1Gi", KUBELET_REJECTS},
+		/* One hint: NUMA node 8 alone has as many free CPUs, or both are needed. */
+		{TOPOLOGY_MANAGER_RESTRICTED, 37, "app cpu=8 memory=1Gi", KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_RESTRICTED, 38, "app cpu=12 memory=1Gi", KUBELET_ADMITS},
+		/* Nothing is compared. */
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, 37, "app cpu=2 memory=1Gi", KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_NONE, 37, "app cpu=2 memory=1Gi", KUBELET_ADMITS},
+		{TOPOLOGY_MANAGER_RESTRICTED, 37, "app", KUBELET_ADMITS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct kubelet_fixture f;
+
+		init(&f, &two);
+		f.settings.memory_manager = MEMORY_MANAGER_NONE;
+		f.settings.topology.policy = cases[i].policy;
+		f.settings.topology.prefer_closest_numa_nodes = true;
+		f.settings.kubelet_minor = cases[i].minor;
+		f.machine.nodes[1].id = 8;
+		for (size_t c = 0; c < f.machine.n_cpus; c++)
+			f.machine.cpus[c].numa = f.machine.cpus[c].numa == 1 ? 8 : 0;
+		if (cases[i].answer == KUBELET_REJECTS)
+			assert_panics(&f, cases[i].pod,
+				"prefer-closest-numa-nodes does not work with holes in the NUMA node ids");
+		else
+			assert_verdict(
+				&f, cases[i].pod, QOS_GUARANTEED, cases[i].answer, KUBELET_NOT_REJECTED, "");
+		kubelet_fixture_release(&f);
+	}
+}
+
 static void what_is_not_known_of_the_settings(void **state)
 {
 	struct kubelet_fixture f;
@@ -80,13 +152,6 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.settings.topology.max_numa_nodes = 7;
 	assert_unknown(&f, "the kubelet would not start: max-allowable-numa-nodes 7 is below 8");
 	f.settings.topology.max_numa_nodes = 8;
-	f.machine.nodes[1].id = 64;
-	assert_unknown(&f, "a NUMA node id exceeds 63");
-	f.machine.nodes[1].id = 1;
-	f.machine.nodes[0].id = 64;
-	assert_unknown(&f, "a NUMA node id exceeds 63");
-	f.machine.nodes[0].id = 0;
-
 	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
 	assert_unknown(&f, "nrtd does not know the Topology Manager's option 'numa-allocation-strategy'");
 	free(TAKE(f.settings.unknown_topology_option));
@@ -131,7 +196,9 @@ static void memory_that_masks_cannot_hold(void **state)
 	(void)state;
 	init(&f, &two);
 	add_memory(&f, 2, 63);
-	assert_unknown(&f, "a NUMA node id in the memory manager's state exceeds 63");
+	assert_panics(&f, "app cpu=2 memory=1Gi",
+		"a NUMA node id in the memory manager's state exceeds 63, the largest in a kubelet's mask");
+	assert_verdict(&f, "app cpu=2", QOS_BURSTABLE, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
 	kubelet_fixture_release(&f);
 	init(&f, &two);
 	add_memory(&f, 17, 0);
@@ -262,10 +329,17 @@ static void refusals_that_managers_make(void **state)
 	assert_verdict(&f, "init cpu=1 memory=1Gi hugepages-1Gi=2Gi; app cpu=1 memory=1Gi", QOS_GUARANTEED,
 		KUBELET_REJECTS, KUBELET_UNEXPECTED_ADMISSION,
 		"enough memory is free only on more NUMA nodes than the request needs by size");
-	/* None of a type that no node has is found anywhere. */
+	/* The kubelet does not survive looking up a type that a node does not have, even of 0. */
 	f.settings.topology.policy = TOPOLOGY_MANAGER_BEST_EFFORT;
-	assert_verdict(&f, "app cpu=1 memory=1Gi hugepages-2Mi=0", QOS_GUARANTEED, KUBELET_ADMITS,
-		KUBELET_NOT_REJECTED, "");
+	assert_panics(&f, "app cpu=1 memory=1Gi hugepages-2Mi=0",
+		"the pod requests hugepages-2Mi, and NUMA node 0 has no hugepages-2Mi");
+	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	assert_panics(&f, "app cpu=1 memory=1Gi hugepages-2Mi=2Mi",
+		"the pod requests hugepages-2Mi, and NUMA node 0 has no hugepages-2Mi");
+	/* The type of an init container alone is looked up on the hint's nodes, up to 1.37. */
+	f.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	assert_panics(&f, "init cpu=1 memory=1Gi hugepages-2Mi=2Mi; app cpu=1 memory=1Gi",
+		"the pod requests hugepages-2Mi, and NUMA node 0 has no hugepages-2Mi");
 	/* No whole number of bytes, in the pod's sum. */
 	assert_verdict(&f, "app cpu=1 memory=1500m", QOS_GUARANTEED, KUBELET_REJECTS,
 		KUBELET_UNEXPECTED_ADMISSION, "an amount of memory is not a whole number of bytes");
@@ -490,6 +564,8 @@ int main(void)
 		cmocka_unit_test(the_first_reason_stays),
 		cmocka_unit_test(pod_level_managers_are_a_gate),
 		cmocka_unit_test(resizing_is_a_gate_of_each_manager),
+		cmocka_unit_test(ids_beyond_a_mask),
+		cmocka_unit_test(ids_with_holes),
 		cmocka_unit_test(refusals_that_managers_make),
 		cmocka_unit_test(devices_that_are_held),
 		cmocka_unit_test(memory_that_is_held),

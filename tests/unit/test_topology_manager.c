@@ -401,11 +401,12 @@ static void nodes_come_from_the_machine(void **state)
 	/* As far apart as each other: the smaller number. */
 	assert_true(topology_closer(&nodes, 9, 5));
 	assert_false(topology_closer(&nodes, 5, 5));
-	/* A hole in the ids: node 3 becomes node 40, and its distances follow it. */
+	/* A hole in the ids: node 3 becomes node 40, and its distances stay at their position. */
 	m.nodes[3].id = 40;
 	topology_nodes_release(&nodes);
 	assert_true(topology_nodes_from_machine(&m, &nodes));
-	assert_int_equal(nodes.distance[2][40], 12);
+	assert_int_equal(nodes.distance[2][3], 12);
+	assert_true(nodes.beyond == (uint64_t)1 << 40);
 	m.distances[1] = 0;
 	topology_nodes_release(&nodes);
 	assert_true(topology_nodes_from_machine(&m, &nodes));
