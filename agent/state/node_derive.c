@@ -24,14 +24,15 @@ static void set_reserved(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const c
 	*ret = (struct reserved_cpus){.cpus = cpus, .from = xstrdup(from)};
 }
 
-/* The kubelet's own choice of n CPUs, under the options in force. */
-static int reserve_by_count(const struct node_state *node, size_t n, hwloc_bitmap_t *ret, struct err *err)
+/* The choice of n CPUs of kubelet 1.`minor`, under the options in force. */
+static int reserve_by_count(
+	const struct node_state *node, size_t n, unsigned minor, hwloc_bitmap_t *ret, struct err *err)
 {
 	const struct settings *s = &node->settings;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
 	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
-	const struct kubelet_version version = kubelet_version_of(s->kubelet_minor);
+	const struct kubelet_version version = kubelet_version_of(minor);
 	int r;
 
 	r = cpu_topology_init(&topology, &node->machine);
@@ -43,6 +44,32 @@ static int reserve_by_count(const struct node_state *node, size_t n, hwloc_bitma
 		return r;
 	cpu_set_to_bitmap(&topology, manager.reserved, set);
 	*ret = TAKE(set);
+	return 0;
+}
+
+/*
+ * The kubelet's own choice of n CPUs. If the release is not known, the CPUs that an older or a newer kubelet would
+ * choose: too many CPUs are reserved rather than too few.
+ */
+static int reserve_by_release(
+	const struct node_state *node, size_t n, struct reserved_cpus *ret, struct err *err)
+{
+	unsigned minor = node->settings.kubelet_minor;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL, newer = NULL;
+	bool depends;
+	int r = reserve_by_count(node, n, minor ? minor : KUBELET_MINOR_ASSUMED, &set, err);
+
+	if (r < 0)
+		return r;
+	r = minor ? 0 : reserve_by_count(node, n, KUBELET_MINOR_COMPARED, &newer, err);
+	if (r < 0)
+		return r;
+	depends = newer && !hwloc_bitmap_isequal(set, newer);
+	if (depends)
+		cpuset_or(set, set, newer);
+	set_reserved(ret, TAKE(set),
+		depends ? "the choices of older and newer kubelets for kubeReserved and systemReserved: the kubelet's release is not known"
+			: "the kubelet's choice for kubeReserved and systemReserved");
 	return 0;
 }
 
@@ -64,7 +91,6 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 {
 	const struct settings *s = &node->settings;
 	size_t n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
-	hwloc_bitmap_t set = NULL;
 	int r;
 
 	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
@@ -78,11 +104,8 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
 		return 0;
 	}
-	r = reserve_by_count(node, n, &set, err);
-	if (r < 0)
-		return err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n);
-	set_reserved(ret, set, "the kubelet's choice for kubeReserved and systemReserved");
-	return 0;
+	r = reserve_by_release(node, n, ret, err);
+	return r < 0 ? err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n) : 0;
 }
 
 /*

@@ -41,7 +41,8 @@ int node_derive(
 
 /*
  * The reserved CPUs by the settings: reservedSystemCPUs if set; under the static policy with kubeReserved and
- * systemReserved, the CPUs that the kubelet's own algorithm takes; none under policy none. Otherwise unknown.
+ * systemReserved, the CPUs that the kubelet's own algorithm takes (of a kubelet of unknown release: those that an older
+ * or a newer kubelet takes); none under policy none. Otherwise unknown.
  * 0; -EINVAL (a reserved CPU that is not online). `ret` is untouched on failure.
  */
 int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpus *ret, struct err *err);

@@ -298,6 +298,39 @@ static void reserved_cpus_come_from_the_settings(void **state)
 	assert_null(reserved.cpus);
 }
 
+/* Kubelets up to 1.37 reserve the lowest CPU ids of a count here, later ones a CPU of each core. */
+static void reserved_cpus_of_a_count_depend_on_the_release(void **state)
+{
+	static const struct {
+		unsigned minor;
+		const char *cpus, *from;
+	} cases[] = {
+		{37, "0-1", "the kubelet's choice for kubeReserved and systemReserved"},
+		{38, "0,2", "the kubelet's choice for kubeReserved and systemReserved"},
+		{0, "0-2",
+			"the choices of older and newer kubelets for kubeReserved and systemReserved: the kubelet's release is not known"},
+	};
+	struct world *w = *state;
+
+	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
+	w->node.settings.reserved_cpu_known = true;
+	w->node.settings.kube_reserved_cpu = 2 * QTY_UNIT;
+	w->node.settings.cpu_options.distribute_cpus_across_cores = true;
+	for (size_t i = 0; i < w->node.machine.n_cpus; i++)
+		w->node.machine.cpus[i].core = (unsigned)i / 2;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct reserved_cpus reserved = {0};
+		CLEANUP(freep) char *cpus = NULL;
+
+		w->node.settings.kubelet_minor = cases[i].minor;
+		assert_int_equal(node_derive_reserved_cpus(&w->node, &reserved, NULL), 0);
+		cpus = cpuset_print(reserved.cpus);
+		test_assert_text("CPUs", cpus, cases[i].cpus);
+		test_assert_text("from", reserved.from, cases[i].from);
+		reserved_cpus_release(&reserved);
+	}
+}
+
 static void hugepage_names_are_the_kubelet_s(void **state)
 {
 	static const struct {
@@ -536,6 +569,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reserved_memory_never_goes_below_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(distances_become_costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_cpus_come_from_the_settings, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			reserved_cpus_of_a_count_depend_on_the_release, setup, teardown),
 		cmocka_unit_test(hugepage_names_are_the_kubelet_s),
 		cmocka_unit_test_setup_teardown(devices_count_on_every_node_they_are_near, setup, teardown),
 		cmocka_unit_test_setup_teardown(held_devices_alone_make_no_zeros, setup, teardown),
