@@ -122,10 +122,10 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 			node->settings->unknown_cpu_option);
 	if (!find_reserved(node, &reserved, &n_reserved))
 		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
-	if (!node->shared)
-		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
 	if (k->cpu_unknown.text[0])
 		return;
+	if (!node->shared)
+		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
 	if (n_reserved == 0 && !node->reserved)
 		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy, &version,
@@ -134,7 +134,7 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->cpu_unknown, "%s", err.text);
 	else if (r < 0)
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
-	else
+	else if (node->shared)
 		cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
 }
 

@@ -39,7 +39,7 @@ struct kubelet {
 	uint64_t reach; /* NUMA nodes that a hint can name */
 	bool cpu_static, memory_static, pod_level_managers;
 	struct cpu_topology topology;
-	struct cpu_manager cpu;
+	struct cpu_manager cpu; /* of the static policy, also when the shared pool is not known */
 	struct memory_manager memory;
 	struct device_manager devices;
 	struct device_inventory no_devices;

@@ -17,6 +17,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_hazards.h"
 
 const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT] = {
 	"rejected", "unknown", "no place", "moved", "more NUMA nodes"};
@@ -27,6 +28,7 @@ void simulation_release(struct simulation *s)
 		free(s->nodes[i].before.zones);
 		free(s->nodes[i].after.zones);
 		free(s->nodes[i].problem);
+		free(s->nodes[i].hazard);
 		free(s->nodes[i].action);
 	}
 	for (size_t i = 0; i < s->n_events; i++)
@@ -415,6 +417,22 @@ static char *find_proposed(const struct simulate_options *options)
 	return NULL;
 }
 
+/* How pods could crash or hang the kubelets that are changed or added. */
+static void find_hazards(const struct simulated_cluster *c, struct simulation *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		struct kubelet_hazard hazards[KUBELET_HAZARDS_MAX];
+		CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+		if ((!s->nodes[i].changed && !s->nodes[i].added) || s->nodes[i].problem)
+			continue;
+		node_admission_init(&admission, &c->nodes[i].state);
+		if (kubelet_find_hazards(&admission.kubelet, hazards) > 0)
+			s->nodes[i].hazard =
+				xasprintf("%s; remedy: %s", hazards[0].what.text, hazards[0].remedy);
+	}
+}
+
 int simulate(struct simulated_cluster *c, const struct simulate_options *options, struct simulation *ret,
 	struct err *err)
 {
@@ -446,6 +464,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 			change_node(c, i, options, &s);
 	place_displaced(c, &displaced, &s);
 	measure_after(c, options, &s);
+	find_hazards(c, &s);
 	*ret = s;
 	s = (struct simulation){0};
 	return 0;

@@ -55,6 +55,7 @@ struct simulated_change {
 	bool unusable;                /* not ready or cordoned: the totals omit the node */
 	char *problem;                /* why the node could not be simulated; NULL = it could */
 	char *action; /* what a person must do before the restarted kubelet starts; NULL = nothing */
+	char *hazard; /* how a pod could crash or hang the changed kubelet, and the remedy; NULL = not known to */
 };
 
 enum simulated_effect {

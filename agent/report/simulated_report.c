@@ -267,6 +267,7 @@ static void write_node(struct writer *w, const char *name, const struct simulate
 	write_amounts(w, "after", &n->after, copies);
 	write_cells(w, n);
 	writer_text(w, "action", NULL, text_or_empty(n->action));
+	writer_text(w, "hazard", NULL, text_or_empty(n->hazard));
 	writer_text(w, "problem", "PROBLEM", text_or_empty(n->problem));
 	writer_end(w);
 }
@@ -292,35 +293,49 @@ static void write_nodes(
 		writer_table(w);
 }
 
-/* "node 'a'" or "3 nodes (a, b, c)". */
-static void print_nodes_of_action(struct writer *w, const struct simulated_cluster *c,
-	const struct simulation *s, const char *action, size_t n)
+static const char *action_of(const struct simulated_change *n)
+{
+	return n->action;
+}
+
+static const char *hazard_of(const struct simulated_change *n)
+{
+	return n->hazard;
+}
+
+/* "node 'a'" or "3 nodes (a, b, c)": those with this text. */
+static void print_nodes_with(struct writer *w, const struct simulated_cluster *c, const struct simulation *s,
+	const char *(*text_of)(const struct simulated_change *n), const char *text, size_t n)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 
 	for (size_t i = 0; i < s->n_nodes; i++)
-		if (s->nodes[i].action && !strcmp(s->nodes[i].action, action))
+		if (text_of(&s->nodes[i]) && !strcmp(text_of(&s->nodes[i]), text))
 			strv_push(&names, c->nodes[i].name);
 	strbuf_addf(w->out, n == 1 ? "node '" : "%zu nodes (", n);
 	strbuf_add_list(w->out, &names, NAMED_NODES);
 	strbuf_addstr(w->out, n == 1 ? "'" : ")");
 }
 
-/* What must be done on nodes before their restarted kubelets start. */
-static void print_actions(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
+/*
+ * A line per text that nodes have: "the kubelets of 3 nodes (a, b, c) VERB: TEXT", with the verb for one kubelet and
+ * for several.
+ */
+static void print_texts(struct writer *w, const struct simulated_cluster *c, const struct simulation *s,
+	const char *(*text_of)(const struct simulated_change *n), const char *const verbs[2])
 {
-	CLEANUP(simulated_reasons_release) struct simulated_reasons actions = {0};
+	CLEANUP(simulated_reasons_release) struct simulated_reasons texts = {0};
 
 	for (size_t i = 0; i < s->n_nodes && !writer_is_doc(w); i++)
-		if (s->nodes[i].action)
-			simulated_reasons_count(&actions, xstrdup(s->nodes[i].action));
-	for (size_t i = 0; i < actions.n_items; i++) {
-		size_t n = actions.items[i].n_nodes;
+		if (text_of(&s->nodes[i]))
+			simulated_reasons_count(&texts, xstrdup(text_of(&s->nodes[i])));
+	for (size_t i = 0; i < texts.n_items; i++) {
+		size_t n = texts.items[i].n_nodes;
 
 		strbuf_addf(w->out, "%sthe kubelet%s of ", i == 0 ? "\n" : "", n == 1 ? "" : "s");
-		print_nodes_of_action(w, c, s, actions.items[i].text, n);
-		strbuf_addf(w->out, " start%s only after this: ", n == 1 ? "s" : "");
-		strbuf_add_one_line(w->out, actions.items[i].text);
+		print_nodes_with(w, c, s, text_of, texts.items[i].text, n);
+		strbuf_addf(w->out, " %s: ", verbs[n != 1]);
+		strbuf_add_one_line(w->out, texts.items[i].text);
 		strbuf_addch(w->out, '\n');
 	}
 }
@@ -482,7 +497,9 @@ void simulate_report(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
 	write_nodes(w, c, s, copies);
-	print_actions(w, c, s);
+	print_texts(
+		w, c, s, action_of, (const char *const[]){"starts only after this", "start only after this"});
+	print_texts(w, c, s, hazard_of, (const char *const[]){"could fail", "could fail"});
 	write_events(w, c, s);
 	write_totals(w, s, copies);
 	write_method(w, s);

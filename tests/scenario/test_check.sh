@@ -33,6 +33,19 @@ said "^ok +accounting +from the hardware alone"
 said "^note +credentials +none are given, so the API server is not checked"
 said "^note +kubelet +none is running"
 
+# --- settings with which a pod could hang the kubelet, before such a pod comes
+hang() { # RELEASE
+	run 1 --sysroot "$tree" --kubelet-config /hang.yaml --kubelet-version "$1"
+}
+printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'cpuManagerPolicy: static' 'reservedSystemCPUs: 0,16' \
+	'cpuManagerPolicyOptions: {full-pcpus-only: "true", distribute-cpus-across-numa: "true"}' >"$tree/hang.yaml"
+hang v1.37.2
+said "^warn +kubelet +the kubelet hangs when it distributes some numbers of exclusive CPUs over NUMA nodes"
+said "^ +remedy: reserve whole cores"
+hang v1.38.0
+check "not from 1.38 on" sh -c "! grep -q 'hangs when' '$dir/out'"
+rm "$tree/hang.yaml"
+
 # --- libnuma is loaded for its own check and not when nrtd starts
 mkdir "$dir/lib"
 echo "no library" >"$dir/lib/libnuma.so.1"

@@ -188,6 +188,36 @@ static void bad_settings_change_nothing(void **state)
 	}
 }
 
+/* A thread of one core is reserved on each NUMA node. */
+static void settings_that_can_hang_kubelets_are_named(void **state)
+{
+	static const char *const settings[] = {"full-pcpus-only=true", "distribute-cpus-across-numa=true",
+		"reservedSystemCPUs=0,4", "kubelet=1.37"};
+	static const char *const newer[] = {"full-pcpus-only=true", "distribute-cpus-across-numa=true",
+		"reservedSystemCPUs=0,4", "kubelet=1.38"};
+	static const struct simulate_options options[] = {
+		{.settings = settings, .n_settings = 4}, {.settings = newer, .n_settings = 4}};
+	const struct node_sim_setup setup = {.machine = planned_machine,
+		.policy = TOPOLOGY_MANAGER_NONE,
+		.scope = TOPOLOGY_SCOPE_CONTAINER};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
+		CLEANUP(simulation_release) struct simulation s = {0};
+		struct err err = {""};
+
+		planned_cluster_init(&t, 1, &setup);
+		planned_cluster_publish(&t, "", "");
+		simulated_cluster_finish(&t.c);
+		assert_int_equal(simulate(&t.c, &options[i], &s, &err), 0);
+		if (i == 0)
+			assert_non_null(strstr(s.nodes[0].hazard, "; remedy: reserve whole cores"));
+		else
+			assert_null(s.nodes[0].hazard);
+	}
+}
+
 static void a_setting_is_given_once(void **state)
 {
 	static const char *const settings[] = {
@@ -552,6 +582,7 @@ int main(void)
 		cmocka_unit_test(other_settings_are_those_of_another_node),
 		cmocka_unit_test(pods_of_a_lost_node_go_elsewhere),
 		cmocka_unit_test(bad_settings_change_nothing),
+		cmocka_unit_test(settings_that_can_hang_kubelets_are_named),
 		cmocka_unit_test(a_setting_is_given_once),
 		cmocka_unit_test(a_proposed_strategy_chooses_numa_nodes),
 		cmocka_unit_test(reserved_cpus_are_not_for_pods),

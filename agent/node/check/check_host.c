@@ -10,9 +10,11 @@
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/pod_memory.h"
 #include "agent/node/observe/pods_api.h"
+#include "agent/state/node_admission.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_hazards.h"
 
 #define DIFFERENCES_MAX (8u << 20)
 
@@ -408,6 +410,21 @@ static bool step_settings(struct host *h)
 	return true;
 }
 
+/* How a pod could crash or hang the kubelet. */
+static bool step_hazards(struct host *h)
+{
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	struct kubelet_hazard hazards[KUBELET_HAZARDS_MAX];
+	size_t n;
+
+	node_admission_init(&admission, &h->o.node);
+	n = kubelet_find_hazards(&admission.kubelet, hazards);
+	for (size_t i = 0; i < n; i++)
+		check_report_line(
+			h->report, CHECK_WARN, "kubelet", NULL, hazards[i].what.text, hazards[i].remedy);
+	return true;
+}
+
 static bool step_reserved(struct host *h)
 {
 	const struct node_state *node = &h->o.node;
@@ -539,6 +556,7 @@ static bool (*const steps[])(struct host *h) = {
 	step_process,
 	step_settings,
 	step_reserved,
+	step_hazards,
 	step_comparison,
 	step_accounting,
 	step_claims,
