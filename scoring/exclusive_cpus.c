@@ -52,11 +52,12 @@ static bool free_count_decides_packed(const struct cpu_manager *cm)
 
 /*
  * Whether the number of free CPUs alone decides. A distribution over NUMA nodes can fail although enough
- * CPUs are free.
+ * CPUs are free, and a merge of hints can crash the kubelet.
  */
-static bool free_count_decides(const struct cpu_manager *cm)
+static bool free_count_decides(const struct kubelet *k)
 {
-	return !cm->options.distribute_cpus_across_numa && free_count_decides_packed(cm);
+	return !k->cpu.options.distribute_cpus_across_numa && !topology_may_panic(&k->rules) &&
+	       free_count_decides_packed(&k->cpu);
 }
 
 /* Whether each element of `child` lies within one element of `parent`. */
@@ -161,6 +162,8 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n, total;
 
 	*ret = (struct exclusive_cpus_admitted){.step = 1};
+	if (k->panics.text[0] && !k->unknown.text[0])
+		return;
 	if (find_unknown(k)) {
 		ret->unknown = *find_unknown(k);
 		return;
@@ -173,6 +176,8 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 	if (k->cpu.options.full_pcpus_only && k->cpu.cpus_per_core > 1)
 		f.step = k->cpu.cpus_per_core;
 	ret->step = (unsigned)f.step;
+	if (k->memory_panics.text[0])
+		return;
 	if (k->cpu.options.distribute_cpus_across_numa && n_nodes > EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES) {
 		err_set(&ret->unknown, 0,
 			"distributing CPUs over %zu NUMA nodes has too many outcomes (at most %u)", n_nodes,
@@ -180,7 +185,7 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 		return;
 	}
 	total = cpu_manager_available(&k->cpu, k->shared, available);
-	if (!free_count_decides(&k->cpu)) {
+	if (!free_count_decides(k)) {
 		find_by_trying(&f, total);
 		return;
 	}
@@ -241,7 +246,7 @@ size_t exclusive_cpus_usable(
 
 	if (a->n_ranges == 0)
 		return 0;
-	if (free_count_decides(&k->cpu) && a->ranges[0].first == a->step &&
+	if (free_count_decides(k) && a->ranges[0].first == a->step &&
 		(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))
 		return total;
 	return count_usable_by_trying(k, ws, a->ranges[0].first);

@@ -428,9 +428,11 @@ static void init_containers_leave_it_open(void **state)
 	fit_fixture_report_on(&f, "app cpu=21500m memory=1Gi");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
 	test_assert_text("rejection", f.report.rejection, "OutOfcpu");
-	/* Memory is short for sure, whatever the CPUs are. */
+	/* Memory is short for sure. If CPUs are short too, the kubelet's reason is OutOfcpu. */
 	fit_fixture_report_on(&f, "app cpu=17500m memory=200Gi");
-	test_assert_text("rejection", f.report.rejection, "OutOfmemory");
+	assert_int_equal(f.report.answer, KUBELET_REJECTS);
+	test_assert_text("reason", f.report.reason, "memory: 200Gi wanted, the node has at most 128Gi left");
+	test_assert_text("rejection", f.report.rejection, "");
 	/* Two pods that hold the same CPUs: the kubelet adds their requests up. */
 	text_set(&other->pod_uid, "uid2");
 	assert_int_equal(hwloc_bitmap_copy(other->cpus, f.node.allocations.items[0].cpus), 0);
