@@ -16,6 +16,8 @@
 
 #define HALF          "{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"checksum\":0}"
 #define NONE_ADMITTED "{\"data\":\"{\\\"entries\\\":{}}\",\"checksum\":1}"
+/* Format v2 without the entries of v1, as 1.39 is to write it: the pod 'u'. */
+#define U_ADMITTED "{\"version\":\"v2\",\"data\":\"{\\\"podList\\\":\\\"EgUKAyoBdQ==\\\"}\",\"checksum\":1}"
 #define WHOLE                                                                                       \
 	"{\"policyName\":\"static\",\"defaultCpuSet\":\"0-3\",\"entries\":{\"u\":{\"c\":\"4-5\"}}," \
 	"\"checksum\":0}"
@@ -268,6 +270,20 @@ static void a_pod_of_fresh_files_may_be_on_its_way(void **state)
 	assert_int_equal(w->answer.all.n_items, 0);
 }
 
+/* As above, but the kubelet has admitted the pod: it is waiting for its folder. */
+static void an_admitted_pod_of_fresh_files_counts(void **state)
+{
+	struct world *w = *state;
+
+	test_write_file(w->dir, "k/pods/other/x", "");
+	test_write_file(w->dir, "k/allocated_pods_state", U_ADMITTED);
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	set_age(w, "k/cpu_manager_state", 5);
+	assert_int_equal(ask(w, NULL, false, true), 0);
+	assert_int_equal(w->notes.lines.n_items, 0);
+	assert_int_equal(w->answer.all.n_items, 1);
+}
+
 /* How old the socket and the state file are, in seconds; what is young is of the future, however long this takes. */
 struct ages {
 	const struct world *w;
@@ -501,6 +517,7 @@ int main(void)
 		TEST(another_kubelets_file_is_not_remembered),
 		TEST(pods_get_their_names_from_their_logs),
 		TEST(a_pod_of_fresh_files_may_be_on_its_way),
+		TEST(an_admitted_pod_of_fresh_files_counts),
 		TEST(ages_before_and_after_the_answer_count),
 		TEST(pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away),
 		TEST(a_young_kubelets_answer_that_was_to_be_repeated_is_a_young_ones),

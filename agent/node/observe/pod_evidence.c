@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/node/observe/admitted_pods.h"
 #include "agent/node/observe/fs_root.h"
-#include "agent/node/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
@@ -29,23 +29,6 @@ void pod_evidence_release(struct pod_evidence *e)
 
 /* ---- the file of admitted pods */
 
-/* `data` is a string that holds {"entries": {UID: ...}}. */
-static int parse_admitted(struct pod_evidence *e, const struct strbuf *text, struct err *err)
-{
-	CLEANUP(state_file_release) struct state_file file = STATE_FILE_INIT;
-	struct state_members m = {.err = err};
-	const struct doc *entries;
-	int r = state_file_parse(text->text, text->len, ADMITTED_PODS_MAX, &file, err);
-
-	if (r < 0)
-		return r;
-	m.map = state_file_content(&file);
-	entries = state_member(&m, "entries", DOC_MAP);
-	for (size_t i = 0; entries && i < entries->n_items; i++)
-		strv_push(&e->admitted, entries->items[i].key);
-	return m.r;
-}
-
 static void read_admitted(
 	const char *sysroot, const char *kubelet_root, struct pod_evidence *e, struct notes *notes)
 {
@@ -59,7 +42,7 @@ static void read_admitted(
 	if (r == -ENOENT)
 		return;
 	if (r == 0)
-		r = parse_admitted(e, &text, &err);
+		r = admitted_pods_parse(text.text, text.len, &e->admitted, &err);
 	if (r < 0)
 		notes_add(notes, "%.3000s: %s; the admitted pods are unknown", path, err.text);
 	e->admitted_known = r == 0;

@@ -16,10 +16,8 @@
  * deletion. */
 #define PODS_FOLDER "pods"
 
-/* The pods that the kubelet has admitted (Kubernetes 1.33), written right after an admission. A pod that
+/* The file of the pods that the kubelet has admitted (admitted_pods.h) is written right after an admission. A pod that
  * the kubelet has forgotten stays in the file until the next admission. */
-#define ADMITTED_PODS_FILE "allocated_pods_state"
-#define ADMITTED_PODS_MAX  (8u * 1024u * 1024u) /* bytes */
 
 /* The directory of pod logs: one directory NAMESPACE_NAME_UID per pod. */
 #define POD_LOGS_FOLDER "/var/log/pods"
