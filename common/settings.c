@@ -2,7 +2,9 @@
 #include "common/settings.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +65,47 @@ bool *cpu_manager_option(struct cpu_manager_options *options, const char *name)
 	return NULL;
 }
 
-int settings_parse_release(const char *text, unsigned *ret, struct err *err)
+/* ---- releases */
+
+static const struct {
+	const char *name;
+	unsigned first;
+} prereleases[] = {{"alpha.", KUBELET_ALPHA}, {"beta.", KUBELET_BETA}, {"rc.", KUBELET_RC}};
+
+unsigned kubelet_prerelease_parse(const char *text, const char **end)
+{
+	*end = text;
+	for (size_t i = 0; i < ARRAY_SIZE(prereleases); i++) {
+		size_t len = strlen(prereleases[i].name);
+		unsigned n = 0;
+
+		if (strncmp(text, prereleases[i].name, len) != 0 || !isdigit((unsigned char)text[len]))
+			continue;
+		for (*end = text + len; isdigit((unsigned char)**end); ++*end)
+			n = n < KUBELET_ALPHA ? n * 10 + (unsigned)(**end - '0') : n;
+		if (n < KUBELET_ALPHA)
+			return prereleases[i].first + n;
+		*end = text;
+	}
+	return 0;
+}
+
+/* The pre-release in the rest of a version after "1.MINOR": ".0-beta.0", ".0-rc.1.12+b2a4f7d". */
+static unsigned parse_rest(const char *rest)
+{
+	const char *text = rest + (*rest == '.'), *end;
+	unsigned prerelease;
+
+	text += strspn(text, "0123456789");
+	if (*text != '-')
+		return 0;
+	prerelease = kubelet_prerelease_parse(text + 1, &end);
+	if (prerelease > 0 && end[0] == '.' && isdigit((unsigned char)end[1]))
+		prerelease++;
+	return prerelease;
+}
+
+int kubelet_release_parse(const char *text, struct kubelet_release *ret, struct err *err)
 {
 	const char *minor = text + (*text == 'v');
 	unsigned long n;
@@ -74,9 +116,23 @@ int settings_parse_release(const char *text, unsigned *ret, struct err *err)
 	n = strtoul(minor + 2, &end, 10);
 	if (n > 999 || (*end && *end != '.' && *end != '+' && *end != '-'))
 		return err_set(err, -EINVAL, "'%.40s' is not a release of Kubernetes 1, like v1.35.4", text);
-	*ret = (unsigned)n;
+	*ret = (struct kubelet_release){.minor = (unsigned)n, .prerelease = parse_rest(end)};
 	return 0;
 }
+
+void kubelet_release_print(struct kubelet_release release, char ret[KUBELET_RELEASE_TEXT_MAX])
+{
+	size_t i = ARRAY_SIZE(prereleases);
+
+	snprintf(ret, KUBELET_RELEASE_TEXT_MAX, release.minor > 0 ? "1.%u" : "", release.minor);
+	while (i > 0 && release.prerelease < prereleases[i - 1].first)
+		i--;
+	if (i > 0)
+		snprintf(ret, KUBELET_RELEASE_TEXT_MAX, "1.%u.0-%s%u", release.minor, prereleases[i - 1].name,
+			release.prerelease - prereleases[i - 1].first);
+}
+
+/* ---- all settings */
 
 void settings_init(struct settings *s)
 {
@@ -97,10 +153,22 @@ void settings_release(struct settings *s)
 	free(s->unknown_topology_option);
 	free(s->unknown_feature_gate);
 	free(s->unknown_field);
+	strv_release(&s->fields);
 	free(s->feature_gates_text);
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);
 	settings_init(s);
+}
+
+void settings_set_kubelet(struct settings *s, struct kubelet_release release)
+{
+	s->kubelet_minor = release.minor;
+	s->kubelet_prerelease = release.prerelease;
+}
+
+struct kubelet_release settings_kubelet(const struct settings *s)
+{
+	return (struct kubelet_release){.minor = s->kubelet_minor, .prerelease = s->kubelet_prerelease};
 }
 
 /* ---- as text */

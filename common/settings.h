@@ -10,6 +10,7 @@
 #include "common/cpuset.h"
 #include "common/err.h"
 #include "common/resource.h"
+#include "common/vec.h"
 
 enum cpu_manager_policy {
 	CPU_MANAGER_UNKNOWN,
@@ -116,6 +117,22 @@ enum setting {
 /* KubeletConfiguration's field names: "cpuManagerPolicy", ... */
 extern const char *const setting_names[SETTING_COUNT];
 
+/*
+ * A kubelet's release: 1.`minor`, or a pre-release of it. Patch numbers are not kept, because patch releases decide alike. Zeroed is
+ * unknown.
+ */
+struct kubelet_release {
+	unsigned minor;
+	/* Pre-releases in their order, KUBELET_ALPHA + N for alpha.N; 0 = not a pre-release. */
+	unsigned prerelease;
+};
+
+#define KUBELET_ALPHA 1000u
+#define KUBELET_BETA  2000u
+#define KUBELET_RC    3000u
+
+#define KUBELET_RELEASE_TEXT_MAX 32u
+
 #define KUBELET_ROOT "/var/lib/kubelet" /* the kubelet's default --root-dir */
 
 struct settings {
@@ -131,26 +148,37 @@ struct settings {
 	struct memory_reservation *memory_reservations;
 	size_t n_memory_reservations;
 	size_t memory_reservations_size;
-	unsigned kubelet_minor; /* the kubelet's release is 1.N; 0 = unknown */
+	unsigned kubelet_minor;      /* the kubelet's release is 1.N; 0 = unknown */
+	unsigned kubelet_prerelease; /* of this release; see struct kubelet_release */
 	char *cpu_options_text; /* "full-pcpus-only=true,..." sorted by key; NULL = none set or unknown */
 	char *topology_options_text; /* the same for topologyManagerPolicyOptions */
 	char *feature_gates_text;    /* the same for featureGates */
-	/* The first enabled option of each policy, and feature gate, that nrtd does not know; NULL = none. */
-	char *unknown_cpu_option, *unknown_topology_option, *unknown_feature_gate;
-	/* The first configuration field that no compared kubelet release has; kubelets ignore such fields.
-	 * NULL = none. */
-	char *unknown_field;
+	/* The first enabled option of each policy that nrtd does not know; NULL = none. */
+	char *unknown_cpu_option, *unknown_topology_option;
+	/* The first enabled feature gate, of those whose names are about what the kubelet's managers do, and the first configuration
+	 * field, that no compared kubelet release has. A compared kubelet ignores both. NULL = none. */
+	char *unknown_feature_gate, *unknown_field;
+	struct strv fields;        /* the names of the configuration's fields */
 	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 
 void settings_init(struct settings *s);
 void settings_release(struct settings *s);
 
+void settings_set_kubelet(struct settings *s, struct kubelet_release release);
+struct kubelet_release settings_kubelet(const struct settings *s);
+
 /*
- * Parse a Kubernetes release ("1.35", "v1.35.4", "v1.34.1-eks-113cf36"); *ret is the minor number. 0; -EINVAL
- * (not a release 1.x); *ret is untouched on failure.
+ * Parses a Kubernetes version ("1.35", "v1.35.4", "v1.34.1-eks-113cf36", "v1.38.0-beta.0"). A build between two pre-releases
+ * ("v1.38.0-beta.0.12+b2a4f7d") counts as the later of them. 0; -EINVAL (not a release 1.x); *ret is untouched on failure.
  */
-int settings_parse_release(const char *text, unsigned *ret, struct err *err);
+int kubelet_release_parse(const char *text, struct kubelet_release *ret, struct err *err);
+
+/* "1.35", "1.38.0-beta.0"; "" if unknown. */
+void kubelet_release_print(struct kubelet_release release, char ret[KUBELET_RELEASE_TEXT_MAX]);
+
+/* "alpha.N", "beta.N", "rc.N", the text of struct kubelet_release.prerelease. The number, or 0 with *end == text for another text. */
+unsigned kubelet_prerelease_parse(const char *text, const char **end);
 
 /* The value of a known setting as users write it ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty value;
  * a new string that the caller owns. */

@@ -22,35 +22,6 @@ static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names)
 			err_set(err, -ENODATA, __VA_ARGS__); \
 	} while (0)
 
-const char *const kubelet_gate_names[KUBELET_GATE_COUNT] = {
-	[KUBELET_POD_LEVEL_MANAGERS] = "PodLevelResourceManagers",
-	[KUBELET_RESIZE_CPUS] = "InPlacePodVerticalScalingExclusiveCPUs",
-	[KUBELET_RESIZE_MEMORY] = "InPlacePodVerticalScalingExclusiveMemory",
-};
-
-/* Whether "GATE=VALUE" is in the list, "GATE=VALUE,GATE=VALUE". */
-static bool has_gate_value(const char *gates, const char *gate, const char *value)
-{
-	size_t n = strlen(gate), m = strlen(value);
-
-	for (const char *at = gates ? strstr(gates, gate) : NULL; at; at = strstr(at + 1, gate))
-		if ((at == gates || at[-1] == ',') && at[n] == '=' && !strncmp(at + n + 1, value, m) &&
-			(at[n + 1 + m] == '\0' || at[n + 1 + m] == ','))
-			return true;
-	return false;
-}
-
-bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate)
-{
-	const char *gates = settings->feature_gates_text, *name = kubelet_gate_names[gate];
-
-	if (has_gate_value(gates, name, "true") || has_gate_value(gates, name, "false"))
-		return has_gate_value(gates, name, "true");
-	/* AllAlpha and AllBeta turn on all gates of that stage that are not set. */
-	return has_gate_value(gates, "AllAlpha", "true") ||
-	       (gate == KUBELET_POD_LEVEL_MANAGERS && has_gate_value(gates, "AllBeta", "true"));
-}
-
 /* With policy none the Topology Manager needs nothing else. */
 static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 {
@@ -183,14 +154,14 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
 
+	struct err err = {""};
+	bool unknown = kubelet_explain_unknown(node->settings, &err);
+
 	memset(k, 0, sizeof(*k));
+	k->pod_level_resources = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_RESOURCES);
 	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
-	if (node->settings->unknown_feature_gate)
-		UNKNOWN(&k->unknown, "nrtd does not know the feature gate '%.60s'",
-			node->settings->unknown_feature_gate);
-	if (node->settings->unknown_field && node->settings->kubelet_minor > KUBELET_MINOR_COMPARED)
-		UNKNOWN(&k->unknown, "nrtd does not know the field '%.60s' of the kubelet's configuration",
-			node->settings->unknown_field);
+	if (unknown)
+		UNKNOWN(&k->unknown, "%s", err.text);
 	init_topology(k, node);
 	if (cpu_topology_init(&k->topology, node->machine) < 0)
 		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);

@@ -16,6 +16,7 @@
 #include "common/settings.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/device_manager.h"
+#include "scoring/kubelet_release.h"
 #include "scoring/memory_manager.h"
 #include "scoring/request.h"
 #include "scoring/topology_manager.h"
@@ -37,7 +38,7 @@ struct kubelet {
 	enum topology_manager_scope scope;
 	struct topology_nodes nodes;
 	uint64_t reach; /* NUMA nodes that a hint can name */
-	bool cpu_static, memory_static, pod_level_managers;
+	bool cpu_static, memory_static, pod_level_managers, pod_level_resources;
 	struct cpu_topology topology;
 	struct cpu_manager cpu; /* of the static policy, also when the shared pool is not known */
 	struct memory_manager memory;
@@ -190,19 +191,3 @@ size_t kubelet_exclusive_cpus(const struct container_request *container, enum qo
 
 /* podGuaranteedCPUs(): the most exclusive CPUs that the pod's containers hold at one time. */
 size_t kubelet_pod_exclusive_cpus(const struct pod_request *pod, enum qos_class qos);
-
-/*
- * Feature gates, off by default, that change verdicts. The two of resizing allow a container with exclusive CPUs or
- * memory to be resized in place.
- */
-enum kubelet_gate {
-	KUBELET_POD_LEVEL_MANAGERS, /* alpha in 1.36, beta in 1.37 */
-	KUBELET_RESIZE_CPUS,        /* alpha from 1.34 to 1.38 */
-	KUBELET_RESIZE_MEMORY,      /* alpha from 1.34 to 1.38 */
-	KUBELET_GATE_COUNT
-};
-
-extern const char *const kubelet_gate_names[KUBELET_GATE_COUNT];
-
-/* Whether the gate is on, by itself or by AllAlpha or AllBeta. */
-bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate);

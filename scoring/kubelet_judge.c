@@ -739,6 +739,12 @@ static bool needs_managers(struct judgement *j)
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
 		return false;
 	}
+	if (j->pod->has_pod_resources && !j->k->pod_level_resources &&
+		(j->k->cpu_static || j->k->memory_static)) {
+		err_set(&j->verdict->reason, 0,
+			"the pod has pod-level resources, and the kubelet's feature gate PodLevelResources is off: nrtd does not model this");
+		return false;
+	}
 	if (is_placed_as_pod(j, devices)) {
 		err_set(&j->verdict->reason, 0,
 			"nrtd does not model how PodLevelResourceManagers places pods with pod-level resources");

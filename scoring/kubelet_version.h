@@ -44,15 +44,32 @@
 		"the Topology Manager merges the preferred hints first, and all hints only if no preferred hint results")
 /* clang-format on */
 
+#include "common/settings.h"
+
 struct kubelet_version {
 #define KUBELET_RULE_MEMBER(member, first, last, what) bool member;
 	KUBELET_RULES(KUBELET_RULE_MEMBER)
 #undef KUBELET_RULE_MEMBER
 };
 
-#define KUBELET_MINOR_OLDEST   33u /* the oldest release whose sources were compared */
-#define KUBELET_MINOR_ASSUMED  37u /* kubelet_version_of() assumes this release when it is unknown */
-#define KUBELET_MINOR_COMPARED 38u /* the newest release whose decisions were compared */
+#define KUBELET_MINOR_OLDEST  33u /* the oldest release whose sources were compared */
+#define KUBELET_MINOR_ASSUMED 37u /* kubelet_version_of() assumes this release when it is unknown */
+/*
+ * The newest release whose decisions were compared: a release with all its patch releases, or, if KUBELET_PRERELEASE_COMPARED is not 0,
+ * this pre-release only. Patch releases have only backported fixes; from a pre-release to the release rules still change.
+ */
+#define KUBELET_MINOR_COMPARED      38u
+#define KUBELET_PRERELEASE_COMPARED (KUBELET_BETA + 0u)
+
+/* False if the release is newer than the newest that was compared. An unknown release is assumed to be a compared one. */
+static inline bool kubelet_is_compared(struct kubelet_release release)
+{
+	const unsigned newest = KUBELET_PRERELEASE_COMPARED;
+
+	if (release.minor != KUBELET_MINOR_COMPARED || newest == 0)
+		return release.minor <= KUBELET_MINOR_COMPARED;
+	return release.prerelease > 0 && release.prerelease <= newest;
+}
 
 static inline bool kubelet_rule_holds(unsigned minor, unsigned first, unsigned last)
 {

@@ -188,7 +188,7 @@ static int compare(const struct options *options, struct observation *o, struct 
 	if (r < 0)
 		return r;
 	if (o->node.settings.kubelet_minor == 0)
-		observation_set_release(o, node_kubelet_minor(&d->node)); /* as nrtd run does */
+		observation_set_release(o, node_kubelet_release(&d->node)); /* as nrtd run does */
 	r = assume_remote_memory(d, &o->node, err);
 	if (r < 0)
 		return r;

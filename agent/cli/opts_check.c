@@ -80,9 +80,9 @@ int option_check_duration(const char *value, struct err *err)
 
 int option_check_release(const char *value, struct err *err)
 {
-	unsigned minor;
+	struct kubelet_release release;
 
-	return settings_parse_release(value, &minor, err);
+	return kubelet_release_parse(value, &release, err);
 }
 
 /* The API server accepts annotations of at max 256 KiB per object. */

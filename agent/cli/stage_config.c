@@ -55,7 +55,7 @@ struct observe_config stage_observe(const struct options *options)
 		c.settings.settings[flags[i].setting].from = options->origin[flags[i].option];
 	}
 	if (release)
-		settings_parse_release(release, &c.kubelet_minor, NULL); /* checked with the flags */
+		kubelet_release_parse(release, &c.kubelet, NULL); /* checked with the flags */
 	return c;
 }
 

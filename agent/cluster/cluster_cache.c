@@ -172,7 +172,7 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	node->object = read;
 	node->has_object = true;
 	note_devices(node);
-	cluster_node_set_release(&node->object, node->kubelet_minor);
+	cluster_node_set_release(&node->object, node->kubelet);
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	node_info_forget_ended(node, now_ms);
@@ -181,14 +181,15 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	return 0;
 }
 
-static void update_release(struct cluster_cache *cache, struct node_info *node, unsigned minor)
+static void update_release(
+	struct cluster_cache *cache, struct node_info *node, struct kubelet_release kubelet)
 {
-	if (minor == node->kubelet_minor)
+	if (kubelet.minor == node->kubelet.minor && kubelet.prerelease == node->kubelet.prerelease)
 		return;
-	node->kubelet_minor = minor;
+	node->kubelet = kubelet;
 	if (!node->has_object || node->object.has_release)
 		return;
-	cluster_node_set_release(&node->object, minor);
+	cluster_node_set_release(&node->object, kubelet);
 	cache_bump_freed_version(cache, node);
 }
 
@@ -201,7 +202,7 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	cache_update_reservations(cache, node, object, now_ms);
-	update_release(cache, node, node_kubelet_minor(object));
+	update_release(cache, node, node_kubelet_release(object));
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
 	known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]);

@@ -128,7 +128,7 @@ struct node_info {
 	uint64_t object_ms; /* when a change of the object's content was last reported; 0 = never */
 	char content_hash[HASH_TEXT_SIZE]; /* of the object; "" = no object */
 	bool has_node;                     /* a Node object */
-	unsigned kubelet_minor;            /* the Node's kubelet has release 1.N; 0 = unknown */
+	struct kubelet_release kubelet;    /* as the Node reports it */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over `pods` */
 	struct pod_info **pods;         /* in the order in which the cache learned of them */

@@ -176,10 +176,10 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	return 0;
 }
 
-void cluster_node_set_release(struct cluster_node *n, unsigned minor)
+void cluster_node_set_release(struct cluster_node *n, struct kubelet_release release)
 {
 	if (!n->has_release)
-		n->state.settings.kubelet_minor = minor;
+		settings_set_kubelet(&n->state.settings, release);
 }
 
 void cluster_node_exclude(struct cluster_node *n, struct excluded_pods *excluded)

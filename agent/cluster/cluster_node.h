@@ -50,7 +50,7 @@ void cluster_node_release(struct cluster_node *n);
 int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct err *err);
 
 /* Sets the kubelet's release unless the object has it: nrtd on a node without access to its Node does not know the release. */
-void cluster_node_set_release(struct cluster_node *n, unsigned minor);
+void cluster_node_set_release(struct cluster_node *n, struct kubelet_release release);
 
 /*
  * When the field manager that owns the object's zones last wrote them, according to metadata.managedFields:

@@ -70,7 +70,7 @@ struct simulated_node {
 	struct node_state
 		state;   /* as simulated; borrows from `object` except allocations.items, .shared, .memory */
 	struct doc node; /* the Node, as far as scheduling constraints depend on it */
-	unsigned kubelet_minor; /* the kubelet's release according to the Node; 0 = unknown */
+	struct kubelet_release kubelet; /* as the Node reports it */
 	struct resource_list allocatable, requested;
 	struct strv resources[2]; /* for known_resources: of the Node, of the object */
 	size_t *pods;             /* indexes in simulated_cluster.pods */

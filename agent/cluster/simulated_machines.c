@@ -68,7 +68,7 @@ static void copy_settings(const struct node_state *like, const struct machine *m
 	to->cpu_options = from->cpu_options;
 	to->memory_manager = from->memory_manager;
 	to->topology = from->topology;
-	to->kubelet_minor = from->kubelet_minor;
+	settings_set_kubelet(to, settings_kubelet(from));
 	to->reserved_cpu_known = like->reserved.cpus != NULL || from->reserved_cpu_known;
 	to->kube_reserved_cpu = (qty_t)cpuset_size(like->reserved.cpus) * QTY_UNIT;
 	to->kube_reserved_memory = from->kube_reserved_memory + from->system_reserved_memory;

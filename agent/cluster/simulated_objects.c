@@ -95,7 +95,7 @@ static int add_node_object(
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", name);
 	n->has_node = true;
-	n->kubelet_minor = node_kubelet_minor(object);
+	n->kubelet = node_kubelet_release(object);
 	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
 	n->node.kind = DOC_MAP;
 	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");
@@ -245,8 +245,8 @@ static void sort_nodes(struct simulated_cluster *c)
 
 		name_table_add_index(&c->nodes_by_name, n->name, i);
 		if (n->has_object) {
-			cluster_node_set_release(&n->object, n->kubelet_minor);
-			n->state.settings.kubelet_minor = n->object.state.settings.kubelet_minor;
+			cluster_node_set_release(&n->object, n->kubelet);
+			settings_set_kubelet(&n->state.settings, settings_kubelet(&n->object.state.settings));
 		}
 		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
 			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT

@@ -13,6 +13,7 @@
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
+#include "scoring/kubelet_release.h"
 
 /* ---- the score */
 
@@ -162,6 +163,16 @@ static void judge_devices(struct verdicts *verdicts, struct projected_node *o, c
 	}
 }
 
+/* Says with the reason that the node's kubelet is newer than all that nrtd was compared with. */
+static void add_release(const struct settings *settings, struct verdict *v)
+{
+	CLEANUP(freep) char *reason = v->reason;
+	struct err caution;
+
+	kubelet_release_caution(settings_kubelet(settings), &caution);
+	v->reason = reason && caution.text[0] ? xasprintf("%s (%s)", reason, caution.text) : TAKE(reason);
+}
+
 /* Requires project_node_possible(). False when the work limit is reached first. */
 static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, enum strategy strategy, struct verdict *v)
@@ -183,6 +194,7 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 		judge_devices(verdicts, o, node, class, &a, strategy, v);
 	else
 		v->reason = explain_verdict(&a, class);
+	add_release(&o->node.state.settings, v);
 	return true;
 }
 

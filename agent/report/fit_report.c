@@ -8,6 +8,8 @@
 
 #define NUMA_HEADING "NUMA nodes        " /* the column has at least this width */
 
+#define CAUTION_MAX 1024u /* bytes */
+
 #define PLAN_APPLY "kubectl numa plan --apply"
 
 #define CLAIMS "not evaluated: the pod's resourceClaims; the verdict ignores what the claims request"
@@ -24,9 +26,28 @@ void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX])
 	snprintf(ret, VERDICT_WORD_MAX, "%s%s", n->basis == CLUSTER_ESTIMATED ? "~" : "", word);
 }
 
-const char *fit_caution(const struct node_report *n)
+static void add_part(struct strbuf *out, size_t start, const char *text)
 {
-	return n->answer == KUBELET_ADMITS ? text_or_empty(n->caution) : "";
+	if (*text)
+		strbuf_addf(out, "%s%s", out->len > start ? "; " : "", text);
+}
+
+void fit_add_caution(const struct node_report *n, struct strbuf *out)
+{
+	size_t start = out->len;
+
+	add_part(out, start, n->answer == KUBELET_ADMITS ? text_or_empty(n->caution) : "");
+	add_part(out, start, n->release.text);
+}
+
+void fit_add_reasons(const struct node_report *n, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
+	size_t start = out->len;
+
+	fit_add_caution(n, &caution);
+	add_part(out, start, text_or_empty(n->reason));
+	add_part(out, start, caution.text);
 }
 
 /* "16 CPUs", "32Gi memory", "4Gi hugepages-1Gi" */
@@ -112,6 +133,7 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 {
 	static const char *const words[] = {
 		[KUBELET_UNKNOWN] = "unknown", [KUBELET_ADMITS] = "fits", [KUBELET_REJECTS] = "does not fit"};
+	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
 
 	strbuf_addf(out, "%s: ", words[n->answer]);
 	fit_add_request(r, out);
@@ -127,8 +149,9 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 			strbuf_addf(out, " (%s)", n->rejection);
 		strbuf_addch(out, '\n');
 	}
-	if (*fit_caution(n))
-		add_line(out, fit_caution(n));
+	fit_add_caution(n, &caution);
+	if (caution.len > 0)
+		add_line(out, caution.text);
 	if (n->n_reserved > 0)
 		strbuf_addf(out, "  counts as held: %zu reservation%s for other pods (" PLAN_APPLY ")\n",
 			n->n_reserved, n->n_reserved == 1 ? "" : "s");
@@ -414,9 +437,13 @@ static void write_victims(struct writer *w, const struct victims *v, const struc
 
 static void write_doc(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
+	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
+
+	fit_add_caution(n, &caution);
 	writer_bool(w, "admitted", n->answer != KUBELET_UNKNOWN, n->answer == KUBELET_ADMITS);
 	writer_string(w, "reason", NULL, n->reason);
 	writer_string(w, "rejection", NULL, n->rejection);
+	writer_text(w, "caution", NULL, caution.text);
 	write_containers(w, n);
 	write_scheduler(w, &n->scheduler);
 	writer_number(w, "copies", NULL, n->answer != KUBELET_UNKNOWN || n->rest_fits, (int64_t)n->copies.n);
@@ -454,6 +481,8 @@ const char *const fit_optional_columns[] = {"WOULD FIT", "NUMA NODES", NULL};
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
 	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
+	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
+	CLEANUP(strbuf_release) struct strbuf reasons = STRBUF_INIT(4096);
 	const struct admission_copies *copies = node_report_copies(n);
 	bool known = n->answer != KUBELET_UNKNOWN;
 	uint64_t numa = node_report_numa(n);
@@ -468,8 +497,10 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 	writer_bool(w, "admitted", known, n->answer == KUBELET_ADMITS);
 	writer_string(w, "rejection", NULL, n->rejection);
 	writer_string(w, "reason", NULL, n->reason);
-	writer_text(w, "caution", NULL, fit_caution(n));
-	writer_string(w, NULL, "REASON", *n->reason ? n->reason : fit_caution(n));
+	fit_add_caution(n, &caution);
+	fit_add_reasons(n, &reasons);
+	writer_text(w, "caution", NULL, caution.text);
+	writer_string(w, NULL, "REASON", reasons.text);
 	writer_string(w, "nearest", "WOULD FIT", nearest.text);
 	writer_ids(w, "numaNodes", numa != 0, numa);
 	if (numa || n->answer == KUBELET_ADMITS)

@@ -51,8 +51,12 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 #define VERDICT_WORD_MAX 64
 void fit_verdict_word(const struct node_report *n, char ret[VERDICT_WORD_MAX]);
 
-/* What an admission does not guarantee, one sentence; "" = nothing is known. */
-const char *fit_caution(const struct node_report *n);
+/*
+ * Appends what the verdict does not guarantee: of an admission, and of any verdict on a kubelet that is newer than all that nrtd was
+ * compared with. fit_add_reasons() appends the reason before it.
+ */
+void fit_add_caution(const struct node_report *n, struct strbuf *out);
+void fit_add_reasons(const struct node_report *n, struct strbuf *out);
 
 /* Appends "16 CPUs, 32Gi memory (Guaranteed)". */
 void fit_add_request(const struct pod_report *r, struct strbuf *out);

@@ -13,6 +13,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/request.h"
+#include "scoring/kubelet_release.h"
 
 static void release_containers(struct node_report *n)
 {
@@ -463,6 +464,7 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 		ret->pci_pair = pci_pair_find(node, &r->wanted);
 	ret->reason = xstrdup(q.reason.text);
 	ret->caution = ret->answer == KUBELET_ADMITS ? find_caution(r, node) : "";
+	kubelet_release_caution(settings_kubelet(&node->settings), &ret->release);
 	if (!ret->rejection)
 		ret->rejection = xstrdup("");
 	if (parts & REPORT_SCHEDULER)

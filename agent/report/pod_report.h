@@ -67,7 +67,9 @@ struct node_report {
 	char *rejection;     /* the reason in the pod's status, "TopologyAffinityError"; "" if not rejected */
 	char *reason;        /* one sentence, "" if admitted */
 	const char *caution; /* if admitted: what is not guaranteed, static text; "" = nothing is known */
-	size_t n_reserved;   /* reservations for other pods, whose places count as held */
+	struct err
+		release; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with, else "" */
+	size_t n_reserved;                   /* reservations for other pods, whose places count as held */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;

@@ -148,7 +148,7 @@ static void write_reasons(struct writer *w, const struct score_report *report, c
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	const struct scheduler_report *s = &n->scheduler;
 
-	strbuf_addstr(&text, n->answer != KUBELET_ADMITS ? n->reason : fit_caution(n));
+	fit_add_reasons(n, &text);
 	if (!s->passes)
 		strbuf_addf(&text, "%sfilter: %s", text.len > 0 ? "; " : "",
 			wide ? s->filter_detail : s->filter_reason);

@@ -10,6 +10,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node_mask.h"
+#include "scoring/kubelet_release.h"
 
 static void write_pod(struct writer *w, const struct simulated_pod *p)
 {
@@ -151,6 +152,39 @@ static bool is_simulated(const struct simulated_node *node, const struct simulat
 	return change->changed || (change->without && node->obstacle != SIMULATED_NO_PODS);
 }
 
+/* Says which nodes' kubelets are newer than all that nrtd was compared with. */
+static void write_cautions(struct writer *w, const struct simulated_cluster *c)
+{
+	CLEANUP(strv_release) struct strv cautions = {0};
+	struct err caution;
+
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		kubelet_release_caution(settings_kubelet(&c->nodes[i].state.settings), &caution);
+		if (c->nodes[i].has_object && caution.text[0])
+			strv_push_new(&cautions, caution.text);
+	}
+	writer_list(w, "cautions");
+	for (size_t k = 0; k < cautions.n_items; k++) {
+		CLEANUP(strv_release) struct strv names = {0};
+
+		for (size_t i = 0; i < c->n_nodes; i++) {
+			kubelet_release_caution(settings_kubelet(&c->nodes[i].state.settings), &caution);
+			if (c->nodes[i].has_object && !strcmp(caution.text, cautions.items[k]))
+				strv_push(&names, c->nodes[i].name);
+		}
+		writer_row(w);
+		writer_string(w, "caution", NULL, cautions.items[k]);
+		writer_strings(w, "nodes", &names);
+		writer_end(w);
+		if (writer_is_doc(w))
+			continue;
+		strbuf_addf(w->out, "%s: ", cautions.items[k]);
+		strbuf_add_list(w->out, &names, NAMED_NODES);
+		strbuf_addch(w->out, '\n');
+	}
+	writer_end(w);
+}
+
 /* `changes`: of a simulation, per node; NULL = none. A node that is gone is not left alone. */
 static void write_nodes_left_alone(
 	struct writer *w, const struct simulated_cluster *c, const struct simulated_change *changes)
@@ -200,6 +234,7 @@ void plan_report(struct writer *w, struct simulated_cluster *c, const struct pla
 	write_outcome(w, plan);
 	write_unplaced(w, c, plan);
 	write_fixed(w, plan);
+	write_cautions(w, c);
 	write_nodes_left_alone(w, c, NULL);
 }
 
@@ -506,6 +541,7 @@ void simulate_report(
 	if (copies)
 		fit_write_not_evaluated(w, &s->not_evaluated);
 	write_proposed(w, s);
+	write_cautions(w, c);
 	write_nodes_left_alone(w, c, s->nodes);
 }
 

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_release.h"
 
 /* ---- CPUs and devices */
 
@@ -85,9 +86,13 @@ static void fill_verdicts(
 
 void top_row_fill(struct top_row *row, struct node_admission *admission, const struct pod_request *shape)
 {
+	struct err caution;
+
 	fill_numa(row, &admission->state->inventory);
 	row->policy = admission->settings.topology.policy;
 	row->scope = admission->settings.topology.scope;
+	kubelet_release_caution(settings_kubelet(&admission->settings), &caution);
+	text_set(&row->caution, caution.text);
 	fill_devices(row, &admission->devices);
 	fill_verdicts(row, admission, shape);
 }
@@ -124,6 +129,7 @@ void top_row_release(struct top_row *row)
 		free(row->reservations[i].pod);
 	free(row->reservations);
 	free(row->unknown);
+	free(row->caution);
 	free(row->numa);
 	devices_release(row->devices, row->n_devices);
 	details_release(row->details);
@@ -706,22 +712,34 @@ static void note_reservations(const struct top_row *rows, size_t n, struct strv 
 }
 
 /* Why the first node has dashes instead of the kubelet's numbers. */
-static void note_unknown(const struct top_row *rows, size_t n, struct strv *ret)
+/* Notes the text of the first row that has one, and how many others have one. */
+static void note_first(const char *before, const struct top_row *rows, size_t n,
+	const char *(*text_of)(const struct top_row *row), struct strv *ret)
 {
 	const struct top_row *first = NULL;
 	size_t more = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!*text_or_empty(rows[i].unknown))
+		if (!*text_of(&rows[i]))
 			continue;
 		more += first != NULL;
 		first = first ? first : &rows[i];
 	}
 	if (first && more > 0)
-		strv_take(
-			ret, xasprintf("- node '%s' (and %zu more): %s", first->name, more, first->unknown));
+		strv_take(ret, xasprintf("%snode '%s' (and %zu more): %s", before, first->name, more,
+				       text_of(first)));
 	else if (first)
-		strv_take(ret, xasprintf("- node '%s': %s", first->name, first->unknown));
+		strv_take(ret, xasprintf("%snode '%s': %s", before, first->name, text_of(first)));
+}
+
+static const char *unknown_of(const struct top_row *row)
+{
+	return text_or_empty(row->unknown);
+}
+
+static const char *caution_of(const struct top_row *row)
+{
+	return text_or_empty(row->caution);
 }
 
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret)
@@ -735,7 +753,8 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 				totals->n_unusable == 1 ? "is" : "are"));
 	if (totals->n_estimated > 0)
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
-	note_unknown(rows, n, ret);
+	note_first("- ", rows, n, unknown_of, ret);
+	note_first("", rows, n, caution_of, ret);
 }
 
 static size_t widest(const struct strv *lines)

@@ -64,6 +64,7 @@ struct top_row {
 	int64_t age_s;  /* -1 = unknown */
 	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
 	char *unknown;            /* why the kubelet's numbers are unknown, "" if they are known */
+	char *caution; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with; "" or NULL = no */
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
 	struct top_numa *numa; /* in the order of the inventory */

@@ -428,12 +428,14 @@ static void write_nodes(struct writer *w, const struct why_report *r)
 	for (size_t i = 0; i < r->pods.n_nodes; i++) {
 		const struct node_report *n = &r->pods.nodes[i];
 		const char *violated = why_report_violated(r, n->name);
+		CLEANUP(strbuf_release) struct strbuf reasons = STRBUF_INIT(4096);
 
 		fit_write_row(w, &r->pods, n);
 		writer_string(w, "keptAway", NULL, violated);
+		fit_add_reasons(n, &reasons);
 		if (*violated)
-			writer_cell(w, "REASON", "kept away: %s%s%s", violated, *n->reason ? "; " : "",
-				n->reason);
+			writer_cell(w, "REASON", "kept away: %s%s%s", violated, reasons.len > 0 ? "; " : "",
+				reasons.text);
 		writer_end(w);
 	}
 	writer_end(w);

@@ -140,20 +140,23 @@ static char *reserved_text(const struct settings *s)
 static char *gates_text(const struct settings *s)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
+	const char *unknown = kubelet_unknown_name(s);
 
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++)
-		if (kubelet_has_gate(s, i))
+		if (kubelet_gate_is_set(s, i))
 			strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", kubelet_gate_names[i]);
-	if (s->unknown_feature_gate)
-		strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", s->unknown_feature_gate);
+	if (unknown && unknown != s->unknown_field)
+		strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", unknown);
 	return strbuf_detach(&out);
 }
 
 void node_facts_add_settings(struct node_facts *f, const struct node_state *state)
 {
 	const struct settings *s = &state->settings;
+	char release[KUBELET_RELEASE_TEXT_MAX];
 
-	add_setting(f, "kubeletRelease", s->kubelet_minor > 0 ? xasprintf("1.%u", s->kubelet_minor) : NULL);
+	kubelet_release_print(settings_kubelet(s), release);
+	add_setting(f, "kubeletRelease", *release ? xstrdup(release) : NULL);
 	add_choice(f, "cpuManagerPolicy", cpu_manager_policy_names, s->cpu_manager);
 	add_setting(f, "cpuManagerPolicyOptions", cpu_options_text(s->cpu_options));
 	add_choice(f, "memoryManagerPolicy", memory_manager_policy_names, s->memory_manager);

@@ -18,6 +18,31 @@
 static const char *const cpu_options[] = {"full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket",
 	"distribute-cpus-across-cores", "strict-cpu-reservation", "prefer-align-cpus-by-uncorecache"};
 
+/* ---- the release */
+
+/* A reader without this section assumes a release; older readers skip it. */
+static bool print_prerelease(const struct node_state_printer *p)
+{
+	char text[KUBELET_RELEASE_TEXT_MAX];
+	const char *prerelease;
+
+	kubelet_release_print(settings_kubelet(&p->state->settings), text);
+	prerelease = strchr(text, '-');
+	strbuf_addstr(p->out, prerelease ? prerelease + 1 : "");
+	return prerelease != NULL;
+}
+
+static void parse_prerelease(struct node_state_parser *p)
+{
+	const char *end;
+
+	p->state.settings.kubelet_prerelease = kubelet_prerelease_parse(p->reader.at, &end);
+	if (p->state.settings.kubelet_minor == 0 || p->state.settings.kubelet_prerelease == 0)
+		token_reader_fail(&p->reader, "not a pre-release");
+	else
+		p->reader.at = end;
+}
+
 /* ---- policies */
 
 static bool print_kubelet(const struct node_state_printer *p)
@@ -155,12 +180,13 @@ static void parse_topology_policy(struct node_state_parser *p)
 static bool print_gates(const struct node_state_printer *p)
 {
 	const struct settings *s = &p->state->settings;
-	const char *unknown = s->unknown_feature_gate, *comma = "";
+	const char *unknown = kubelet_unknown_name(s), *comma = "";
 
-	if (!unknown && s->kubelet_minor > KUBELET_MINOR_COMPARED)
-		unknown = s->unknown_field;
+	/* A reader may know the release from the Node. */
+	if (s->kubelet_minor == 0)
+		unknown = s->unknown_feature_gate;
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
-		if (!kubelet_has_gate(s, i))
+		if (!kubelet_gate_is_set(s, i))
 			continue;
 		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
 		comma = ",";
@@ -279,6 +305,7 @@ static void parse_eviction(struct node_state_parser *p)
 
 const struct node_state_section node_state_settings_sections[] = {
 	{"kubelet", false, print_kubelet, parse_kubelet},
+	{"?prerelease", false, print_prerelease, parse_prerelease},
 	{"cpu", true, print_cpu_policy, parse_cpu_policy},
 	{"memory", true, print_memory_policy, parse_memory_policy},
 	{"topology", true, print_topology_policy, parse_topology_policy},

@@ -178,16 +178,16 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 
 static int set_release(struct settings *s, const char *value, struct err *err)
 {
-	unsigned minor;
-	int r = settings_parse_release(value, &minor, err);
+	struct kubelet_release release;
+	int r = kubelet_release_parse(value, &release, err);
 
 	if (r < 0)
 		return r;
-	if (minor < KUBELET_MINOR_OLDEST || minor > KUBELET_MINOR_COMPARED)
+	if (release.minor < KUBELET_MINOR_OLDEST || release.minor > KUBELET_MINOR_COMPARED)
 		return err_set(err, -EINVAL,
 			"kubelet=%.60s: nrtd knows the rules of the kubelets 1.%u to 1.%u", value,
 			KUBELET_MINOR_OLDEST, KUBELET_MINOR_COMPARED);
-	s->kubelet_minor = minor;
+	settings_set_kubelet(s, release);
 	return 0;
 }
 
@@ -302,12 +302,13 @@ int settings_change_memory(struct node_state *node, const struct settings_change
 	return sum == reserved && sum > 0 ? 0 : fail_unequal(sum, reserved, err);
 }
 
-unsigned node_kubelet_minor(const struct doc *node)
+struct kubelet_release node_kubelet_release(const struct doc *node)
 {
 	const struct doc *info = doc_get(doc_get(node, "status"), "nodeInfo");
-	const char *release = doc_string(doc_get(info, "kubeletVersion"));
-	struct err err;
-	unsigned minor;
+	const char *version = doc_string(doc_get(info, "kubeletVersion"));
+	struct kubelet_release release = {0};
 
-	return release && settings_parse_release(release, &minor, &err) == 0 ? minor : 0;
+	if (version)
+		kubelet_release_parse(version, &release, NULL); /* else it stays unknown */
+	return release;
 }

@@ -40,5 +40,5 @@ bool settings_change_is_proposed(const char *text);
  */
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err);
 
-/* N if the Node's kubelet has release 1.N; 0 if the release is missing or malformed. */
-unsigned node_kubelet_minor(const struct doc *node);
+/* The release of the Node's kubelet; unknown if the version is missing or malformed. */
+struct kubelet_release node_kubelet_release(const struct doc *node);

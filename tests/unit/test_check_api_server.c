@@ -10,6 +10,7 @@
 #include "agent/base/json.h"
 #include "agent/node/check/check.h"
 #include "common/cleanup.h"
+#include "scoring/kubelet_release.h"
 #include "tests/lib/api_server.h"
 
 #define VERSION                                                       \
@@ -322,6 +323,29 @@ static void an_object_that_stays_is_not_tried(void **state)
 		"ok    dry run        the API server would accept the Node's annotations\n" OWN_OK);
 }
 
+static void a_kubelet_that_is_newer_than_nrtd_is_named(void **state)
+{
+#define NEWER_NODE                                                                                   \
+	{                                                                                            \
+		.status = 200,                                                                       \
+		.body = "{\"kind\":\"Node\",\"metadata\":{\"uid\":\"u1\"},\"status\":{\"nodeInfo\":" \
+			"{\"kubeletVersion\":\"v1.99.1\"}}}"                                         \
+	}
+	static const struct api_answer script[] = {VERSION, CRD, AGENT, YES, YES, YES, YES, YES, YES, YES,
+		NEWER_NODE, TAKEN, TAKEN, TAKEN, OWN_ONLY, {0}};
+	CLEANUP(strbuf_release) struct strbuf want = STRBUF_INIT(4096);
+	struct err caution;
+
+	(void)state;
+	kubelet_release_caution((struct kubelet_release){.minor = 99}, &caution);
+	strbuf_addf(&want,
+		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK
+		"warn  Node           %s\n" REMEDY
+		"update nrtd when a release supports this kubelet\n" EXPORTERS_OK DRY_OK,
+		caution.text);
+	expect("newer", script, CHECK_WARN, want.text);
+}
+
 /* The Node's startup taint, whose removal is tried unless it is kept. */
 static void a_startup_taint_is_named(void **state)
 {
@@ -581,6 +605,7 @@ int main(void)
 		cmocka_unit_test(missing_rights_are_named),
 		cmocka_unit_test(other_exporters_are_named),
 		cmocka_unit_test(an_object_that_stays_is_not_tried),
+		cmocka_unit_test(a_kubelet_that_is_newer_than_nrtd_is_named),
 		cmocka_unit_test(a_startup_taint_is_named),
 		cmocka_unit_test(writes_of_other_nodes_objects_must_be_denied),
 		cmocka_unit_test(the_right_to_write_numatopologies_is_asked_for_where_they_are_wanted),

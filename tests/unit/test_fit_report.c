@@ -71,7 +71,7 @@ static void an_admitted_pod(void **state)
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 94\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f,
-		"{\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"containers\":[{\"name\":\"app\","
+		"{\"admitted\":true,\"reason\":\"\",\"rejection\":\"\",\"caution\":null,\"containers\":[{\"name\":\"app\","
 		"\"numaNodes\":[0],\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
@@ -95,7 +95,7 @@ static void a_rejected_pod(void **state)
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
 	assert_json(&f, "{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
-			" 16 available\",\"rejection\":\"TopologyAffinityError\",\"containers\":[],"
+			" 16 available\",\"rejection\":\"TopologyAffinityError\",\"caution\":null,\"containers\":[],"
 			"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
 			"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
 			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"pciePair\":null,"
@@ -271,7 +271,7 @@ static void devices_are_not_checked(void **state)
 	assert_json(&f,
 		"{\"admitted\":null,"
 		"\"reason\":\"which devices are free is not known; without v.com/nic the pod fits\","
-		"\"rejection\":\"\",\"containers\":[{\"name\":\"app\",\"numaNodes\":[0],"
+		"\"rejection\":\"\",\"caution\":null,\"containers\":[{\"name\":\"app\",\"numaNodes\":[0],"
 		"\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
 		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"

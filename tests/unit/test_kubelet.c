@@ -363,6 +363,36 @@ static void pod_level_resources_are_left_alone(void **state)
 	}
 }
 
+/* Off by default until 1.33. The API server of a newer cluster may have it on. */
+static void kubelets_without_pod_level_resources_are_not_modelled(void **state)
+{
+	static const struct {
+		const char *gates;
+		unsigned minor;
+		bool known;
+	} cases[] = {{NULL, 31, false}, {"PodLevelResources=true", 31, false}, {NULL, 33, false},
+		{"PodLevelResources=true", 33, true}, {NULL, 34, true},
+		{"PodLevelResources=false", 38, false}, {NULL, 0, true}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pod_request pod;
+		struct kubelet_fixture f;
+
+		kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_RESTRICTED);
+		f.settings.feature_gates_text = cases[i].gates ? strdup(cases[i].gates) : NULL;
+		f.settings.kubelet_minor = cases[i].minor;
+		kubelet_fixture_ready(&f);
+		pod_from_text(&pod, "app cpu=40 memory=1Gi");
+		pod.has_pod_resources = true;
+		kubelet_judge(&f.k, f.ws, &pod, QOS_GUARANTEED, &f.verdict);
+		if ((f.verdict.answer == KUBELET_ADMITS) != cases[i].known)
+			fail_msg("%zu: %s", i, f.verdict.reason.text);
+		pod_request_release(&pod);
+		kubelet_fixture_release(&f);
+	}
+}
+
 /* The managers place the pod as a whole, and the device manager then gives it nothing: whatever the other policies. */
 static void devices_of_pods_with_pod_level_resources(void **state)
 {
@@ -561,6 +591,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_cannot_be_judged),
 		cmocka_unit_test(many_memory_nodes_are_walked_where_it_matters),
 		cmocka_unit_test(pod_level_resources_are_left_alone),
+		cmocka_unit_test(kubelets_without_pod_level_resources_are_not_modelled),
 		cmocka_unit_test(devices_of_pods_with_pod_level_resources),
 		cmocka_unit_test(the_strategy_chooses_by_each_resource),
 		cmocka_unit_test(the_strategy_may_leave_the_choice_open),

@@ -169,7 +169,7 @@ static void options_that_are_not_known_are_named(void **state)
 	static const char text[] = HEAD
 		"cpuManagerPolicyOptions: {full-pcpus-only: \"true\", gone: \"false\", later: \"true\", then: x}\n"
 		"topologyManagerPolicyOptions: {numa-allocation-strategy: most}\n"
-		"featureGates: {CPUManagerPolicyAlphaOptions: true, NeverHeardOfOff: false, NeverHeardOfOn: true, "
+		"featureGates: {CPUManagerPolicyAlphaOptions: true, NeverHeardOfPods: false, NeverHeardOfCPUs: true, "
 		"WindowsGracefulNodeShutdown: true}\n";
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -181,7 +181,7 @@ static void options_that_are_not_known_are_named(void **state)
 		fail_msg("%s", err.text);
 	assert_string_equal(s.unknown_cpu_option, "later");
 	assert_string_equal(s.unknown_topology_option, "numa-allocation-strategy");
-	assert_string_equal(s.unknown_feature_gate, "NeverHeardOfOn");
+	assert_string_equal(s.unknown_feature_gate, "NeverHeardOfCPUs");
 	assert_true(s.cpu_options.full_pcpus_only);
 }
 
@@ -492,33 +492,6 @@ static void booleans_are_gos(void **state)
 	}
 }
 
-static void releases(void **state)
-{
-	static const struct {
-		const char *text;
-		unsigned minor;
-	} good[] = {{"1.35", 35}, {"v1.35.4", 35}, {"v1.34.1-eks-113cf36", 34}, {"1.36+", 36}, {"v1.9", 9}};
-	static const char *const bad[] = {
-		"", "v", "1", "v2.1", "1.", "1.x", "1.035", "1.35x", "1.-3", "1.9999"};
-	unsigned minor = 7;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		struct err err = {""};
-
-		assert_int_equal(settings_parse_release(good[i].text, &minor, &err), 0);
-		assert_int_equal(minor, good[i].minor);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		struct err err = {""};
-
-		minor = 7;
-		assert_int_equal(settings_parse_release(bad[i], &minor, &err), -EINVAL);
-		assert_non_null(strstr(err.text, "is not a release of Kubernetes 1"));
-		assert_int_equal(minor, 7);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,7 +510,6 @@ int main(void)
 		cmocka_unit_test(flags_are_the_kubelets),
 		cmocka_unit_test(malformed_flags_are_one_clear_line),
 		cmocka_unit_test(booleans_are_gos),
-		cmocka_unit_test(releases),
 	};
 
 	return cmocka_run_group_tests_name("settings_raw", tests, NULL, NULL);

@@ -155,13 +155,13 @@ static void what_is_not_known_of_the_settings(void **state)
 	f.settings.unknown_topology_option = strdup("numa-allocation-strategy");
 	assert_unknown(&f, "nrtd does not know the Topology Manager's option 'numa-allocation-strategy'");
 	free(TAKE(f.settings.unknown_topology_option));
-	f.settings.unknown_feature_gate = strdup("Later");
-	assert_unknown(&f, "nrtd does not know the feature gate 'Later'");
+	f.settings.unknown_feature_gate = strdup("LaterCPUs");
+	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED + 1;
+	assert_unknown(&f, "nrtd does not know the feature gate 'LaterCPUs' of kubelet 1.39");
 	free(TAKE(f.settings.unknown_feature_gate));
 	f.settings.unknown_field = strdup("systemPartition");
-	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED + 1;
-	assert_unknown(&f, "nrtd does not know the field 'systemPartition' of the kubelet's configuration");
-	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED; /* it passes over such a field */
+	assert_unknown(&f, "nrtd does not know the configuration field 'systemPartition' of kubelet 1.39");
+	f.settings.kubelet_minor = KUBELET_MINOR_COMPARED - 1; /* it passes over such a field */
 	assert_verdict(&f, "app cpu=2 memory=1Gi", QOS_GUARANTEED, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
 	f.settings.kubelet_minor = 0;
 	free(TAKE(f.settings.unknown_field));

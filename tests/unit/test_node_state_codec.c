@@ -9,6 +9,7 @@
 #include "agent/state/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "scoring/kubelet_version.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
@@ -407,6 +408,7 @@ static void an_option_that_is_not_known_is_not_left_out(void **state)
 		struct err err = {""};
 
 		make_example(&o);
+		s->kubelet_minor = KUBELET_MINOR_COMPARED + 1;
 		text_set(unknown[i][0], "later");
 		text = print(&o.node);
 		if (node_state_parse(text, &other, &err) < 0)
@@ -415,6 +417,49 @@ static void an_option_that_is_not_known_is_not_left_out(void **state)
 		again = print(&other);
 		assert_string_equal(again, text);
 	}
+}
+
+/* A compared kubelet ignores a gate that it does not have. Without a release in the text, the reader may know the release. */
+static void a_gate_that_is_not_known_is_written_for_newer_kubelets(void **state)
+{
+	static const struct {
+		unsigned minor, prerelease;
+		bool want;
+	} cases[] = {{36, 0, false}, {38, KUBELET_BETA, false}, {38, KUBELET_BETA + 1, true}, {38, 0, true},
+		{39, 0, true}, {0, 0, true}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation_release) struct observation o;
+		CLEANUP(freep) char *text = NULL;
+
+		make_example(&o);
+		o.node.settings.kubelet_minor = cases[i].minor;
+		o.node.settings.kubelet_prerelease = cases[i].prerelease;
+		text_set(&o.node.settings.unknown_feature_gate, "LaterCPUs");
+		text = print(&o.node);
+		if ((strstr(text, ";gates=LaterCPUs;") != NULL) != cases[i].want)
+			fail_msg("1.%u, %u: %s", cases[i].minor, cases[i].prerelease, text);
+	}
+}
+
+static void a_pre_release_is_a_section_of_its_own(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(freep) char *text = NULL;
+	struct node_state other;
+	struct err err = {""};
+
+	(void)state;
+	make_example(&o);
+	settings_set_kubelet(&o.node.settings, (struct kubelet_release){38, KUBELET_RC + 2});
+	text = print(&o.node);
+	assert_non_null(strstr(text, "1;kubelet=38;?prerelease=rc.2;cpu="));
+	if (node_state_parse(text, &other, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(other.settings.kubelet_minor, 38);
+	assert_int_equal(other.settings.kubelet_prerelease, KUBELET_RC + 2);
+	node_state_release(&other);
 }
 
 static void gates_that_decide_are_in_it(void **state)
@@ -816,6 +861,8 @@ int main(void)
 		cmocka_unit_test(every_prefix_is_refused_or_sane),
 		cmocka_unit_test(flipped_bytes_are_refused_or_sane),
 		cmocka_unit_test(an_option_that_is_not_known_is_not_left_out),
+		cmocka_unit_test(a_gate_that_is_not_known_is_written_for_newer_kubelets),
+		cmocka_unit_test(a_pre_release_is_a_section_of_its_own),
 		cmocka_unit_test(gates_that_decide_are_in_it),
 		cmocka_unit_test(a_large_maximum_of_numa_nodes_can_be_read),
 		cmocka_unit_test(what_is_unknown_is_not_printed),

@@ -99,22 +99,22 @@ static void objects_are_for_the_nodes_kubelet(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(result.nrt, PUBLISH_DEFERRED);
 		assert_int_equal(result.node, PUBLISH_DEFERRED);
-		assert_int_equal(result.kubelet_minor, 35);
+		assert_int_equal(result.kubelet.minor, 35);
 		assert_int_equal(result.call_again_ms, 1000);
 		assert_false(result.current);
 		assert_int_equal(b.server.n_requests, 1);
 		request.release_unknown = false;
-		request.kubelet_minor = 36;
+		request.kubelet.minor = 36;
 		assert_int_equal(publisher_publish(b.publisher, &request, 1000, &result, &err), 0);
 	}
-	request.kubelet_minor = 35;
+	request.kubelet.minor = 35;
 	assert_int_equal(publisher_publish(b.publisher, &request, 1001, &result, &err), 0);
 	assert_int_equal(result.node, PUBLISH_WRITTEN);
 	/* The answer to the write says no release; what is known stays. */
-	assert_int_equal(result.kubelet_minor, 35);
+	assert_int_equal(result.kubelet.minor, 35);
 	assert_true(result.current);
 	/* 0: for any. */
-	request.kubelet_minor = 0;
+	request.kubelet.minor = 0;
 	request.annotations = &newer;
 	assert_int_equal(publisher_publish(b.publisher, &request, 9000, &result, &err), 0);
 	assert_int_equal(result.node, PUBLISH_WRITTEN);

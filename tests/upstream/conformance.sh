@@ -103,6 +103,13 @@ one_kubelet() {
 		-cases "$cases" -seed "$SEED" -devices -replay $data/kubelet -timeout 12h -verdict "$B/tests/upstream/verdict" "$@"
 }
 
+# the tables of feature gates and configuration fields, with the code of each release
+kubelet_names() {
+	status=0
+	$here/releases/names.sh --check || status=$?
+	[ "$status" -eq 0 ] || [ "$status" -eq 77 ]
+}
+
 # each with a control plane of its own; beside other programs milliseconds say nothing, run.sh by itself judges them
 by_themselves() {
 	check "API server" $here/accepts.sh
@@ -158,6 +165,7 @@ if [ -n "${RELEASE:-}" ]; then
 	exit
 fi
 check "Go tests" go_tests
+check "names of kubelets" kubelet_names
 check "fingerprint" fingerprint
 check "vectors: merges" replay merges -cases "$CASES"
 check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CASES"

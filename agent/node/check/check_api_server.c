@@ -9,6 +9,7 @@
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "scoring/kubelet_release.h"
 
 #define CONNECT_MS    2000u
 #define REQUEST_MS    3000u
@@ -474,6 +475,17 @@ static bool requires_own_label(const struct doc *spec)
 	return false;
 }
 
+/* The observation notes the release that --kubelet-version names. */
+static void check_kubelet(struct check *c)
+{
+	struct err caution;
+
+	kubelet_release_caution(c->node.kubelet, &caution);
+	if (caution.text[0] && c->config->observe.kubelet.minor == 0)
+		check_report_line(c->report, CHECK_WARN, "Node", "kubelet newer", caution.text,
+			"update nrtd when a release supports this kubelet");
+}
+
 static bool step_node(struct check *c)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(512);
@@ -491,6 +503,7 @@ static bool step_node(struct check *c)
 		c->labelled = has_own_label(&node);
 		err_set(&err, 0, "'%s' is registered", c->node_name);
 		check_report_line(c->report, CHECK_OK, "Node", "registered", err.text, NULL);
+		check_kubelet(c);
 		return true;
 	}
 	c->cannot_write = true;

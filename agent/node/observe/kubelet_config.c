@@ -9,6 +9,7 @@
 #include "agent/base/fs.h"
 #include "agent/base/yaml.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/node/observe/release_names.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
@@ -52,6 +53,7 @@ void kubelet_config_release(struct kubelet_config *config)
 	}
 	free(config->unknown_field);
 	free(config->unknown_field_from);
+	strv_release(&config->fields);
 	*config = (struct kubelet_config){.unknown_field = NULL};
 }
 
@@ -164,10 +166,13 @@ static int replace_value(struct kubelet_config *config, enum setting what, const
 	return 0;
 }
 
-/* Remember the first field that no kubelet is known to have. */
+/* Remember the field's name, and the first field that no kubelet is known to have. */
 static void note_field(struct kubelet_config *config, const struct doc *field, const char *from)
 {
-	if (config->unknown_field || field->kind == DOC_NULL || config_field_is_known(field->key))
+	if (field->kind == DOC_NULL)
+		return;
+	strv_push_new(&config->fields, field->key);
+	if (config->unknown_field || config_field_is_known(field->key))
 		return;
 	config->unknown_field = xstrdup(field->key);
 	config->unknown_field_from = xstrdup(from);

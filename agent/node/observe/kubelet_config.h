@@ -17,6 +17,7 @@
 struct kubelet_config {
 	struct doc values[SETTING_COUNT]; /* shaped as KubeletConfiguration's field; DOC_NULL = not given */
 	char *from[SETTING_COUNT];        /* NULL = not given */
+	struct strv fields;               /* the names of all fields */
 	char *unknown_field;              /* the first field that no kubelet is known to have, or NULL */
 	char *unknown_field_from;
 };
@@ -83,12 +84,17 @@ int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config 
 int settings_convert(const struct kubelet_config *config, bool defaults, struct settings *ret,
 	struct notes *notes, struct err *err);
 
-/* ---- known_names.c */
+/* ---- settings_release.c */
 
 /*
- * The feature gates, and the fields of KubeletConfiguration itself (not those within its fields), of the
- * kubelets that nrtd was compared with: 1.34.4 to 1.38.0-alpha.0. Their effect on CPUs, memory, devices and
- * NUMA nodes is modelled or does not matter; the effect of other names is unknown.
+ * Notes the feature gates that no kubelet release has, and sets s->unknown_feature_gate. `gates` is a map of
+ * booleans, or NULL; `from` is where it was read.
  */
-bool feature_gate_is_known(const char *name);
-bool config_field_is_known(const char *name);
+void settings_check_gates(struct settings *s, const struct doc *gates, const char *from, struct notes *notes);
+
+/*
+ * Sets the kubelet's release, and what follows from it: without the memory manager (feature gate
+ * MemoryManager) its policy is None. Notes a release that is newer than all that nrtd was compared with, and
+ * feature gates and fields that this release does not have: they cannot change a decision.
+ */
+void settings_apply_release(struct settings *s, struct kubelet_release release, struct notes *notes);

@@ -16,7 +16,6 @@
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/xalloc.h"
-#include "scoring/kubelet_version.h"
 
 #define HOSTNAME_MAX   4096 /* bytes of etc/hostname */
 #define READ_AGAIN_MAX 2    /* because a kubelet started or stopped during the reading */
@@ -85,13 +84,9 @@ static int read_machine(
 	return 0;
 }
 
-void observation_set_release(struct observation *o, unsigned minor)
+void observation_set_release(struct observation *o, struct kubelet_release release)
 {
-	o->node.settings.kubelet_minor = minor;
-	if (minor > KUBELET_MINOR_COMPARED)
-		notes_add(&o->notes,
-			"the kubelet's release 1.%u is newer than 1.%u, the newest that nrtd was compared with: it may decide differently",
-			minor, KUBELET_MINOR_COMPARED);
+	settings_apply_release(&o->node.settings, release, &o->notes);
 }
 
 static int read_settings(
@@ -102,7 +97,7 @@ static int read_settings(
 
 	if (r < 0)
 		return r;
-	observation_set_release(o, config->kubelet_minor);
+	observation_set_release(o, config->kubelet);
 	return 0;
 }
 
@@ -113,7 +108,7 @@ int observe_settings(const struct observe_config *config, struct settings *ret, 
 
 	if (r < 0)
 		return r;
-	ret->kubelet_minor = config->kubelet_minor;
+	settings_apply_release(ret, config->kubelet, notes);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct observe_config {
 	const char *machine_xml; /* hwloc's XML instead of the hardware; NULL = none */
 	const char *node_name;   /* NULL = the host's name */
 	struct settings_overrides settings;
-	unsigned kubelet_minor;    /* the kubelet's release is 1.N; 0 = unknown */
+	struct kubelet_release kubelet;
 	const char *pod_resources; /* "auto", "none", a path or a unix:// URL */
 	bool pod_resources_named;  /* by the user: a missing socket is a note */
 	const char *pods_api;      /* the same; NULL = "none" */
@@ -42,9 +42,8 @@ struct observation {
 void observation_init(struct observation *o);
 void observation_release(struct observation *o);
 
-/* Set the kubelet's release, 1.`minor`; 0 = unknown. A release newer than all that nrtd was compared with
- * is noted. */
-void observation_set_release(struct observation *o, unsigned minor);
+/* Set the kubelet's release; see settings_apply_release(). */
+void observation_set_release(struct observation *o, struct kubelet_release release);
 
 /*
  * The state that a caller keeps between repeated observations: the machine, the connection to the

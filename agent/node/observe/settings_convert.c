@@ -131,14 +131,14 @@ static int not_a_boolean(const struct conversion *c, const struct doc *option)
 	return err_set(c->err, -EINVAL, "%s: '%.100s' is not a boolean", option->key, option->text);
 }
 
-/* Note an option or gate (`kind`) whose effect is unknown. If it is on, the kubelet's verdicts are unknown. */
-static void note_unknown_option(const struct conversion *c, enum setting what, const char *kind,
-	const struct doc *option, char **ret_first)
+/* Note an option whose effect is unknown. If it is on, the kubelet's verdicts are unknown. */
+static void note_unknown_option(
+	const struct conversion *c, enum setting what, const struct doc *option, char **ret_first)
 {
 	bool on = true;
 
-	notes_add(c->notes, "%s: %s: %s '%.100s' is not known", c->from, setting_names[what], kind,
-		option->key);
+	notes_add(
+		c->notes, "%s: %s: option '%.100s' is not known", c->from, setting_names[what], option->key);
 	if ((text_parse_bool(option->text, &on) && !on) || *ret_first)
 		return;
 	text_set(ret_first, option->key);
@@ -149,8 +149,7 @@ static int convert_cpu_option(const struct conversion *c, const struct doc *opti
 	bool *value = cpu_manager_option(&c->s->cpu_options, option->key);
 
 	if (!value) {
-		note_unknown_option(
-			c, SETTING_CPU_MANAGER_POLICY_OPTIONS, "option", option, &c->s->unknown_cpu_option);
+		note_unknown_option(c, SETTING_CPU_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_cpu_option);
 		return 0;
 	}
 	return text_parse_bool(option->text, value) ? 0 : not_a_boolean(c, option);
@@ -183,8 +182,8 @@ static int convert_topology_option(const struct conversion *c, const struct doc 
 	if (!strcmp(option->key, "max-allowable-numa-nodes"))
 		return convert_max_numa_nodes(c, option);
 	if (strcmp(option->key, "prefer-closest-numa-nodes") != 0) {
-		note_unknown_option(c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, "option", option,
-			&c->s->unknown_topology_option);
+		note_unknown_option(
+			c, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS, option, &c->s->unknown_topology_option);
 		return 0;
 	}
 	return text_parse_bool(option->text, &c->s->topology.prefer_closest_numa_nodes)
@@ -205,10 +204,8 @@ static int convert_feature_gates(const struct conversion *c, const struct doc *v
 {
 	int r = check_map(c, value, DOC_BOOL);
 
-	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
-		if (!feature_gate_is_known(value->items[i].key))
-			note_unknown_option(c, SETTING_FEATURE_GATES, "gate", &value->items[i],
-				&c->s->unknown_feature_gate);
+	if (r == 0)
+		settings_check_gates(c->s, value, c->from, c->notes);
 	return r < 0 ? r : options_text(c, value, &c->s->feature_gates_text);
 }
 
@@ -411,6 +408,8 @@ int settings_convert(const struct kubelet_config *config, bool defaults, struct 
 			config->unknown_field);
 		text_set(&s.unknown_field, config->unknown_field);
 	}
+	for (size_t i = 0; i < config->fields.n_items; i++)
+		strv_push(&s.fields, config->fields.items[i]);
 	s.reserved_cpu_known = s.from[SETTING_KUBE_RESERVED] && s.from[SETTING_SYSTEM_RESERVED];
 	*ret = s;
 	settings_init(&s);

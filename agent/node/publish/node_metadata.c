@@ -63,7 +63,7 @@ int node_metadata_parse(const char *text, size_t len, struct node_metadata *ret,
 	if (!uid || !*uid)
 		return err_set(err, -EPROTO, "the API server's answer is not a Node");
 	node_metadata_init(ret);
-	ret->kubelet_minor = node_kubelet_minor(&object);
+	ret->kubelet = node_kubelet_release(&object);
 	text_set(&ret->uid, uid);
 	node_metadata_keep_own(doc_get(metadata, "annotations"), &ret->annotations);
 	node_metadata_keep_own(doc_get(metadata, "labels"), &ret->labels);

@@ -5,6 +5,7 @@
  */
 #include "agent/base/doc.h"
 #include "common/err.h"
+#include "common/settings.h"
 
 #define NODE_METADATA_PREFIX "nrtd.dev/" /* of the Node's keys that nrtd owns */
 #define STARTUP_TAINT_KEY    NODE_METADATA_PREFIX "not-ready"
@@ -14,9 +15,9 @@
 struct node_metadata {
 	char *uid;
 	struct doc annotations, labels; /* the keys under nrtd.dev/, as maps */
-	unsigned kubelet_minor;         /* the kubelet's release is 1.N; 0 = unknown */
-	bool has_taint;                 /* spec.taints has the startup taint */
-	size_t taint;                   /* its position in spec.taints */
+	struct kubelet_release kubelet;
+	bool has_taint; /* spec.taints has the startup taint */
+	size_t taint;   /* its position in spec.taints */
 };
 
 void node_metadata_init(struct node_metadata *m);

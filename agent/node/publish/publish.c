@@ -154,8 +154,8 @@ static enum publish_outcome store_node(struct publisher *p, bool only_metadata, 
 	/* Another Node of the same name: the objects' owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
 		forget_objects(p);
-	if (node.kubelet_minor == 0)
-		node.kubelet_minor = p->node.kubelet_minor;
+	if (node.kubelet.minor == 0)
+		node.kubelet = p->node.kubelet;
 	if (only_metadata) {
 		node.has_taint = p->node.has_taint;
 		node.taint = p->node.taint;
@@ -412,10 +412,12 @@ static enum publish_outcome step_numatopology(
 
 static bool is_for_another_kubelet(const struct publisher *p, const struct publish_request *request)
 {
-	unsigned minor = p->node.kubelet_minor;
+	const struct kubelet_release *node = &p->node.kubelet, *wanted = &request->kubelet;
 
-	return minor > 0 &&
-	       (request->release_unknown || (request->kubelet_minor > 0 && request->kubelet_minor != minor));
+	return node->minor > 0 &&
+	       (request->release_unknown ||
+		       (wanted->minor > 0 &&
+			       (wanted->minor != node->minor || wanted->prerelease != node->prerelease)));
 }
 
 static enum publish_outcome step_node(
@@ -598,7 +600,7 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 	/* Pods that only wait for their turn are no failure. */
 	result.current = result.current && is_settled(result.taint) && p->retries[PUBLISH_PODS].failures == 0;
 	result.call_again_ms = next_call(p, request, &result, now_ms);
-	result.kubelet_minor = p->node.kubelet_minor;
+	result.kubelet = p->node.kubelet;
 	snprintf(result.rival, sizeof(result.rival), "%s", p->nrt.contention.rival);
 	result.found_state = p->nrt.found_state;
 	*ret = result;

@@ -32,17 +32,17 @@ struct publish_request {
 	const struct doc *annotations;  /* map of strings with keys under nrtd.dev/; NULL = none */
 	const struct doc *labels;       /* the same */
 	const struct kai_pods *pods;    /* NULL = no annotations of pods */
-	/* All of these are for a kubelet of release 1.N, and are not written if the Node reports another release. 0 = for any
-	 * release. */
-	unsigned kubelet_minor;
+	/* All of these are for a kubelet of this release, and are not written if the Node reports another release. Unknown = for
+	 * any release. */
+	struct kubelet_release kubelet;
 	bool release_unknown; /* nor if the Node reports a release */
 };
 
 /* The result of a call. */
 struct publish_result {
 	enum publish_outcome nrt, node, taint, numatopology, pods;
-	bool current;           /* the API server has all that was requested */
-	unsigned kubelet_minor; /* the Node's kubelet has release 1.N; 0 = unknown */
+	bool current;                   /* the API server has all that was requested */
+	struct kubelet_release kubelet; /* as the Node reports it */
 	char rival[80]; /* another program that writes the NodeResourceTopology object; "" = none known */
 	/* The text of the node state that the NRT object had before the first write, "" = none; NULL = not known. Valid until
 	 * publisher_free(). */

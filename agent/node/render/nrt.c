@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 #include "scoring/nrt_match.h"
+#include "scoring/kubelet_release.h"
 
 #define NAME_MAX_BYTES 32
 
@@ -17,6 +18,9 @@ static void print_zone_name(char name[NAME_MAX_BYTES], const char *prefix, int i
 {
 	snprintf(name, NAME_MAX_BYTES, "%s-%d", prefix, id);
 }
+
+#define CAUTION_ATTRIBUTE \
+	"nrtd.dev/caution" /* only if there is something to say about the verdicts on the node */
 
 static void add_attribute(struct doc *list, const char *name, const char *value)
 {
@@ -123,8 +127,11 @@ static void add_attributes(
 {
 	struct doc *list = doc_add_list(object, "attributes");
 	bool known = *pods->fingerprint != '\0';
+	struct err caution;
 
 	add_settings_attributes(list, &node->settings, zones);
+	kubelet_release_caution(settings_kubelet(&node->settings), &caution);
+	add_attribute_if(list, caution.text[0] != '\0', CAUTION_ATTRIBUTE, caution.text);
 	add_attribute_if(list, known, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
 	add_attribute_if(list, known, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
 	add_attribute_if(list, *pods->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,

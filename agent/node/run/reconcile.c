@@ -185,7 +185,8 @@ static uint64_t hash_observation(struct observation *o, const char *nrt_hash)
 	inventory_to_doc(o, &inventory);
 	json_print_compact(&inventory, &text);
 	return hash_bytes(nrt_hash, strlen(nrt_hash),
-		hash_bytes(text.text, text.len, 1 + o->node.settings.kubelet_minor));
+		hash_bytes(text.text, text.len,
+			1 + o->node.settings.kubelet_minor + 1000 * o->node.settings.kubelet_prerelease));
 }
 
 /* Computes the hints, unless the last run observed the same. */
@@ -351,10 +352,10 @@ static int render_and_publish(
 	int e;
 
 	if (o->node.settings.kubelet_minor == 0) {
-		request.kubelet_minor = r->kubelet_minor;
-		request.release_unknown = r->kubelet_minor == 0;
+		request.kubelet = r->kubelet;
+		request.release_unknown = r->kubelet.minor == 0;
 		if (!request.release_unknown)
-			observation_set_release(o, r->kubelet_minor);
+			observation_set_release(o, r->kubelet);
 	}
 	if (r->remote_known)
 		pod_memory_mark(&r->remote, &o->node);
@@ -365,11 +366,12 @@ static int render_and_publish(
 	if (r->config->render.kai)
 		kai_render(&o->node, &pods, &o->notes);
 	if (request.release_unknown)
-		observation_set_release(o, KUBELET_MINOR_ASSUMED); /* for the hints */
+		observation_set_release(
+			o, (struct kubelet_release){.minor = KUBELET_MINOR_ASSUMED}); /* for the hints */
 	refresh_hints(r, o, request.content_hash);
 	e = publish_objects(r, &request, now_ms, ret);
-	if (ret->publish.kubelet_minor > 0)
-		r->kubelet_minor = ret->publish.kubelet_minor;
+	if (ret->publish.kubelet.minor > 0)
+		r->kubelet = ret->publish.kubelet;
 	return e;
 }
 

@@ -42,7 +42,7 @@ struct reconciler {
 	struct distances_kept distances; /* cache for the hints */
 	bool observed;                   /* at least once */
 	unsigned failures;               /* of observing, consecutive */
-	unsigned kubelet_minor;          /* as the Node reports it; 0 = unknown */
+	struct kubelet_release kubelet;  /* as the Node reports it */
 	uint64_t pod_memory_at;          /* when to read the memory of pods again */
 	struct err pod_memory_error;     /* the last logged failure to read it */
 	bool remote_known;               /* the next member is */

@@ -22,15 +22,6 @@ import (
 // changedGates are the feature gates of the last configuration.
 var changedGates []featuregate.Feature
 
-// FeatureGates are those that the kubelet of this program knows, with what they are when nobody sets them.
-func FeatureGates() map[string]bool {
-	gates := map[string]bool{}
-	for gate, spec := range utilfeature.DefaultMutableFeatureGate.GetAll() {
-		gates[string(gate)] = spec.Default
-	}
-	return gates
-}
-
 // LoadConfig reads a KubeletConfiguration as the kubelet does: decoded strictly, defaulted and validated. Its feature
 // gates become those of this process, in place of those of the configuration before. At a gate that it does not know the
 // kubelet's code panics, and the kubelet ends; that is an error here.
