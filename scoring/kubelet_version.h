@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/settings.h"
+
 /*
  * row(member, first, last, what): the member of struct kubelet_version; the first and the last minor release with
  * the rule (KUBELET_MINOR_ANY: no bound); what the kubelet does, as in doc/kubelets.md.
@@ -43,8 +45,6 @@
 	row(preferred_hints_first, 38, KUBELET_MINOR_ANY, \
 		"the Topology Manager merges the preferred hints first, and all hints only if no preferred hint results")
 /* clang-format on */
-
-#include "common/settings.h"
 
 struct kubelet_version {
 #define KUBELET_RULE_MEMBER(member, first, last, what) bool member;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reads which pods the kubelet has admitted, from its file allocated_pods_state (pkg/kubelet/allocation/state).
+ * Reads which pods the kubelet has admitted, from its file allocated_pods_state.
  *
+ * Source of the formats: pkg/kubelet/allocation/state.
  * Format v1 (Kubernetes 1.33): `data` is a string that holds {"entries": {UID: ...}}. Format v2 (1.38) has a `version`, and `data`
  * holds {"podList": BASE64, "entries": ...}: the pods as a protobuf PodList, and until 1.39 their entries as in v1, which only
  * older kubelets read.
