@@ -94,13 +94,14 @@ static void a_rejected_pod(void **state)
 		"NUMA nodes   no combination of NUMA nodes satisfies the request\n"
 		"scores       MostAllocated 0, LeastAllocated 0, BalancedAllocation 0, LeastNUMANodes 0\n"
 		"kubelet      Topology Manager policy restricted, scope container\n");
-	assert_json(&f, "{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
-			" 16 available\",\"rejection\":\"TopologyAffinityError\",\"caution\":null,\"containers\":[],"
-			"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
-			"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
-			"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"pciePair\":null,"
-			"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
-			"\"fits\":\"16\"},\"whatFrees\":null,\"unchecked\":[]}");
+	assert_json(&f,
+		"{\"admitted\":false,\"reason\":\"container 'app': restricted: 17 CPUs wanted,"
+		" 16 available\",\"rejection\":\"TopologyAffinityError\",\"caution\":null,\"containers\":[],"
+		"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
+		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
+		"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"pciePair\":null,"
+		"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
+		"\"fits\":\"16\"},\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_report_on(&f, "app cpu=2 memory=200Gi");
 	assert_text(&f,
 		"does not fit: 2 CPUs, 200Gi memory (Guaranteed)\n"

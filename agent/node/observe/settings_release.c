@@ -31,7 +31,7 @@ static bool is_about_managers(const char *gate)
 {
 	static const char *const words[] = {"CPU", "Cpu", "Memory", "HugePage", "Hugepage", "NUMA",
 		"Topology", "Affinity", "Align", "Device", "DRA", "Resource", "Resiz", "Scaling", "Alloc",
-		"Reserv", "QOS", "QoS", "Cgroup", "Pod", "Container"};
+		"Reserve", "Reservation", "QOS", "QoS", "Cgroup", "Pod", "Container"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strstr(gate, words[i]))
