@@ -143,8 +143,8 @@ fi
 
 # --- a kubelet that is newer than all that were compared
 "$nrtd" dump --sysroot "$machines/one-node" --kubelet-version 1.99 >"$dir/out" 2>"$dir/err"
-check "a newer kubelet is named" grep -q "the kubelet's release 1.99 is newer than" "$dir/err"
-"$nrtd" dump --sysroot "$machines/one-node" --kubelet-version 1.38 >"$dir/out" 2>"$dir/err"
+check "a newer kubelet is named" grep -q "kubelet 1.99 is newer than" "$dir/err"
+"$nrtd" dump --sysroot "$machines/one-node" --kubelet-version 1.38.0-beta.0 >"$dir/out" 2>"$dir/err"
 check "one that was compared is not" test "$(grep -c 'is newer than' "$dir/err")" -eq 0
 
 # --- the name of a saved node
