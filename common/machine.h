@@ -73,7 +73,9 @@ struct machine {
 	size_t n_cores;         /* hardware cores */
 	uint64_t memory_bytes;  /* MemTotal of /proc/meminfo, otherwise the sum of the nodes */
 	unsigned *distances;    /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
-	bool pci_known;         /* `pci` was read (possibly there are none) */
+	/* The kernel has no NUMA: nodes[] are the packages, as for the kubelet. The first node has the memory. */
+	bool without_numa;
+	bool pci_known; /* `pci` was read (possibly there are none) */
 	struct pci_devices pci;
 };
 

@@ -255,16 +255,27 @@ static void assert_node(const char *root, const struct machine *m, const struct 
 	assert_pools(root, node);
 }
 
+/* A kernel without NUMA: a node per package, with the package's id if it can be a node's. */
+static void assert_packages(const char *root, const struct machine *m)
+{
+	for (unsigned id = 0; id < 1024; id++)
+		assert_false(exists(root, "node/node%u", id));
+	assert_int_equal(m->n_nodes, m->n_sockets > 0 ? m->n_sockets : 1);
+	for (size_t i = 0; i < m->n_sockets; i++) {
+		if (m->n_sockets > 1 || m->sockets[i].id < 1024)
+			assert_int_equal(m->nodes[i].id, m->sockets[i].id);
+		assert_true(hwloc_bitmap_isequal(m->nodes[i].cpus, m->sockets[i].cpus));
+	}
+	assert_null(m->distances);
+}
+
 void sysfs_assert_machine(const char *root, const struct machine *m)
 {
 	size_t n = 0, n_sockets = 0;
 
 	assert_cpus(root, m);
-	if (!exists(root, "node")) {
-		assert_int_equal(m->n_nodes, 1);
-		assert_int_equal(m->nodes[0].id, m->n_sockets == 1 ? m->sockets[0].id : 0);
-		assert_true(hwloc_bitmap_isequal(m->nodes[0].cpus, m->online));
-		assert_null(m->distances);
+	if (m->without_numa) {
+		assert_packages(root, m);
 		return;
 	}
 	for (unsigned id = 0; id < 1024; id++) {

@@ -456,6 +456,86 @@ static void a_nul_byte_ends_the_text(void **state)
 	assert_int_equal(m.n_nodes, 2);
 }
 
+/* CPUs of these packages; there is no folder of NUMA nodes. */
+static void write_packages(const char *dir, const int *packages, size_t n)
+{
+	char path[128], text[32];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), SYSTEM "cpu/cpu%zu/topology/core_id", i);
+		test_write_file(dir, path, "0\n");
+		snprintf(path, sizeof(path), SYSTEM "cpu/cpu%zu/topology/physical_package_id", i);
+		snprintf(text, sizeof(text), "%d\n", packages[i]);
+		test_write_file(dir, path, text);
+		for (const char *const *file =
+				(const char *const[]){"thread_siblings", "core_siblings", NULL};
+			*file; file++) {
+			snprintf(path, sizeof(path), SYSTEM "cpu/cpu%zu/topology/%s", i, *file);
+			snprintf(text, sizeof(text), "%x\n", 1u << i);
+			test_write_file(dir, path, text);
+		}
+	}
+	test_write_file(dir, SYSTEM "cpu/online", n > 1 ? "0-2\n" : "0\n");
+	test_write_file(dir, "proc/meminfo", "MemTotal:       4096 kB\n");
+	test_write_file(dir, "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1\n");
+}
+
+/* On a kernel without NUMA the kubelet has a NUMA node per package. Their memory is the first node's. */
+static void packages_are_the_nodes_of_a_kernel_without_numa(void **state)
+{
+	static const int packages[] = {4, 1, 4};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(machine_release) struct machine m;
+
+	(void)state;
+	machine_init(&m);
+	write_packages(dir, packages, ARRAY_SIZE(packages));
+	discover(dir, &m);
+	assert_true(m.without_numa);
+	assert_int_equal(m.n_nodes, 2);
+	assert_int_equal(m.nodes[0].id, 1);
+	assert_int_equal(m.nodes[1].id, 4);
+	assert_true(hwloc_bitmap_isset(m.nodes[0].cpus, 1) && cpuset_size(m.nodes[0].cpus) == 1);
+	assert_int_equal(cpuset_size(m.nodes[1].cpus), 2);
+	assert_int_equal(m.cpus[2].numa, 4);
+	assert_int_equal(m.nodes[0].memory_bytes, 4096 * 1024);
+	assert_int_equal(m.nodes[0].n_pools, 1);
+	assert_int_equal(m.nodes[1].memory_bytes, 0);
+	assert_int_equal(m.nodes[1].n_pools, 0);
+	assert_null(m.distances);
+	sysfs_assert_machine(dir, &m);
+}
+
+static void package_ids_that_are_no_node_ids(void **state)
+{
+	static const int large[] = {5000}, mixed[] = {0, 5000, 0}, none[] = {-1, 2, -1};
+	CLEANUP(test_rmtree) char *one = test_tmpdir();
+	CLEANUP(test_rmtree) char *two = test_tmpdir();
+	CLEANUP(test_rmtree) char *three = test_tmpdir();
+	CLEANUP(machine_release) struct machine m;
+	struct machine_source source = {.root = two};
+	struct err err = {""};
+
+	(void)state;
+	machine_init(&m);
+	write_packages(one, large, 1);
+	discover(one, &m);
+	assert_int_equal(m.n_nodes, 1);
+	assert_int_equal(m.nodes[0].id, 0);
+	assert_int_equal(m.cpus[0].numa, 0);
+	machine_release(&m);
+	write_packages(two, mixed, 3);
+	assert_int_equal(machine_discover(&source, &m, &err), -ERANGE);
+	assert_non_null(strstr(err.text, "package 5000"));
+	/* The kubelet ignores CPUs without a package. */
+	write_packages(three, none, 3);
+	discover(three, &m);
+	assert_int_equal(m.n_nodes, 1);
+	assert_int_equal(m.nodes[0].id, 2);
+	assert_int_equal(m.cpus[0].numa, MACHINE_NONE);
+	assert_int_equal(m.cpus[1].numa, 2);
+}
+
 static void a_tree_without_cpus_is_refused(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -569,6 +649,8 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_normal),
 		cmocka_unit_test(distance_columns_are_the_online_nodes),
 		cmocka_unit_test(a_nul_byte_ends_the_text),
+		cmocka_unit_test(packages_are_the_nodes_of_a_kernel_without_numa),
+		cmocka_unit_test(package_ids_that_are_no_node_ids),
 		cmocka_unit_test(a_tree_without_cpus_is_refused),
 		cmocka_unit_test(hwloc_variables_of_the_environment_do_not_count),
 		cmocka_unit_test(the_running_machine_equals_its_files),

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "agent/base/hash.h"
 #include "agent/node/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/vec.h"
 
 /* Offline CPUs are present CPUs that the kernel's list of online CPUs omits, or that hwloc has not loaded if
  * there is no such list. */
@@ -21,16 +23,50 @@ static void set_offline(struct machine *m, struct kernel_cpus *cpus)
 		cpuset_clr(m->offline, m->cpus[i].id);
 }
 
-/* On a kernel without NUMA the kubelet makes a NUMA node of each package, with the package's id. */
-static void name_single_node(struct machine *m)
+static void place_package(struct machine *m, unsigned id, struct numa_node *node)
 {
-	int package = m->n_cpus > 0 ? m->cpus[0].socket : MACHINE_NONE;
-
+	node->id = id;
+	node->cpus = cpuset_new();
 	for (size_t i = 0; i < m->n_cpus; i++)
-		if (m->cpus[i].socket != package)
-			return;
-	if (m->n_nodes == 1 && !m->nodes[0].cpus && package >= 0 && package < MACHINE_MAX_NODES)
-		m->nodes[0].id = (unsigned)package;
+		if (m->cpus[i].socket == (int)id)
+			cpuset_set(node->cpus, m->cpus[i].id);
+}
+
+/*
+ * On a kernel without NUMA the kubelet makes a NUMA node of each package, with the package's id (cadvisor utils/sysinfo,
+ * getCPUTopology). For the kubelet none of them has memory; here the first one has all of it, because such a kernel has a single pool.
+ * CPUs without a package are in no node. A single package whose id is too large for a NUMA node is node 0.
+ */
+static int split_packages(struct machine *m, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
+	int smallest = INT_MAX, largest = MACHINE_NONE;
+
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		int id = m->cpus[i].socket;
+
+		if (id < 0)
+			continue;
+		smallest = id < smallest ? id : smallest;
+		largest = id > largest ? id : largest;
+		if (id < MACHINE_MAX_NODES)
+			cpuset_set(ids, (unsigned)id);
+	}
+	if (!m->without_numa || largest == MACHINE_NONE ||
+		(largest == smallest && largest >= MACHINE_MAX_NODES))
+		return 0;
+	if (largest >= MACHINE_MAX_NODES)
+		return err_set(err, -ERANGE,
+			"package %d: on a kernel without NUMA the kubelet makes a NUMA node of it, and an id of %d or above is not supported",
+			largest, MACHINE_MAX_NODES);
+	place_package(m, (unsigned)smallest, &m->nodes[0]);
+	for (int id = hwloc_bitmap_next(ids, smallest); id >= 0; id = hwloc_bitmap_next(ids, id)) {
+		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
+
+		*node = (struct numa_node){.socket = MACHINE_NONE};
+		place_package(m, (unsigned)id, node);
+	}
+	return 0;
 }
 
 static int discover_tree(const char *root, struct machine *m, struct err *err)
@@ -47,7 +83,9 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	if (r < 0)
 		return r;
 	kernel_read_pci(root, m);
-	name_single_node(m);
+	r = split_packages(m, err);
+	if (r < 0)
+		return r;
 	set_offline(m, &cpus);
 	return 0;
 }

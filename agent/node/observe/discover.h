@@ -42,9 +42,9 @@ uint64_t hardware_signature(const char *root);
  * on content that it does not expect, so the kernel's files are read first. The rules, without exception:
  *
  * - The NUMA nodes are the node<N> directories, with or without CPUs or memory. Where there is no directory
- *   sys/devices/system/node (a kernel without NUMA) there is one node with all CPUs, the memory of
- *   proc/meminfo and the pools of sys/kernel/mm/hugepages. Its id is the package's where there is one
- *   package, as for the kubelet, else 0.
+ *   sys/devices/system/node (a kernel without NUMA) kernel_discover() makes one node with the memory of proc/meminfo and the
+ *   pools of sys/kernel/mm/hugepages, and machine_discover() makes a node of each package, with the package's id,
+ *   as the kubelet does. The first node keeps the memory.
  * - CPUs of a node: its links cpu<N>, as for the kubelet; without any, cpulist, or cpumap where an old
  *   kernel has no cpulist. Nodes that claim the same CPU all keep it; the CPU itself belongs to one of them
  *   (machine_derive()).

@@ -344,11 +344,12 @@ static int read_distances(
 	return 0;
 }
 
-/* The one node of a kernel without NUMA. */
+/* The memory of a kernel without NUMA, as one node. */
 static int read_single_node(struct reader *rd, struct machine *m)
 {
 	struct numa_node *node = add_node(m, 0);
 
+	m->without_numa = true;
 	node->memory_bytes = m->memory_bytes;
 	return read_pools(rd, "/sys/kernel/mm/hugepages", node);
 }
