@@ -88,8 +88,8 @@ struct allocation {
 /*
  * All allocations of a node, as one source reports them. Containers of one pod may list the same CPU or
  * device (the kubelet passes an init container's to later containers), so a pod holds the union of its items.
- * Items of different pods are disjoint, except for CPUs that a kubelet assigned twice: the source's reader
- * added a note.
+ * Items of different pods are disjoint, except for CPUs and devices that a kubelet assigned twice: the source's
+ * reader added a note.
  */
 struct allocations {
 	struct allocation *items; /* sorted by pod_uid, namespace, pod, container */

@@ -74,6 +74,14 @@ static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t 
 	return s->reserved_cpu_known;
 }
 
+/* The shared pool, without CPUs that the kubelet still counts and that have vanished: no container could run on them. */
+static void init_shared(struct kubelet *k, const struct kubelet_node *node)
+{
+	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
+	for (size_t i = 0; node->present && i < k->topology.n_cpus; i++)
+		k->shared[i] = k->shared[i] && hwloc_bitmap_isset(node->present->online, k->topology.ids[i]);
+}
+
 static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
@@ -106,7 +114,18 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	else if (r < 0)
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
 	else if (node->shared)
-		cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
+		init_shared(k, node);
+}
+
+/* The kubelet may still count a NUMA node that has vanished. A pod could not run there: nothing of the node is free. */
+static void hold_absent_nodes(struct kubelet *k, const struct kubelet_node *node)
+{
+	const struct machine *present = node->present ? node->present : node->machine;
+
+	for (size_t i = 0; i < node->memory->n_nodes; i++)
+		for (size_t t = 0; t < k->memory.n_types; t++)
+			if (machine_node_index(present, node->memory->nodes[i].id) < 0)
+				k->memory.now.amounts[i * k->memory.n_types + t].free = 0;
 }
 
 static void init_memory(struct kubelet *k, const struct kubelet_node *node)
@@ -127,6 +146,8 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)
 		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",
 			k->memory.n_nodes, NODE_MASK_WALK_MAX);
+	else
+		hold_absent_nodes(k, node);
 }
 
 /* Find the NUMA nodes that hints can name, and check that their combinations are few enough to walk. */

@@ -24,7 +24,8 @@
 
 /* What is known about a node. All pointers must outlive the struct kubelet made from them. */
 struct kubelet_node {
-	const struct machine *machine;
+	const struct machine *machine; /* as the kubelet knows it: the machine of its start */
+	const struct machine *present; /* the hardware now; NULL = the same */
 	const struct settings *settings;
 	hwloc_const_bitmap_t shared;       /* the CPU manager's shared pool (defaultCpuSet); NULL = unknown */
 	hwloc_const_bitmap_t reserved;     /* reserved CPUs, when observed; NULL = from the settings */

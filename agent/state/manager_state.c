@@ -136,13 +136,14 @@ void allocations_view_release(struct allocations *view)
 
 /* ---- the machine state from blocks */
 
-static void add_table(struct memory_node *node, const char *type, uint64_t total)
+static struct memory_table *add_table(struct memory_node *node, const char *type, uint64_t total)
 {
 	struct memory_table *table =
 		vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
 
 	table->total = total;
 	table->type = xstrdup(type);
+	return table;
 }
 
 static int by_type(const void *a, const void *b)
@@ -150,7 +151,7 @@ static int by_type(const void *a, const void *b)
 	return strcmp(((const struct memory_table *)a)->type, ((const struct memory_table *)b)->type);
 }
 
-static void add_memory_node(struct memory_state *state, const struct numa_node *from)
+static struct memory_node *add_memory_node(struct memory_state *state, const struct numa_node *from)
 {
 	struct memory_node *node =
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
@@ -164,20 +165,39 @@ static void add_memory_node(struct memory_state *state, const struct numa_node *
 		resource_name_of_hugepages(from->pools[i].page_bytes, name);
 		add_table(node, name, from->pools[i].page_bytes * from->pools[i].pages);
 	}
-	qsort(node->tables, node->n_tables, sizeof(*node->tables), by_type);
+	return node;
+}
+
+static int by_node_id(const void *va, const void *vb)
+{
+	const struct memory_node *a = va, *b = vb;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The node's table of this type; both are created where the machine does not have them now. */
+static struct memory_table *find_or_add_table(struct memory_state *state, unsigned id, const char *type)
+{
+	struct memory_node *node = find_node(state, id);
+	struct memory_table *table;
+
+	if (!node)
+		node = add_memory_node(state, &(struct numa_node){.id = id});
+	table = find_table(node, type);
+	return table ? table : add_table(node, type, 0);
 }
 
 static void set_allocatable(struct memory_state *state, const struct memory_block *block)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
-		struct memory_table *table = find_table(find_node(state, (unsigned)id), block->type);
+		struct memory_table *table = find_or_add_table(state, (unsigned)id, block->type);
 
-		if (!table)
+		if (table->allocatable > 0 && table->allocatable < block->bytes)
 			continue;
 		table->allocatable = table->free = block->bytes;
 		/* The kubelet may have counted more hugepages or memory at its start than the machine has
 		 * now. */
-		if (table->total < block->bytes)
+		if (table->total < block->bytes && block->bytes <= INT64_MAX)
 			table->total = block->bytes;
 	}
 }
@@ -193,6 +213,11 @@ static void set_reserved(struct memory_node *node)
 	for (size_t i = 0; i < node->n_tables; i++) {
 		struct memory_table *t = &node->tables[i];
 		uint64_t used = t->allocatable + (strcmp(t->type, "memory") ? 0 : pages);
+
+		if (memory_table_wrapped(t)) {
+			t->system_reserved = t->total - t->allocatable;
+			continue;
+		}
 
 		t->system_reserved = t->total > used ? t->total - used : 0;
 	}
@@ -224,8 +249,12 @@ uint64_t memory_state_from_blocks(const struct machine *machine, const struct me
 		add_memory_node(ret, &machine->nodes[i]);
 	for (size_t i = 0; i < n_allocatable; i++)
 		set_allocatable(ret, &allocatable[i]);
-	for (size_t i = 0; i < ret->n_nodes; i++)
+	if (ret->n_nodes > 0)
+		qsort(ret->nodes, ret->n_nodes, sizeof(*ret->nodes), by_node_id);
+	for (size_t i = 0; i < ret->n_nodes; i++) {
+		qsort(ret->nodes[i].tables, ret->nodes[i].n_tables, sizeof(*ret->nodes[i].tables), by_type);
 		set_reserved(&ret->nodes[i]);
+	}
 	over = charge_blocks(ret, held, false); /* first: groups get what is left */
 	return over + charge_blocks(ret, held, true);
 }

@@ -33,9 +33,11 @@ void allocations_view_release(struct allocations *view);
 uint64_t memory_state_charge(struct memory_state *state, const struct memory_block *block);
 
 /*
- * Rebuild the machine state. Per NUMA node of the machine and type (memory, each hugepage pool): allocatable
- * as the blocks `allocatable` say (0 if no block does), total as the hardware has it, reserved and free after
- * the blocks of `held` are charged.
+ * Rebuild the machine state. Per NUMA node of the machine, and per NUMA node that `allocatable` names because the
+ * machine had it when the kubelet started, and type (memory, each hugepage pool): allocatable as the blocks
+ * `allocatable` say (0 if no block does; the lower amount if several do), total as the hardware has it, reserved
+ * and free after the blocks of `held` are charged. An amount that wrapped around below 0 stays above the total
+ * (memory_table_wrapped()). A block of `allocatable` on several nodes is allocatable on each of them.
  *
  * The API does not report how a block is split between several nodes. As the kubelet does (policy_static.go,
  * updateMachineState), this function fills the free memory of the block's nodes in ascending order. The sum

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/state/known_machine.h"
 #include "agent/state/node_derive.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
@@ -97,37 +98,14 @@ static struct held held_bytes(const struct node_state *node, const char *type)
 	return held;
 }
 
-/*
- * What is reserved for the system, in nano-CPUs: the number of CPUs that reservedSystemCPUs lists; without
- * the list kubeReserved plus systemReserved, which need not be whole CPUs. A different number of reserved
- * CPUs that the running kubelet reports has priority: the settings are then not this kubelet's.
- */
-static qty_t reserved_cpu(const struct node_state *node)
-{
-	const struct settings *s = &node->settings;
-	hwloc_const_bitmap_t set = node->reserved.observed ? node->reserved.cpus : s->reserved_system_cpus;
-	bool listed = s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus);
-	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
-
-	if (s->reserved_cpu_known && !listed && (!set || cpuset_size(set) == cpu_manager_reserved_count(sum)))
-		return sum;
-	return set ? (qty_t)cpuset_size(set) * QTY_UNIT : 0;
-}
-
 /* The node's allocatable memory, which is not in hugepages. */
 static qty_t allocatable_memory(const struct node_state *node)
 {
 	const struct settings *s = &node->settings;
-	qty_t capacity = (qty_t)node->machine.memory_bytes * QTY_UNIT, hugepages = 0;
+	const struct known_memory known = known_machine_memory(node);
 
-	for (size_t i = 0; i < node->machine.n_nodes; i++) {
-		const struct numa_node *numa = &node->machine.nodes[i];
-
-		for (size_t p = 0; p < numa->n_pools; p++)
-			hugepages += (qty_t)(numa->pools[p].page_bytes * numa->pools[p].pages) * QTY_UNIT;
-	}
-	return capacity - hugepages - s->kube_reserved_memory - s->system_reserved_memory -
-	       node_derive_eviction_threshold(node);
+	return ((qty_t)known.bytes - (qty_t)known.hugepages) * QTY_UNIT - s->kube_reserved_memory -
+	       s->system_reserved_memory - node_derive_eviction_threshold(node);
 }
 
 static void set_amounts(
@@ -139,20 +117,41 @@ static void set_amounts(
 	resource_list_set(&a->unsure, name, (struct quantity){.nano = unsure, .format = format});
 }
 
-/* CPUs that the kubelet counts, minus what the system reserves. */
-static qty_t allocatable_cpu(const struct node_state *node)
+/*
+ * CPUs that the kubelet counts, minus what is reserved for the system, in nano-CPUs: the number of CPUs that reservedSystemCPUs lists;
+ * without the list kubeReserved plus systemReserved, which need not be whole CPUs. A different number of reserved CPUs that the running
+ * kubelet reports has priority: the settings are then not this kubelet's. `machine`: the kubelet's.
+ */
+static qty_t allocatable_cpu(const struct node_state *node, const struct machine *machine)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(&node->machine);
+	const struct settings *s = &node->settings;
+	bool listed = s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(machine);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t reserved = NULL;
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t known = node->reserved.observed ? NULL : known_machine_cpus(node);
+	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
 
-	return (qty_t)cpuset_size(all) * QTY_UNIT - reserved_cpu(node);
+	if (known)
+		cpuset_and(all, all, known);
+	if (node->reserved.observed) {
+		reserved = cpuset_dup(node->reserved.cpus);
+		cpuset_and(reserved, reserved, all);
+	} else if (s->reserved_system_cpus) {
+		reserved = cpuset_dup(s->reserved_system_cpus);
+	}
+	if (s->reserved_cpu_known && !listed &&
+		(!reserved || cpuset_size(reserved) == cpu_manager_reserved_count(sum)))
+		return (qty_t)cpuset_size(all) * QTY_UNIT - sum;
+	return ((qty_t)cpuset_size(all) - (qty_t)(reserved ? cpuset_size(reserved) : 0)) * QTY_UNIT;
 }
 
 static void add_cpus(struct node_admission *a)
 {
 	struct held held = held_cpus(a->state);
 
-	set_amounts(
-		a, "cpu", allocatable_cpu(a->state) - (qty_t)held.sum * QTY_UNIT, held, QUANTITY_DECIMAL_SI);
+	set_amounts(a, "cpu", allocatable_cpu(a->state, a->machine) - (qty_t)held.sum * QTY_UNIT, held,
+		QUANTITY_DECIMAL_SI);
 }
 
 static void add_memory(struct node_admission *a)
@@ -288,6 +287,19 @@ hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state)
 	return state->machine.online;
 }
 
+/* The machine and the reserved CPUs as the kubelet knows them. */
+static void find_known_machine(struct node_admission *a)
+{
+	const struct reserved_cpus *reserved = &a->state->reserved;
+
+	machine_init(&a->known);
+	a->machine = known_machine_differs(a->state, &a->known) ? &a->known : &a->state->machine;
+	if (!reserved->observed)
+		return;
+	a->reserved = cpuset_dup(reserved->cpus);
+	cpuset_and(a->reserved, a->reserved, a->machine->online);
+}
+
 static void release_kubelet(struct node_admission *a)
 {
 	kubelet_workspace_freep(&a->ws);
@@ -298,10 +310,11 @@ static void init_kubelet(struct node_admission *a)
 {
 	const struct node_state *state = a->state;
 	const struct kubelet_node node = {
-		.machine = &state->machine,
+		.machine = a->machine,
+		.present = &state->machine,
 		.settings = &a->settings,
 		.shared = node_shared_cpus(state),
-		.reserved = state->reserved.observed ? state->reserved.cpus : NULL,
+		.reserved = a->reserved,
 		.memory = state->allocations.memory_known ? &state->allocations.memory : NULL,
 		.devices = &a->devices,
 	};
@@ -317,6 +330,7 @@ void node_admission_init(struct node_admission *a, const struct node_state *stat
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
 	list_devices(&state->allocations, &a->devices);
+	find_known_machine(a);
 	add_cpus(a);
 	add_memory(a);
 	add_devices(a);
@@ -328,6 +342,8 @@ void node_admission_release(struct node_admission *a)
 {
 	release_kubelet(a);
 	device_inventory_release(&a->devices);
+	machine_release(&a->known);
+	hwloc_bitmap_free(a->reserved);
 	resource_list_release(&a->free);
 	resource_list_release(&a->unsure);
 	*a = (struct node_admission){0};
@@ -381,9 +397,14 @@ static void add_devices_left(
 void node_admission_requestable(
 	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret)
 {
+	CLEANUP(machine_release) struct machine known;
+	const struct machine *machine;
+
+	machine_init(&known);
+	machine = known_machine_differs(state, &known) ? &known : &state->machine;
 	*ret = (struct resource_list){0};
 	if (!kubelet_has_gate(&state->settings, KUBELET_RESIZE_CPUS))
-		set_left(ret, requested, "cpu", allocatable_cpu(state), QUANTITY_DECIMAL_SI);
+		set_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
 	if (state->machine.memory_bytes > 0 && !kubelet_has_gate(&state->settings, KUBELET_RESIZE_MEMORY))
 		set_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
 	add_pages_left(&state->machine, requested, ret);

@@ -12,6 +12,9 @@
 struct node_admission {
 	const struct node_state *state;
 	struct settings settings; /* a shallow copy, which node_admission_what_if() changes */
+	struct machine known;     /* the machine of the kubelet's start, if it differs from the hardware */
+	const struct machine *machine; /* as the kubelet knows it: `known` or the state's */
+	hwloc_bitmap_t reserved; /* reserved CPUs of that machine, if the running kubelet reports them */
 
 	/*
 	 * The registered devices of every resource for which the NUMA nodes of all devices are known (a

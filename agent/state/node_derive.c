@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/state/known_machine.h"
 #include "agent/state/manager_state.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
@@ -24,18 +25,17 @@ static void set_reserved(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const c
 	*ret = (struct reserved_cpus){.cpus = cpus, .from = xstrdup(from)};
 }
 
-/* The choice of n CPUs of kubelet 1.`minor`, under the options in force. */
-static int reserve_by_count(
-	const struct node_state *node, size_t n, unsigned minor, hwloc_bitmap_t *ret, struct err *err)
+/* The choice of n CPUs of a machine by kubelet 1.`minor`, under the options in force. */
+static int reserve_on_machine(const struct settings *s, const struct machine *machine, size_t n, unsigned minor,
+	hwloc_bitmap_t *ret, struct err *err)
 {
-	const struct settings *s = &node->settings;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
 	CLEANUP(cpu_manager_release) struct cpu_manager manager = {0};
 	const struct kubelet_version version = kubelet_version_of(minor);
 	int r;
 
-	r = cpu_topology_init(&topology, &node->machine);
+	r = cpu_topology_init(&topology, machine);
 	if (r < 0)
 		return r;
 	r = cpu_manager_init(
@@ -43,6 +43,38 @@ static int reserve_by_count(
 	if (r < 0)
 		return r;
 	cpu_set_to_bitmap(&topology, manager.reserved, set);
+	*ret = TAKE(set);
+	return 0;
+}
+
+/*
+ * The kubelet has chosen on the machine of its start. Where the CPUs that vanished since then were is a guess. If a container holds a CPU
+ * of the choice, the guess is wrong, and if the choice has vanished CPUs, it depends on the guess: then the choice on today's machine
+ * counts as reserved too.
+ */
+static int reserve_by_count(
+	const struct node_state *node, size_t n, unsigned minor, hwloc_bitmap_t *ret, struct err *err)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t now = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
+	CLEANUP(machine_release) struct machine known;
+	int r;
+
+	machine_init(&known);
+	if (!known_machine_differs(node, &known))
+		return reserve_on_machine(&node->settings, &node->machine, n, minor, ret, err);
+	r = reserve_on_machine(&node->settings, &known, n, minor, &set, NULL);
+	if (r < 0)
+		return reserve_on_machine(&node->settings, &node->machine, n, minor, ret, err);
+	held = allocations_exclusive_cpus(&node->allocations);
+	if (hwloc_bitmap_intersects(set, held) || !hwloc_bitmap_isincluded(set, node->machine.online)) {
+		r = reserve_on_machine(&node->settings, &node->machine, n, minor, &now, err);
+		if (r < 0)
+			return r;
+		cpuset_or(set, set, now);
+	}
+	cpuset_and(set, set, node->machine.online);
 	*ret = TAKE(set);
 	return 0;
 }
@@ -73,17 +105,26 @@ static int reserve_by_release(
 	return 0;
 }
 
+/* Reserved CPUs that the kubelet has counted since its start may be offline or gone now. */
 static int reserve_as_listed(const struct node_state *node, struct reserved_cpus *ret, struct err *err)
 {
 	const struct settings *s = &node->settings;
+	const char *from = s->from[SETTING_RESERVED_SYSTEM_CPUS];
+	CLEANUP(machine_release) struct machine known;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_dup(s->reserved_system_cpus);
+	hwloc_const_bitmap_t online = node->machine.online;
 
-	if (!hwloc_bitmap_isincluded(s->reserved_system_cpus, node->machine.online)) {
-		CLEANUP(freep) char *text = cpuset_print(s->reserved_system_cpus);
+	machine_init(&known);
+	if (!hwloc_bitmap_isincluded(set, online) && known_machine_differs(node, &known))
+		online = known.online;
+	if (!hwloc_bitmap_isincluded(set, online)) {
+		CLEANUP(freep) char *text = cpuset_print(set);
 
 		return err_set(err, -EINVAL, "%s: reserved CPUs '%s' are not all online on this machine",
-			s->from[SETTING_RESERVED_SYSTEM_CPUS], text ? text : "");
+			from, text ? text : "");
 	}
-	set_reserved(ret, cpuset_dup(s->reserved_system_cpus), s->from[SETTING_RESERVED_SYSTEM_CPUS]);
+	cpuset_and(set, set, node->machine.online);
+	set_reserved(ret, TAKE(set), from);
 	return 0;
 }
 
@@ -110,13 +151,12 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 
 /*
  * The reserved CPUs that the running kubelet reports. The report has priority over the configuration, which
- * may have changed since the kubelet started.
+ * may have changed since the kubelet started. CPUs that appeared since then count as reserved too.
  */
 static void reserve_as_reported(const struct node_state *node, struct reserved_cpus *ret)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = machine_counted_cpus(&node->machine);
 
-	set = machine_counted_cpus(&node->machine);
 	cpuset_andnot(set, set, node->allocatable_cpus);
 	set_reserved(ret, TAKE(set), "the pod-resources API");
 	ret->observed = true;
@@ -176,16 +216,21 @@ qty_t node_derive_eviction_threshold(const struct node_state *node)
 /* Registered and held devices; both empty if it is unknown which are registered. */
 struct known_devices {
 	struct device_index registered, held;
+	hwloc_bitmap_t nodes; /* the NUMA nodes that the kubelet knows */
 };
 
 static void known_devices_release(struct known_devices *d)
 {
+	hwloc_bitmap_free(d->nodes);
 	device_index_release(&d->registered);
 	device_index_release(&d->held);
 }
 
-static void known_devices_init(struct known_devices *d, const struct allocations *a)
+static void known_devices_init(struct known_devices *d, const struct node_state *node)
 {
+	const struct allocations *a = &node->allocations;
+
+	d->nodes = known_machine_nodes(node);
 	if (!a->registered_known)
 		return;
 	device_index_registered(a, &d->registered);
@@ -264,6 +309,7 @@ struct cpu_sets {
 	hwloc_const_bitmap_t reserved; /* NULL = unknown */
 	hwloc_bitmap_t taken;          /* exclusively or by claims; a CPU of both counts once */
 	hwloc_bitmap_t known;          /* to the kubelet, which counts CPUs at its start; NULL = unknown */
+	hwloc_const_bitmap_t nodes;    /* NUMA nodes that the kubelet knows */
 };
 
 static void cpu_sets_release(struct cpu_sets *sets)
@@ -272,11 +318,12 @@ static void cpu_sets_release(struct cpu_sets *sets)
 	hwloc_bitmap_free(sets->known);
 }
 
-static void cpu_sets_init(struct cpu_sets *sets, const struct node_state *node)
+static void cpu_sets_init(struct cpu_sets *sets, const struct node_state *node, hwloc_const_bitmap_t nodes)
 {
 	const struct allocations *a = &node->allocations;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t of_claims = claims_cpus(&node->claims);
 
+	sets->nodes = nodes;
 	sets->reserved = node->reserved.cpus;
 	sets->taken = allocations_exclusive_cpus(a);
 	if (node->settings.cpu_manager == CPU_MANAGER_STATIC && a->cpus_known && a->shared) {
@@ -301,6 +348,8 @@ static void fill_cpu(
 		cpuset_andnot(usable, usable, cpus->reserved);
 	if (cpus->known)
 		cpuset_and(usable, usable, cpus->known);
+	if (!hwloc_bitmap_isset(cpus->nodes, m->nodes[at].id))
+		hwloc_bitmap_zero(usable);
 	allocatable = cpuset_size(usable);
 	set_amount(amount, capacity, allocatable, allocatable - count_both(usable, cpus->taken));
 }
@@ -334,10 +383,11 @@ static void subtract_claims(
 
 /*
  * Memory or hugepages of one size on a NUMA node: as the memory manager's state says, else from the hardware
- * and reservedMemory. `pages`: bytes of `capacity` that are set aside as hugepages.
+ * and reservedMemory. `pages`: bytes of `capacity` that are set aside as hugepages. Nothing is allocatable on a node or
+ * of a type that the kubelet does not know (`known`: the NUMA nodes that the kubelet knows).
  */
 static void fill_memory(const struct node_state *node, unsigned numa, const char *type, uint64_t capacity,
-	uint64_t pages, struct inventory_amount *amount)
+	uint64_t pages, hwloc_const_bitmap_t known, struct inventory_amount *amount)
 {
 	const struct memory_node *state = find_memory_node(&node->allocations, numa);
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
@@ -350,6 +400,8 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 		set_amount(amount, capacity, table->allocatable, table->free);
 	else if (table)
 		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
+	else if (state || !hwloc_bitmap_isset(known, numa))
+		set_amount(amount, capacity, 0, 0);
 	else
 		set_amount(amount, capacity, usable, usable);
 }
@@ -357,6 +409,7 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 bool node_derive_free_pages(const struct node_state *node, const char *name, qty_t *ret)
 {
 	const struct machine *m = &node->machine;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = known_machine_nodes(node);
 	bool known = false;
 	qty_t sum = 0;
 
@@ -370,7 +423,8 @@ bool node_derive_free_pages(const struct node_state *node, const char *name, qty
 			if (strcmp(own, name) != 0)
 				continue;
 			known = true;
-			fill_memory(node, m->nodes[i].id, name, pool->page_bytes * pool->pages, 0, &amount);
+			fill_memory(node, m->nodes[i].id, name, pool->page_bytes * pool->pages, 0, nodes,
+				&amount);
 			sum = qty_add(sum, amount.available);
 		}
 	if (known)
@@ -392,29 +446,32 @@ static void fill_numa_node(
 
 		resource_name_of_hugepages(numa->pools[p].page_bytes, name);
 		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, name));
-		fill_memory(node, numa->id, name, bytes, 0, amount);
+		fill_memory(node, numa->id, name, bytes, 0, cpus->nodes, amount);
 		subtract_claims(&node->claims, name, numa->id, amount);
 		hugepages += bytes;
 	}
 	if (numa->memory_bytes > 0) {
 		amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, "memory"));
-		fill_memory(node, numa->id, "memory", numa->memory_bytes, hugepages, amount);
+		fill_memory(node, numa->id, "memory", numa->memory_bytes, hugepages, cpus->nodes, amount);
 		subtract_claims(&node->claims, "memory", numa->id, amount);
 	}
 	amount = inventory_amount(inv, at, (size_t)inventory_resource(inv, "cpu"));
 	fill_cpu(&node->machine, at, cpus, amount);
 }
 
-/* Count a device on each NUMA node that it is near. */
+/* Count a device on each NUMA node that it is near. The kubelet gives no device for its nearness to a node that the kubelet does not
+ * know (`known`: the nodes that the kubelet knows). */
 static void count_device(const struct machine *m, struct inventory *inv, size_t resource,
-	hwloc_const_bitmap_t nodes, unsigned capacity, unsigned allocatable, unsigned available)
+	hwloc_const_bitmap_t nodes, hwloc_const_bitmap_t known, unsigned allocatable, unsigned available)
 {
 	for (size_t at = 0; at < m->n_nodes; at++) {
 		struct inventory_amount *amount = inventory_amount(inv, at, resource);
 
 		if (!hwloc_bitmap_isset(nodes, m->nodes[at].id))
 			continue;
-		amount->capacity += capacity * QTY_UNIT;
+		amount->capacity += QTY_UNIT;
+		if (!hwloc_bitmap_isset(known, m->nodes[at].id))
+			continue;
 		amount->allocatable += allocatable * QTY_UNIT;
 		amount->available += available * QTY_UNIT;
 	}
@@ -438,14 +495,14 @@ static void fill_devices(
 	for (size_t i = first; i < end; i++) {
 		const struct device_ref *d = &devices->registered.items[i];
 
-		count_device(
-			m, inv, resource, d->nodes, 1, 1, !device_index_find(&devices->held, name, d->id));
+		count_device(m, inv, resource, d->nodes, devices->nodes, 1,
+			!device_index_find(&devices->held, name, d->id));
 	}
 	for (size_t i = held_first; i < held_end; i++) {
 		const struct device_ref *d = &devices->held.items[i];
 
 		if (!device_index_find(&devices->registered, name, d->id))
-			count_device(m, inv, resource, d->nodes, 1, 0, 0);
+			count_device(m, inv, resource, d->nodes, devices->nodes, 0, 0);
 	}
 }
 
@@ -520,11 +577,7 @@ static void note_unknowns(const struct node_state *node, struct notes *notes)
 	if (a->devices_known && !a->registered_known)
 		note_uncounted(a, notes);
 	note_unplaced(a, notes);
-	for (size_t i = 0; i < a->memory.n_nodes && a->memory_known; i++)
-		if (machine_node_index(&node->machine, a->memory.nodes[i].id) < 0)
-			notes_add(notes,
-				"memory_manager_state names NUMA node %u, which this machine does not have",
-				a->memory.nodes[i].id);
+	known_machine_note(node, notes);
 }
 
 void node_derive_inventory(const struct node_state *node, struct inventory *ret, struct notes *notes)
@@ -534,8 +587,8 @@ void node_derive_inventory(const struct node_state *node, struct inventory *ret,
 	CLEANUP(known_devices_release) struct known_devices devices = {0};
 	CLEANUP(cpu_sets_release) struct cpu_sets cpus = {0};
 
-	known_devices_init(&devices, &node->allocations);
-	cpu_sets_init(&cpus, node);
+	known_devices_init(&devices, node);
+	cpu_sets_init(&cpus, node, devices.nodes);
 	collect_names(m, &devices, &names);
 	inventory_init(ret);
 	inventory_shape(ret, m->n_nodes, (const char *const *)names.items, names.n_items);

@@ -435,6 +435,8 @@ static void init_containers_leave_it_open(void **state)
 	test_assert_text("reason", f.report.reason, "memory: 200Gi wanted, the node has at most 128Gi left");
 	test_assert_text("rejection", f.report.rejection, "");
 	/* Two pods that hold the same CPUs: the kubelet adds their requests up. */
+	assert_int_equal(
+		hwloc_bitmap_or(f.node.allocations.shared, f.node.allocations.shared, other->cpus), 0);
 	text_set(&other->pod_uid, "uid2");
 	assert_int_equal(hwloc_bitmap_copy(other->cpus, f.node.allocations.items[0].cpus), 0);
 	fit_fixture_report_on(&f, "app cpu=22500m memory=1Gi");

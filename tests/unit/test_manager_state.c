@@ -98,11 +98,44 @@ static void bytes_that_no_node_has_free_are_returned(void **state)
 	hwloc_bitmap_free(allocatable.nodes);
 }
 
+/* The API of a kubelet that knows more NUMA nodes than the machine has now, of a kernel without NUMA, and doubtful blocks. */
+static void allocatable_blocks_in_doubt(void **state)
+{
+	static const uint64_t wrapped = 0 - GIB;
+	CLEANUP(machine_release) struct machine m;
+	CLEANUP(allocations_release) struct allocations held = {0};
+	CLEANUP(memory_state_release) struct memory_state s = {0};
+	struct memory_block allocatable[] = {block("memory", 5 * GIB, "7"), block("memory", 3 * GIB, "5"),
+		block("memory", 6 * GIB, "0"), block("memory", 4 * GIB, "0"), block("memory", wrapped, "1"),
+		block("hugepages-2Mi", GIB, "2")};
+
+	(void)state;
+	make_machine(&m);
+	hold(&held, "memory", 2 * GIB, "0,7");
+	hold(&held, "memory", GIB, "7");
+	assert_int_equal(memory_state_from_blocks(&m, allocatable, ARRAY_SIZE(allocatable), &held, &s), 0);
+	assert_int_equal(s.n_nodes, 5);
+	assert_int_equal(s.nodes[3].id, 5);
+	assert_int_equal(s.nodes[4].id, 7);
+	assert_int_equal(left(&s, 3), 3);
+	assert_int_equal(left(&s, 4), 4);
+	/* Of two blocks the smaller one counts. */
+	assert_int_equal(left(&s, 0), 2);
+	assert_true(memory_table_wrapped(memory_node_table(&s.nodes[1], "memory")));
+	assert_int_equal(memory_node_table(&s.nodes[1], "memory")->total, 8 * GIB);
+	assert_int_equal(memory_node_table(&s.nodes[2], "hugepages-2Mi")->free, GIB);
+	for (size_t i = 0; i < ARRAY_SIZE(allocatable); i++) {
+		free(allocatable[i].type);
+		hwloc_bitmap_free(allocatable[i].nodes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_are_filled_in_ascending_order_after_single_nodes),
 		cmocka_unit_test(bytes_that_no_node_has_free_are_returned),
+		cmocka_unit_test(allocatable_blocks_in_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

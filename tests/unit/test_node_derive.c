@@ -210,10 +210,13 @@ static void memory_state_beats_the_hardware(void **state)
 			.total = 8 * GIB, .allocatable = 5 * GIB, .reserved = GIB, .free = 4 * GIB});
 	add_memory_node(w, 9);
 	build(w, NULL);
-	check(w, 0, "memory", 8 * GIB, 6 * GIB, 6 * GIB);
 	check(w, 1, "memory", 8 * GIB, 5 * GIB, 4 * GIB);
-	check(w, 1, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
-	assert_true(noted(w, "NUMA node 9"));
+	/* The kubelet knows neither NUMA node 0 nor pages of 1 GiB. */
+	check(w, 0, "memory", 8 * GIB, 0, 0);
+	check(w, 1, "hugepages-1Gi", 2 * GIB, 0, 0);
+	assert_true(noted(w, "NUMA node 0: none of its CPUs, memory, hugepages and devices is available"));
+	assert_true(noted(w, "NUMA node 1: 2147483648 bytes of hugepages-1Gi are not available"));
+	assert_false(noted(w, "NUMA node 9"));
 	assert_true(noted(w, "'none'"));
 }
 

@@ -33,7 +33,9 @@ static const char list[] = "1{1'p' 2'ns' 3{1'c' 3[1 2] 4{1'memory' 2:4294967296 
 			   "} 2{1'v/nic' 2'a' " NODE_0 "}}} 1{1'q' 2'ns' 3{1'd'}}";
 static const char allocatable[] =
 	"2[1 2 3 " REST "] 1{1'v/nic' 2'a' " NODE_0 "} 1{1'v/nic' 2'b' " NODE_0 "} 1{1'v/nic' 2'e' " NODE_1
-	"} 3{1'memory' 2:130996502528 " NODE_0 "} 3{1'memory' 2:130996502528 " NODE_1 "}";
+	"} 3{1'memory' 2:130996502528 " NODE_0 "} 3{1'memory' 2:130996502528 " NODE_1
+	"} 3{1'hugepages-2Mi' 2:2147483648 " NODE_0 "} 3{1'hugepages-2Mi' 2:2147483648 " NODE_1
+	"} 3{1'hugepages-1Gi' 2:4294967296 " NODE_0 "} 3{1'hugepages-1Gi' 2:4294967296 " NODE_1 "}";
 
 struct world {
 	char *dir, *socket;
@@ -129,6 +131,12 @@ static void stop_serving(struct world *w)
 	w->server = NULL;
 }
 
+/* The hugepages of a NUMA node in the memory manager's state. */
+#define PAGES                                                                                      \
+	"\"hugepages-2Mi\":{\"total\":2147483648,\"systemReserved\":0,\"allocatable\":2147483648," \
+	"\"reserved\":0,\"free\":2147483648},\"hugepages-1Gi\":{\"total\":4294967296,"             \
+	"\"systemReserved\":0,\"allocatable\":4294967296,\"reserved\":0,\"free\":4294967296},"
+
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -152,10 +160,12 @@ static int setup(void **state)
 	test_write_file(w->dir, "var/lib/kubelet/pods/u/containers", "");
 	write_state(w, "0,3-31", "\"u\":{\"c\":\"1-2\"}");
 	test_write_file(w->dir, "var/lib/kubelet/memory_manager_state",
-		"{\"policyName\":\"Static\",\"machineState\":{\"0\":{\"numberOfAssignments\":1,\"memoryMap\":{\"memory\":"
+		"{\"policyName\":\"Static\",\"machineState\":{\"0\":{\"numberOfAssignments\":1,\"memoryMap\":{" PAGES
+		"\"memory\":"
 		"{\"total\":137438953472,\"systemReserved\":0,\"allocatable\":130996502528,"
 		"\"reserved\":4294967296,\"free\":126701535232}},\"cells\":[0]},\"1\":{\"numberOfAssignments\":0,"
-		"\"memoryMap\":{\"memory\":{\"total\":137438953472,\"systemReserved\":0,\"allocatable\":130996502528,"
+		"\"memoryMap\":{" PAGES
+		"\"memory\":{\"total\":137438953472,\"systemReserved\":0,\"allocatable\":130996502528,"
 		"\"reserved\":0,\"free\":130996502528}},\"cells\":[1]}},\"entries\":{\"u\":{\"c\":[{\"numaAffinity\":"
 		"[0],\"type\":\"memory\",\"size\":4294967296}]}},\"checksum\":0}");
 	test_write_file(w->dir, "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
