@@ -58,10 +58,9 @@ static void containers_become_items(void **state)
 		{"nodes that cannot be",
 			"1{1'p' 3{1'c' 2{1'v/nic' 2'a' 3{1{1:7}}} 2{1'v/nic' 2'b' 3{1{} 1{1:-1}}} 2{1'v/nic' "
 			"2'c' " NODE_1 "}}}",
-			"/c v/nic a,b@ v/nic c@1;",
-			"the pod-resources API names NUMA node 7 for 'v/nic', which this machine does not "
-			"have; 2 "
-			"such answers count as no affinity"},
+			"/c v/nic a@7 v/nic b@0 v/nic c@1;",
+			"NUMA nodes 7 do not exist on this machine any more and are not counted: the kubelet knows the machine of its start; "
+			"'v/nic': -1 is not a NUMA node; 1 such ids are ignored"},
 		{"pod level, all of it shared", "1{1'p' 3{1'c'} 4[2 3] 5{1'memory' 2:4096 " NODE_1 "}}",
 			"/ cpus 2-3 memory 4096@1;/c;", ""},
 		{"pod level, some of it a container's",
@@ -177,11 +176,6 @@ static void damage_is_refused(void **state)
 		int want;
 		const char *text;
 	} rows[] = {
-		{"1{1'p' 2'ns' 3{1'c' 3[-1]}}", NULL, -EINVAL, "pod 'ns/p', container 'c': -1 is not a CPU"},
-		{"1{1'p' 2'ns' 3{1'c' 3[99999999]}}", NULL, -EINVAL,
-			"pod 'ns/p', container 'c': 99999999 is not a CPU"},
-		{"1{1'p' 2'ns' 4[-2]}", NULL, -EINVAL, "pod 'ns/p': -2 is not a CPU"},
-		{"", "2[-3]", -EINVAL, "GetAllocatableResources: -3 is not a CPU"},
 		{"1'garbage'", NULL, -EBADMSG, "List: the reply is not a valid message"},
 		{"1:5", NULL, -EBADMSG, "List: the reply is not a valid message"},
 		{"", "1'garbage'", -EBADMSG, "GetAllocatableResources: the reply is not a valid message"},
@@ -196,6 +190,39 @@ static void damage_is_refused(void **state)
 		test_assert_text(rows[i].list, err.text, rows[i].text);
 		assert_null(p.pods);
 		assert_null(p.held.items);
+	}
+}
+
+/* Ids that cannot be right are noted; the rest of the answer counts. */
+static void bad_ids_are_ignored(void **state)
+{
+	static const struct {
+		const char *list, *allocatable, *want, *notes;
+	} rows[] = {
+		{"1{1'p' 2'ns' 3{1'c' 3[-1 3]}}", NULL, "/c cpus 3;",
+			"pod 'ns/p', container 'c': -1 is not a CPU; 1 such ids are ignored"},
+		{"1{1'p' 2'ns' 3{1'c' 3[99999999]} 3{1'd' 3[2 -5]}}", NULL, "/c;/d cpus 2;",
+			"pod 'ns/p', container 'c': 99999999 is not a CPU; 2 such ids are ignored"},
+		{"1{1'p' 2'ns' 4[-2]}", NULL, "/;", "pod 'ns/p': -2 is not a CPU; 1 such ids are ignored"},
+		{"", "2[-3]", "", "GetAllocatableResources: -3 is not a CPU; 1 such ids are ignored"},
+		{"", "3{1'memory' 2:4096 " NODES_0_1 "}", "",
+			"GetAllocatableResources: 1 blocks of memory are on several NUMA nodes each; they count as nothing"},
+		/* A pod without a name. */
+		{"1{3{1'c' 3[1]}}", NULL, "/c cpus 1;", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(pod_resources_release) struct pod_resources p = {0};
+		CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(4096);
+		CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
+		CLEANUP(notes_release) struct notes notes = {0};
+
+		assert_int_equal(parse(rows[i].list, rows[i].allocatable, &p, &notes, NULL), 0);
+		test_allocations_text(&p.held, &got);
+		test_assert_text(rows[i].list, got.text, rows[i].want);
+		test_notes_text(&notes, &noted);
+		test_assert_text(rows[i].list, noted.text, rows[i].notes);
 	}
 }
 
@@ -307,6 +334,7 @@ int main(void)
 		cmocka_unit_test(pods_say_who_is_exclusive),
 		cmocka_unit_test(what_could_be_handed_out),
 		cmocka_unit_test(damage_is_refused),
+		cmocka_unit_test(bad_ids_are_ignored),
 		cmocka_unit_test(both_calls_are_made),
 		cmocka_unit_test(failures_name_socket_and_call),
 		cmocka_unit_test(the_rate_limit_is_respected),

@@ -53,9 +53,9 @@ static void consistent_content_counts(void **state)
 		/* A device on two nodes is listed under both. */
 		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"x\",\"z\"],\"1\":[\"y\",\"x\"],\"-1\":[\"w\"]}")),
 			"p/c r w@ r x@0-1 r y@1 r z@0;", NULL},
-		/* A node that the machine does not have: no affinity, and a note. */
-		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"x\"],\"7\":[\"y\"]}")), "p/c r x@0 r y@;",
-			"NUMA node 7 does not exist on this machine; its devices count as without affinity"},
+		/* A node that has vanished since the kubelet's start. */
+		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"x\"],\"7\":[\"y\"]}")), "p/c r x@0 r y@7;",
+			"NUMA nodes 7 do not exist on this machine any more and are not counted: the kubelet knows the machine of its start"},
 		/* Several resources of a container are one item. */
 		{FILE_OF(ENTRY("q", "c", "r", "{\"0\":[\"1\"]}") "," ENTRY(
 			 "p", "c", "r", "{\"0\":[\"2\"]}") "," ENTRY("q", "c", "s", "{\"1\":[\"1\"]}")),
@@ -84,38 +84,74 @@ static void damage_is_one_clear_line(void **state)
 		{"{\"Data\":\"{}\"}", "Data: a map expected, not a string"},
 		{"{\"Data\":{\"PodDeviceEntries\":{}}}", "PodDeviceEntries: a list expected, not a map"},
 		{"{\"Data\":{\"RegisteredDevices\":[]}}", "RegisteredDevices: a map expected, not a list"},
-		{"{\"Data\":{\"RegisteredDevices\":{\"r\":{}}}}",
-			"RegisteredDevices: r: a list of device ids expected, not a map"},
-		{"{\"Data\":{\"RegisteredDevices\":{\"r\":[1]}}}",
-			"RegisteredDevices: r: a device id expected, not a number"},
-		{FILE_OF("7"), "PodDeviceEntries[0]: an object expected, not a number"},
-		{FILE_OF("{}"), "PodDeviceEntries[0]: PodUID, ContainerName or ResourceName is missing"},
-		{FILE_OF(ENTRY("p", "c", "r", "{}") "," ENTRY("p", "c", "", "{}")),
-			"PodDeviceEntries[1]: PodUID, ContainerName or ResourceName is missing"},
-		{FILE_OF(ENTRY("p", "c", "r", "7")),
-			"PodDeviceEntries[0]: DeviceIDs: a list of device ids expected, not a number"},
-		{FILE_OF(ENTRY("p", "c", "r", "{\"x\":[]}")),
-			"PodDeviceEntries[0]: DeviceIDs: 'x' is not a NUMA node id"},
-		{FILE_OF(ENTRY("p", "c", "r", "{\"-2\":[]}")),
-			"PodDeviceEntries[0]: DeviceIDs: '-2' is not a NUMA node id"},
-		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[null]}")),
-			"PodDeviceEntries[0]: DeviceIDs: node 0: a device id expected, not null"},
-		{FILE_OF("{\"PodUID\":\"p\",\"ContainerName\":\"c\",\"ResourceName\":\"r\",\"AllocResp\":"
-			 "\"Zg\"}"),
-			"PodDeviceEntries[0]: AllocResp is not base64"},
-		{FILE_OF("{\"PodUID\":\"p\",\"ContainerName\":\"c\",\"ResourceName\":\"r\",\"AllocResp\":[7]"
-			 "}"),
-			"PodDeviceEntries[0]: AllocResp: a string expected, not a list"},
-		{FILE_OF(ENTRY("p", "c", "r", "{\"0\":[\"1\"]}") "," ENTRY("q", "c", "r", "{\"0\":[\"1\"]}")),
-			"pods 'p' and 'q' both hold r device '1'"},
-		/* Old and new kind of DeviceIDs in one file. */
-		{FILE_OF(ENTRY("p", "c", "r", "[]") "," ENTRY("q", "c", "r", "{}")),
-			"cannot take the checksum of this content"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		check(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].want, NULL);
+}
+
+#define REGISTERED(entries)                                                                         \
+	"{\"Data\":{\"PodDeviceEntries\":[" entries "],\"RegisteredDevices\":{\"r\":[\"1\",\"2\"]," \
+	"\"s\":[\"3\"]}}}"
+#define ALL         "|r 1 2;s 3"
+#define NO_CHECKSUM "; the checksum of this content cannot be computed"
+#define ALL_HELD    "; all devices of the resource count as held"
+#define ENTRY_HELD  " is missing; the entry's devices count as held"
+
+/* What an entry in doubt may hold is held, and the other entries count. */
+static void an_entry_in_doubt_is_held(void **state)
+{
+	static const struct {
+		const char *text, *want, *notes;
+	} cases[] = {
+		/* kubernetes/kubernetes#75880, #137534 */
+		{REGISTERED(
+			 ENTRY("p", "c", "r", "{\"0\":[\"1\"]}") "," ENTRY("q", "c", "r", "{\"0\":[\"1\"]}")),
+			"p/c r 1@0;q/c r 1@0;" ALL, "pods 'p' and 'q' both hold r device '1'"},
+		{"{\"Data\":{\"RegisteredDevices\":{\"r\":{},\"s\":[\"3\"]}}}", "|r;s 3",
+			"RegisteredDevices: r: a list of device ids expected, not a map; none of its devices counts as free" NO_CHECKSUM},
+		{"{\"Data\":{\"RegisteredDevices\":{\"r\":[1],\"s\":[\"3\"]}}}", "|r;s 3",
+			"RegisteredDevices: r: a device id expected, not a number; none of its devices counts as free" NO_CHECKSUM},
+		{REGISTERED("7," ENTRY("p", "c", "r", "{\"0\":[\"1\"]}")), "/ r 2@ s 3@;p/c r 1@0;" ALL,
+			"PodDeviceEntries[0]: an object expected, not a number" ALL_HELD NO_CHECKSUM},
+		{REGISTERED("{}"), ALL,
+			"PodDeviceEntries[0]: PodUID" ENTRY_HELD
+			"; PodDeviceEntries[0]: ContainerName" ENTRY_HELD
+			"; PodDeviceEntries[0]: ResourceName" ENTRY_HELD},
+		{REGISTERED(ENTRY("", "c", "r", "{\"0\":[\"1\"]}")), "/c r 1@0;" ALL,
+			"PodDeviceEntries[0]: PodUID" ENTRY_HELD},
+		{REGISTERED(ENTRY("p", "", "r", "{\"0\":[\"1\"]}")), "p/ r 1@0;" ALL,
+			"PodDeviceEntries[0]: ContainerName" ENTRY_HELD},
+		/* A device of some resource. */
+		{REGISTERED(ENTRY("p", "c", "", "{\"0\":[\"1\"]}")), "/ r 1,2@ s 3@;" ALL,
+			"PodDeviceEntries[0]: ResourceName" ENTRY_HELD},
+		{REGISTERED(ENTRY("p", "c", "r", "7")), "/ r 1,2@;p/c;" ALL,
+			"PodDeviceEntries[0]: DeviceIDs: a list of device ids expected, not a number" ALL_HELD
+				NO_CHECKSUM},
+		{REGISTERED(ENTRY("p", "c", "r", "{\"x\":[\"1\"]}")), "p/c r 1@;" ALL,
+			"PodDeviceEntries[0]: DeviceIDs: 'x' is not a NUMA node id; its devices count as without affinity" NO_CHECKSUM},
+		{REGISTERED(ENTRY("p", "c", "r", "{\"-2\":[\"1\"]}")), "p/c r 1@;" ALL,
+			"PodDeviceEntries[0]: DeviceIDs: '-2' is not a NUMA node id; its devices count as without affinity"},
+		{REGISTERED(ENTRY("p", "c", "r", "{\"0\":[null],\"1\":[\"1\"]}")), "/ r 2@;p/c r 1@1;" ALL,
+			"PodDeviceEntries[0]: DeviceIDs: node 0: a device id expected, not null" ALL_HELD},
+		{REGISTERED(
+			 "{\"PodUID\":\"p\",\"ContainerName\":\"c\",\"ResourceName\":\"r\",\"DeviceIDs\":{\"0\":"
+			 "[\"1\"]},\"AllocResp\":\"Zg\"}"),
+			"p/c r 1@0;" ALL, "PodDeviceEntries[0]: AllocResp is not base64" NO_CHECKSUM},
+		{REGISTERED(
+			 "{\"PodUID\":\"p\",\"ContainerName\":\"c\",\"ResourceName\":\"r\",\"DeviceIDs\":{\"0\":"
+			 "[\"1\"]},\"AllocResp\":[7]}"),
+			"p/c r 1@0;" ALL,
+			"PodDeviceEntries[0]: AllocResp: a string expected, not a list" NO_CHECKSUM},
+		/* Old and new kind of DeviceIDs in one file. */
+		{REGISTERED(ENTRY("p", "c", "r", "[\"1\"]") "," ENTRY("q", "c", "r", "{\"0\":[\"2\"]}")),
+			"p/c r 1@;q/c r 2@0;" ALL, "the checksum of this content cannot be computed"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), 0, cases[i].want, cases[i].notes);
 }
 
 static void truncated_files_are_refused(void **state)
@@ -162,6 +198,7 @@ int main(void)
 		cmocka_unit_test(the_recorded_file_is_read),
 		cmocka_unit_test(consistent_content_counts),
 		cmocka_unit_test(damage_is_one_clear_line),
+		cmocka_unit_test(an_entry_in_doubt_is_held),
 		cmocka_unit_test(truncated_files_are_refused),
 		cmocka_unit_test(huge_files_are_refused),
 		cmocka_unit_test(shared_cases_are_read),

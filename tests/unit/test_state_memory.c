@@ -92,8 +92,6 @@ static void consistent_content_counts(void **state)
 		check(cases[i].text, strlen(cases[i].text), 0, cases[i].want, cases[i].notes);
 }
 
-#define BLOCK_OF(block) FILE_OF(NODE0("0", "90"), ",\"entries\":{\"p\":{\"c\":[" block "]}}")
-
 static void damage_is_one_clear_line(void **state)
 {
 	static const struct {
@@ -103,51 +101,7 @@ static void damage_is_one_clear_line(void **state)
 		{"{}", "no policyName"},
 		{"{\"policyName\":\"Static\",\"machineState\":[]}",
 			"machineState: a map expected, not a list"},
-		{FILE_OF("\"x\":{}", ""), "machineState: 'x' is not a NUMA node id"},
-		{FILE_OF("\"-1\":{}", ""), "machineState: '-1' is not a NUMA node id"},
-		{FILE_OF("\"1024\":{}", ""), "machineState: '1024' is not a NUMA node id"},
-		{FILE_OF("\"0\":null", ""), "machineState: node 0: an object expected, not null"},
-		{FILE_OF("\"0\":{},\"00\":{}", ""), "machineState: node 0 appears twice"},
-		{FILE_OF("\"0\":{\"numberOfAssignments\":-1}", ""),
-			"machineState: node 0: numberOfAssignments: an integer from 0 on expected, not -1"},
-		{FILE_OF("\"0\":{\"numberOfAssignments\":4294967296}", ""),
-			"machineState: node 0: numberOfAssignments: 4294967296 is too many"},
-		{FILE_OF("\"0\":{\"cells\":[\"0\"]}", ""),
-			"machineState: node 0: cells: not a list of NUMA node ids"},
-		{FILE_OF("\"0\":{\"cells\":[0,1]}", ""),
-			"machineState: node 0: cells names node 1, which does not exist"},
-		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":7}}", ""),
-			"machineState: node 0: memory: an object expected, not a number"},
-		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":\"1Gi\"}}}", ""),
-			"machineState: node 0: memory: total: a number expected, not a string"},
-		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":1.5}}}", ""),
-			"machineState: node 0: memory: total: an integer from 0 on expected, not 1.5"},
-		{FILE_OF(NODE0("1", "90"), ""),
-			"machineState: node 0: memory: reserved 1 and free 90 are not allocatable 90"},
-		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{\"total\":100,\"systemReserved\":10,"
-			 "\"allocatable\":91,"
-			 "\"reserved\":1,\"free\":90}}}",
-			 ""),
-			"machineState: node 0: memory: systemReserved 10 and allocatable 91 exceed total "
-			"100"},
-		{FILE_OF("\"2\":{}", ""), "machineState: node 2 does not exist on this machine"},
-		{BLOCK_OF("7"), "entries: pod 'p': container 'c': block 0: an object expected, not a number"},
-		{BLOCK_OF("{\"size\":\"7\"}"),
-			"entries: pod 'p': container 'c': block 0: size: a number expected, not a string"},
-		{BLOCK_OF("{\"size\":7,\"type\":\"memory\",\"numaAffinity\":[1]}"),
-			"pod 'p', container 'c': NUMA node 1 is not in machineState"},
-		{BLOCK_OF("{\"size\":7,\"type\":\"hugepages-1Gi\",\"numaAffinity\":[0]}"),
-			"pod 'p', container 'c': NUMA node 0 has no 'hugepages-1Gi'"},
-		{FILE_OF("", ",\"entries\":{\"p\":[]}"), "entries: pod 'p': an object expected, not a list"},
-		{FILE_OF("", ",\"entries\":{\"\":{}}"), "entries: pod '': its UID is empty"},
-		{FILE_OF("", ",\"entries\":{\"p\":{\"c\":{}}}"),
-			"entries: pod 'p': container 'c': a list expected, not a map"},
-		{FILE_OF("", ",\"podEntries\":{\"p\":[]}"),
-			"podEntries: pod 'p': an object expected, not a list"},
-		{FILE_OF("", ",\"podEntries\":{\"p\":{\"memoryBlocks\":{}}}"),
-			"podEntries: pod 'p': memoryBlocks: a list expected, not a map"},
-		{FILE_OF("", ",\"podEntries\":{\"p\":{\"memoryBlocks\":[1]}}"),
-			"podEntries: pod 'p': block 0: an object expected, not a number"},
+		{"{\"policyName\":\"Static\",\"entries\":[]}", "entries: a map expected, not a list"},
 	};
 
 	(void)state;
@@ -155,17 +109,104 @@ static void damage_is_one_clear_line(void **state)
 		check(cases[i].text, strlen(cases[i].text), -EINVAL, cases[i].want, NULL);
 }
 
-/* A wrong checksum, and the blocks are not what machineState reserves. */
-static void contradictions_need_a_good_checksum(void **state)
+#define BLOCK_OF(block)    FILE_OF(NODE0("0", "90"), ",\"entries\":{\"p\":{\"c\":[" block "]}}")
+#define TABLE_OF(table)    FILE_OF("\"0\":{\"memoryMap\":{\"memory\":{" table "}}}", "")
+#define NO_CHECKSUM        "; the checksum of this content cannot be computed"
+#define NOTHING_OF_NODE    "; nothing of the node counts as free"
+#define NODE0_TEXT(tables) "Static: node 0 [] 0" tables ";"
+
+/* What an entry in doubt may hold is held, and the other entries count. */
+static void an_entry_in_doubt_is_held(void **state)
 {
-	static const char text[] = FILE_OF(NODE0("7", "83"), ",\"checksum\":5");
+	static const struct {
+		const char *text, *want, *notes;
+	} cases[] = {
+		{FILE_OF("\"x\":{}," NODE0("7", "83"), ""), "Static: " TEXT_OF("7", "83"),
+			"machineState: 'x' is not a NUMA node id" NO_CHECKSUM},
+		{FILE_OF("\"-1\":{}," NODE0("7", "83"), ""), "Static: " TEXT_OF("7", "83"),
+			"machineState: '-1' is not a NUMA node id"},
+		{FILE_OF("\"1024\":{}," NODE0("7", "83"), ""), "Static: " TEXT_OF("7", "83"),
+			"machineState: '1024' is not a NUMA node id"},
+		{FILE_OF("\"0\":null", ""), NODE0_TEXT(""),
+			"machineState: node 0: an object expected, not null" NOTHING_OF_NODE},
+		{FILE_OF(NODE0("7", "83") ",\"00\":{}", ""), "Static: " TEXT_OF("90", "0"),
+			"machineState: node 0 appears twice" NOTHING_OF_NODE},
+		{FILE_OF("\"0\":{\"numberOfAssignments\":-1,\"memoryMap\":{\"memory\":{\"total\":9,"
+			 "\"allocatable\":9,\"free\":9}}}",
+			 ""),
+			NODE0_TEXT(" memory 9-0=9/9+0"),
+			"machineState: node 0: numberOfAssignments: an integer from 0 on expected, not -1" NOTHING_OF_NODE},
+		{FILE_OF("\"0\":{\"numberOfAssignments\":4294967296}", ""), NODE0_TEXT(""),
+			"machineState: node 0: numberOfAssignments: 4294967296 is too many" NOTHING_OF_NODE},
+		{FILE_OF("\"0\":{\"cells\":[\"0\"]}", ""), NODE0_TEXT(""),
+			"machineState: node 0: cells: not a list of NUMA node ids" NOTHING_OF_NODE
+				NO_CHECKSUM},
+		/* The group stays: the kubelet gives nothing of a group to a container on one node. */
+		{FILE_OF("\"0\":{\"cells\":[0,1]}", ""), "Static: node 0 [0-1] 0;",
+			"machineState: node 0: cells names node 1, which does not exist"},
+		{FILE_OF("\"0\":{\"memoryMap\":{\"memory\":7}}", ""), NODE0_TEXT(" memory 0-0=0/0+0"),
+			"machineState: node 0: memory: an object expected, not a number; 0 bytes count as free" NO_CHECKSUM},
+		{TABLE_OF("\"total\":\"1Gi\""), NODE0_TEXT(" memory 0-0=0/0+0"),
+			"machineState: node 0: memory: total: a number expected, not a string; 0 bytes count as free" NO_CHECKSUM},
+		{TABLE_OF("\"total\":100,\"allocatable\":100,\"free\":-1"),
+			NODE0_TEXT(" memory 100-0=100/100+0"),
+			"machineState: node 0: memory: free: an integer from 0 on expected, not -1; 0 bytes count as free"},
+		{FILE_OF(NODE0("1", "90"), ""), "Static: " TEXT_OF("1", "89"),
+			"machineState: node 0: memory: reserved and free do not add up to allocatable; 89 bytes count as free"},
+		{FILE_OF(NODE0("80", "9"), ""), "Static: " TEXT_OF("81", "9"),
+			"machineState: node 0: memory: reserved and free do not add up to allocatable; 9 bytes count as free"},
+		{TABLE_OF(
+			 "\"total\":100,\"systemReserved\":10,\"allocatable\":900,\"reserved\":1,\"free\":899"),
+			NODE0_TEXT(" memory 100-10=90/1+89"),
+			"machineState: node 0: memory: systemReserved and allocatable exceed total; 89 bytes count as free"},
+		/* Vanished since the kubelet's start. */
+		{FILE_OF("\"2\":{}", ""), "Static: node 2 [] 0;",
+			"NUMA nodes 2 do not exist on this machine any more and are not counted: the kubelet knows the machine of its start"},
+		{BLOCK_OF("7"), "Static: p/c;" TEXT_OF("0", "90"),
+			"entries: pod 'p', container 'c', block 0: an object expected, not a number" NO_CHECKSUM},
+		{BLOCK_OF("{\"size\":\"7\"},{\"size\":5,\"type\":\"memory\",\"numaAffinity\":[0]}"),
+			"Static: p/c memory 5@0;" TEXT_OF("0", "90"),
+			"entries: pod 'p', container 'c', block 0: size: a number expected, not a string" NO_CHECKSUM},
+		{BLOCK_OF("{\"size\":7,\"type\":\"memory\",\"numaAffinity\":[1]}"),
+			"Static: p/c memory 7@1;" TEXT_OF("0", "90"),
+			"entries: pod 'p', container 'c', block 0: NUMA node 1 is not in machineState"},
+		{BLOCK_OF("{\"size\":7,\"type\":\"hugepages-1Gi\",\"numaAffinity\":[0]}"),
+			"Static: p/c hugepages-1Gi 7@0;" TEXT_OF("0", "90"),
+			"entries: pod 'p', container 'c', block 0: NUMA node 0 has no 'hugepages-1Gi'"},
+		{FILE_OF(NODE0("0", "90"), ",\"entries\":{\"p\":[]}"), "Static: " TEXT_OF("0", "90"),
+			"entries: pod 'p': an object expected, not a list" NO_CHECKSUM},
+		{FILE_OF(NODE0("0", "90"), ",\"entries\":{\"\":{}}"), "Static: " TEXT_OF("0", "90"),
+			"entries: pod '': its UID is empty"},
+		{FILE_OF(NODE0("0", "90"), ",\"entries\":{\"p\":{\"c\":{}}}"),
+			"Static: p/c;" TEXT_OF("0", "90"),
+			"entries: pod 'p', container 'c': a list expected, not a map" NO_CHECKSUM},
+		{FILE_OF(NODE0("0", "90"), ",\"podEntries\":{\"p\":[]}"), "Static: " TEXT_OF("0", "90"),
+			"podEntries: pod 'p': an object expected, not a list" NO_CHECKSUM},
+		{FILE_OF(NODE0("0", "90"), ",\"podEntries\":{\"p\":{\"memoryBlocks\":{}}}"),
+			"Static: " TEXT_OF("0", "90"),
+			"podEntries: pod 'p': memoryBlocks: a list expected, not a map" NO_CHECKSUM},
+		{FILE_OF(NODE0("0", "90"), ",\"podEntries\":{\"p\":{\"memoryBlocks\":[1]}}"),
+			"Static: p/;" TEXT_OF("0", "90"),
+			"podEntries: pod 'p', block 0: an object expected, not a number" NO_CHECKSUM},
+	};
 
 	(void)state;
-	check(text, strlen(text), -EINVAL,
-		"checksum is wrong, and the content contradicts itself: containers hold 0 bytes of memory, "
-		"but 7 "
-		"are reserved",
-		"checksum is 5, but that of the content is 534876683");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check(cases[i].text, strlen(cases[i].text), 0, cases[i].want, cases[i].notes);
+}
+
+/* A wrong checksum, and the blocks are not what machineState reserves: the larger amount is held. */
+static void the_larger_sum_is_held_without_a_good_checksum(void **state)
+{
+	static const char fewer[] = FILE_OF(NODE0("7", "83"), ",\"checksum\":5");
+	static const char more[] = FILE_OF(NODE0("7", "83"),
+		",\"entries\":{\"p\":{\"c\":[{\"numaAffinity\":[0],\"type\":\"memory\",\"size\":20}]}},\"checksum\":5");
+
+	(void)state;
+	check(fewer, strlen(fewer), 0, "Static: " TEXT_OF("7", "83"),
+		"checksum is 5, but that of the content is 534876683; containers hold 0 bytes of memory, but 7 are reserved; the larger amount counts as held");
+	check(more, strlen(more), 0, "Static: p/c memory 20@0;" TEXT_OF("20", "70"),
+		"checksum is 5, but that of the content is 4235507201; containers hold 20 bytes of memory, but 7 are reserved; the larger amount counts as held");
 }
 
 static void truncated_files_are_refused(void **state)
@@ -219,7 +260,8 @@ int main(void)
 		cmocka_unit_test(every_format_is_read),
 		cmocka_unit_test(consistent_content_counts),
 		cmocka_unit_test(damage_is_one_clear_line),
-		cmocka_unit_test(contradictions_need_a_good_checksum),
+		cmocka_unit_test(an_entry_in_doubt_is_held),
+		cmocka_unit_test(the_larger_sum_is_held_without_a_good_checksum),
 		cmocka_unit_test(truncated_files_are_refused),
 		cmocka_unit_test(huge_files_are_refused),
 		cmocka_unit_test(shared_cases_are_read),

@@ -7,6 +7,7 @@
 #include "agent/base/time.h"
 #include "agent/node/observe/grpc_unary.h"
 #include "agent/node/observe/pod_resources.pb-c.h"
+#include "agent/state/known_machine.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
@@ -36,44 +37,59 @@ void pod_resources_release(struct pod_resources *p)
 
 /* ---- conversion of messages */
 
+/* Ids that cannot be right: their number, the first, and what it belongs to. */
+struct bad_ids {
+	unsigned n;
+	int64_t first;
+	char of[160];
+};
+
 struct conversion {
 	const struct machine *machine;
 	struct err *err;
-	/* NUMA nodes that the machine does not have: their number, the first, and its resource. */
-	unsigned n_foreign_nodes;
-	int64_t foreign_node;
-	char foreign_node_of[100];
+	hwloc_bitmap_t absent_nodes; /* NUMA nodes that the machine does not have */
+	struct bad_ids nodes, cpus;
+	unsigned n_split_blocks;
 };
 
-/* Add the NUMA nodes to the empty set `nodes`, which stays empty when one of them does not exist. */
+static void conversion_release(struct conversion *c)
+{
+	hwloc_bitmap_free(c->absent_nodes);
+}
+
+static void add_bad_id(struct bad_ids *bad, int64_t id, const char *of)
+{
+	if (bad->n++ > 0)
+		return;
+	bad->first = id;
+	snprintf(bad->of, sizeof(bad->of), "%s", of);
+}
+
+/* Add the NUMA nodes to the empty set `nodes`. The kubelet also names nodes that were on the machine at its start. */
 static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo *topology, const char *what,
 	hwloc_bitmap_t nodes)
 {
 	for (size_t i = 0; topology && i < topology->n_nodes; i++) {
 		int64_t id = topology->nodes[i]->id;
 
-		if (id < 0 || id >= MACHINE_MAX_NODES ||
-			(c->machine && machine_node_index(c->machine, (unsigned)id) < 0)) {
-			if (c->n_foreign_nodes++ == 0) {
-				c->foreign_node = id;
-				snprintf(c->foreign_node_of, sizeof(c->foreign_node_of), "%s", what);
-			}
-			hwloc_bitmap_zero(nodes);
-			return;
+		if (id < 0 || id >= MACHINE_MAX_NODES) {
+			add_bad_id(&c->nodes, id, what);
+			continue;
 		}
 		cpuset_set(nodes, (unsigned)id);
+		if (c->machine && machine_node_index(c->machine, (unsigned)id) < 0)
+			cpuset_set(c->absent_nodes, (unsigned)id);
 	}
 }
 
-static int convert_cpus(
-	const struct conversion *c, const int64_t *ids, size_t n, const char *holder, hwloc_bitmap_t cpus)
+static void convert_cpus(
+	struct conversion *c, const int64_t *ids, size_t n, const char *holder, hwloc_bitmap_t cpus)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (ids[i] < 0 || ids[i] >= MACHINE_MAX_CPUS)
-			return err_set(c->err, -EINVAL, "%.200s: %" PRId64 " is not a CPU", holder, ids[i]);
-		cpuset_set(cpus, (unsigned)ids[i]);
-	}
-	return 0;
+			add_bad_id(&c->cpus, ids[i], holder);
+		else
+			cpuset_set(cpus, (unsigned)ids[i]);
 }
 
 static void convert_memory(struct conversion *c, Podresources__ContainerMemory *const *from, size_t n,
@@ -119,22 +135,18 @@ static struct allocation *add_item(
 	return item;
 }
 
-static int convert_container(struct conversion *c, const Podresources__PodResources *pod,
+static void convert_container(struct conversion *c, const Podresources__PodResources *pod,
 	const Podresources__ContainerResources *from, struct allocations *held)
 {
 	struct allocation *item = add_item(held, pod, from->name);
 	char holder[256];
-	int r;
 
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s', container '%.60s'", item->namespace, item->pod,
 		item->container);
-	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
-	if (r < 0)
-		return r;
+	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
 	convert_memory(c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
 	convert_devices(
 		c, from->devices, from->n_devices, &item->devices, &item->n_devices, &item->devices_size);
-	return 0;
 }
 
 /* Subtract from the pod's holdings as a whole what its containers (items from `first` on) list. */
@@ -166,23 +178,19 @@ static void subtract_containers(const struct allocations *held, size_t first, st
 	}
 }
 
-static int convert_pod_level(
+static void convert_pod_level(
 	struct conversion *c, const Podresources__PodResources *pod, size_t first, struct allocations *held)
 {
 	struct allocation *whole;
 	char holder[256];
-	int r;
 
 	if (pod->n_cpu_ids == 0 && pod->n_memory == 0)
-		return 0;
+		return;
 	whole = add_item(held, pod, "");
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s'", whole->namespace, whole->pod);
-	r = convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
-	if (r < 0)
-		return r;
+	convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
 	convert_memory(c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
 	subtract_containers(held, first, whole);
-	return 0;
 }
 
 static bool is_exclusive(const struct allocation *item)
@@ -229,43 +237,49 @@ static void convert_claims(const Podresources__ContainerResources *container,
 	}
 }
 
-static int convert_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
+static void convert_pod(
+	struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
 {
 	struct allocations *held = &ret->held;
 	size_t first = held->n_items;
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
-		int r = convert_container(c, pod, pod->containers[i], held);
-
-		if (r < 0)
-			return r;
+		convert_container(c, pod, pod->containers[i], held);
 		convert_claims(pod->containers[i], pod, &ret->claims);
 	}
-	return convert_pod_level(c, pod, first, held);
+	convert_pod_level(c, pod, first, held);
 }
 
-static int add_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
+static void add_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
 {
 	size_t first = ret->held.n_items;
 	struct pod_ref *ref = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*ref));
-	int r;
 
 	*ref = (struct pod_ref){NULL, NULL, false};
 	text_set(&ref->namespace, text_or_empty(pod->namespace_));
 	text_set(&ref->name, text_or_empty(pod->name));
-	r = convert_pod(c, pod, ret);
+	convert_pod(c, pod, ret);
 	for (size_t i = first; i < ret->held.n_items; i++)
 		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);
-	return r;
 }
 
-static void note_foreign_nodes(const struct conversion *c, struct notes *notes)
+static void note_bad_ids(const struct conversion *c, struct notes *notes)
 {
-	if (c->n_foreign_nodes > 0)
+	CLEANUP(freep) char *absent = cpuset_print(c->absent_nodes);
+
+	if (!hwloc_bitmap_iszero(c->absent_nodes))
+		notes_add(
+			notes, "NUMA nodes %.200s do not exist on this machine " ABSENT_FROM_MACHINE, absent);
+	if (c->nodes.n > 0)
+		notes_add(notes, "'%s': %" PRId64 " is not a NUMA node; %u such ids are ignored", c->nodes.of,
+			c->nodes.first, c->nodes.n);
+	if (c->n_split_blocks > 0)
 		notes_add(notes,
-			"the pod-resources API names NUMA node %" PRId64
-			" for '%s', which this machine does not have; %u such answers count as no affinity",
-			c->foreign_node, c->foreign_node_of, c->n_foreign_nodes);
+			"GetAllocatableResources: %u blocks of memory are on several NUMA nodes each; they count as nothing",
+			c->n_split_blocks);
+	if (c->cpus.n > 0)
+		notes_add(notes, "%s: %" PRId64 " is not a CPU; %u such ids are ignored", c->cpus.of,
+			c->cpus.first, c->cpus.n);
 }
 
 static int bad_message(struct err *err, const char *what)
@@ -277,43 +291,50 @@ static int parse_list(struct conversion *c, const void *bytes, size_t len, struc
 {
 	Podresources__ListPodResourcesResponse *list =
 		podresources__list_pod_resources_response__unpack(NULL, len, bytes);
-	int r = 0;
 
 	if (!list)
 		return bad_message(c->err, "List");
-	for (size_t i = 0; i < list->n_pod_resources && r == 0; i++)
-		r = add_pod(c, list->pod_resources[i], ret);
+	for (size_t i = 0; i < list->n_pod_resources; i++)
+		add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
-	if (r < 0)
-		return r;
 	claims_merge(&ret->claims);
 	ret->held.cpus_known = ret->held.devices_known = true;
 	allocations_sort(&ret->held);
 	return 0;
 }
 
-static int convert_allocatable(struct conversion *c, const Podresources__AllocatableResourcesResponse *from,
+/* The kubelet reports a block per NUMA node. How much of a block on several nodes is on each of them is unknown: it counts as nothing. */
+static void drop_split_blocks(struct pod_resources *ret, struct conversion *c)
+{
+	for (size_t i = 0; i < ret->n_allocatable_memory; i++) {
+		struct memory_block *block = &ret->allocatable_memory[i];
+
+		if (hwloc_bitmap_weight(block->nodes) <= 1)
+			continue;
+		c->n_split_blocks++;
+		block->bytes = 0;
+	}
+}
+
+static void convert_allocatable(struct conversion *c, const Podresources__AllocatableResourcesResponse *from,
 	struct pod_resources *ret)
 {
-	int r;
-
 	ret->allocatable_cpus = cpuset_new();
-	r = convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
-	if (r < 0)
-		return r;
+	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
 	convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory, &ret->n_allocatable_memory,
 		&ret->allocatable_memory_size);
+	drop_split_blocks(ret, c);
 	convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
 		&ret->n_allocatable_devices, &ret->allocatable_devices_size);
 	ret->allocatable_known = true;
-	return 0;
 }
 
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
 	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err)
 {
 	CLEANUP(pod_resources_release) struct pod_resources p = {0};
-	struct conversion c = {.machine = machine, .err = err};
+	CLEANUP(conversion_release)
+	struct conversion c = {.machine = machine, .err = err, .absent_nodes = cpuset_new()};
 	Podresources__AllocatableResourcesResponse *message = NULL;
 	int r;
 
@@ -325,12 +346,12 @@ int pod_resources_parse(const void *list, size_t list_len, const void *allocatab
 	}
 	r = parse_list(&c, list, list_len, &p);
 	if (r == 0 && message)
-		r = convert_allocatable(&c, message, &p);
+		convert_allocatable(&c, message, &p);
 	if (message)
 		podresources__allocatable_resources_response__free_unpacked(message, NULL);
 	if (r < 0)
 		return r;
-	note_foreign_nodes(&c, notes);
+	note_bad_ids(&c, notes);
 	*ret = p;
 	pod_resources_init(&p);
 	return 0;

@@ -52,11 +52,10 @@ void pod_resources_client_freep(struct pod_resources_client **c);
 
 /*
  * Call List and GetAllocatableResources. A NUMA node that `machine` (NULL = not checked) does not have is
- * noted and counts as no affinity. 0; as grpc_call(); -EBUSY (the kubelet's rate limit: no further call
- * before a pause that doubles from 100 ms to 5 s), -EOPNOTSUPP (the kubelet has no such call), -EAGAIN
- * (another failure of the kubelet), -EBADMSG (the bytes are not such a message), -EINVAL (an impossible CPU
- * id); with one line that names socket and call. `ret` (as after pod_resources_init()) is untouched on
- * failure.
+ * noted; impossible ids of CPUs and NUMA nodes are noted and ignored. 0; as grpc_call(); -EBUSY (the kubelet's
+ * rate limit: no further call before a pause that doubles from 100 ms to 5 s), -EOPNOTSUPP (the kubelet has no
+ * such call), -EAGAIN (another failure of the kubelet), -EBADMSG (the bytes are not such a message); with one
+ * line that names socket and call. `ret` (as after pod_resources_init()) is untouched on failure.
  */
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);

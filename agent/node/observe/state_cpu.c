@@ -4,9 +4,11 @@
 
 #include <errno.h>
 
+#include "agent/state/known_machine.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 /* ---- the Go structs under the checksum */
 
@@ -48,14 +50,16 @@ struct reader {
 	hwloc_bitmap_t taken; /* held by the pods read so far */
 	struct err clash;     /* the first place where the content contradicts itself */
 	size_t n_clashes;
+	bool unread; /* the CPUs of some entry cannot be read */
+	struct state_doubts *doubts;
 	struct err *err;
 };
 
-static int parse_cpus(struct reader *rd, const struct doc *list, hwloc_bitmap_t *ret)
+static int parse_cpus(const struct doc *list, hwloc_bitmap_t *ret, struct err *err)
 {
 	if (list->kind != DOC_STRING)
-		return err_set(rd->err, -EINVAL, "a CPU list expected, not %s", doc_kind_name(list));
-	return cpuset_parse(list->text, ret, rd->err);
+		return err_set(err, -EINVAL, "a CPU list expected, not %s", doc_kind_name(list));
+	return cpuset_parse(list->text, ret, err);
 }
 
 static void add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
@@ -63,6 +67,15 @@ static void add_item(struct reader *rd, const char *pod_uid, const char *contain
 	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
 
 	cpuset_copy(item->cpus, cpus);
+}
+
+/* Add an item for an entry that holds CPUs and does not say which. */
+static void add_unread_item(struct reader *rd, const char *pod_uid, const char *container, const char *where,
+	const struct err *why)
+{
+	allocations_add_container(&rd->state->allocations, pod_uid, container);
+	rd->unread = true;
+	state_doubt(rd->doubts, "%s: %s; CPUs that no other entry names count as held", where, why->text);
 }
 
 /* "pod 'uid', container 'name'"; v1 has container ids only, a pod as a whole has no container. */
@@ -126,20 +139,18 @@ static void add_taken_cpus(struct reader *rd, size_t first)
 		cpuset_or(rd->taken, rd->taken, a->items[i].cpus);
 }
 
-/* The pod's set in podEntries; NULL when the pod has none. Items without a UID are version 1's, of any pod. */
+/* The pod's set in podEntries; NULL when the pod has none. */
 static int read_pod_cpus(
-	struct reader *rd, const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret)
+	const struct doc *pod_entries, const char *pod_uid, hwloc_bitmap_t *ret, struct err *err)
 {
-	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = rd->err};
+	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = err};
 	const char *list;
 
 	*ret = NULL;
-	if (!*pod_uid)
-		return err_set(rd->err, -EINVAL, "its UID is empty");
 	if (!m.map)
 		return 0;
 	list = state_string(&m, "cpuSet");
-	return m.r < 0 ? m.r : cpuset_parse(list, ret, rd->err);
+	return m.r < 0 ? m.r : cpuset_parse(list, ret, err);
 }
 
 /* A container of a pod that has an entry in podEntries, the set `whole`. CPUs of the container outside `whole` become an item of
@@ -156,42 +167,47 @@ static void add_part(struct reader *rd, const char *pod_uid, const char *contain
 	add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
 }
 
-/* The containers of one pod. `whole`: the pod's set in podEntries; NULL = the pod has no entry there. */
-static int read_containers(struct reader *rd, const struct doc *pod, hwloc_const_bitmap_t whole)
+/* A container's entry. `whole`: the pod's set in podEntries; NULL = the pod has no readable entry there. */
+static void read_container(
+	struct reader *rd, const char *pod_uid, const struct doc *container, hwloc_const_bitmap_t whole)
 {
-	size_t first = rd->state->allocations.n_items;
-	int r = state_check_object(pod, rd->err);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	struct err why = {""};
+	char where[160];
 
-	if (r < 0)
-		return r;
-	DOC_FOREACH (container, pod) {
-		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
-
-		r = parse_cpus(rd, container, &cpus);
-		if (r < 0)
-			return err_wrap(rd->err, r, "container '%.100s'", container->key);
-		if (whole)
-			add_part(rd, pod->key, container->key, cpus, whole);
-		else
-			add_item(rd, pod->key, container->key, cpus);
+	if (parse_cpus(container, &cpus, &why) < 0) {
+		snprintf(where, sizeof(where), "entries: pod '%.50s': container '%.70s'", pod_uid,
+			container->key);
+		add_unread_item(rd, pod_uid, container->key, where, &why);
+	} else if (whole) {
+		add_part(rd, pod_uid, container->key, cpus, whole);
+	} else {
+		add_item(rd, pod_uid, container->key, cpus);
 	}
-	/* Containers of one pod may share CPUs: an init container's CPUs are reused. */
-	add_taken_cpus(rd, first);
-	return 0;
 }
 
-/* entries of v2 to v4: pod -> container -> CPUs. */
-static int read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
+/* entries of v2 to v4: pod -> container -> CPUs. Containers of one pod may share CPUs: an init container's CPUs are reused. */
+static void read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
-		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
+		size_t first = rd->state->allocations.n_items;
+		struct err why = {""};
+		char where[80];
 
-		r = r < 0 ? r : read_containers(rd, pod, whole);
-		if (r < 0)
-			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+		snprintf(where, sizeof(where), "entries: pod '%.50s'", pod->key);
+		if (!*pod->key)
+			state_doubt(rd->doubts, "%s: its UID is empty; its CPUs count as held", where);
+		if (state_check_object(pod, &why) < 0) {
+			add_unread_item(rd, pod->key, "", where, &why);
+			continue;
+		}
+		/* read_pod_entries() noted the error. */
+		read_pod_cpus(pod_entries, pod->key, &whole, NULL);
+		DOC_FOREACH (container, pod)
+			read_container(rd, pod->key, container, whole);
+		add_taken_cpus(rd, first);
 	}
-	return 0;
 }
 
 /* The kubelet releases a pod in three writes: it removes the last container, returns the CPUs to the default
@@ -203,37 +219,45 @@ static bool is_released(const struct reader *rd, const struct doc *containers, h
 }
 
 /* podEntries of v3 and v4: pod -> the CPUs that the pod holds as a whole. Adds an item per pod that is not released. */
-static int read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
+static void read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
 {
 	DOC_FOREACH (pod, pod_entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
 		size_t first = rd->state->allocations.n_items;
-		int r = read_pod_cpus(rd, pod_entries, pod->key, &whole);
+		struct err why = {""};
+		char where[80];
 
-		if (r < 0)
-			return err_wrap(rd->err, r, "pod '%.100s'", pod->key);
+		snprintf(where, sizeof(where), "podEntries: pod '%.50s'", pod->key);
+		if (!*pod->key)
+			state_doubt(rd->doubts, "%s: its UID is empty; its CPUs count as held", where);
+		if (read_pod_cpus(pod_entries, pod->key, &whole, &why) < 0) {
+			add_unread_item(rd, pod->key, "", where, &why);
+			continue;
+		}
 		if (is_released(rd, doc_get(entries, pod->key), whole))
 			continue;
 		add_item(rd, pod->key, "", whole);
 		add_taken_cpus(rd, first);
 	}
-	return 0;
 }
 
 /* entries of v1: container id -> CPUs. */
-static int read_entries_v1(struct reader *rd, const struct doc *entries)
+static void read_entries_v1(struct reader *rd, const struct doc *entries)
 {
 	DOC_FOREACH (container, entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 		size_t first = rd->state->allocations.n_items;
-		int r = parse_cpus(rd, container, &cpus);
+		struct err why = {""};
+		char where[100];
 
-		if (r < 0)
-			return err_wrap(rd->err, r, "container '%.100s'", container->key);
+		if (parse_cpus(container, &cpus, &why) < 0) {
+			snprintf(where, sizeof(where), "entries: container '%.70s'", container->key);
+			add_unread_item(rd, "", container->key, where, &why);
+			continue;
+		}
 		add_item(rd, "", container->key, cpus);
 		add_taken_cpus(rd, first);
 	}
-	return 0;
 }
 
 static bool is_v1(const struct doc *entries)
@@ -259,35 +283,52 @@ static int read_content(struct reader *rd, const struct doc *content)
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
 	/* podEntries first, so that its errors are reported as its own. */
-	r = pod_entries ? read_pod_entries(rd, pod_entries, entries) : 0;
-	if (r < 0)
-		return err_wrap(rd->err, r, "podEntries");
+	if (pod_entries)
+		read_pod_entries(rd, pod_entries, entries);
 	if (is_v1(entries))
-		r = read_entries_v1(rd, entries);
+		read_entries_v1(rd, entries);
 	else if (entries)
-		r = read_entries(rd, entries, pod_entries);
-	return r < 0 ? err_wrap(rd->err, r, "entries") : 0;
+		read_entries(rd, entries, pod_entries);
+	return 0;
 }
 
-/* All CPUs must exist on the machine. */
-static int check_machine(struct reader *rd, const struct machine *machine, struct notes *notes)
+/* Note CPUs that the machine does not have now. The kubelet still counts the CPUs that it found at its start. */
+static void note_absent_cpus(const struct reader *rd, const struct machine *machine, struct notes *notes)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t left = cpuset_new();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t gone = cpuset_new();
+	CLEANUP(cpuset_freep) hwloc_bitmap_t offline = NULL;
 	CLEANUP(freep) char *list = NULL;
-	bool exist;
 
-	cpuset_or(left, rd->taken, rd->default_set);
-	cpuset_andnot(left, left, machine->online);
-	if (hwloc_bitmap_iszero(left))
-		return 0;
-	exist = machine->offline && hwloc_bitmap_isincluded(left, machine->offline);
-	if (machine->offline && !exist)
-		cpuset_andnot(left, left, machine->offline);
-	list = cpuset_print(left);
-	if (!exist)
-		return err_set(rd->err, -EINVAL, "CPUs %.200s do not exist on this machine", list);
-	notes_add(notes, "CPUs %.200s are offline", list);
-	return 0;
+	cpuset_or(gone, rd->taken, rd->default_set);
+	cpuset_andnot(gone, gone, machine->online);
+	offline = cpuset_dup(gone);
+	if (machine->offline) {
+		cpuset_and(offline, offline, machine->offline);
+		cpuset_andnot(gone, gone, machine->offline);
+	} else {
+		hwloc_bitmap_zero(offline);
+	}
+	if (!hwloc_bitmap_iszero(offline)) {
+		list = cpuset_print(offline);
+		notes_add(notes, "CPUs %.200s are offline", list);
+	}
+	if (!hwloc_bitmap_iszero(gone)) {
+		freep(&list);
+		list = cpuset_print(gone);
+		notes_add(notes, "CPUs %.200s do not exist on this machine " ABSENT_FROM_MACHINE, list);
+	}
+}
+
+/* Entries that cannot be read hold the CPUs that are in no set. The holder has no UID, because any of these entries may hold them. */
+static void hold_unread_cpus(struct reader *rd, const struct machine *machine)
+{
+	hwloc_bitmap_t cpus;
+
+	if (!rd->unread || !machine)
+		return;
+	cpus = allocations_add_container(&rd->state->allocations, "", "")->cpus;
+	cpuset_andnot(cpus, machine->online, rd->taken);
+	cpuset_andnot(cpus, cpus, rd->default_set);
 }
 
 static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
@@ -310,18 +351,22 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 	return state_file_checksum(file, content, shapes, n, text, ret);
 }
 
-/* Contradictions are accepted only if the checksum proves that the kubelet wrote them. */
-static int check_clashes(struct reader *rd, const struct checksum_match *match, struct notes *notes)
+/*
+ * A contradiction in a file whose checksum is right is the kubelet's own, which decides by it (scoring/DEFECTS.md, K21).
+ * In another file, CPUs that a container or pod holds are not in the shared pool.
+ */
+static void resolve_clashes(struct reader *rd, bool written_by_kubelet, struct notes *notes)
 {
+	CLEANUP(freep) char *more = NULL;
+
 	if (rd->n_clashes == 0)
-		return 0;
-	if (!match->matches)
-		return err_set(rd->err, -EINVAL, "%s", rd->clash.text);
-	if (rd->n_clashes == 1)
-		notes_add(notes, "%s", rd->clash.text);
-	else
-		notes_add(notes, "%s; %zu more are like that", rd->clash.text, rd->n_clashes - 1);
-	return 0;
+		return;
+	if (!written_by_kubelet)
+		cpuset_andnot(rd->default_set, rd->default_set, rd->taken);
+	if (rd->n_clashes > 1)
+		more = xasprintf("; %zu more are like that", rd->n_clashes - 1);
+	notes_add(notes, "%s%s%s", rd->clash.text, more ? more : "",
+		written_by_kubelet ? "" : "; these CPUs count as held");
 }
 
 static void reader_release(struct reader *rd)
@@ -333,21 +378,22 @@ static void reader_release(struct reader *rd)
 static int read_file(const struct state_file *file, const struct machine *machine,
 	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = {.state = state, .err = err};
-	struct checksum_match match;
+	struct state_doubts doubts = {.notes = notes};
+	CLEANUP(reader_release) struct reader rd = {.state = state, .doubts = &doubts, .err = err};
+	struct checksum_match match = {0};
 	int r = read_content(&rd, state_file_content(file));
 
-	if (r == 0 && machine)
-		r = check_machine(&rd, machine, notes);
 	if (r < 0)
 		return r;
-	r = compute_checksum(file, NULL, &match);
-	if (r < 0)
-		return err_set(err, r, "cannot take the checksum of this content");
-	r = check_clashes(&rd, &match, notes);
-	if (r < 0)
-		return r;
-	state_file_verify(file, &match, notes);
+	state_doubts_end(&doubts);
+	if (compute_checksum(file, NULL, &match) < 0)
+		notes_add(notes, STATE_NO_CHECKSUM);
+	else
+		state_file_verify(file, &match, notes);
+	resolve_clashes(&rd, match.matches, notes);
+	if (machine)
+		note_absent_cpus(&rd, machine, notes);
+	hold_unread_cpus(&rd, machine);
 	/* Policy none keeps no pool: its empty default set does not mean that nothing is shared. */
 	if (!hwloc_bitmap_iszero(rd.default_set) || strcmp(state->policy, "none") != 0)
 		state->allocations.shared = TAKE(rd.default_set);

@@ -12,6 +12,8 @@
 
 #define NO_AFFINITY (-1) /* the key of devices without NUMA affinity */
 
+#define UNREAD_DEVICES "; all devices of the resource count as held"
+
 /* ---- the Go structs under the checksum */
 
 static const struct go_type go_bytes = {.kind = GO_BYTES, .name = "[]uint8"};
@@ -62,6 +64,22 @@ static void listing_release(struct listing *l)
 	free(l->items);
 }
 
+/* The state of reading one file. */
+struct devices_reader {
+	const struct machine *machine;
+	struct kubelet_state *state;
+	struct state_doubts *doubts;
+	hwloc_bitmap_t absent; /* NUMA nodes that the machine does not have */
+	/* Resources of entries that hold devices and do not say which. */
+	struct strv unread;
+};
+
+static void devices_reader_release(struct devices_reader *rd)
+{
+	hwloc_bitmap_free(rd->absent);
+	strv_release(&rd->unread);
+}
+
 static int list_ids(const struct doc *ids, int node, struct listing *listing, struct err *err)
 {
 	if (ids->kind == DOC_NULL)
@@ -87,39 +105,50 @@ static int compare_listed(const void *va, const void *vb)
 	return r ? r : (a->node > b->node) - (a->node < b->node);
 }
 
-static int list_by_node(const struct doc *devices, const struct machine *machine, struct listing *listing,
-	struct notes *notes, struct err *err)
+/* The NUMA node of a key of DeviceIDs, NO_AFFINITY if the key is not the id of one. The kubelet knows nodes that were on the
+ * machine at its start. */
+static int read_device_node(struct devices_reader *rd, const char *where, const char *key)
 {
-	DOC_FOREACH (ids, devices) {
-		int64_t node;
-		int r;
+	int64_t node;
 
-		if (checksum_integer_key(ids->key, &node) < 0 || node < NO_AFFINITY ||
-			node >= MACHINE_MAX_NODES)
-			return err_set(err, -EINVAL, "'%.50s' is not a NUMA node id", ids->key);
-		if (machine && node >= 0 && machine_node_index(machine, (unsigned)node) < 0) {
-			notes_add(notes,
-				"NUMA node %d does not exist on this machine; its devices count as without affinity",
-				(int)node);
-			node = NO_AFFINITY;
-		}
-		r = list_ids(ids, (int)node, listing, err);
-		if (r < 0)
-			return err_wrap(err, r, "node %s", ids->key);
+	if (checksum_integer_key(key, &node) < 0 || node < NO_AFFINITY || node >= MACHINE_MAX_NODES) {
+		state_doubt(rd->doubts,
+			"%s: DeviceIDs: '%.50s' is not a NUMA node id; its devices count as without affinity",
+			where, key);
+		return NO_AFFINITY;
 	}
-	return 0;
+	if (rd->machine && node >= 0 && machine_node_index(rd->machine, (unsigned)node) < 0)
+		cpuset_set(rd->absent, (unsigned)node);
+	return (int)node;
 }
 
-/* All devices of a DeviceIDs member, sorted by id. */
-static int list_devices(const struct doc *devices, const struct machine *machine, struct listing *listing,
-	struct notes *notes, struct err *err)
+/* All devices of a DeviceIDs member, sorted by id. False if some of them cannot be read. */
+static bool list_devices(
+	struct devices_reader *rd, const char *where, const struct doc *devices, struct listing *listing)
 {
-	int r = devices->kind == DOC_MAP ? list_by_node(devices, machine, listing, notes, err)
-					 : list_ids(devices, NO_AFFINITY, listing, err);
+	bool all_read = true;
 
-	if (r == 0 && listing->n_items > 1)
+	if (devices->kind == DOC_MAP) {
+		DOC_FOREACH (ids, devices) {
+			int node = read_device_node(rd, where, ids->key);
+			struct err why = {""};
+
+			if (list_ids(ids, node, listing, &why) == 0)
+				continue;
+			state_doubt(rd->doubts, "%s: DeviceIDs: node %.50s: %s" UNREAD_DEVICES, where,
+				ids->key, why.text);
+			all_read = false;
+		}
+	} else {
+		struct err why = {""};
+
+		all_read = list_ids(devices, NO_AFFINITY, listing, &why) == 0;
+		if (!all_read)
+			state_doubt(rd->doubts, "%s: DeviceIDs: %s" UNREAD_DEVICES, where, why.text);
+	}
+	if (listing->n_items > 1)
 		qsort(listing->items, listing->n_items, sizeof(*listing->items), compare_listed);
-	return r;
+	return all_read;
 }
 
 /* One block per set of NUMA nodes among the devices of the listing (sorted by id). */
@@ -141,46 +170,71 @@ static void add_devices(struct allocation *item, const char *resource, const str
 	}
 }
 
-static int read_entry(const struct doc *d, const struct machine *machine, struct allocations *a,
-	struct notes *notes, struct err *err)
+/* A member that must be a text; "" and a note if it is none. */
+static const char *read_entry_text(
+	struct devices_reader *rd, const struct doc *entry, const char *name, const char *where)
 {
-	CLEANUP(listing_release) struct listing listing = {0};
-	CLEANUP(strbuf_release) struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
-	struct state_members m = {.map = d, .err = err};
-	const struct doc *devices = doc_get_fold(d, "DeviceIDs");
-	const char *pod = state_string(&m, "PodUID"), *container = state_string(&m, "ContainerName");
-	const char *resource = state_string(&m, "ResourceName"), *encoded = state_string(&m, "AllocResp");
-	struct allocation *item;
-	int r;
+	struct err why = {""};
+	struct state_members m = {.map = entry, .err = &why};
+	const char *text = state_string(&m, name);
 
 	if (m.r < 0)
-		return m.r;
-	if (!*pod || !*container || !*resource)
-		return err_set(err, -EINVAL, "PodUID, ContainerName or ResourceName is missing");
-	if (base64_decode(encoded, &response) < 0)
-		return err_set(err, -EINVAL, "AllocResp is not base64");
-	r = devices ? list_devices(devices, machine, &listing, notes, err) : 0;
-	if (r < 0)
-		return err_wrap(err, r, "DeviceIDs");
-	item = allocations_add_container(a, pod, container);
-	add_devices(item, resource, &listing);
-	return 0;
+		state_doubt(rd->doubts, "%s: %s; the entry's devices count as held", where, why.text);
+	else if (!*text)
+		state_doubt(rd->doubts, "%s: %s is missing; the entry's devices count as held", where, name);
+	return text;
 }
 
-static int read_entries(const struct doc *entries, const struct machine *machine, struct allocations *a,
-	struct notes *notes, struct err *err)
+/* The kubelet would not read an entry whose AllocResp is damaged; no admission depends on the content. */
+static void check_response(struct devices_reader *rd, const struct doc *entry, const char *where)
+{
+	CLEANUP(strbuf_release) struct strbuf response = STRBUF_INIT(STATE_DEVICES_FILE_MAX);
+	struct err why = {""};
+	struct state_members m = {.map = entry, .err = &why};
+	const char *encoded = state_string(&m, "AllocResp");
+
+	if (m.r < 0)
+		state_doubt(rd->doubts, "%s: %s", where, why.text);
+	else if (base64_decode(encoded, &response) < 0)
+		state_doubt(rd->doubts, "%s: AllocResp is not base64", where);
+}
+
+static void read_entry(
+	struct devices_reader *rd, const struct doc *d, const char *where, struct allocations *a)
+{
+	CLEANUP(listing_release) struct listing listing = {0};
+	const struct doc *devices;
+	const char *pod, *container, *resource;
+	struct err why = {""};
+
+	if (state_check_object(d, &why) < 0) {
+		state_doubt(rd->doubts, "%s: %s" UNREAD_DEVICES, where, why.text);
+		strv_push(&rd->unread, "");
+		return;
+	}
+	devices = doc_get_fold(d, "DeviceIDs");
+	pod = read_entry_text(rd, d, "PodUID", where);
+	container = read_entry_text(rd, d, "ContainerName", where);
+	resource = read_entry_text(rd, d, "ResourceName", where);
+	check_response(rd, d, where);
+	if ((devices && !list_devices(rd, where, devices, &listing)) || (!*resource && listing.n_items > 0))
+		strv_push(&rd->unread, resource);
+	if (*resource)
+		add_devices(allocations_add_container(a, pod, container), resource, &listing);
+}
+
+static void read_entries(struct devices_reader *rd, const struct doc *entries)
 {
 	CLEANUP(allocations_release) struct allocations listed = {0};
 
 	DOC_FOREACH (d, entries) {
-		int r = read_entry(d, machine, &listed, notes, err);
+		char where[64];
 
-		if (r < 0)
-			return err_wrap(err, r, "PodDeviceEntries[%td]", d - entries->items);
+		snprintf(where, sizeof(where), "PodDeviceEntries[%td]", d - entries->items);
+		read_entry(rd, d, where, &listed);
 	}
 	/* An entry is one resource of a container; an item is the whole container. */
-	allocations_merge(a, &listed);
-	return 0;
+	allocations_merge(&rd->state->allocations, &listed);
 }
 
 /* ---- all entries */
@@ -223,8 +277,11 @@ static void collect_holdings(const struct allocation *item, struct holdings *all
 		}
 }
 
-/* Two containers of one pod may hold a device (an init container's devices are reused), two pods may not. */
-static int check_holders(const struct allocations *a, struct err *err)
+/*
+ * Two containers of one pod may hold a device (an init container's devices are reused), two pods may not. Kubelets have written such
+ * files and run on with them (kubernetes/kubernetes#75880, #137534): the device is held until neither pod holds it.
+ */
+static void note_shared_devices(const struct allocations *a, struct state_doubts *doubts)
 {
 	CLEANUP(holdings_release) struct holdings all = {0};
 
@@ -237,11 +294,37 @@ static int check_holders(const struct allocations *a, struct err *err)
 
 		if (!strcmp(one->resource, two->resource) && !strcmp(one->id, two->id) &&
 			strcmp(one->pod_uid, two->pod_uid) != 0)
-			return err_set(err, -EINVAL,
-				"pods '%.60s' and '%.60s' both hold %.80s device '%.80s'", one->pod_uid,
-				two->pod_uid, one->resource, one->id);
+			state_doubt(doubts, "pods '%.60s' and '%.60s' both hold %.80s device '%.80s'",
+				one->pod_uid, two->pod_uid, one->resource, one->id);
 	}
-	return 0;
+}
+
+/*
+ * Entries that cannot be read hold every registered device of their resource ("": of all resources). The holder has no UID, because
+ * any of these entries may hold the device.
+ */
+static void hold_unread_devices(struct devices_reader *rd)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nowhere = cpuset_new();
+	CLEANUP(device_index_release) struct device_index held = {0};
+	CLEANUP(allocations_release) struct allocations unread = {0};
+	struct allocation *holder;
+
+	if (rd->unread.n_items == 0)
+		return;
+	device_index_held(&rd->state->allocations, &held);
+	holder = allocations_add_container(&unread, "", "");
+	for (size_t i = 0; i < rd->state->n_registered; i++) {
+		const struct device_registration *reg = &rd->state->registered[i];
+
+		if (!strv_contains(&rd->unread, reg->resource) && !strv_contains(&rd->unread, ""))
+			continue;
+		for (size_t k = 0; k < reg->ids.n_items; k++)
+			if (!device_index_find(&held, reg->resource, reg->ids.items[k]))
+				device_blocks_add(&holder->devices, &holder->n_devices, &holder->devices_size,
+					reg->resource, nowhere, true, reg->ids.items[k]);
+	}
+	allocations_merge(&rd->state->allocations, &unread);
 }
 
 static int read_registration(const struct doc *d, struct device_registration *reg, struct err *err)
@@ -249,28 +332,30 @@ static int read_registration(const struct doc *d, struct device_registration *re
 	CLEANUP(listing_release) struct listing listing = {0};
 	int r = list_ids(d, NO_AFFINITY, &listing, err);
 
+	text_set(&reg->resource, d->key);
 	if (r < 0)
 		return r;
-	text_set(&reg->resource, d->key);
 	for (size_t i = 0; i < listing.n_items; i++)
 		strv_push(&reg->ids, listing.items[i].id);
 	strv_sort(&reg->ids);
 	return 0;
 }
 
-static int read_registered(const struct doc *registered, struct kubelet_state *state, struct err *err)
+static void read_registered(struct devices_reader *rd, const struct doc *registered)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
+	struct kubelet_state *state = rd->state;
 
 	for (size_t i = 0; i < registered->n_items; i++) {
 		struct device_registration *reg = vec_push(
 			&state->registered, &state->n_registered, &state->registered_size, sizeof(*reg));
-		int r = read_registration(sorted[i], reg, err);
+		struct err why = {""};
 
-		if (r < 0)
-			return err_wrap(err, r, "RegisteredDevices: %.100s", sorted[i]->key);
+		if (read_registration(sorted[i], reg, &why) < 0)
+			state_doubt(rd->doubts,
+				"RegisteredDevices: %.100s: %s; none of its devices counts as free",
+				sorted[i]->key, why.text);
 	}
-	return 0;
 }
 
 /* ---- the file */
@@ -299,23 +384,16 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
 }
 
-static int check_checksum(const struct state_file *file, struct notes *notes, struct err *err)
-{
-	struct checksum_match match;
-	int r = compute_checksum(file, NULL, &match);
-
-	if (r < 0)
-		return err_set(err, r, "cannot take the checksum of this content");
-	state_file_verify(file, &match, notes);
-	return 0;
-}
-
 static int read_file(const struct state_file *file, const struct machine *machine,
 	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
+	struct state_doubts doubts = {.notes = notes};
+	CLEANUP(devices_reader_release)
+	struct devices_reader rd = {
+		.machine = machine, .state = state, .doubts = &doubts, .absent = cpuset_new()};
 	struct state_members top = {.map = &file->top, .err = err}, m = {.err = err};
 	const struct doc *entries, *registered;
-	int r;
+	struct checksum_match match;
 
 	m.map = state_member(&top, "Data", DOC_MAP);
 	if (top.r < 0)
@@ -326,18 +404,18 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	registered = state_member(&m, "RegisteredDevices", DOC_MAP);
 	if (m.r < 0)
 		return m.r;
-	r = entries ? read_entries(entries, machine, &state->allocations, notes, err) : 0;
-	if (r < 0)
-		return r;
-	r = check_holders(&state->allocations, err);
-	if (r < 0)
-		return r;
-	r = registered ? read_registered(registered, state, err) : 0;
-	if (r < 0)
-		return r;
-	r = check_checksum(file, notes, err);
-	if (r < 0)
-		return r;
+	if (entries)
+		read_entries(&rd, entries);
+	note_shared_devices(&state->allocations, &doubts);
+	if (registered)
+		read_registered(&rd, registered);
+	hold_unread_devices(&rd);
+	state_doubts_end(&doubts);
+	state_note_absent_nodes(rd.absent, notes);
+	if (compute_checksum(file, NULL, &match) < 0)
+		notes_add(notes, STATE_NO_CHECKSUM);
+	else
+		state_file_verify(file, &match, notes);
 	state->allocations.devices_known = true;
 	return 0;
 }

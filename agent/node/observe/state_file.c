@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <strings.h>
 
 #include "agent/base/json.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/state/known_machine.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"
@@ -194,6 +196,35 @@ bool state_file_verify(const struct state_file *f, const struct checksum_match *
 	notes_add(notes, "%s is %" PRIu64 ", but that of the content is %" PRIu32, f->checksum_member,
 		f->checksum, match->computed);
 	return false;
+}
+
+/* ---- entries in doubt */
+
+void state_doubt(struct state_doubts *d, const char *fmt, ...)
+{
+	CLEANUP(freep) char *text = NULL;
+	va_list ap;
+
+	if (d->n++ >= STATE_DOUBTS_NOTED)
+		return;
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	notes_add(d->notes, "%s", text);
+}
+
+void state_doubts_end(const struct state_doubts *d)
+{
+	if (d->n > STATE_DOUBTS_NOTED)
+		notes_add(d->notes, "%zu more entries are in doubt", d->n - STATE_DOUBTS_NOTED);
+}
+
+void state_note_absent_nodes(hwloc_const_bitmap_t nodes, struct notes *notes)
+{
+	CLEANUP(freep) char *list = cpuset_print(nodes);
+
+	if (!hwloc_bitmap_iszero(nodes))
+		notes_add(notes, "NUMA nodes %.200s do not exist on this machine " ABSENT_FROM_MACHINE, list);
 }
 
 /* ---- a file of one kind */

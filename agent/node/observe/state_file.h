@@ -82,12 +82,13 @@ struct state_kind {
  * each container that runs in it): they make no items unless they exceed the set. A pod without containers
  * whose CPUs are all in the default set again has been released and makes no item either.
  *
- * All CPUs must exist in `machine` (offline CPUs exist, with a note). CPUs in no set at all are legal: the
- * kubelet writes the file twice per change, and strictly reserved CPUs are in no set. CPUs of different
- * pods, and of the default set, should be disjoint, and a container's within its pod's. Where they are not,
- * one note names the first CPUs and their holders if the checksum is right (some kubelets hand out a CPU
- * twice on hybrid machines), and the content is rejected if it is wrong. A wrong checksum is a note when
- * the content is consistent.
+ * CPUs that `machine` does not have, or that are offline, stay in their sets, with a note: the kubelet counts the
+ * CPUs that it found at its start. CPUs in no set at all are legal: the kubelet writes the file twice per change,
+ * and strictly reserved CPUs are in no set. CPUs of different pods, and of the default set, should be disjoint,
+ * and a container's within its pod's. Where they are not, one note names the first CPUs and their holders; if the
+ * checksum is not right, the CPUs are removed from the shared pool (if it is, the kubelet itself gives out the CPUs
+ * of the pool: some kubelets hand out a CPU twice on hybrid machines). An entry whose CPUs cannot be read is an item
+ * without CPUs, and all CPUs in no set are held by an item without UID. A wrong checksum is a note.
  */
 extern const struct state_kind state_cpu;
 
@@ -101,11 +102,12 @@ extern const struct state_kind state_cpu;
  * block is split between several NUMA nodes is only in `memory`. A pod with memoryBlocks in podEntries is one
  * item with container "", and its containers' entries, which are parts of that item, make no items.
  *
- * The content is accepted only if it is consistent: all NUMA nodes named are in machineState and in
- * `machine`, and per node and type reserved + free = allocatable and systemReserved + allocatable do not
- * exceed total (nor does an amount that wrapped around below 0: a kubelet on a kernel without NUMA knows of
- * no memory to reserve from, and there is a note). A wrong checksum is a note if the blocks also add up to
- * the reserved bytes (between the kubelet's two writes per change they need not), else an error.
+ * NUMA nodes that `machine` does not have stay in the state, with a note. Per node and type, reserved + free =
+ * allocatable, and systemReserved + allocatable do not exceed total (nor does an amount that wrapped around below 0:
+ * a kubelet on a kernel without NUMA knows of no memory to reserve from, and there is a note). Amounts that
+ * contradict each other are lowered until they are consistent; a node or a table that cannot be read has nothing
+ * free. A wrong checksum is a note; if the blocks then exceed the reserved bytes, the difference is not free
+ * (between the kubelet's two writes per change both differ too, with the right checksum).
  */
 extern const struct state_kind state_memory;
 
@@ -116,9 +118,9 @@ extern const struct state_kind state_memory;
  * Fills `items` (with devices) and `devices_known` of the allocations, and `registered`. A container's
  * devices of one resource are one block for each set of NUMA nodes, ids sorted; the file lists a device on
  * several nodes under each of them. DeviceIDs may be a map from NUMA node ("-1" = no affinity) to ids, or,
- * before kubelet 1.20, a plain list of ids without affinity. The content is accepted only if it is
- * consistent: a device is held by one pod. A NUMA node that `machine` does not have is a note, and so is a
- * wrong checksum.
+ * before kubelet 1.20, a plain list of ids without affinity. A device that two pods hold is a note. An entry that
+ * does not show its devices holds all devices of its resource that no other entry holds (an item without UID). A
+ * NUMA node that `machine` does not have is a note, and so is a wrong checksum.
  */
 extern const struct state_kind state_devices;
 
@@ -139,6 +141,27 @@ int state_parse(const struct state_kind *kind, const char *text, size_t len, con
 int state_read(const struct state_kind *kind, const char *root, const char *path,
 	const struct machine *machine, char **last, struct kubelet_state *ret, struct notes *notes,
 	struct err *err);
+
+/* ---- entries in doubt: an entry that cannot be right does not make the file unreadable. What the entry may hold counts as
+ * held, the entry is noted, and the other entries count as they are. */
+
+/* Note that the file names these NUMA nodes, which the machine does not have; no note for the empty set. */
+void state_note_absent_nodes(hwloc_const_bitmap_t nodes, struct notes *notes);
+
+#define STATE_NO_CHECKSUM "the checksum of this content cannot be computed"
+
+/* Notes the first entries and counts the rest, because a damaged file may have thousands. Starts with `notes` only. */
+struct state_doubts {
+	struct notes *notes;
+	size_t n;
+};
+
+#define STATE_DOUBTS_NOTED 8
+
+__attribute__((format(printf, 2, 3))) void state_doubt(struct state_doubts *d, const char *fmt, ...);
+
+/* Note how many entries were counted and not noted. */
+void state_doubts_end(const struct state_doubts *d);
 
 /* ---- for the readers of the kinds, and of the kubelet's other files with a checksum */
 

@@ -10,6 +10,7 @@
 #include "common/settings.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* ---- the Go structs under the checksum */
 
@@ -59,63 +60,115 @@ static const struct go_type go_v2 = GO_STRUCT_OF(NULL, v2_fields);
 static const char *const names[] = {"*state.MemoryManagerCheckpoint", "*state.MemoryManagerCheckpointV1",
 	"*state.MemoryManagerCheckpointV2", "*state.MemoryManagerCheckpointV3", NULL};
 
+/* The state of reading one file. */
+struct memory_reader {
+	const struct machine *machine;
+	struct allocations *allocations;
+	struct state_doubts *doubts;
+	hwloc_bitmap_t absent; /* NUMA nodes that the machine does not have */
+};
+
 /* ---- machineState */
 
-static int read_table(const struct doc *d, struct memory_table *table, struct err *err)
+static uint64_t lower_of(uint64_t a, uint64_t b)
 {
-	struct state_members m = {.map = d, .err = err};
+	return a < b ? a : b;
+}
+
+/*
+ * What is wrong with the amounts; NULL = nothing. Go's arithmetic wraps: more reserved than there is makes an allocatable amount of
+ * nearly 2^64.
+ */
+static const char *find_table_fault(const struct memory_table *t)
+{
 	uint64_t sum;
 
+	if (__builtin_add_overflow(t->reserved, t->free, &sum) || sum != t->allocatable)
+		return "reserved and free do not add up to allocatable";
+	if (t->system_reserved + t->allocatable > t->total)
+		return "systemReserved and allocatable exceed total";
+	return NULL;
+}
+
+/* Make the amounts consistent; of amounts that contradict each other the lower free amount counts. */
+static void repair_table(struct memory_table *t)
+{
+	uint64_t usable = t->total > t->system_reserved ? t->total - t->system_reserved : 0;
+
+	t->system_reserved = lower_of(t->system_reserved, t->total);
+	t->allocatable = lower_of(t->allocatable, usable);
+	t->reserved = lower_of(t->reserved, t->allocatable);
+	t->free = lower_of(t->free, t->allocatable - t->reserved);
+	t->reserved = t->allocatable - t->free;
+}
+
+/* The amounts of one type of memory. A table that cannot be read has nothing free. */
+static void read_table(struct memory_reader *rd, unsigned id, const struct doc *d, struct memory_table *table)
+{
+	struct err why = {""};
+	struct state_members m = {.map = d, .err = &why};
+	const char *fault;
+
+	text_set(&table->type, d->key);
 	table->total = state_uint64(&m, "total");
 	table->system_reserved = state_uint64(&m, "systemReserved");
 	table->allocatable = state_uint64(&m, "allocatable");
 	table->reserved = state_uint64(&m, "reserved");
 	table->free = state_uint64(&m, "free");
+	fault = m.r < 0 ? why.text : find_table_fault(table);
+	if (!fault)
+		return;
 	if (m.r < 0)
-		return m.r;
-	if (__builtin_add_overflow(table->reserved, table->free, &sum) || sum != table->allocatable)
-		return err_set(err, -EINVAL,
-			"reserved %" PRIu64 " and free %" PRIu64 " are not allocatable %" PRIu64,
-			table->reserved, table->free, table->allocatable);
-	/* Go's arithmetic wraps: more reserved than there is makes an allocatable amount of nearly 2^64. */
-	if (table->system_reserved + table->allocatable > table->total)
-		return err_set(err, -EINVAL,
-			"systemReserved %" PRIu64 " and allocatable %" PRIu64 " exceed total %" PRIu64,
-			table->system_reserved, table->allocatable, table->total);
-	return 0;
+		table->free = 0;
+	repair_table(table);
+	state_doubt(rd->doubts, "machineState: node %u: %.100s: %s; %" PRIu64 " bytes count as free", id,
+		table->type, fault, table->free);
 }
 
-static int read_tables(const struct doc *memory_map, struct memory_node *node, struct err *err)
+static void read_tables(struct memory_reader *rd, const struct doc *memory_map, struct memory_node *node)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(memory_map);
 
 	vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables));
-	for (size_t i = 0; i < memory_map->n_items; i++) {
-		struct memory_table *table = &node->tables[node->n_tables];
-		int r;
-
-		text_set(&table->type, sorted[i]->key);
-		node->n_tables++;
-		r = read_table(sorted[i], table, err);
-		if (r < 0)
-			return err_wrap(err, r, "%.100s", table->type);
-	}
-	return 0;
+	for (size_t i = 0; i < memory_map->n_items; i++)
+		read_table(rd, node->id, sorted[i], &node->tables[node->n_tables++]);
 }
 
-static int read_node(const struct doc *d, struct memory_node *node, struct err *err)
+static void make_unavailable(struct memory_node *node)
 {
-	struct state_members m = {.map = d, .err = err};
-	uint64_t assignments = state_uint64(&m, "numberOfAssignments");
-	const struct doc *memory_map = state_member(&m, "memoryMap", DOC_MAP);
+	for (size_t i = 0; i < node->n_tables; i++) {
+		node->tables[i].reserved = node->tables[i].allocatable;
+		node->tables[i].free = 0;
+	}
+}
 
+/* A node whose assignments or group cannot be read has nothing free. */
+static void read_node(struct memory_reader *rd, const struct doc *d, struct memory_node *node)
+{
+	struct err why = {""};
+	struct state_members m = {.map = d, .err = &why};
+	uint64_t assignments = state_uint64(&m, "numberOfAssignments");
+	const struct doc *memory_map;
+
+	if (m.r == 0 && assignments > UINT_MAX)
+		m.r = err_set(&why, -EINVAL, "numberOfAssignments: %" PRIu64 " is too many", assignments);
+	node->assignments = m.r == 0 ? (unsigned)assignments : 0;
 	node->cells = state_numa_nodes(&m, "cells");
-	if (m.r < 0)
-		return m.r;
-	if (assignments > UINT_MAX)
-		return err_set(err, -EINVAL, "numberOfAssignments: %" PRIu64 " is too many", assignments);
-	node->assignments = (unsigned)assignments;
-	return memory_map ? read_tables(memory_map, node, err) : 0;
+	if (!node->cells)
+		node->cells = cpuset_new();
+	if (d->kind == DOC_MAP) {
+		struct state_members map = {.map = d, .err = &why};
+
+		memory_map = state_member(&map, "memoryMap", DOC_MAP);
+		m.r = m.r < 0 ? m.r : map.r;
+		if (memory_map)
+			read_tables(rd, memory_map, node);
+	}
+	if (m.r == 0)
+		return;
+	make_unavailable(node);
+	state_doubt(rd->doubts, "machineState: node %u: %s; nothing of the node counts as free", node->id,
+		why.text);
 }
 
 static int compare_nodes(const void *va, const void *vb)
@@ -125,180 +178,163 @@ static int compare_nodes(const void *va, const void *vb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static int read_machine_state(const struct doc *nodes, struct memory_state *state, struct err *err)
+static struct memory_node *find_node(const struct memory_state *state, unsigned id)
 {
+	for (size_t i = 0; i < state->n_nodes; i++)
+		if (state->nodes[i].id == id)
+			return &state->nodes[i];
+	return NULL;
+}
+
+/* Of a node that appears twice the first counts, with nothing free. */
+static void read_machine_state(struct memory_reader *rd, const struct doc *nodes)
+{
+	struct memory_state *state = &rd->allocations->memory;
+
 	vec_grow(&state->nodes, &state->nodes_size, nodes->n_items, sizeof(*state->nodes));
 	DOC_FOREACH (d, nodes) {
-		struct memory_node *node = &state->nodes[state->n_nodes++];
+		struct memory_node *twin, *node;
 		int64_t id;
-		int r;
 
-		if (checksum_integer_key(d->key, &id) < 0 || id < 0 || id >= MACHINE_MAX_NODES)
-			return err_set(err, -EINVAL, "'%.50s' is not a NUMA node id", d->key);
+		if (checksum_integer_key(d->key, &id) < 0 || id < 0 || id >= MACHINE_MAX_NODES) {
+			state_doubt(rd->doubts, "machineState: '%.50s' is not a NUMA node id", d->key);
+			continue;
+		}
+		twin = find_node(state, (unsigned)id);
+		if (twin) {
+			make_unavailable(twin);
+			state_doubt(rd->doubts,
+				"machineState: node %u appears twice; nothing of the node counts as free",
+				twin->id);
+			continue;
+		}
+		node = &state->nodes[state->n_nodes++];
 		node->id = (unsigned)id;
-		r = read_node(d, node, err);
-		if (r < 0)
-			return err_wrap(err, r, "node %u", node->id);
+		read_node(rd, d, node);
+		if (rd->machine && machine_node_index(rd->machine, node->id) < 0)
+			cpuset_set(rd->absent, node->id);
 	}
 	if (state->n_nodes > 1)
 		qsort(state->nodes, state->n_nodes, sizeof(*state->nodes), compare_nodes);
-	for (size_t i = 1; i < state->n_nodes; i++)
-		if (state->nodes[i - 1].id == state->nodes[i].id)
-			return err_set(err, -EINVAL, "node %u appears twice", state->nodes[i].id);
-	return 0;
+}
+
+/* A group with a node that does not exist remains: the kubelet would not break it up either. */
+static void check_cells(const struct memory_reader *rd)
+{
+	const struct memory_state *state = &rd->allocations->memory;
+
+	for (size_t i = 0; i < state->n_nodes; i++) {
+		const hwloc_bitmap_t cells = state->nodes[i].cells;
+
+		for (int id = hwloc_bitmap_first(cells); id >= 0; id = hwloc_bitmap_next(cells, id))
+			if (!find_node(state, (unsigned)id))
+				state_doubt(rd->doubts,
+					"machineState: node %u: cells names node %d, which does not exist",
+					state->nodes[i].id, id);
+	}
 }
 
 /* ---- entries */
 
-static int read_block(const struct doc *d, struct allocation *item, struct err *err)
-{
-	struct state_members m = {.map = d, .err = err};
-	struct memory_block *block =
-		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
-
-	text_set(&block->type, state_string(&m, "type"));
-	block->bytes = state_uint64(&m, "size");
-	block->nodes = state_numa_nodes(&m, "numaAffinity");
-	return m.r;
-}
-
-static int read_blocks(const struct doc *blocks, struct allocations *a, const char *pod_uid,
-	const char *container, struct err *err)
-{
-	struct allocation *item;
-
-	if (blocks->kind == DOC_NULL)
-		return 0;
-	if (blocks->kind != DOC_LIST)
-		return err_set(err, -EINVAL, "a list expected, not %s", doc_kind_name(blocks));
-	item = allocations_add_container(a, pod_uid, container);
-	DOC_FOREACH (d, blocks) {
-		int r = read_block(d, item, err);
-
-		if (r < 0)
-			return err_wrap(err, r, "block %td", d - blocks->items);
-	}
-	return 0;
-}
-
-/* The blocks that a pod holds as a whole, NULL when it has none (the kubelet treats an empty list alike). */
-static int find_pod_blocks(
-	const struct doc *pod_entries, const char *pod_uid, const struct doc **ret, struct err *err)
-{
-	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = err};
-	const struct doc *blocks;
-
-	*ret = NULL;
-	if (!*pod_uid)
-		return err_set(err, -EINVAL, "its UID is empty");
-	if (!m.map)
-		return 0;
-	blocks = state_member(&m, "memoryBlocks", DOC_LIST);
-	*ret = blocks && blocks->n_items > 0 ? blocks : NULL;
-	return m.r;
-}
-
-/* The blocks of the containers of a pod with podEntries are parts of the pod's blocks there: they are only checked. */
-static int read_pod(
-	const struct doc *pod, const struct doc *pod_entries, struct allocations *a, struct err *err)
-{
-	CLEANUP(allocations_release) struct allocations checked_only = {0};
-	const struct doc *whole;
-	int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
-
-	if (r < 0)
-		return r;
-	r = state_check_object(pod, err);
-	if (r < 0)
-		return r;
-	DOC_FOREACH (container, pod) {
-		r = read_blocks(container, whole ? &checked_only : a, pod->key, container->key, err);
-		if (r < 0)
-			return err_wrap(err, r, "container '%.100s'", container->key);
-	}
-	return 0;
-}
-
-static int read_entries(
-	const struct doc *entries, const struct doc *pod_entries, struct allocations *a, struct err *err)
-{
-	DOC_FOREACH (pod, entries) {
-		int r = read_pod(pod, pod_entries, a, err);
-
-		if (r < 0)
-			return err_wrap(err, r, "entries: pod '%.100s'", pod->key);
-	}
-	return 0;
-}
-
-static int read_pod_entries(const struct doc *pod_entries, struct allocations *a, struct err *err)
-{
-	DOC_FOREACH (pod, pod_entries) {
-		const struct doc *whole;
-		int r = find_pod_blocks(pod_entries, pod->key, &whole, err);
-
-		if (r == 0 && whole)
-			r = read_blocks(whole, a, pod->key, "", err);
-		if (r < 0)
-			return err_wrap(err, r, "podEntries: pod '%.100s'", pod->key);
-	}
-	return 0;
-}
-
-/* ---- consistency */
-
-static const struct memory_node *find_node(const struct memory_state *state, unsigned id)
-{
-	struct memory_node key = {.id = id};
-
-	return state->n_nodes ? bsearch(&key, state->nodes, state->n_nodes, sizeof(key), compare_nodes)
-			      : NULL;
-}
-
-/* Every NUMA node of the block has a table of its type. */
-static int check_block(const struct memory_state *state, const struct memory_block *block, struct err *err)
+/* What is wrong with a block, "" = nothing: every NUMA node of the block has a table of its type. */
+static void find_block_fault(
+	const struct memory_state *state, const struct memory_block *block, struct err *ret)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
 		const struct memory_node *node = find_node(state, (unsigned)id);
 
 		if (!node)
-			return err_set(err, -EINVAL, "NUMA node %d is not in machineState", id);
-		if (!memory_node_table(node, block->type))
-			return err_set(err, -EINVAL, "NUMA node %d has no '%.100s'", id, block->type);
+			err_set(ret, 0, "NUMA node %d is not in machineState", id);
+		else if (!memory_node_table(node, block->type))
+			err_set(ret, 0, "NUMA node %d has no '%.100s'", id, block->type);
 	}
-	return 0;
 }
 
-static int check_nodes(const struct memory_state *state, const struct machine *machine, struct err *err)
+/* A block that cannot be read makes no block: machineState has what is free without it. */
+static void read_block(
+	struct memory_reader *rd, const struct doc *d, const char *where, struct allocation *item)
 {
-	for (size_t i = 0; i < state->n_nodes; i++) {
-		const struct memory_node *node = &state->nodes[i];
-		const hwloc_bitmap_t cells = node->cells;
+	struct err why = {""};
+	struct state_members m = {.map = d, .err = &why};
+	CLEANUP(freep) char *type = xstrdup(state_string(&m, "type"));
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = NULL;
+	uint64_t bytes = state_uint64(&m, "size");
+	struct memory_block *block;
 
-		if (machine && machine_node_index(machine, node->id) < 0)
-			return err_set(err, -EINVAL, "machineState: node %u does not exist on this machine",
-				node->id);
-		for (int id = hwloc_bitmap_first(cells); id >= 0; id = hwloc_bitmap_next(cells, id))
-			if (!find_node(state, (unsigned)id))
-				return err_set(err, -EINVAL,
-					"machineState: node %u: cells names node %d, which does not exist",
-					node->id, id);
+	nodes = state_numa_nodes(&m, "numaAffinity");
+	if (m.r < 0) {
+		state_doubt(rd->doubts, "%s: %s", where, why.text);
+		return;
 	}
-	return 0;
+	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
+	*block = (struct memory_block){.type = TAKE(type), .bytes = bytes, .nodes = TAKE(nodes)};
+	find_block_fault(&rd->allocations->memory, block, &why);
+	if (why.text[0])
+		state_doubt(rd->doubts, "%s: %s", where, why.text);
 }
 
-static int check_entries(const struct allocations *a, struct err *err)
+static void read_blocks(struct memory_reader *rd, const struct doc *blocks, const char *pod_uid,
+	const char *container, const char *list)
 {
-	for (size_t i = 0; i < a->n_items; i++)
-		for (size_t b = 0; b < a->items[i].n_memory; b++) {
-			int r = check_block(&a->memory, &a->items[i].memory[b], err);
+	struct allocation *item;
+	char where[200];
 
-			if (r < 0)
-				return err_wrap(err, r, "pod '%.100s', container '%.100s'",
-					a->items[i].pod_uid, a->items[i].container);
-		}
-	return 0;
+	if (blocks->kind == DOC_NULL)
+		return;
+	snprintf(where, sizeof(where), "%s: pod '%.50s'%s%.70s%s", list, pod_uid,
+		*container ? ", container '" : "", container, *container ? "'" : "");
+	item = allocations_add_container(rd->allocations, pod_uid, container);
+	if (blocks->kind != DOC_LIST)
+		state_doubt(rd->doubts, "%s: a list expected, not %s", where, doc_kind_name(blocks));
+	DOC_FOREACH_ITEM (d, blocks) {
+		char block[240];
+
+		snprintf(block, sizeof(block), "%s, block %td", where, d - blocks->items);
+		read_block(rd, d, block, item);
+	}
 }
+
+/* The blocks that a pod holds as a whole, NULL when it has none (the kubelet treats an empty list alike). */
+static const struct doc *find_pod_blocks(const struct doc *pod_entries, const char *pod_uid, struct err *why)
+{
+	struct state_members m = {.map = doc_get(pod_entries, pod_uid), .err = why};
+	const struct doc *blocks = m.map ? state_member(&m, "memoryBlocks", DOC_LIST) : NULL;
+
+	return blocks && blocks->n_items > 0 ? blocks : NULL;
+}
+
+/* The blocks of the containers of a pod with podEntries are parts of the pod's blocks there. */
+static void read_entries(struct memory_reader *rd, const struct doc *entries, const struct doc *pod_entries)
+{
+	DOC_FOREACH (pod, entries) {
+		struct err why = {""};
+
+		if (!*pod->key)
+			state_doubt(rd->doubts, "entries: pod '': its UID is empty");
+		if (state_check_object(pod, &why) < 0)
+			state_doubt(rd->doubts, "entries: pod '%.50s': %s", pod->key, why.text);
+		else if (!find_pod_blocks(pod_entries, pod->key, NULL))
+			DOC_FOREACH (container, pod)
+				read_blocks(rd, container, pod->key, container->key, "entries");
+	}
+}
+
+static void read_pod_entries(struct memory_reader *rd, const struct doc *pod_entries)
+{
+	DOC_FOREACH (pod, pod_entries) {
+		struct err why = {""};
+		const struct doc *whole = find_pod_blocks(pod_entries, pod->key, &why);
+
+		if (why.text[0])
+			state_doubt(rd->doubts, "podEntries: pod '%.50s': %s", pod->key, why.text);
+		else if (!*pod->key)
+			state_doubt(rd->doubts, "podEntries: pod '': its UID is empty");
+		if (whole)
+			read_blocks(rd, whole, pod->key, "", "podEntries");
+	}
+}
+
+/* ---- sums */
 
 /* Sum of the blocks of one type in bytes; UINT64_MAX on overflow. */
 static uint64_t sum_held(const struct allocations *a, const char *type)
@@ -313,33 +349,44 @@ static uint64_t sum_held(const struct allocations *a, const char *type)
 	return sum;
 }
 
-static uint64_t sum_reserved(const struct memory_state *state, const char *type)
+static struct memory_table *find_table(struct memory_node *node, const char *type)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < state->n_nodes; i++) {
-		const struct memory_table *table = memory_node_table(&state->nodes[i], type);
-
-		if (table && __builtin_add_overflow(sum, table->reserved, &sum))
-			return UINT64_MAX;
-	}
-	return sum;
+	for (size_t i = 0; i < node->n_tables; i++)
+		if (!strcmp(node->tables[i].type, type))
+			return &node->tables[i];
+	return NULL;
 }
 
-/* The blocks of every type add up to the amount that machineState reserves. */
-static int check_sums(const struct allocations *a, struct err *err)
+/*
+ * Without the right checksum: where the blocks of a type exceed what machineState reserves, the difference counts as held on each NUMA
+ * node. Where the blocks are fewer, what machineState reserves is held. Between the kubelet's two writes per change both differ too,
+ * but the checksum is right then.
+ */
+static void check_sums(struct memory_reader *rd)
 {
-	for (size_t i = 0; i < a->memory.n_nodes; i++)
-		for (size_t t = 0; t < a->memory.nodes[i].n_tables; t++) {
-			const char *type = a->memory.nodes[i].tables[t].type;
+	struct allocations *a = rd->allocations;
+	const struct memory_node *first = a->memory.n_nodes > 0 ? &a->memory.nodes[0] : NULL;
 
-			if (sum_held(a, type) != sum_reserved(&a->memory, type))
-				return err_set(err, -EINVAL,
-					"containers hold %" PRIu64 " bytes of %.100s, but %" PRIu64
-					" are reserved",
-					sum_held(a, type), type, sum_reserved(&a->memory, type));
+	for (size_t t = 0; first && t < first->n_tables; t++) {
+		const char *type = first->tables[t].type;
+		uint64_t held = sum_held(a, type), reserved = memory_state_reserved(&a->memory, type);
+
+		if (held == reserved)
+			continue;
+		state_doubt(rd->doubts,
+			"containers hold %" PRIu64 " bytes of %.100s, but %" PRIu64
+			" are reserved; the larger amount counts as held",
+			held, type, reserved);
+		for (size_t i = 0; i < a->memory.n_nodes && held > reserved; i++) {
+			struct memory_table *table = find_table(&a->memory.nodes[i], type);
+			uint64_t more = table ? lower_of(held - reserved, table->free) : 0;
+
+			if (table) {
+				table->free -= more;
+				table->reserved += more;
+			}
 		}
-	return 0;
+	}
 }
 
 static void note_wrapped(const struct memory_state *state, struct notes *notes)
@@ -359,36 +406,29 @@ static void note_wrapped(const struct memory_state *state, struct notes *notes)
 
 /* ---- the file */
 
-static int read_content(const struct doc *content, const struct machine *machine, struct kubelet_state *state,
-	struct err *err)
+static int read_content(
+	struct memory_reader *rd, const struct doc *content, struct kubelet_state *state, struct err *err)
 {
-	struct allocations *a = &state->allocations;
 	struct state_members m = {.map = content, .err = err};
 	const char *policy = state_string(&m, "policyName");
 	const struct doc *nodes = state_member(&m, "machineState", DOC_MAP);
 	const struct doc *entries = state_member(&m, "entries", DOC_MAP);
 	const struct doc *pod_entries = state_member(&m, "podEntries", DOC_MAP);
-	int r;
 
 	if (m.r < 0)
 		return m.r;
 	if (!*policy)
 		return err_set(err, -EINVAL, "no policyName");
 	text_set(&state->policy, policy);
-	r = nodes ? read_machine_state(nodes, &a->memory, err) : 0;
-	if (r < 0)
-		return err_wrap(err, r, "machineState");
+	if (nodes)
+		read_machine_state(rd, nodes);
+	check_cells(rd);
 	/* podEntries first, so that its errors are reported as its own. */
-	r = pod_entries ? read_pod_entries(pod_entries, a, err) : 0;
-	if (r < 0)
-		return r;
-	r = entries ? read_entries(entries, pod_entries, a, err) : 0;
-	if (r < 0)
-		return r;
-	r = check_nodes(&a->memory, machine, err);
-	if (r < 0)
-		return r;
-	return check_entries(a, err);
+	if (pod_entries)
+		read_pod_entries(rd, pod_entries);
+	if (entries)
+		read_entries(rd, entries, pod_entries);
+	return 0;
 }
 
 static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
@@ -401,32 +441,31 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 	return state_file_checksum(file, content, pods ? &shapes[1] : shapes, pods ? 1 : 2, text, ret);
 }
 
-static int check_checksum(
-	const struct state_file *file, const struct allocations *a, struct notes *notes, struct err *err)
+static void memory_reader_release(struct memory_reader *rd)
 {
-	struct checksum_match match;
-	int r = compute_checksum(file, NULL, &match);
-
-	if (r < 0)
-		return err_set(err, r, "cannot take the checksum of this content");
-	if (state_file_verify(file, &match, notes))
-		return 0;
-	r = check_sums(a, err);
-	return r < 0 ? err_wrap(err, r, "%s is wrong, and the content contradicts itself",
-			       file->checksum_member)
-		     : 0;
+	hwloc_bitmap_free(rd->absent);
 }
 
 static int read_file(const struct state_file *file, const struct machine *machine,
 	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
-	int r = read_content(state_file_content(file), machine, state, err);
+	struct state_doubts doubts = {.notes = notes};
+	CLEANUP(memory_reader_release)
+	struct memory_reader rd = {.machine = machine,
+		.allocations = &state->allocations,
+		.doubts = &doubts,
+		.absent = cpuset_new()};
+	struct checksum_match match;
+	int r = read_content(&rd, state_file_content(file), state, err);
 
 	if (r < 0)
 		return r;
-	r = check_checksum(file, &state->allocations, notes, err);
-	if (r < 0)
-		return r;
+	if (compute_checksum(file, NULL, &match) < 0)
+		notes_add(notes, STATE_NO_CHECKSUM);
+	else if (!state_file_verify(file, &match, notes))
+		check_sums(&rd);
+	state_doubts_end(&doubts);
+	state_note_absent_nodes(rd.absent, notes);
 	note_wrapped(&state->allocations.memory, notes);
 	state->allocations.memory_known =
 		!strcmp(state->policy, memory_manager_policy_names[MEMORY_MANAGER_STATIC]);
