@@ -66,18 +66,55 @@ static const struct memory_node *known_memory_node(const struct node_state *node
 	return NULL;
 }
 
+/* Whether the memory manager counts something on the NUMA node, of which all may be reserved. */
+static bool counts_memory(const struct memory_node *state)
+{
+	for (size_t t = 0; state && t < state->n_tables; t++)
+		if (state->tables[t].total > 0)
+			return true;
+	return false;
+}
+
+/* Whether the kubelet can be shown to know a CPU of the NUMA node. `cpus`: NULL = no source shows which CPUs the kubelet knows. */
+static bool knows_cpus(const struct numa_node *numa, hwloc_const_bitmap_t cpus)
+{
+	return !hwloc_bitmap_iszero(numa->cpus) && (!cpus || hwloc_bitmap_intersects(numa->cpus, cpus));
+}
+
+/*
+ * The CPUs that show whether the kubelet knows a NUMA node of which the memory manager counts nothing. Without state files the shared pool
+ * is not the kubelet's own (node_derive()), but the allocatable CPUs are. NULL if no source shows them.
+ */
+static hwloc_bitmap_t reported_cpus(const struct node_state *node)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+
+	if (!node->allocatable_cpus || hwloc_bitmap_iszero(node->allocatable_cpus))
+		return known_machine_cpus(node);
+	cpus = allocations_exclusive_cpus(&node->allocations);
+	cpuset_or(cpus, cpus, node->allocatable_cpus);
+	if (listed_reserved(&node->settings))
+		cpuset_or(cpus, cpus, node->settings.reserved_system_cpus);
+	return TAKE(cpus);
+}
+
 hwloc_bitmap_t known_machine_nodes(const struct node_state *node)
 {
 	const struct machine *m = &node->machine;
 	bool by_memory = node->allocations.memory_known && node->allocations.memory.n_nodes > 0;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = by_memory ? NULL : known_machine_cpus(node);
+	CLEANUP(cpuset_freep)
+	hwloc_bitmap_t cpus = by_memory ? reported_cpus(node) : known_machine_cpus(node);
 	hwloc_bitmap_t nodes = cpuset_new();
 
-	for (size_t i = 0; i < m->n_nodes; i++)
-		if (by_memory ? known_memory_node(node, m->nodes[i].id) != NULL
-			      : !cpus || hwloc_bitmap_iszero(m->nodes[i].cpus) ||
-					hwloc_bitmap_intersects(m->nodes[i].cpus, cpus))
-			cpuset_set(nodes, m->nodes[i].id);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		const struct numa_node *numa = &m->nodes[i];
+		const struct memory_node *state = known_memory_node(node, numa->id);
+
+		if (by_memory ? counts_memory(state) ||
+					(state && (numa->memory_bytes == 0 || knows_cpus(numa, cpus)))
+			      : hwloc_bitmap_iszero(numa->cpus) || knows_cpus(numa, cpus))
+			cpuset_set(nodes, numa->id);
+	}
 	return nodes;
 }
 
@@ -382,7 +419,7 @@ static void known_machine_note_memory(const struct node_state *node, struct note
 		const struct numa_node *numa = &node->machine.nodes[i];
 		const struct memory_node *state = known_memory_node(node, numa->id);
 
-		if (!state || node->machine.without_numa)
+		if (!counts_memory(state) || node->machine.without_numa)
 			continue;
 		known_machine_note_more(state, "memory", numa->memory_bytes, MEMORY_BLOCK, notes);
 		for (size_t p = 0; p < numa->n_pools; p++) {

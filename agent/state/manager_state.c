@@ -202,11 +202,16 @@ static void set_allocatable(struct memory_state *state, const struct memory_bloc
 	}
 }
 
-/* Reserved for the system: what is neither allocatable nor set aside as hugepages. */
+/* Reserved for the system: what is neither allocatable nor set aside as hugepages. A NUMA node of which nothing is allocatable may have
+ * appeared after the kubelet's start: then the kubelet has not counted its memory. */
 static void set_reserved(struct memory_node *node)
 {
-	uint64_t pages = 0;
+	uint64_t pages = 0, allocatable = 0;
 
+	for (size_t i = 0; i < node->n_tables; i++)
+		allocatable |= node->tables[i].allocatable;
+	for (size_t i = 0; i < node->n_tables && allocatable == 0; i++)
+		node->tables[i].total = 0;
 	for (size_t i = 0; i < node->n_tables; i++)
 		if (strcmp(node->tables[i].type, "memory") != 0)
 			pages += node->tables[i].total;
@@ -218,7 +223,6 @@ static void set_reserved(struct memory_node *node)
 			t->system_reserved = t->total - t->allocatable;
 			continue;
 		}
-
 		t->system_reserved = t->total > used ? t->total - used : 0;
 	}
 }

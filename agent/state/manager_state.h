@@ -35,8 +35,8 @@ uint64_t memory_state_charge(struct memory_state *state, const struct memory_blo
 /*
  * Rebuild the machine state. Per NUMA node of the machine, and per NUMA node that `allocatable` names because the
  * machine had it when the kubelet started, and type (memory, each hugepage pool): allocatable as the blocks
- * `allocatable` say (0 if no block does; the lower amount if several do), total as the hardware has it, reserved
- * and free after the blocks of `held` are charged. An amount that wrapped around below 0 stays above the total
+ * `allocatable` say (0 if no block does; the lower amount if several do), total as the hardware has it (0 on a node
+ * without allocatable amounts), reserved and free after the blocks of `held` are charged. An amount that wrapped around below 0 stays above the total
  * (memory_table_wrapped()). A block of `allocatable` on several nodes is allocatable on each of them.
  *
  * The API does not report how a block is split between several nodes. As the kubelet does (policy_static.go,

@@ -113,11 +113,14 @@ static int reserve_as_listed(const struct node_state *node, struct reserved_cpus
 	CLEANUP(machine_release) struct machine known;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_dup(s->reserved_system_cpus);
 	hwloc_const_bitmap_t online = node->machine.online;
+	/* Every CPU may be reserved strictly: then the shared pool is empty. */
+	bool all_strict = s->cpu_options.strict_cpu_reservation && node->allocations.cpus_known &&
+			  node->allocations.shared && hwloc_bitmap_iszero(node->allocations.shared);
 
 	machine_init(&known);
 	if (!hwloc_bitmap_isincluded(set, online) && known_machine_differs(node, &known))
 		online = known.online;
-	if (!hwloc_bitmap_isincluded(set, online)) {
+	if (!all_strict && !hwloc_bitmap_isincluded(set, online)) {
 		CLEANUP(freep) char *text = cpuset_print(set);
 
 		return err_set(err, -EINVAL, "%s: reserved CPUs '%s' are not all online on this machine",

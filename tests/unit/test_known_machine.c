@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/state/known_machine.h"
 
+#include "agent/state/manager_state.h"
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
@@ -239,6 +240,37 @@ static void cpus_and_memory_that_appeared_are_noted(void **state)
 	assert_int_equal(judge(&node, "app cpu=6 memory=1Gi | memory=99Gi"), KUBELET_REJECTS);
 }
 
+/* NUMA node 1 without CPUs appeared; only the pod-resources API is read, which names nodes with allocatable memory. */
+static void a_node_that_the_api_does_not_name_is_not_available(void **state)
+{
+	static const struct synthetic one_node = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 8 * GIB};
+	CLEANUP(node_state_release) struct node_state node;
+	CLEANUP(notes_release) struct notes notes = {0};
+	CLEANUP(cpuset_freep) hwloc_bitmap_t near = set_of("1");
+	struct allocations *a = &node.allocations;
+	char type[] = "memory";
+	struct memory_block block = {.type = type, .bytes = 7 * GIB, .nodes = set_of("0")};
+
+	(void)state;
+	init_node(&node, &one_node, "0-3");
+	hwloc_bitmap_free(TAKE(a->shared));
+	node.allocatable_cpus = set_of("1-3");
+	machine_add_node(&node.machine, 1, MACHINE_NONE, "", 8 * GIB);
+	free(TAKE(node.machine.distances));
+	memory_state_from_blocks(&node.machine, &block, 1, a, &a->memory);
+	a->memory_known = a->registered_known = a->devices_known = true;
+	node.settings.memory_manager = MEMORY_MANAGER_STATIC;
+	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, "v/nic", near, false, "a");
+	derive(&node, &notes);
+	assert_int_equal(available(&node, 0, "memory"), 7 * GIB);
+	assert_int_equal(available(&node, 0, "cpu"), 3);
+	assert_int_equal(available(&node, 1, "memory"), 0);
+	assert_int_equal(available(&node, 1, "v/nic"), 0);
+	assert_true(noted(&notes, "NUMA node 1: none of its CPUs"));
+	hwloc_bitmap_free(block.nodes);
+}
+
 /* CPUs between the kubelet's two writes are in no set of its state, but the API reports them as allocatable. */
 static void cpus_in_flight_are_not_new(void **state)
 {
@@ -385,6 +417,7 @@ int main(void)
 		cmocka_unit_test(the_hardware_is_the_kubelet_s_machine),
 		cmocka_unit_test(what_appeared_is_not_available),
 		cmocka_unit_test(cpus_and_memory_that_appeared_are_noted),
+		cmocka_unit_test(a_node_that_the_api_does_not_name_is_not_available),
 		cmocka_unit_test(cpus_in_flight_are_not_new),
 		cmocka_unit_test(strictly_reserved_cpus_are_known),
 		cmocka_unit_test(reserved_cpus_are_those_of_the_kubelet_s_start),
