@@ -10,6 +10,7 @@
 #include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/cpu_manager.h"
 
 /* Smaller differences of a NUMA node's MemTotal come from the kernel's own bookkeeping. Linux adds memory in blocks of this size or
  * larger. */
@@ -47,7 +48,7 @@ hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 	if (!cpus || (s->cpu_options.strict_cpu_reservation && !reserved))
 		return NULL;
 	/* Reserved CPUs are either all in the shared pool or, if reserved strictly, all outside of it. */
-	if (reserved && !hwloc_bitmap_intersects(reserved, cpus))
+	if (reserved && (s->cpu_options.strict_cpu_reservation || !hwloc_bitmap_intersects(reserved, cpus)))
 		cpuset_or(cpus, cpus, reserved);
 	if (node->allocatable_cpus)
 		cpuset_or(cpus, cpus, node->allocatable_cpus);
@@ -191,6 +192,7 @@ static void known_machine_remove_nodes(struct machine *m, hwloc_const_bitmap_t n
 struct known_machine_guess {
 	size_t n_missing;
 	size_t threads;    /* per core; also what cores have if their other threads are missing */
+	unsigned stride;   /* between the ids of two threads of a core; 0 = unknown */
 	size_t most_cpus;  /* of a NUMA node */
 	size_t *node_cpus; /* by position in nodes[] */
 	size_t *core_size; /* by the core's name */
@@ -221,9 +223,13 @@ static void known_machine_guess_init(struct known_machine_guess *g, const struct
 		g->most_cpus = g->node_cpus[i] > g->most_cpus ? g->node_cpus[i] : g->most_cpus;
 		has_empty_node = has_empty_node || g->node_cpus[i] == 0;
 	}
+	for (size_t i = 0; i < m->n_cpus && g->stride == 0; i++)
+		g->stride = m->cpus[i].id - m->cpus[i].core;
 	/* As many as there are cores: simultaneous multithreading was turned off. */
-	if (n_cores > 0 && n_missing % n_cores == 0 && !has_empty_node)
+	if (n_cores > 0 && n_missing % n_cores == 0 && !has_empty_node) {
 		g->threads += n_missing / n_cores;
+		g->stride = g->stride > 0 ? g->stride : (unsigned)n_cores;
+	}
 }
 
 /* The position of the NUMA node that lacks most CPUs: the node with the fewest, of nodes with equally many the first. A node without CPUs
@@ -237,6 +243,20 @@ static size_t known_machine_guess_node(const struct known_machine_guess *g, cons
 			(best == m->n_nodes || g->node_cpus[i] < g->node_cpus[best]))
 			best = i;
 	return best;
+}
+
+/* A CPU of a core that lacks a thread, whose id is that of another thread of `id`; or NULL. */
+static const struct cpu *known_machine_guess_twin(
+	const struct known_machine_guess *g, const struct machine *m, unsigned id)
+{
+	for (size_t i = 0; i < m->n_cpus && g->stride > 0; i++) {
+		const struct cpu *cpu = &m->cpus[i];
+
+		if ((cpu->id + g->stride == id || cpu->id == id + g->stride) && cpu->numa != MACHINE_NONE &&
+			g->core_size[cpu->core] < g->threads)
+			return cpu;
+	}
+	return NULL;
 }
 
 /* A CPU of the NUMA node, of a core that lacks a thread if there is one; NULL if the node has no CPU. */
@@ -272,8 +292,9 @@ static void known_machine_rename_core(
 
 static void known_machine_add_cpu(struct known_machine_guess *g, struct machine *m, unsigned id)
 {
-	size_t at = known_machine_guess_node(g, m);
-	const struct cpu *neighbour;
+	const struct cpu *neighbour = known_machine_guess_twin(g, m, id);
+	size_t at = neighbour ? (size_t)machine_node_index(m, (unsigned)neighbour->numa)
+			      : known_machine_guess_node(g, m);
 	struct cpu cpu = {.id = id,
 		.core = id,
 		.socket = MACHINE_NONE,
@@ -284,7 +305,8 @@ static void known_machine_add_cpu(struct known_machine_guess *g, struct machine 
 	if (at == m->n_nodes)
 		return;
 	cpu.numa = (int)m->nodes[at].id;
-	neighbour = known_machine_guess_neighbour(g, m, m->nodes[at].id);
+	if (!neighbour)
+		neighbour = known_machine_guess_neighbour(g, m, m->nodes[at].id);
 	if (neighbour) {
 		cpu.socket = neighbour->socket;
 		cpu.uncore = neighbour->uncore;
@@ -336,6 +358,28 @@ static void known_machine_recount(struct machine *m)
 	}
 }
 
+/*
+ * Add CPUs that the kubelet has reserved strictly by number and that are gone: no source shows their ids. The lowest ids that no CPU has
+ * stand for them.
+ */
+static void known_machine_add_strict(const struct node_state *node, hwloc_bitmap_t cpus)
+{
+	const struct settings *s = &node->settings;
+	size_t reserved = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	size_t at_start = cpuset_size(cpus) + reserved;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
+
+	if (!s->cpu_options.strict_cpu_reservation || listed_reserved(s) || node->reserved.observed ||
+		!s->reserved_cpu_known)
+		return;
+	cpuset_or(now, now, cpus);
+	for (unsigned id = 0; cpuset_size(now) < at_start && id < MACHINE_MAX_CPUS; id++)
+		if (!hwloc_bitmap_isset(now, id)) {
+			cpuset_set(now, id);
+			cpuset_set(cpus, id);
+		}
+}
+
 /* CPUs that the kubelet counts and the machine does not have; NULL = none. */
 static hwloc_bitmap_t known_machine_missing_cpus(const struct node_state *node)
 {
@@ -344,6 +388,7 @@ static hwloc_bitmap_t known_machine_missing_cpus(const struct node_state *node)
 
 	if (!cpus)
 		return NULL;
+	known_machine_add_strict(node, cpus);
 	if (s->cpu_options.strict_cpu_reservation && listed_reserved(s))
 		cpuset_or(cpus, cpus, s->reserved_system_cpus);
 	cpuset_andnot(cpus, cpus, node->machine.online);

@@ -3,7 +3,8 @@
 /*
  * Finds the machine that the running kubelet knows: the machine of the kubelet's start. The kubelet reads the CPUs, NUMA nodes, memory
  * and hugepages once. It assigns nothing that appeared later, and still counts what has vanished. The state of the kubelet's managers
- * shows the difference from the hardware. Depends on common/ only.
+ * shows the difference from the hardware. Depends on common/ and
+ * scoring/cpu_manager.h only.
  */
 #include "common/err.h"
 #include "common/node_state.h"
@@ -35,7 +36,7 @@ struct known_memory known_machine_memory(const struct node_state *node);
 /*
  * Make the kubelet's machine from the hardware: without the NUMA nodes that the kubelet does not know and their CPUs, and with the CPUs
  * that the kubelet counts and that are now offline or gone. /sys does not show where such a CPU was. The guess is a regular machine: the
- * CPU belongs to the NUMA node that lacks most CPUs, and there to a core that lacks a thread. False if the kubelet's machine is the hardware: *ret is then
+ * CPU belongs to the core that lacks a thread of this id, or to the NUMA node that lacks most CPUs. False if the kubelet's machine is the hardware: *ret is then
  * untouched. *ret is to be released.
  */
 bool known_machine_differs(const struct node_state *node, struct machine *ret);

@@ -132,8 +132,12 @@ static qty_t allocatable_cpu(const struct node_state *node, const struct machine
 	hwloc_bitmap_t known = node->reserved.observed ? NULL : known_machine_cpus(node);
 	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
 
-	if (known)
-		cpuset_and(all, all, known);
+	if (known) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t unknown = machine_counted_cpus(&node->machine);
+
+		cpuset_andnot(unknown, unknown, known);
+		cpuset_andnot(all, all, unknown);
+	}
 	if (node->reserved.observed) {
 		reserved = cpuset_dup(node->reserved.cpus);
 		cpuset_and(reserved, reserved, all);

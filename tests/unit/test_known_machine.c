@@ -378,6 +378,32 @@ static void cores_are_as_large_as_at_the_kubelet_s_start(void **state)
 	assert_true(available(&node, 0, "cpu") <= 3);
 }
 
+/* CPUs 0 and 4, a core, are reserved strictly by number. CPU 4 is gone, of which no state has the id, and CPU 5, which is held. */
+static void strictly_reserved_cpus_may_vanish(void **state)
+{
+	static const struct synthetic threads = {
+		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
+	CLEANUP(node_state_release) struct node_state node;
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(notes_release) struct notes notes = {0};
+
+	(void)state;
+	machine_init(&machine);
+	init_node(&node, &threads, "2-3,6-7");
+	hold(&node, "1,5");
+	node.settings.cpu_options.full_pcpus_only = node.settings.cpu_options.strict_cpu_reservation = true;
+	node.settings.kube_reserved_cpu = 2 * QTY_UNIT;
+	remove_cpus(&node.machine, "4-5");
+	derive(&node, &notes);
+	assert_true(known_machine_differs(&node, &machine));
+	assert_set("CPUs", machine.online, "0-7");
+	assert_int_equal(machine_cpu(&machine, 4)->core, 0);
+	assert_int_equal(machine_cpu(&machine, 5)->core, 1);
+	assert_int_equal(available(&node, 0, "cpu"), 4);
+	assert_int_equal(judge(&node, "app cpu=1 memory=1Gi"), KUBELET_REJECTS);
+	assert_int_equal(judge(&node, "app cpu=4 memory=1Gi"), KUBELET_ADMITS);
+}
+
 /* The state of another machine does not make a machine. */
 static void too_many_missing_cpus_are_ignored(void **state)
 {
@@ -424,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_listed_reserved_cpu_may_vanish),
 		cmocka_unit_test(a_numa_node_is_as_large_as_at_the_kubelet_s_start),
 		cmocka_unit_test(cores_are_as_large_as_at_the_kubelet_s_start),
+		cmocka_unit_test(strictly_reserved_cpus_may_vanish),
 		cmocka_unit_test(too_many_missing_cpus_are_ignored),
 		cmocka_unit_test(memory_of_a_vanished_node_is_not_given),
 	};
