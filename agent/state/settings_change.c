@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/state/node_derive.h"
+#include "agent/state/reserved_memory.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/resource.h"
@@ -239,67 +240,19 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 
 /* ---- the kubelet's check of reserved memory */
 
-/* Sum of the NUMA nodes' memory reservations; *ret_pages: whether hugepages are reserved. -EINVAL: the
- * machine does not have a NUMA node. */
-static int sum_reservations(const struct node_state *node, qty_t *ret, bool *ret_pages, struct err *err)
-{
-	const struct settings *s = &node->settings;
-
-	*ret = 0;
-	*ret_pages = false;
-	for (size_t i = 0; i < s->n_memory_reservations; i++) {
-		const struct memory_reservation *m = &s->memory_reservations[i];
-		bool known = false;
-
-		for (size_t k = 0; k < node->machine.n_nodes; k++)
-			known = known || node->machine.nodes[k].id == m->node;
-		if (!known)
-			return err_set(err, -EINVAL,
-				"the kubelet would not start: reservedMemory names NUMA node %u, which the machine does not have",
-				m->node);
-		if (!strcmp(m->type, "memory"))
-			*ret = qty_add(*ret, m->bytes);
-		else
-			*ret_pages = *ret_pages || m->bytes > 0;
-	}
-	return 0;
-}
-
-static int fail_unequal(qty_t sum, qty_t reserved, struct err *err)
-{
-	char texts[2][QUANTITY_TEXT_MAX];
-
-	quantity_print((struct quantity){.nano = sum, .format = QUANTITY_BINARY_SI}, texts[0]);
-	quantity_print((struct quantity){.nano = reserved, .format = QUANTITY_BINARY_SI}, texts[1]);
-	return err_set(err, -EINVAL,
-		"the kubelet would not start: reservedMemory reserves %s of memory, and kubeReserved, systemReserved and evictionHard %s",
-		texts[0], texts[1]);
-}
-
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err)
 {
 	struct settings *s = &node->settings;
-	qty_t eviction = node_derive_eviction_threshold(node), sum, reserved;
-	bool pages;
+	qty_t eviction = node_derive_eviction_threshold(node), sum = reserved_memory_sum(s);
 	int r;
 
 	if (s->memory_manager != MEMORY_MANAGER_STATIC ||
 		(!changes->memory_manager && !changes->reserved_memory))
 		return 0;
-	r = sum_reservations(node, &sum, &pages, err);
-	if (r < 0)
-		return r;
-	if (!s->eviction_hard_memory)
-		return err_set(err, -EINVAL,
-			"whether the kubelet would start with the Static memory manager is not known: evictionHard is not");
-	if (pages && !changes->reserved_memory)
-		return 0; /* kubeReserved and systemReserved of hugepages are not known */
-	reserved = s->kube_reserved_memory + s->system_reserved_memory + eviction;
-	if (changes->reserved_memory && sum >= eviction && sum > 0) {
-		s->system_reserved_memory += sum - reserved;
-		return 0;
-	}
-	return sum == reserved && sum > 0 ? 0 : fail_unequal(sum, reserved, err);
+	if (changes->reserved_memory && s->eviction_hard_memory && sum >= eviction && sum > 0)
+		s->system_reserved_memory = sum - eviction - s->kube_reserved_memory;
+	r = reserved_memory_check(node, err);
+	return r < 0 ? -EINVAL : 0;
 }
 
 struct kubelet_release node_kubelet_release(const struct doc *node)

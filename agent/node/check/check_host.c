@@ -11,6 +11,7 @@
 #include "agent/node/observe/pod_memory.h"
 #include "agent/node/observe/pods_api.h"
 #include "agent/state/node_admission.h"
+#include "agent/state/reserved_memory.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/xalloc.h"
@@ -439,6 +440,19 @@ static bool step_reserved(struct host *h)
 	return true;
 }
 
+/* The configuration may have changed since the running kubelet started. */
+static bool step_reserved_memory(struct host *h)
+{
+	struct err err = {""};
+	int r = reserved_memory_check(&h->o.node, &err);
+
+	if (r == -EINVAL)
+		check_report_line(h->report, h->sources.settings.pid ? CHECK_WARN : CHECK_FAIL,
+			"reservedMemory", NULL, err.text,
+			"reserve ordinary memory only, and as much of it in reservedMemory as in kubeReserved, systemReserved and evictionHard (memory.available) together");
+	return true;
+}
+
 static bool step_comparison(struct host *h)
 {
 	if (h->o.from_files && h->o.from_api && h->o.contradictions == 0)
@@ -557,6 +571,7 @@ static bool (*const steps[])(struct host *h) = {
 	step_settings,
 	step_reserved,
 	step_hazards,
+	step_reserved_memory,
 	step_comparison,
 	step_accounting,
 	step_claims,
