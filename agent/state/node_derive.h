@@ -42,8 +42,9 @@ int node_derive(
 /*
  * The reserved CPUs by the settings: reservedSystemCPUs if set; under the static policy with kubeReserved and
  * systemReserved, the CPUs that the kubelet's own algorithm takes (of a kubelet of unknown release: those that an older
- * or a newer kubelet takes); none under policy none. Otherwise unknown.
- * 0; -EINVAL (a reserved CPU that is not online). `ret` is untouched on failure.
+ * or a newer kubelet takes), on the machine of the kubelet's start; none under policy none. Otherwise unknown. Reserved
+ * CPUs that have vanished since the kubelet's start are omitted. 0; -EINVAL (a reserved CPU that is not online and that
+ * the kubelet has not counted). `ret` is untouched on failure.
  */
 int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpus *ret, struct err *err);
 
@@ -63,6 +64,8 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
  *	             that no container holds, capacity = allocatable plus held devices that are no longer
  *	             healthy. A device near several nodes counts on each of them, so that each number is
  *	             exactly what the node could give by itself. Devices without affinity count nowhere.
+ *
+ * On a NUMA node that appeared after the kubelet's start (known_machine_nodes()), all amounts but the capacities are 0.
  *
  * Costs are the SLIT distances; without them 10 on the diagonal and unknown elsewhere. Amounts are never
  * below 0. What is unknown goes to `notes`, which may be NULL.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Checks reservedMemory as a kubelet with the Static memory manager does when it starts (pkg/kubelet/apis/config/validation
- * /validation_reserved_memory.go, cm/memorymanager/memory_manager.go, 1.37.2).
+ * Checks reservedMemory as a kubelet with the Static memory manager does when it starts. The rules are those of
+ * pkg/kubelet/apis/config/validation/validation_reserved_memory.go and cm/memorymanager/memory_manager.go in 1.37.2.
  */
 #include "common/err.h"
 #include "common/node_state.h"
