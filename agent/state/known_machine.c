@@ -39,10 +39,25 @@ static hwloc_const_bitmap_t listed_reserved(const struct settings *s)
 		       : NULL;
 }
 
+/* The CPUs that the running kubelet reports as allocatable; NULL = no report. The node state has the others, as observed reserved CPUs. */
+static hwloc_bitmap_t reported_allocatable(const struct node_state *node)
+{
+	hwloc_bitmap_t cpus;
+
+	if (node->allocatable_cpus && !hwloc_bitmap_iszero(node->allocatable_cpus))
+		return cpuset_dup(node->allocatable_cpus);
+	if (!node->reserved.observed)
+		return NULL;
+	cpus = machine_counted_cpus(&node->machine);
+	cpuset_andnot(cpus, cpus, node->reserved.cpus);
+	return cpus;
+}
+
 hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 {
 	const struct settings *s = &node->settings;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = known_cpus_of_state(node);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t allocatable = reported_allocatable(node);
 	hwloc_const_bitmap_t reserved = listed_reserved(s) ? listed_reserved(s) : node->reserved.cpus;
 
 	if (!cpus || (s->cpu_options.strict_cpu_reservation && !reserved))
@@ -50,8 +65,8 @@ hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 	/* Reserved CPUs are either all in the shared pool or, if reserved strictly, all outside of it. */
 	if (reserved && (s->cpu_options.strict_cpu_reservation || !hwloc_bitmap_intersects(reserved, cpus)))
 		cpuset_or(cpus, cpus, reserved);
-	if (node->allocatable_cpus)
-		cpuset_or(cpus, cpus, node->allocatable_cpus);
+	if (allocatable)
+		cpuset_or(cpus, cpus, allocatable);
 	return TAKE(cpus);
 }
 
@@ -76,12 +91,6 @@ static bool counts_memory(const struct memory_node *state)
 	return false;
 }
 
-/* Whether the kubelet can be shown to know a CPU of the NUMA node. `cpus`: NULL = no source shows which CPUs the kubelet knows. */
-static bool knows_cpus(const struct numa_node *numa, hwloc_const_bitmap_t cpus)
-{
-	return !hwloc_bitmap_iszero(numa->cpus) && (!cpus || hwloc_bitmap_intersects(numa->cpus, cpus));
-}
-
 /*
  * The CPUs that show whether the kubelet knows a NUMA node of which the memory manager counts nothing. Without state files the shared pool
  * is not the kubelet's own (node_derive()), but the allocatable CPUs are. NULL if no source shows them.
@@ -89,14 +98,26 @@ static bool knows_cpus(const struct numa_node *numa, hwloc_const_bitmap_t cpus)
 static hwloc_bitmap_t reported_cpus(const struct node_state *node)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t allocatable = reported_allocatable(node);
 
-	if (!node->allocatable_cpus || hwloc_bitmap_iszero(node->allocatable_cpus))
+	if (!allocatable)
 		return known_machine_cpus(node);
 	cpus = allocations_exclusive_cpus(&node->allocations);
-	cpuset_or(cpus, cpus, node->allocatable_cpus);
+	cpuset_or(cpus, cpus, allocatable);
 	if (listed_reserved(&node->settings))
 		cpuset_or(cpus, cpus, node->settings.reserved_system_cpus);
 	return TAKE(cpus);
+}
+
+/* The NUMA nodes of these CPUs, a new bitmap; with `cpus` NULL, of all CPUs. A CPU that several nodes list belongs to one of them. */
+static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, hwloc_const_bitmap_t cpus)
+{
+	hwloc_bitmap_t nodes = cpuset_new();
+
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa != MACHINE_NONE && (!cpus || hwloc_bitmap_isset(cpus, m->cpus[i].id)))
+			cpuset_set(nodes, (unsigned)m->cpus[i].numa);
+	return nodes;
 }
 
 hwloc_bitmap_t known_machine_nodes(const struct node_state *node)
@@ -105,16 +126,23 @@ hwloc_bitmap_t known_machine_nodes(const struct node_state *node)
 	bool by_memory = node->allocations.memory_known && node->allocations.memory.n_nodes > 0;
 	CLEANUP(cpuset_freep)
 	hwloc_bitmap_t cpus = by_memory ? reported_cpus(node) : known_machine_cpus(node);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t with_cpus = nodes_of_cpus(m, NULL);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t by_cpus = nodes_of_cpus(m, cpus);
 	hwloc_bitmap_t nodes = cpuset_new();
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		const struct numa_node *numa = &m->nodes[i];
-		const struct memory_node *state = known_memory_node(node, numa->id);
+		unsigned id = m->nodes[i].id;
+		const struct memory_node *state = known_memory_node(node, id);
+		bool known = hwloc_bitmap_isset(by_cpus, id);
 
-		if (by_memory ? counts_memory(state) ||
-					(state && (numa->memory_bytes == 0 || knows_cpus(numa, cpus)))
-			      : hwloc_bitmap_iszero(numa->cpus) || knows_cpus(numa, cpus))
-			cpuset_set(nodes, numa->id);
+		/* Without a source that shows CPUs, the memory manager's state decides. */
+		if (by_memory)
+			known = (known && (cpus || state)) || counts_memory(state) ||
+				(state && m->nodes[i].memory_bytes == 0);
+		else
+			known = known || !cpus || !hwloc_bitmap_isset(with_cpus, id);
+		if (known)
+			cpuset_set(nodes, id);
 	}
 	return nodes;
 }

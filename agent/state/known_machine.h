@@ -20,9 +20,8 @@
 hwloc_bitmap_t known_machine_cpus(const struct node_state *node);
 
 /*
- * The NUMA nodes that the kubelet knows, among those of the machine: the nodes of the memory manager's state, of which a
- * node with memory counts only if the state has some of its memory or the kubelet knows its CPUs; without the state all but those whose
- * CPUs no state of the CPU manager has. A new bitmap that the caller owns.
+ * The NUMA nodes that the kubelet knows, among those of the machine: the nodes of which the CPU manager's state has a CPU, or the memory
+ * manager's state some memory. Without the memory manager's state, a node without CPUs counts as known. A new bitmap that the caller owns.
  */
 hwloc_bitmap_t known_machine_nodes(const struct node_state *node);
 

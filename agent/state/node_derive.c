@@ -26,8 +26,8 @@ static void set_reserved(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const c
 }
 
 /* The choice of n CPUs of a machine by kubelet 1.`minor`, under the options in force. */
-static int reserve_on_machine(const struct settings *s, const struct machine *machine, size_t n, unsigned minor,
-	hwloc_bitmap_t *ret, struct err *err)
+static int reserve_on_machine(const struct settings *s, const struct machine *machine, size_t n,
+	unsigned minor, hwloc_bitmap_t *ret, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
@@ -403,7 +403,7 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 		set_amount(amount, capacity, table->allocatable, table->free);
 	else if (table)
 		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
-	else if (state || !hwloc_bitmap_isset(known, numa))
+	else if (node->allocations.memory_known || !hwloc_bitmap_isset(known, numa))
 		set_amount(amount, capacity, 0, 0);
 	else
 		set_amount(amount, capacity, usable, usable);

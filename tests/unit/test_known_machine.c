@@ -221,6 +221,21 @@ static void what_appeared_is_not_available(void **state)
 	}
 }
 
+/* A damaged memory_manager_state lacks NUMA node 1, whose CPUs the CPU manager has. */
+static void a_node_is_known_by_its_cpus(void **state)
+{
+	CLEANUP(node_state_release) struct node_state node;
+	CLEANUP(notes_release) struct notes notes = {0};
+
+	(void)state;
+	init_node(&node, &two_nodes, "0-7");
+	know_node(&node, 0, 8 * GIB);
+	derive(&node, &notes);
+	assert_int_equal(available(&node, 1, "cpu"), 4);
+	assert_int_equal(available(&node, 1, "memory"), 0);
+	assert_false(noted(&notes, "NUMA node 1"));
+}
+
 static void cpus_and_memory_that_appeared_are_noted(void **state)
 {
 	CLEANUP(node_state_release) struct node_state node;
@@ -442,6 +457,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_hardware_is_the_kubelet_s_machine),
 		cmocka_unit_test(what_appeared_is_not_available),
+		cmocka_unit_test(a_node_is_known_by_its_cpus),
 		cmocka_unit_test(cpus_and_memory_that_appeared_are_noted),
 		cmocka_unit_test(a_node_that_the_api_does_not_name_is_not_available),
 		cmocka_unit_test(cpus_in_flight_are_not_new),
