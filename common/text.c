@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 
 #include "common/cleanup.h"
@@ -14,6 +15,21 @@ void text_addf(char *text, size_t size, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + len, size - len, fmt, ap);
 	va_end(ap);
+}
+
+void text_add_duration(char *text, size_t size, int64_t seconds)
+{
+	static const struct {
+		int64_t seconds;
+		const char *name;
+	} units[] = {{365 * 86400, "years"}, {86400, "days"}, {3600, "h"}, {60, "min"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (seconds >= 2 * units[i].seconds) {
+			text_addf(text, size, "%" PRId64 " %s", seconds / units[i].seconds, units[i].name);
+			return;
+		}
+	text_addf(text, size, "%" PRId64 " s", seconds);
 }
 
 #define DIGITS "0123456789"

@@ -6,10 +6,14 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Append to the string in `text`, a buffer of `size` bytes with the NUL. A string that is too long is cut.
  * Does not allocate. */
 __attribute__((format(printf, 3, 4))) void text_addf(char *text, size_t size, const char *fmt, ...);
+
+/* Append a duration for people: "90 s", "12 min", "5 h", "3 days", "4 years". */
+void text_add_duration(char *text, size_t size, int64_t seconds);
 
 /*
  * Make text from outside safe to print: it must neither control a terminal nor start a new line. Each byte of

@@ -71,6 +71,7 @@ void admission_judge(const struct admission_node *node, const struct pod_request
 	struct admission a = {0};
 
 	kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
+	kubelet_limit_time(&a.managers, node->max_kubelet_ns);
 	/* A pod that exceeds the work limit of the verdict is too large to sum up. */
 	if (!a.managers.beyond_limit)
 		request_of_node(pod, &wanted);
@@ -132,6 +133,7 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 			kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict);
 		else
 			kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
+		kubelet_limit_time(&verdict, node->max_kubelet_ns);
 		copies.n += verdict.answer == KUBELET_ADMITS;
 		steps += node->ws->work.steps;
 		if (steps > ADMISSION_WORK_MAX)

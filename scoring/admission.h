@@ -21,6 +21,7 @@ struct admission_node {
 	 * count. NULL = none.
 	 */
 	const struct resource_list *unsure;
+	uint64_t max_kubelet_ns; /* see kubelet_limit_time() */
 };
 
 struct admission {

@@ -133,6 +133,17 @@ size_t device_manager_groups(const struct device_manager *dm, size_t r)
 	return dm->first_group[r + 1] - dm->first_group[r];
 }
 
+uint64_t device_manager_hint_nodes(const struct device_manager *dm, size_t r)
+{
+	uint64_t nodes = 0;
+
+	for (size_t i = dm->first_group[r]; i < dm->first_group[r + 1]; i++)
+		nodes |= dm->group_nodes[i];
+	if (nodes == 0)
+		return 0;
+	return dm->hints_on_every_node || !(nodes & dm->nodes) ? dm->nodes : nodes & dm->nodes;
+}
+
 void device_books_init(struct device_books *books, const struct device_manager *dm)
 {
 	*books = (struct device_books){.allocated = xcalloc(dm->n_devices + 1, sizeof(bool)),
@@ -198,11 +209,8 @@ static struct grouping group_devices(const struct device_manager *dm, struct dev
 }
 
 /* generateDeviceTopologyHints() */
-static void add_hints(
-	const struct device_manager *dm, const struct grouping *g, size_t n, struct topology_hints *ret_hints)
+static void add_hints(uint64_t nodes, const struct grouping *g, size_t n, struct topology_hints *ret_hints)
 {
-	uint64_t nodes =
-		dm->hints_on_every_node || !(g->nodes & dm->nodes) ? dm->nodes : g->nodes & dm->nodes;
 	unsigned min_nodes = node_mask_count(nodes);
 	struct node_mask_walk walk;
 	uint64_t mask;
@@ -239,7 +247,7 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 	topology_hints_clear(ret_hints);
 	ret_hints->no_preference = g.nodes == 0;
 	if (g.nodes && g.available + g.reusable >= n)
-		add_hints(dm, &g, n, ret_hints);
+		add_hints(device_manager_hint_nodes(dm, r), &g, n, ret_hints);
 }
 
 static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)

@@ -68,6 +68,9 @@ void device_manager_release(struct device_manager *dm);
 /* The number of groups of the devices of resource `r`. */
 size_t device_manager_groups(const struct device_manager *dm, size_t r);
 
+/* The NUMA nodes of whose sets the hints of resource `r` are made; 0 = none of its devices has a NUMA node. */
+uint64_t device_manager_hint_nodes(const struct device_manager *dm, size_t r);
+
 /* The state of all devices at some moment, by position among all devices. */
 struct device_books {
 	bool *allocated, *reusable;

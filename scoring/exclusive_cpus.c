@@ -184,6 +184,8 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 			EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES);
 		return;
 	}
+	if (kubelet_find_fastest(k).ns > KUBELET_TIME_MAX)
+		return;
 	total = cpu_manager_available(&k->cpu, k->shared, available);
 	if (!free_count_decides(k)) {
 		find_by_trying(&f, total);

@@ -3,7 +3,8 @@
 /*
  * exclusive_cpus: the numbers of exclusive CPUs that a kubelet would admit now. A number is admitted when
  * kubelet_judge() admits a Guaranteed pod of one container that requests this number of CPUs and nothing
- * else. Depends on scoring/kubelet.h.
+ * else. No number is admitted if the kubelet needs more than KUBELET_TIME_MAX for CPUs and memory, which a real
+ * Guaranteed pod requests too. Depends on scoring/kubelet.h.
  */
 #include "scoring/kubelet.h"
 

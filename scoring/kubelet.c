@@ -10,7 +10,7 @@
 #include "scoring/request.h"
 
 const char *const kubelet_rejection_names[] = {"", "TopologyAffinityError", "SMTAlignmentError",
-	"UnexpectedAdmissionError", "KubeletHangs", "KubeletPanics"};
+	"UnexpectedAdmissionError", "KubeletHangs", "KubeletPanics", "KubeletTooSlow"};
 
 static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names) == KUBELET_REJECTION_COUNT,
 	"a name for each rejection");
@@ -157,8 +157,10 @@ static void init_reach(struct kubelet *k)
 
 	if (k->rules.policy == TOPOLOGY_MANAGER_NONE)
 		return;
-	for (size_t i = 0; i < numas->n && k->cpu_static; i++)
-		k->reach |= node_mask_of((unsigned)numas->ids[i]);
+	for (size_t i = 0; i < numas->n; i++)
+		k->cpu_nodes |= node_mask_of((unsigned)numas->ids[i]);
+	if (k->cpu_static)
+		k->reach |= k->cpu_nodes;
 	for (size_t r = 0; r < k->devices.inventory->n_resources; r++)
 		for (size_t i = 0; i < k->devices.inventory->resources[r].n_devices; i++)
 			k->reach |= k->devices.inventory->resources[r].devices[i].nodes;
@@ -183,6 +185,8 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
 	if (unknown)
 		UNKNOWN(&k->unknown, "%s", err.text);
+	k->preferred_hints_first = version.preferred_hints_first &&
+				   node->settings->topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	init_topology(k, node);
 	if (cpu_topology_init(&k->topology, node->machine) < 0)
 		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
@@ -250,6 +254,23 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 	if (k->unknown.text[0] == '\0')
 		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
 	return ws;
+}
+
+void kubelet_limit_time(struct kubelet_verdict *verdict, uint64_t max_ns)
+{
+	const struct kubelet_time max = {.ns = max_ns};
+	char time[40] = "", limit[40] = "";
+
+	if (verdict->answer != KUBELET_ADMITS || max_ns == 0 || verdict->time.ns <= max_ns)
+		return;
+	kubelet_time_print(verdict->time, time, sizeof(time));
+	kubelet_time_print(max, limit, sizeof(limit));
+	verdict->answer = KUBELET_REJECTS;
+	verdict->rejection = KUBELET_TOO_SLOW;
+	verdict->container = SIZE_MAX;
+	err_set(&verdict->reason, 0,
+		"the kubelet needs about %s for this pod, because it merges %.2g permutations of topology hints; the limit is %s",
+		time, (double)verdict->time.permutations, limit);
 }
 
 uint64_t kubelet_assigned_nodes(

@@ -17,6 +17,7 @@
 #include "scoring/cpu_manager.h"
 #include "scoring/device_manager.h"
 #include "scoring/kubelet_release.h"
+#include "scoring/kubelet_time.h"
 #include "scoring/memory_manager.h"
 #include "scoring/request.h"
 #include "scoring/topology_manager.h"
@@ -38,8 +39,10 @@ struct kubelet {
 	struct topology_rules rules; /* the policy is unknown when the settings do not have it */
 	enum topology_manager_scope scope;
 	struct topology_nodes nodes;
-	uint64_t reach; /* NUMA nodes that a hint can name */
+	uint64_t reach;     /* NUMA nodes that a hint can name */
+	uint64_t cpu_nodes; /* NUMA nodes with CPUs */
 	bool cpu_static, memory_static, pod_level_managers, pod_level_resources;
+	bool preferred_hints_first; /* struct kubelet_version; false with policy single-numa-node */
 	struct cpu_topology topology;
 	struct cpu_manager cpu; /* of the static policy, also when the shared pool is not known */
 	struct memory_manager memory;
@@ -75,6 +78,7 @@ enum kubelet_rejection {
 	KUBELET_UNEXPECTED_ADMISSION, /* UnexpectedAdmissionError: a manager could not allocate */
 	KUBELET_HANGS,                /* the kubelet would loop forever */
 	KUBELET_PANICS,               /* the kubelet would crash, and again after each restart */
+	KUBELET_TOO_SLOW, /* no reason of the kubelet, which would admit the pod later: kubelet_limit_time() */
 	KUBELET_REJECTION_COUNT
 };
 
@@ -91,9 +95,10 @@ struct kubelet_placement {
 struct kubelet_verdict {
 	enum kubelet_answer answer;
 	enum kubelet_rejection rejection;
-	size_t container;  /* the rejected container; 0 for the whole pod in scope pod */
-	bool beyond_limit; /* unknown, because the verdict exceeds the work limit */
-	struct err reason; /* one sentence for a person; "" when admitted */
+	size_t container; /* the rejected container; 0 for the whole pod in scope pod; SIZE_MAX with KUBELET_TOO_SLOW */
+	bool beyond_limit;        /* unknown, because the verdict exceeds the work limit */
+	struct err reason;        /* one sentence for a person; "" when admitted */
+	struct kubelet_time time; /* an upper bound, if that is at most KUBELET_TIME_SHORT per container */
 	const struct kubelet_placement *placements; /* of the pod's containers that were placed */
 	size_t n_placements;
 };
@@ -140,6 +145,12 @@ void kubelet_workspace_freep(struct kubelet_workspace **pointer);
  */
 void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);
+
+/*
+ * Change a verdict that admits the pod to KUBELET_TOO_SLOW if the kubelet needs more time than max_ns; 0 = no limit. Pods
+ * that are on their way to the node already are judged without this limit, because the kubelet admits them in the end.
+ */
+void kubelet_limit_time(struct kubelet_verdict *verdict, uint64_t max_ns);
 
 /*
  * The verdict on a pod that arrives after the pod that this workspace judged last. That pod was admitted and

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/kubelet_hazards.h"
 
+#include "common/text.h"
+
 /* K1: NUMA nodes whose allocatable CPUs are no whole cores, together at least a core. */
 static bool has_parts_of_cores(const struct kubelet *k)
 {
@@ -39,6 +41,33 @@ static const char *find_partial_type(const struct kubelet *k, unsigned *ret_node
 	return NULL;
 }
 
+/* K4. False: no container takes the kubelet longer than KUBELET_TIME_MAX. */
+static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
+{
+	const struct kubelet_slowest slowest = kubelet_find_slowest(k);
+	char time[40] = "", resources[100] = "";
+
+	if (!slowest.known || slowest.time.ns <= KUBELET_TIME_MAX)
+		return false;
+	kubelet_time_print(slowest.time, time, sizeof(time));
+	text_addf(resources, sizeof(resources), "%s%s%s", slowest.cpus ? "exclusive CPUs" : "",
+		slowest.cpus && slowest.n_memory > 0 ? ", " : "",
+		slowest.n_memory > 1   ? "memory and hugepages"
+		: slowest.n_memory > 0 ? "memory"
+				       : "");
+	if (slowest.n_devices > 0)
+		text_addf(resources, sizeof(resources), "%s%zu device resource%s", *resources ? ", " : "",
+			slowest.n_devices, slowest.n_devices == 1 ? "" : "s");
+	err_set(&ret->what, 0,
+		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it merges %.2g permutations of topology hints",
+		time, resources, (double)slowest.time.permutations);
+	ret->remedy =
+		k->preferred_hints_first
+			? "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources"
+			: "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources, or upgrade to Kubernetes 1.38, which is fast if the resources are free on common NUMA nodes";
+	return true;
+}
+
 size_t kubelet_find_hazards(const struct kubelet *k, struct kubelet_hazard ret[KUBELET_HAZARDS_MAX])
 {
 	const char *type;
@@ -67,6 +96,8 @@ size_t kubelet_find_hazards(const struct kubelet *k, struct kubelet_hazard ret[K
 		err_set(&ret[n++].what, 0,
 			"the kubelet panics for pods that fit several NUMA nodes equally well: prefer-closest-numa-nodes does not work with holes in the NUMA node ids");
 	}
+	if (find_slow(k, &ret[n]))
+		n++;
 	type = find_partial_type(k, &node);
 	if (type && n < KUBELET_HAZARDS_MAX) {
 		ret[n].remedy =

@@ -154,10 +154,10 @@ static bool uses_scores(const struct judgement *j)
 
 /*
  * Merge the preferred CPU hints alone, where they decide: the managers agree on one of them, or cannot agree on any
- * preferred hint. False: undecided, all hints are needed.
+ * preferred hint. False: undecided, or the kubelet is `slow` to reject; all hints are needed.
  */
-static bool merge_preferred_cpu_hints(
-	const struct judgement *j, const struct demand *demand, struct topology_hint *ret, bool *ret_admit)
+static bool merge_preferred_cpu_hints(const struct judgement *j, const struct demand *demand, bool slow,
+	struct topology_hint *ret, bool *ret_admit)
 {
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
@@ -166,7 +166,7 @@ static bool merge_preferred_cpu_hints(
 	cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	has_preferred =
 		cpu_manager_preferred_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
-	if (has_preferred == 0 && !topology_policy_admits(k->rules.policy, false)) {
+	if (has_preferred == 0 && !slow && !topology_policy_admits(k->rules.policy, false)) {
 		*ret = (struct topology_hint){.any_node = true};
 		*ret_admit = false;
 		return true;
@@ -186,8 +186,16 @@ static size_t container_index(const struct judgement *j, const struct demand *de
 	return demand->container ? (size_t)(demand->container - j->pod->containers) : j->pod->n_containers;
 }
 
+/* Merge the hints of one resource in the workspace. */
+static void merge_resource(const struct judgement *j, struct kubelet_merge *merge)
+{
+	kubelet_merge_add(merge, j->k->rules.policy, &j->ws->hints, 1);
+	topology_merge_add(&j->ws->merge, &j->ws->hints);
+}
+
 /* A device manager whose plugins have not returned yet has no preference. */
-static void merge_device_hints(const struct judgement *j, const struct demand *demand)
+static void merge_device_hints(
+	const struct judgement *j, const struct demand *demand, struct kubelet_merge *merge)
 {
 	struct kubelet_workspace *ws = j->ws;
 
@@ -201,39 +209,40 @@ static void merge_device_hints(const struct judgement *j, const struct demand *d
 			device_manager_hints(&j->k->devices, &ws->devices, r, n, &ws->hints);
 		if (!j->held && uses_scores(j))
 			device_manager_score(&j->k->devices, &ws->devices, r, &ws->hints);
-		topology_merge_add(&ws->merge, &ws->hints);
+		merge_resource(j, merge);
 	}
 }
 
-/* Merge the hints in the kubelet's order of hint providers. The result has no meaning when it is not admitted. */
+/* Merge the hints in the kubelet's order of hint providers, and replace `merge`, an upper bound, by their numbers. */
 static struct topology_hint merge_hints(
-	const struct judgement *j, const struct demand *demand, bool *ret_admit)
+	const struct judgement *j, const struct demand *demand, struct kubelet_merge *merge, bool *ret_admit)
 {
+	bool slow = kubelet_merge_time(merge, false).ns > KUBELET_TIME_SHORT;
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
 	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
 	if (demand->cpus > 0 && !holds_cpus(j) && !topology_may_panic(&k->rules) &&
-		merge_preferred_cpu_hints(j, demand, &hint, ret_admit))
+		merge_preferred_cpu_hints(j, demand, slow, &hint, ret_admit))
 		return hint;
-	merge_device_hints(j, demand);
+	*merge = (struct kubelet_merge){.permutations = 1, .hints_ns = merge->hints_ns};
+	merge_device_hints(j, demand, merge);
 	ws->merge.n_unordered = ws->merge.n_lists;
-	if (demand->cpus > 0 && !holds_cpus(j))
-		cpu_manager_available(&k->cpu, ws->shared, ws->available);
 	if (demand->cpus > 0 && holds_cpus(j)) {
 		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
-		topology_merge_add(&ws->merge, &ws->hints);
+		merge_resource(j, merge);
 	} else if (demand->cpus > 0) {
+		cpu_manager_available(&k->cpu, ws->shared, ws->available);
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		if (uses_scores(j))
 			cpu_manager_score(&k->cpu, ws->available, &ws->hints);
-		topology_merge_add(&ws->merge, &ws->hints);
+		merge_resource(j, merge);
 	}
 	for (size_t i = 0; demand->memory && holds_memory(j) && i < ws->needs.n_items; i++) {
 		kubelet_held_memory_hints(
 			ws, j->held, j->pod, container_index(j, demand), &ws->needs.items[i]);
-		topology_merge_add(&ws->merge, &ws->hints);
+		merge_resource(j, merge);
 	}
 	if (demand->memory && !holds_memory(j)) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);
@@ -243,8 +252,20 @@ static struct topology_hint merge_hints(
 					&k->memory, &ws->memory, ws->needs.items[i].type, &ws->hints);
 			topology_merge_add(&ws->merge, &ws->hints);
 		}
+		kubelet_merge_add(merge, k->rules.policy, &ws->hints, ws->needs.n_items);
 	}
 	return topology_merge_finish(&ws->merge, ret_admit);
+}
+
+/* The merged hint of the demand, which has no meaning unless the policy admits. Counts the kubelet's time. */
+static struct topology_hint find_hint(struct judgement *j, const struct demand *demand, bool *ret_admit)
+{
+	struct kubelet_merge merge = judgement_bound_merge(j, demand);
+	struct topology_hint hint = merge_hints(j, demand, &merge, ret_admit);
+
+	kubelet_time_add(&j->verdict->time,
+		kubelet_merge_time(&merge, j->k->preferred_hints_first && hint.preferred));
+	return hint;
 }
 
 /* ---- a kubelet that crashes */
@@ -668,7 +689,7 @@ static void judge_containers(struct judgement *j)
 		if (!survives_memory(j, &demand, UINT64_MAX) ||
 			!spend_steps(j, judgement_demand_steps(j, &demand)))
 			return;
-		hint = merge_hints(j, &demand, &admit);
+		hint = find_hint(j, &demand, &admit);
 		if (!survives_merge(j))
 			return;
 	}
@@ -679,7 +700,7 @@ static void judge_containers(struct judgement *j)
 					     !spend_steps(j, judgement_demand_steps(j, &demand))))
 			return;
 		if (per_container) {
-			hint = merge_hints(j, &demand, &admit);
+			hint = find_hint(j, &demand, &admit);
 			if (!survives_merge(j))
 				return;
 		}

@@ -107,6 +107,31 @@ uint64_t judgement_demand_steps(const struct judgement *j, const struct demand *
 	return steps;
 }
 
+struct kubelet_merge judgement_bound_merge(const struct judgement *j, const struct demand *demand)
+{
+	const struct kubelet *k = j->k;
+	enum topology_manager_policy policy = k->rules.policy;
+	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+	size_t n_needs = demand->memory && !(j->held && j->held->memory) ? j->ws->needs.n_items : 0;
+
+	for (size_t i = 0; i < j->ws->n_demands && !j->held; i++) {
+		size_t r = j->ws->demands[i].resource;
+		uint64_t nodes = device_manager_hint_nodes(&k->devices, r);
+
+		kubelet_merge_make(&merge, nodes, k->devices.inventory->resources[r].n_devices);
+		kubelet_merge_add_all(&merge, policy, nodes);
+	}
+	if (demand->cpus > 0 && !(j->held && j->held->cpus)) {
+		kubelet_merge_make(&merge, k->cpu_nodes, k->topology.n_cpus);
+		kubelet_merge_add_all(&merge, policy, k->cpu_nodes);
+	}
+	for (size_t i = 0; i < n_needs; i++)
+		kubelet_merge_add_all(&merge, policy, k->memory.nodes);
+	if (n_needs > 0)
+		kubelet_merge_make(&merge, k->memory.nodes, n_needs * k->memory.n_nodes);
+	return merge;
+}
+
 uint64_t judgement_explain_steps(const struct judgement *j)
 {
 	return merge_add_steps(j, false) + merge_finish_steps(j);

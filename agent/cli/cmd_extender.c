@@ -61,6 +61,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 		.cache = {.assume_ms = option_ms(options, OPT_ASSUME_TIMEOUT),
 			.rejection_ms = REJECTION_MS,
 			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
+		.max_kubelet_ns = option_ms(options, OPT_MAX_KUBELET_TIME) * 1000000,
 		.max_stale_ms = option_ms(options, OPT_MAX_STALE),
 		.takeover_ms = 1000,
 		.stale_open = option_is(options, OPT_STALE, "open"),

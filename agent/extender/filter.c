@@ -151,6 +151,7 @@ static void finish_candidate(struct candidates *c, struct verdicts *verdicts, bo
 	if (!answer->verdicts[candidate->index].reason)
 		compare_with_best(c, verdicts, confirm_all, candidate, answer);
 	answer->counts.n_unreached += is_unreached(candidate);
+	answer->counts.n_slow += candidate->verdict && candidate->verdict->too_slow;
 }
 
 /* Moves the heap's element to its place: no element is better than its parent. */

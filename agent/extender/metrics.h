@@ -36,6 +36,7 @@ struct request_counts {
 	double seconds[VERB_COUNT];
 	uint64_t unknown_nodes;   /* requested nodes with an unknown verdict */
 	uint64_t unreached_nodes; /* requested nodes not judged before the work limit */
+	uint64_t slow_nodes;      /* requested nodes whose kubelets would need more than --max-kubelet-time */
 };
 
 void request_counts_add(struct request_counts *c, enum verb verb, enum result result, double seconds);

@@ -78,6 +78,7 @@ void server_new(const struct server_config *config, const struct lease *lease, s
 	text_set(&s->url, "");
 	cache_init(&s->cache, &config->cache);
 	verdicts_init(&s->verdicts, &s->cache);
+	s->verdicts.max_kubelet_ns = config->max_kubelet_ns;
 	*ret = TAKE(s);
 }
 
@@ -418,6 +419,7 @@ static enum result answer_filter(struct server *s, struct extender_args *args,
 	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer);
 	end_work(s, request, answer->class, answer->counts.n_unreached);
 	s->requests.unknown_nodes += answer->counts.n_unknown;
+	s->requests.slow_nodes += answer->counts.n_slow;
 	if (s->config.log_answers)
 		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", args->pod.namespace,
 			args->pod.name, answer->counts.n_bounded > 0 ? "at least " : "",

@@ -19,7 +19,9 @@
 struct server_config {
 	struct verb_config verbs;
 	struct cache_config cache;
-	uint64_t max_stale_ms; /* the cache is stale if the API server has sent nothing for this time */
+	uint64_t
+		max_kubelet_ns; /* nodes whose kubelets need more time for the pod do not pass; 0 = no limit */
+	uint64_t max_stale_ms;  /* the cache is stale if the API server has sent nothing for this time */
 	bool stale_open; /* while the cache is stale, every node passes; false = every request gets an error */
 	/* A replica that begins to answer rejects requests for this time: pods that the replica before it has assumed may not
 	 * be bound yet. */

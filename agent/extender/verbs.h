@@ -34,6 +34,7 @@ static inline void hide_reservations(
 struct verb_counts {
 	size_t n_nodes, n_admitting, n_unknown, n_passing;
 	size_t n_unreached;       /* not judged before the work limit; these nodes do not pass */
+	size_t n_slow;            /* the kubelet would need too much time for the pod */
 	size_t n_bounded;         /* not judged, because another node is better; not in the other counts */
 	size_t n_aligning;        /* admitting nodes whose kubelet assigns NUMA nodes to the pod */
 	const char *assumed_node; /* NULL = not assumed; valid while the cache is locked */

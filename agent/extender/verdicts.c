@@ -173,6 +173,13 @@ static void add_release(const struct settings *settings, struct verdict *v)
 	v->reason = reason && caution.text[0] ? xasprintf("%s (%s)", reason, caution.text) : TAKE(reason);
 }
 
+static void judge_class(const struct verdicts *verdicts, struct node_admission *admission,
+	const struct pod_class *class, struct admission *ret)
+{
+	admission->node.max_kubelet_ns = verdicts->max_kubelet_ns;
+	node_admission_judge(admission, &class->pod, ret);
+}
+
 /* Requires project_node_possible(). False when the work limit is reached first. */
 static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 	const struct pod_class *class, enum strategy strategy, struct verdict *v)
@@ -187,8 +194,9 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 		v->reason = xstrdup(RESERVED);
 		return true;
 	}
-	node_admission_judge(&o->admission, &class->pod, &a);
+	judge_class(verdicts, &o->admission, class, &a);
 	v->answer = a.answer;
+	v->too_slow = a.managers.rejection == KUBELET_TOO_SLOW;
 	v->by_amounts = a.answer != a.managers.answer;
 	if (a.answer == KUBELET_ADMITS)
 		judge_devices(verdicts, o, node, class, &a, strategy, v);
@@ -450,7 +458,7 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
 	work->advanced = true; /* at least one answer per request, although the answer is not cached */
 	if (r < 0)
 		return r;
-	node_admission_judge(&o.admission, &class->pod, &a);
+	judge_class(verdicts, &o.admission, class, &a);
 	*ret = a.answer == KUBELET_ADMITS && node_admission_unknown_device(&o.admission, &class->wanted)
 		       ? KUBELET_UNKNOWN
 		       : a.answer;

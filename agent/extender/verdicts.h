@@ -27,6 +27,7 @@ struct verdict {
 	bool pci_pair;             /* a GPU and a NIC of the pod's resources are free below one PCIe root */
 	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
 	size_t free_on_node;       /* CPUs that remain free on the node */
+	bool too_slow;             /* rejected by max_kubelet_ns alone */
 	bool unreached;            /* not judged before the work limit */
 	bool confirmed;            /* by verdict_confirm() */
 	bool unresolvable_known;   /* verdict_rejects_always() was called; its result: */
@@ -48,6 +49,7 @@ struct class_verdicts {
 struct verdicts {
 	struct cluster_cache *cache; /* borrowed */
 	struct projections projections;
+	uint64_t max_kubelet_ns;         /* see kubelet_limit_time() */
 	struct distances_kept distances; /* of the last judged machine */
 	struct free_cpus *free_cpus;     /* by node slot */
 	size_t free_cpus_size;

@@ -37,6 +37,7 @@ void fit_add_caution(const struct node_report *n, struct strbuf *out)
 	size_t start = out->len;
 
 	add_part(out, start, n->answer == KUBELET_ADMITS ? text_or_empty(n->caution) : "");
+	add_part(out, start, text_or_empty(n->slow));
 	add_part(out, start, n->release.text);
 }
 
@@ -435,6 +436,16 @@ static void write_victims(struct writer *w, const struct victims *v, const struc
 	writer_end(w);
 }
 
+/* null if the verdict is unknown. */
+static void write_time(struct writer *w, const struct node_report *n)
+{
+	bool known = n->answer != KUBELET_UNKNOWN;
+	uint64_t permutations = n->time.permutations < INT64_MAX ? n->time.permutations : INT64_MAX;
+
+	writer_number(w, "kubeletMilliseconds", NULL, known, (int64_t)(n->time.ns / 1000000));
+	writer_number(w, "hintPermutations", NULL, known, (int64_t)permutations);
+}
+
 static void write_doc(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
 	CLEANUP(strbuf_release) struct strbuf caution = STRBUF_INIT(CAUTION_MAX);
@@ -448,6 +459,7 @@ static void write_doc(struct writer *w, const struct pod_report *r, const struct
 	write_scheduler(w, &n->scheduler);
 	writer_number(w, "copies", NULL, n->answer != KUBELET_UNKNOWN || n->rest_fits, (int64_t)n->copies.n);
 	writer_bool(w, "copiesAtLeast", true, n->copies.at_least);
+	write_time(w, n);
 	write_pci_pair(w, n);
 	write_nearest(w, r, n);
 	write_victims(w, &n->victims, &n->priority);
@@ -511,6 +523,7 @@ void fit_write_row(struct writer *w, const struct pod_report *r, const struct no
 		writer_cell(w, "COPIES", "%zu%s", copies->n, copies->at_least ? "+" : "");
 	else
 		writer_cell(w, "COPIES", "?");
+	write_time(w, n);
 	write_pci_pair(w, n);
 	writer_number(w, "reservations", NULL, true, (int64_t)n->n_reserved);
 	writer_number(w, "replicas", "REPLICAS", r->wanted_replicas > 0, (int64_t)n->replicas);

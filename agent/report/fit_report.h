@@ -17,6 +17,7 @@
  *               admitted
  *   numaNodes, minDistance, scores (by strategy), schedulerPasses   of the scheduler plugin
  *   copies, copiesAtLeast
+ *   kubeletMilliseconds, hintPermutations   the time that the kubelet needs, and what takes the time
  *   pciePair    whether a GPU and a NIC are free below one PCIe root; null unless the pod is admitted and requests both
  *   nearest     container (null if the pod has one), resource, request, fits
  *   whatFrees   answer ("set", "none", "fits", "unknown"), pods (namespace, name, uid, cpus), smallest (of a set;
@@ -40,7 +41,7 @@ extern const char *const fit_optional_columns[];
 /*
  * Starts a row with the fields of a node, which writer_end() ends: {"name", "admitted" (null = unknown),
  * "rejection", "reason", "caution" (null = none), "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "copies",
- * "copiesAtLeast", "pciePair", "replicas", "basis", "why", "exporter", "policy", "scope"}.
+ * "copiesAtLeast", "kubeletMilliseconds", "hintPermutations", "pciePair", "replicas", "basis", "why", "exporter", "policy", "scope"}.
  */
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n);
 

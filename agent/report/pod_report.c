@@ -35,6 +35,7 @@ void node_report_release(struct node_report *n)
 	free(n->exporter);
 	free(n->why);
 	free(n->rejection);
+	free(n->slow);
 	free(n->reason);
 	free(n->nearest_container);
 	free(n->missing);
@@ -175,7 +176,7 @@ static void explain_rejection(struct question *q, const struct admission *a, str
 	if (v->answer == KUBELET_REJECTS) {
 		n->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
 		q->reason = v->reason;
-		if (q->pod.n_containers > 1 && !whole_pod)
+		if (q->pod.n_containers > 1 && v->container < q->pod.n_containers && !whole_pod)
 			err_wrap(&q->reason, 0, "container '%.60s'", q->pod.containers[v->container].name);
 		return;
 	}
@@ -332,6 +333,7 @@ static void judge_pod(struct question *q, struct node_report *n)
 
 	find_verdict(q, &a);
 	n->answer = a.answer;
+	n->time = a.managers.time;
 	if (n->missing) {
 		/*
 		 * No scheduler sends the pod here; the kubelet itself ignores a resource that it does not
@@ -448,6 +450,20 @@ static const char *find_caution(const struct pod_report *r, const struct node_st
 	return r->qos == QOS_GUARANTEED ? "" : "hugepages may be on any NUMA node: the pod is not Guaranteed";
 }
 
+/* The time is not said twice: KUBELET_TOO_SLOW has it in the reason. */
+static char *explain_time(const struct node_report *n)
+{
+	char time[40] = "";
+
+	if (n->time.ns < KUBELET_TIME_NOTICE ||
+		!strcmp(n->rejection, kubelet_rejection_names[KUBELET_TOO_SLOW]))
+		return xstrdup("");
+	kubelet_time_print(n->time, time, sizeof(time));
+	return xasprintf(
+		"the kubelet needs about %s for this pod: it merges %.2g permutations of topology hints",
+		time, (double)n->time.permutations);
+}
+
 void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,
 	const struct resource_list *requestable, struct node_report *ret)
 {
@@ -467,6 +483,7 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 	kubelet_release_caution(settings_kubelet(&node->settings), &ret->release);
 	if (!ret->rejection)
 		ret->rejection = xstrdup("");
+	ret->slow = explain_time(ret);
 	if (parts & REPORT_SCHEDULER)
 		ask_scheduler(r, node, &q.pod, &ret->scheduler);
 	find_remote(r, &node->inventory, ret);

@@ -69,7 +69,9 @@ struct node_report {
 	const char *caution; /* if admitted: what is not guaranteed, static text; "" = nothing is known */
 	struct err
 		release; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with, else "" */
-	size_t n_reserved;                   /* reservations for other pods, whose places count as held */
+	struct kubelet_time time; /* that the kubelet needs for the verdict */
+	char *slow;        /* one sentence about this time, "" = the kubelet is fast, or `reason` says so */
+	size_t n_reserved; /* reservations for other pods, whose places count as held */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;

@@ -326,7 +326,11 @@ static void init_kubelet(struct node_admission *a)
 	kubelet_init(&a->kubelet, &node);
 	a->ws = kubelet_workspace_new(&a->kubelet);
 	a->node = (struct admission_node){
-		.kubelet = &a->kubelet, .ws = a->ws, .free = &a->free, .unsure = &a->unsure};
+		.kubelet = &a->kubelet,
+		.ws = a->ws,
+		.free = &a->free,
+		.unsure = &a->unsure,
+		.max_kubelet_ns = KUBELET_TIME_MAX};
 }
 
 void node_admission_init(struct node_admission *a, const struct node_state *state)

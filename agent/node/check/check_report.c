@@ -86,14 +86,10 @@ const char *check_state_of(int r)
 
 void check_duration(int64_t seconds, struct strbuf *out)
 {
-	if (seconds < 120)
-		strbuf_addf(out, "%" PRId64 " s", seconds);
-	else if (seconds < 7200)
-		strbuf_addf(out, "%" PRId64 " min", seconds / 60);
-	else if (seconds < 172800)
-		strbuf_addf(out, "%" PRId64 " h", seconds / 3600);
-	else
-		strbuf_addf(out, "%" PRId64 " days", seconds / 86400);
+	char text[40] = "";
+
+	text_add_duration(text, sizeof(text), seconds);
+	strbuf_addstr(out, text);
 }
 
 void check_report_text(const struct check_report *r, struct strbuf *out)

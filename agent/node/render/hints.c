@@ -345,6 +345,7 @@ void headroom_find(const struct hints_config *c, const struct node_state *node, 
 
 	node_admission_init(&admission, node);
 	find_exclusive(&admission, &headroom);
+	headroom.slowest = kubelet_find_slowest(&admission.kubelet);
 	headroom.shapes = xcalloc(c->n_shapes + 1, sizeof(*headroom.shapes));
 	for (; headroom.n_shapes < c->n_shapes; headroom.n_shapes++) {
 		const struct pod_request *pod = &c->shapes[headroom.n_shapes].pod;

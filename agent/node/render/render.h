@@ -207,7 +207,8 @@ struct headroom {
 		[HINTS_MAX_NUMA_LABELS]; /* on at most 1, 2, ... NUMA nodes; as in the Node's labels */
 	unsigned n_max;                  /* number of known values */
 	bool stranded_known;
-	size_t stranded;               /* CPUs: node_admission_stranded_cpus() */
+	size_t stranded; /* CPUs: node_admission_stranded_cpus() */
+	struct kubelet_slowest slowest;
 	struct shape_headroom *shapes; /* in the order of the configured shapes */
 	size_t n_shapes;
 };

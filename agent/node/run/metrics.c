@@ -32,6 +32,7 @@ enum {
 	RESOURCE_AVAILABLE,
 	MAX_EXCLUSIVE_CPUS,
 	STRANDED_CPUS,
+	SLOWEST_SECONDS,
 	SHAPE_COPIES,
 	SHAPE_STRANDED_CPUS,
 	POD_MEMORY_BYTES,
@@ -81,6 +82,9 @@ static const struct family {
 		GAUGE, {NO_LABEL}},
 	[STRANDED_CPUS] = {"nrtd_stranded_cpus",
 		"Free CPUs that would remain after filling the node with the smallest pods with exclusive CPUs.",
+		GAUGE, {NO_LABEL}},
+	[SLOWEST_SECONDS] = {"nrtd_kubelet_slowest_container_seconds",
+		"Estimated time of the Topology Manager for a container that requests every resource with NUMA nodes.",
 		GAUGE, {NO_LABEL}},
 	[SHAPE_COPIES] = {"nrtd_shape_copies",
 		"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.", GAUGE,
@@ -313,6 +317,8 @@ static void print_headroom(
 			headroom->max_exclusive[i]);
 	if (headroom->stranded_known)
 		add_one(out, STRANDED_CPUS, (double)headroom->stranded);
+	if (headroom->slowest.known)
+		add_one(out, SLOWEST_SECONDS, (double)headroom->slowest.time.ns / 1e9);
 	print_shapes(headroom, shapes, SHAPE_COPIES, out);
 	print_shapes(headroom, shapes, SHAPE_STRANDED_CPUS, out);
 }

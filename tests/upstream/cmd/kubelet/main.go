@@ -13,6 +13,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"nrtd.dev/tests/upstream/internal/apply"
@@ -30,7 +32,12 @@ func main() {
 	sample := flag.Bool("sample", false, "after a step compare the amounts from one of three sources, not from each")
 	resume := flag.String("resume", "", "what an earlier process of this run has counted (it passes it on)")
 	cases := flag.Int("cases", 300, "number of random sequences")
+	times := flag.Int("times", 0, "compare the time that nrtd predicts with the managers' CPU time, for this number of pods, and nothing else")
+	longest := flag.Duration("longest", 12*time.Second, "with -times: the longest time that is measured")
 	differential.Main("kubelet", &s, func(ctx context.Context) (int, error) {
+		if *times > 0 {
+			return compareTimes(ctx, s, *times, *longest)
+		}
 		s.Cases = s.First + *cases
 		before, err := differential.ParseProgress[kubelet.Tally](*resume)
 		if err != nil {
@@ -46,6 +53,21 @@ func main() {
 		}
 		return failed, err
 	})
+}
+
+func compareTimes(ctx context.Context, s differential.Settings, cases int, longest time.Duration) (int, error) {
+	machines, _, err := kubelet.Machines(s.Machines)
+	if err != nil {
+		return 0, err
+	}
+	work, err := os.MkdirTemp("", "nk-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(work)
+	t := kubelet.Times{Driver: &kubelet.Driver{Nrtd: &kubelet.Nrtd{Path: s.Nrtd}, Machines: machines, Work: work},
+		Machines: machines, Seed: s.Seed, Cases: cases, Longest: longest, Out: os.Stdout}
+	return t.Run(ctx)
 }
 
 // connect gives the driver the API server, if there is one.

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/kubelet_time.h"
+
+#include "common/text.h"
+#include "scoring/kubelet.h"
+
+/* Nanoseconds on the machine of doc/kubelets.md, for each ... */
+#define NS_PERMUTATION 100u  /* permutation of hints */
+#define NS_HINT        20u   /* hint of a permutation */
+#define NS_BYTE        1u    /* byte that is allocated for a permutation, and collected later */
+#define NS_SET         1000u /* set of NUMA nodes for which a hint is made */
+#define NS_ELEMENT     150u  /* CPU, device or amount of memory that is looked at for a set */
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The number of sets of `nodes`, without the empty set. */
+static uint64_t count_sets(uint64_t nodes)
+{
+	unsigned n = node_mask_count(nodes);
+
+	return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other)
+{
+	time->permutations = add(time->permutations, other.permutations);
+	time->ns = add(time->ns, other.ns);
+}
+
+void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elements)
+{
+	uint64_t per_set = add(NS_SET, multiply(NS_ELEMENT, elements));
+
+	m->hints_ns = add(m->hints_ns, multiply(count_sets(nodes), per_set));
+}
+
+void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy policy,
+	const struct topology_hints *hints, size_t n_resources)
+{
+	/* For "no preference" and for no hint the kubelet merges one hint, "any node". */
+	uint64_t n = hints->no_preference || hints->n_items == 0 ? 1 : hints->n_items;
+
+	if (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && !hints->no_preference) {
+		n = 0;
+		for (size_t i = 0; i < hints->n_items; i++)
+			n += topology_single_node_hint(hints->items[i]);
+	}
+	for (size_t i = 0; i < n_resources; i++)
+		m->permutations = multiply(m->permutations, n);
+	m->n_resources += (unsigned)n_resources;
+}
+
+void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy policy, uint64_t nodes)
+{
+	uint64_t n = policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ? node_mask_count(nodes) : count_sets(nodes);
+
+	m->permutations = multiply(m->permutations, n > 0 ? n : 1);
+	m->n_resources++;
+}
+
+/*
+ * The time for one permutation of n hints. The kubelet appends hints to a list (24 bytes for each), and then their masks to
+ * another (16 bytes for each). Go doubles the capacity of a full list. The first list is shared by the permutations that
+ * begin with the same hints, so the last hint costs an allocation only if the list is full before.
+ */
+static uint64_t permutation_ns(unsigned n)
+{
+	unsigned last = n > 0 ? n - 1 : 0, bytes = (last & (last - 1)) == 0 ? 24 * 2 * last : 0;
+
+	for (unsigned capacity = 1; capacity < 2 * n; capacity *= 2)
+		bytes += 16 * capacity;
+	return NS_PERMUTATION + NS_HINT * (uint64_t)n + NS_BYTE * (uint64_t)bytes;
+}
+
+struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone)
+{
+	struct kubelet_time time = {.permutations = preferred_alone ? 0 : m->permutations};
+
+	time.ns = add(m->hints_ns, multiply(time.permutations, permutation_ns(m->n_resources)));
+	return time;
+}
+
+/* Add every type of memory that some NUMA node has; without the manager's state, memory on each NUMA node. */
+static size_t add_memory_types(struct kubelet_merge *m, const struct kubelet *k)
+{
+	const struct memory_manager *mm = &k->memory;
+	size_t n = 0;
+
+	if (mm->n_types == 0) {
+		kubelet_merge_add_all(m, k->rules.policy, k->nodes.all);
+		return 1;
+	}
+	for (size_t type = 0; type < mm->n_types; type++) {
+		if (memory_manager_sum(mm, &mm->now, type, mm->nodes).allocatable == 0)
+			continue;
+		kubelet_merge_add_all(m, k->rules.policy, mm->nodes);
+		n++;
+	}
+	kubelet_merge_make(m, mm->nodes, n * mm->n_nodes);
+	return n;
+}
+
+/* Add every device resource of which some device has a NUMA node. */
+static size_t add_devices(struct kubelet_merge *m, const struct kubelet *k)
+{
+	const struct device_manager *dm = &k->devices;
+	size_t n = 0;
+
+	for (size_t r = 0; r < dm->inventory->n_resources; r++) {
+		uint64_t nodes = device_manager_hint_nodes(dm, r);
+
+		if (nodes == 0)
+			continue;
+		kubelet_merge_add_all(m, k->rules.policy, nodes);
+		kubelet_merge_make(m, nodes, dm->inventory->resources[r].n_devices);
+		n++;
+	}
+	return n;
+}
+
+static void add_cpus(struct kubelet_merge *m, const struct kubelet *k)
+{
+	kubelet_merge_make(m, k->cpu_nodes, k->topology.n_cpus);
+	kubelet_merge_add_all(m, k->rules.policy, k->cpu_nodes);
+}
+
+struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
+{
+	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+
+	if (k->rules.policy == TOPOLOGY_MANAGER_NONE)
+		return (struct kubelet_time){0};
+	if (k->cpu_static)
+		add_cpus(&merge, k);
+	if (k->memory_static) {
+		kubelet_merge_make(&merge, k->memory.nodes, k->memory.n_nodes);
+		kubelet_merge_add_all(&merge, k->rules.policy, k->memory.nodes);
+	}
+	/* With few pods on the node, CPUs and memory have common preferred hints. */
+	return kubelet_merge_time(&merge, k->preferred_hints_first);
+}
+
+struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
+{
+	struct kubelet_slowest slowest = {.known = k->rules.policy != TOPOLOGY_MANAGER_UNKNOWN};
+	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+
+	if (!slowest.known || k->rules.policy == TOPOLOGY_MANAGER_NONE)
+		return slowest;
+	slowest.cpus = k->cpu_static;
+	if (k->cpu_static)
+		add_cpus(&merge, k);
+	if (k->memory_static)
+		slowest.n_memory = add_memory_types(&merge, k);
+	slowest.n_devices = add_devices(&merge, k);
+	slowest.time = kubelet_merge_time(&merge, false);
+	return slowest;
+}
+
+void kubelet_time_print(struct kubelet_time time, char *text, size_t size)
+{
+	uint64_t seconds = time.ns / KUBELET_TIME_SECOND;
+
+	seconds += time.ns % KUBELET_TIME_SECOND >= KUBELET_TIME_SECOND / 2;
+	text_add_duration(text, size, (int64_t)seconds);
+}

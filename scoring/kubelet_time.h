@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Estimates the time that the kubelet's Topology Manager needs for a pod. The kubelet makes a hint for each set of
+ * NUMA nodes that satisfies a resource, and then merges every permutation of one hint per resource: its time grows
+ * with the product of the numbers of hints. This module multiplies the numbers and enumerates nothing. The constants
+ * were measured with the managers of 1.34 to 1.38 (doc/kubelets.md). Depends on common/ and scoring/ only.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/settings.h"
+#include "scoring/topology_manager.h"
+
+struct kubelet;
+
+#define KUBELET_TIME_SECOND ((uint64_t)1000000000)
+
+/* A pod for which the kubelet needs longer is not admitted, unless the caller sets another limit. */
+#define KUBELET_TIME_MAX (10 * KUBELET_TIME_SECOND)
+
+/* From this time on, reports name the kubelet's time. */
+#define KUBELET_TIME_NOTICE KUBELET_TIME_SECOND
+
+/* Up to this time, a verdict may have an upper bound of the time, which takes fewer steps. */
+#define KUBELET_TIME_SHORT (KUBELET_TIME_SECOND / 20)
+
+/* Both saturate at UINT64_MAX. */
+struct kubelet_time {
+	uint64_t permutations; /* of hints that the Topology Manager merges */
+	uint64_t ns;           /* CPU time of one thread */
+};
+
+void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other);
+
+/* The hints of one merge: those of one container, or in scope pod those of the pod. */
+struct kubelet_merge {
+	unsigned n_resources;
+	uint64_t permutations; /* saturates */
+	uint64_t hints_ns;     /* time to make the hints */
+};
+
+#define KUBELET_MERGE_INIT ((struct kubelet_merge){.permutations = 1})
+
+/*
+ * Count the making of the hints of one resource. The kubelet looks at every set of `nodes`, and for each set at
+ * every CPU, device, or amount of memory: `elements`.
+ */
+void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elements);
+
+/* Add n_resources resources, each with these hints. Policy single-numa-node drops most hints before the merge. */
+void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy policy,
+	const struct topology_hints *hints, size_t n_resources);
+
+/* Add a resource with as many hints as it can have: every set of `nodes`. */
+void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy policy, uint64_t nodes);
+
+/* `preferred_alone`: the kubelet merges only preferred hints (struct kubelet_version). */
+struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone);
+
+/* The container that takes this kubelet the longest: it requests every resource that has hints. */
+struct kubelet_slowest {
+	bool known;                 /* false: the Topology Manager's policy is unknown */
+	bool cpus;                  /* exclusive CPUs have hints */
+	size_t n_memory, n_devices; /* types of memory, and device resources, that have hints */
+	struct kubelet_time time;
+};
+
+/*
+ * Finds the slowest container from the machine, the settings and the registered devices alone, whatever is free. In
+ * scope container, a pod of several such containers takes as many times as long.
+ */
+struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k);
+
+/*
+ * The time for a container with exclusive CPUs and memory, and no other resource, if every set of NUMA nodes suffices: the time for small
+ * Guaranteed pods. `k` has no unknown policy.
+ */
+struct kubelet_time kubelet_find_fastest(const struct kubelet *k);
+
+/* Appends "4 s", "21 min", "9 h" or "30 days" to the text. */
+void kubelet_time_print(struct kubelet_time time, char *text, size_t size);
