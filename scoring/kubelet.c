@@ -259,18 +259,19 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 void kubelet_limit_time(struct kubelet_verdict *verdict, uint64_t max_ns)
 {
 	const struct kubelet_time max = {.ns = max_ns};
-	char time[40] = "", limit[40] = "";
+	char time[40] = "", limit[40] = "", permutations[80] = "";
 
 	if (verdict->answer != KUBELET_ADMITS || max_ns == 0 || verdict->time.ns <= max_ns)
 		return;
 	kubelet_time_print(verdict->time, time, sizeof(time));
 	kubelet_time_print(max, limit, sizeof(limit));
+	kubelet_time_print_permutations(verdict->time, permutations, sizeof(permutations));
 	verdict->answer = KUBELET_REJECTS;
 	verdict->rejection = KUBELET_TOO_SLOW;
 	verdict->container = SIZE_MAX;
 	err_set(&verdict->reason, 0,
-		"the kubelet needs about %s for this pod, because it merges %.2g permutations of topology hints; the limit is %s",
-		time, (double)verdict->time.permutations, limit);
+		"the kubelet needs about %s for this pod, because it merges %s; the limit is %s", time,
+		permutations, limit);
 }
 
 uint64_t kubelet_assigned_nodes(

@@ -45,7 +45,7 @@ static const char *find_partial_type(const struct kubelet *k, unsigned *ret_node
 static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 {
 	const struct kubelet_slowest slowest = kubelet_find_slowest(k);
-	char time[40] = "", resources[100] = "";
+	char time[40] = "", resources[100] = "", permutations[80] = "";
 
 	if (!slowest.known || slowest.time.ns <= KUBELET_TIME_MAX)
 		return false;
@@ -58,9 +58,10 @@ static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 	if (slowest.n_devices > 0)
 		text_addf(resources, sizeof(resources), "%s%zu device resource%s", *resources ? ", " : "",
 			slowest.n_devices, slowest.n_devices == 1 ? "" : "s");
+	kubelet_time_print_permutations(slowest.time, permutations, sizeof(permutations));
 	err_set(&ret->what, 0,
-		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it merges %.2g permutations of topology hints",
-		time, resources, (double)slowest.time.permutations);
+		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it merges %s",
+		time, resources, permutations);
 	ret->remedy =
 		k->preferred_hints_first
 			? "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources"

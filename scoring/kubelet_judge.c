@@ -263,8 +263,8 @@ static struct topology_hint find_hint(struct judgement *j, const struct demand *
 	struct kubelet_merge merge = judgement_bound_merge(j, demand);
 	struct topology_hint hint = merge_hints(j, demand, &merge, ret_admit);
 
-	kubelet_time_add(&j->verdict->time,
-		kubelet_merge_time(&merge, j->k->preferred_hints_first && hint.preferred));
+	kubelet_time_add(
+		&j->verdict->time, kubelet_merge_time(&merge, j->k->preferred_hints_first && hint.preferred));
 	return hint;
 }
 

@@ -174,3 +174,11 @@ void kubelet_time_print(struct kubelet_time time, char *text, size_t size)
 	seconds += time.ns % KUBELET_TIME_SECOND >= KUBELET_TIME_SECOND / 2;
 	text_add_duration(text, size, (int64_t)seconds);
 }
+
+void kubelet_time_print_permutations(struct kubelet_time time, char *text, size_t size)
+{
+	bool billions = time.permutations >= 1000000000;
+
+	text_addf(text, size, "%.3g %s permutations of topology hints",
+		(double)time.permutations / (billions ? 1e9 : 1e6), billions ? "billion" : "million");
+}

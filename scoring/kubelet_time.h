@@ -80,3 +80,6 @@ struct kubelet_time kubelet_find_fastest(const struct kubelet *k);
 
 /* Appends "4 s", "21 min", "9 h" or "30 days" to the text. */
 void kubelet_time_print(struct kubelet_time time, char *text, size_t size);
+
+/* Appends "4.23 billion permutations of topology hints". */
+void kubelet_time_print_permutations(struct kubelet_time time, char *text, size_t size);

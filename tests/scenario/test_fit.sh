@@ -66,6 +66,23 @@ fit "more than it has" 3 "TopologyAffinityError" "$@" --assume-empty --cpus 17
 fit "an unknown policy stays unknown" 1 "no verdict: the CPU manager's policy is not known; --kubelet-config names the kubelet's configuration file, and flags such as --cpu-manager-policy its settings" --sysroot "$bare" --cpus 2 --assume-empty
 fit "and a machine with pods is empty too" 0 "request    0 preferred         1-15" --cpus 15 --assume-empty
 
+# --- the time that the kubelet needs: CPUs, memory and hugepages on 8 NUMA nodes are 255 x 255 x 255 permutations
+slow=$machines/2s-snc4
+set -- --sysroot "$slow" --cpu-manager-policy static --memory-manager-policy Static --reserved-cpus 0 \
+	--topology-manager-policy best-effort --topology-manager-scope container --assume-empty
+fit "the kubelet's time" 0 "the kubelet needs about 6 s for this pod: it merges 16.6 million permutations of topology hints" \
+	"$@" --cpus 2 --memory 1Gi --hugepages-2Mi 4
+"$nrtd" fit "$@" --cpus 2 --memory 1Gi --hugepages-2Mi 4 -o json >"$dir/out" 2>"$dir/err"
+check "in JSON" jq -e '.hintPermutations == 16581375 and .kubeletMilliseconds > 1000 and .admitted' "$dir/out"
+limits='{limits: {cpu: 2, memory: 1Gi, hugepages-2Mi: 4Mi}}'
+printf '{kind: Pod, spec: {containers: [' >"$dir/five.yaml"
+for c in a b c d e; do printf '{name: %s, resources: %s}, ' $c "$limits"; done >>"$dir/five.yaml"
+printf ']}}' >>"$dir/five.yaml"
+fit "too slow" 3 "permutations of topology hints; the limit is 10 s (KubeletTooSlow)" "$@" -f "$dir/five.yaml"
+fit "not with single-numa-node" 0 "fits: 10 CPUs" "$@" -f "$dir/five.yaml" --policy single-numa-node
+if grep -q "the kubelet needs" "$dir/out"; then not_ok "no time of a fast kubelet" "$dir/out"; else ok "no time of a fast kubelet"; fi
+fit "1.38 finds preferred hints first" 0 "fits: 10 CPUs" "$@" -f "$dir/five.yaml" --kubelet-version v1.38.0
+
 # --- which pods would have to go
 a=777870b5-c64f-42f5-9296-688b9dc212ba
 b=fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd

@@ -304,7 +304,7 @@ static void nodes_are_counted_by_basis(void **state)
 		"nrtd_extender_ready 1\n", "\nprocess_start_time_seconds 1",
 		"nrtd_build_info{version=", "nrtd_extender_assumed_pods 0\n",
 		"nrtd_extender_assumed_pods_rejected_total{reason=\"TopologyAffinityError\"} 0\n",
-		"nrtd_extender_unreached_nodes_total 0\n",
+		"nrtd_extender_unreached_nodes_total 0\n", "nrtd_extender_slow_kubelet_nodes_total 0\n",
 		"nrtd_extender_skipped_objects_total{kind=\"nodes\"} 0\n"};
 	struct metrics_source from = {.lease = NULL};
 	CLEANUP(server_freep) struct server *s = NULL;

@@ -131,12 +131,33 @@ static void panics_have_their_remedies(void **state)
 	assert_hazards(&f, "");
 }
 
+/* Two device resources on each of 8 NUMA nodes, which some container could request together. */
+static void slow_merges_have_their_remedies(void **state)
+{
+	static const struct synthetic eight = {
+		.sockets = 2, .numas = 4, .uncores = 1, .cores = 2, .threads = 2, .memory_bytes = 8ull << 30};
+	static const char *const names[] = {"vendor.com/gpu", "vendor.com/nic"};
+	CLEANUP(kubelet_fixture_release) struct kubelet_fixture f;
+
+	(void)state;
+	kubelet_fixture_init(&f, &eight, TOPOLOGY_MANAGER_BEST_EFFORT);
+	assert_hazards(&f, "");
+	for (unsigned i = 0; i < 16; i++)
+		device_inventory_add(
+			&f.devices, names[i % 2], (struct device){.nodes = 1u << i / 2, .healthy = true});
+	assert_hazards(&f,
+		"the kubelet needs up to about 20 min for a container that requests exclusive CPUs, memory, 2 device resources, and admits no other pod meanwhile: it merges 4.23 billion permutations of topology hints");
+	f.settings.topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	assert_hazards(&f, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_of_cores_can_hang),
 		cmocka_unit_test(hazards_are_what_pods_do),
 		cmocka_unit_test(panics_have_their_remedies),
+		cmocka_unit_test(slow_merges_have_their_remedies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void admissions_have_a_limit(void **state)
 	assert_int_equal(a.answer, KUBELET_REJECTS);
 	assert_int_equal(a.managers.rejection, KUBELET_TOO_SLOW);
 	test_assert_text("reason", a.managers.reason.text,
-		"the kubelet needs about 20 min for this pod, because it merges 4.2e+09 permutations of topology hints; the limit is 10 s");
+		"the kubelet needs about 20 min for this pod, because it merges 4.23 billion permutations of topology hints; the limit is 10 s");
 	admission_copies(&node, &pod, QOS_GUARANTEED, &copies);
 	assert_int_equal(copies.n, 0);
 	node.max_kubelet_ns = 3600 * KUBELET_TIME_SECOND;

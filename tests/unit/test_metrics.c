@@ -230,6 +230,7 @@ static void room_has_only_what_is_known(void **state)
 						     .n_max = 2,
 						     .stranded_known = true,
 						     .stranded = 5,
+						     .slowest = {.known = true, .time.ns = 2500000000},
 						     .shapes = known,
 						     .n_shapes = ARRAY_SIZE(known)};
 	CLEANUP(metrics_freep) struct metrics *m = make();
@@ -242,6 +243,7 @@ static void room_has_only_what_is_known(void **state)
 	assert_value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"2\"}", "6");
 	assert_null(value(&text, "nrtd_max_exclusive_cpus{numa_nodes=\"3\"}"));
 	assert_value(&text, "nrtd_stranded_cpus", "5");
+	assert_value(&text, "nrtd_kubelet_slowest_container_seconds", "2.5");
 	assert_value(&text, "nrtd_shape_copies{shape=\"small\"}", "7");
 	assert_null(value(&text, "nrtd_shape_copies{shape=\"nic\"}"));
 	assert_value(&text, "nrtd_shape_stranded_cpus{shape=\"small\"}", "2");
@@ -249,6 +251,7 @@ static void room_has_only_what_is_known(void **state)
 	metrics_set_headroom(m, &nothing, &config);
 	render(m, 0, &text);
 	assert_null(strstr(text.text, "stranded"));
+	assert_null(strstr(text.text, "slowest"));
 	assert_null(strstr(text.text, "max_exclusive"));
 }
 

@@ -318,6 +318,31 @@ static void pods_end_while_another_is_in_flight(void **state)
 	}
 }
 
+/* A kubelet that needs more than --max-kubelet-time does not get the pod; 0 is no limit. */
+static void slow_kubelets_do_not_pass(void **state)
+{
+	static const struct verb_config strict = {.strategy = STRATEGY_LEAST_NUMA_NODES};
+	static const uint64_t limits[] = {0, 1, KUBELET_TIME_SECOND};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		CLEANUP(extender_cluster_args_release) struct extender_args args;
+		struct verb_answer answer = {0};
+		bool slow = limits[i] == 1;
+
+		extender_cluster_init_alike(&c, &setup);
+		c.verdicts.max_kubelet_ns = limits[i];
+		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), &args);
+		extender_filter(&c.verdicts, &strict, &args, 0, &answer);
+		assert_int_equal(answer.counts.n_passing, slow ? 0 : 1);
+		assert_int_equal(answer.counts.n_slow, slow ? CLUSTER_NODES : 0);
+		if (slow)
+			assert_non_null(strstr(answer.verdicts[0].reason, "the kubelet needs about 0 s"));
+		verb_answer_release(&answer, &c.cache);
+	}
+}
+
 /* node-0 is fuller and passes. The start state of node-1 is unknown: node-1 does not pass, even with --answer all. */
 static void a_node_of_unknown_start_state_does_not_pass(void **state)
 {
@@ -592,6 +617,7 @@ int main(void)
 		cmocka_unit_test(cached_verdicts_equal_new_verdicts),
 		cmocka_unit_test(orders_are_tried_up_to_a_limit),
 		cmocka_unit_test(a_node_of_unknown_start_state_does_not_pass),
+		cmocka_unit_test(slow_kubelets_do_not_pass),
 		cmocka_unit_test(pods_end_while_another_is_in_flight),
 		cmocka_unit_test(only_recent_pod_classes_keep_verdicts),
 	};
