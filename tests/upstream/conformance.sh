@@ -110,6 +110,14 @@ kubelet_names() {
 	[ "$status" -eq 0 ] || [ "$status" -eq 77 ]
 }
 
+# kubelet_time PROGRAM MACHINES: the time that nrtd predicts for pods, against the CPU time of this kubelet's managers
+kubelet_time() {
+	times=$((10 + CASES / 20))
+	longest=12s
+	[ -z "${SHORT:-}" ] || times=6 longest=2s
+	"$programs/$1" -nrtd "$B/nrtd" -machines "$2" -seed "$SEED" -times "$times" -longest "$longest" -timeout 12h
+}
+
 # each with a control plane of its own; beside other programs milliseconds say nothing, run.sh by itself judges them
 by_themselves() {
 	check "API server" $here/accepts.sh
@@ -147,6 +155,7 @@ on_one_control_plane() {
 	check "kubelet" "$programs/kubelet" -nrtd "$B/nrtd" -machines "$work/machines" -known $data/known-machines.txt \
 		-cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
 		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
+	check "kubelet's time" kubelet_time kubelet "$work/machines"
 	for one in $releases; do
 		check "kubelet $one" one_kubelet "$one" $((CASES / 5 + 1)) -sample
 	done
@@ -160,6 +169,7 @@ on_one_control_plane() {
 if [ -n "${RELEASE:-}" ]; then
 	for one in $RELEASE; do
 		check "kubelet $one" one_kubelet "$one" "$CASES"
+		check "kubelet $one's time" kubelet_time "kubelet-$one" "$work/machines-$one"
 	done
 	summary
 	exit

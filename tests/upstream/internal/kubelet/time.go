@@ -142,9 +142,9 @@ func (t *Times) play(ctx context.Context, c Case, longest time.Duration) (r resu
 			return r, nil
 		}
 		runtime.GC()
-		before := cpuTime()
+		before := processCPU()
 		m.Admit(step.Admit)
-		r.measured, r.played = cpuTime()-before, true
+		r.measured, r.played = processCPU()-before, true
 	}
 	return r, nil
 }
@@ -152,12 +152,12 @@ func (t *Times) play(ctx context.Context, c Case, longest time.Duration) (r resu
 // tooSlow begins to admit a pod that takes far too long, and fails if the managers answer within a third of the longest time.
 func (t *Times) tooSlow(ctx context.Context, c Case) error {
 	answered := make(chan error, 1)
-	before := cpuTime()
+	before := processCPU()
 	go func() {
 		_, err := t.play(ctx, c, time.Duration(1<<62))
 		answered <- err
 	}()
-	for cpuTime()-before < 5*time.Second {
+	for processCPU()-before < 5*time.Second {
 		select {
 		case err := <-answered:
 			return fmt.Errorf("the managers answered at once for a pod that should take them long (%v)", err)
@@ -167,7 +167,8 @@ func (t *Times) tooSlow(ctx context.Context, c Case) error {
 	return nil
 }
 
-func cpuTime() time.Duration {
+// processCPU is the CPU time of all threads of this process.
+func processCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		panic(err)
