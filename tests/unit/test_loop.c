@@ -348,6 +348,22 @@ static void the_watchdog_rests_while_a_run_does_not_end(void **state)
 	bench_stop(b);
 }
 
+/* It had published, and a later run waits. */
+static void a_run_that_does_not_end_makes_it_unready(void **state)
+{
+	struct bench *b = *state;
+
+	bench_open(b, SUCCEEDS);
+	assert_true(listen_for(b, "READY=1", 10000));
+	assert_true(becomes(b, "/readyz", 200));
+	b->behaviour = WAITS;
+	assert_true(becomes(b, "/readyz", 503));
+	b->behaviour = SUCCEEDS;
+	b->n_released = UINT32_MAX;
+	assert_true(becomes(b, "/readyz", 200));
+	bench_stop(b);
+}
+
 static void a_reload_is_answered_by_a_run_after_it(void **state)
 {
 	struct bench *b = *state;
@@ -422,6 +438,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_server_that_is_away_makes_it_unready, bench_new, bench_free),
+		cmocka_unit_test_setup_teardown(
+			a_run_that_does_not_end_makes_it_unready, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(
 			the_watchdog_rests_while_a_run_does_not_end, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(

@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
+#include <unistd.h>
 
 #include "agent/base/thread.h"
 #include "agent/base/time.h"
@@ -35,6 +37,7 @@ struct health {
 	uint64_t heartbeat; /* when the loop last ran */
 	bool worker_stuck, waiting, published;
 	uint64_t failing_since; /* 0 = not failing */
+	uint64_t run_since;     /* beginning of the current run; 0 = none */
 	struct err reason;      /* the last failure */
 };
 
@@ -92,21 +95,24 @@ static bool is_healthy(void *ctx, struct strbuf *line)
 static bool is_ready(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
+	uint64_t failing, running, max = or_default(l->config->stale_ms, STALE_MAX_MS);
 	struct err reason;
-	uint64_t failing;
 	bool published, waiting, ok;
 
 	pthread_mutex_lock(&l->health.lock);
 	published = l->health.published;
 	waiting = l->health.waiting;
 	failing = l->health.failing_since ? now_ms() - l->health.failing_since : 0;
+	running = l->health.run_since ? now_ms() - l->health.run_since : 0;
 	reason = l->health.reason;
 	pthread_mutex_unlock(&l->health.lock);
-	ok = published && failing <= or_default(l->config->stale_ms, STALE_MAX_MS);
+	ok = published && failing <= max && running <= max;
 	if (ok)
 		strbuf_addstr(line, "ok");
 	else if (waiting)
 		strbuf_addstr(line, "another nrtd publishes for this node");
+	else if (running > max)
+		strbuf_addf(line, "a run has not ended for %" PRIu64 " s", running / 1000);
 	else if (!published)
 		strbuf_addstr(line, "nothing is published yet");
 	else
@@ -143,6 +149,13 @@ static int set_timer(sd_event_source *timer, uint64_t at_ms)
 			       timer, at_ms == SCHEDULE_NEVER ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
+static void set_running(struct loop *l, uint64_t since)
+{
+	pthread_mutex_lock(&l->health.lock);
+	l->health.run_since = since;
+	pthread_mutex_unlock(&l->health.lock);
+}
+
 /* Starts a run if one is due, and sets the timer for the next one. */
 static int run_if_due(struct loop *l)
 {
@@ -154,6 +167,7 @@ static int run_if_due(struct loop *l)
 		l->changed = l->schedule.marked;
 		schedule_start(&l->schedule, now, &l->since);
 		l->run_at = now;
+		set_running(l, now);
 		worker_run(l->worker, l->forget, now);
 		l->forget = false;
 	}
@@ -264,6 +278,7 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	(void)events;
 	if (!worker_take(l->worker, &result))
 		return 0;
+	set_running(l, 0);
 	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
 	check_worker(l, now);
 	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
@@ -519,7 +534,12 @@ static void loop_release(struct loop *l)
 {
 	/* First the threads, which use the other members. */
 	http_server_free(l->http);
-	worker_free(l->worker);
+	if (!worker_free(l->worker)) {
+		log_warning("a run has not ended %d s after nrtd was asked to end: ending without the run",
+			WORKER_END_MS / 1000);
+		lock_release(l->config->lock, &l->lock_fd);
+		_exit(EXIT_SUCCESS);
+	}
 	watch_free(l->watch);
 	sd_event_source_unref(l->timer);
 	sd_event_source_unref(l->tick);

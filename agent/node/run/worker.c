@@ -79,6 +79,7 @@ struct worker {
 	pthread_cond_t wake;
 	/* The members below are protected by `lock`. */
 	bool wanted, stop, ended;
+	bool finished; /* the thread has returned, or will do so without waiting */
 	bool forget;
 	uint64_t now_ms;
 	struct reconcile_result result;
@@ -109,6 +110,8 @@ static void *run_thread(void *arg)
 		while (write(w->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 			;
 	}
+	w->finished = true;
+	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
 }
@@ -116,13 +119,17 @@ static void *run_thread(void *arg)
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err)
 {
 	struct worker *w = xcalloc(1, sizeof(*w));
+	pthread_condattr_t attributes;
 	int r;
 
 	w->reconciler = reconciler;
 	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = w->fd < 0 ? -errno : 0;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->wake, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
 	if (r == 0)
 		r = thread_start(&w->thread, run_thread, w);
 	if (r == 0) {
@@ -136,20 +143,39 @@ int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *e
 	return err_set(err, r, "cannot start a thread: %s", strerror(-r));
 }
 
-void worker_free(struct worker *w)
+/* Whether the thread finishes in time. */
+static bool wait_for_thread(struct worker *w)
 {
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WORKER_END_MS / 1000;
+	while (!w->finished && r == 0)
+		r = pthread_cond_timedwait(&w->wake, &w->lock, &until);
+	return w->finished;
+}
+
+bool worker_free(struct worker *w)
+{
+	bool finished;
+
 	if (!w)
-		return;
+		return true;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_signal(&w->wake);
+	finished = wait_for_thread(w);
 	pthread_mutex_unlock(&w->lock);
+	if (!finished)
+		return false;
 	thread_join(w->thread);
 	reconcile_result_release(&w->result);
 	close(w->fd);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
+	return true;
 }
 
 int worker_fd(const struct worker *w)

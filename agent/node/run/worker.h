@@ -54,8 +54,13 @@ struct worker;
  * or -errno with one line. */
 int worker_new(struct reconciler *reconciler, struct worker **ret, struct err *err);
 
-/* Ends the thread after the current run, which the caller has cancelled. */
-void worker_free(struct worker *w);
+/*
+ * Ends the thread after the current run, which the caller has cancelled, and frees `w` (NULL = nothing to do). A run that waits for
+ * the kernel cannot be cancelled: false if the run has not ended after WORKER_END_MS. Then nothing that the run may use can be
+ * released any more, and the process must end with _exit(2).
+ */
+#define WORKER_END_MS 5000
+bool worker_free(struct worker *w);
 
 /* Readable when a run has ended. */
 int worker_fd(const struct worker *w);
