@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "agent/base/hash.h"
 #include "agent/base/json.h"
@@ -82,6 +83,17 @@ static void log_new_notes(struct reconciler *r, const struct notes *notes)
 	log_notes(notes);
 }
 
+/* Adds an absolute path, as watch_set() requires. */
+static int add_path(struct reconcile_result *ret, const char *path)
+{
+	CLEANUP(freep) char *directory = *path == '/' ? xstrdup("") : getcwd(NULL, 0);
+
+	if (!directory)
+		return -errno;
+	strv_take(&ret->files, *path == '/' ? xstrdup(path) : xasprintf("%s/%s", directory, path));
+	return 0;
+}
+
 /* Resolves links relative to `root`, because inotify would follow them out of `root`. */
 static int add_file(struct reconcile_result *ret, const char *root, const char *path)
 {
@@ -93,8 +105,7 @@ static int add_file(struct reconcile_result *ret, const char *root, const char *
 	strbuf_addstr(&full, name ? name : path);
 	if (r < 0 || strbuf_error(&full) < 0)
 		return r < 0 ? r : strbuf_error(&full);
-	strv_push_new(&ret->files, full.text);
-	return 0;
+	return add_path(ret, full.text);
 }
 
 static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)
