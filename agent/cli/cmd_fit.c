@@ -135,12 +135,13 @@ static int read_usage(struct fit_query *q, struct err *err)
 {
 	const struct options *options = q->options;
 	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
+	const struct observe_config config = stage_observe(options);
 	const struct node_usage *use;
 	int r;
 
 	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))
 		return 0;
-	r = observe_node_name(options->value[OPT_SYSROOT], options->value[OPT_NODE_NAME], &q->node_name, err);
+	r = observe_node_name(&config, &q->node_name, err);
 	if (r < 0)
 		return r;
 	q->usage.only = q->node_name;
@@ -204,7 +205,7 @@ static void end_unlisted_pods(struct fit_query *q)
  */
 static void read_pods_api(struct fit_query *q, const struct observe_config *config)
 {
-	CLEANUP(freep) char *socket = observe_pods_socket(config, q->o.kubelet_root);
+	CLEANUP(freep) char *socket = observe_pods_socket(config, q->o.kubelet.root);
 	CLEANUP(doc_release) struct doc pods = DOC_INIT;
 	struct err err = {""};
 	int r;

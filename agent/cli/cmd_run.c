@@ -79,10 +79,11 @@ static void open_metrics(struct run *run)
 static int prepare(struct run *run, struct err *err)
 {
 	struct reconcile_config *c = &run->config;
-	int r = observe_node_name(
-		run->options->value[OPT_SYSROOT], run->options->value[OPT_NODE_NAME], &run->node_name, err);
+	int r;
 
 	c->observe = stage_observe(run->options);
+	r = observe_node_name(&c->observe, &run->node_name, err);
+	c->node_name = run->node_name;
 	c->derive = stage_derive(run->options, &run->lists);
 	c->pod_memory_ms = option_ms(run->options, OPT_POD_MEMORY);
 	c->changes.settle_ms = option_ms(run->options, OPT_EVENTS);

@@ -19,16 +19,16 @@ void test_check_find(const char *what, const char *dir, const struct settings_ov
 	CLEANUP(settings_release) struct settings s;
 	CLEANUP(notes_release) struct notes notes = {0};
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
-	CLEANUP(freep) char *root = NULL;
+	CLEANUP(kubelet_place_release) struct kubelet_place place = {.root = NULL};
 	struct err err = {""};
 	int r;
 
 	settings_init(&s);
-	r = settings_find(dir, overrides ? overrides : &none, NULL, &s, &root, NULL, &notes, &err);
+	r = settings_find(dir, overrides ? overrides : &none, NULL, &s, &place, &notes, &err);
 	if (r < 0) {
 		const char *at = strstr(err.text, dir);
 
-		assert_null(root);
+		assert_null(place.root);
 		strbuf_add(&got, err.text, at ? (size_t)(at - err.text) : strlen(err.text));
 		strbuf_addstr(&got, at ? at + strlen(dir) : "");
 		test_assert_text(what, got.text, want);
@@ -41,7 +41,9 @@ void test_check_find(const char *what, const char *dir, const struct settings_ov
 	}
 	if (!only)
 		test_settings_text(&s, &got);
-	strbuf_addf(&got, "root %s\n", root);
+	strbuf_addf(&got, "root %s\n", place.root);
+	if (place.hostname)
+		strbuf_addf(&got, "host name %s\n", place.hostname);
 	test_notes_text(&notes, &got);
 	test_assert_text(what, got.text, want);
 }

@@ -59,7 +59,7 @@ static void read_machine(const char *name, struct observation *o)
 	if (machine_discover(&source, &o->node.machine, &err) < 0)
 		fail_msg("%s", err.text);
 	o->node.node_name = copy(name);
-	o->kubelet_root = copy("/var/lib/kubelet");
+	o->kubelet.root = copy("/var/lib/kubelet");
 }
 
 static void account(struct observation *o)

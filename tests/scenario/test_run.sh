@@ -4,7 +4,7 @@
 # go and come back, how it ends, who publishes when there are two, what it serves and tells systemd. What only an API
 # server can show is in tests/upstream. B names the build folder.
 set -u
-nrtd=${B:-build}/nrtd
+nrtd=$(realpath "${B:-build}")/nrtd
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
 pid=""
@@ -281,6 +281,96 @@ if command -v curl >/dev/null && [ -w $report ]; then
 else
 	echo "skipped: curl is not here, or a file below /sys cannot be written"
 fi
+
+# --- a root directory relative to the working directory
+(
+	cd "$dir" || exit 1
+	exec "$nrtd" run --sysroot machine --node-name n1 --dry-run --http off --poll 0 >"$dir/out" 2>"$dir/err"
+) &
+pid=$!
+until_printed "a relative root" 30 'available: "11"'
+sleep 0.3
+state 0,6-31 '"uid-1":{"app":"1-5"}'
+until_printed "a relative root is watched" 5 'available: "10"'
+stop "it ends" TERM
+state 0,5-31 '"uid-1":{"app":"1-4"}'
+
+# --- no file descriptor is left for a while
+if command -v prlimit >/dev/null; then
+	start --dry-run --http off --poll 200ms
+	until_printed "the object" 30 'available: "11"'
+	sleep 0.3
+	prlimit --pid "$pid" --nofile=5:1024
+	check "without file descriptors a run fails" eventually 30 grep -q 'Too many open files' "$dir/err"
+	state 0,7-31 '"uid-1":{"app":"1-6"}'
+	sleep 1
+	check "without file descriptors nothing is published" test "$(objects)" -eq 1
+	check "without file descriptors no hardware has changed" sh -c "! grep -q 'hardware changed' '$dir/err'"
+	prlimit --pid "$pid" --nofile=1024:1024
+	until_printed "with file descriptors again" 30 'available: "9"'
+	stop "it ends" TERM
+	state 0,5-31 '"uid-1":{"app":"1-4"}'
+else
+	echo "skipped: prlimit is not here"
+fi
+
+# --- a run that waits for the kernel: hwloc opens a named pipe that nobody writes
+map=$root/sys/devices/system/cpu/cpu1/topology/thread_siblings
+start --dry-run --http off --poll 200ms
+until_printed "the object" 30 'available: "11"'
+mv "$map" "$dir/map"
+mkfifo "$map"
+sed -i 's/MemTotal: */&1/' "$root/proc/meminfo"
+eventually 30 grep -q 'hardware changed' "$dir/err"
+sleep 0.5
+began=$(date +%s)
+kill -TERM "$pid"
+check "a run that does not end does not keep nrtd from ending" eventually 15 sh -c "! kill -0 $pid"
+kill -KILL "$pid" 2>/dev/null
+wait "$pid"
+status=$?
+pid=""
+check "it takes seconds ($(($(date +%s) - began)))" test $(($(date +%s) - began)) -lt 10
+check "its status is that of an end (status $status)" test $status -eq 0
+check "it says so" grep -q 'ending without the run' "$dir/err"
+rm "$map"
+mv "$dir/map" "$map"
+sed -i 's/\(MemTotal: *\)1/\1/' "$root/proc/meminfo"
+
+# --- the kubelet that starts later names the Node
+mkdir -p "$root/etc"
+echo worker-1 >"$root/etc/hostname"
+process() { # process PID FLAG...
+	mkdir -p "$root/proc/$1"
+	printf 'Name:\tkubelet\nUid:\t0\t0\t0\t0\nNSpid:\t%s\n' "$1" >"$root/proc/$1/status"
+	echo 0::/system.slice/kubelet.service >"$root/proc/$1/cgroup"
+	echo "$1 (kubelet) S 1 $1 $1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 $1 0 0" >"$root/proc/$1/stat"
+	process=$1
+	shift
+	printf '%s\0' kubelet "$@" >"$root/proc/$process/.new"
+	mv "$root/proc/$process/.new" "$root/proc/$process/cmdline"
+}
+: >"$dir/out"
+"$nrtd" run --sysroot "$root" --dry-run --http off --poll 200ms >"$dir/out" 2>"$dir/err" &
+pid=$!
+until_printed "the object of the host's name" 30 'name: worker-1'
+process 700 --version
+sleep 0.7
+check "a kubelet that prints its version changes nothing" test "$(objects)" -eq 1
+process 701 --config=/var/lib/kubelet/config.yaml --hostname-override=Node-A
+check "nrtd ends when the kubelet names the Node" eventually 30 sh -c "! kill -0 $pid"
+kill -KILL "$pid" 2>/dev/null
+wait "$pid"
+status=$?
+pid=""
+check "as with a failure (status $status)" test $status -eq 1
+check "it says which name" grep -q "was 'worker-1' when nrtd started, and now it is 'node-a'" "$dir/err"
+check "nothing was published under the other name" test "$(objects)" -eq 1
+"$nrtd" dump --sysroot "$root" >"$dir/out" 2>"$dir/err"
+check "then the kubelet names the object" grep -q '^  name: node-a' "$dir/out"
+"$nrtd" dump --sysroot "$root" --node-name n1 >"$dir/out" 2>"$dir/err"
+check "a given name that differs is told" grep -q "registers this host as the Node 'node-a'.*'n1'" "$dir/err"
+rm -r "$root/proc/700" "$root/proc/701"
 
 # --- wrong usage
 usage() { # usage NAME TEXT FLAG...

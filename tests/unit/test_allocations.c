@@ -261,7 +261,7 @@ static void a_pod_of_fresh_files_may_be_on_its_way(void **state)
 	test_write_file(w->dir, "k/pods/other/x", "");
 	test_write_file(w->dir, "k/allocated_pods_state", NONE_ADMITTED);
 	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
-	set_age(w, "k/cpu_manager_state", -3600); /* in the future: young, however long this takes */
+	set_age(w, "k/cpu_manager_state", -30); /* in the future: young, however long this takes */
 	assert_int_equal(ask(w, NULL, false, true), 0);
 	assert_int_equal(w->answer.all.n_items, 1);
 	set_age(w, "k/cpu_manager_state", 60);
@@ -284,13 +284,81 @@ static void an_admitted_pod_of_fresh_files_counts(void **state)
 	assert_int_equal(w->answer.all.n_items, 1);
 }
 
+static size_t count_held(struct world *w, struct file_ages *ages)
+{
+	struct allocations_query q = {
+		.sysroot = w->dir, .kubelet_root = "/k", .files = true, .machine = &w->machine, .ages = ages};
+
+	allocations_answer_release(&w->answer);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	return w->answer.all.n_items;
+}
+
+/* Pod u has no folder: it has ended, unless its file was just written. */
+static void a_clock_that_is_set_does_not_change_the_age(void **state)
+{
+	struct world *w = *state;
+	struct file_ages ages = {.socket = {0}};
+
+	test_write_file(w->dir, "k/pods/other/x", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	/* Set back by an hour at some time before the first reading. */
+	set_age(w, "k/cpu_manager_state", -3600);
+	assert_int_equal(count_held(w, NULL), 0);
+	assert_int_equal(count_held(w, &ages), 1);
+	ages.files[0].since_ms -= 14000;
+	assert_int_equal(count_held(w, &ages), 1);
+	ages.files[0].since_ms -= 1000;
+	assert_int_equal(count_held(w, &ages), 0);
+	/* Written between two readings, and then the clock was set on. */
+	set_age(w, "k/cpu_manager_state", 3600);
+	assert_int_equal(count_held(w, NULL), 0);
+	assert_int_equal(count_held(w, &ages), 1);
+	ages.files[0].since_ms -= 15000;
+	assert_int_equal(count_held(w, &ages), 0);
+	/* Written long before the first reading. */
+	ages = (struct file_ages){.socket = {0}};
+	assert_int_equal(count_held(w, &ages), 0);
+}
+
+/* While the file of admitted pods cannot be read, pod u may be one of them. */
+static void a_damaged_file_of_admitted_pods_is_not_an_absent_one(void **state)
+{
+	struct world *w = *state;
+	struct pods_seen seen = {0};
+	struct allocations_query q = {.sysroot = w->dir,
+		.kubelet_root = "/k",
+		.files = true,
+		.machine = &w->machine,
+		.seen = &seen};
+
+	test_write_file(w->dir, "k/pods/other/x", "");
+	test_write_file(w->dir, "k/cpu_manager_state", WHOLE);
+	assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+	assert_int_equal(w->answer.all.n_items, 1);
+	set_age(w, "k/cpu_manager_state", 60);
+	for (int damaged = 1; damaged >= 0; damaged--) {
+		char path[256];
+
+		snprintf(path, sizeof(path), "%s/k/allocated_pods_state", w->dir);
+		if (damaged)
+			test_write_file(w->dir, "k/allocated_pods_state", "{");
+		else
+			assert_int_equal(unlink(path), 0);
+		allocations_answer_release(&w->answer);
+		assert_int_equal(allocations_read(&q, &w->answer, &w->notes, &w->err), 0);
+		assert_int_equal(w->answer.all.n_items, damaged);
+	}
+	pods_seen_release(&seen);
+}
+
 /* How old the socket and the state file are, in seconds; what is young is of the future, however long this takes. */
 struct ages {
 	const struct world *w;
 	long socket, file;
 };
 #define OLD   100
-#define YOUNG (-3600)
+#define YOUNG (-30)
 
 static void set_ages(void *data)
 {
@@ -518,6 +586,8 @@ int main(void)
 		TEST(pods_get_their_names_from_their_logs),
 		TEST(a_pod_of_fresh_files_may_be_on_its_way),
 		TEST(an_admitted_pod_of_fresh_files_counts),
+		TEST(a_clock_that_is_set_does_not_change_the_age),
+		TEST(a_damaged_file_of_admitted_pods_is_not_an_absent_one),
 		TEST(ages_before_and_after_the_answer_count),
 		TEST(pods_that_a_young_kubelet_did_not_list_hold_while_it_is_away),
 		TEST(a_young_kubelets_answer_that_was_to_be_repeated_is_a_young_ones),

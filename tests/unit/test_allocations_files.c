@@ -30,7 +30,7 @@ static void absent_files_leave_their_part_unknown(void **state)
 	struct err err = {""};
 
 	(void)state;
-	assert_int_equal(allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), 0);
+	assert_int_equal(allocations_from_files(dir, "/k", dir, NULL, NULL, &a, &policies, NULL, &err), 0);
 	assert_false(a.cpus_known);
 	assert_false(a.memory_known);
 	assert_false(a.devices_known);
@@ -38,7 +38,7 @@ static void absent_files_leave_their_part_unknown(void **state)
 	assert_null(policies.cpu);
 	assert_null(policies.memory);
 	place(dir, "k/cpu_manager_state", "cpu_v2_none.json");
-	assert_int_equal(allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), 0);
+	assert_int_equal(allocations_from_files(dir, "/k", dir, NULL, NULL, &a, &policies, NULL, &err), 0);
 	assert_true(a.cpus_known);
 	assert_int_equal(a.n_items, 0);
 	assert_null(a.shared);
@@ -66,7 +66,7 @@ static void the_files_are_put_together(void **state)
 	test_write_file(dir, "k/cpu_manager_state", cpus);
 	place(dir, "k/memory_manager_state", "mem_v1.json");
 	place(dir, "k/device-plugins/kubelet_internal_checkpoint", "device_v2.json");
-	if (allocations_from_files(dir, "/k", &machine, NULL, &a, &policies, &notes, &err) < 0)
+	if (allocations_from_files(dir, "/k", dir, &machine, NULL, &a, &policies, &notes, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(a.cpus_known && a.memory_known && a.devices_known);
 	test_allocations_text(&a, &text);
@@ -108,7 +108,8 @@ static void a_broken_file_is_named(void **state)
 		snprintf(path, sizeof(path), "k/%s", cases[i].file);
 		test_write_file(dir, path, "{}");
 		assert_int_equal(
-			allocations_from_files(dir, "/k", NULL, NULL, &a, &policies, NULL, &err), -EINVAL);
+			allocations_from_files(dir, "/k", dir, NULL, NULL, &a, &policies, NULL, &err),
+			-EINVAL);
 		assert_non_null(strstr(err.text, dir));
 		test_assert_text(cases[i].file, err.text + strlen(dir), cases[i].want);
 		assert_int_equal(a.n_items, 0);
@@ -211,7 +212,7 @@ static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
 	if (state_parse(&state_devices, CHECKPOINT, strlen(CHECKPOINT), &machine, &checkpoint, NULL, &err) <
 		0)
 		fail_msg("%s", err.text);
-	device_affinity_fill(dir, &machine, &checkpoint, &a);
+	assert_int_equal(device_affinity_fill(dir, &machine, &checkpoint, &a, NULL), 0);
 	assert_true(a.registered_known);
 	device_index_registered(&a, &index);
 	assert_int_equal(index.n_items, ARRAY_SIZE(cases));

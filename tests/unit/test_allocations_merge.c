@@ -155,7 +155,7 @@ static void logs(const struct world *w, const char *names)
 static void look(struct world *w, bool fresh, bool settled)
 {
 	pod_evidence_release(&w->evidence);
-	pod_evidence_read(w->dir, "/k", &w->evidence, NULL);
+	assert_int_equal(pod_evidence_read(w->dir, w->dir, "/k", &w->evidence, NULL, NULL), 0);
 	w->evidence.fresh = fresh;
 	w->evidence.settled = settled;
 	pods_seen_update(&w->seen, &w->evidence, &w->files);

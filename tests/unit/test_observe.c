@@ -211,7 +211,7 @@ static void look_with(struct world *w, struct sources *sources)
 	strbuf_reset(&w->notes);
 	assert_int_equal(yaml_print(&nrt, &w->object), 0);
 	test_notes_text(&o.notes, &w->notes);
-	w->settings_kept = o.settings_kept;
+	w->settings_kept = o.kubelet.kept;
 	w->api_kept = o.api_kept;
 }
 
@@ -399,6 +399,35 @@ static void no_pod_ends_between_two_kubelets(void **state)
 	look(w);
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"14\", available: \"14\"}");
 	assert_has(&w->object, "available: \"130996502528\"}");
+}
+
+/* A kubelet in a mount namespace of its own ends, and another process in another namespace gets its id. */
+static void the_files_of_a_process_with_the_same_id_are_not_read(void **state)
+{
+	static const char stranger[] = "sleep\0"
+				       "1";
+	struct world *w = *state;
+	CLEANUP(freep) char *before = NULL;
+	char command[2048];
+
+	w->config.pod_resources = "none";
+	snprintf(command, sizeof(command), "cd '%s' && mkdir proc/7/root && mv etc var proc/7/root", w->dir);
+	assert_int_equal(system(command), 0);
+	look(w);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+	before = strdup(w->object.text);
+	snprintf(command, sizeof(command),
+		"cd '%s/proc/7/root/var/lib/kubelet' && rm -r pods/u && mkdir pods/x && "
+		"sed -i 's/3-31/1-31/; s/\"u\".*1-2\"}//' cpu_manager_state && rm memory_manager_state",
+		w->dir);
+	assert_int_equal(system(command), 0);
+	write_kubelet(w, stranger, sizeof(stranger), 60, -100);
+	for (int i = 0; i < 2; i++) {
+		look(w);
+		test_assert_text("another process", w->object.text, before);
+		assert_true(w->settings_kept);
+		assert_has(&w->notes, "cpu_manager_state: the file is missing; its last content is used");
+	}
 }
 
 /* The kubelet turned pod v down, which never had a folder, and pod u has ended; it was killed before it cleaned
@@ -622,6 +651,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_kubelet_that_comes_back_is_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_kubelet_has_its_own_reserved_cpus, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_pod_ends_between_two_kubelets, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_files_of_a_process_with_the_same_id_are_not_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_free_is_free_without_a_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_that_is_made_again_remembers_nothing, setup, teardown),

@@ -34,6 +34,7 @@ static void write_process(const char *dir, const char *pid, const char *command)
 	char path[4096];
 	FILE *f;
 
+	write_proc_file(dir, pid, "comm", "kubelet\n");
 	write_proc_file(dir, pid, "status", HOST_STATUS);
 	write_proc_file(dir, pid, "cgroup", HOST_CGROUP);
 	snprintf(path, sizeof(path), "proc/%s/cmdline", pid);
@@ -153,9 +154,25 @@ static void kubelets_are_told_from_other_processes(void **state)
 		const char *command;
 		int found;
 	} cases[] = {
-		{"kubelet", 1},
-		{"/var/lib/k0s/bin/kubelet --v=2", 1},
-		{"/hyperkube kubelet --v=2", 1},
+		{"kubelet --config=/c", 1},
+		{"/var/lib/k0s/bin/kubelet --v=2 --kubeconfig /k", 1},
+		{"/hyperkube kubelet --bootstrap-kubeconfig=/b", 1},
+		{"kubelet --pod_manifest_path=/m", 1},
+		{"kubelet --reserved-cpus=0", 1},
+		/* It sets the version that the kubelet reports. */
+		{"kubelet --config=/c --version=v1.35.0", 1},
+		{"kubelet --config=/c --version=false --help=0", 1},
+		{"kubelet --config=/c -- --help", 1},
+		/* Programs that print something, or fail at once. */
+		{"kubelet", 0},
+		{"kubelet --v=2", 0},
+		{"kubelet --version", 0},
+		{"kubelet --version=raw", 0},
+		{"kubelet --config=/c --version=true", 0},
+		{"kubelet --config=/c --help", 0},
+		{"kubelet -h --kubeconfig=/k", 0},
+		{"kubelet --configure=/c", 0},
+		{"/hyperkube kubelet --version", 0},
 		{"/hyperkube", 0},
 		{"/hyperkube proxy", 0},
 		{"/usr/bin/kubelet-wrapper", 0},
@@ -215,6 +232,8 @@ static void only_the_hosts_own_is_the_kubelet(void **state)
 			"0::/../../podaaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee/c\n", "it is in a pod"},
 		{"a static one", HOST_STATUS, "0::/../../../pod0123456789abcdef0123456789abcdef/c\n",
 			"it is in a pod"},
+		{"a zombie", "Name:\tkubelet\nState:\tZ (zombie)\nUid:\t0\t0\t0\t0\nNSpid:\t12\n",
+			HOST_CGROUP, "it has ended"},
 		{"a vanished one", NULL, HOST_CGROUP, "its user cannot be read"},
 		{"another vanished one", HOST_STATUS, NULL, "its control group cannot be read"},
 	};
@@ -277,6 +296,42 @@ static void others_beside_the_kubelet_are_passed_over(void **state)
 		"root /var/lib/kubelet\n");
 }
 
+/* The owner of a process decides how long a read of its command line blocks. Here such a read fails. */
+static void command_lines_of_others_are_not_read(void **state)
+{
+	static const struct {
+		const char *comm, *status, *cgroup;
+	} cases[] = {
+		{"kubelet\n", "Name:\tkubelet\nUid:\t1000\t1000\t1000\t1000\nNSpid:\t12\n", HOST_CGROUP},
+		{"kubelet\n", HOST_STATUS, "0::/kubepods/pod1/c\n"},
+		{"kubelet\n", "Name:\tkubelet\nUid:\t0\t0\t0\t0\nNSpid:\t12\t1\n", HOST_CGROUP},
+		{"mount.fuse\n", "Name:\tmount.fuse\nUid:\t0\t0\t0\t0\nNSpid:\t12\n", HOST_CGROUP},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
+		CLEANUP(closep) int writer = -1;
+		struct err err = {""};
+		char path[4096];
+
+		write_process(dir, "30", "kubelet --config=/c");
+		write_process(dir, "12", "");
+		write_proc_file(dir, "12", "comm", cases[i].comm);
+		write_proc_file(dir, "12", "status", cases[i].status);
+		write_proc_file(dir, "12", "cgroup", cases[i].cgroup);
+		snprintf(path, sizeof(path), "%s/proc/12/cmdline", dir);
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(mkfifo(path, 0600), 0);
+		writer = open(path, O_RDWR | O_CLOEXEC);
+		assert_int_not_equal(writer, -1);
+		if (kubelet_process_find(dir, NULL, &p, NULL, &err) != 1)
+			fail_msg("%zu: %s", i, err.text);
+		assert_int_equal(p.pid, 30);
+	}
+}
+
 static void several_kubelets_are_not_believed(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
@@ -329,6 +384,118 @@ static void a_kubelet_in_a_container(void **state)
 		"root /proc/9/root/var/lib/kubelet\n");
 }
 
+/* A kubelet in a mount namespace of its own has ended, and another process has its id. */
+static void a_process_with_the_id_of_the_last_kubelet_is_another_one(void **state)
+{
+	static const struct settings_overrides none = {.kubelet_config = NULL};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(settings_finding_release) struct settings_finding last = {.found = false};
+
+	(void)state;
+	test_write_file(dir, "proc/9/root/c.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n");
+	for (int step = 0; step < 3; step++) {
+		CLEANUP(settings_release) struct settings s;
+		CLEANUP(kubelet_place_release) struct kubelet_place place = {.root = NULL};
+
+		if (step < 2) {
+			write_process(dir, "9", step == 0 ? "kubelet --config=/c.yaml" : "sleep 1");
+			write_proc_file(dir, "9", "comm", step == 0 ? "kubelet\n" : "sleep\n");
+		}
+		write_proc_file(dir, "9", "stat",
+			step != 1 ? "9 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1000 0 0\n"
+				  : "9 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 2000 0 0\n");
+		settings_init(&s);
+		assert_int_equal(settings_find(dir, &none, &last, &s, &place, NULL, NULL), 0);
+		assert_string_equal(place.root, "/proc/9/root/var/lib/kubelet");
+		assert_int_equal(place.kept, step > 0);
+		assert_int_equal(place.root_ended, step == 1);
+		assert_int_equal(s.cpu_manager, CPU_MANAGER_STATIC);
+	}
+}
+
+static void set_kubelet(const char *dir, const char *pid, const char *policy)
+{
+	char command[128], text[128];
+
+	snprintf(command, sizeof(command), "kubelet --topology-manager-policy=%s", policy);
+	write_process(dir, pid, command);
+	snprintf(text, sizeof(text), "%s (kubelet) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %s0 0 0\n", pid,
+		pid);
+	write_proc_file(dir, pid, "stat", text);
+}
+
+static void remove_process(const char *dir, const char *pid)
+{
+	static const char *const files[] = {"comm", "status", "cgroup", "stat", "cmdline"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/proc/%s/%s", dir, pid, files[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void look(
+	const char *dir, struct settings_finding *last, enum topology_manager_policy policy, bool kept)
+{
+	static const struct settings_overrides none = {.kubelet_config = NULL};
+	CLEANUP(settings_release) struct settings s;
+	CLEANUP(kubelet_place_release) struct kubelet_place place = {.root = NULL};
+
+	settings_init(&s);
+	assert_int_equal(settings_find(dir, &none, last, &s, &place, NULL, NULL), 0);
+	assert_int_equal(s.topology.policy, policy);
+	assert_int_equal(place.kept, kept);
+}
+
+/* Its pods still run under the settings of the kubelet before it. */
+static void a_kubelet_that_ends_at_once_does_not_replace_the_last_one(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(settings_finding_release) struct settings_finding last = {.found = false};
+
+	(void)state;
+	set_kubelet(dir, "8", "restricted");
+	look(dir, &last, TOPOLOGY_MANAGER_RESTRICTED, false);
+	remove_process(dir, "8");
+	look(dir, &last, TOPOLOGY_MANAGER_RESTRICTED, true);
+	/* Two that fail, one after the other. */
+	set_kubelet(dir, "9", "best-effort");
+	look(dir, &last, TOPOLOGY_MANAGER_BEST_EFFORT, false);
+	remove_process(dir, "9");
+	set_kubelet(dir, "10", "none");
+	look(dir, &last, TOPOLOGY_MANAGER_NONE, false);
+	remove_process(dir, "10");
+	look(dir, &last, TOPOLOGY_MANAGER_RESTRICTED, true);
+	assert_int_equal(last.pid, 8);
+	/* One that runs. */
+	set_kubelet(dir, "11", "best-effort");
+	look(dir, &last, TOPOLOGY_MANAGER_BEST_EFFORT, false);
+	last.since_ms -= SETTINGS_PROOF_MS;
+	look(dir, &last, TOPOLOGY_MANAGER_BEST_EFFORT, false);
+	remove_process(dir, "11");
+	look(dir, &last, TOPOLOGY_MANAGER_BEST_EFFORT, true);
+}
+
+static void the_kubelet_names_the_node(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+
+	(void)state;
+	write_process(dir, "9", "kubelet --root-dir=/r --hostname-override \tNode-A");
+	test_check_policies("by a flag", dir, NULL,
+		"cpuManagerPolicy=none [kubelet default]\n"
+		"topologyManagerPolicy=none [kubelet default]\n"
+		"root /r\n"
+		"host name node-a\n");
+	write_process(dir, "9", "kubelet --root-dir=/r --hostname-override=");
+	test_check_policies("not by an empty one", dir, NULL,
+		"cpuManagerPolicy=none [kubelet default]\n"
+		"topologyManagerPolicy=none [kubelet default]\n"
+		"root /r\n");
+}
+
 /* As in a container that has the host's /proc and /var/lib/kubelet mounted. */
 static void proc_may_be_elsewhere(void **state)
 {
@@ -379,12 +546,20 @@ static pid_t start_kubelet(const char *dir, int *ret_pipe)
 	assert_int_not_equal(pid, -1);
 	if (pid == 0) {
 		if (chdir(dir) == 0 && dup2(ends[0], STDIN_FILENO) == STDIN_FILENO)
-			execl("/bin/sh", "kubelet", "-c", "read x", "x", "--config=c.yaml", NULL);
+			execl("./kubelet", "kubelet", "-c", "read x", "x", "--config=c.yaml", NULL);
 		_exit(127);
 	}
 	close(ends[0]);
 	*ret_pipe = ends[1];
 	return pid;
+}
+
+static int make_link_in(const char *dir, const char *target, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return symlink(target, path);
 }
 
 /* False when another kubelet runs besides. */
@@ -440,6 +615,7 @@ static void a_live_kubelet_is_read(void **state)
 	if (alone) {
 		dir = test_tmpdir();
 		test_write_file(dir, "c.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n");
+		assert_int_equal(make_link_in(dir, "/bin/sh", "kubelet"), 0);
 		alone = read_live_kubelet(dir);
 		test_rmtree(&dir);
 	}
@@ -457,7 +633,11 @@ int main(void)
 		cmocka_unit_test(kubelets_are_told_from_other_processes),
 		cmocka_unit_test(only_the_hosts_own_is_the_kubelet),
 		cmocka_unit_test(others_beside_the_kubelet_are_passed_over),
+		cmocka_unit_test(command_lines_of_others_are_not_read),
 		cmocka_unit_test(several_kubelets_are_not_believed),
+		cmocka_unit_test(a_process_with_the_id_of_the_last_kubelet_is_another_one),
+		cmocka_unit_test(a_kubelet_that_ends_at_once_does_not_replace_the_last_one),
+		cmocka_unit_test(the_kubelet_names_the_node),
 		cmocka_unit_test(paths_of_a_process),
 		cmocka_unit_test(a_kubelet_in_a_container),
 		cmocka_unit_test(proc_may_be_elsewhere),

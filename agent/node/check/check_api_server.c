@@ -819,7 +819,7 @@ void check_api_server(const struct check_config *config, const struct doc *nrt, 
 	api_response_init(&c.response);
 	node_metadata_init(&c.node);
 	/* The observation has an item for an invalid Node name. */
-	if (observe_node_name(config->observe.sysroot, config->observe.node_name, &c.node_name, &err) < 0)
+	if (observe_node_name(&config->observe, &c.node_name, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && steps[i](&c); i++)
 		;

@@ -580,26 +580,13 @@ static bool (*const steps[])(struct host *h) = {
 	step_object,
 };
 
-/* The kubelet's root directory, as the observation finds it. */
-static char *find_kubelet_root(const struct check_config *config)
-{
-	CLEANUP(settings_release) struct settings settings;
-	char *root = NULL;
-
-	settings_init(&settings);
-	if (observe_settings(&config->observe, &settings, &root, NULL, NULL) < 0)
-		root = xstrdup(config->observe.settings.kubelet_root ? config->observe.settings.kubelet_root
-								     : KUBELET_ROOT);
-	return root;
-}
-
 void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt)
 {
 	CLEANUP(host_release)
 	struct host h = {.config = config,
 		.report = report,
 		.nrt = ret_nrt,
-		.kubelet_root = find_kubelet_root(config)};
+		.kubelet_root = observe_kubelet_root(&config->observe)};
 
 	machine_init(&h.machine);
 	observation_init(&h.o);

@@ -241,7 +241,7 @@ static void report_no_nohz_full(struct tuning *t, const char *path, int r)
 {
 	const char *value = r == -ENOENT ? read_boot_parameter(t, "nohz_full=") : NULL;
 
-	if (!value || !fs_exists(t->sysroot, CPU_DIR "/isolated")) {
+	if (!value || fs_lookup(t->sysroot, CPU_DIR "/isolated", NULL) != 1) {
 		add_unread(t, "nohz_full", path, r);
 		return;
 	}

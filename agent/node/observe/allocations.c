@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/hash.h"
+#include "agent/base/time.h"
 #include "agent/node/observe/allocations_merge.h"
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/state_file.h"
@@ -18,8 +19,9 @@
  * be slow. */
 #define READ_AGAIN_NS   2000000L
 #define READ_AGAIN_MAX  3
-#define BUSY_PAUSE_NS   120000000L  /* required by the kubelet's rate limit */
-#define JUST_WRITTEN_NS 100000000LL /* the kubelet's two writes of one change are no further apart */
+#define BUSY_PAUSE_NS   120000000L /* required by the kubelet's rate limit */
+#define JUST_WRITTEN_MS 100        /* the kubelet's two writes of one change are no further apart */
+#define SET_BACK_MAX_MS 60000
 #define TEXT_MAX        (64u << 10)
 
 /* A pod's directory is made at most this long after the pod's allocations, unless the pod has to wait. */
@@ -29,6 +31,7 @@
 /* For this long after its start the kubelet may not know all its pods. */
 #define YOUNG_S 30
 
+/* The first is STATE_CPU_FILE. */
 static const char *const state_file_names[] = {STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE};
 
 void allocations_answer_init(struct allocations_answer *a)
@@ -109,11 +112,28 @@ static void complete_api(const struct machine *machine, struct source_snapshot *
 	complete_memory(machine, api, &s->api_notes);
 }
 
-static bool stat_file(const struct allocations_query *q, const char *name, struct stat *ret)
+/* The root directory below which q->kubelet_root is. No process has the id 0. */
+static const char *files_root(const struct allocations_query *q)
+{
+	return q->root_ended ? "/proc/0" : q->sysroot;
+}
+
+/* 0 or -errno. */
+static int stat_file(const struct allocations_query *q, const char *name, struct stat *ret)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", q->kubelet_root, name);
 
-	return fs_stat(q->sysroot, path, ret) == 0;
+	return fs_stat(files_root(q), path, ret);
+}
+
+/* Never 0. */
+static uint64_t hash_identity(const struct stat *st)
+{
+	const uint64_t parts[] = {st->st_ino, (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
+		(uint64_t)st->st_mtim.tv_nsec};
+	uint64_t hash = hash_bytes(parts, sizeof(parts), 0);
+
+	return hash ? hash : 1;
 }
 
 /* The kubelet replaces a file on each write, so a written file has another inode. */
@@ -125,12 +145,9 @@ static struct state_files identify_files(const struct allocations_query *q)
 	for (size_t i = 0; q->files && i < ARRAY_SIZE(state_file_names); i++) {
 		struct stat st;
 
-		if (stat_file(q, state_file_names[i], &st)) {
-			const uint64_t parts[] = {st.st_ino, (uint64_t)st.st_size,
-				(uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+		int r = stat_file(q, state_file_names[i], &st);
 
-			now.files[i] = hash_bytes(parts, sizeof(parts), i);
-		}
+		now.files[i] = r == 0 ? hash_identity(&st) : fs_is_absent(r) ? 0 : UINT64_MAX;
 	}
 	return now;
 }
@@ -152,8 +169,8 @@ static void read_files(const struct allocations_query *q, struct state_texts *la
 	allocations_release(&s->files);
 	state_policies_release(&s->policies);
 	notes_release(&s->files_notes);
-	r = allocations_from_files(q->sysroot, q->kubelet_root, q->machine, last, &s->files, &s->policies,
-		&s->files_notes, &s->files_err);
+	r = allocations_from_files(files_root(q), q->kubelet_root, q->sysroot, q->machine, last, &s->files,
+		&s->policies, &s->files_notes, &s->files_err);
 	s->file_missing = r > 0;
 	if (last && r >= 0 && !last->gone)
 		last->settings = q->settings;
@@ -163,40 +180,51 @@ static void read_files(const struct allocations_query *q, struct state_texts *la
 
 /* ---- removing pods that have ended */
 
-/* Whether the time `at` (0 = unknown) may be within the last `seconds`. If the clock was set back, `at` may
- * be in the future. */
-static bool younger_than(time_t at, long seconds)
+/*
+ * Milliseconds since the file was written. If the caller saw the write, or the clock was set back since, they count from the
+ * moment when the caller first saw the file as it is. A caller that reads once has no such moment: then a time up to
+ * SET_BACK_MAX_MS in the future counts as now, because small corrections of the clock are frequent, and a later time as long ago.
+ */
+static int64_t age_ms(struct file_age *seen, const struct stat *st)
 {
-	time_t now = time(NULL);
+	int64_t written = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+	int64_t age = clock_ms(CLOCK_REALTIME) - written, now = clock_ms(CLOCK_BOOTTIME);
+	uint64_t identity = hash_identity(st);
 
-	return at > 0 && (at > now || now - at < seconds);
+	if (!seen)
+		return age < -SET_BACK_MAX_MS ? INT64_MAX : age;
+	if (seen->identity != identity)
+		*seen = (struct file_age){
+			.identity = identity, .since_ms = now, .written = seen->looked, .looked = true};
+	return seen->written || age < 0 ? now - seen->since_ms : age;
 }
 
-/* When the kubelet last wrote one of its files; 0 when there is none. */
-static time_t last_write(const struct allocations_query *q)
+/* The file may have been written in the last `seconds`. `r` of stat(2): a file that cannot be examined may be new. */
+static bool is_younger(int r, struct file_age *seen, const struct stat *st, int seconds)
 {
-	time_t last = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(state_file_names); i++) {
-		struct stat st;
-
-		if (stat_file(q, state_file_names[i], &st) && st.st_mtime > last)
-			last = st.st_mtime;
-	}
-	return last;
+	if (r == 0)
+		return age_ms(seen, st) < seconds * 1000;
+	if (seen && fs_is_absent(r))
+		*seen = (struct file_age){.looked = true};
+	return !fs_is_absent(r);
 }
 
 /* Called before and after reading the sources, because reading may take long and the sources show some moment
  * in between. */
 static void note_ages(const struct allocations_query *q, struct source_snapshot *s)
 {
-	time_t last = last_write(q);
 	struct stat st;
 
-	s->young = s->young ||
-		   (q->socket && fs_stat("", q->socket, &st) == 0 && younger_than(st.st_mtime, YOUNG_S));
-	s->fresh = s->fresh || younger_than(last, FRESH_S);
-	s->unsettled = s->unsettled || younger_than(last, SETTLED_S);
+	for (size_t i = 0; i < ARRAY_SIZE(state_file_names); i++) {
+		struct file_age *seen = q->ages ? &q->ages->files[i] : NULL;
+		int r = stat_file(q, state_file_names[i], &st);
+
+		s->fresh = is_younger(r, seen, &st, FRESH_S) || s->fresh;
+		s->unsettled = is_younger(r, seen, &st, SETTLED_S) || s->unsettled;
+	}
+	if (q->socket && !q->root_ended && !s->young)
+		s->young = is_younger(
+			fs_stat("", q->socket, &st), q->ages ? &q->ages->socket : NULL, &st, YOUNG_S);
 }
 
 /*
@@ -214,7 +242,10 @@ static void remove_ended(const struct allocations_query *q, struct source_snapsh
 
 	if (s->files_r < 0)
 		return;
-	pod_evidence_read(q->sysroot, q->kubelet_root, &e, &s->files_notes);
+	s->files_r = pod_evidence_read(
+		q->sysroot, files_root(q), q->kubelet_root, &e, &s->files_notes, &s->files_err);
+	if (s->files_r < 0)
+		return;
 	note_ages(q, s);
 	listed.young = s->api_r == 0 ? s->young : q->files_before_answer && q->files_before_answer->young;
 	e.fresh = s->fresh;
@@ -239,7 +270,9 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 	note_ages(q, s);
 	if (q->files)
 		read_files(q, q->last, s);
-	if (q->api)
+	if (q->api && q->root_ended)
+		err_set(&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
+	else if (q->api)
 		s->api_r = pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
 	if (s->api_r < 0)
 		return;
@@ -266,14 +299,10 @@ static bool cpus_are_missing(const struct machine *machine, const struct allocat
 
 static bool just_written(const struct allocations_query *q)
 {
-	struct timespec now;
 	struct stat st;
-	long long age;
 
-	if (!stat_file(q, STATE_CPU_FILE, &st) || clock_gettime(CLOCK_REALTIME, &now) < 0)
-		return false;
-	age = (now.tv_sec - st.st_mtim.tv_sec) * 1000000000LL + now.tv_nsec - st.st_mtim.tv_nsec;
-	return age >= 0 && age < JUST_WRITTEN_NS;
+	return stat_file(q, STATE_CPU_FILE, &st) == 0 &&
+	       age_ms(q->ages ? &q->ages->files[0] : NULL, &st) < JUST_WRITTEN_MS;
 }
 
 /* Put the contradictions into `text` and return their number. */
@@ -434,6 +463,9 @@ static int judge_failures(const struct allocations_query *q, const struct source
 {
 	bool absent = s->api_r == -ENOENT && !q->api_named;
 
+	/* Soon the files can be read again. Until then the last result is better than one without them. */
+	if (fs_is_transient(s->files_r) && q->files)
+		return err_set(err, s->files_r, "%s", s->files_err.text);
 	if (s->files_r < 0 && q->files && s->api_r < 0)
 		return err_set(err, s->files_r, "%s", s->files_err.text);
 	if (!q->files && q->api && s->api_r < 0 && !absent && !s->api_kept)

@@ -9,25 +9,39 @@
 #include "agent/node/observe/pod_resources.h"
 
 /* The identity of the state files at one moment: a hash of each file's inode, size and time; 0 = no such
- * file. */
+ * file, UINT64_MAX = unknown. */
 struct state_files {
 	bool known;
 	bool young; /* the kubelet had just started: its API may not have listed all of its pods */
 	uint64_t files[3];
 };
 
-/* Which sources to read. The pointers are borrowed. A caller that reads once leaves `last`, `seen` and
+/* When a file was last written, by a clock that is never set. Zeroed is the start. */
+struct file_age {
+	uint64_t identity; /* 0 = no such file */
+	int64_t since_ms;  /* when the file was first seen like this, CLOCK_BOOTTIME */
+	bool looked;       /* the file has been looked for */
+	bool written;      /* between two looks: `since_ms` is about the time of the write */
+};
+
+struct file_ages {
+	struct file_age files[3], socket;
+};
+
+/* Which sources to read. The pointers are borrowed. A caller that reads once leaves `last`, `seen`, `ages` and
  * `files_before_answer` NULL. */
 struct allocations_query {
 	const char *sysroot, *kubelet_root; /* where the state files are */
-	bool files;                         /* read the state files */
-	struct state_texts *last;           /* the last content of the state files */
-	uint64_t settings;                  /* hash of the kubelet's policies and reservations */
-	bool down;                          /* no kubelet runs: no pod ends */
-	struct pods_seen *seen;             /* the directories of the state files' pods */
-	struct pod_resources_client *api;   /* NULL = do not read the API */
-	const char *socket;                 /* path of the API's socket */
-	bool api_named;                     /* the user named the socket: a missing socket is a note */
+	bool root_ended;          /* as in struct kubelet_place: the files and the socket are missing */
+	bool files;               /* read the state files */
+	struct state_texts *last; /* the last content of the state files */
+	uint64_t settings;        /* hash of the kubelet's policies and reservations */
+	bool down;                /* no kubelet runs: no pod ends */
+	struct pods_seen *seen;   /* the directories of the state files' pods */
+	struct file_ages *ages;   /* of the state files and the socket */
+	struct pod_resources_client *api; /* NULL = do not read the API */
+	const char *socket;               /* path of the API's socket */
+	bool api_named;                   /* the user named the socket: a missing socket is a note */
 	/*
 	 * The state files when the API last answered, zeroed at first. While the API does not answer, its
 	 * last answer is used. (NULL = the last answer is not used.)
@@ -62,7 +76,7 @@ void allocations_answer_release(struct allocations_answer *a);
  * kubelet wrote it (the kubelet writes this file twice per change); and if the kubelet's rate limit rejected
  * the call. For missing state files that existed before, the last content is used (allocations_from_files())
  * unless the API contradicts it. A remaining contradiction is one note with both values. 0; -errno with one
- * line if no source could be read (missing files or a missing socket are not failures: the allocations are
+ * line if no source, or for a transient reason a state file, could be read (missing files or a missing socket are not failures: the allocations are
  * then unknown); `ret` is untouched on failure.
  */
 int allocations_read(const struct allocations_query *q, struct allocations_answer *ret, struct notes *notes,

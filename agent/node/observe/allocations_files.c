@@ -66,9 +66,9 @@ static bool parse_pci_address(const char *id, char ret[PCI_ID_SIZE])
 	       snprintf(ret, PCI_ID_SIZE, "%04lx:%02lx:%02lx.%lx", domain, bus, slot, function) < PCI_ID_SIZE;
 }
 
-/* Add the NUMA node of a PCI device, if it has one. -ENOENT when sysfs does not list it. */
-static int read_pci_node(
-	const char *sysroot, const struct machine *machine, const char *address, hwloc_bitmap_t nodes)
+/* Add the NUMA node of a PCI device, if it has one. -ENOENT when sysfs does not tell; other -errno when it cannot be read now. */
+static int read_pci_node(const char *sysroot, const struct machine *machine, const char *address,
+	hwloc_bitmap_t nodes, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SYSFS_MAX);
 	char path[PATH_MAX], *end;
@@ -76,9 +76,9 @@ static int read_pci_node(
 	int r;
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", address);
-	r = fs_read(sysroot, path, &text, NULL);
+	r = fs_read(sysroot, path, &text, err);
 	if (r < 0)
-		return -ENOENT;
+		return fs_is_transient(r) ? r : -ENOENT;
 	node = strtol(text.text, &end, 10);
 	if (end == text.text || (*end && *end != '\n') || node >= MACHINE_MAX_NODES)
 		return -ENOENT;
@@ -97,9 +97,9 @@ struct device_reader {
 	struct allocations *to;
 };
 
-/* Add the nodes of one device to the empty set `nodes`. 0; -ENOENT when they are unknown. */
-static int find_nodes(
-	const struct device_reader *rd, const char *resource, const char *id, hwloc_bitmap_t nodes)
+/* Add the nodes of one device to the empty set `nodes`. 0; -ENOENT when they are unknown; other -errno when they cannot be read now. */
+static int find_nodes(const struct device_reader *rd, const char *resource, const char *id,
+	hwloc_bitmap_t nodes, struct err *err)
 {
 	const struct device_ref *held = device_index_find(rd->held, resource, id);
 	char address[PCI_ID_SIZE];
@@ -108,11 +108,12 @@ static int find_nodes(
 		cpuset_copy(nodes, held->nodes);
 		return 0;
 	}
-	return parse_pci_address(id, address) ? read_pci_node(rd->sysroot, rd->machine, address, nodes)
+	return parse_pci_address(id, address) ? read_pci_node(rd->sysroot, rd->machine, address, nodes, err)
 					      : -ENOENT;
 }
 
-static void add_registration(const struct device_reader *rd, const struct device_registration *reg)
+static int add_registration(
+	const struct device_reader *rd, const struct device_registration *reg, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *to = rd->to;
@@ -121,28 +122,36 @@ static void add_registration(const struct device_reader *rd, const struct device
 		int r;
 
 		hwloc_bitmap_zero(nodes);
-		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes);
+		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes, err);
+		if (r < 0 && r != -ENOENT)
+			return r;
 		device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
 			nodes, r < 0, reg->ids.items[i]);
 	}
+	return 0;
 }
 
-void device_affinity_fill(const char *sysroot, const struct machine *machine,
-	const struct kubelet_state *checkpoint, struct allocations *ret)
+int device_affinity_fill(const char *sysroot, const struct machine *machine,
+	const struct kubelet_state *checkpoint, struct allocations *ret, struct err *err)
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
 	const struct device_reader rd = {sysroot, machine, &held, ret};
 
 	device_index_held(&checkpoint->allocations, &held);
-	for (size_t i = 0; i < checkpoint->n_registered; i++)
-		add_registration(&rd, &checkpoint->registered[i]);
+	for (size_t i = 0; i < checkpoint->n_registered; i++) {
+		int r = add_registration(&rd, &checkpoint->registered[i], err);
+
+		if (r < 0)
+			return r;
+	}
 	ret->registered_known = true;
+	return 0;
 }
 
 /* ---- the three files */
 
 struct files_reader {
-	const char *sysroot, *kubelet_root;
+	const char *root, *kubelet_root, *sysroot;
 	const struct machine *machine;
 	struct state_texts *last;
 	bool *gone;
@@ -157,7 +166,7 @@ static int read_state(const struct files_reader *rd, const struct state_kind *ki
 	char **last, struct kubelet_state *ret, char **ret_path)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", rd->kubelet_root, name);
-	int r = state_read(kind, rd->sysroot, path, rd->machine, last, ret, rd->notes, rd->err);
+	int r = state_read(kind, rd->root, path, rd->machine, last, ret, rd->notes, rd->err);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -204,15 +213,17 @@ static int read_devices(const struct files_reader *rd)
 
 	if (r <= 0)
 		return r;
+	r = device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations, rd->err);
+	if (r < 0)
+		return r;
 	rd->allocations->devices_known = true;
-	device_affinity_fill(rd->sysroot, rd->machine, &state, rd->allocations);
 	allocations_merge(rd->allocations, &state.allocations);
 	return 0;
 }
 
-int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
-	struct state_texts *last, struct allocations *ret, struct state_policies *ret_policies,
-	struct notes *notes, struct err *err)
+int allocations_from_files(const char *root, const char *kubelet_root, const char *sysroot,
+	const struct machine *machine, struct state_texts *last, struct allocations *ret,
+	struct state_policies *ret_policies, struct notes *notes, struct err *err)
 {
 	CLEANUP(allocations_release) struct allocations a = {0};
 	CLEANUP(state_policies_release) struct state_policies policies = {0};
@@ -220,7 +231,7 @@ int allocations_from_files(const char *sysroot, const char *kubelet_root, const 
 	struct state_texts *texts = last ? last : &once;
 	bool gone = false;
 	const struct files_reader rd = {
-		sysroot, kubelet_root, machine, texts, &gone, &a, &policies, notes, err};
+		root, kubelet_root, sysroot, machine, texts, &gone, &a, &policies, notes, err};
 	int r;
 
 	if (!texts->root || strcmp(texts->root, kubelet_root) != 0) {

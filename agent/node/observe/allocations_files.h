@@ -29,7 +29,7 @@ struct state_texts {
 void state_texts_release(struct state_texts *t);
 
 /*
- * Read the state files below sysroot + kubelet_root ("/var/lib/kubelet"). A missing file leaves its part
+ * Read the state files below root + kubelet_root ("/var/lib/kubelet"); the devices' files are below sysroot. A missing file leaves its part
  * unknown (cpus_known, memory_known, devices_known false), which is not the same as empty; any other failure
  * is an error that names the file. If a file existed at an earlier call and is missing now, its content in
  * `last` is used, with a note, because a missing file does not release resources (`last` NULL = no content is
@@ -40,19 +40,19 @@ void state_texts_release(struct state_texts *t);
  * `ret` must be as after allocations_init(); the caller releases `ret` and *ret_policies, which are
  * untouched on failure. 0; 1 when the last content of a missing file was used; -errno.
  */
-int allocations_from_files(const char *sysroot, const char *kubelet_root, const struct machine *machine,
-	struct state_texts *last, struct allocations *ret, struct state_policies *ret_policies,
-	struct notes *notes, struct err *err);
+int allocations_from_files(const char *root, const char *kubelet_root, const char *sysroot,
+	const struct machine *machine, struct state_texts *last, struct allocations *ret,
+	struct state_policies *ret_policies, struct notes *notes, struct err *err);
 
 /*
  * Fill ret->registered from the registrations in the device manager's checkpoint, which lists the NUMA
  * nodes of held devices only. A held device has the nodes of its entry; a device whose id is a PCI address
  * (also a virtual function's, with or without the domain) has those in sysroot +
  * /sys/bus/pci/devices/ID/numa_node, where -1 means no affinity; the nodes of other devices are unknown.
- * `ret` must have no registered devices.
+ * `ret` must have no registered devices. 0; -errno with one line if a file cannot be read for a transient reason.
  */
-void device_affinity_fill(const char *sysroot, const struct machine *machine,
-	const struct kubelet_state *checkpoint, struct allocations *ret);
+int device_affinity_fill(const char *sysroot, const struct machine *machine,
+	const struct kubelet_state *checkpoint, struct allocations *ret, struct err *err);
 
 /*
  * Compare the policies in the state files with the settings. A policy that is unknown in the settings is set

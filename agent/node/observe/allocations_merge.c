@@ -346,7 +346,7 @@ static bool has_ended(const struct pods_listed *l, const struct allocations *fil
 		return false;
 	if (log && is_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
 		return false;
-	if (l->young || (!log && may_be_listed(l, files, uid, e)))
+	if (l->young || e->logs_hidden || (!log && may_be_listed(l, files, uid, e)))
 		return pod_evidence_gone(e, uid);
 	return true;
 }

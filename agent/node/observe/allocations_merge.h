@@ -43,8 +43,8 @@ struct pods_listed {
  * With the API: a pod of `files` that the API does not list has ended. Pods are compared by what their
  * containers hold (allocations_find_uids()), then by the name in the pod's logs. Some pods have ended only if
  * the kubelet has also forgotten them: a pod without a known name, because it may be a listed pod whose only
- * holders are ordinary init containers, which the API does not list; and any pod just after the kubelet's
- * start, because the API may list it soon.
+ * holders are ordinary init containers, which the API does not list; any pod just after the kubelet's start,
+ * because the API may list it soon; and any pod while the logs are hidden.
  */
 void allocations_end_by_api(
 	struct allocations *files, const struct pods_listed *listed, const struct pod_evidence *e);

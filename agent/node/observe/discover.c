@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 
 /* Offline CPUs are present CPUs that the kernel's list of online CPUs omits, or that hwloc has not loaded if
  * there is no such list. */
@@ -69,6 +70,55 @@ static int split_packages(struct machine *m, struct err *err)
 	return 0;
 }
 
+/* Whether there are all CPUs that the kernel lists, all cores have equally many threads, and each CPU has a package, and an L3 cache if
+ * another CPU has one. */
+static bool is_regular(const struct machine *m, const struct kernel_cpus *cpus)
+{
+	CLEANUP(freep) unsigned *threads = xcalloc(MACHINE_MAX_CPUS, sizeof(*threads));
+
+	if (cpus->online && (size_t)cpuset_size(cpus->online) != m->n_cpus)
+		return false;
+	for (size_t i = 0; i < m->n_cpus; i++)
+		threads[m->cpus[i].core]++;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		const struct cpu *cpu = &m->cpus[i];
+
+		if (cpu->socket < 0 || (cpu->l3 < 0) != (m->cpus[0].l3 < 0) ||
+			threads[cpu->core] != threads[m->cpus[0].core])
+			return false;
+	}
+	return true;
+}
+
+static bool same_cpus(const struct machine *a, const struct machine *b)
+{
+	for (size_t i = 0; i < a->n_cpus && i < b->n_cpus; i++) {
+		const struct cpu *x = &a->cpus[i], *y = &b->cpus[i];
+
+		if (x->id != y->id || x->core != y->core || x->socket != y->socket || x->l3 != y->l3)
+			return false;
+	}
+	return a->n_cpus == b->n_cpus;
+}
+
+/*
+ * hwloc omits what it cannot read, also if it only lacks file descriptors. So a machine that is not regular, which may be one
+ * that was read in part, is read twice.
+ */
+static int discover_cpus(const char *root, const struct kernel_cpus *cpus, struct machine *m, struct err *err)
+{
+	CLEANUP(machine_release) struct machine again;
+	int r = discover_hwloc_cpus(root, m, err);
+
+	machine_init(&again);
+	if (r < 0 || is_regular(m, cpus))
+		return r;
+	r = discover_hwloc_cpus(root, &again, err);
+	if (r == 0 && !same_cpus(m, &again))
+		r = err_set(err, -EAGAIN, "'%s/sys/devices/system/cpu': two readings by hwloc differ", root);
+	return r;
+}
+
 static int discover_tree(const char *root, struct machine *m, struct err *err)
 {
 	CLEANUP(kernel_cpus_release) struct kernel_cpus cpus = {NULL, NULL};
@@ -76,13 +126,15 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = discover_hwloc_cpus(root, m, err);
+	r = discover_cpus(root, &cpus, m, err);
 	if (r < 0)
 		return r;
 	r = kernel_read_cores(root, m, err);
 	if (r < 0)
 		return r;
-	kernel_read_pci(root, m);
+	r = kernel_read_pci(root, m, err);
+	if (r < 0)
+		return r;
 	r = split_packages(m, err);
 	if (r < 0)
 		return r;
@@ -123,48 +175,65 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 #define NODES    "/sys/devices/system/node"
 #define FILE_MAX (64u << 10)
 
-static uint64_t add_text(const char *text, uint64_t hash)
+struct signature {
+	const char *root;
+	uint64_t hash;
+	struct fs_reads reads;
+};
+
+static void add_text(struct signature *s, const char *text)
 {
-	return hash_bytes(text, strlen(text), hash);
+	s->hash = hash_bytes(text, strlen(text), s->hash);
 }
 
-static uint64_t add_file(const char *root, const char *path, uint64_t hash)
+/* Whether to add what was read with the result `r`. A file that does not exist and one that may not be read are added as such. */
+static bool add_result(struct signature *s, int r)
+{
+	if (r < 0)
+		add_text(s, fs_is_absent(r) ? "absent" : "unreadable");
+	return fs_reads_add(&s->reads, r);
+}
+
+static void add_file(struct signature *s, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FILE_MAX);
 
-	if (fs_read(root, path, &text, NULL) < 0)
-		return add_text("absent", hash);
-	return hash_bytes(text.text, text.len, hash);
+	if (add_result(s, fs_read(s->root, path, &text, &s->reads.last)))
+		s->hash = hash_bytes(text.text, text.len, s->hash);
 }
 
 /* MemTotal alone: the other lines of a meminfo change all the time. */
-static uint64_t add_total(const char *root, const char *path, uint64_t hash)
+static void add_total(struct signature *s, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FILE_MAX);
-	const char *total = NULL;
+	const char *total;
 
-	if (fs_read(root, path, &text, NULL) == 0)
-		total = strstr(text.text, "MemTotal:");
-	return total ? hash_bytes(total, strcspn(total, "\n"), hash) : add_text("absent", hash);
+	if (!add_result(s, fs_read(s->root, path, &text, &s->reads.last)))
+		return;
+	total = strstr(text.text, "MemTotal:");
+	if (total)
+		s->hash = hash_bytes(total, strcspn(total, "\n"), s->hash);
+	else
+		add_text(s, "damaged");
 }
 
-static uint64_t add_pools(const char *root, const char *dir, uint64_t hash)
+static void add_pools(struct signature *s, const char *dir)
 {
 	CLEANUP(freep) uint64_t *sizes = NULL;
 	size_t n = 0;
 	char path[160];
 
-	if (fs_list_numbers(root, dir, "hugepages-", "kB", &sizes, &n, NULL) < 0)
-		return add_text("absent", hash);
+	if (!add_result(s, fs_list_numbers(s->root, dir, "hugepages-", "kB", &sizes, &n, &s->reads.last)))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/hugepages-%" PRIu64 "kB/nr_hugepages", dir, sizes[i]);
-		hash = add_file(root, path, add_text(path, hash));
+		add_text(s, path);
+		add_file(s, path);
 	}
-	return hash;
 }
 
 /* The addresses of the PCI devices, and the names that drivers give them: virtual functions come and go, and drivers load. */
-static uint64_t add_pci(const char *root, uint64_t hash)
+static void add_pci(struct signature *s)
 {
 	static const char *const folders[] = {
 		"/sys/bus/pci/devices", "/sys/class/infiniband", "/sys/class/nvme"};
@@ -172,32 +241,43 @@ static uint64_t add_pci(const char *root, uint64_t hash)
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		CLEANUP(strv_release) struct strv names = {0};
 
-		fs_list(root, folders[i], &names, NULL);
+		if (!add_result(s, fs_list(s->root, folders[i], &names, &s->reads.last)))
+			continue;
 		for (size_t k = 0; k < names.n_items; k++)
-			hash = add_text(names.items[k], hash);
+			add_text(s, names.items[k]);
 	}
-	return hash;
 }
 
-uint64_t hardware_signature(const char *root)
+static void add_node(struct signature *s, uint64_t id)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/cpulist", id);
+	add_text(s, path);
+	add_file(s, path);
+	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/meminfo", id);
+	add_total(s, path);
+	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/hugepages", id);
+	add_pools(s, path);
+}
+
+int hardware_signature(const char *root, uint64_t *ret, struct err *err)
 {
 	CLEANUP(freep) uint64_t *nodes = NULL;
+	struct signature s = {.root = root};
 	size_t n = 0;
-	char path[96];
-	uint64_t hash = add_file(root, "/sys/devices/system/cpu/online", 0);
+	int r;
 
-	hash = add_pci(root, hash);
-	hash = add_file(root, NODES "/online", hash);
-	hash = add_total(root, "/proc/meminfo", hash);
-	if (fs_list_numbers(root, NODES, "node", "", &nodes, &n, NULL) < 0)
-		return add_pools(root, "/sys/kernel/mm/hugepages", hash);
-	for (size_t i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/cpulist", nodes[i]);
-		hash = add_file(root, path, add_text(path, hash));
-		snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/meminfo", nodes[i]);
-		hash = add_total(root, path, hash);
-		snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/hugepages", nodes[i]);
-		hash = add_pools(root, path, hash);
-	}
-	return hash;
+	add_file(&s, "/sys/devices/system/cpu/online");
+	add_pci(&s);
+	add_file(&s, NODES "/online");
+	add_total(&s, "/proc/meminfo");
+	if (!add_result(&s, fs_list_numbers(root, NODES, "node", "", &nodes, &n, &s.reads.last)))
+		add_pools(&s, "/sys/kernel/mm/hugepages");
+	for (size_t i = 0; i < n; i++)
+		add_node(&s, nodes[i]);
+	r = fs_reads_result(&s.reads, err);
+	if (r == 0)
+		*ret = s.hash;
+	return r;
 }

@@ -29,10 +29,11 @@ int machine_discover(const struct machine_source *source, struct machine *ret, s
 
 /*
  * A hash that changes when one of these changes: the online CPUs, the NUMA nodes, a node's CPUs, memory or
- * hugepages, the total memory, the addresses of the PCI devices. Much cheaper than machine_discover(). Reads the tree below `root` ("" = the
- * running system). A file that cannot be read counts as absent.
+ * hugepages, the total memory, the addresses of the PCI devices. Much cheaper than machine_discover(). Reads the
+ * tree below `root` ("" = the running system). A file that is missing, or that nrtd may not read, is part of the
+ * hash. 0; -errno with one line if a file cannot be read for a transient reason: then nothing is known.
  */
-uint64_t hardware_signature(const char *root);
+int hardware_signature(const char *root, uint64_t *ret, struct err *err);
 
 /* ---- discover_kernel.c: what the kernel lists under sys/devices/system/{cpu,node} */
 
@@ -96,16 +97,17 @@ int kernel_check_siblings(const char *root, unsigned cpu, struct err *err);
  * Fill m->pci with the GPUs, accelerators, NICs and NVMe disks of the tree below `root`, virtual functions included;
  * m->nodes must be complete. From the kernel's files and not from hwloc: hwloc would read each device's configuration space,
  * which wakes sleeping devices, and omits the devices of 32-bit domains (Intel VMD). The NUMA node is the kernel's
- * numa_node, which device plugins report to the kubelet. No admission depends on these devices, so that a file that cannot
- * be read is no error: its fact stays unknown, and without sys/bus/pci all devices are unknown.
+ * numa_node, which device plugins report to the kubelet. No admission depends on these devices, so that a file that is missing,
+ * damaged or hidden by permissions is no error: its fact stays unknown, and without sys/bus/pci all devices are unknown.
+ * 0; -errno with one line if a file cannot be read for a transient reason.
  */
-void kernel_read_pci(const char *root, struct machine *m);
+int kernel_read_pci(const char *root, struct machine *m, struct err *err);
 
 /*
  * Fill in the UUIDs and minor numbers of NVIDIA GPUs, as the driver lists them in driver/nvidia/gpus below root + `proc`
- * ("/proc"). Without the driver nothing changes.
+ * ("/proc"). Without the driver nothing changes. 0 or -errno as kernel_read_pci().
  */
-void kernel_read_gpus(const char *root, const char *proc, struct pci_devices *devices);
+int kernel_read_gpus(const char *root, const char *proc, struct pci_devices *devices, struct err *err);
 
 /* ---- discover_hwloc.c, the only file that includes hwloc.h */
 
@@ -125,7 +127,7 @@ int discover_hwloc_prepare(const char *root, struct err *err);
  * Append the CPUs of the tree below `root` ("" = the running system) to m->cpus: id, core, socket, l3. The
  * tree must have passed kernel_discover(): hwloc aborts on content that it does not expect. 0; -EINVAL when
  * hwloc finds no topology there; -ERANGE for an id of MACHINE_MAX_CPUS or above; or as
- * discover_hwloc_prepare().
+ * discover_hwloc_prepare(). hwloc omits what it cannot read, for whatever reason.
  */
 int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err);
 

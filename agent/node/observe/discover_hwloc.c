@@ -241,7 +241,7 @@ static bool is_invented(const char *root, hwloc_topology_t topology)
 	for (const struct hwloc_obj *pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, NULL); pu;
 		pu = pu->next_cousin) {
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology", pu->os_index);
-		if (fs_exists(root, path))
+		if (fs_lookup(root, path, NULL) != 0)
 			return false;
 	}
 	return true;

@@ -56,7 +56,7 @@ void kernel_cpus_release(struct kernel_cpus *c)
 	cpuset_freep(&c->online);
 }
 
-/* Read the file of this name without trailing white space. Recorded files may end with a NUL byte: only the
+/* Read the file of this name without trailing white space; -ENOENT also for a device that is being removed. Recorded files may end with a NUL byte: only the
  * text before it counts. */
 __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, const char *fmt, ...)
 {
@@ -73,7 +73,7 @@ __attribute__((format(printf, 2, 3))) static int read_text(struct reader *rd, co
 	if (r < 0 && r != -ENOENT)
 		r = fs_read(rd->root, rd->path, &rd->text, &rd->err);
 	if (r < 0)
-		return r;
+		return r == -ENODEV ? -ENOENT : r;
 	len = strlen(rd->text.text);
 	while (len > 0 && isspace((unsigned char)rd->text.text[len - 1]))
 		rd->text.text[--len] = '\0';

@@ -24,6 +24,7 @@ struct reader {
 	const char *root;
 	int devices; /* DEVICES_DIR, or -1: each file is opened by its path */
 	struct strbuf text;
+	struct fs_reads reads;
 };
 
 static void reader_release(struct reader *rd)
@@ -45,9 +46,9 @@ static bool read_number(struct reader *rd, const char *path, const char *file, i
 		r = fs_read_below(rd->devices, name, &rd->text);
 	if (r < 0) {
 		snprintf(name, sizeof(name), DEVICES_DIR "/%.2000s/%s", path, file);
-		r = fs_read(rd->root, name, &rd->text, NULL);
+		r = fs_read(rd->root, name, &rd->text, &rd->reads.last);
 	}
-	if (r < 0)
+	if (!fs_reads_add(&rd->reads, r))
 		return false;
 	number = strtol(rd->text.text, &end, base);
 	if (end == rd->text.text || (*end && !isspace((unsigned char)*end)))
@@ -60,25 +61,26 @@ static bool read_number(struct reader *rd, const char *path, const char *file, i
  * Append the first name in a directory of the device. The port of a NIC in switchdev mode also has the names of its
  * representors, which follow the port's own name.
  */
-static void add_name(const struct reader *rd, const char *path, const char *directory, struct strbuf *out)
+static void add_name(struct reader *rd, const char *path, const char *directory, struct strbuf *out)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	char full[PATH_MAX];
 
 	snprintf(full, sizeof(full), DEVICES_DIR "/%.2000s/%s", path, directory);
-	if (fs_list(rd->root, full, &names, NULL) < 0 || names.n_items == 0 || !pci_is_name(names.items[0]))
+	if (!fs_reads_add(&rd->reads, fs_list(rd->root, full, &names, &rd->reads.last)) ||
+		names.n_items == 0 || !pci_is_name(names.items[0]))
 		return;
 	strbuf_addf(out, "%s%s", out->len > 0 ? " " : "", names.items[0]);
 }
 
 /* The interface of a virtio NIC is in a directory "virtio3" of the device. */
-static void add_virtio_name(const struct reader *rd, const char *path, struct strbuf *out)
+static void add_virtio_name(struct reader *rd, const char *path, struct strbuf *out)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	char full[PATH_MAX];
 
 	snprintf(full, sizeof(full), DEVICES_DIR "/%.2000s", path);
-	fs_list(rd->root, full, &names, NULL);
+	fs_reads_add(&rd->reads, fs_list(rd->root, full, &names, &rd->reads.last));
 	for (size_t i = 0; i < names.n_items && out->len == 0; i++)
 		if (!strncmp(names.items[i], "virtio", strlen("virtio"))) {
 			snprintf(full, sizeof(full), "%.100s/net", names.items[i]);
@@ -87,7 +89,7 @@ static void add_virtio_name(const struct reader *rd, const char *path, struct st
 }
 
 /* Virtual functions keep no names: their interfaces move in and out of pods. */
-static char *read_names(const struct reader *rd, const char *path, const struct pci_device *d)
+static char *read_names(struct reader *rd, const char *path, const struct pci_device *d)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PCI_NAMES_MAX);
 
@@ -122,6 +124,7 @@ static void read_device(
 	struct pci_device d = {.address = *address, .numa = MACHINE_NONE, .minor = -1}, *added;
 	char link[PATH_MAX];
 	long class, vendor = 0, numa;
+	int physical;
 
 	if (!read_number(rd, path, "class", 16, &class))
 		return;
@@ -132,24 +135,35 @@ static void read_device(
 		machine_node_index(m, (unsigned)numa) >= 0)
 		d.numa = (int)numa;
 	snprintf(link, sizeof(link), DEVICES_DIR "/%.2000s/physfn", path);
-	d.virtual_function = fs_exists(rd->root, link);
+	physical = fs_lookup(rd->root, link, &rd->reads.last);
+	d.virtual_function = fs_reads_add(&rd->reads, physical) && physical > 0;
 	d.root_known = find_root(path, &d.root);
 	d.names = read_names(rd, path, &d);
 	added = vec_push(&m->pci.items, &m->pci.n_items, &m->pci.items_size, sizeof(*added));
 	*added = d;
 }
 
-void kernel_read_pci(const char *root, struct machine *m)
+/* Open a folder that may be missing: a file descriptor, or -1. */
+static int open_folder(struct reader *rd, const char *path)
 {
-	CLEANUP(reader_release) struct reader rd = {.root = root, .text = STRBUF_INIT(FILE_MAX)};
-	CLEANUP(closep) int bus = fs_open(root, BUS_DIR, O_PATH | O_DIRECTORY);
+	int fd = fs_open(rd->root, path, O_PATH | O_DIRECTORY);
+
+	if (fd < 0)
+		err_set(&rd->reads.last, fd, "cannot open '%s%s': %s", rd->root, path, strerror(-fd));
+	return fs_reads_add(&rd->reads, fd) ? fd : -1;
+}
+
+int kernel_read_pci(const char *root, struct machine *m, struct err *err)
+{
+	CLEANUP(reader_release)
+	struct reader rd = {.root = root, .devices = -1, .text = STRBUF_INIT(FILE_MAX)};
+	CLEANUP(closep) int bus = open_folder(&rd, BUS_DIR);
 	CLEANUP(strv_release) struct strv names = {0};
 
-	rd.devices = fs_open(root, DEVICES_DIR, O_PATH | O_DIRECTORY);
-	if (bus < 0 || fs_list(root, BUS_DIR, &names, NULL) < 0)
-		return;
-	m->pci_known = true;
-	for (size_t i = 0; i < names.n_items && m->pci.n_items < PCI_DEVICES_MAX; i++) {
+	rd.devices = open_folder(&rd, DEVICES_DIR);
+	if (bus < 0 || !fs_reads_add(&rd.reads, fs_list(root, BUS_DIR, &names, &rd.reads.last)))
+		return fs_reads_result(&rd.reads, err);
+	for (size_t i = 0; i < names.n_items && m->pci.n_items < PCI_DEVICES_MAX && rd.reads.r == 0; i++) {
 		struct pci_address address;
 		const char *end = pci_address_parse(names.items[i], &address);
 		char path[PATH_MAX];
@@ -161,7 +175,9 @@ void kernel_read_pci(const char *root, struct machine *m)
 		if (!strncmp(path, LINK_START, strlen(LINK_START)))
 			read_device(&rd, path + strlen(LINK_START), &address, m);
 	}
+	m->pci_known = true;
 	pci_devices_sort(&m->pci);
+	return fs_reads_result(&rd.reads, err);
 }
 
 /* ---- what NVIDIA's driver calls its GPUs */
@@ -205,15 +221,15 @@ static int find_minor(const char *text)
 	return minor < 65536 && isspace((unsigned char)*end) ? (int)minor : -1;
 }
 
-void kernel_read_gpus(const char *root, const char *proc, struct pci_devices *devices)
+int kernel_read_gpus(const char *root, const char *proc, struct pci_devices *devices, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FILE_MAX);
+	struct fs_reads reads = {.r = 0};
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.2000s/driver/nvidia/gpus", proc);
-	if (fs_list(root, path, &names, NULL) < 0)
-		return;
+	fs_reads_add(&reads, fs_list(root, path, &names, &reads.last));
 	for (size_t i = 0; i < names.n_items; i++) {
 		struct pci_address address;
 		const char *end = pci_address_parse(names.items[i], &address);
@@ -223,12 +239,15 @@ void kernel_read_gpus(const char *root, const char *proc, struct pci_devices *de
 		if (!found)
 			continue;
 		d = &devices->items[found - devices->items];
+		if (d->uuid)
+			continue;
 		strbuf_reset(&text);
 		snprintf(path, sizeof(path), "%.2000s/driver/nvidia/gpus/%.40s/information", proc,
 			names.items[i]);
-		if (d->uuid || fs_read(root, path, &text, NULL) < 0)
+		if (!fs_reads_add(&reads, fs_read(root, path, &text, &reads.last)))
 			continue;
 		d->uuid = find_uuid(text.text);
 		d->minor = find_minor(text.text);
 	}
+	return fs_reads_result(&reads, err);
 }

@@ -119,24 +119,30 @@ int state_claims_parse(
 	return 0;
 }
 
-void state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes)
+int state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes,
+	struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATE_CLAIMS_MAX);
 	CLEANUP(pod_evidence_release) struct pod_evidence evidence = {0};
 	char path[PATH_MAX];
-	struct err err = {""};
+	struct err why = {""};
 	int r;
 
 	snprintf(path, sizeof(path), "%.3000s/" STATE_CLAIMS_FILE, kubelet_root);
-	r = fs_read(sysroot, path, &text, &err);
-	if (r == -ENOENT)
-		return;
+	r = fs_read(sysroot, path, &text, &why);
+	if (fs_is_transient(r))
+		return err_set(err, r, "%s", why.text);
+	if (fs_is_absent(r))
+		return 0;
 	if (r == 0) {
-		pod_evidence_read(sysroot, kubelet_root, &evidence, NULL);
-		r = state_claims_parse(text.text, text.len, &evidence, ret, &err);
+		r = pod_evidence_read(sysroot, sysroot, kubelet_root, &evidence, NULL, err);
+		if (r < 0)
+			return r;
+		r = state_claims_parse(text.text, text.len, &evidence, ret, &why);
 	}
 	if (r < 0)
-		notes_add(notes, "%.3000s: %s; the names of claims are unknown", path, err.text);
+		notes_add(notes, "%.3000s: %s; the names of claims are unknown", path, why.text);
+	return 0;
 }
 
 /* How these drivers name their files; other files are recognised by the variables in them. */
@@ -415,7 +421,7 @@ static int read_file(struct cdi_reader *rd, const char *name)
 
 	snprintf(path, sizeof(path), "%.3500s/%.300s", rd->dir, name);
 	r = fs_read(rd->root, path, &text, &why);
-	if (r == -ENOENT || (r == -EFBIG && !is_of_known_driver(name)))
+	if (fs_is_absent(r) || (r == -EFBIG && !is_of_known_driver(name)))
 		return 0; /* removed meanwhile; another driver's */
 	if (r < 0)
 		return recall_text(rd, name, r, &why);
@@ -431,7 +437,7 @@ static int read_files(struct cdi_reader *rd)
 	CLEANUP(strv_release) struct strv files = {0};
 	int r = fs_list(rd->root, rd->dir, &files, rd->err);
 
-	if (r == -ENOENT)
+	if (fs_is_absent(r))
 		return 0;
 	for (size_t i = 0; i < files.n_items && r == 0; i++)
 		if (text_ends_with(files.items[i], ".json") || text_ends_with(files.items[i], ".yaml"))

@@ -331,17 +331,41 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
 }
 
-bool fs_exists(const char *root, const char *path)
+bool fs_is_absent(int r)
 {
-	struct stat st;
-
-	return fs_stat(root, path, &st) == 0;
+	return r == -ENOENT || r == -ENODEV || r == -ESRCH;
 }
 
-bool fs_is_absent(const char *root, const char *path)
+bool fs_is_transient(int r)
+{
+	static const int transient[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR, EIO, ETIMEDOUT};
+
+	for (size_t i = 0; i < ARRAY_SIZE(transient); i++)
+		if (r == -transient[i])
+			return true;
+	return false;
+}
+
+int fs_lookup(const char *root, const char *path, struct err *err)
 {
 	struct stat st;
 	int r = fs_stat(root, path, &st);
 
-	return r == -ENOENT || r == -ENOTDIR;
+	if (r < 0 && !fs_is_absent(r) && r != -ENOTDIR)
+		return err_set(err, r, "cannot open '%s%.4000s': %s", root, path, strerror(-r));
+	return r == 0;
+}
+
+bool fs_reads_add(struct fs_reads *reads, int r)
+{
+	if (reads->r == 0 && fs_is_transient(r)) {
+		reads->r = r;
+		reads->err = reads->last;
+	}
+	return r >= 0;
+}
+
+int fs_reads_result(const struct fs_reads *reads, struct err *err)
+{
+	return reads->r < 0 ? err_set(err, reads->r, "%s", reads->err.text) : 0;
 }

@@ -53,8 +53,30 @@ int fs_list_numbers(const char *root, const char *path, const char *prefix, cons
  */
 int fs_list(const char *root, const char *path, struct strv *ret, struct err *err);
 
-/* Whether root + path exists (any file type) and is reachable. */
-bool fs_exists(const char *root, const char *path);
+/*
+ * Look up root + path, of any file type: 1 if it exists, 0 if it certainly does not, -errno with one line if that is unknown,
+ * for example because permissions hide it.
+ */
+int fs_lookup(const char *root, const char *path, struct err *err);
 
-/* Whether root + path certainly does not exist. False when permissions hide the path. */
-bool fs_is_absent(const char *root, const char *path);
+/*
+ * What the -errno of a function above says. Absent: the file does not exist, or the process or the device that it is of has
+ * gone. Transient: nrtd or the system has run out of something, and the same call may succeed later. All others: the file exists, and
+ * cannot be read or is damaged.
+ */
+bool fs_is_absent(int r);
+bool fs_is_transient(int r);
+
+/* For a source of many files, of which each may be missing, hidden or damaged: keeps the first transient failure. Zeroed is the
+ * start. */
+struct fs_reads {
+	struct err last; /* for the call that follows */
+	int r;
+	struct err err;
+};
+
+/* Whether the call that got &reads->last and returned `r` has succeeded. */
+bool fs_reads_add(struct fs_reads *reads, int r);
+
+/* 0; or -errno of the first transient failure, with one line. */
+int fs_reads_result(const struct fs_reads *reads, struct err *err);

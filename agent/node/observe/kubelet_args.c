@@ -22,6 +22,7 @@ void kubelet_args_release(struct kubelet_args *a)
 	free(a->config);
 	free(a->config_dir);
 	free(a->root_dir);
+	free(a->hostname);
 	*a = (struct kubelet_args){0};
 }
 
@@ -34,7 +35,8 @@ static char **find_path_flag(struct kubelet_args *a, const char *name, size_t le
 		const char *name;
 		char **value;
 	} paths[] = {{"config", &a->config}, {"config-dir", &a->config_dir}, {"config_dir", &a->config_dir},
-		{"root-dir", &a->root_dir}, {"root_dir", &a->root_dir}};
+		{"root-dir", &a->root_dir}, {"root_dir", &a->root_dir}, {"hostname-override", &a->hostname},
+		{"hostname_override", &a->hostname}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		if (strlen(paths[i].name) == len && !strncmp(paths[i].name, name, len))
@@ -74,6 +76,59 @@ int kubelet_args_add(
 			return r;
 	}
 	return 0;
+}
+
+/* ---- servers */
+
+/* As pflag compares names: with '_' as '-'. */
+static bool is_flag_named(const char *word, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(word, "--", 2) != 0)
+		return false;
+	word += 2;
+	for (size_t i = 0; i < n; i++)
+		if ((word[i] == '_' ? '-' : word[i]) != name[i])
+			return false;
+	return word[n] == '\0' || word[n] == '=';
+}
+
+/* Whether the kubelet ends after this flag. --version=v1.2.3 only sets the version that it reports. */
+static bool ends_after(const char *word)
+{
+	static const char *const values[] = {"0", "f", "F", "false", "FALSE", "False"};
+	const char *value = strchr(word, '=');
+
+	if (strcmp(word, "-h") != 0 && !is_flag_named(word, "help") && !is_flag_named(word, "version"))
+		return false;
+	for (size_t i = 0; value && i < ARRAY_SIZE(values); i++)
+		if (!strcmp(value + 1, values[i]))
+			return false;
+	return !(value && is_flag_named(word, "version") && value[1] == 'v');
+}
+
+static bool starts_server(const char *word)
+{
+	static const char *const names[] = {"config", "config-dir", "kubeconfig", "bootstrap-kubeconfig",
+		"pod-manifest-path", "manifest-url", "root-dir"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (is_flag_named(word, names[i]))
+			return true;
+	return !strncmp(word, "--", 2) && kubelet_config_find_flag(word + 2, strcspn(word + 2, "=")) >= 0;
+}
+
+bool kubelet_args_start_server(const char *const *words, size_t n_words)
+{
+	bool server = false;
+
+	for (size_t i = 0; i < n_words && strcmp(words[i], "--") != 0; i++) {
+		if (ends_after(words[i]))
+			return false;
+		server = server || starts_server(words[i]);
+	}
+	return server;
 }
 
 /* ---- words of a text */
@@ -214,6 +269,23 @@ static int add_k3s_argument(
 	return kubelet_args_add(a, words, 1, source, err);
 }
 
+/* The name that k3s gives its kubelet; unknown if k3s appends an id of its own to the name. */
+static int set_k3s_name(struct kubelet_args *a, const struct doc *config, const char *source, struct err *err)
+{
+	const struct doc *name = doc_get(config, "node-name"), *with_id = doc_get(config, "with-node-id");
+
+	if (!name || name->kind == DOC_NULL)
+		return 0;
+	if (!doc_string(name))
+		return err_set(err, -EINVAL, "%s: node-name: a string expected, not %s", source,
+			doc_kind_name(name));
+	if (with_id && with_id->text && !strcmp(with_id->text, "true"))
+		freep(&a->hostname);
+	else
+		text_set(&a->hostname, doc_string(name));
+	return 0;
+}
+
 int kubelet_args_add_k3s(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err)
 {
@@ -225,8 +297,15 @@ int kubelet_args_add_k3s(
 		return err_wrap(err, r, "%s", source);
 	set = doc_get(&config, "kubelet-arg");
 	added = doc_get(&config, "kubelet-arg+");
-	if (set)
+	if (set) {
+		char *name = TAKE(a->hostname);
+
 		kubelet_args_release(a);
+		a->hostname = name;
+	}
+	r = set_k3s_name(a, &config, source, err);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < 2; i++) {
 		const struct doc *list = i == 0 ? set : added;
 
@@ -330,25 +409,39 @@ static bool is_kubelet_configuration(const char *sysroot, const char *path)
 	return fs_read(sysroot, path, &text, &err) < 0 || strstr(text.text, "KubeletConfiguration");
 }
 
-static bool is_installed(const struct distribution *d, const char *sysroot)
+/* 1 or 0; -errno if nrtd cannot tell now. A path that permissions hide does not prove a distribution. */
+static int look_for(const char *sysroot, const char *path, struct err *err)
 {
-	if (d->config)
-		return fs_exists(sysroot, d->config) &&
-		       (!d->by_kind || is_kubelet_configuration(sysroot, d->config));
-	if (d->config_dir && fs_exists(sysroot, d->config_dir))
-		return true;
-	for (size_t i = 0; d->by_files && i < MAX_FILES && d->files[i].path; i++)
-		if (fs_exists(sysroot, d->files[i].path))
-			return true;
-	return false;
+	int r = fs_lookup(sysroot, path, err);
+
+	return fs_is_transient(r) ? r : r > 0;
 }
 
-static const struct distribution *find_distribution(const char *sysroot)
+static int is_installed(const struct distribution *d, const char *sysroot, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++)
-		if (is_installed(&distributions[i], sysroot))
-			return &distributions[i];
-	return NULL;
+	int r;
+
+	if (d->config) {
+		r = look_for(sysroot, d->config, err);
+		return r > 0 ? !d->by_kind || is_kubelet_configuration(sysroot, d->config) : r;
+	}
+	r = d->config_dir ? look_for(sysroot, d->config_dir, err) : 0;
+	for (size_t i = 0; r == 0 && d->by_files && i < MAX_FILES && d->files[i].path; i++)
+		r = look_for(sysroot, d->files[i].path, err);
+	return r;
+}
+
+/* 1 and *ret; 0 if there is none; or -errno. */
+static int find_distribution(const char *sysroot, const struct distribution **ret, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++) {
+		int r = is_installed(&distributions[i], sysroot, err);
+
+		*ret = &distributions[i];
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
 /* ---- flag files */
@@ -403,7 +496,7 @@ static int add_file(struct kubelet_args *a, const struct flag_file *file, const 
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	int r = fs_read(sysroot, path, &text, err);
 
-	if (r == -ENOENT)
+	if (fs_is_absent(r))
 		return 0;
 	return r < 0 ? r : add_text(a, file, path, &text, err);
 }
@@ -418,7 +511,7 @@ static int add_directory(
 	int r = fs_list(sysroot, dir, &names, err);
 
 	if (r < 0)
-		return r == -ENOENT || r == -ENOTDIR || r == -EACCES ? 0 : r;
+		return fs_is_absent(r) || r == -ENOTDIR || r == -EACCES ? 0 : r;
 	for (size_t i = 0; i < names.n_items; i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names.items[i]);
 
@@ -429,24 +522,35 @@ static int add_directory(
 	return 0;
 }
 
+/* *path becomes that of a file or directory of the distribution, if it exists and no flag names another one. */
+static int set_path(const char *sysroot, const char *usual, char **path, struct err *err)
+{
+	int r = !*path && usual ? look_for(sysroot, usual, err) : 0;
+
+	if (r > 0)
+		*path = xstrdup(usual);
+	return r < 0 ? r : 0;
+}
+
 int kubelet_args_read_distribution(const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
-	const struct distribution *d = find_distribution(sysroot);
+	const struct distribution *d;
+	int found = find_distribution(sysroot, &d, err), r = 0;
 
-	for (size_t i = 0; d && i < MAX_FILES && d->files[i].path; i++) {
-		int r = add_file(ret, &d->files[i], sysroot, d->files[i].path, err);
-
+	if (found <= 0)
+		return found;
+	for (size_t i = 0; i < MAX_FILES && d->files[i].path; i++) {
+		r = add_file(ret, &d->files[i], sysroot, d->files[i].path, err);
 		if (r == 0 && d->files[i].format == FORMAT_K3S)
 			r = add_directory(ret, &d->files[i], sysroot, err);
 		if (r < 0)
 			return r;
 	}
-	if (!d)
-		return 0;
-	if (!ret->config && d->config && fs_exists(sysroot, d->config))
-		ret->config = xstrdup(d->config);
-	if (!ret->config_dir && d->config_dir && fs_exists(sysroot, d->config_dir))
-		ret->config_dir = xstrdup(d->config_dir);
+	r = set_path(sysroot, d->config, &ret->config, err);
+	if (r == 0)
+		r = set_path(sysroot, d->config_dir, &ret->config_dir, err);
+	if (r < 0)
+		return r;
 	if (!ret->root_dir)
 		ret->root_dir = xstrdup(d->root_dir);
 	return 1;

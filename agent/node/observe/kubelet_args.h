@@ -4,14 +4,15 @@
  * Reads the kubelet's command line: from the words of a process, from the environment files of systemd units,
  * from the argument lists of distributions that run the kubelet within another process.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/node/observe/kubelet_config.h"
 
 struct kubelet_args {
 	struct kubelet_config flags;
-	char *config, *config_dir,
-		*root_dir; /* --config, --config-dir, --root-dir as written; NULL = not given */
+	/* --config, --config-dir, --root-dir, --hostname-override as written; NULL = not given. */
+	char *config, *config_dir, *root_dir, *hostname;
 };
 
 void kubelet_args_release(struct kubelet_args *a);
@@ -23,6 +24,12 @@ void kubelet_args_release(struct kubelet_args *a);
  */
 int kubelet_args_add(struct kubelet_args *a, const char *const *words, size_t n_words, const char *source,
 	struct err *err);
+
+/*
+ * Whether a kubelet with these words runs as a server: one of its flags is a configuration, a kubeconfig, a
+ * manifest, a root directory, or a setting, and none of them only prints something (--version, --help).
+ */
+bool kubelet_args_start_server(const char *const *words, size_t n_words);
 
 /* Add from an environment file as systemd reads it: the words of each KUBELET_* variable, in the file's
  * order. */
@@ -38,7 +45,8 @@ int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, 
 
 /*
  * Add the kubelet-arg of a k3s or RKE2 configuration (YAML): "kubelet-arg" replaces the arguments from
- * earlier files of the directory, "kubelet-arg+" adds to them. `a` must hold nothing but such arguments.
+ * earlier files of the directory, "kubelet-arg+" adds to them. "node-name" is what k3s passes to its kubelet as
+ * --hostname-override. `a` must hold nothing but such arguments.
  */
 int kubelet_args_add_k3s(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);

@@ -11,6 +11,7 @@
 
 #include "agent/base/fs.h"
 #include "agent/node/observe/fs_root.h"
+#include "agent/node/observe/kubelet_args.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
@@ -47,13 +48,13 @@ static size_t count_program_words(const char *line, size_t len)
 		       : 0;
 }
 
-static void split_words(const char *line, size_t len, size_t skip, struct kubelet_process *p)
+static void split_words(const char *line, size_t len, size_t skip, struct strv *words)
 {
 	for (const char *word = line; word < line + len; word += strlen(word) + 1)
 		if (skip > 0)
 			skip--;
 		else
-			strv_push(&p->words, word);
+			strv_push(words, word);
 }
 
 /* ---- its paths */
@@ -188,102 +189,198 @@ static bool is_in_pod(const char *cgroup)
 	return false;
 }
 
-/* Why a process named kubelet is not the node's kubelet; NULL = it is. The file of a vanished process
- * cannot be read. */
-static const char *find_objection(const struct view *v, unsigned pid)
+/* Append a file of a process to `out`. */
+static int read_process_file(
+	const struct view *v, unsigned pid, const char *name, struct strbuf *out, struct err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%u/%s", v->dir, pid, name);
+	return fs_read(v->root, path, out, err);
+}
+
+/* What is known of a process without its command line. */
+struct candidate {
+	bool named;            /* the program's name is kubelet */
+	const char *objection; /* why the process is not the node's kubelet; NULL = no reason is known */
+};
+
+/* Whether the kernel's name of the program may be a kubelet's. A saved tree need not have the name. */
+static int read_name(
+	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(FS_FILE_MAX);
+	int r = read_process_file(v, pid, "comm", &name, err);
+
+	if (r < 0) {
+		*ret_may_be = fs_is_absent(r);
+		return fs_is_transient(r) ? r : 0;
+	}
+	c->named = !strcmp(name.text, "kubelet\n");
+	*ret_may_be = strstr(name.text, "kubelet") || strstr(name.text, "hyperkube");
+	return 0;
+}
+
+static int read_status(const struct view *v, unsigned pid, struct candidate *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf status = STRBUF_INIT(FS_FILE_MAX);
-	CLEANUP(strbuf_release) struct strbuf cgroup = STRBUF_INIT(FS_FILE_MAX);
-	const char *uid, *ns;
-	char path[64];
+	const char *name, *state, *uid, *ns;
+	int r = read_process_file(v, pid, "status", &status, err);
 	bool root;
 
-	snprintf(path, sizeof(path), "%s/%u/status", v->dir, pid);
-	if (fs_read(v->root, path, &status, NULL) < 0)
-		return "its user cannot be read";
-	snprintf(path, sizeof(path), "%s/%u/cgroup", v->dir, pid);
-	if (fs_read(v->root, path, &cgroup, NULL) < 0)
-		return "its control group cannot be read";
+	if (r < 0) {
+		c->objection = "its user cannot be read";
+		return fs_is_transient(r) ? r : 0;
+	}
+	name = find_status(status.text, "Name");
+	state = find_status(status.text, "State");
 	uid = find_status(status.text, "Uid");
-	if (!uid || count_numbers(uid, &root) < 2 || !root)
-		return "its user is not root";
 	ns = find_status(status.text, "NSpid");
-	if (ns && count_numbers(ns, &root) != 1)
-		return "it is in a PID namespace of its own";
-	return is_in_pod(cgroup.text) ? "it is in a pod" : NULL;
+	c->named = c->named || (name && !strncmp(name, "\tkubelet\n", strlen("\tkubelet\n")));
+	if (state && strchr("ZX", state[strspn(state, " \t")]))
+		c->objection = "it has ended";
+	else if (!uid || count_numbers(uid, &root) < 2 || !root)
+		c->objection = "its user is not root";
+	else if (ns && count_numbers(ns, &root) != 1)
+		c->objection = "it is in a PID namespace of its own";
+	return 0;
+}
+
+static int read_cgroup(const struct view *v, unsigned pid, struct candidate *c, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf cgroup = STRBUF_INIT(FS_FILE_MAX);
+	int r = read_process_file(v, pid, "cgroup", &cgroup, err);
+
+	if (r < 0)
+		c->objection = "its control group cannot be read";
+	else if (is_in_pod(cgroup.text))
+		c->objection = "it is in a pod";
+	return r < 0 && fs_is_transient(r) ? r : 0;
 }
 
 /* ---- its start */
 
-/* Clock ticks between the boot and the start of the process; 0 = unknown. This is the 22nd field of the
- * file; the second field, the name in parentheses, may hold any character. */
-static uint64_t read_start(const struct view *v, unsigned pid)
+/*
+ * Clock ticks between the boot and the start of the process; 0 = unknown, such as of a process that has ended. This is the
+ * 22nd field of the file; the second field, the name in parentheses, may hold any character. 0 or -errno.
+ */
+static int read_start(const struct view *v, unsigned pid, uint64_t *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	const char *p;
-	char path[64];
+	int r = read_process_file(v, pid, "stat", &text, err);
 
-	snprintf(path, sizeof(path), "%s/%u/stat", v->dir, pid);
-	if (fs_read(v->root, path, &text, NULL) < 0)
-		return 0;
+	*ret = 0;
+	if (r < 0)
+		return fs_is_transient(r) ? r : 0;
 	p = strrchr(text.text, ')');
 	for (unsigned field = 2; p && field < 22; field++) {
 		p = strchr(p, ' ');
 		p += p != NULL;
 	}
-	return p ? strtoull(p, NULL, 10) : 0;
+	*ret = p ? strtoull(p, NULL, 10) : 0;
+	return 0;
 }
 
-/* The time of the boot by the present clock; 0 = unknown. */
-static time_t read_boot_time(const struct view *v)
+/* The time of the boot by the present clock; 0 = unknown. 0 or -errno. */
+static int read_boot_time(const struct view *v, time_t *ret, struct err *err)
 {
 	static const char name[] = "\nbtime ";
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	const char *line;
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "%s/stat", v->dir);
-	if (fs_read(v->root, path, &text, NULL) < 0)
-		return 0;
+	r = fs_read(v->root, path, &text, err);
+	*ret = 0;
+	if (r < 0)
+		return fs_is_transient(r) ? r : 0;
 	line = strstr(text.text, name);
-	return line ? (time_t)strtoll(line + strlen(name), NULL, 10) : 0;
+	*ret = line ? (time_t)strtoll(line + strlen(name), NULL, 10) : 0;
+	return 0;
 }
 
-static void find_start(const struct view *v, struct kubelet_process *p)
+static int find_start_time(const struct view *v, struct kubelet_process *p, struct err *err)
 {
 	long hz = sysconf(_SC_CLK_TCK);
-	time_t boot;
+	time_t boot = 0;
+	int r = p->start > 0 && hz > 0 ? read_boot_time(v, &boot, err) : 0;
 
-	p->start = read_start(v, p->pid);
-	boot = p->start > 0 && hz > 0 ? read_boot_time(v) : 0;
 	p->start_time = boot > 0 ? boot + (time_t)(p->start / (uint64_t)hz) : 0;
+	return r;
 }
 
 /* ---- searching /proc */
 
-/* True and *ret filled when the process is the node's kubelet. *why becomes the reason when only its name
- * is. */
-static bool read_process(const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why)
+/*
+ * Reads what the kernel knows of the process by itself. The command line is in the process's memory: reading it blocks as
+ * long as the process likes, so that it is read only if the process is trusted.
+ */
+static int read_candidate(
+	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
+{
+	int r = read_name(v, pid, ret_may_be, c, err);
+
+	if (r < 0 || !*ret_may_be)
+		return r;
+	r = read_status(v, pid, c, err);
+	if (r == 0 && !c->objection)
+		r = read_cgroup(v, pid, c, err);
+	*ret_may_be = !c->objection;
+	return r;
+}
+
+/* Reads the process as a kubelet, if it is one: then *ret has its words. 0 or -errno. */
+static int read_command(
+	const struct view *v, unsigned pid, struct kubelet_process *ret, struct candidate *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
-	char path[64];
+	int r = read_process_file(v, pid, "cmdline", &line, err);
 	size_t skip;
 
-	snprintf(path, sizeof(path), "%s/%u/cmdline", v->dir, pid);
-	/* A process that has vanished, is another user's or has an unlimited command line is not the
-	 * kubelet. */
-	if (fs_read(v->root, path, &line, NULL) < 0 || line.len == 0)
-		return false;
-	skip = count_program_words(line.text, line.len);
+	if (r < 0) {
+		c->objection = "its command line cannot be read";
+		return fs_is_transient(r) ? r : 0;
+	}
+	skip = line.len > 0 ? count_program_words(line.text, line.len) : 0;
 	if (skip == 0)
-		return false;
-	*why = find_objection(v, pid);
-	if (*why)
-		return false;
-	*ret = (struct kubelet_process){.pid = pid, .root = find_root(v, pid), .cwd = find_cwd(v, pid)};
-	find_start(v, ret);
-	split_words(line.text, line.len, skip, ret);
-	return true;
+		return 0;
+	split_words(line.text, line.len, skip, &ret->words);
+	c->named = true;
+	if (!kubelet_args_start_server((const char *const *)ret->words.items, ret->words.n_items))
+		c->objection = "its command line starts no server";
+	else
+		ret->pid = pid;
+	return 0;
+}
+
+/*
+ * 1 and *ret filled when the process is the node's kubelet, else 0; -errno if nrtd cannot read now. *why becomes the reason
+ * when only its name is a kubelet's.
+ */
+static int read_process(
+	const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why, struct err *err)
+{
+	struct candidate c = {.named = false};
+	uint64_t start;
+	bool may_be;
+	int r = read_candidate(v, pid, &may_be, &c, err);
+
+	if (r == 0 && may_be)
+		r = read_start(v, pid, &ret->start, err);
+	if (r == 0 && may_be)
+		r = read_command(v, pid, ret, &c, err);
+	*why = c.named ? c.objection : NULL;
+	if (r < 0 || ret->pid == 0)
+		return r;
+	ret->root = find_root(v, pid);
+	ret->cwd = find_cwd(v, pid);
+	r = find_start_time(v, ret, err);
+	if (r == 0)
+		r = read_start(v, pid, &start, err);
+	/* Otherwise the process has ended in between, and another one may have its id. */
+	return r < 0 ? r : start == ret->start;
 }
 
 /* Between fork and exec a child still has its parent's command line. */
@@ -328,11 +425,34 @@ static struct view view_of(const char *sysroot, const char *proc)
 	};
 }
 
-bool kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, uint64_t start)
+int kubelet_process_runs(const char *sysroot, const char *proc, unsigned pid, uint64_t start, struct err *err)
 {
 	const struct view view = view_of(sysroot, proc);
+	uint64_t now;
+	int r = read_start(&view, pid, &now, err);
 
-	return read_start(&view, pid) == start;
+	return r < 0 ? r : now == start;
+}
+
+/* Add the kubelets among the processes. *ret_why is why the process *ret_objected is none although it is named kubelet. */
+static int search(const struct view *view, const uint64_t *pids, size_t n_pids, struct found *found,
+	unsigned *ret_objected, const char **ret_why, struct err *err)
+{
+	for (size_t i = 0; i < n_pids && pids[i] <= UINT_MAX; i++) {
+		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
+		const char *why = NULL;
+		int r = read_process(view, (unsigned)pids[i], &p, &why, err);
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			add_process(found, &p);
+		if (why && !*ret_why) {
+			*ret_why = why;
+			*ret_objected = (unsigned)pids[i];
+		}
+	}
+	return 0;
 }
 
 int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_process *ret,
@@ -343,27 +463,19 @@ int kubelet_process_find(const char *sysroot, const char *proc, struct kubelet_p
 	const struct view view = view_of(sysroot, proc);
 	size_t n_pids = 0;
 	unsigned objected = 0;
-	const char *reason = NULL;
+	const char *why = NULL;
 	int r = fs_list_numbers(view.root, proc ? "/" : "/proc", "", "", &pids, &n_pids, NULL);
 
-	if (r == -ENOENT && !proc)
+	if (fs_is_absent(r) && !proc)
 		return 0;
 	if (r < 0)
 		return err_set(err, r, "cannot read '%s%s': %s", view.root, view.dir, strerror(-r));
-	for (size_t i = 0; i < n_pids && pids[i] <= UINT_MAX; i++) {
-		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
-		const char *why = NULL;
-
-		if (read_process(&view, (unsigned)pids[i], &p, &why))
-			add_process(&found, &p);
-		if (why && !reason) {
-			reason = why;
-			objected = (unsigned)pids[i];
-		}
-	}
-	if (reason && found.n_items == 0)
+	r = search(&view, pids, n_pids, &found, &objected, &why, err);
+	if (r < 0)
+		return r;
+	if (why && found.n_items == 0)
 		notes_add(notes, "process %u is named kubelet but is not this node's kubelet: %s", objected,
-			reason);
+			why);
 	if (found.n_items > 0) {
 		*ret = found.items[0];
 		found.items[0] = (struct kubelet_process){0};

@@ -30,7 +30,7 @@ void observation_init(struct observation *o)
 void observation_release(struct observation *o)
 {
 	node_state_release(&o->node);
-	free(o->kubelet_root);
+	kubelet_place_release(&o->kubelet);
 	notes_release(&o->notes);
 	observation_init(o);
 }
@@ -93,7 +93,7 @@ static int read_settings(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	int r = settings_find(config->sysroot, &config->settings, &sources->settings, &o->node.settings,
-		&o->kubelet_root, &o->settings_kept, &o->notes, err);
+		&o->kubelet, &o->notes, err);
 
 	if (r < 0)
 		return r;
@@ -101,15 +101,79 @@ static int read_settings(
 	return 0;
 }
 
-int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
-	struct notes *notes, struct err *err)
+char *observe_kubelet_root(const struct observe_config *config)
 {
-	int r = settings_find(config->sysroot, &config->settings, NULL, ret, ret_root, NULL, notes, err);
+	CLEANUP(settings_release) struct settings settings;
+	CLEANUP(kubelet_place_release) struct kubelet_place place = {.root = NULL};
+	const char *given = config->settings.kubelet_root;
 
-	if (r < 0)
+	settings_init(&settings);
+	if (settings_find(config->sysroot, &config->settings, NULL, &settings, &place, NULL, NULL) < 0)
+		return xstrdup(given ? given : KUBELET_ROOT);
+	return TAKE(place.root);
+}
+
+/* ---- the node's name */
+
+/* The name that the user or the pod's manifest sets; NULL = none. */
+static const char *find_given_name(const struct observe_config *config)
+{
+	const char *variable = getenv("NODE_NAME");
+
+	return config->node_name ? config->node_name : variable && *variable ? variable : NULL;
+}
+
+/* `hostname` is the kubelet's --hostname-override, or NULL. */
+static int find_name(
+	const struct observe_config *config, const char *hostname, char **ret_name, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
+	const char *given = find_given_name(config);
+	int r;
+
+	if (given)
+		return node_name_find(given, ret_name, err);
+	if (hostname) {
+		r = node_name_find(hostname, ret_name, err);
+		return r < 0 ? err_wrap(err, r,
+				       "--hostname-override of the kubelet (--node-name sets another name)")
+			     : 0;
+	}
+	r = *config->sysroot ? fs_read(config->sysroot, "/etc/hostname", &host, err) : -ENOENT;
+	if (r < 0 && !fs_is_absent(r))
 		return r;
-	settings_apply_release(ret, config->kubelet, notes);
-	return 0;
+	if (r < 0 || strcspn(host.text, "\n") == 0)
+		return node_name_find(NULL, ret_name, err);
+	host.text[strcspn(host.text, "\n")] = '\0';
+	for (char *p = host.text; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	r = node_name_find(host.text, ret_name, err);
+	return r < 0 ? err_wrap(err, r, "%s/etc/hostname (--node-name sets another name)", config->sysroot)
+		     : 0;
+}
+
+int observe_node_name(const struct observe_config *config, char **ret_name, struct err *err)
+{
+	CLEANUP(settings_release) struct settings settings;
+	CLEANUP(kubelet_place_release) struct kubelet_place place = {.root = NULL};
+
+	settings_init(&settings);
+	if (!find_given_name(config))
+		settings_find(config->sysroot, &config->settings, NULL, &settings, &place, NULL, NULL);
+	return find_name(config, place.hostname, ret_name, err);
+}
+
+/* Finds the name, and notes if the kubelet registers the Node under another name. */
+static int read_name(const struct observe_config *config, struct observation *o, struct err *err)
+{
+	const char *hostname = o->kubelet.hostname;
+	int r = find_name(config, hostname, &o->node.node_name, err);
+
+	if (r == 0 && hostname && strcmp(hostname, o->node.node_name) != 0)
+		notes_add(&o->notes,
+			"the kubelet registers this host as the Node '%.253s' (--hostname-override), and nrtd reports it as '%s': correct --node-name or NODE_NAME, or start nrtd again",
+			hostname, o->node.node_name);
+	return r;
 }
 
 /* ---- allocations */
@@ -229,16 +293,18 @@ static int read_allocations(
 {
 	CLEANUP(allocations_answer_release) struct allocations_answer a;
 	struct allocations_query q = {.sysroot = config->sysroot,
-		.kubelet_root = o->kubelet_root,
+		.kubelet_root = o->kubelet.root,
+		.root_ended = o->kubelet.root_ended,
 		.files = config->state_files,
 		.api_named = config->pod_resources_named,
 		.files_before_answer = &sources->files_before_answer,
 		.last = &sources->state_files,
 		.settings = hash_reservations(&o->node.settings),
 		.seen = &sources->pods_seen,
+		.ages = &sources->ages,
 		.down = settings_kubelet_is_down(&sources->settings),
 		.machine = &o->node.machine};
-	int r = open_api(sources, config, o->kubelet_root);
+	int r = open_api(sources, config, o->kubelet.root);
 
 	allocations_answer_init(&a);
 	if (r < 0)
@@ -263,43 +329,54 @@ static int read_allocations(
 #define REGISTRY   "plugins_registry"
 #define REGISTERED "-reg.sock" /* dra.cpu-reg.sock, or with something in between while it is updated */
 
-static bool is_cpu_driver_registered(const char *sysroot, const char *kubelet_root)
+/* 1 or 0; -errno if nrtd cannot tell now. */
+static int is_cpu_driver_registered(const char *sysroot, const char *kubelet_root, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	char path[PATH_MAX];
+	int r;
 
 	snprintf(path, sizeof(path), "%.3000s/" REGISTRY, kubelet_root);
-	if (fs_list(sysroot, path, &names, NULL) < 0)
-		return false;
+	r = fs_list(sysroot, path, &names, err);
+	if (r < 0)
+		return fs_is_transient(r) ? r : 0;
 	for (size_t i = 0; i < names.n_items; i++)
 		if (!strncmp(names.items[i], CPU_DRIVER, strlen(CPU_DRIVER)) &&
 			strstr(names.items[i], REGISTERED))
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
-/* The driver of a claim that holds CPUs, else a registered driver that may allocate some; or NULL. */
-static const char *find_cpu_driver(const struct observe_config *config, const struct observation *o)
+/* *ret is the driver of a claim that holds CPUs, else a registered driver that may allocate some; or NULL. 0 or -errno. */
+static int find_cpu_driver(
+	const struct observe_config *config, const struct observation *o, const char **ret, struct err *err)
 {
 	const struct claims *claims = &o->node.claims;
+	int r;
 
-	for (size_t i = 0; i < claims->n_items; i++)
+	*ret = NULL;
+	for (size_t i = 0; i < claims->n_items && !*ret; i++)
 		if (!hwloc_bitmap_iszero(claims->items[i].cpus))
-			return claims->items[i].driver;
-	return is_cpu_driver_registered(config->sysroot, o->kubelet_root) ? CPU_DRIVER : NULL;
+			*ret = claims->items[i].driver;
+	if (*ret || o->kubelet.root_ended)
+		return 0;
+	r = is_cpu_driver_registered(config->sysroot, o->kubelet.root, err);
+	*ret = r > 0 ? CPU_DRIVER : NULL;
+	return r < 0 ? r : 0;
 }
 
 /* The kubelet's CPU manager and a DRA driver do not know each other's allocations. */
-static void note_two_managers(const struct observe_config *config, struct observation *o)
+static int note_two_managers(const struct observe_config *config, struct observation *o, struct err *err)
 {
-	const char *driver =
-		o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? find_cpu_driver(config, o) : NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
 	CLEANUP(freep) char *text = NULL;
+	const char *driver = NULL;
+	int r = o->node.settings.cpu_manager == CPU_MANAGER_STATIC ? find_cpu_driver(config, o, &driver, err)
+								   : 0;
 
 	if (!driver)
-		return;
+		return r;
 	both = claims_cpus(&o->node.claims);
 	held = allocations_exclusive_cpus(&o->node.allocations);
 	cpuset_and(both, both, held);
@@ -307,6 +384,7 @@ static void note_two_managers(const struct observe_config *config, struct observ
 	notes_add(&o->notes,
 		"the kubelet's CPU manager (policy 'static') and the DRA driver '%.100s' both allocate CPUs and do not know each other's allocations%s%s%s; set cpuManagerPolicy to 'none'",
 		driver, *text ? ": CPUs " : "", text, *text ? " are allocated twice" : "");
+	return 0;
 }
 
 /* The same for memory. */
@@ -332,55 +410,39 @@ static int read_claims(
 	int r = 0;
 
 	/* The API of an older kubelet has no claims. */
-	if (config->state_files && o->node.claims.n_items == 0)
-		state_claims_read(config->sysroot, o->kubelet_root, &o->node.claims, &o->notes);
-	if (config->cdi_dir)
+	if (config->state_files && o->node.claims.n_items == 0 && !o->kubelet.root_ended)
+		r = state_claims_read(config->sysroot, o->kubelet.root, &o->node.claims, &o->notes, err);
+	if (r == 0 && config->cdi_dir)
 		r = cdi_claims_read(config->sysroot, config->cdi_dir, &sources->cdi, &specs, &o->notes, err);
 	if (r < 0)
 		return r;
 	cdi_claims_join(&o->node.claims, &specs);
-	note_two_managers(config, o);
+	r = note_two_managers(config, o, err);
 	note_two_memory_managers(o);
-	return 0;
+	return r;
 }
 
-int observe_node_name(const char *sysroot, const char *given, char **ret_name, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
-	const char *variable = getenv("NODE_NAME");
-	int r;
-
-	if (given || (variable && *variable) || !*sysroot ||
-		fs_read(sysroot, "/etc/hostname", &host, NULL) < 0 || strcspn(host.text, "\n") == 0)
-		return node_name_find(given, ret_name, err);
-	host.text[strcspn(host.text, "\n")] = '\0';
-	for (char *p = host.text; *p; p++)
-		*p = (char)tolower((unsigned char)*p);
-	r = node_name_find(host.text, ret_name, err);
-	return r < 0 ? err_wrap(err, r, "%s/etc/hostname (--node-name sets another name)", sysroot) : 0;
-}
-
-static void find_pci_addresses(
-	struct sources *sources, const struct observe_config *config, struct observation *o)
+static int find_pci_addresses(
+	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	const struct pci_address_sources from = {
 		.sysroot = config->sysroot, .proc = config->settings.proc, .cdi_dir = config->cdi_dir};
 
-	pci_addresses_find(&from, &sources->machine, &o->node);
+	return pci_addresses_find(&from, &sources->machine, &o->node, err);
 }
 
 /* All steps of an observation. After a failure `o` has what the earlier steps have read. */
 static int read_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
-	int r = observe_node_name(config->sysroot, config->node_name, &o->node.node_name, err);
+	int r = read_machine(sources, config, &o->node.machine, err);
 
 	if (r < 0)
 		return r;
-	r = read_machine(sources, config, &o->node.machine, err);
+	r = read_settings(sources, config, o, err);
 	if (r < 0)
 		return r;
-	r = read_settings(sources, config, o, err);
+	r = read_name(config, o, err);
 	if (r < 0)
 		return r;
 	r = read_allocations(sources, config, o, err);
@@ -389,8 +451,7 @@ static int read_all(
 	r = read_claims(sources, config, o, err);
 	if (r < 0)
 		return r;
-	find_pci_addresses(sources, config, o);
-	return 0;
+	return find_pci_addresses(sources, config, o, err);
 }
 
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
@@ -404,10 +465,12 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 	for (int again = 0;; again++) {
 		int r = read_all(sources, config, &o, err);
 
+		if (r == 0)
+			r = settings_kubelet_is_same(
+				config->sysroot, &config->settings, &sources->settings, err);
 		if (r < 0)
 			return r;
-		if (again == READ_AGAIN_MAX ||
-			settings_kubelet_is_same(config->sysroot, &config->settings, &sources->settings))
+		if (r > 0 || again == READ_AGAIN_MAX)
 			break;
 		observation_release(&o);
 		pods_seen_release(&sources->pods_seen);

@@ -31,9 +31,8 @@ struct observe_config {
 /* The facts of one node, and which sources they are from. */
 struct observation {
 	struct node_state node;
-	char *kubelet_root;        /* the kubelet's --root-dir, below the sysroot */
+	struct kubelet_place kubelet;
 	bool from_files, from_api; /* the sources of the allocations */
-	bool settings_kept;        /* the settings are those of a kubelet that is not running */
 	bool api_kept;             /* from_api, but the API does not answer now: its last answer is used */
 	unsigned contradictions;   /* between the API and the state files; a note lists them */
 	struct notes notes;        /* warnings, in the order of reading */
@@ -58,6 +57,7 @@ struct sources {
 	struct machine machine;
 	struct state_texts state_files; /* their last content */
 	struct pods_seen pods_seen;     /* which pods of the state files have had a directory */
+	struct file_ages ages;          /* of the state files and the socket */
 	struct cdi_texts cdi;           /* the last content of the CDI spec files */
 	char *socket;                   /* the socket of `api` */
 	struct pod_resources_client *api;
@@ -87,10 +87,12 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
 /*
- * Find the node's name as node_name_find() does. Below a root directory, the host name is read from
- * etc/hostname if the file exists. 0 or -errno with one line; *ret_name is untouched on failure.
+ * Find the node's name: config->node_name, otherwise the environment variable NODE_NAME, otherwise the kubelet's
+ * --hostname-override, if the kubelet's settings can be read, otherwise the host name as node_name_find() finds it.
+ * Below a root directory, the host name is read from etc/hostname if the file exists. 0 or -errno with one line;
+ * *ret_name is untouched on failure.
  */
-int observe_node_name(const char *sysroot, const char *given, char **ret_name, struct err *err);
+int observe_node_name(const struct observe_config *config, char **ret_name, struct err *err);
 
 /* The path of the pod-resources socket of a kubelet with this root, a new string that the caller owns; NULL
  * = do not read the API. */
@@ -99,6 +101,5 @@ char *observe_socket(const struct observe_config *config, const char *kubelet_ro
 /* The same for the pods API, which the observation itself does not read. */
 char *observe_pods_socket(const struct observe_config *config, const char *kubelet_root);
 
-/* The kubelet's settings and root directory; see settings_find(). */
-int observe_settings(const struct observe_config *config, struct settings *ret, char **ret_root,
-	struct notes *notes, struct err *err);
+/* The kubelet's root directory, if its settings can be read; a new string that the caller owns. */
+char *observe_kubelet_root(const struct observe_config *config);

@@ -23,6 +23,7 @@ struct finder {
 	const struct pci_address_sources *sources;
 	struct pci_devices *devices;
 	bool gpus_read;
+	struct fs_reads reads;
 };
 
 /* Read what NVIDIA's driver lists, once. Returns whether it was read now. */
@@ -33,8 +34,8 @@ static bool read_gpus(struct finder *f)
 	if (f->gpus_read)
 		return false;
 	f->gpus_read = true;
-	kernel_read_gpus(proc ? "" : f->sources->sysroot, proc ? proc : "/proc", f->devices);
-	return true;
+	return fs_reads_add(&f->reads, kernel_read_gpus(proc ? "" : f->sources->sysroot,
+					       proc ? proc : "/proc", f->devices, &f->reads.last));
 }
 
 static const struct pci_address *find_by_uuid(struct finder *f, const char *id)
@@ -165,6 +166,9 @@ static const struct pci_address *find_by_class(struct finder *f, const char *cla
 
 	snprintf(folder, sizeof(folder), "/sys/class/%.40s", class);
 	fd = fs_open(f->sources->sysroot, folder, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		fs_reads_add(&f->reads,
+			err_set(&f->reads.last, fd, "cannot open '%s': %s", folder, strerror(-fd)));
 	len = fd < 0 || strchr(name, '/') ? -1 : readlinkat(fd, name, link, sizeof(link) - 1);
 	if (len < 0)
 		return NULL;
@@ -188,7 +192,8 @@ static const struct pci_address *find_by_group(struct finder *f, long group)
 	char folder[80];
 
 	snprintf(folder, sizeof(folder), "/sys/kernel/iommu_groups/%ld/devices", group);
-	if (fs_list(f->sources->sysroot, folder, &names, NULL) < 0 || names.n_items != 1)
+	if (!fs_reads_add(&f->reads, fs_list(f->sources->sysroot, folder, &names, &f->reads.last)) ||
+		names.n_items != 1)
 		return NULL;
 	return find_address(f, names.items[0]);
 }
@@ -242,7 +247,7 @@ static void read_spec(struct finder *f, const struct doc *spec, struct claims *c
 	}
 }
 
-/* A file that cannot be read or parsed tells nothing. */
+/* A file that is missing, may not be read or cannot be parsed tells nothing. */
 static void read_spec_file(struct finder *f, const char *name, struct claims *claims)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CDI_SPEC_MAX);
@@ -253,7 +258,8 @@ static void read_spec_file(struct finder *f, const char *name, struct claims *cl
 	if (!yaml && !text_ends_with(name, ".json"))
 		return;
 	snprintf(path, sizeof(path), "%.3500s/%.300s", f->sources->cdi_dir, name);
-	if (fs_read(f->sources->sysroot, path, &text, NULL) < 0 || !strstr(text.text, "deviceNodes"))
+	if (!fs_reads_add(&f->reads, fs_read(f->sources->sysroot, path, &text, &f->reads.last)) ||
+		!strstr(text.text, "deviceNodes"))
 		return;
 	if ((yaml ? yaml_parse(text.text, text.len, &spec, NULL)
 		  : json_parse(text.text, text.len, &spec, NULL)) == 0)
@@ -269,20 +275,21 @@ static void find_by_specs(struct finder *f, struct claims *claims)
 		any = any || is_incomplete(&claims->items[i]);
 	if (!any || !f->sources->cdi_dir)
 		return;
-	fs_list(f->sources->sysroot, f->sources->cdi_dir, &files, NULL);
+	fs_reads_add(&f->reads, fs_list(f->sources->sysroot, f->sources->cdi_dir, &files, &f->reads.last));
 	for (size_t i = 0; i < files.n_items; i++)
 		read_spec_file(f, files.items[i], claims);
 }
 
-void pci_addresses_find(
-	const struct pci_address_sources *sources, struct machine *machine, struct node_state *node)
+int pci_addresses_find(const struct pci_address_sources *sources, struct machine *machine,
+	struct node_state *node, struct err *err)
 {
 	struct finder f = {.sources = sources, .devices = &machine->pci};
 
 	if (machine->pci.n_items == 0)
-		return;
+		return 0;
 	find_plugin_devices(&f, node);
 	for (size_t i = 0; i < node->claims.n_items; i++)
 		find_claim_devices(&f, &node->claims.items[i]);
 	find_by_specs(&f, &node->claims);
+	return fs_reads_result(&f.reads, err);
 }

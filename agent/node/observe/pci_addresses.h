@@ -21,7 +21,8 @@ struct pci_address_sources {
 
 /*
  * Fill node->device_addresses and the addresses of node->claims. What NVIDIA's driver lists is read when a device needs it, and
- * is kept in `machine`, the caller's copy of node->machine.
+ * is kept in `machine`, the caller's copy of node->machine. 0; -errno with one line if a file cannot be read for a transient
+ * reason: then addresses may be missing.
  */
-void pci_addresses_find(
-	const struct pci_address_sources *sources, struct machine *machine, struct node_state *node);
+int pci_addresses_find(const struct pci_address_sources *sources, struct machine *machine,
+	struct node_state *node, struct err *err);

@@ -29,23 +29,27 @@ void pod_evidence_release(struct pod_evidence *e)
 
 /* ---- the file of admitted pods */
 
-static void read_admitted(
-	const char *sysroot, const char *kubelet_root, struct pod_evidence *e, struct notes *notes)
+static int read_admitted(const char *root, const char *kubelet_root, struct pod_evidence *e,
+	struct notes *notes, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ADMITTED_PODS_MAX);
 	char path[PATH_MAX];
-	struct err err = {""};
+	struct err why = {""};
 	int r;
 
 	snprintf(path, sizeof(path), "%.3000s/" ADMITTED_PODS_FILE, kubelet_root);
-	r = fs_read(sysroot, path, &text, &err);
-	if (r == -ENOENT)
-		return;
+	r = fs_read(root, path, &text, &why);
+	if (fs_is_transient(r))
+		return err_set(err, r, "%s", why.text);
+	if (fs_is_absent(r))
+		return 0;
 	if (r == 0)
-		r = admitted_pods_parse(text.text, text.len, &e->admitted, &err);
+		r = admitted_pods_parse(text.text, text.len, &e->admitted, &why);
 	if (r < 0)
-		notes_add(notes, "%.3000s: %s; the admitted pods are unknown", path, err.text);
+		notes_add(notes, "%.3000s: %s; the admitted pods are unknown", path, why.text);
 	e->admitted_known = r == 0;
+	e->admitted_hidden = r < 0;
+	return 0;
 }
 
 /* ---- log directories */
@@ -64,26 +68,41 @@ static void add_log(struct pod_evidence *e, const char *folder)
 		.name = xstrndup(name + 1, (size_t)(uid - name - 1))};
 }
 
-static void read_logs(const char *sysroot, struct pod_evidence *e)
+static int read_logs(const char *sysroot, struct pod_evidence *e, struct notes *notes, struct err *err)
 {
 	CLEANUP(strv_release) struct strv folders = {0};
+	struct err why = {""};
+	int r = fs_list(sysroot, POD_LOGS_FOLDER, &folders, &why);
 
-	fs_list(sysroot, POD_LOGS_FOLDER, &folders, NULL);
+	if (fs_is_transient(r))
+		return err_set(err, r, "%s", why.text);
+	e->logs_hidden = r < 0 && !fs_is_absent(r);
+	if (e->logs_hidden)
+		notes_add(notes, "%s; the names of some pods are unknown", why.text);
 	for (size_t i = 0; i < folders.n_items; i++)
 		add_log(e, folders.items[i]);
+	return 0;
 }
 
-void pod_evidence_read(
-	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes)
+int pod_evidence_read(const char *sysroot, const char *files_root, const char *kubelet_root,
+	struct pod_evidence *ret, struct notes *notes, struct err *err)
 {
 	char path[PATH_MAX];
+	int r;
 
-	*ret = (struct pod_evidence){.sysroot = sysroot};
-	read_admitted(sysroot, kubelet_root, ret, notes);
-	read_logs(sysroot, ret);
+	*ret = (struct pod_evidence){.root = files_root};
+	r = read_admitted(files_root, kubelet_root, ret, notes, err);
+	if (r == 0)
+		r = read_logs(sysroot, ret, notes, err);
+	if (r < 0)
+		return r;
 	snprintf(path, sizeof(path), "%.3000s/" PODS_FOLDER, kubelet_root);
-	if (fs_exists(sysroot, path))
+	r = fs_lookup(files_root, path, err);
+	if (fs_is_transient(r))
+		return r;
+	if (r > 0)
 		ret->folders = xstrdup(path);
+	return 0;
 }
 
 /* ---- pod directories */
@@ -93,13 +112,13 @@ enum folder { FOLDER_MISSING, FOLDER_EXISTS, FOLDER_UNKNOWN };
 static enum folder find_folder(const struct pod_evidence *e, const char *uid)
 {
 	char path[PATH_MAX];
+	int r;
 
 	if (!e->folders || !*uid || strchr(uid, '/') || strlen(uid) > NAME_MAX)
 		return FOLDER_UNKNOWN;
 	snprintf(path, sizeof(path), "%.3500s/%s", e->folders, uid);
-	if (fs_is_absent(e->sysroot, path))
-		return FOLDER_MISSING;
-	return fs_exists(e->sysroot, path) ? FOLDER_EXISTS : FOLDER_UNKNOWN;
+	r = fs_lookup(e->root, path, NULL);
+	return r > 0 ? FOLDER_EXISTS : r == 0 ? FOLDER_MISSING : FOLDER_UNKNOWN;
 }
 
 void pods_seen_release(struct pods_seen *s)
@@ -161,7 +180,7 @@ bool pod_evidence_gone(const struct pod_evidence *e, const char *uid)
 		return seen->ended;
 	if (e->settled && e->admitted_known && !strv_contains(&e->admitted, uid))
 		return true;
-	return !e->fresh && !(seen && e->admitted_known);
+	return !e->fresh && !(seen && (e->admitted_known || e->admitted_hidden));
 }
 
 /* ---- logs */

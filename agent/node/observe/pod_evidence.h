@@ -49,10 +49,12 @@ void pods_seen_copy(const struct pods_seen *s, struct pods_seen *ret);
 
 /* Zeroed is no evidence: then no pod is gone. */
 struct pod_evidence {
-	const char *sysroot;  /* borrowed */
-	char *folders;        /* the directory of pods below it; NULL = there is none */
+	const char *root;     /* borrowed: the root of `folders` */
+	char *folders;        /* the directory of pods; NULL = none is known */
 	bool admitted_known;  /* the file of admitted pods was read */
+	bool admitted_hidden; /* the file exists, but it cannot be read, or it is damaged */
 	struct strv admitted; /* UIDs */
+	bool logs_hidden;     /* the log directories exist, but they cannot be read */
 	struct pod_log *logs;
 	size_t n_logs;
 	size_t logs_size;
@@ -65,9 +67,13 @@ struct pod_evidence {
 
 void pod_evidence_release(struct pod_evidence *e);
 
-/* Read the evidence below sysroot. A file that cannot be used is a note. */
-void pod_evidence_read(
-	const char *sysroot, const char *kubelet_root, struct pod_evidence *ret, struct notes *notes);
+/*
+ * Read the logs below sysroot, and the kubelet's evidence below files_root + kubelet_root. A file that cannot be used is a note.
+ * 0; -errno with one line if evidence cannot be read for a transient reason. `ret` is the caller's to release, after a failure
+ * too.
+ */
+int pod_evidence_read(const char *sysroot, const char *files_root, const char *kubelet_root,
+	struct pod_evidence *ret, struct notes *notes, struct err *err);
 
 /* Update `s` with the state files' pods and their directories. */
 void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const struct allocations *files);
@@ -76,8 +82,9 @@ void pods_seen_update(struct pods_seen *s, const struct pod_evidence *e, const s
  * Whether the kubelet has forgotten the pod or never admitted it: the directory of pods exists, has certainly
  * no directory of this pod, and the pod is not waiting for its directory. (A directory that cannot be
  * examined may exist.) While the network plugin is down, a pod waits for any time: a pod that the kubelet has
- * admitted and that appeared after the caller's first reading counts as waiting. Without the file of admitted
- * pods, or for a caller that reads once, a pod waits only as long as the files are fresh.
+ * admitted and that appeared after the caller's first reading counts as waiting, and as admitted while the file
+ * of admitted pods is hidden. Without this file, or for a caller that reads once, a pod waits only as long as
+ * the files are fresh.
  */
 bool pod_evidence_gone(const struct pod_evidence *e, const char *uid);
 

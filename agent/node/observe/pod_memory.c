@@ -200,12 +200,15 @@ static bool print_pod_dir(const struct layout *l, const char *uid, char path[PAT
 	return true;
 }
 
-static bool find_pod_dir(const struct reader *rd, const char *uid, char path[PATH_MAX])
+/* 1 or 0; -errno if it is not known whether there is one. */
+static int find_pod_dir(const struct reader *rd, const char *uid, char path[PATH_MAX])
 {
-	for (size_t i = 0; i < rd->n_layouts; i++)
-		if (print_pod_dir(&rd->layouts[i], uid, path) && fs_exists(rd->sysroot, path))
-			return true;
-	return false;
+	int r = 0;
+
+	for (size_t i = 0; i < rd->n_layouts && r == 0; i++)
+		if (print_pod_dir(&rd->layouts[i], uid, path))
+			r = fs_lookup(rd->sysroot, path, NULL);
+	return r;
 }
 
 /* Directories of containers are "ID" or "RUNTIME-ID.scope"; the other names are files, such as "cpu.max". */
@@ -214,13 +217,14 @@ static bool may_be_container(const char *name)
 	return !strchr(name, '.') || text_ends_with(name, ".scope");
 }
 
-/* Whether all CPUs of the container's cgroup are exclusive CPUs of the pod. */
-static bool has_exclusive_cpus(struct reader *rd, const char *dir, hwloc_const_bitmap_t cpus)
+/* Whether all CPUs of the container's cgroup are exclusive CPUs of the pod: 1 or 0, or -errno. */
+static int has_exclusive_cpus(struct reader *rd, const char *dir, hwloc_const_bitmap_t cpus)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	int r = read_file(rd, dir, "cpuset.cpus");
 
-	if (read_file(rd, dir, "cpuset.cpus") < 0)
-		return false;
+	if (r < 0)
+		return fs_is_transient(r) ? r : 0;
 	rd->text.text[strcspn(rd->text.text, "\n")] = '\0';
 	return cpuset_parse(rd->text.text, &set, NULL) == 0 && !hwloc_bitmap_iszero(set) &&
 	       hwloc_bitmap_isincluded(set, cpus);
@@ -238,11 +242,11 @@ static int add_containers(struct reader *rd, const char *pod_dir, struct pod_mem
 		if (!may_be_container(names.items[i]))
 			continue;
 		seen++;
-		if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pod_dir, names.items[i]) >= sizeof(dir) ||
-			!has_exclusive_cpus(rd, dir, pod->cpus))
+		if ((size_t)snprintf(dir, sizeof(dir), "%s/%s", pod_dir, names.items[i]) >= sizeof(dir))
 			continue;
-		r = add_cgroup(rd, dir, pod);
-		n++;
+		r = has_exclusive_cpus(rd, dir, pod->cpus);
+		n += r > 0;
+		r = r > 0 ? add_cgroup(rd, dir, pod) : r;
 	}
 	return r < 0 ? r : n;
 }
@@ -256,7 +260,7 @@ static void forget_amounts(const struct machine *m, struct pod_memory *pod)
 static void read_pod(struct reader *rd, struct pod_memory *pod)
 {
 	char dir[PATH_MAX];
-	int n = 0;
+	int found, n = 0;
 
 	if (hwloc_bitmap_iszero(pod->near)) {
 		pod->unknown = "the pod's NUMA nodes are unknown";
@@ -266,14 +270,15 @@ static void read_pod(struct reader *rd, struct pod_memory *pod)
 		pod->unknown = "the pod's UID is unknown";
 		return;
 	}
-	if (!find_pod_dir(rd, pod->pod_uid, dir)) {
-		pod->unknown = "the pod has no cgroup";
+	found = find_pod_dir(rd, pod->pod_uid, dir);
+	if (found <= 0) {
+		pod->unknown = found == 0 ? "the pod has no cgroup" : "the pod's cgroup cannot be read";
 		return;
 	}
 	if (!hwloc_bitmap_iszero(pod->cpus))
 		n = add_containers(rd, dir, pod);
 	/* A container may have ended in between. */
-	if (n <= 0) {
+	if (n <= 0 && !fs_is_transient(n)) {
 		forget_amounts(rd->machine, pod);
 		pod->whole_pod = true;
 		n = add_cgroup(rd, dir, pod);
@@ -309,7 +314,10 @@ static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
 	int r;
 
 	snprintf(path, sizeof(path), "%.3000s/cgroup.controllers", cgroup);
-	if (!fs_exists(rd->sysroot, path))
+	r = fs_lookup(rd->sysroot, path, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
 		return err_set(err, -ENOENT, "no cgroup v2 is mounted at '%s%s'", rd->sysroot, cgroup);
 	r = fs_list(rd->sysroot, cgroup, &names, err);
 	if (r < 0)
@@ -319,8 +327,10 @@ static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
 		CLEANUP(strv_release) struct strv inner = {0};
 
 		snprintf(path, sizeof(path), "%.3000s/%s", cgroup, below[i]);
-		if (fs_list(rd->sysroot, path, &inner, NULL) == 0)
-			find_layouts(rd, path, &inner);
+		r = fs_list(rd->sysroot, path, &inner, NULL);
+		if (r < 0 && !fs_is_absent(r))
+			return err_set(err, r, "cannot open '%s%s': %s", rd->sysroot, path, strerror(-r));
+		find_layouts(rd, path, &inner);
 	}
 	return rd->n_layouts > 0 ? 0
 				 : err_set(err, -ENOENT, "no cgroup '" KUBEPODS "' of a kubelet below '%s%s'",

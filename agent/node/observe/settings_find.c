@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node/observe/settings_find.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 
 #include "agent/base/fs.h"
+#include "agent/base/time.h"
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/kubelet_args.h"
 #include "agent/node/observe/kubelet_config.h"
@@ -13,13 +15,46 @@
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 
+static void forget_before(struct settings_finding *f)
+{
+	if (f->before)
+		settings_finding_release(f->before);
+	freep(&f->before);
+}
+
 void settings_finding_release(struct settings_finding *f)
 {
 	kubelet_config_release(&f->config);
 	free(f->root_dir);
+	free(f->hostname);
 	free(f->files_root);
 	strv_release(&f->files);
+	forget_before(f);
 	*f = (struct settings_finding){.found = false};
+}
+
+void kubelet_place_release(struct kubelet_place *p)
+{
+	free(p->root);
+	free(p->hostname);
+	*p = (struct kubelet_place){.root = NULL};
+}
+
+/* As the kubelet changes the host name (pkg/util/node, GetHostname): without white space around it, in lower case. NULL if nothing is
+ * left. */
+static char *find_node_name(const char *hostname)
+{
+	static const char white[] = " \t\r\n\v\f";
+	char *name = xstrdup(hostname + strspn(hostname, white));
+	size_t len = strlen(name);
+
+	while (len > 0 && strchr(white, name[len - 1]))
+		name[--len] = '\0';
+	for (char *p = name; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	if (len == 0)
+		freep(&name);
+	return name;
 }
 
 /* Merge configuration file, drop-ins and flags. The paths are below `root`. */
@@ -38,6 +73,7 @@ static int read_config(struct settings_finding *f, const char *root, const char 
 		return r;
 	r = kubelet_config_overlay(&f->config, &args->flags, err);
 	f->found = r == 0;
+	f->hostname = args->hostname ? find_node_name(args->hostname) : NULL;
 	return r;
 }
 
@@ -103,10 +139,11 @@ static int read_kubeadm(
 	strbuf_addf(&flags, "%s/kubeadm-flags.env", kubelet_root);
 	if (strbuf_error(&config) < 0 || strbuf_error(&flags) < 0)
 		return err_set(err, -ENAMETOOLONG, "path too long: '%.200s'", kubelet_root);
-	if (!fs_exists(sysroot, config.text))
-		return 0;
-	r = fs_exists(sysroot, flags.text) ? fs_read(sysroot, flags.text, &text, err) : 0;
-	if (r < 0)
+	r = fs_lookup(sysroot, config.text, err);
+	if (r <= 0)
+		return r;
+	r = fs_read(sysroot, flags.text, &text, err);
+	if (r < 0 && !fs_is_absent(r))
 		return r;
 	r = kubelet_args_add_env(&args, text.text, text.len, flags.text, err);
 	return r < 0 ? r : read_config(f, sysroot, config.text, NULL, &args, err);
@@ -209,10 +246,36 @@ static void note_number(const struct settings_finding *last, int n, const struct
 			n, process->pid, last ? "; the last kubelet's settings are used" : "");
 }
 
+/* The last kubelet becomes that before it, if the last one ended too early. */
+static void take_back(struct settings_finding *last)
+{
+	CLEANUP(freep) struct settings_finding *before = TAKE(last->before);
+
+	if (!before)
+		return;
+	settings_finding_release(last);
+	*last = *before;
+}
+
+/* `f` becomes the last kubelet. The kubelet before it is the last one that ran long enough. */
+static void replace_last(struct settings_finding *last, struct settings_finding *f)
+{
+	if (!last->before && last->pid) {
+		f->before = xcalloc(1, sizeof(*f->before));
+		*f->before = *last;
+	} else {
+		f->before = TAKE(last->before);
+		settings_finding_release(last);
+	}
+	f->since_ms = clock_ms(CLOCK_BOOTTIME);
+	*last = *f;
+	*f = (struct settings_finding){.found = false};
+}
+
 /* Fill `f` from the first source; or leave it empty and set *ret_last when the settings of `last` (NULL =
  * none) still hold, and *ret_kept when that kubelet does not run. */
 static int read_sources(const char *sysroot, const struct settings_overrides *overrides,
-	const struct settings_finding *last, struct settings_finding *f, bool *ret_last, bool *ret_kept,
+	struct settings_finding *last, struct settings_finding *f, bool *ret_last, bool *ret_kept,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
@@ -227,8 +290,12 @@ static int read_sources(const char *sysroot, const struct settings_overrides *ov
 	if (n < 0)
 		return n;
 	f->n_running = (unsigned)n;
+	if (last && n == 0)
+		take_back(last);
 	note_number(last, n, &process, notes);
 	if (last && (n != 1 || same_process(last, &process))) {
+		if (n == 1 && clock_ms(CLOCK_BOOTTIME) - last->since_ms >= SETTINGS_PROOF_MS)
+			forget_before(last);
 		*ret_last = true;
 		*ret_kept = n != 1;
 		return 0;
@@ -240,18 +307,36 @@ static int read_sources(const char *sysroot, const struct settings_overrides *ov
 	return r < 0 ? r : add_overrides(overrides, &f->config, err);
 }
 
-static int convert_finding(const struct settings_finding *f, const struct settings_overrides *overrides,
-	struct settings *ret, char **ret_root, struct notes *notes, struct err *err)
+/* Whether `root_dir` leads into the mount namespace of the kubelet's process, and this process has ended: 1, 0 or -errno. */
+static int is_root_ended(const char *sysroot, const struct settings_overrides *overrides,
+	const struct settings_finding *f, struct err *err)
 {
-	CLEANUP(freep)
-	char *root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
-			     : f->root_dir           ? f->root_dir
-						     : KUBELET_ROOT);
-	int r = settings_convert(&f->config, f->found, ret, notes, err);
+	char own[64];
+	int r;
 
+	snprintf(own, sizeof(own), "/proc/%u/root/", f->pid);
+	if (f->pid == 0 || !f->root_dir || strncmp(f->root_dir, own, strlen(own)) != 0)
+		return 0;
+	r = kubelet_process_runs(sysroot, overrides->proc, f->pid, f->start, err);
+	return r < 0 ? r : !r;
+}
+
+static int convert_finding(const char *sysroot, const struct settings_finding *f,
+	const struct settings_overrides *overrides, struct settings *ret, struct kubelet_place *place,
+	struct notes *notes, struct err *err)
+{
+	int ended = overrides->kubelet_root ? 0 : is_root_ended(sysroot, overrides, f, err), r;
+
+	if (ended < 0)
+		return ended;
+	r = settings_convert(&f->config, f->found, ret, notes, err);
 	if (r < 0)
 		return r;
-	*ret_root = TAKE(root);
+	place->root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
+			      : f->root_dir           ? f->root_dir
+						      : KUBELET_ROOT);
+	place->root_ended = ended > 0;
+	place->hostname = f->hostname ? xstrdup(f->hostname) : NULL;
 	return 0;
 }
 
@@ -262,36 +347,34 @@ static char *path_below(const char *sysroot, const char *path)
 }
 
 int settings_find(const char *sysroot, const struct settings_overrides *overrides,
-	struct settings_finding *last, struct settings *ret, char **ret_root, bool *ret_kept,
+	struct settings_finding *last, struct settings *ret, struct kubelet_place *ret_place,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(settings_finding_release) struct settings_finding f = {.found = false};
 	CLEANUP(freep) char *config = path_below(sysroot, overrides->kubelet_config);
 	CLEANUP(freep) char *root = path_below(sysroot, overrides->kubelet_root);
 	struct settings_overrides below = *overrides;
-	bool from_last = false, kept = false;
+	struct kubelet_place place = {.root = NULL};
+	bool from_last = false;
 	int r;
 
 	below.kubelet_config = config;
 	below.kubelet_root = root;
-	r = read_sources(sysroot, &below, last && last->pid ? last : NULL, &f, &from_last, &kept, notes, err);
+	r = read_sources(
+		sysroot, &below, last && last->pid ? last : NULL, &f, &from_last, &place.kept, notes, err);
 
 	if (r < 0)
 		return r;
-	r = convert_finding(from_last ? last : &f, &below, ret, ret_root, notes, err);
+	r = convert_finding(sysroot, from_last ? last : &f, &below, ret, &place, notes, err);
 	if (r < 0)
 		return r;
-	if (!kept)
+	if (!place.kept)
 		note_changed(from_last ? last : &f, notes);
-	if (ret_kept)
-		*ret_kept = kept;
+	*ret_place = place;
 	if (last)
 		last->n_running = f.n_running;
-	if (last && f.pid) {
-		settings_finding_release(last);
-		*last = f;
-		f = (struct settings_finding){.found = false};
-	}
+	if (last && f.pid)
+		replace_last(last, &f);
 	return 0;
 }
 
@@ -300,14 +383,16 @@ bool settings_kubelet_is_down(const struct settings_finding *last)
 	return last->pid > 0 && last->n_running == 0;
 }
 
-bool settings_kubelet_is_same(
-	const char *sysroot, const struct settings_overrides *overrides, const struct settings_finding *last)
+int settings_kubelet_is_same(const char *sysroot, const struct settings_overrides *overrides,
+	const struct settings_finding *last, struct err *err)
 {
 	CLEANUP(kubelet_process_release) struct kubelet_process process = {0};
+	int n;
 
 	if (last->pid == 0 || last->n_running > 1 || overrides->kubelet_config)
-		return true;
+		return 1;
 	if (last->n_running == 1)
-		return kubelet_process_runs(sysroot, overrides->proc, last->pid, last->start);
-	return kubelet_process_find(sysroot, overrides->proc, &process, NULL, NULL) <= 0;
+		return kubelet_process_runs(sysroot, overrides->proc, last->pid, last->start, err);
+	n = kubelet_process_find(sysroot, overrides->proc, &process, NULL, err);
+	return n < 0 ? n : n == 0;
 }

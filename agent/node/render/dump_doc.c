@@ -355,7 +355,7 @@ void inventory_to_doc(const struct observation *o, struct doc *ret)
 	struct doc *reserved, *nodes;
 
 	doc_add_string(&top, "node", o->node.node_name);
-	doc_add_string(&top, "kubeletRoot", o->kubelet_root);
+	doc_add_string(&top, "kubeletRoot", o->kubelet.root);
 	add_settings(&top, &o->node.settings);
 	reserved = doc_add_map(&top, "reservedCPUs");
 	add_set(reserved, "cpus", o->node.reserved.cpus);

@@ -64,6 +64,7 @@ struct loop {
 	uint64_t run_at;            /* beginning of the current run */
 	bool failing, recovery_due; /* since the last success; and the failure was logged */
 	struct err last_error;
+	struct err end; /* why the loop ends by itself */
 	struct logged_failure logged[4];
 };
 
@@ -279,6 +280,10 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 	if (!worker_take(l->worker, &result))
 		return 0;
 	set_running(l, 0);
+	if (result.renamed) {
+		l->end = result.err;
+		return sd_event_exit(l->event, -ESTALE);
+	}
 	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
 	check_worker(l, now);
 	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
@@ -538,7 +543,7 @@ static void loop_release(struct loop *l)
 		log_warning("a run has not ended %d s after nrtd was asked to end: ending without the run",
 			WORKER_END_MS / 1000);
 		lock_release(l->config->lock, &l->lock_fd);
-		_exit(EXIT_SUCCESS);
+		_exit(*l->end.text ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	watch_free(l->watch);
 	sd_event_source_unref(l->timer);
@@ -580,5 +585,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 	if (l.uevents_fd < 0)
 		log_info("%s; polling for changed hardware", err->text);
 	r = run_events(&l);
+	if (*l.end.text)
+		return err_set(err, r, "%s", l.end.text);
 	return r < 0 ? err_set(err, r, "the event loop failed: %s", strerror(-r)) : 0;
 }

@@ -58,16 +58,20 @@ void reconcile_result_release(struct reconcile_result *r)
 /* ---- observe */
 
 /* Discovers the machine again only if a cheap signature of the hardware has changed. */
-static void check_hardware(struct reconciler *r)
+static int check_hardware(struct reconciler *r, struct err *err)
 {
-	uint64_t signature = hardware_signature(r->config->observe.sysroot);
+	uint64_t signature = 0;
+	int e = hardware_signature(r->config->observe.sysroot, &signature, err);
 
+	if (e < 0)
+		return e;
 	if (r->sources.machine_known && signature != r->signature)
 		log_info(
 			"the hardware changed: CPUs, memory, hugepages or PCI devices were added or removed");
 	if (signature != r->signature)
 		sources_forget_machine(&r->sources);
 	r->signature = signature;
+	return 0;
 }
 
 /* Logs the notes of a run unless they equal those of the last run. */
@@ -126,16 +130,16 @@ static int list_files(
 	static const char *const states[] = {
 		STATE_CPU_FILE, STATE_MEMORY_FILE, STATE_DEVICES_FILE, STATE_CLAIMS_FILE, pods};
 	const char *sysroot = config->sysroot;
-	CLEANUP(freep) char *socket = observe_socket(config, o->kubelet_root);
+	CLEANUP(freep) char *socket = observe_socket(config, o->kubelet.root);
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(states) && r == 0 && !o->kubelet.root_ended; i++) {
 		char path[PATH_MAX];
 
-		snprintf(path, sizeof(path), "%.3000s/%s", o->kubelet_root, states[i]);
+		snprintf(path, sizeof(path), "%.3000s/%s", o->kubelet.root, states[i]);
 		r = add_file(ret, sysroot, path);
 	}
-	if (r == 0 && socket && *socket == '/')
+	if (r == 0 && socket && *socket == '/' && !o->kubelet.root_ended)
 		r = add_file(ret, "", socket);
 	if (r == 0)
 		r = add_cdi_dir(config, ret);
@@ -166,9 +170,10 @@ static unsigned source_state(bool known, bool kept)
 static int observe_node(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
 {
 	double start = clock_s(CLOCK_MONOTONIC);
-	int e;
+	int e = check_hardware(r, &ret->err);
 
-	check_hardware(r);
+	if (e < 0)
+		return e;
 	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
 	if (e == 0)
 		e = node_derive(&r->config->derive, &o->node, &o->notes, &ret->err);
@@ -176,7 +181,7 @@ static int observe_node(struct reconciler *r, struct observation *o, struct reco
 		return e;
 	metrics_observe(r->metrics, METRIC_OBSERVE_SECONDS, 0, clock_s(CLOCK_MONOTONIC) - start);
 	metrics_set_source(r->metrics, RECONCILE_SETTINGS,
-		source_state(o->node.settings.cpu_manager != CPU_MANAGER_UNKNOWN, o->settings_kept));
+		source_state(o->node.settings.cpu_manager != CPU_MANAGER_UNKNOWN, o->kubelet.kept));
 	metrics_set_source(r->metrics, RECONCILE_STATE_FILES, source_state(o->from_files, false));
 	metrics_set_source(r->metrics, RECONCILE_POD_RESOURCES, source_state(o->from_api, o->api_kept));
 	for (unsigned i = 0; i < o->contradictions; i++)
@@ -400,6 +405,12 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 		r->target.forget(r->target.ctx);
 	}
 	e = observe_node(r, &o, ret);
+	if (e == 0 && r->config->node_name && strcmp(r->config->node_name, o.node.node_name) != 0) {
+		ret->renamed = true;
+		e = err_set(&ret->err, -ESTALE,
+			"the name of this node was '%s' when nrtd started, and now it is '%s': start nrtd again",
+			r->config->node_name, o.node.node_name);
+	}
 	if (e == 0) {
 		ret->err = (struct err){""}; /* of a source that had an alternative */
 		e = list_files(&r->config->observe, &o, ret);

@@ -15,6 +15,7 @@
 /* The configuration of every run. */
 struct reconcile_config {
 	struct observe_config observe;
+	const char *node_name; /* as observe_node_name() found it for `target`; borrowed */
 	struct derive_config derive;
 	struct render_config render;
 	uint64_t pod_memory_ms; /* interval for reading where the memory of pods is; 0 = never */
@@ -54,6 +55,7 @@ void reconciler_release(struct reconciler *r);
 
 struct reconcile_result {
 	bool observed; /* false: a source failed, nothing was published */
+	bool renamed;  /* false, or the node has another name now: only a new process can publish for it */
 	struct publish_result publish;
 	struct err err;         /* the failure, "" = none */
 	uint64_t call_again_ms; /* run again by this time */
