@@ -69,6 +69,9 @@ static void the_files_are_put_together(void **state)
 	if (allocations_from_files(dir, "/k", dir, &machine, NULL, &a, &policies, &notes, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(a.cpus_known && a.memory_known && a.devices_known);
+	test_assert_text("CPU manager", policies.cpu, "static");
+	test_assert_text("memory manager", policies.memory, "Static");
+	test_assert_text("its file", policies.memory_path, "/k/memory_manager_state");
 	test_allocations_text(&a, &text);
 	test_assert_text("together", text.text,
 		"shared 0-3;"
@@ -84,6 +87,23 @@ static void the_files_are_put_together(void **state)
 	strbuf_reset(&text);
 	test_notes_text(&notes, &text);
 	assert_non_null(strstr(text.text, "/k/cpu_manager_state: checksum is 1, but"));
+}
+
+/* Only the policy Static keeps a state of the memory. */
+static void a_file_of_another_policy_tells_the_policy_alone(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(allocations_release) struct allocations a = {0};
+	CLEANUP(state_policies_release) struct state_policies policies = {0};
+	struct err err = {""};
+
+	(void)state;
+	test_write_file(dir, "k/memory_manager_state",
+		"{\"policyName\":\"None\",\"machineState\":{},\"entries\":{},\"checksum\":0}");
+	assert_int_equal(allocations_from_files(dir, "/k", dir, NULL, NULL, &a, &policies, NULL, &err), 0);
+	test_assert_text("policy", policies.memory, "None");
+	assert_null(policies.cpu);
+	assert_false(a.memory_known || a.cpus_known || a.devices_known);
 }
 
 static void a_broken_file_is_named(void **state)
@@ -230,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(absent_files_leave_their_part_unknown),
 		cmocka_unit_test(the_files_are_put_together),
+		cmocka_unit_test(a_file_of_another_policy_tells_the_policy_alone),
 		cmocka_unit_test(a_broken_file_is_named),
 		cmocka_unit_test(policies_fill_in_what_is_unknown),
 		cmocka_unit_test(policies_that_differ_are_noted),

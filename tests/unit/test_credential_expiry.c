@@ -270,6 +270,72 @@ static void an_end_that_is_near_is_judged(void **state)
 			fail_msg("case %zu is not %s", i, check_level_names[cases[i].level]);
 }
 
+/* A kubeconfig with this user, checked: "LEVEL source: text" of each item, and its remedy behind "|". */
+static void check_user(const char *user, struct strbuf *ret)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(check_report_release) struct check_report report = {.items = NULL};
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	CLEANUP(freep) char *path = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct credentials_options options = {.kubeconfig = NULL};
+
+	assert_true(asprintf(&text,
+			    "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+			    "clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\n"
+			    "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+			    "users: [{name: u, user: %s}]\n",
+			    user) > 0);
+	test_write_file(dir, "kubeconfig", text);
+	assert_true(asprintf(&path, "%s/kubeconfig", dir) > 0);
+	options.kubeconfig = path;
+	assert_true(check_credentials(&options, &report, &c));
+	strbuf_reset(ret);
+	for (size_t i = 0; i < report.n_items; i++) {
+		const struct check_item *item = &report.items[i];
+
+		strbuf_addf(ret, "%s %s: %s%s%s%s%s\n", check_level_names[item->level], item->source,
+			item->text, item->state ? " [" : "", item->state ? item->state : "",
+			item->state ? "]" : "", item->remedy ? " |" : "");
+		if (item->remedy)
+			strbuf_addf(ret, "%s\n", item->remedy);
+	}
+	assert_int_equal(strbuf_error(ret), 0);
+}
+
+/* JSON Web Tokens, of which only the claims count: {"nbf":4000000000,"exp":4100000000}, {"exp":1000}, {"exp":4100000000}. */
+#define EARLY_TOKEN "e30.eyJuYmYiOjQwMDAwMDAwMDAsImV4cCI6NDEwMDAwMDAwMH0.x"
+#define LATE_TOKEN  "e30.eyJleHAiOjEwMDB9.x"
+#define GOOD_TOKEN  "e30.eyJleHAiOjQxMDAwMDAwMDB9.x"
+
+static void an_end_is_told_with_its_time(void **state)
+{
+	static const struct {
+		const char *user, *has[3];
+	} cases[] = {
+		{"{token: " EARLY_TOKEN "}",
+			{"FAIL token: not valid before 2096-10-02T07:06:40Z, ", " days from now |",
+				"\nset the clock, or use another credential\n"}},
+		{"{token: " LATE_TOKEN "}",
+			{"FAIL token: expired at 1970-01-01T00:16:40Z, ", " days ago [expired] |",
+				"\nput a new one into the kubeconfig, or name a file that is renewed"}},
+		{"{token: " GOOD_TOKEN "}",
+			{"ok token: valid until 2099-12-03T16:53:20Z, ", " days from now\n",
+				"ok credentials: context 'c', a token [read]\n"}},
+		{"{token: opaque}", {"ok credentials: context 'c', a token [read]\n", "", ""}},
+	};
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_user(cases[i].user, &got);
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].has); k++)
+			if (!strstr(got.text, cases[i].has[k]))
+				fail_msg("no '%s' in:\n%s", cases[i].has[k], got.text);
+	}
+	assert_null(strstr(got.text, "token:")); /* an opaque token does not say when it ends */
+}
+
 static void a_clock_is_judged_both_ways(void **state)
 {
 	(void)state;
@@ -291,6 +357,7 @@ int main(void)
 		cmocka_unit_test(damaged_certificates_are_survived),
 		cmocka_unit_test(tokens_are_read),
 		cmocka_unit_test(an_end_that_is_near_is_judged),
+		cmocka_unit_test(an_end_is_told_with_its_time),
 		cmocka_unit_test(a_clock_is_judged_both_ways),
 	};
 

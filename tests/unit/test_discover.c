@@ -265,6 +265,53 @@ static void a_cpu_without_package_has_no_socket(void **state)
 	assert_int_equal(socket, MACHINE_NONE);
 }
 
+/* The third level is almost always index3; the index is the kernel's order, in which a level may be missing or come twice. */
+static void an_l3_cache_is_found_by_its_level(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *levels[5]; /* of index0 to index4; NULL = no such index, "/" = cannot be read */
+		const char *id;        /* of the last one */
+		int r, l3;
+	} cases[] = {
+		{"usual", {"1", "1", "2", "3", NULL}, "5\n", 0, 5},
+		{"split second level", {"1", "1", "2", "2", "3"}, "6\n", 0, 6},
+		{"no first level for instructions", {"1", "2", "3", NULL, NULL}, "7\n", 0, 7},
+		{"fourth level", {"1", "1", "2", "4", NULL}, "8\n", 0, MACHINE_NONE},
+		{"no third level", {"1", "1", "2", NULL, NULL}, "9\n", 0, MACHINE_NONE},
+		{"no id", {"1", "1", "2", "3", NULL}, NULL, 0, MACHINE_NONE},
+		{"a bad id", {"1", "1", "2", "3", NULL}, "x\n", -EINVAL, MACHINE_NONE},
+		{"a level that cannot be read", {"1", "1", "2", "/", NULL}, "5\n", -EISDIR, MACHINE_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		struct err err = {""};
+		int l3 = MACHINE_NONE, r;
+
+		for (int index = 0; index < 5 && cases[i].levels[index]; index++) {
+			const char *level = cases[i].levels[index];
+			char path[128];
+
+			snprintf(path, sizeof(path), SYSTEM "cpu/cpu0/cache/index%d/level%s", index,
+				*level == '/' ? "/x" : "");
+			test_write_file(dir, path, level);
+			snprintf(path, sizeof(path), SYSTEM "cpu/cpu0/cache/index%d/id", index);
+			if (index == 4 || !cases[i].levels[index + 1]) {
+				if (cases[i].id)
+					test_write_file(dir, path, cases[i].id);
+			} else {
+				test_write_file(dir, path, "99\n");
+			}
+		}
+		r = kernel_read_l3(dir, 0, &l3, &err);
+		if (r != cases[i].r || l3 != cases[i].l3)
+			fail_msg("%s: %d, %d", cases[i].name, r, l3);
+		assert_int_equal(*err.text != '\0', r < 0);
+	}
+}
+
 /* A saved tree may have links where the kernel has files. */
 static void cores_are_named_through_links(void **state)
 {
@@ -643,6 +690,7 @@ int main(void)
 		cmocka_unit_test(hybrid_cores_are_counted_as_the_kubelet_does),
 		cmocka_unit_test(overlapping_nodes_keep_what_they_claim),
 		cmocka_unit_test(a_cpu_without_package_has_no_socket),
+		cmocka_unit_test(an_l3_cache_is_found_by_its_level),
 		cmocka_unit_test(cores_are_named_through_links),
 		cmocka_unit_test(content_that_is_wrong_is_refused),
 		cmocka_unit_test(a_file_too_large_is_refused),

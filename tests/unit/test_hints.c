@@ -7,6 +7,7 @@
 #include "agent/cli/stage_config.h"
 #include "agent/node/render/render.h"
 #include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
 
@@ -78,6 +79,76 @@ static void a_node_carries_its_hints(void **state)
 	test_assert_text("one node", value_of(&labels, "nrtd.dev/max-exclusive-cpus.1-numa"), "12");
 	test_assert_text("two nodes", value_of(&labels, "nrtd.dev/max-exclusive-cpus.2-numa"), "22");
 	assert_int_equal(labels.n_items, 2);
+}
+
+/* The resources and the frontier of the hints. */
+static void print_frontier(const struct observation *o, struct strbuf *ret)
+{
+	static const char *const none[] = {NULL};
+	CLEANUP(hints_config_release) struct hints_config config = {0};
+	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
+	CLEANUP(doc_release) struct doc labels = DOC_INIT;
+	CLEANUP(doc_release) struct doc hints = DOC_INIT;
+	const char *text;
+
+	assert_int_equal(read_config(none, false, &config, NULL), 0);
+	hints_make(&config, &o->node, "x", &annotations, &labels, NULL, NULL);
+	text = value_of(&annotations, "nrtd.dev/fit-hints");
+	assert_non_null(text);
+	assert_int_equal(json_parse(text, strlen(text), &hints, NULL), 0);
+	strbuf_reset(ret);
+	json_print_compact(doc_get(&hints, "resources"), ret);
+	json_print_compact(doc_get(&hints, "fits"), ret);
+}
+
+/* An amount for each resource, exact; null where a NUMA node of the combination lacks the resource. */
+static void the_frontier_is_written_exactly(void **state)
+{
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1u << 16);
+
+	(void)state;
+	observation_init(&o);
+	observation_of_kubelet("memoryless", "0", NULL, 0, &o);
+	o.node.settings.topology.policy = TOPOLOGY_MANAGER_RESTRICTED;
+	print_frontier(&o, &got);
+	test_assert_text("frontier", got.text,
+		"[\"cpu\",\"hugepages-2Mi\",\"memory\"]["
+		"{\"numaNodes\":[0],\"minDistance\":true,\"available\":[3,0,67645734912]},"
+		"{\"numaNodes\":[1],\"minDistance\":true,\"available\":[4,0,null]},"
+		"{\"numaNodes\":[2],\"minDistance\":true,\"available\":[4,0,68719476736]},"
+		"{\"numaNodes\":[0,1],\"minDistance\":true,\"available\":[7,0,null]},"
+		"{\"numaNodes\":[0,2],\"minDistance\":true,\"available\":[7,0,136365211648]},"
+		"{\"numaNodes\":[1,2],\"minDistance\":true,\"available\":[8,0,null]},"
+		"{\"numaNodes\":[0,1,2],\"minDistance\":true,\"available\":[11,0,null]}]");
+}
+
+/* Neither the resources nor the amounts have a resource that no NUMA node has, which is memory where no size is known. */
+static void the_frontier_omits_what_no_numa_node_has(void **state)
+{
+	const struct derive_config derive = {.reserved_named = false};
+	CLEANUP(observation_release) struct observation o;
+	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(1u << 16);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t first = cpuset_new();
+	struct allocations *a = &o.node.allocations;
+
+	(void)state;
+	observation_init(&o);
+	observation_of_machine("memoryless", &o);
+	for (size_t i = 0; i < o.node.machine.n_nodes; i++)
+		o.node.machine.nodes[i].memory_bytes = 0;
+	cpuset_set(first, 0);
+	a->registered_known = true;
+	device_blocks_add(
+		&a->registered, &a->n_registered, &a->registered_size, "v.com/d", first, false, "a");
+	assert_int_equal(node_derive(&derive, &o.node, &o.notes, NULL), 0);
+	assert_true(inventory_resource(&o.node.inventory, "memory") >= 0);
+	print_frontier(&o, &got);
+	test_assert_text("frontier", got.text,
+		"[\"cpu\",\"hugepages-2Mi\",\"v.com/d\"]["
+		"{\"numaNodes\":[0],\"minDistance\":true,\"available\":[4,0,1]},"
+		"{\"numaNodes\":[0,1],\"minDistance\":true,\"available\":[8,0,1]},"
+		"{\"numaNodes\":[0,1,2],\"minDistance\":true,\"available\":[12,0,1]}]");
 }
 
 /* The scores of the shapes small, big and odd; "" = left out. */
@@ -247,6 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_carries_its_hints),
+		cmocka_unit_test(the_frontier_is_written_exactly),
+		cmocka_unit_test(the_frontier_omits_what_no_numa_node_has),
 		cmocka_unit_test(a_shape_that_the_kubelet_refuses_scores_0),
 		cmocka_unit_test(labels_are_off_by_default),
 		cmocka_unit_test(many_numa_nodes_have_a_label_each_up_to_a_limit),

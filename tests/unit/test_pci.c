@@ -380,6 +380,7 @@ static char *make_root(void)
 	link_class(dir, "drm", "card1", "pci0000:b0/0000:b0:01.0/0000:b1:00.0");
 	link_class(dir, "drm", "card0", "pci0000:00/0000:00:1c.0/0000:02:00.0"); /* no GPU */
 	link_class(dir, "infiniband_verbs", "uverbs0", "pci0000:16/0000:16:03.0/0000:18:00.0");
+	test_write_file(dir, "sys/kernel/iommu_groups/9/devices/0000:99:00.3", "");
 	test_write_file(dir, "sys/kernel/iommu_groups/17/devices/0000:99:00.4", "");
 	test_write_file(dir, "sys/kernel/iommu_groups/18/devices/0000:99:00.2", "");
 	test_write_file(dir, "sys/kernel/iommu_groups/18/devices/0000:99:00.3", "");
@@ -401,12 +402,20 @@ static void the_devices_of_claims(void **state)
 		{"0000-18-00-0/gpu-0", "", "", ""}, /* the pool's name */
 		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia1") ", " NODE("/dev/nvidiactl")), "0000:31:00.0"},
 		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia2")), "0000:98:00.0"},
+		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia0")), "0000:17:00.0"},
 		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia9")), ""},
+		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia+1")), ""},
+		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia1x")), ""},
+		{"n/gpu-0", CDI, NODES(NODE("/dev/nvidia")), ""},
+		{"n/gpu-0", CDI, NODES(NODE("/dev/vfio-1")), ""},
 		{"n/gpu-0", "k8s.gpu.nvidia.com/claim=other", NODES(NODE("/dev/nvidia1")), ""},
 		{"n/gpu-0", CDI, NODES(NODE("/dev/dri/card1") ", " NODE("/dev/dri/card0")), "0000:b1:00.0"},
 		{"n/gpu-0", CDI, NODES(NODE("/dev/dri/../drm/card1")), ""},
 		{"n/nic-0", CDI, NODES(NODE("/dev/infiniband/uverbs0")), "0000:18:00.0"},
 		{"n/vf-0", CDI, NODES(NODE("/dev/vfio/17") ", " NODE("/dev/vfio/vfio")), "0000:99:00.4"},
+		{"n/vf-0", CDI, NODES(NODE("/dev/vfio/9")), "0000:99:00.3"},
+		{"n/vf-0", CDI, NODES(NODE("/dev/vfio/ 9")), ""},
+		{"n/vf-0", CDI, NODES(NODE("/dev/vfio/:9")), ""},
 		{"n/vf-0", CDI, NODES(NODE("/dev/vfio/18")), ""}, /* of two devices */
 		{"n/gpu-0", CDI, "{\"deviceNodes\": ", ""},
 		{"n/gpu-0", CDI,

@@ -80,7 +80,7 @@ static void log_new_notes(struct reconciler *r, const struct notes *notes)
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < notes->lines.n_items; i++)
-		hash = hash_bytes(notes->lines.items[i], strlen(notes->lines.items[i]), hash + 1);
+		hash = hash_bytes(notes->lines.items[i], strlen(notes->lines.items[i]), hash);
 	if (hash == r->logged_notes)
 		return;
 	r->logged_notes = hash;
