@@ -2,6 +2,8 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/node/observe/kubelet_args.h"
 #include "agent/node/observe/settings_find.h"
@@ -185,6 +187,25 @@ static void every_distribution(void **state)
 			"topologyManagerPolicy=restricted "
 			"[/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/50-mine.conf]\n"
 			"root /var/lib/kubelet\n"},
+		{"k3s that names its node",
+			{{"etc/rancher/k3s/config.yaml", "node-name: Worker-A\n"},
+				{"etc/rancher/k3s/config.yaml.d/10.yaml",
+					"kubelet-arg: [cpu-manager-policy=static]\n"}},
+			"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/k3s/config.yaml.d/10.yaml]\n"
+			"topologyManagerPolicy=none [kubelet default]\n"
+			"root /var/lib/kubelet\nhost name worker-a\n"},
+		{"k3s that passes a name",
+			{{"etc/rancher/k3s/config.yaml", "node-name: a\nkubelet-arg: hostname-override=b\n"}},
+			"cpuManagerPolicy=none [kubelet default]\n"
+			"topologyManagerPolicy=none [kubelet default]\n"
+			"root /var/lib/kubelet\nhost name b\n"},
+		{"k3s that appends an id to the name",
+			{{"etc/rancher/k3s/config.yaml", "node-name: a\nwith-node-id: true\n"}},
+			"cpuManagerPolicy=none [kubelet default]\n"
+			"topologyManagerPolicy=none [kubelet default]\n"
+			"root /var/lib/kubelet\n"},
+		{"k3s with a name that is none", {{"etc/rancher/k3s/config.yaml", "node-name: [a]\n"}},
+			"/etc/rancher/k3s/config.yaml: node-name: a string expected, not a list"},
 		{"older k3s",
 			{{"etc/rancher/k3s/config.yaml", "kubelet-arg:\n- cpu-manager-policy=static\n"}},
 			"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/k3s/config.yaml]\n"
@@ -284,6 +305,30 @@ static void every_distribution(void **state)
 	}
 }
 
+/* What is in it may be settings. */
+static void a_directory_that_may_not_be_read_is_not_an_empty_one(void **state)
+{
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	bool root = geteuid() == 0;
+	struct err err = {""};
+	char path[4096];
+	int r;
+
+	(void)state;
+	test_write_file(dir, "etc/rancher/k3s/config.yaml", "kubelet-arg: [cpu-manager-policy=static]\n");
+	test_write_file(dir, "etc/rancher/k3s/config.yaml.d/10.yaml", "");
+	snprintf(path, sizeof(path), "%s/etc/rancher/k3s/config.yaml.d", dir);
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(chmod(path, 0), 0);
+	assert_int_equal(root ? seteuid(65534) : 0, 0);
+	r = kubelet_args_read_distribution(dir, &args, &err);
+	assert_int_equal(root ? seteuid(0) : 0, 0);
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(r, -EACCES);
+	assert_non_null(strstr(err.text, "config.yaml.d'"));
+}
+
 static void node_sizing_is_a_reservation(void **state)
 {
 	static const enum setting shown[] = {SETTING_SYSTEM_RESERVED};
@@ -328,6 +373,7 @@ int main(void)
 		cmocka_unit_test(later_k3s_files_replace_or_add),
 		cmocka_unit_test(bad_flag_files_are_one_clear_line),
 		cmocka_unit_test(every_distribution),
+		cmocka_unit_test(a_directory_that_may_not_be_read_is_not_an_empty_one),
 		cmocka_unit_test(node_sizing_is_a_reservation),
 		cmocka_unit_test(a_named_root_has_its_configuration),
 	};

@@ -501,8 +501,8 @@ static int add_file(struct kubelet_args *a, const struct flag_file *file, const 
 	return r < 0 ? r : add_text(a, file, path, &text, err);
 }
 
-/* Add the files of the directory path + ".d" that end in ".yaml", ascending. A directory that is missing
- * or may not be read is empty. */
+/* Add the files of the directory path + ".d" that end in ".yaml", ascending. A directory that is missing is
+ * empty. */
 static int add_directory(
 	struct kubelet_args *a, const struct flag_file *file, const char *sysroot, struct err *err)
 {
@@ -511,7 +511,7 @@ static int add_directory(
 	int r = fs_list(sysroot, dir, &names, err);
 
 	if (r < 0)
-		return fs_is_absent(r) || r == -ENOTDIR || r == -EACCES ? 0 : r;
+		return fs_is_absent(r) || r == -ENOTDIR ? 0 : r;
 	for (size_t i = 0; i < names.n_items; i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names.items[i]);
 
