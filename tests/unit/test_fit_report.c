@@ -75,7 +75,7 @@ static void an_admitted_pod(void **state)
 		"\"numaNodes\":[0],\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],"
 		"\"numaNodes\":1,\"minDistance\":true,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":"
-		"true,\"copies\":6,\"copiesAtLeast\":false,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
+		"true,\"copies\":6,\"copiesAtLeast\":false,\"kubeletMilliseconds\":0,\"hintPermutations\":3,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_release(&f);
 }
 
@@ -99,7 +99,7 @@ static void a_rejected_pod(void **state)
 		" 16 available\",\"rejection\":\"TopologyAffinityError\",\"caution\":null,\"containers\":[],"
 		"\"numaNodes\":null,\"minDistance\":null,\"scores\":{\"MostAllocated\":0,"
 		"\"LeastAllocated\":0,\"BalancedAllocation\":0,\"LeastNUMANodes\":0},"
-		"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"pciePair\":null,"
+		"\"schedulerPasses\":true,\"copies\":0,\"copiesAtLeast\":false,\"kubeletMilliseconds\":0,\"hintPermutations\":6,\"pciePair\":null,"
 		"\"nearest\":{\"container\":\"app\",\"resource\":\"cpu\",\"request\":\"17\","
 		"\"fits\":\"16\"},\"whatFrees\":null,\"unchecked\":[]}");
 	fit_fixture_report_on(&f, "app cpu=2 memory=200Gi");
@@ -276,7 +276,7 @@ static void devices_are_not_checked(void **state)
 		"\"preferred\":true,\"remote\":false,\"cpus\":\"1-2,17-18\",\"memoryNUMANodes\":null}],\"numaNodes\":1,"
 		"\"minDistance\":true,\"scores\":{\"MostAllocated\":0,\"LeastAllocated\":0,"
 		"\"BalancedAllocation\":0,\"LeastNUMANodes\":94},\"schedulerPasses\":true,\"copies\":6,"
-		"\"copiesAtLeast\":false,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
+		"\"copiesAtLeast\":false,\"kubeletMilliseconds\":null,\"hintPermutations\":null,\"pciePair\":null,\"nearest\":null,\"whatFrees\":null,\"unchecked\":[\"v.com/nic\"]}");
 	/* What is rejected without its devices is rejected; what would change that is not known. */
 	fit_fixture_report_on(&f, "app cpu=40 memory=8Gi v.com/nic=1");
 	assert_int_equal(f.report.answer, KUBELET_REJECTS);
