@@ -166,10 +166,13 @@ bool topology_may_panic(const struct topology_rules *rules);
 /* The most permutations of hints that are walked to find a panic; beyond them a panic that is possible counts as one. */
 #define TOPOLOGY_PANIC_WALK_MAX (1u << 14)
 
-/* ---- between topology_manager.c and topology_panic.c */
+/* ---- between topology_compare.c, topology_manager.c and topology_panic.c */
 
-/* Whether two sets of nodes are compared by their distances. False: by the ids alone. */
+/* Whether sets of nodes are compared by their distances. False: by the ids alone. */
 bool topology_prefers_closest(const struct topology_rules *rules);
+
+/* Whether only the ids make a difference between two masks. */
+bool topology_equally_fit(const struct topology_rules *rules, uint64_t a, uint64_t b);
 
 /* Append the hints of one resource to merge->added. */
 void topology_panic_add(struct topology_merge *merge, const struct topology_hint *items, size_t n_items);
