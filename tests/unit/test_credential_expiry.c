@@ -314,14 +314,13 @@ static void an_end_is_told_with_its_time(void **state)
 		const char *user, *has[3];
 	} cases[] = {
 		{"{token: " EARLY_TOKEN "}",
-			{"FAIL token: not valid before 2096-10-02T07:06:40Z, ", " days from now |",
+			{"FAIL token: not valid before 2096-10-02T07:06:40Z, ", " from now |",
 				"\nset the clock, or use another credential\n"}},
 		{"{token: " LATE_TOKEN "}",
-			{"FAIL token: expired at 1970-01-01T00:16:40Z, ", " days ago [expired] |",
+			{"FAIL token: expired at 1970-01-01T00:16:40Z, ", " ago [expired] |",
 				"\nput a new one into the kubeconfig, or name a file that is renewed"}},
-		{"{token: " GOOD_TOKEN "}",
-			{"ok token: valid until 2099-12-03T16:53:20Z, ", " days from now\n",
-				"ok credentials: context 'c', a token [read]\n"}},
+		{"{token: " GOOD_TOKEN "}", {"ok token: valid until 2099-12-03T16:53:20Z, ", " from now\n",
+						    "ok credentials: context 'c', a token [read]\n"}},
 		{"{token: opaque}", {"ok credentials: context 'c', a token [read]\n", "", ""}},
 	};
 	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(65536);
