@@ -8,11 +8,12 @@
 
 #include "common/cleanup.h"
 
-/* Parse the decimal id at *p and advance *p past the id. */
+/* Parse the decimal id at *p and advance *p past the id. A plus sign is allowed, as in Go's strconv.Atoi. */
 static int parse_id(const char **p, unsigned long *ret_id)
 {
 	unsigned long id = 0;
 
+	*p += **p == '+';
 	if (!isdigit((unsigned char)**p))
 		return -EINVAL;
 	for (; isdigit((unsigned char)**p); (*p)++) {

@@ -65,6 +65,23 @@ static void other_text_is_refused(void **state)
 	}
 }
 
+/* Go's strconv.Atoi, with which the kubelet reads a list, takes a plus sign. */
+static void ids_may_have_a_plus_sign(void **state)
+{
+	static const char *const bad[] = {"++1", "+", "1-+", "+-1", "+1,+", "-1", "1+"};
+	hwloc_bitmap_t set = NULL;
+	char *text;
+
+	(void)state;
+	assert_int_equal(cpuset_parse("+1,3-+5,+08", &set, NULL), 0);
+	text = cpuset_print(set);
+	assert_string_equal(text, "1,3-5,8");
+	free(text);
+	cpuset_freep(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(cpuset_parse(bad[i], &set, NULL), -EINVAL);
+}
+
 static void far_ids_are_refused(void **state)
 {
 	hwloc_bitmap_t set = NULL;
@@ -201,6 +218,7 @@ int main(void)
 		cmocka_unit_test(unordered_lists_are_sets),
 		cmocka_unit_test(zeros_in_front_change_nothing),
 		cmocka_unit_test(other_text_is_refused),
+		cmocka_unit_test(ids_may_have_a_plus_sign),
 		cmocka_unit_test(far_ids_are_refused),
 		cmocka_unit_test(masks_are_words_of_32_bits),
 		cmocka_unit_test(other_masks_are_refused),
