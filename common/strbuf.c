@@ -71,6 +71,18 @@ void strbuf_addstr(struct strbuf *sb, const char *s)
 	strbuf_add(sb, s, strlen(s));
 }
 
+void strbuf_add_utf8(struct strbuf *sb, uint32_t character)
+{
+	size_t n = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+	uint32_t rest = character;
+	char bytes[4];
+
+	for (size_t i = n - 1; i > 0; i--, rest >>= 6)
+		bytes[i] = (char)(0x80 | (rest & 0x3f));
+	bytes[0] = (char)(n == 1 ? rest : (0xf00u >> n & 0xf0) | rest);
+	strbuf_add(sb, bytes, n);
+}
+
 void strbuf_add_one_line(struct strbuf *sb, const char *s)
 {
 	size_t before = sb->len;

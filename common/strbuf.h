@@ -8,6 +8,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct strv;
 
@@ -36,6 +37,7 @@ int strbuf_error(const struct strbuf *sb);
 void strbuf_add(struct strbuf *sb, const void *data, size_t len);
 void strbuf_addstr(struct strbuf *sb, const char *s);
 void strbuf_addch(struct strbuf *sb, char c);
+void strbuf_add_utf8(struct strbuf *sb, uint32_t character);
 void strbuf_add_one_line(struct strbuf *sb, const char *s); /* made safe by text_one_line() */
 /* The first `max` strings of the list, made safe, and how many follow: "a, b, and 3 more". */
 void strbuf_add_list(struct strbuf *sb, const struct strv *list, size_t max);

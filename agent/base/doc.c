@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -34,10 +35,12 @@ struct doc *doc_add(struct doc *parent, const char *key)
 	return child;
 }
 
-void doc_reserve(struct doc *parent, size_t n)
+void doc_fit(struct doc *parent)
 {
-	parent->items = xcalloc(n, sizeof(*parent->items));
-	parent->items_size = n;
+	if (parent->n_items == parent->items_size)
+		return;
+	parent->items = xreallocarray(parent->items, parent->n_items, sizeof(*parent->items));
+	parent->items_size = parent->n_items;
 }
 
 void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len)
@@ -63,6 +66,46 @@ void doc_set_number(struct doc *d, int64_t value)
 	if (value < 0)
 		*--at = '-';
 	doc_set_text(d, DOC_NUMBER, at, (size_t)(text + sizeof(text) - at));
+}
+
+/* The shortest decimal digits that give the same double, without a point, and the exponent of the first digit. */
+static void find_digits(double value, char digits[24], int *ret_exponent)
+{
+	char text[32];
+	size_t n = 0;
+
+	for (int precision = 0; precision <= 16; precision++) {
+		snprintf(text, sizeof(text), "%.*e", precision, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	for (const char *c = text; *c != 'e'; c++)
+		if (isdigit((unsigned char)*c))
+			digits[n++] = *c;
+	while (n > 1 && digits[n - 1] == '0')
+		n--;
+	digits[n] = '\0';
+	*ret_exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+}
+
+void doc_set_double(struct doc *d, double value)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64);
+	char digits[24];
+	int exponent, n;
+
+	find_digits(value, digits, &exponent);
+	n = (int)strlen(digits);
+	strbuf_addstr(&out, signbit(value) ? "-" : "");
+	if (exponent < -6 || exponent >= 21)
+		strbuf_addf(&out, "%c%s%se%+d", digits[0], n > 1 ? "." : "", digits + 1, exponent);
+	else if (exponent < 0)
+		strbuf_addf(&out, "0.%.*s%s", -exponent - 1, "000000", digits);
+	else if (n <= exponent + 1)
+		strbuf_addf(&out, "%s%.*s", digits, exponent + 1 - n, "000000000000000000000");
+	else
+		strbuf_addf(&out, "%.*s.%s", exponent + 1, digits, digits + exponent + 1);
+	doc_set_text(d, DOC_NUMBER, out.text, out.len);
 }
 
 static struct doc *add_scalar(struct doc *parent, const char *key, enum doc_kind kind, const char *text)
@@ -255,6 +298,49 @@ const struct doc **doc_sorted(const struct doc *map)
 	if (map->n_items > 1)
 		qsort(sorted, map->n_items, sizeof(void *), compare_keys);
 	return sorted;
+}
+
+const char *doc_find_duplicate(const struct doc *map)
+{
+	CLEANUP(freep) const struct doc **sorted = map->n_items > 1 ? doc_sorted(map) : NULL;
+
+	for (size_t i = 1; i < map->n_items; i++)
+		if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
+			return sorted[i]->key;
+	return NULL;
+}
+
+void doc_drop_duplicates(struct doc *map)
+{
+	CLEANUP(freep) const struct doc **sorted = map->n_items > 1 ? doc_sorted(map) : NULL;
+	size_t n = 0;
+
+	for (size_t i = 1; i < map->n_items; i++) /* equal keys are in the order of the map */
+		if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
+			map->items[sorted[i - 1] - map->items].kind = DOC_KIND_COUNT;
+	for (size_t i = 0; i < map->n_items; i++) {
+		if (map->items[i].kind == DOC_KIND_COUNT)
+			doc_release(&map->items[i]);
+		else
+			map->items[n++] = map->items[i];
+	}
+	map->n_items = n;
+}
+
+void doc_normalize(struct doc *d)
+{
+	int64_t integer;
+
+	if (d->kind == DOC_MAP)
+		doc_drop_duplicates(d);
+	DOC_FOREACH (item, d)
+		doc_normalize(item);
+	if (d->kind != DOC_NUMBER)
+		return;
+	if (doc_int64(d, &integer) == 0)
+		doc_set_number(d, integer);
+	else
+		doc_set_double(d, strtod(d->text, NULL));
 }
 
 /* ---- differences */

@@ -63,12 +63,15 @@ void doc_add_words(struct doc *parent, const char *key, const char *words);
 /* Append a null child; `key` is copied. For parsers. */
 struct doc *doc_add(struct doc *parent, const char *key);
 
-/* Allocate space for the `n` children that will be added to a document without children. */
-void doc_reserve(struct doc *parent, size_t n);
+/* Free the space for children that will not be added. */
+void doc_fit(struct doc *parent);
 
 /* Set the kind and the text (`len` bytes, copied) of a scalar. */
 void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t len);
 void doc_set_number(struct doc *d, int64_t value);
+
+/* Set to a number with the shortest text that gives the same double, as Go's encoding/json prints it. The value is finite. */
+void doc_set_double(struct doc *d, double value);
 
 /* A deep copy without the key of `d`. */
 void doc_copy(const struct doc *d, struct doc *ret);
@@ -111,6 +114,16 @@ static inline struct doc *doc_list_items(const struct doc *d)
 /* The value of an integer. 0; -EINVAL when d is NULL, not a number, or not an integer in range. */
 int doc_uint64(const struct doc *d, uint64_t *ret);
 int doc_int64(const struct doc *d, int64_t *ret);
+
+/* A key that the map has twice, or NULL. */
+const char *doc_find_duplicate(const struct doc *map);
+
+/* Of the members of a map with equal keys, keep only the last. */
+void doc_drop_duplicates(struct doc *map);
+
+/* Change a document as Kubernetes decodes JSON without a type: of equal keys the last counts, and numbers that are not integers of
+ * 64 bits become doubles. */
+void doc_normalize(struct doc *d);
 
 /* "a string", "a list", ... for messages. */
 const char *doc_kind_name(const struct doc *d);

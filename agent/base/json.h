@@ -2,7 +2,7 @@
 #pragma once
 /*
  * json: parses and prints JSON text: as a document, value by value without a tree, and as a stream in pieces
- * of any size. json.c is the only file that includes cJSON.
+ * of any size. json.c is the only file that includes cJSON, which prints; json_parse.c parses.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,21 @@
 /* ---- documents */
 
 /*
- * Parse one JSON text; only white space may follow. 0; -EINVAL with the line of the error; -ERANGE for a
- * number of 2^53 or more that is not written as a plain integer (plain integers are exact at any size). *ret
- * is the caller's to release, and untouched on failure.
+ * Parse one JSON text; only white space may follow. Numbers keep their text; of equal keys, all are kept. Limits:
+ * 1000 levels of nesting, no NUL characters. 0; -EINVAL with the line of the error; -ERANGE for a number that is too
+ * large for a double. *ret is the caller's to release, and untouched on failure.
  */
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err);
+
+/* The same, with -EINVAL for an object that has a key twice. */
+int json_parse_unique(const char *text, size_t len, struct doc *ret, struct err *err);
+
+/* Parse the value at byte *at, which anything may follow, and move *at behind the value. The same, with -ENOENT when
+ * only white space is left. */
+int json_parse_next(const char *text, size_t len, size_t *at, struct doc *ret, struct err *err);
+
+/* Whether Kubernetes takes a text for JSON: after white space it begins with a brace. 1 or 0; -EINVAL: the white space is not JSON's. */
+int json_begins(const char *text, size_t len, struct err *err);
 
 /* The number of values in a JSON text, or more: a bound of what json_parse() allocates, about 200 bytes per value. */
 size_t json_count_values(const char *text, size_t len);

@@ -2,181 +2,105 @@
 #include "agent/base/yaml.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <math.h>
 
 #include <yaml.h>
 
+#include "agent/base/encoding.h"
 #include "agent/base/json.h"
+#include "agent/base/yaml_scalar.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define YAML_MAX_DEPTH      100
+#define YAML_TEXT_MAX       ((size_t)1 << 30)
+#define YAML_MAX_DEPTH      300
 #define YAML_MAX_ANCHORS    100u
 #define YAML_MAX_DIRECTIVES 100u
-#define YAML_MAX_COPIED     100000u /* nodes per stream: against alias bombs, also many small ones */
+#define YAML_MAX_COPIED     100000u /* nodes per document: against alias bombs, also many small ones */
 
-/* ---- plain scalars, as go-yaml v2 (which Kubernetes reads YAML with) resolves them */
+/* ---- parsing: libyaml's events become a doc, as go.yaml.in/yaml/v2 (decode.go) decodes into an interface. For each token
+ * the scanner examines all open brackets, so the depth is checked at each event, before more text is scanned. */
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	for (; *words; words++)
-		if (!strcmp(text, *words))
-			return true;
-	return false;
-}
-
-/* Copy without the underscores that YAML 1.1 allows in numbers. False: nothing is left, or the copy does
- * not fit. */
-static bool strip_underscores(const char *text, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (; *text; text++) {
-		if (*text == '_')
-			continue;
-		if (n + 1 >= size)
-			return false;
-		out[n++] = *text;
-	}
-	out[n] = '\0';
-	return n > 0;
-}
-
-/* Convert an integer in any base of YAML 1.1 or Go to decimal text. */
-static bool resolve_integer(const char *plain, char *out, size_t size)
-{
-	bool negative = *plain == '-';
-	const char *digits = plain + (*plain == '-' || *plain == '+');
-	int base = 10;
-	char *end;
-	uint64_t value;
-
-	if (*digits < '0' || *digits > '9')
-		return false;
-	if (digits[0] == '0' && digits[1]) {
-		base = strchr("xX", digits[1]) ? 16 : strchr("bB", digits[1]) ? 2 : 8;
-		digits += strchr("xXbBoO", digits[1]) ? 2 : 1;
-	}
-	if (*digits == '-' || *digits == '+' || *digits == ' ')
-		return false;
-	errno = 0;
-	value = strtoull(digits, &end, base);
-	if (errno || end == digits || *end)
-		return false;
-	snprintf(out, size, "%s%" PRIu64, negative && value ? "-" : "", value);
-	return true;
-}
-
-/* [-+]?(digits[.digits]|.digits)([eE][-+]?digits)? */
-static bool looks_like_float(const char *p)
-{
-	size_t before, after = 0;
-
-	p += *p == '-' || *p == '+';
-	before = strspn(p, "0123456789");
-	p += before;
-	if (*p == '.') {
-		p++;
-		after = strspn(p, "0123456789");
-		p += after;
-	}
-	if (before + after == 0)
-		return false;
-	if (*p == 'e' || *p == 'E') {
-		p++;
-		p += *p == '-' || *p == '+';
-		before = strspn(p, "0123456789");
-		p += before;
-		if (before == 0)
-			return false;
-	}
-	return *p == '\0';
-}
-
-/* The kind of a plain scalar. The text of a bool or number is written to `ret` (`size` bytes). */
-static enum doc_kind resolve_scalar(const char *text, char *ret, size_t size)
-{
-	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
-	static const char *const trues[] = {
-		"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", NULL};
-	static const char *const falses[] = {
-		"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF", NULL};
-	char plain[64];
-
-	if (strchr("~nNtTyYoOfF", *text)) { /* also the empty text */
-		if (is_one_of(text, nulls))
-			return DOC_NULL;
-		if (is_one_of(text, trues) || is_one_of(text, falses)) {
-			snprintf(ret, size, "%s", is_one_of(text, trues) ? "true" : "false");
-			return DOC_BOOL;
-		}
-		return DOC_STRING;
-	}
-	if (!strchr("+-.0123456789", *text) || !strip_underscores(text, plain, sizeof(plain)))
-		return DOC_STRING;
-	if (resolve_integer(plain, ret, size))
-		return DOC_NUMBER;
-	if (looks_like_float(plain)) {
-		snprintf(ret, size, "%s", plain + (*plain == '+'));
-		return DOC_NUMBER;
-	}
-	return DOC_STRING;
-}
-
-/* ---- parsing: libyaml's events become a doc. For each token the scanner examines all open brackets, so
- * the depth is checked at each event, before more text is scanned. */
-
-/* A complete node that aliases may repeat. */
+/* A node that aliases may repeat. */
 struct anchor {
 	char *name;
+	bool complete; /* otherwise the node that contains the alias */
 	struct doc value;
+	size_t n_decoded; /* nodes that go-yaml decodes for the value */
 };
 
 struct reader {
 	yaml_parser_t parser;
+	const char *text; /* that the parser reads */
+	size_t len;
+	size_t at, index;  /* a byte of the text, and the number of characters before it */
+	unsigned brackets; /* that are open */
+	size_t line;       /* of the text's first byte, counted from 0 */
+	bool unique_keys;
 	struct anchor *anchors; /* of the current document */
 	size_t n_anchors, anchors_size;
-	size_t copied; /* nodes that anchors and aliases copied, in the whole stream */
+	size_t copied;               /* nodes that anchors and aliases copied */
+	size_t n_decoded, n_aliased; /* nodes that go-yaml decodes, and those of them that are in aliases */
 	struct err *err;
 };
 
-static void free_anchors(struct reader *rd)
+static void reader_release(struct reader *rd)
 {
 	for (size_t i = 0; i < rd->n_anchors; i++) {
 		free(rd->anchors[i].name);
 		doc_release(&rd->anchors[i].value);
 	}
-	rd->n_anchors = 0;
-}
-
-static void reader_release(struct reader *rd)
-{
-	free_anchors(rd);
 	free(rd->anchors);
 	yaml_parser_delete(&rd->parser);
 }
 
-static int parser_error(const yaml_parser_t *parser, struct err *err)
+/* The line of an event, counted from 1. */
+static size_t event_line(const struct reader *rd, const yaml_event_t *event)
 {
+	return rd->line + event->start_mark.line + 1;
+}
+
+static int parser_error(const struct reader *rd)
+{
+	const yaml_parser_t *parser = &rd->parser;
+	const char *problem = parser->problem ? parser->problem : "unknown problem";
+
 	if (parser->error == YAML_MEMORY_ERROR)
 		xalloc_failed();
-	return err_set(err, -EINVAL, "not valid YAML at line %zu, column %zu: %s",
-		parser->problem_mark.line + 1, parser->problem_mark.column + 1,
-		parser->problem ? parser->problem : "unknown problem");
+	if (parser->error == YAML_READER_ERROR)
+		return err_set(rd->err, -EINVAL, "not valid YAML at line %zu: %s",
+			rd->line + encoding_line(rd->text, parser->problem_offset), problem);
+	return err_set(rd->err, -EINVAL, "not valid YAML at line %zu, column %zu: %s",
+		rd->line + parser->problem_mark.line + 1, parser->problem_mark.column + 1, problem);
 }
 
 /* The caller deletes `event`, also after a failure. */
 static int next_event(struct reader *rd, yaml_event_t *event)
 {
-	return yaml_parser_parse(&rd->parser, event) ? 0 : parser_error(&rd->parser, rd->err);
+	return yaml_parser_parse(&rd->parser, event) ? 0 : parser_error(rd);
 }
 
 static int reject_size(const struct reader *rd, const yaml_event_t *event)
 {
-	return err_set(
-		rd->err, -EINVAL, "line %zu: YAML nested or repeated too much", event->start_mark.line + 1);
+	return err_set(rd->err, -EINVAL, "line %zu: YAML nested or repeated too much", event_line(rd, event));
 }
+
+/*
+ * Count nodes as go-yaml decodes them: `aliased` of them are in aliases. go-yaml refuses a document of which more than 99 %
+ * are in aliases. Its limits for documents of 400000 nodes are not reached before YAML_MAX_COPIED.
+ */
+static int count_nodes(struct reader *rd, const yaml_event_t *event, size_t aliased)
+{
+	rd->n_decoded += 1 + aliased;
+	rd->n_aliased += aliased;
+	if (rd->n_aliased > 100 && rd->n_decoded > 1000 &&
+		(double)rd->n_aliased / (double)rd->n_decoded > 0.99)
+		return reject_size(rd, event);
+	return 0;
+}
+
+/* ---- anchors */
 
 /* Whether the limits allow a copy of `d` at this depth. Counts the nodes. */
 static bool may_copy(struct reader *rd, const struct doc *d, int depth)
@@ -189,22 +113,44 @@ static bool may_copy(struct reader *rd, const struct doc *d, int depth)
 	return true;
 }
 
-static int add_anchor(
-	struct reader *rd, const yaml_event_t *event, const yaml_char_t *name, const struct doc *d)
+static const yaml_char_t *event_anchor(const yaml_event_t *event)
 {
-	CLEANUP(doc_release) struct doc copy = DOC_INIT;
-	CLEANUP(freep) char *owned = NULL;
+	if (event->type == YAML_SCALAR_EVENT)
+		return event->data.scalar.anchor;
+	return event->type == YAML_MAPPING_START_EVENT ? event->data.mapping_start.anchor
+						       : event->data.sequence_start.anchor;
+}
+
+/* Add the anchor of the node that begins with `event`. *ret_index is SIZE_MAX if it has none. */
+static int begin_anchor(struct reader *rd, const yaml_event_t *event, size_t *ret_index)
+{
+	const char *name = (const char *)event_anchor(event);
 	struct anchor *slot;
 
+	*ret_index = SIZE_MAX;
 	if (!name)
 		return 0;
-	if (rd->n_anchors >= YAML_MAX_ANCHORS || !may_copy(rd, d, 0))
+	if (rd->n_anchors >= YAML_MAX_ANCHORS)
 		return reject_size(rd, event);
-	owned = xstrdup((const char *)name);
-	doc_copy(d, &copy);
+	*ret_index = rd->n_anchors;
 	slot = vec_push(&rd->anchors, &rd->n_anchors, &rd->anchors_size, sizeof(*slot));
-	*slot = (struct anchor){.name = TAKE(owned), .value = copy};
-	copy = (struct doc)DOC_INIT;
+	*slot = (struct anchor){.name = xstrdup(name), .n_decoded = rd->n_decoded};
+	return 0;
+}
+
+/* The node of the anchor is complete: `d`. */
+static int end_anchor(struct reader *rd, const yaml_event_t *event, size_t index, const struct doc *d)
+{
+	struct anchor *anchor;
+
+	if (index == SIZE_MAX)
+		return 0;
+	if (!may_copy(rd, d, 0))
+		return reject_size(rd, event);
+	anchor = &rd->anchors[index];
+	doc_copy(d, &anchor->value);
+	anchor->n_decoded = rd->n_decoded - anchor->n_decoded;
+	anchor->complete = true;
 	return 0;
 }
 
@@ -212,142 +158,351 @@ static int add_anchor(
 static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
 	const char *name = (const char *)event->data.alias.anchor;
+	const struct anchor *anchor;
 	char *key = ret->key;
 	size_t i = rd->n_anchors;
 
 	while (i > 0 && strcmp(rd->anchors[i - 1].name, name) != 0)
 		i--;
 	if (i == 0)
-		return err_set(rd->err, -EINVAL, "line %zu: undefined alias '%.60s'",
-			event->start_mark.line + 1, name);
-	if (!may_copy(rd, &rd->anchors[i - 1].value, depth))
+		return err_set(
+			rd->err, -EINVAL, "line %zu: undefined alias '%.60s'", event_line(rd, event), name);
+	anchor = &rd->anchors[i - 1];
+	if (!anchor->complete)
+		return err_set(rd->err, -EINVAL, "line %zu: anchor '%.60s' contains itself",
+			event_line(rd, event), name);
+	if (!may_copy(rd, &anchor->value, depth))
 		return reject_size(rd, event);
-	doc_copy(&rd->anchors[i - 1].value, ret);
+	doc_copy(&anchor->value, ret);
 	ret->key = key;
+	return count_nodes(rd, event, anchor->n_decoded);
+}
+
+/* ---- scalars */
+
+/* Tags whose values have another text in JSON. */
+static bool is_unsupported_tag(const char *tag)
+{
+	return !strcmp(tag, "tag:yaml.org,2002:binary") || !strcmp(tag, "tag:yaml.org,2002:timestamp");
+}
+
+/* Advance to the character with this index. Returns its byte. */
+static size_t find_character(struct reader *rd, size_t index)
+{
+	for (; rd->index < index && rd->at < rd->len; rd->index++) {
+		rd->at++;
+		while (rd->at < rd->len && text_is_continuation(rd->text[rd->at]))
+			rd->at++;
+	}
+	return rd->at;
+}
+
+/* Whether a string in double quotes has the escape "\/", which libyaml reads and go-yaml does not. */
+static bool has_slash_escape(struct reader *rd, const yaml_event_t *event)
+{
+	const char *at, *end;
+
+	if (event->data.scalar.style != YAML_DOUBLE_QUOTED_SCALAR_STYLE ||
+		!strchr((const char *)event->data.scalar.value, '/'))
+		return false;
+	at = rd->text + find_character(rd, event->start_mark.index);
+	end = rd->text + find_character(rd, event->end_mark.index);
+	for (; at + 1 < end; at++) {
+		if (*at != '\\')
+			continue;
+		if (*++at == '/')
+			return true;
+	}
+	return false;
+}
+
+/* Whether an empty scalar ends at a comma: after "!a,", which go-yaml takes for a tag. */
+static bool is_before_comma(struct reader *rd, const yaml_event_t *event)
+{
+	size_t at = find_character(rd, event->end_mark.index);
+
+	return event->data.scalar.length == 0 && at < rd->len && rd->text[at] == ',';
+}
+
+static int resolve_event(struct reader *rd, const yaml_event_t *event, struct yaml_scalar *ret)
+{
+	const char *text = (const char *)event->data.scalar.value;
+	const char *tag = (const char *)event->data.scalar.tag;
+
+	*ret = (struct yaml_scalar){.kind = DOC_STRING};
+	if (strlen(text) != event->data.scalar.length)
+		return err_set(rd->err, -EINVAL, "line %zu: a string has a NUL byte", event_line(rd, event));
+	if (has_slash_escape(rd, event))
+		return err_set(rd->err, -EINVAL, "line %zu: YAML has no escape '\\/'", event_line(rd, event));
+	if (tag && rd->brackets > 0 && is_before_comma(rd, event))
+		return err_set(
+			rd->err, -EINVAL, "line %zu: a comma directly after a tag", event_line(rd, event));
+	/* For go-yaml it begins a key there. */
+	if (rd->brackets > 0 && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strchr(text, '?'))
+		return err_set(rd->err, -EINVAL, "line %zu: '?' within brackets requires quotes",
+			event_line(rd, event));
+	if (tag && is_unsupported_tag(tag))
+		return err_set(rd->err, -EINVAL, "line %zu: the tag '%s' is not supported",
+			event_line(rd, event), strrchr(tag, ':') + 1);
+	if (tag && !yaml_scalar_resolve_tagged(text, tag, ret))
+		return err_set(rd->err, -EINVAL, "line %zu: '%.60s' is no value of the tag '%.60s'",
+			event_line(rd, event), text, tag);
+	if (!tag && event->data.scalar.plain_implicit)
+		*ret = yaml_scalar_resolve(text);
+	return 0;
+}
+
+static int set_scalar(
+	struct reader *rd, const yaml_event_t *event, const struct yaml_scalar *value, struct doc *ret)
+{
+	const char *text = (const char *)event->data.scalar.value;
+
+	if (value->is_float && !isfinite(value->value))
+		return err_set(rd->err, -EINVAL, "line %zu: JSON has no number '%.60s'",
+			event_line(rd, event), text);
+	if (value->is_float)
+		doc_set_double(ret, value->value);
+	else if (value->kind == DOC_STRING)
+		doc_set_text(ret, DOC_STRING, text, event->data.scalar.length);
+	else if (value->kind != DOC_NULL)
+		doc_set_text(ret, value->kind, value->text, strlen(value->text));
 	return 0;
 }
 
 static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc *ret)
 {
-	const char *text = (const char *)event->data.scalar.value;
-	size_t len = event->data.scalar.length;
-	bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-	enum doc_kind kind = DOC_STRING;
-	char number[64];
+	struct yaml_scalar value;
+	int r = resolve_event(rd, event, &value);
 
-	if (strlen(text) != len)
-		return err_set(
-			rd->err, -EINVAL, "line %zu: a string has a NUL byte", event->start_mark.line + 1);
-	if (plain && !event->data.scalar.tag)
-		kind = resolve_scalar(text, number, sizeof(number));
-	if (kind == DOC_NULL)
-		return 0;
-	if (kind == DOC_BOOL || kind == DOC_NUMBER) {
-		doc_set_text(ret, kind, number, strlen(number));
-		return 0;
-	}
-	doc_set_text(ret, DOC_STRING, text, len);
-	return 0;
+	return r < 0 ? r : set_scalar(rd, event, &value, ret);
 }
+
+/* ---- maps */
 
 static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
+static int read_items(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
 
-/* Add a child to a map; `event` has the key. */
-static int add_member(struct reader *rd, const yaml_event_t *event, struct doc *map, struct doc **ret)
+/* "<<", unless in quotes. */
+static bool is_merge(const yaml_event_t *event)
 {
-	CLEANUP(doc_release) struct doc key = DOC_INIT;
+	const char *tag = event->type == YAML_SCALAR_EVENT ? (const char *)event->data.scalar.tag : NULL;
+
+	return event->type == YAML_SCALAR_EVENT && !strcmp((const char *)event->data.scalar.value, "<<") &&
+	       (event->data.scalar.plain_implicit || (tag && !strcmp(tag, "tag:yaml.org,2002:merge")));
+}
+
+/* Whether go-yaml's key has the text of this value: JSON keys are strings, so an integer or a boolean becomes its text. */
+static bool is_key(const struct yaml_scalar *value)
+{
+	return value->kind == DOC_STRING || value->kind == DOC_BOOL ||
+	       (value->kind == DOC_NUMBER && !value->is_float &&
+		       (value->text[0] == '-' || strtoull(value->text, NULL, 10) <= INT64_MAX));
+}
+
+static int reject_key(const struct reader *rd, const yaml_event_t *event, const char *why)
+{
+	return err_set(rd->err, -EINVAL, "line %zu: a key that is %s", event_line(rd, event), why);
+}
+
+static int read_scalar_key(struct reader *rd, const yaml_event_t *event, struct doc *key)
+{
+	struct yaml_scalar value;
+	size_t anchor;
+	int r = begin_anchor(rd, event, &anchor);
+
+	r = r < 0 ? r : count_nodes(rd, event, 0);
+	r = r < 0 ? r : resolve_event(rd, event, &value);
+	if (r < 0)
+		return r;
+	if (!is_key(&value))
+		return reject_key(
+			rd, event, value.kind == DOC_NULL ? "null" : "a fraction or a large number");
+	r = set_scalar(rd, event, &value, key);
+	return r < 0 ? r : end_anchor(rd, event, anchor, key);
+}
+
+/* Read the key that begins with `event`. */
+static int read_key(struct reader *rd, const yaml_event_t *event, int depth, struct doc *key)
+{
 	int r;
 
-	if (event->type != YAML_SCALAR_EVENT)
-		return err_set(
-			rd->err, -EINVAL, "line %zu: a key that is not a scalar", event->start_mark.line + 1);
-	r = read_scalar(rd, event, &key);
-	if (r < 0)
-		return r;
-	r = add_anchor(rd, event, event->data.scalar.anchor, &key);
-	if (r < 0)
-		return r;
-	*ret = doc_add(map, (const char *)event->data.scalar.value);
+	if (event->type == YAML_SCALAR_EVENT)
+		return read_scalar_key(rd, event, key);
+	if (event->type != YAML_ALIAS_EVENT)
+		return reject_key(rd, event, "not a scalar");
+	r = read_alias(rd, event, depth, key);
+	if (r == 0 && key->kind != DOC_STRING && key->kind != DOC_BOOL)
+		return reject_key(rd, event, "an alias of something else than a string");
+	return r;
+}
+
+/* Append the members of a map that is merged into another. */
+static int append_members(
+	const struct reader *rd, const yaml_event_t *event, struct doc *from, struct doc *to)
+{
+	if (from->kind != DOC_MAP)
+		return err_set(rd->err, -EINVAL, "line %zu: '<<' requires a map or a list of maps, not %s",
+			event_line(rd, event), doc_kind_name(from));
+	DOC_FOREACH (member, from) {
+		*doc_add(to, NULL) = *member;
+		*member = (struct doc)DOC_INIT;
+	}
 	return 0;
 }
 
-static int read_members(struct reader *rd, int depth, struct doc *ret)
+/* The list after "<<". The members of the first map count, so they are appended last. */
+static int read_merged_list(struct reader *rd, const yaml_event_t *event, int depth, struct doc *to)
 {
+	CLEANUP(doc_release) struct doc maps = {.kind = DOC_LIST};
+	int r = read_items(rd, event, depth, &maps);
+
+	for (size_t i = maps.n_items; i > 0 && r == 0; i--)
+		r = append_members(rd, event, &maps.items[i - 1], to);
+	return r;
+}
+
+/* The value after "<<": its members are appended to the map. */
+static int read_merged(struct reader *rd, int depth, struct doc *to)
+{
+	CLEANUP(yaml_event_delete) yaml_event_t event = {0};
+	CLEANUP(doc_release) struct doc value = DOC_INIT;
+	size_t anchor;
+	int r = next_event(rd, &event);
+
+	if (r < 0)
+		return r;
+	if (event.type == YAML_SEQUENCE_START_EVENT) {
+		r = begin_anchor(rd, &event, &anchor);
+		if (r == 0 && anchor != SIZE_MAX)
+			return err_set(rd->err, -EINVAL, "line %zu: an anchor of a list after '<<'",
+				event_line(rd, &event));
+		return r < 0 ? r : read_merged_list(rd, &event, depth, to);
+	}
+	r = read_node(rd, &event, depth, &value);
+	return r < 0 ? r : append_members(rd, &event, &value, to);
+}
+
+/* The key and the value that begin with `event`. */
+static int read_member(struct reader *rd, const yaml_event_t *event, int depth, struct doc *map)
+{
+	CLEANUP(yaml_event_delete) yaml_event_t value = {0};
+	CLEANUP(doc_release) struct doc key = DOC_INIT;
+	size_t anchor;
+	int r;
+
+	if (is_merge(event)) {
+		const struct doc text = {.kind = DOC_STRING, .text = (char[]){"<<"}};
+
+		r = begin_anchor(rd, event, &anchor);
+		r = r < 0 ? r : end_anchor(rd, event, anchor, &text);
+		return r < 0 ? r : read_merged(rd, depth, map);
+	}
+	r = read_key(rd, event, depth, &key);
+	r = r < 0 ? r : next_event(rd, &value);
+	return r < 0 ? r : read_node(rd, &value, depth, doc_add(map, key.text));
+}
+
+/*
+ * Of equal keys the last counts. For go-yaml the keys 1 and "1" differ, but not in JSON: which of them counts is random, so
+ * such keys are refused.
+ */
+static int settle_keys(const struct reader *rd, const yaml_event_t *event, struct doc *map)
+{
+	const char *twice = doc_find_duplicate(map);
+
+	if (!twice)
+		return 0;
+	if (!rd->unique_keys) {
+		CLEANUP(freep) const struct doc **sorted = doc_sorted(map);
+
+		twice = NULL;
+		for (size_t i = 1; i < map->n_items && !twice; i++)
+			if (!strcmp(sorted[i - 1]->key, sorted[i]->key) &&
+				yaml_scalar_resolve(sorted[i]->key).kind != DOC_STRING)
+				twice = sorted[i]->key;
+	}
+	if (twice)
+		return err_set(rd->err, -EINVAL,
+			"key '%.100s' appears twice in the map that begins at line %zu", twice,
+			event_line(rd, event));
+	doc_drop_duplicates(map);
+	return 0;
+}
+
+static int read_members(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
+{
+	bool flow = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+
+	rd->brackets += flow;
 	for (;;) {
-		CLEANUP(yaml_event_delete) yaml_event_t key = {0}, value = {0};
-		struct doc *child = NULL;
+		CLEANUP(yaml_event_delete) yaml_event_t key = {0};
 		int r = next_event(rd, &key);
 
 		if (r < 0)
 			return r;
-		if (key.type == YAML_MAPPING_END_EVENT)
-			return 0;
-		r = add_member(rd, &key, ret, &child);
-		r = r < 0 ? r : next_event(rd, &value);
-		r = r < 0 ? r : read_node(rd, &value, depth + 1, child);
+		if (key.type == YAML_MAPPING_END_EVENT) {
+			rd->brackets -= flow;
+			return settle_keys(rd, event, ret);
+		}
+		r = read_member(rd, &key, depth + 1, ret);
 		if (r < 0)
 			return r;
 	}
 }
 
-static int read_items(struct reader *rd, int depth, struct doc *ret)
+/* ---- nodes */
+
+static int read_items(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
+	bool flow = event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+
+	rd->brackets += flow;
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t value = {0};
 		int r = next_event(rd, &value);
 
 		if (r < 0)
 			return r;
-		if (value.type == YAML_SEQUENCE_END_EVENT)
+		if (value.type == YAML_SEQUENCE_END_EVENT) {
+			rd->brackets -= flow;
 			return 0;
+		}
 		r = read_node(rd, &value, depth + 1, doc_add(ret, NULL));
 		if (r < 0)
 			return r;
 	}
 }
 
-/* Read the node that starts with `event`. */
+/* Read the node that begins with `event`. */
 static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
-	const yaml_char_t *anchor;
+	size_t anchor;
 	int r;
 
 	if (depth > YAML_MAX_DEPTH)
 		return reject_size(rd, event);
 	if (event->type == YAML_ALIAS_EVENT)
 		return read_alias(rd, event, depth, ret);
+	r = begin_anchor(rd, event, &anchor);
+	r = r < 0 ? r : count_nodes(rd, event, 0);
+	if (r < 0)
+		return r;
 	if (event->type == YAML_SCALAR_EVENT) {
-		anchor = event->data.scalar.anchor;
 		r = read_scalar(rd, event, ret);
 	} else if (event->type == YAML_MAPPING_START_EVENT) {
-		anchor = event->data.mapping_start.anchor;
 		ret->kind = DOC_MAP;
-		r = read_members(rd, depth, ret);
+		r = read_members(rd, event, depth, ret);
 	} else {
-		anchor = event->data.sequence_start.anchor;
 		ret->kind = DOC_LIST;
-		r = read_items(rd, depth, ret);
+		r = read_items(rd, event, depth, ret);
 	}
-	return r < 0 ? r : add_anchor(rd, event, anchor, ret);
+	return r < 0 ? r : end_anchor(rd, event, anchor, ret);
 }
 
-/* Handle an event outside of nodes. The root of a document is appended to `list`. */
-static int read_event(struct reader *rd, const yaml_event_t *event, struct doc *list)
-{
-	struct doc *root;
-
-	if (event->type == YAML_STREAM_START_EVENT || event->type == YAML_DOCUMENT_END_EVENT)
-		return 0;
-	if (event->type == YAML_DOCUMENT_START_EVENT) {
-		free_anchors(rd);
-		return 0;
-	}
-	root = doc_add(list, NULL);
-	return read_node(rd, event, 0, root);
-}
+/* ---- texts */
 
 /* Limit the tag directives: libyaml compares each with all earlier ones, within one event. */
-static int check_directives(const char *text, size_t len, struct err *err)
+static int check_directives(const struct reader *rd, const char *text, size_t len)
 {
 	static const char directive[] = "%TAG";
 	const char *at = text, *end = text + len;
@@ -356,131 +511,127 @@ static int check_directives(const char *text, size_t len, struct err *err)
 	while ((at = memmem(at, (size_t)(end - at), directive, strlen(directive)))) {
 		n += at == text || at[-1] == '\n' || at[-1] == '\r';
 		if (n > YAML_MAX_DIRECTIVES)
-			return err_set(
-				err, -EINVAL, "more than %u lines of %s", YAML_MAX_DIRECTIVES, directive);
+			return err_set(rd->err, -EINVAL, "line %zu: more than %u lines of %s",
+				rd->line + encoding_line(text, (size_t)(at - text)), YAML_MAX_DIRECTIVES,
+				directive);
 		at += strlen(directive);
 	}
 	return 0;
 }
 
-/* The destination of the documents of a stream: a function, or a list. */
-struct consumer {
-	size_t count; /* the parser stops after this number of documents in the list */
-	yaml_fn *fn;  /* NULL = the documents stay in the list */
-	void *data;
-};
-
-/* Pass a complete document from the list to the function, if there is one. */
-static int deliver_document(const struct consumer *to, struct doc *list, struct err *err)
+static int begin_document(struct reader *rd, const yaml_event_t *event)
 {
-	struct doc document = list->n_items > 0 && to->fn ? list->items[0] : (struct doc)DOC_INIT;
+	const yaml_version_directive_t *version = event->data.document_start.version_directive;
+
+	if (version && version->minor != 1)
+		return err_set(rd->err, -EINVAL, "line %zu: Kubernetes reads YAML 1.1, not %d.%d",
+			event_line(rd, event), version->major, version->minor);
+	return count_nodes(rd, event, 0);
+}
+
+/* Text after a document without "---" or "..." between them: go-yaml ignores it, or not, so it is refused. */
+static int check_rest(struct reader *rd)
+{
+	CLEANUP(yaml_event_delete) yaml_event_t event = {0};
+
+	return next_event(rd, &event);
+}
+
+/* Read up to the end of the first document. -ENOENT: there is none. */
+static int read_document(struct reader *rd, struct doc *ret)
+{
+	for (;;) {
+		CLEANUP(yaml_event_delete) yaml_event_t event = {0};
+		int r = next_event(rd, &event);
+
+		if (r < 0)
+			return r;
+		if (event.type == YAML_DOCUMENT_END_EVENT)
+			return event.data.document_end.implicit ? check_rest(rd) : 0;
+		if (event.type == YAML_STREAM_END_EVENT)
+			return err_set(rd->err, -ENOENT, "no YAML document in it");
+		if (event.type == YAML_STREAM_START_EVENT)
+			continue;
+		r = event.type == YAML_DOCUMENT_START_EVENT ? begin_document(rd, &event)
+							    : read_node(rd, &event, 0, ret);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int parse_utf8(const char *text, size_t len, struct reader *rd, struct doc *ret)
+{
+	CLEANUP(doc_release) struct doc d = DOC_INIT;
+	const size_t mark = strlen(UTF8_BYTE_ORDER_MARK);
+	const char *second = memmem(text, len, UTF8_BYTE_ORDER_MARK, mark);
+	int r = check_directives(rd, text, len);
+
+	if (r < 0)
+		return r;
+	if (second)
+		return err_set(rd->err, -EINVAL, "line %zu: a byte order mark within the text",
+			rd->line + encoding_line(text, (size_t)(second - text)));
+	yaml_parser_set_encoding(&rd->parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&rd->parser, (const unsigned char *)text, len);
+	rd->text = text;
+	rd->len = len;
+	r = read_document(rd, &d);
+	if (r < 0)
+		return r;
+	*ret = d;
+	d = (struct doc)DOC_INIT;
+	return 0;
+}
+
+static int parse_document(
+	const char *text, size_t len, size_t line, bool unique_keys, struct doc *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf utf8 = STRBUF_INIT(YAML_TEXT_MAX);
+	CLEANUP(reader_release) struct reader rd = {.line = line, .unique_keys = unique_keys, .err = err};
 	int r;
 
-	if (!to->fn || list->n_items == 0)
-		return 0;
-	list->n_items = 0;
-	r = to->fn(&document, to->data, err);
-	doc_release(&document);
-	return r;
-}
-
-static int parse_documents(
-	const char *text, size_t len, const struct consumer *to, struct doc *list, struct err *err)
-{
-	CLEANUP(reader_release) struct reader rd = {.err = err};
-	int r = check_directives(text, len, err);
-
-	if (r < 0)
-		return r;
 	if (!yaml_parser_initialize(&rd.parser))
 		xalloc_failed();
-	yaml_parser_set_encoding(
-		&rd.parser, YAML_UTF8_ENCODING); /* the encoding that check_directives() expects */
-	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text, len);
-	while (r == 0) {
-		CLEANUP(yaml_event_delete) yaml_event_t event = {0};
-
-		r = next_event(&rd, &event);
-		if (r < 0 || event.type == YAML_STREAM_END_EVENT)
-			break;
-		r = read_event(&rd, &event, list);
-		if (event.type != YAML_DOCUMENT_END_EVENT || r < 0)
-			continue;
-		r = deliver_document(to, list, err);
-		if (list->n_items == to->count)
-			break;
-	}
-	return r;
-}
-
-/* Parse up to `count` documents into a list; -ENOENT when the text has none. */
-static int parse_list(const char *text, size_t len, size_t count, struct doc *ret, struct err *err)
-{
-	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	const struct consumer to = {.count = count};
-	int r = parse_documents(text, len, &to, &list, err);
-
-	if (r == 0 && list.n_items == 0)
-		r = err_set(err, -ENOENT, "no YAML document in it");
-	if (r < 0)
-		return r;
-	*ret = list;
-	list = (struct doc)DOC_INIT;
-	return 0;
-}
-
-/* Parse JSON with the JSON parser: YAML differs in tabs and surrogate pairs. False when the text is not
- * JSON. */
-static bool parse_json(const char *text, size_t len, struct doc *ret)
-{
-	size_t blank = 0;
-
-	while (blank < len && text[blank] && strchr(" \t\r\n", text[blank]))
-		blank++;
-	return blank < len && (text[blank] == '{' || text[blank] == '[') &&
-	       json_parse(text, len, ret, NULL) == 0;
-}
-
-int yaml_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
-{
-	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	struct doc *item = doc_add(&list, NULL);
-
-	if (!parse_json(text, len, item))
-		return parse_list(text, len, SIZE_MAX, ret, err);
-	*ret = list;
-	list = (struct doc)DOC_INIT;
-	return 0;
-}
-
-int yaml_parse_each(const char *text, size_t len, yaml_fn *fn, void *data, struct err *err)
-{
-	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
-	const struct consumer to = {.count = SIZE_MAX, .fn = fn, .data = data};
-
-	return parse_documents(text, len, &to, &list, err);
+	r = encoding_to_utf8(text, len, &utf8, &text, &len, err);
+	return r < 0 ? r : parse_utf8(text, len, &rd, ret);
 }
 
 int yaml_parse_first(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	CLEANUP(doc_release) struct doc list = DOC_INIT;
-	int r = parse_list(text, len, 1, &list, err);
+	return parse_document(text, len, 0, false, ret, err);
+}
 
-	if (r < 0)
-		return r;
-	*ret = list.items[0];
-	list.items[0] = (struct doc)DOC_INIT;
-	return 0;
+int yaml_parse_at_line(const char *text, size_t len, size_t line, struct doc *ret, struct err *err)
+{
+	return parse_document(text, len, line - 1, false, ret, err);
+}
+
+static int refuse_empty(int r, struct err *err)
+{
+	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
 }
 
 int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err)
 {
-	int r;
+	return refuse_empty(parse_document(text, len, 0, false, ret, err), err);
+}
 
-	if (parse_json(text, len, ret))
-		return 0;
-	r = yaml_parse_first(text, len, ret, err);
-	return r == -ENOENT ? err_set(err, -EINVAL, "empty, no YAML document in it") : r;
+int yaml_parse_unique(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	return refuse_empty(parse_document(text, len, 0, true, ret, err), err);
+}
+
+int yaml_parse_config(const char *text, size_t len, bool unique_keys, struct doc *ret, struct err *err)
+{
+	int json = json_begins(text, len, err), r;
+
+	if (json < 0)
+		return json;
+	r = json > 0 ? json_parse_unique(text, len, ret, err)
+		     : refuse_empty(parse_document(text, len, 0, unique_keys, ret, err), err);
+	if (r == 0 && unique_keys)
+		doc_normalize(ret);
+	return r;
 }
 
 /* ---- printing */
@@ -527,15 +678,19 @@ static bool fits_one_line(const struct doc *d)
 	return numbers || (!d->key && width <= 110);
 }
 
+/* A string that would be read as another value, or as a merge. */
+static bool needs_quotes(const char *text)
+{
+	return yaml_scalar_resolve(text).kind != DOC_STRING || !strcmp(text, "<<");
+}
+
 static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)
 {
 	yaml_event_t event;
 	bool map = d->kind == DOC_MAP;
-	char scratch[64];
 
 	if (d->kind == DOC_STRING)
-		return emit_text(
-			emitter, d->text, resolve_scalar(d->text, scratch, sizeof(scratch)) != DOC_STRING);
+		return emit_text(emitter, d->text, needs_quotes(d->text));
 	if (!map && d->kind != DOC_LIST)
 		return emit_text(emitter, d->kind == DOC_NULL ? "null" : d->text, false);
 	if (map) {
@@ -553,8 +708,7 @@ static bool emit_doc(yaml_emitter_t *emitter, const struct doc *d)
 			return false;
 	}
 	DOC_FOREACH (item, d)
-		if ((map && !emit_text(emitter, item->key,
-				    resolve_scalar(item->key, scratch, sizeof(scratch)) != DOC_STRING)) ||
+		if ((map && !emit_text(emitter, item->key, needs_quotes(item->key))) ||
 			!emit_doc(emitter, item))
 			return false;
 	return emit(emitter, &event,

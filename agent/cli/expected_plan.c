@@ -19,7 +19,7 @@ int expected_plan_read(const char *path, struct doc *ret, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = yaml_parse(text.text, text.len, &plan, err);
+	r = yaml_parse_config(text.text, text.len, false, &plan, err);
 	if (r < 0)
 		return err_wrap(err, -EINVAL, "%s", fs_argument_name(path));
 	steps = doc_get(&plan, "steps");

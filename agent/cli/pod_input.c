@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "agent/base/fs.h"
-#include "agent/base/yaml.h"
+#include "agent/base/manifest.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -79,7 +79,7 @@ static int read_file(const char *path, struct pod_templates *ret, struct err *er
 	if (r < 0)
 		return r;
 	path = fs_argument_name(path);
-	r = yaml_parse_all(text.text, text.len, &documents, &why);
+	r = manifest_parse_all(text.text, text.len, &documents, &why);
 	if (r == 0)
 		r = read_objects(&documents, "document", &n_objects, ret, &other, &why);
 	if (r < 0)

@@ -6,9 +6,10 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "agent/base/encoding.h"
 #include "agent/base/fs.h"
 #include "agent/base/json.h"
-#include "agent/base/yaml.h"
+#include "agent/base/manifest.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 
@@ -140,6 +141,7 @@ static int read_part(
 	struct sink *sink = data;
 	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
 
+	doc_normalize(part);
 	if (what == JSON_STREAM_ITEM)
 		return kind && !is_list(sink, kind)
 			       ? (is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err))
@@ -199,7 +201,18 @@ static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 		if (strbuf_error(&text) == -EFBIG)
 			return err_set(err, -EFBIG, "larger than %zu bytes", text.max);
 	}
-	return n < 0 ? (int)n : yaml_parse_each(text.text, text.len, read_yaml_document, sink, err);
+	return n < 0 ? (int)n : manifest_parse_each(text.text, text.len, read_yaml_document, sink, err);
+}
+
+/* Remove a byte order mark. Returns the new number of bytes. */
+static ssize_t remove_mark(char *chunk, ssize_t n)
+{
+	const size_t mark = strlen(UTF8_BYTE_ORDER_MARK);
+
+	if (n < (ssize_t)mark || memcmp(chunk, UTF8_BYTE_ORDER_MARK, mark) != 0)
+		return n;
+	memmove(chunk, chunk + mark, (size_t)n - mark);
+	return n - (ssize_t)mark;
 }
 
 /* A text that begins with a brace is JSON. */
@@ -209,7 +222,7 @@ static int read_text(int fd, struct sink *sink, struct err *err)
 	ssize_t n, blank;
 
 	do {
-		n = read_chunk(fd, chunk, sizeof(chunk), err);
+		n = remove_mark(chunk, read_chunk(fd, chunk, sizeof(chunk), err));
 		for (blank = 0; blank < n && strchr(" \t\r\n", chunk[blank]) && chunk[blank];)
 			blank++;
 	} while (n > 0 && blank == n);

@@ -165,11 +165,12 @@ extender() {
 	pid=$!
 	eventually 30 curl -sf "http://127.0.0.1:$port/readyz" -o "$dir/out"
 }
-# ask [BYTES]: whether node-1 admits a pod, in a request that has at least this size
+# ask [VALUES]: whether node-1 admits a pod, in a request that has at least this number of values
 ask() {
 	{
-		printf '{"Pod":{"metadata":{"name":"p","namespace":"default","uid":"u"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":["node-1"]}'
-		[ $# -eq 0 ] || head -c "$1" /dev/zero | tr '\0' ' '
+		printf '{"Pod":{"x":['
+		[ $# -eq 0 ] || yes '0,' | head -n "$1" | tr -d '\n'
+		printf '0],"metadata":{"name":"p","namespace":"default","uid":"u"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}},"Nodes":null,"NodeNames":["node-1"]}'
 	} | curl -s -m 30 --data-binary @- "http://127.0.0.1:$port/filter" >"$dir/out"
 }
 admitted() { ask && grep -q '"NodeNames":\["node-1"\]' "$dir/out"; }
@@ -177,7 +178,7 @@ cp "$dir/full" "$dir/full.json"
 check "the extender is ready" extender
 check "it answers" admitted
 restrict "$pid"
-ask 30000000
+ask 900000
 check "a running extender that needs more memory ends with one line" aborted nrtd-extender
 check "restarted, the extender is ready" extender
 check "it answers as before" admitted

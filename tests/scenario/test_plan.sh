@@ -36,7 +36,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: wide, namespace: ml}
 spec:
-  nodeSelector: {n: a}
+  nodeSelector: {"n": a}
   containers: [{name: c, resources: {limits: {cpu: 12, memory: 1Gi}}}]
 END
 
@@ -158,7 +158,7 @@ spec:
       affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}]}}
       containers: [{name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]
 END
-sed 's/^      affinity:/      nodeSelector: {n: b}\n&/' "$dir/sts.yaml" >"$dir/selects.yaml"
+sed 's/^      affinity:/      nodeSelector: {"n": b}\n&/' "$dir/sts.yaml" >"$dir/selects.yaml"
 sed '/^      affinity:/d' "$dir/sts.yaml" >"$dir/free.yaml"
 # as_fit NAME COPIES FLAG...: simulate and fit count so many copies
 as_fit() {

@@ -308,7 +308,7 @@ bad "a reviewed plan without --apply" "--expect: only with --apply" --pending --
 echo '{"items":[]}' >"$dir/other.json"
 bad "another file" "$dir/other.json: not a plan of kubectl numa plan -o json: it has no steps" --pending --apply --expect "$dir/other.json"
 echo '{' >"$dir/other.json"
-bad "a damaged file" "$dir/other.json: not valid YAML at line 2, column 1: did not find expected node content" --pending --apply --expect "$dir/other.json"
+bad "a damaged file" "$dir/other.json: not valid JSON at line 2, byte 3" --pending --apply --expect "$dir/other.json"
 bad "a long time" "--hold: at most 1h" -f x.yaml --apply --hold 2h
 apply --expect "$dir/none"
 holds "no reviewed plan" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: cannot open '$dir/none': No such file or directory"

@@ -255,7 +255,7 @@ static void nesting_is_harmless(void **state)
 		strbuf_addch(&text, ']');
 	strbuf_addstr(&text, "}]}");
 	assert_int_equal(feed(text.text, text.len, 65536, &out, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "item 1, which begins at line 1: not valid JSON"));
+	assert_non_null(strstr(err.text, "item 1, which begins at line 1: line 1: JSON nested too deeply"));
 	/* Without an end. */
 	err = (struct err){""};
 	assert_int_equal(feed(text.text, DEPTH, 65536, &out, &err), -EINVAL);
@@ -309,10 +309,10 @@ static void bad_objects_are_passed_over(void **state)
 			"skip: item 1, which begins at line 1: not valid JSON: invalid UTF-8 at line 1\n"
 			"item - {}\nlist - {\"items\":[]}\n"},
 		{"{\"items\":[{\"a\":1e400},{}]}",
-			"skip: item 1, which begins at line 1: number too large to be held exactly\n"
+			"skip: item 1, which begins at line 1: line 1: number too large\n"
 			"item - {}\nlist - {\"items\":[]}\n"},
 		{"{\"a\":1}{\"a\":-}{\"a\":3}",
-			"document - {\"a\":1}\nskip: not valid JSON at line 1, byte 6\ndocument - {\"a\":3}\n"},
+			"document - {\"a\":1}\nskip: not valid JSON at line 1, byte 7\ndocument - {\"a\":3}\n"},
 	};
 
 	(void)state;
@@ -369,7 +369,8 @@ static void large_objects_are_passed_over(void **state)
 	json_stream_init(&deep_stream, note, &said);
 	deep_stream.skip = note_skip;
 	assert_int_equal(json_stream_feed(&deep_stream, deep.text, deep.len, NULL), 0);
-	assert_non_null(strstr(said.text, "skip: item 1, which begins at line 1: not valid JSON at line 1"));
+	assert_non_null(
+		strstr(said.text, "skip: item 1, which begins at line 1: line 1: JSON nested too deeply"));
 	assert_non_null(strstr(said.text, "\nitem - {}\nlist - "));
 }
 

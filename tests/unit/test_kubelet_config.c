@@ -124,6 +124,8 @@ static void single_fields(void **state)
 			"evictionHard=memory.available=100Mi [kubelet default]", NULL},
 		{"featureGates: {NodeSwap: true, MemoryQoS: off}", SETTING_FEATURE_GATES,
 			"featureGates=MemoryQoS=false,NodeSwap=true [f]", NULL},
+		{"systemReserved: &x {cpu: \"1\"}\nkubeReserved:\n  <<: *x\n  memory: 1Gi",
+			SETTING_KUBE_RESERVED, "kubeReserved=cpu=1,memory=1Gi [f]", NULL},
 		/* Of a key that appears twice the last one counts. */
 		{"kubeReserved: {cpu: \"1\", cpu: \"2\"}", SETTING_KUBE_RESERVED,
 			"kubeReserved=cpu=2,memory=0 [f]", NULL},
@@ -371,6 +373,20 @@ static void bad_drop_ins_are_named(void **state)
 		"error", err.text, "/conf.d/sub/20-b.conf: no KubeletConfiguration: apiVersion is absent");
 }
 
+/* The kubelet reads its configuration file leniently and its drop-ins strictly. */
+static void drop_ins_have_no_key_twice(void **state)
+{
+	static const char text[] = HEAD "kubeReserved: {cpu: \"1\"}\nkubeReserved: {cpu: \"2\"}\n";
+	CLEANUP(kubelet_config_release) struct kubelet_config config = {0};
+	struct err err = {""};
+
+	(void)state;
+	assert_int_equal(kubelet_config_parse(text, strlen(text), false, "f", &config, &err), 0);
+	assert_int_equal(kubelet_config_parse(text, strlen(text), true, "d", &config, &err), -EINVAL);
+	test_assert_text(
+		"error", err.text, "d: key 'kubeReserved' appears twice in the map that begins at line 1");
+}
+
 /* The folders below are walked without going into them: paths may begin where the process is. */
 static void drop_ins_below_a_relative_root_are_read(void **state)
 {
@@ -506,6 +522,7 @@ int main(void)
 		cmocka_unit_test(drop_ins_merge_as_the_kubelet_merges),
 		cmocka_unit_test(drop_ins_keep_default_thresholds),
 		cmocka_unit_test(bad_drop_ins_are_named),
+		cmocka_unit_test(drop_ins_have_no_key_twice),
 		cmocka_unit_test(drop_ins_below_a_relative_root_are_read),
 		cmocka_unit_test(flags_are_the_kubelets),
 		cmocka_unit_test(malformed_flags_are_one_clear_line),

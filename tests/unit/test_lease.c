@@ -346,8 +346,8 @@ static void the_holder_says_where_it_answers(void **state)
 {
 	static const struct api_answer script[] = {OK(LEASE("1", "it@https://[fd00::1]:8096", "1")),
 		OK(LEASE("2", "it", "2")), OK(LEASE("3", "a@b@http://10.0.0.1:80", "3")),
-		OK(LEASE("4", "it@10.0.0.1:80", "4")), OK(LEASE("5", "it@http://a\r\nb", "5")),
-		OK(LEASE("5", "it@http://a\r\nb", "5")), MINE("6"), OK(LEASE("7", "it@http://h", "7")),
+		OK(LEASE("4", "it@10.0.0.1:80", "4")), OK(LEASE("5", "it@http://a\\r\\nb", "5")),
+		OK(LEASE("5", "it@http://a\\r\\nb", "5")), MINE("6"), OK(LEASE("7", "it@http://h", "7")),
 		OK(LEASE("8", "me@http://[::1]:9", "8"))};
 
 	(void)state;

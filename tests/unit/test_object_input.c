@@ -5,6 +5,7 @@
 
 #include "agent/cluster/cluster_node.h"
 #include "agent/cluster/nrt_parse.h"
+#include "agent/base/encoding.h"
 #include "agent/cluster/object_input.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
@@ -166,12 +167,30 @@ static void a_folder_is_read_by_its_files_names(void **state)
 	assert_non_null(strstr(err.text, "/b.yaml: "));
 }
 
+static void byte_order_marks_are_removed(void **state)
+{
+	static const char object[] = "{\"kind\": \"NodeResourceTopology\", \"metadata\": {\"name\": \"n\"}}";
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(256), text = STRBUF_INIT(4096);
+	struct err err = {""};
+
+	(void)state;
+	strbuf_addf(&text, UTF8_BYTE_ORDER_MARK "%s", object);
+	test_write_file(dir, "a.json", text.text);
+	strbuf_reset(&text);
+	strbuf_addf(&text, UTF8_BYTE_ORDER_MARK "kind: List\nitems:\n- %s\n", object);
+	test_write_file(dir, "b.yaml", text.text);
+	assert_int_equal(object_input_read(dir, 1u << OBJECT_NRT, add_name, &names, &err), 0);
+	test_assert_text("names", names.text, "n n ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_has_a_size),
 		cmocka_unit_test(a_list_has_a_size),
 		cmocka_unit_test(a_folder_is_read_by_its_files_names),
+		cmocka_unit_test(byte_order_marks_are_removed),
 	};
 
 	return cmocka_run_group_tests_name("object_input", tests, NULL, NULL);

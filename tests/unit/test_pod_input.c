@@ -201,13 +201,37 @@ static void large_files_are_refused(void **state)
 	check_file(dir, text.text, "not a Kubernetes object: it has no kind");
 	strbuf_reset(&text);
 	for (unsigned i = 0; i <= POD_INPUT_MAX_OBJECTS; i++)
-		strbuf_addstr(&text, "--- {kind: Service}\n");
+		strbuf_addstr(&text, "---\nkind: Service\n");
 	check_file(dir, text.text, "more than 1000 objects");
 	strbuf_reset(&text);
 	while (text.len <= POD_INPUT_MAX_BYTES)
 		strbuf_addstr(&text, "# nothing\n");
 	check_file(dir, text.text, "larger than 1048576 bytes");
 	strbuf_release(&text);
+	test_rmtree(&dir);
+}
+
+/* A merge key, in a file with a byte order mark. */
+static void resources_may_be_merged(void **state)
+{
+	static const char pod[] = "\xef\xbb\xbf"
+				  "kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
+				  "  - {name: a, resources: &r {requests: {cpu: 12}}}\n"
+				  "  - name: b\n    resources: {<<: *r}\n";
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	char *dir = test_tmpdir();
+	char line[256];
+
+	(void)state;
+	test_write_file(dir, "pod.yaml", pod);
+	snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
+	assert_int_equal(read_line(line, &t, NULL), 0);
+	assert_int_equal(t.items[0].pod.n_containers, 2);
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(freep) char *requests = list_text(&t.items[0].pod.containers[i].requests);
+
+		test_assert_text("requests", requests, "cpu=12");
+	}
 	test_rmtree(&dir);
 }
 
@@ -261,6 +285,7 @@ int main(void)
 		cmocka_unit_test(bad_flags_are_named),
 		cmocka_unit_test(files_hold_pods_and_templates),
 		cmocka_unit_test(large_files_are_refused),
+		cmocka_unit_test(resources_may_be_merged),
 		cmocka_unit_test(one_template_is_picked),
 	};
 

@@ -481,7 +481,7 @@ static void what_is_no_kubernetes_is_refused(void **state)
 
 #define BAD_UTF8   "{\"metadata\":{\"name\":\"\xff\",\"resourceVersion\":\"7\"}}"
 #define BAD_NUMBER "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"8\"},\"spec\":1e999}"
-#define BAD_ESCAPE "{\"metadata\":{\"name\":\"\\ud800\",\"resourceVersion\":\"9\"}}"
+#define BAD_ESCAPE "{\"metadata\":{\"name\":\"\\ud80\",\"resourceVersion\":\"9\"}}"
 
 /* One object with something that cannot be read, in the list or of the watch, does not hold up the others; nothing is listed
  * again. */

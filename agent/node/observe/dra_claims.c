@@ -341,7 +341,7 @@ int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret
 
 	if (len == 0)
 		return err_set(err, -EINVAL, "the file is empty");
-	r = yaml ? yaml_parse(text, len, &spec, err) : json_parse(text, len, &spec, err);
+	r = yaml ? yaml_parse_unique(text, len, &spec, err) : json_parse_unique(text, len, &spec, err);
 	return r < 0 ? r : read_spec(&spec, ret, err);
 }
 

@@ -371,10 +371,10 @@ static int wants_default_eviction(const struct doc *fields, bool *ret, struct er
 	return 0;
 }
 
-static int parse_fields(
-	const char *text, size_t len, struct doc *fields, bool *ret_default_eviction, struct err *err)
+static int parse_fields(const char *text, size_t len, bool drop_in, struct doc *fields,
+	bool *ret_default_eviction, struct err *err)
 {
-	int r = yaml_parse(text, len, fields, err);
+	int r = yaml_parse_config(text, len, drop_in, fields, err);
 
 	if (r < 0)
 		return r;
@@ -392,7 +392,7 @@ int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char 
 {
 	CLEANUP(doc_release) struct doc fields = DOC_INIT;
 	bool merge = false;
-	int r = parse_fields(text, len, &fields, &merge, err);
+	int r = parse_fields(text, len, drop_in, &fields, &merge, err);
 
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);

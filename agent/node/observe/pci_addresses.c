@@ -261,8 +261,8 @@ static void read_spec_file(struct finder *f, const char *name, struct claims *cl
 	if (!fs_reads_add(&f->reads, fs_read(f->sources->sysroot, path, &text, &f->reads.last)) ||
 		!strstr(text.text, "deviceNodes"))
 		return;
-	if ((yaml ? yaml_parse(text.text, text.len, &spec, NULL)
-		  : json_parse(text.text, text.len, &spec, NULL)) == 0)
+	if ((yaml ? yaml_parse_unique(text.text, text.len, &spec, NULL)
+		  : json_parse_unique(text.text, text.len, &spec, NULL)) == 0)
 		read_spec(f, &spec, claims);
 }
 

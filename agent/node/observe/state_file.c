@@ -25,26 +25,6 @@ int state_check_object(const struct doc *d, struct err *err)
 	return d->kind == DOC_MAP ? 0 : err_set(err, -EINVAL, "an object expected, not %s", doc_kind_name(d));
 }
 
-/* No object at any depth has a key twice. */
-static int check_keys(const struct doc *d, struct err *err)
-{
-	CLEANUP(freep) const struct doc **sorted = NULL;
-
-	DOC_FOREACH (item, d) {
-		int r = check_keys(item, err);
-
-		if (r < 0)
-			return r;
-	}
-	if (d->kind != DOC_MAP)
-		return 0;
-	sorted = doc_sorted(d);
-	for (size_t i = 1; i < d->n_items; i++)
-		if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
-			return err_set(err, -EINVAL, "key '%.100s' appears twice", sorted[i]->key);
-	return 0;
-}
-
 static int parse_object(const char *text, size_t len, struct doc *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
@@ -54,13 +34,10 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 		return err_set(err, -EINVAL, "empty");
 	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		return err_set(err, -EINVAL, "begins with a byte order mark, not with JSON");
-	r = json_parse(text, len, &d, err);
+	r = json_parse_unique(text, len, &d, err);
 	if (r < 0)
 		return r;
 	r = state_check_object(&d, err);
-	if (r < 0)
-		return r;
-	r = check_keys(&d, err);
 	if (r < 0)
 		return r;
 	*ret = d;
