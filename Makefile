@@ -86,7 +86,7 @@ PICTURES := $(B)/tests/pictures/make_pictures
 SERVER := $(B)/tests/scenario/pod_resources
 CMOCKA_PROGRAMS := $(UNIT) $(PICTURES) $(SERVER)
 PLAIN_PROGRAMS := $(BENCH) $(B)/tests/bench/upstream $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict \
-	$(B)/tests/upstream/extender_api
+	$(B)/tests/upstream/extender_api $(B)/tests/upstream/documents
 PRODUCT := $(B)/nrtd $(B)/nrtd-extender $(B)/kubectl-numa
 PROGRAMS := $(PRODUCT) $(B)/vectors $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS)
 

@@ -182,6 +182,7 @@ check "vectors: CPUs on regular machines" replay cpus -shape regular -cases "$CA
 check "vectors: CPUs on uneven machines" replay cpus -shape uneven -cases "$CASES"
 check "extender's wire format" "$programs/extenderapi" -program "$B/tests/upstream/extender_api" \
 	-cases $((CASES / 5 + 1)) -seed "$SEED"
+check "documents" "$programs/documents" -program "$B/tests/upstream/documents" -cases $((CASES * 20)) -seed "$SEED"
 check "scheduling constraints" "$programs/constraints" -nrtd "$B/nrtd" -cases $((CASES / 10 + 1)) -seed "$SEED"
 set -m # a process group of its own
 by_themselves >"$work/by_themselves.log" 2>&1 </dev/null &
