@@ -9,7 +9,7 @@
 #define NS_HINT        20u   /* hint of a permutation */
 #define NS_BYTE        1u    /* byte that is allocated for a permutation, and collected later */
 #define NS_SET         1000u /* set of NUMA nodes for which a hint is made */
-#define NS_ELEMENT     150u  /* CPU, device or amount of memory that is looked at for a set */
+#define NS_ELEMENT     200u  /* CPU, device or amount of memory that is looked at for a set */
 
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
