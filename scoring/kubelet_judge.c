@@ -186,13 +186,6 @@ static size_t container_index(const struct judgement *j, const struct demand *de
 	return demand->container ? (size_t)(demand->container - j->pod->containers) : j->pod->n_containers;
 }
 
-/* Merge the hints of one resource in the workspace. */
-static void merge_resource(const struct judgement *j, struct kubelet_merge *merge)
-{
-	kubelet_merge_add(merge, j->k->rules.policy, &j->ws->hints, 1);
-	topology_merge_add(&j->ws->merge, &j->ws->hints);
-}
-
 /* A device manager whose plugins have not returned yet has no preference. */
 static void merge_device_hints(
 	const struct judgement *j, const struct demand *demand, struct kubelet_merge *merge)
@@ -209,7 +202,7 @@ static void merge_device_hints(
 			device_manager_hints(&j->k->devices, &ws->devices, r, n, &ws->hints);
 		if (!j->held && uses_scores(j))
 			device_manager_score(&j->k->devices, &ws->devices, r, &ws->hints);
-		merge_resource(j, merge);
+		judgement_merge_resource(j, merge);
 	}
 }
 
@@ -231,18 +224,18 @@ static struct topology_hint merge_hints(
 	ws->merge.n_unordered = ws->merge.n_lists;
 	if (demand->cpus > 0 && holds_cpus(j)) {
 		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
-		merge_resource(j, merge);
+		judgement_merge_resource(j, merge);
 	} else if (demand->cpus > 0) {
 		cpu_manager_available(&k->cpu, ws->shared, ws->available);
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, demand->cpus, &ws->hints);
 		if (uses_scores(j))
 			cpu_manager_score(&k->cpu, ws->available, &ws->hints);
-		merge_resource(j, merge);
+		judgement_merge_resource(j, merge);
 	}
 	for (size_t i = 0; demand->memory && holds_memory(j) && i < ws->needs.n_items; i++) {
 		kubelet_held_memory_hints(
 			ws, j->held, j->pod, container_index(j, demand), &ws->needs.items[i]);
-		merge_resource(j, merge);
+		judgement_merge_resource(j, merge);
 	}
 	if (demand->memory && !holds_memory(j)) {
 		memory_manager_hints(&k->memory, &ws->memory, &ws->needs, &ws->hints);

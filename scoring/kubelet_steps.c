@@ -132,6 +132,12 @@ struct kubelet_merge judgement_bound_merge(const struct judgement *j, const stru
 	return merge;
 }
 
+void judgement_merge_resource(const struct judgement *j, struct kubelet_merge *merge)
+{
+	kubelet_merge_add(merge, j->k->rules.policy, &j->ws->hints, 1);
+	topology_merge_add(&j->ws->merge, &j->ws->hints);
+}
+
 uint64_t judgement_explain_steps(const struct judgement *j)
 {
 	return merge_add_steps(j, false) + merge_finish_steps(j);

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Computes in advance how many steps (scoring/work.h) a verdict takes. The number follows from the sizes of the pod and
- * of the node. Also bounds the kubelet's own time.
+ * of the node. Also bounds and counts the kubelet's own time.
  * For kubelet_judge.c alone. Depends on common/ and scoring/ only.
  */
 #include "scoring/kubelet_held.h"
@@ -46,6 +46,9 @@ uint64_t judgement_demand_steps(const struct judgement *j, const struct demand *
 
 /* The most hints that the kubelet's managers make for the demand, and their time for it. */
 struct kubelet_merge judgement_bound_merge(const struct judgement *j, const struct demand *demand);
+
+/* Merges the hints of one resource, which are in the workspace, and counts them in `merge`. */
+void judgement_merge_resource(const struct judgement *j, struct kubelet_merge *merge);
 
 /* Merging one more resource to see whether anything is still admitted. */
 uint64_t judgement_explain_steps(const struct judgement *j);
