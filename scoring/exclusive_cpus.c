@@ -9,6 +9,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet.h"
+#include "scoring/kubelet_slowest.h"
 
 /* The ranges being found. */
 struct range_finder {

@@ -2,6 +2,7 @@
 #include "scoring/kubelet_hazards.h"
 
 #include "common/text.h"
+#include "scoring/kubelet_slowest.h"
 
 /* K1: NUMA nodes whose allocatable CPUs are no whole cores, together at least a core. */
 static bool has_parts_of_cores(const struct kubelet *k)

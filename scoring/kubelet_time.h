@@ -4,15 +4,13 @@
  * Estimates the time that the kubelet's Topology Manager needs for a pod. The kubelet makes a hint for each set of
  * NUMA nodes that satisfies a resource, and then merges every permutation of one hint per resource: its time grows
  * with the product of the numbers of hints. This module multiplies the numbers and enumerates nothing. The constants
- * were measured with the managers of 1.34 to 1.38 (doc/kubelets.md). Depends on common/ and scoring/ only.
+ * were measured with the managers of 1.35 to 1.38 (doc/kubelets.md). Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/settings.h"
 #include "scoring/topology_manager.h"
-
-struct kubelet;
 
 #define KUBELET_TIME_SECOND ((uint64_t)1000000000)
 
@@ -57,26 +55,6 @@ void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy
 
 /* `preferred_alone`: the kubelet merges only preferred hints (struct kubelet_version). */
 struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone);
-
-/* The container that takes this kubelet the longest: it requests every resource that has hints. */
-struct kubelet_slowest {
-	bool known;                 /* false: the Topology Manager's policy is unknown */
-	bool cpus;                  /* exclusive CPUs have hints */
-	size_t n_memory, n_devices; /* types of memory, and device resources, that have hints */
-	struct kubelet_time time;
-};
-
-/*
- * Finds the slowest container from the machine, the settings and the registered devices alone, whatever is free. In
- * scope container, a pod of several such containers takes as many times as long.
- */
-struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k);
-
-/*
- * The time for a container with exclusive CPUs and memory, and no other resource, if every set of NUMA nodes suffices: the time for small
- * Guaranteed pods. `k` has no unknown policy.
- */
-struct kubelet_time kubelet_find_fastest(const struct kubelet *k);
 
 /* Appends "4 s", "21 min", "9 h" or "30 days" to the text. */
 void kubelet_time_print(struct kubelet_time time, char *text, size_t size);

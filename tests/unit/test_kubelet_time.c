@@ -6,7 +6,7 @@
 #include "common/text.h"
 #include "scoring/admission.h"
 #include "scoring/exclusive_cpus.h"
-#include "scoring/kubelet_time.h"
+#include "scoring/kubelet_slowest.h"
 #include "tests/lib/kubelet_fixture.h"
 #include "tests/lib/pods.h"
 

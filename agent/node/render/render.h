@@ -10,6 +10,7 @@
 #include "common/node_state.h"
 #include "common/request.h"
 #include "scoring/fit_hints.h"
+#include "scoring/kubelet_slowest.h"
 #include "scoring/nrt_match.h"
 
 /* ---- nrt.c: the NodeResourceTopology object (topology.node.k8s.io/v1alpha2) */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/kubelet_slowest.h"
+
+/* Add every type of memory that some NUMA node has; without the manager's state, memory on each NUMA node. */
+static size_t add_memory_types(struct kubelet_merge *m, const struct kubelet *k)
+{
+	const struct memory_manager *mm = &k->memory;
+	size_t n = 0;
+
+	if (mm->n_types == 0) {
+		kubelet_merge_add_all(m, k->rules.policy, k->nodes.all);
+		return 1;
+	}
+	for (size_t type = 0; type < mm->n_types; type++) {
+		if (memory_manager_sum(mm, &mm->now, type, mm->nodes).allocatable == 0)
+			continue;
+		kubelet_merge_add_all(m, k->rules.policy, mm->nodes);
+		n++;
+	}
+	kubelet_merge_make(m, mm->nodes, n * mm->n_nodes);
+	return n;
+}
+
+/* Add every device resource of which some device has a NUMA node. */
+static size_t add_devices(struct kubelet_merge *m, const struct kubelet *k)
+{
+	const struct device_manager *dm = &k->devices;
+	size_t n = 0;
+
+	for (size_t r = 0; r < dm->inventory->n_resources; r++) {
+		uint64_t nodes = device_manager_hint_nodes(dm, r);
+
+		if (nodes == 0)
+			continue;
+		kubelet_merge_add_all(m, k->rules.policy, nodes);
+		kubelet_merge_make(m, nodes, dm->inventory->resources[r].n_devices);
+		n++;
+	}
+	return n;
+}
+
+static void add_cpus(struct kubelet_merge *m, const struct kubelet *k)
+{
+	kubelet_merge_make(m, k->cpu_nodes, k->topology.n_cpus);
+	kubelet_merge_add_all(m, k->rules.policy, k->cpu_nodes);
+}
+
+struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
+{
+	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+
+	if (k->rules.policy == TOPOLOGY_MANAGER_NONE)
+		return (struct kubelet_time){0};
+	if (k->cpu_static)
+		add_cpus(&merge, k);
+	if (k->memory_static) {
+		kubelet_merge_make(&merge, k->memory.nodes, k->memory.n_nodes);
+		kubelet_merge_add_all(&merge, k->rules.policy, k->memory.nodes);
+	}
+	/* With few pods on the node, CPUs and memory have common preferred hints. */
+	return kubelet_merge_time(&merge, k->preferred_hints_first);
+}
+
+struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
+{
+	struct kubelet_slowest slowest = {.known = k->rules.policy != TOPOLOGY_MANAGER_UNKNOWN};
+	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+
+	if (!slowest.known || k->rules.policy == TOPOLOGY_MANAGER_NONE)
+		return slowest;
+	slowest.cpus = k->cpu_static;
+	if (k->cpu_static)
+		add_cpus(&merge, k);
+	if (k->memory_static)
+		slowest.n_memory = add_memory_types(&merge, k);
+	slowest.n_devices = add_devices(&merge, k);
+	slowest.time = kubelet_merge_time(&merge, false);
+	return slowest;
+}
