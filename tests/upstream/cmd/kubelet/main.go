@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
