@@ -325,8 +325,7 @@ static void init_kubelet(struct node_admission *a)
 
 	kubelet_init(&a->kubelet, &node);
 	a->ws = kubelet_workspace_new(&a->kubelet);
-	a->node = (struct admission_node){
-		.kubelet = &a->kubelet,
+	a->node = (struct admission_node){.kubelet = &a->kubelet,
 		.ws = a->ws,
 		.free = &a->free,
 		.unsure = &a->unsure,
