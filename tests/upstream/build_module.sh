@@ -1,20 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # build_module.sh FOLDER PACKAGE...: build packages of the Go module in FOLDER, below this one, into build/upstream ("tool":
-# what its go.mod names as tools). Exit status 77, after a line that begins with "skipped:", when this machine has no Go or
-# cannot get the modules.
+# what its go.mod names as tools), with the Go that toolchain.sh selects for the module. Exit status 77, after a line that begins
+# with "skipped:", when this machine has no Go or cannot get the modules.
 set -eu
 cd "$(dirname "$0")"
+here=$PWD
 bin=$(cd ../.. && pwd)/build/upstream
 module=$1
 shift
 cd "$module"
+# The go.mod file in GOFLAGS, for the releases.
+file=$(printf '%s\n' "${GOFLAGS:-}" | sed -n 's/.*-modfile=\([^ ]*\).*/\1/p')
+file=${file:-go.mod}
 if ! command -v go >/dev/null 2>&1; then
-	echo "skipped: $(sed -n 's/^module //p' go.mod) needs Go $(sed -n 's/^go //p' go.mod) or newer, and this machine has no Go"
+	echo "skipped: $(sed -n 's/^module //p' "$file") needs Go $(sed -n 's/^go //p' "$file") or newer, and this machine has no Go"
 	exit 77
 fi
+GOTOOLCHAIN=$("$here/toolchain.sh" "$file")
+export GOTOOLCHAIN
 if ! answer=$(go mod download 2>&1); then
-	echo "skipped: the Go modules of $(sed -n 's/^module //p' go.mod) cannot be fetched here: $(printf '%s\n' "$answer" | tail -n 1)"
+	echo "skipped: the Go modules of $(sed -n 's/^module //p' "$file") cannot be fetched here: $(printf '%s\n' "$answer" | tail -n 1)"
 	exit 77
 fi
 mkdir -p "$bin"

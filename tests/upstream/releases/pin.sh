@@ -1,34 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# pin.sh: write RELEASE.mod and RELEASE.sum for the newest patch of each release below that the module proxy has, and name what
-# changed. They are other go.mod files of the module in the folder above, for the programs that only need Kubernetes' own code:
-# what else it needs determines the release of its own go.mod.
+# pin.sh [RELEASE...]: write RELEASE.mod and RELEASE.sum of every release below (or of those named) for the newest version that
+# newest.sh finds, and print what changed. They are other go.mod files of the module in the folder above, for the programs that
+# only need Kubernetes' own code: what else it needs determines the release of its own go.mod.
 set -eu
 cd "$(dirname "$0")/.."
-served=$(go list -m -versions k8s.io/kubernetes | tr ' ' '\n')
+chosen=${*:-}
 while read -r release programs; do
+	case " ${chosen:-$release} " in
+	*" $release "*) ;;
+	*) continue ;;
+	esac
 	mod=releases/$release.mod
-	# A pre-release counts where there is nothing newer; sort -V puts 1.38.0 before 1.38.0-alpha.0.
-	version=$(printf '%s\n' "$served" | grep "^v$release\.[0-9]*$" | sort -V | tail -n 1)
-	[ -n "$version" ] || version=$(printf '%s\n' "$served" | grep "^v$release\." | sort -V | tail -n 1)
-	before=$(sed -n 's/^.*k8s.io\/kubernetes \(v.*\)/\1/p' "$mod")
+	version=$(releases/newest.sh "$release")
+	before=$([ ! -e "$mod" ] || sed -n 's/^.*k8s.io\/kubernetes v\(.*\)/\1/p' "$mod")
 	[ -n "$version" ] || version=$before
-	[ "$version" = "$before" ] || echo "$release: $version, before $before"
-	cat >"$mod" <<-EOF
+	[ "$version" = "$before" ] || echo "$release: $version, before ${before:-none}"
+	source=$(go mod download -json "k8s.io/kubernetes@v$version" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
+	language=$(sed -n 's/^go //p' "$source")
+	cat >"$mod" <<-END_MOD
 		module nrtd.dev/tests/upstream
 
-		go 1.26.0
+		go $(printf '1.26.0\n%s\n' "$language" | sort -V | tail -n 1)
 
 		require (
 			github.com/k8stopologyawareschedwg/noderesourcetopology-api v0.1.2
-			k8s.io/kubernetes $version
+			k8s.io/kubernetes v$version
 		)
-	EOF
-	./pin_staging.sh "${version#v}" "$mod"
+	END_MOD
+	./pin_staging.sh "$version" "$mod"
+	# Modules that a release requires in a version that the proxy refuses, with the version that is used instead.
+	! grep -q 'sigs.k8s.io/structured-merge-diff/v7 v7\.0\.1' "$source" ||
+		go mod edit -replace=sigs.k8s.io/structured-merge-diff/v7=sigs.k8s.io/structured-merge-diff/v7@v7.0.0 "$mod"
 	rm -f "releases/$release.sum"
 	# Not go mod tidy, which looks at every program of the module.
 	# shellcheck disable=SC2086 # a list of programs
-	GOFLAGS="-mod=mod -modfile=$PWD/$mod" go list -tags "$(releases/tags.sh "$release")" -deps $programs >/dev/null
+	GOTOOLCHAIN=$(./toolchain.sh "$mod") GOFLAGS="-mod=mod -modfile=$PWD/$mod" \
+		go list -tags "$(releases/tags.sh "$release")" -deps $programs >/dev/null
 done <<END
 1.34 ./cmd/kubelet
 1.36 ./cmd/kubelet ./cmd/controlplane ./cmd/scheduler

@@ -324,7 +324,7 @@ func (m *Managers) there(pod *v1.Pod) {
 	if err := os.MkdirAll(m.folder(pod), 0o750); err != nil {
 		panic(err)
 	}
-	if err := m.setAllocated(pod.UID, allocationstate.PodResourceInfo{}); err != nil {
+	if err := m.setAllocated(pod); err != nil {
 		panic(err)
 	}
 }

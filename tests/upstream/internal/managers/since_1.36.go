@@ -6,15 +6,9 @@ package managers
 
 import (
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
-	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	memorystate "k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/utils/cpuset"
 )
-
-func (m *Managers) setAllocated(uid types.UID, info allocationstate.PodResourceInfo) error {
-	return m.admitted.SetPodResourceInfo(klog.Background(), uid, info)
-}
 
 // podCPUs and podMemory are what the managers gave to a pod as a whole; its containers' are among them.
 func (m *Managers) podCPUs(uid types.UID) cpuset.CPUSet {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/klog/v2"
 	podresourcesapi "k8s.io/kubelet/pkg/apis/podresources/v1"
 	podsapi "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
-	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	"k8s.io/kubernetes/pkg/kubelet/apis/podresources"
 	"k8s.io/kubernetes/pkg/kubelet/apis/pods"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
@@ -33,10 +32,6 @@ import (
 
 func newTopologyManager(ctx context.Context, nodes []cadvisorapi.Node, policy, scope string, options map[string]string) (topologymanager.Manager, error) {
 	return topologymanager.NewManager(klog.FromContext(ctx), nodes, policy, scope, options)
-}
-
-func newAllocationState(ctx context.Context, root, name string) (allocationstate.State, error) {
-	return allocationstate.NewStateCheckpoint(klog.FromContext(ctx), root, name)
 }
 
 func (m *Managers) removeAllocated(uid types.UID) error {
@@ -161,7 +156,7 @@ func (m *Managers) GetMemory(_ klog.Logger, pod *v1.Pod, container *v1.Container
 }
 
 func (m *Managers) GetPodMemory(_ klog.Logger, uid string) []*podresourcesapi.ContainerMemory {
-	return containerMemory(m.memory.GetPodMemory(uid))
+	return containerMemory(m.podMemory(types.UID(uid)))
 }
 
 func (m *Managers) GetAllocatableMemory(klog.Logger) []*podresourcesapi.ContainerMemory {

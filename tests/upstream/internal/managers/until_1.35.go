@@ -5,14 +5,15 @@
 package managers
 
 import (
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	allocationstate "k8s.io/kubernetes/pkg/kubelet/allocation/state"
 	memorystate "k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/utils/cpuset"
 )
 
-func (m *Managers) setAllocated(uid types.UID, info allocationstate.PodResourceInfo) error {
-	return m.admitted.SetPodResourceInfo(uid, info)
+func (m *Managers) setAllocated(pod *v1.Pod) error {
+	return m.admitted.SetPodResourceInfo(pod.UID, allocationstate.PodResourceInfo{})
 }
 
 // podCPUs, podMemory and copyPodMemory are of pods with amounts of their own, which managers place from 1.36 on.
