@@ -25,6 +25,7 @@ nightly valgrind valgrind_units
 nightly coverage make coverage
 nightly arm64 make test ARCH=arm64
 nightly fuzz make -j"$(nproc)" fuzz-smoke FUZZ_SECONDS=60
+nightly newer tests/upstream/releases/newer.sh
 nightly conformance make conformance SEED="$SEED"
 nightly releases make outcome-releases OUTCOME="-seed $SEED"
 nightly disturbed make outcome OUTCOME="-quick -judge -ways extender -workloads other-scheduler,restarts -pods 240 -share 0.7 -restart-every 2s -seed $SEED"
