@@ -67,7 +67,7 @@ func run(ctx context.Context, driver *invariant.Driver, s differential.Settings)
 	}
 	passed := 0
 	if s.Replay != "" {
-		passed, failed, err = differential.Replay(problem, s.Replay, s.Out)
+		passed, failed, err = differential.Replay(problem, s.Replay, 0, s.Out)
 	} else {
 		fmt.Printf("invariant: seed %d, %d steps in sequences of %d on %d machines\n", s.Seed, driver.Goal, stepsEach, len(driver.Machines))
 		passed, failed, err = differential.Run(problem, s)

@@ -84,11 +84,11 @@ func Main(name string, s *Settings, run func(ctx context.Context) (failed int, e
 	}
 }
 
-// ErrStuck is what Compare returns when the real code does not come back. Go cannot end it: the run is to go on in
-// another process.
+// ErrStuck is what Compare returns, with the differences, when the real code does not come back. Go cannot end it: the run is to
+// go on in another process.
 var ErrStuck = errors.New("the real code does not return")
 
-// Stuck ends a run at a case that got stuck; Next is the one after it.
+// Stuck ends a run, or a replay, at a case that got stuck; Next is the one after it.
 type Stuck struct{ Next int }
 
 func (s Stuck) Error() string { return fmt.Sprintf("%v at case %d", ErrStuck, s.Next-1) }
@@ -109,21 +109,23 @@ func Run[Case any](p Problem[Case], s Settings) (passed, failed int, err error) 
 	for i := s.First; i < s.Cases; i++ {
 		c := p.Random(rand.New(rand.NewPCG(s.Seed, uint64(i))))
 		differences, err := p.Compare(c)
-		if errors.Is(err, ErrStuck) {
-			return passed + 1, failed, Stuck{i + 1}
-		}
-		if err != nil {
+		stuck := errors.Is(err, ErrStuck)
+		if err != nil && !stuck {
 			return passed, failed, fmt.Errorf("%s: seed %d case %d: %w", p.Name, s.Seed, i, err)
 		}
 		if len(differences) == 0 {
-			passed++
+			if passed++; stuck {
+				return passed, failed, Stuck{i + 1}
+			}
 			continue
 		}
 		failed++
-		c, differences, err = shrink(p, c, differences, s.Shrinks)
-		stuck := errors.Is(err, ErrStuck)
-		if err != nil && !stuck {
-			return passed, failed, err
+		if !stuck { // no process is left to try smaller cases in
+			c, differences, err = shrink(p, c, differences, s.Shrinks)
+			stuck = errors.Is(err, ErrStuck)
+			if err != nil && !stuck {
+				return passed, failed, err
+			}
 		}
 		path, err := save(p.Name, s, saved[Case]{s.Seed, i, differences, c})
 		if err != nil {
@@ -181,8 +183,9 @@ func save[Case any](name string, s Settings, what saved[Case]) (string, error) {
 	return path, os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// Replay compares the cases saved in the files of a folder; one that is missing, or no name, holds none.
-func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, failed int, err error) {
+// Replay compares the cases saved in the files of a folder, in the order of their names, from number first on. A folder that is
+// missing, or no name, holds none.
+func Replay[Case any](p Problem[Case], folder string, first int, out io.Writer) (passed, failed int, err error) {
 	if folder == "" {
 		return 0, 0, nil
 	}
@@ -190,7 +193,10 @@ func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, fa
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, path := range paths {
+	for i, path := range paths {
+		if i < first {
+			continue
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return passed, failed, err
@@ -200,22 +206,26 @@ func Replay[Case any](p Problem[Case], folder string, out io.Writer) (passed, fa
 			return passed, failed, fmt.Errorf("%s: %w", path, err)
 		}
 		differences, err := p.Compare(stored.Case)
-		if err != nil {
+		stuck := errors.Is(err, ErrStuck)
+		if err != nil && !stuck {
 			return passed, failed, fmt.Errorf("%s: %w", path, err)
 		}
 		if len(differences) == 0 {
 			passed++
-			continue
+		} else {
+			failed++
+			fmt.Fprintf(out, "not ok %s: %s: %q\n", p.Name, path, differences)
 		}
-		failed++
-		fmt.Fprintf(out, "not ok %s: %s: %q\n", p.Name, path, differences)
+		if stuck {
+			return passed, failed, Stuck{i + 1}
+		}
 	}
 	return passed, failed, nil
 }
 
 // ReplayAndRun compares the saved cases of a folder, as Replay, and then random ones.
 func ReplayAndRun[Case any](p Problem[Case], folder string, s Settings) (passed, failed int, err error) {
-	passed, failed, err = Replay(p, folder, s.Out)
+	passed, failed, err = Replay(p, folder, 0, s.Out)
 	if err != nil {
 		return passed, failed, err
 	}

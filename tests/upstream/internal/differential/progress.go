@@ -12,9 +12,10 @@ import (
 // Progress is what a process of a run has counted when another process goes on: the kubelet's code is stuck, or has taken
 // memory that it does not give back.
 type Progress[Tally any] struct {
-	Seed                 uint64
-	Next, Passed, Failed int
-	Tally                Tally
+	Seed           uint64
+	Kept, Next     int // the numbers of the next saved case and of the next random one
+	Passed, Failed int
+	Tally          Tally
 }
 
 // ParseProgress reads what GoOn has passed on; "" = nothing.

@@ -5,6 +5,7 @@
 package kubelet
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -25,7 +26,8 @@ import (
 
 // Case is a sequence on one machine.
 type Case struct {
-	Machine string                                     `json:"machine"` // its name
+	Machine string                                     `json:"machine"`        // its name
+	Spec    string                                     `json:"spec,omitempty"` // of a drawn machine, see Maker
 	Config  *kubeletconfigv1beta1.KubeletConfiguration `json:"config"`
 	Devices []managers.Devices                         `json:"devices,omitempty"`
 	Steps   []Step                                     `json:"steps"`
@@ -109,10 +111,34 @@ func (n *Node) OtherConfig(r *rand.Rand) *kubeletconfigv1beta1.KubeletConfigurat
 	return randomConfig(r, n.machine)
 }
 
-// Random draws a sequence on one of the machines.
-func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
-	n := RandomNode(r, machines, devices)
-	c := Case{Machine: n.Machine, Config: n.Config, Devices: n.Devices}
+// Draw is what random sequences are drawn from.
+type Draw struct {
+	Machines map[string]*Machine
+	Maker    *Maker // half of the sequences are on drawn machines; nil = none
+	Devices  bool   // nodes may have some
+	Failures bool   // only nodes whose settings are near those with which the kubelet's code hangs or panics; needs a maker
+}
+
+// Random draws a sequence.
+func (d *Draw) Random(ctx context.Context, r *rand.Rand) Case {
+	spec, machines := "", d.Machines
+	near := d.Failures && chance(r, 50)
+	if d.Maker != nil && (d.Failures || chance(r, 50)) {
+		spec = RandomSpec(r, near || (!d.Failures && chance(r, 10)), d.Failures && !near)
+		machine, _, err := d.Maker.Machine(ctx, spec)
+		if err != nil {
+			return Case{Machine: drawnName, Spec: spec} // who compares it gets the error too
+		}
+		machines = map[string]*Machine{drawnName: machine}
+	}
+	n := RandomNode(r, machines, d.Devices)
+	switch {
+	case near:
+		preferClosest(r, n.Config)
+	case d.Failures:
+		reserveThreads(r, n.machine, n.Config)
+	}
+	c := Case{Machine: n.Machine, Spec: spec, Config: n.Config, Devices: n.Devices}
 	var present []string
 	pods := map[string]*v1.Pod{}
 	resizes := c.Config.FeatureGates[string(features.InPlacePodVerticalScalingExclusiveCPUs)]
@@ -132,6 +158,9 @@ func Random(r *rand.Rand, machines map[string]*Machine, devices bool) Case {
 			continue
 		}
 		pod := n.Pod(r, fmt.Sprintf("pod-%d", i))
+		if d.Failures && !near && chance(r, 60) {
+			n.requestAlmostAll(r, pod)
+		}
 		c.Steps = append(c.Steps, Step{Admit: pod})
 		present = append(present, pod.Name)
 		pods[pod.Name] = pod
@@ -148,9 +177,16 @@ var cpuOptions = [][]string{
 	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption},
 	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption, cpumanager.FullPCPUsOnlyOption},
 	{cpumanager.AlignBySocketOption},
+	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.StrictCPUReservationOption},
 	{cpumanager.DistributeCPUsAcrossCoresOption},
+	{cpumanager.DistributeCPUsAcrossCoresOption},
+	{cpumanager.DistributeCPUsAcrossCoresOption, cpumanager.AlignBySocketOption},
+	{cpumanager.DistributeCPUsAcrossCoresOption, cpumanager.StrictCPUReservationOption},
 	{cpumanager.StrictCPUReservationOption},
 	{cpumanager.PreferAlignByUnCoreCacheOption},
+	{cpumanager.PreferAlignByUnCoreCacheOption},
+	{cpumanager.PreferAlignByUnCoreCacheOption, cpumanager.AlignBySocketOption},
+	{cpumanager.PreferAlignByUnCoreCacheOption, cpumanager.StrictCPUReservationOption},
 	{cpumanager.FullPCPUsOnlyOption, cpumanager.StrictCPUReservationOption},
 	{cpumanager.FullPCPUsOnlyOption, cpumanager.PreferAlignByUnCoreCacheOption},
 }
@@ -192,16 +228,10 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 			delete(c.CPUManagerPolicyOptions, cpumanager.DistributeCPUsAcrossNUMAOption)
 		}
 	}
-	few := 1 + r.IntN(min(3, max(1, m.cpus()/4)))
-	if chance(r, 60) {
-		var ids []string
-		for range few {
-			ids = append(ids, fmt.Sprint(pick(r, m.cpuIDs()...)))
-		}
-		slices.Sort(ids)
-		c.ReservedSystemCPUs = strings.Join(slices.Compact(ids), ",")
+	if c.CPUManagerPolicyOptions[cpumanager.DistributeCPUsAcrossNUMAOption] != "" && chance(r, 20) {
+		reserveThreads(r, m, c)
 	} else {
-		c.SystemReserved["cpu"] = pick(r, fmt.Sprint(few), fmt.Sprintf("%dm", 500+250*r.IntN(4*few)))
+		reserveCPUs(r, m, c)
 	}
 	var roomy []int
 	for _, node := range m.Info.Topology {
@@ -224,6 +254,72 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 		}
 	}
 	return c
+}
+
+// preferClosest draws settings with which the kubelet reads distances wrongly where NUMA node ids have holes (K7 in
+// scoring/DEFECTS.md).
+func preferClosest(r *rand.Rand, c *kubeletconfigv1beta1.KubeletConfiguration) {
+	c.TopologyManagerPolicy = pick(r, "best-effort", "restricted", "single-numa-node")
+	c.TopologyManagerPolicyOptions = map[string]string{topologymanager.PreferClosestNUMANodes: "true"}
+	delete(c.CPUManagerPolicyOptions, cpumanager.AlignBySocketOption) // not with single-numa-node
+}
+
+// reserveThreads draws settings with which the kubelet's distribution of CPUs over NUMA nodes can loop forever (K1): a part of
+// the cores' threads is reserved on every NUMA node.
+func reserveThreads(r *rand.Rand, m *Machine, c *kubeletconfigv1beta1.KubeletConfiguration) {
+	c.TopologyManagerPolicy = pick(r, "none", "none", "best-effort", c.TopologyManagerPolicy)
+	c.CPUManagerPolicy = "static"
+	c.CPUManagerPolicyOptions = map[string]string{cpumanager.DistributeCPUsAcrossNUMAOption: "true", cpumanager.FullPCPUsOnlyOption: "true"}
+	var ids []int
+	for _, node := range m.Info.Topology {
+		for i, core := range node.Cores {
+			if i == 0 || chance(r, 15) {
+				ids = append(ids, core.Threads[0])
+			}
+		}
+	}
+	c.ReservedSystemCPUs = listOf(ids)
+}
+
+// requestAlmostAll lets the pod have one container, which requests as many CPUs as the node's whole cores have, or some fewer.
+// Every core has two threads.
+func (n *Node) requestAlmostAll(r *rand.Rand, pod *v1.Pod) {
+	whole := n.CPUs()/2 - len(strings.Split(n.Config.ReservedSystemCPUs, ","))
+	cpus := *resource.NewQuantity(int64(2*max(1, whole-r.IntN(4))), resource.DecimalSI)
+	pod.Spec.InitContainers, pod.Spec.Containers = nil, pod.Spec.Containers[:1]
+	first := pod.Spec.Containers[0].Resources
+	for _, amounts := range []v1.ResourceList{first.Limits, first.Requests} {
+		if amounts != nil { // else the pod has amounts as a whole
+			amounts[v1.ResourceCPU] = cpus
+		}
+	}
+}
+
+// reserveCPUs draws which CPUs are reserved: by their ids, or as an amount, which the kubelet itself chooses CPUs for.
+func reserveCPUs(r *rand.Rand, m *Machine, c *kubeletconfigv1beta1.KubeletConfiguration) {
+	few := 1 + r.IntN(min(3, max(1, m.cpus()/4)))
+	if chance(r, 25) {
+		few = 1 + r.IntN(max(1, m.cpus()/2))
+	}
+	if chance(r, 50) {
+		var ids []string
+		for range few {
+			ids = append(ids, fmt.Sprint(pick(r, m.cpuIDs()...)))
+		}
+		slices.Sort(ids)
+		c.ReservedSystemCPUs = strings.Join(slices.Compact(ids), ",")
+		if chance(r, 85) {
+			return
+		}
+		// else the kubelet ignores the amounts
+	}
+	amount := func() string { return pick(r, fmt.Sprint(few), fmt.Sprintf("%dm", 500+250*r.IntN(4*few))) }
+	if chance(r, 70) {
+		c.SystemReserved["cpu"] = amount()
+	}
+	if c.SystemReserved["cpu"] == "" || chance(r, 20) {
+		c.KubeReserved = map[string]string{"cpu": amount()}
+	}
 }
 
 // maxNUMANodes is the kubelet's default limit for a Topology Manager policy. Without one it starts on larger machines,
@@ -266,8 +362,11 @@ func randomPod(r *rand.Rand, m *Machine, name string, hugepages bool, devices []
 		}
 	}
 	add(&pod.Spec.Containers, "app", pick(r, 1, 1, 1, 2, 3))
-	if chance(r, 22) {
+	if chance(r, 25) {
 		add(&pod.Spec.InitContainers, "init", pick(r, 1, 1, 2))
+		if chance(r, 30) {
+			withoutHugepages(pod.Spec.Containers) // only the init containers request some
+		}
 		for i := range pod.Spec.InitContainers {
 			if chance(r, 35) {
 				pod.Spec.InitContainers[i].RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
@@ -293,18 +392,21 @@ func shareAmounts(r *rand.Rand, pod *v1.Pod) {
 		whole[name] = sum
 	}
 	pod.Spec.Resources = &v1.ResourceRequirements{Requests: whole, Limits: whole.DeepCopy()}
-	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			for _, amounts := range []v1.ResourceList{list[i].Resources.Requests, list[i].Resources.Limits} {
-				maps.DeleteFunc(amounts, func(name v1.ResourceName, _ resource.Quantity) bool {
-					return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
-				})
-			}
-		}
-	}
+	withoutHugepages(pod.Spec.InitContainers)
+	withoutHugepages(pod.Spec.Containers)
 	for i := range pod.Spec.Containers {
 		if chance(r, 40) {
 			pod.Spec.Containers[i].Resources = v1.ResourceRequirements{}
+		}
+	}
+}
+
+func withoutHugepages(list []v1.Container) {
+	for _, container := range list {
+		for _, amounts := range []v1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
+			maps.DeleteFunc(amounts, func(name v1.ResourceName, _ resource.Quantity) bool {
+				return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+			})
 		}
 	}
 }
@@ -360,7 +462,7 @@ func (c *Case) askNoMore(name v1.ResourceName) {
 func Smaller(c Case) []Case {
 	var out []Case
 	edit := func(change func(*Case)) {
-		copied := Case{Machine: c.Machine, Config: c.Config.DeepCopy(), Devices: slices.Clone(c.Devices)}
+		copied := Case{Machine: c.Machine, Spec: c.Spec, Config: c.Config.DeepCopy(), Devices: slices.Clone(c.Devices)}
 		for _, step := range c.Steps {
 			copied.Steps = append(copied.Steps, Step{Admit: step.Admit.DeepCopy(), Remove: step.Remove, Complete: step.Complete, Resize: step.Resize, TidyCPUs: step.TidyCPUs})
 		}
@@ -414,6 +516,9 @@ func Smaller(c Case) []Case {
 			c.Config.MemoryManagerPolicy, c.Config.ReservedMemory = "", nil
 			delete(c.Config.SystemReserved, "memory")
 		})
+	}
+	for _, spec := range simplerSpecs(c.Spec) {
+		edit(func(c *Case) { c.Spec = spec })
 	}
 	return out
 }

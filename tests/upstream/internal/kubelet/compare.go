@@ -3,7 +3,6 @@
 package kubelet
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -23,7 +21,6 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1defaults "k8s.io/kubernetes/pkg/apis/core/v1"
 	"nrtd.dev/tests/upstream/internal/apply"
-	"nrtd.dev/tests/upstream/internal/differential"
 	"nrtd.dev/tests/upstream/internal/managers"
 	"sigs.k8s.io/yaml"
 )
@@ -78,18 +75,32 @@ type fit struct {
 
 // Tally counts what was compared.
 type Tally struct {
-	Sequences, Refused, Crashed, Stuck, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, UnknownKnowing, Amounts, Freed, Fewer, Objects, Stored, Resized int
+	Sequences, Refused, Wrong, Chance, Admitted, Rejected, Unseen, Unknown, UnknownKnowing, Amounts, Freed, Fewer, Objects, Stored, Resized int
+	// How the kubelet's code failed; nrtd has predicted so many of these.
+	Hangs, HangsPredicted, Panics, PanicsPredicted, ResizesFailed int
+}
+
+func (t *Tally) count(f failure, predicted bool) {
+	all, told := &t.Hangs, &t.HangsPredicted
+	if f == crash {
+		all, told = &t.Panics, &t.PanicsPredicted
+	}
+	*all++
+	if predicted {
+		*told++
+	}
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; %d ended by its crash, %d by its endless loop, in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d (with the pods API %d); %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back); %d containers resized in place",
-		t.Sequences, t.Refused, t.Crashed, t.Stuck, t.Wrong, t.Chance, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.UnknownKnowing, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored, t.Resized)
+	return fmt.Sprintf("%d sequences (%d more refused by the kubelet; in %d it gave a CPU away twice, in %d the kubelet itself answers one way or the other), %d hangs of the kubelet (nrtd predicted %d), %d panics (nrtd predicted %d), %d more sequences ended by a resize that it does not survive; %d pods admitted, %d rejected (%d more for the shared pool's use), nrtd had no answer for %d (with the pods API %d); %d amounts of NUMA nodes; %d sets of pods to move, %d of one pod fewer; %d verdicts from the published object alone (%d of them stored by the API server and read back); %d containers resized in place",
+		t.Sequences, t.Refused, t.Wrong, t.Chance, t.Hangs, t.HangsPredicted, t.Panics, t.PanicsPredicted, t.ResizesFailed, t.Admitted, t.Rejected, t.Unseen, t.Unknown, t.UnknownKnowing, t.Amounts, t.Freed, t.Fewer, t.Objects, t.Stored, t.Resized)
 }
 
 // Driver compares sequences.
 type Driver struct {
 	Nrtd     *Nrtd
 	Machines map[string]*Machine
+	Maker    *Maker        // of drawn machines, or nil
 	Work     string        // a short path: sockets live below it
 	Verdict  string        // tests/upstream/verdict, or nothing
 	Sample   bool          // after a step nrtd is given one of the sources to read, not each
@@ -148,9 +159,9 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	machine, known := d.Machines[c.Machine]
-	if !known {
-		return nil, fmt.Errorf("no machine %q here", c.Machine)
+	machine, differences, err := d.machineOf(ctx, c)
+	if err != nil || len(differences) > 0 {
+		return differences, err
 	}
 	name, root, removeFolders, err := d.folders(machine)
 	if err != nil {
@@ -162,9 +173,12 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	if err != nil {
 		return nil, err
 	}
-	m, err := start(ctx, root, machine, c)
-	if err != nil {
+	var m *managers.Managers
+	if failed, _ := survive(func() { m, err = start(ctx, root, machine, c) }); failed != "" || err != nil {
 		d.Tally.Refused++ // as a kubelet would not start with these settings
+		if failed == hang {
+			return nil, failed.end()
+		}
 		return nil, nil
 	}
 	defer func() { err = errors.Join(err, m.Stop()) }()
@@ -182,7 +196,11 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 		case step.Complete != "":
 			m.Complete("default/" + step.Complete)
 		case step.Resize != nil:
-			if done, _ := m.Resize("default/"+step.Resize.Pod, step.Resize.Container, step.Resize.Amounts); done {
+			var done bool
+			failed, _ := survive(func() { done, _ = m.Resize("default/"+step.Resize.Pod, step.Resize.Container, step.Resize.Amounts) })
+			if err = failed.end(); err != nil {
+				d.Tally.ResizesFailed++
+			} else if done {
 				d.Tally.Resized++
 			}
 		default:
@@ -192,28 +210,25 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 				refused = step.Admit
 			}
 		}
-		if step.TidyCPUs {
+		if err == nil && step.TidyCPUs {
 			m.TidyCPUs()
 		}
-		if _, wrong := m.Exclusive(); wrong && !counted {
-			d.Tally.Wrong++
-			counted = true
+		if err == nil && !counted {
+			if _, counted = m.Exclusive(); counted {
+				d.Tally.Wrong++
+			}
 		}
 		if err == nil && len(found) == 0 {
 			found, err = d.compareAmounts(ctx, m, machine, name, c.Devices, d.sourcesAfter(step))
 		}
+		for j := range found {
+			found[j] = fmt.Sprintf("step %d: %s", i, found[j])
+		}
 		if errors.Is(err, errCrashed) {
-			d.Tally.Crashed++
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 {
-			for j := range found {
-				found[j] = fmt.Sprintf("step %d: %s", i, found[j])
-			}
 			return found, nil
+		}
+		if err != nil || len(found) > 0 {
+			return found, err
 		}
 	}
 	if refused == nil || counted {
@@ -221,10 +236,21 @@ func (d *Driver) compareOnce(ctx context.Context, c Case) (differences []string,
 	}
 	differences, err = d.compareFrees(ctx, m, machine, name, c, refused)
 	if errors.Is(err, errCrashed) {
-		d.Tally.Crashed++
-		return nil, nil
+		err = nil
 	}
 	return differences, err
+}
+
+// machineOf is the machine of a case; if it is a drawn one, with the differences that nrtd and the kubelet see in it.
+func (d *Driver) machineOf(ctx context.Context, c Case) (*Machine, []string, error) {
+	if c.Spec != "" {
+		return d.Maker.Machine(ctx, c.Spec)
+	}
+	machine, known := d.Machines[c.Machine]
+	if !known {
+		return nil, nil, fmt.Errorf("no machine %q here", c.Machine)
+	}
+	return machine, nil, nil
 }
 
 // folders makes the kubelet's root directory below the machine, where nrtd looks for it, and a link to it: the paths of
@@ -313,17 +339,21 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		}
 	}
 	lack := lackOf(m, pod)
-	want, err := admit(m, pod)
-	if errors.Is(err, differential.ErrStuck) {
-		d.Tally.Stuck++
-	}
-	if err != nil {
-		return nil, false, err
+	want := admit(m, pod)
+	if want.failure != "" {
+		verdicts := []fit{got}
+		if managers.PodsAPI {
+			verdicts = append(verdicts, knowing)
+		}
+		return d.compareFailure(want, verdicts...), false, want.failure.end()
 	}
 	if want.Admitted {
 		d.Tally.Admitted++
 	} else {
 		d.Tally.Rejected++
+	}
+	if hang.predicted(got) || crash.predicted(got) {
+		return []string{fmt.Sprintf("kubelet admitted %t (%s: %s), nrtd predicts a failure: %s", want.Admitted, want.Reason, want.Message, got.Reason)}, want.Admitted, nil
 	}
 	short, isShort := strings.CutPrefix(want.Reason, "OutOf")
 	unseen := isShort && !lack.surely[short]
@@ -367,41 +397,6 @@ func sameReason(want, got string, lack lack) bool {
 	said, saysShort := strings.CutPrefix(got, "OutOf")
 	first := func(name string) bool { return name == string(v1.ResourceCPU) || name == string(v1.ResourceMemory) }
 	return isShort && saysShort && !first(wanted) && !first(said) && short[said]
-}
-
-// errCrashed ends a sequence: the kubelet would be gone.
-var errCrashed = errors.New("the kubelet's code panicked")
-
-// patience is how long the managers may think about a pod before they are looked at.
-const patience = 15 * time.Second
-
-// admit survives the managers' crashes, and the one endless loop that is known: the hunt for CPUs that were distributed
-// over NUMA nodes (K1 in scoring/DEFECTS.md).
-func admit(m *managers.Managers, pod *v1.Pod) (*managers.Verdict, error) {
-	verdicts := make(chan *managers.Verdict, 1)
-	go func() {
-		defer func() {
-			if recover() != nil {
-				close(verdicts)
-			}
-		}()
-		verdicts <- m.Admit(pod)
-	}()
-	for {
-		select {
-		case verdict := <-verdicts:
-			if verdict == nil {
-				return nil, errCrashed
-			}
-			return verdict, nil
-		case <-time.After(patience):
-			stacks := make([]byte, 16<<20)
-			stacks = stacks[:runtime.Stack(stacks, true)]
-			if bytes.Contains(stacks, []byte("cpumanager.takeByTopologyNUMADistributed")) {
-				return nil, differential.ErrStuck
-			}
-		}
-	}
 }
 
 // lack tells of which resources the node has too little for the pod even if pods that hold nothing exclusively used

@@ -78,9 +78,10 @@ func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine
 		}
 	}
 	unseen := len(lackOf(m, pod).maybe) > 0
-	want, err := admit(m, pod)
-	if err != nil {
-		return nil, err
+	want := admit(m, pod)
+	if want.failure != "" {
+		d.Tally.count(want.failure, false)
+		return []string{fmt.Sprintf("without %v %s (%s)", names, want.failure, want.said)}, want.failure.end()
 	}
 	if !want.Admitted && (unseen || strings.HasPrefix(want.Reason, "OutOf")) {
 		return nil, nil // what pods use of the shared pool is not known to nrtd
@@ -127,7 +128,7 @@ func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, go
 		case step.Resize != nil:
 			m.Resize("default/"+step.Resize.Pod, step.Resize.Container, step.Resize.Amounts)
 		default:
-			if _, err := admit(m, step.Admit); err != nil {
+			if err := admit(m, step.Admit).failure.end(); err != nil {
 				return false, err
 			}
 		}
@@ -140,6 +141,6 @@ func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, go
 			return false, err
 		}
 	}
-	verdict, err := admit(m, pod)
-	return err == nil && verdict.Admitted, err
+	verdict := admit(m, pod)
+	return verdict.Admitted, verdict.failure.end()
 }

@@ -78,7 +78,7 @@ func (d *Driver) compareAmounts(ctx context.Context, m *managers.Managers, machi
 
 func (d *Driver) compareSource(ctx context.Context, m *managers.Managers, machine *Machine, root string, devices []managers.Devices, s source) ([]string, error) {
 	args := []string{"dump", "--sysroot", machine.Dir, "--kubelet-root", "/" + root,
-		"--kubelet-config", "/" + root + "/config.yaml", "--node-name", "node", "-o", "json"}
+		"--kubelet-config", "/" + root + "/config.yaml", "--kubelet-version", Release(), "--node-name", "node", "-o", "json"}
 	if s.api {
 		args = append(args, "--pod-resources", socketOf(m))
 	}
