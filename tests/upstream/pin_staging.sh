@@ -8,3 +8,6 @@ mod=$(go mod download -json "k8s.io/kubernetes@v$1" | sed -n 's/.*"GoMod": "\(.*
 sed -n 's/^[[:space:]]*\(k8s\.io\/[^ ]*\) => .\/staging.*/\1/p' "$mod" | while read -r library; do
 	go mod edit -replace="$library=$library@v0.${1#*.}" ${2:+"$2"}
 done
+# A module that 1.38 requires in a version which the proxy refuses.
+! grep -q 'sigs.k8s.io/structured-merge-diff/v7 v7\.0\.1' "$mod" ||
+	go mod edit -replace=sigs.k8s.io/structured-merge-diff/v7=sigs.k8s.io/structured-merge-diff/v7@v7.0.0 ${2:+"$2"}

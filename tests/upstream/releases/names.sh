@@ -41,8 +41,6 @@ build() {
 		require k8s.io/kubernetes v$1
 	END
 	./pin_staging.sh "$1" "$mod"
-	! grep -q 'sigs.k8s.io/structured-merge-diff/v7 v7\.0\.1' "$source" ||
-		go mod edit -replace=sigs.k8s.io/structured-merge-diff/v7=sigs.k8s.io/structured-merge-diff/v7@v7.0.0 "$mod"
 	minor=${1#1.}
 	tags=
 	[ "${minor%%.*}" -gt 37 ] || tags=until_1.37

@@ -29,9 +29,6 @@ while read -r release programs; do
 		)
 	END_MOD
 	./pin_staging.sh "$version" "$mod"
-	# Modules that a release requires in a version that the proxy refuses, with the version that is used instead.
-	! grep -q 'sigs.k8s.io/structured-merge-diff/v7 v7\.0\.1' "$source" ||
-		go mod edit -replace=sigs.k8s.io/structured-merge-diff/v7=sigs.k8s.io/structured-merge-diff/v7@v7.0.0 "$mod"
 	rm -f "releases/$release.sum"
 	# Not go mod tidy, which looks at every program of the module.
 	# shellcheck disable=SC2086 # a list of programs
