@@ -75,8 +75,8 @@ aborted() {
 	[ "$status" -eq 134 ] && one_line "$1"
 }
 one_line() { [ "$(grep -c 'out of memory' "$dir/err")" -eq 1 ] && [ "$(tail -n 1 "$dir/err")" = "$1: out of memory" ]; }
-restrict() { # PID: no more data than now
-	prlimit --pid "$1" --data="$(awk '/VmData/ { print $2 * 1024 }' "/proc/$1/status")" 2>"$dir/check.err"
+restrict() { # PID [KB]: no more data than now, or this much more
+	prlimit --pid "$1" --data="$(awk -v more="${2:-0}" '/VmData/ { print ($2 + more) * 1024 }' "/proc/$1/status")" 2>"$dir/check.err"
 }
 
 # --- a running nrtd needs more memory
@@ -177,7 +177,7 @@ admitted() { ask && grep -q '"NodeNames":\["node-1"\]' "$dir/out"; }
 cp "$dir/full" "$dir/full.json"
 check "the extender is ready" extender
 check "it answers" admitted
-restrict "$pid"
+restrict "$pid" 8192 # for the connection's thread
 ask 900000
 check "a running extender that needs more memory ends with one line" aborted nrtd-extender
 check "restarted, the extender is ready" extender
