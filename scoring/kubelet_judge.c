@@ -272,6 +272,8 @@ static void reject_panic(struct judgement *j, const char *what)
 /* Whether the kubelet survives the last merge; otherwise the verdict is set. */
 static bool survives_merge(struct judgement *j)
 {
+	if (!spend_steps(j, 20 * (uint64_t)j->ws->merge.n_walked))
+		return false;
 	if (j->ws->merge.panic == TOPOLOGY_PANIC_NONE)
 		return true;
 	reject_panic(j, j->ws->merge.panic == TOPOLOGY_PANIC_CERTAIN
@@ -289,6 +291,10 @@ static bool survives_memory(struct judgement *j, const struct demand *demand, ui
 
 	if (!demand->memory || holds_memory(j))
 		return true;
+	if (j->k->memory_panics.text[0]) {
+		reject_panic(j, j->k->memory_panics.text);
+		return false;
+	}
 	missing = memory_manager_missing(&j->k->memory, &j->ws->needs, nodes, &node);
 	if (!missing)
 		return true;
@@ -776,10 +782,6 @@ static bool needs_managers(struct judgement *j)
 		unknown = &j->k->unknown;
 	if (unknown) {
 		j->verdict->reason = *unknown;
-		return false;
-	}
-	if (j->uses_memory_manager && j->k->memory_panics.text[0]) {
-		reject_panic(j, j->k->memory_panics.text);
 		return false;
 	}
 	if (j->k->unknown.text[0]) {

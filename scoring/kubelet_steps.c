@@ -35,9 +35,6 @@ static uint64_t merge_add_steps(const struct judgement *j, bool first)
 	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + (first ? 0 : 2 * merge->bits));
 }
 
-#define STEPS_PANIC \
-	(64u * TOPOLOGY_PANIC_WALK_MAX) /* finding a panic: at most, in all orders of the resources */
-
 /*
  * Finding the best merged hint. With prefer-closest-numa-nodes it sums the distances of sets of one size, at most a
  * quarter of all sets.
@@ -47,8 +44,7 @@ static uint64_t merge_finish_steps(const struct judgement *j)
 	const struct topology_merge *merge = &j->ws->merge;
 	uint64_t distances = j->k->rules.prefer_closest ? merge->bits * merge->bits / 8 : 0;
 
-	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + distances) +
-	       (topology_may_panic(&j->k->rules) ? STEPS_PANIC : 0);
+	return (UINT64_C(1) << merge->bits) * (STEPS_PICK + distances);
 }
 
 uint64_t judgement_device_hint_steps(const struct judgement *j, const struct device_demand *demand)

@@ -330,7 +330,7 @@ static bool find_best_not_preferred(struct topology_merge *merge, struct topolog
 	return true;
 }
 
-static enum topology_panic find_panic(const struct topology_merge *merge)
+static enum topology_panic find_panic(struct topology_merge *merge)
 {
 	const struct topology_masks merged = {
 		.masks = merge->masks,
@@ -340,7 +340,9 @@ static enum topology_panic find_panic(const struct topology_merge *merge)
 		.reached = REACHED,
 	};
 
-	return topology_may_panic(&merge->rules) ? topology_panic_find(merge, &merged) : TOPOLOGY_PANIC_NONE;
+	merge->n_walked = 0;
+	return topology_may_panic(&merge->rules) ? topology_panic_find(merge, &merged, &merge->n_walked)
+						 : TOPOLOGY_PANIC_NONE;
 }
 
 /* The best preferred hint; else the best hint that is not preferred; else the default affinity: all NUMA nodes, not preferred. */

@@ -136,6 +136,7 @@ struct topology_merge {
 	size_t n_lists, list_ends_size;
 	size_t n_unordered; /* the first resources, which the kubelet visits in any order: those of one manager */
 	enum topology_panic panic; /* of the last merge */
+	size_t n_walked;           /* permutations to find out */
 	bool impossible;           /* a resource has no hint: no permutation exists */
 	bool all_indifferent;      /* every resource so far has a preferred "any node" */
 	bool narrowed; /* some resource has a hint with a mask, so not only the default affinity is reached */
@@ -163,8 +164,11 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
  */
 bool topology_may_panic(const struct topology_rules *rules);
 
-/* The most permutations of hints that are walked to find a panic; beyond them a panic that is possible counts as one. */
-#define TOPOLOGY_PANIC_WALK_MAX (1u << 14)
+/*
+ * The most permutations of hints that are walked, in all orders together: enough for two resources on 8 NUMA nodes.
+ * Beyond them a panic that is possible counts as one.
+ */
+#define TOPOLOGY_PANIC_WALK_MAX (1u << 17)
 
 /* ---- between topology_compare.c, topology_manager.c and topology_panic.c */
 
@@ -188,4 +192,4 @@ struct topology_masks {
 	unsigned char preferred, reached; /* the flags of state[] */
 };
 enum topology_panic topology_panic_find(
-	const struct topology_merge *merge, const struct topology_masks *merged);
+	const struct topology_merge *merge, const struct topology_masks *merged, size_t *ret_walked);

@@ -41,6 +41,7 @@ struct permutations {
 	const struct topology_merge *merge;
 	size_t order[NODE_MASK_WALK_MAX], n; /* the lists, outermost first */
 	size_t at[NODE_MASK_WALK_MAX];       /* the position in each */
+	size_t n_walked;
 };
 
 static const struct topology_hint *list_of(const struct topology_merge *merge, size_t list, size_t *ret_n)
@@ -96,6 +97,7 @@ static bool panics_in_order(struct permutations *p)
 	do {
 		struct topology_hint candidate = merge_permutation(p);
 
+		p->n_walked++;
 		if (found && candidate.nodes && panics_on(&merge->rules, best, candidate))
 			return true;
 		if (topology_hint_replaces(
@@ -167,6 +169,10 @@ static bool can_walk(const struct topology_merge *merge)
 {
 	size_t n_permutations = 1;
 
+	if (merge->n_lists > NODE_MASK_WALK_MAX || merge->n_unordered > PANIC_UNORDERED_MAX)
+		return false;
+	for (size_t i = 2; i <= merge->n_unordered; i++)
+		n_permutations *= i; /* orders */
 	for (size_t list = 0; list < merge->n_lists; list++) {
 		size_t n;
 
@@ -175,11 +181,11 @@ static bool can_walk(const struct topology_merge *merge)
 		if (n_permutations > TOPOLOGY_PANIC_WALK_MAX)
 			return false;
 	}
-	return merge->n_lists <= NODE_MASK_WALK_MAX && merge->n_unordered <= PANIC_UNORDERED_MAX;
+	return true;
 }
 
 enum topology_panic topology_panic_find(
-	const struct topology_merge *merge, const struct topology_masks *merged)
+	const struct topology_merge *merge, const struct topology_masks *merged, size_t *ret_walked)
 {
 	struct permutations p = {.merge = merge, .n = merge->n_lists};
 	size_t n_panics = 0, n_orders = 0;
@@ -196,6 +202,7 @@ enum topology_panic topology_panic_find(
 	for (size_t i = 0; i < p.n; i++)
 		p.order[i] = i;
 	count_orders(&p, 0, &n_panics, &n_orders);
+	*ret_walked = p.n_walked;
 	return n_panics == 0          ? TOPOLOGY_PANIC_NONE
 	       : n_panics == n_orders ? TOPOLOGY_PANIC_CERTAIN
 				      : TOPOLOGY_PANIC_POSSIBLE;

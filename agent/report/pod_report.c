@@ -302,12 +302,15 @@ static bool explain_unknown(struct question *q)
 
 /*
  * Whether the managers may admit the pod with its devices: a device may send one container elsewhere, which
- * leaves room for another.
+ * leaves room for another, or the kubelet past the hints with which it would crash or hang.
  */
 static bool devices_may_help(const struct question *q, const struct admission *a, const struct node_report *n)
 {
+	bool fails = a->managers.rejection == KUBELET_HANGS || a->managers.rejection == KUBELET_PANICS;
+
 	return n->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
-	       q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD;
+	       ((q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD) ||
+		       (fails && !q->admission.kubelet.panics.text[0]));
 }
 
 /* Judges the pod. If the scope is unknown and both scopes agree, the verdict is theirs. */

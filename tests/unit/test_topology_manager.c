@@ -418,6 +418,73 @@ static void nodes_come_from_the_machine(void **state)
 	machine_release(&m);
 }
 
+#define BIT(id) ((uint64_t)1 << (id))
+
+/* NUMA nodes 0, 8 and 9, whose distances are lists of three: what the order of the hints has to do with a panic. */
+static void panics_depend_on_the_order(void **state)
+{
+	static const struct topology_hint a[] = {{.nodes = BIT(0) | BIT(9), .preferred = true},
+		{.nodes = BIT(8) | BIT(9)}},
+					  b[] = {{.nodes = BIT(0) | BIT(8)},
+						  {.nodes = BIT(0) | BIT(9), .preferred = true}};
+	static const struct {
+		const struct topology_hint *lists[2];
+		size_t n_indifferent, n_unordered;
+		bool preferred_first;
+		enum topology_panic want;
+	} cases[] = {
+		{{a, b}, 0, 1, false, TOPOLOGY_PANIC_NONE},
+		{{b, a}, 0, 1, false, TOPOLOGY_PANIC_CERTAIN},
+		{{a, b}, 0, 2, false, TOPOLOGY_PANIC_POSSIBLE},
+		{{a, b}, 0, 2, true, TOPOLOGY_PANIC_NONE},
+		/* too many orders to walk */
+		{{a, b}, 2, 4, false, TOPOLOGY_PANIC_POSSIBLE},
+		{{a, b}, NODE_MASK_WALK_MAX, 0, false, TOPOLOGY_PANIC_POSSIBLE},
+		{{a, a}, NODE_MASK_WALK_MAX, 0, true, TOPOLOGY_PANIC_NONE},
+	};
+	static const struct topology_hints indifferent = {.no_preference = true};
+	const struct synthetic s = {.sockets = 3, .numas = 1, .uncores = 1, .cores = 1, .threads = 1};
+	struct topology_nodes nodes;
+	struct topology_merge merge;
+	struct machine m;
+
+	(void)state;
+	synthetic_machine(&s, &m);
+	m.nodes[1].id = 8;
+	m.nodes[2].id = 9;
+	assert_true(topology_nodes_from_machine(&m, &nodes));
+	assert_int_equal(topology_merge_init(&merge, nodes.all, nodes.all), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct topology_rules rules = {.nodes = &nodes,
+			.policy = TOPOLOGY_MANAGER_BEST_EFFORT,
+			.prefer_closest = true,
+			.preferred_first = cases[i].preferred_first};
+		bool admit;
+
+		assert_true(topology_may_panic(&rules));
+		topology_merge_start(&merge, &rules);
+		for (size_t list = 0; list < 2; list++) {
+			struct topology_hints hints;
+
+			topology_hints_init(&hints, 2);
+			for (size_t h = 0; h < 2; h++)
+				topology_hints_add(&hints, cases[i].lists[list][h].nodes,
+					cases[i].lists[list][h].preferred);
+			topology_merge_add(&merge, &hints);
+			topology_hints_release(&hints);
+		}
+		for (size_t n = 0; n < cases[i].n_indifferent; n++)
+			topology_merge_add(&merge, &indifferent);
+		merge.n_unordered = cases[i].n_unordered;
+		topology_merge_finish(&merge, &admit);
+		if (merge.panic != cases[i].want)
+			fail_msg("case %zu: %d", i, (int)merge.panic);
+	}
+	topology_merge_release(&merge);
+	topology_nodes_release(&nodes);
+	machine_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +496,7 @@ int main(void)
 		cmocka_unit_test(policy_none_merges_nothing),
 		cmocka_unit_test(too_many_nodes_are_refused),
 		cmocka_unit_test(nodes_come_from_the_machine),
+		cmocka_unit_test(panics_depend_on_the_order),
 	};
 
 	return cmocka_run_group_tests_name("topology_manager", tests, NULL, NULL);
