@@ -169,12 +169,16 @@ static unsigned source_state(bool known, bool kept)
 
 static int observe_node(struct reconciler *r, struct observation *o, struct reconcile_result *ret)
 {
+	struct observe_config config = r->config->observe;
 	double start = clock_s(CLOCK_MONOTONIC);
 	int e = check_hardware(r, &ret->err);
 
 	if (e < 0)
 		return e;
-	e = observe_with(&r->sources, &r->config->observe, o, &ret->err);
+	/* The release decides which CPUs are reserved. */
+	if (config.kubelet.minor == 0)
+		config.kubelet = r->kubelet;
+	e = observe_with(&r->sources, &config, o, &ret->err);
 	if (e == 0)
 		e = node_derive(&r->config->derive, &o->node, &o->notes, &ret->err);
 	if (e < 0)
@@ -367,11 +371,9 @@ static int render_and_publish(
 		.pods = r->config->render.kai ? &pods : NULL};
 	int e;
 
-	if (o->node.settings.kubelet_minor == 0) {
+	if (r->config->observe.kubelet.minor == 0) {
 		request.kubelet = r->kubelet;
 		request.release_unknown = r->kubelet.minor == 0;
-		if (!request.release_unknown)
-			observation_set_release(o, r->kubelet);
 	}
 	if (r->remote_known)
 		pod_memory_mark(&r->remote, &o->node);
