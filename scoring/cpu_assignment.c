@@ -183,35 +183,41 @@ static size_t list_cpus(
 	return n;
 }
 
+/* Append the free CPU number `turn` of each core of ws->lists to ws->cpu_list, if the core has as many. Returns their number. */
+static size_t append_turn(
+	struct cpu_workspace *ws, const struct cpu_accumulator *acc, size_t n_cores, uint32_t turn, size_t n)
+{
+	const struct cpu_elements *cores = &ws->topology->levels[CPU_LEVEL_CORE];
+	size_t n_found = 0;
+
+	for (size_t i = 0; i < n_cores; i++) {
+		uint32_t core = ws->lists[CPU_LEVEL_CORE][i], n_free = 0;
+
+		for (uint32_t k = cores->first[core]; k < cores->first[core + 1]; k++)
+			if (acc->free[cores->cpus[k]] && n_free++ == turn &&
+				n + n_found < ws->topology->n_cpus)
+				ws->cpu_list[n + n_found++] = cores->cpus[k];
+	}
+	work_add(ws->work, n_cores);
+	return n_found;
+}
+
 /*
  * sortAvailableCPUsSpread(): list the free CPUs socket by socket, and in a socket the first CPU of each core, then
  * the second one, and so on. The cores with the fewest free CPUs come first.
  */
 static size_t list_cpus_spread(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
-	const struct cpu_elements *cores = &ws->topology->levels[CPU_LEVEL_CORE];
-	const uint32_t *list = ws->lists[CPU_LEVEL_CORE];
 	size_t n_sockets = list_sockets(ws, acc), n = 0;
 
 	for (size_t s = 0; s < n_sockets; s++) {
 		size_t n_cores = list_children_of(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
 			ws->lists[CPU_LEVEL_SOCKET][s], ws->lists[CPU_LEVEL_CORE]);
-		bool found = true;
+		size_t n_found = 1;
 
-		for (uint32_t turn = 0; found; turn++) {
-			found = false;
-			for (size_t i = 0; i < n_cores; i++) {
-				uint32_t n_free = 0;
-
-				for (uint32_t k = cores->first[list[i]]; k < cores->first[list[i] + 1]; k++) {
-					if (!acc->free[cores->cpus[k]] || n_free++ != turn)
-						continue;
-					found = true;
-					if (n < ws->topology->n_cpus)
-						ws->cpu_list[n++] = cores->cpus[k];
-				}
-			}
-			work_add(ws->work, n_cores);
+		for (uint32_t turn = 0; n_found > 0; turn++) {
+			n_found = append_turn(ws, acc, n_cores, turn, n);
+			n += n_found;
 		}
 	}
 	return n;

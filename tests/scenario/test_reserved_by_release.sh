@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which CPUs the kubelet reserves of a count depends on its release, which `nrtd run` learns from the Node: the published amounts follow
 # it, also when the kubelet is upgraded. B names the build folder.
+# shellcheck disable=SC2317 # functions called by name
 set -u
 nrtd=${B:-build}/nrtd
 . tests/lib/scenario.sh
@@ -34,7 +35,7 @@ node() { # VERSION
 }
 # published AMOUNTS: the last object that was written has them
 published() {
-	test "$(sed -n "s|^P[A-Z]* $nrt[^ ]* ||p" "$api/changes" 2>/dev/null | tail -n 1 |
+	test "$(sed -n "s|^P[A-Z]* ${nrt}[^ ]* ||p" "$api/changes" 2>/dev/null | tail -n 1 |
 		jq -r '[.zones[] | select(.type == "Node") | .resources[] | select(.name == "cpu") | .allocatable] | join(" ")')" = "$1"
 }
 node v1.37.2
