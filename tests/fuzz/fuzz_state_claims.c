@@ -7,7 +7,7 @@
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct pod_evidence nothing = {.sysroot = ""};
+	const struct pod_evidence nothing = {.root = ""};
 	CLEANUP(claims_release) struct claims claims = {0};
 	struct err err = {""};
 

@@ -141,6 +141,8 @@ static void the_frontier_omits_what_no_numa_node_has(void **state)
 	a->registered_known = true;
 	device_blocks_add(
 		&a->registered, &a->n_registered, &a->registered_size, "v.com/d", first, false, "a");
+	reserved_cpus_release(&o.node.reserved);
+	inventory_release(&o.node.inventory);
 	assert_int_equal(node_derive(&derive, &o.node, &o.notes, NULL), 0);
 	assert_true(inventory_resource(&o.node.inventory, "memory") >= 0);
 	print_frontier(&o, &got);
