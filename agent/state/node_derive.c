@@ -376,6 +376,14 @@ static const struct memory_node *find_memory_node(const struct allocations *a, u
 	return NULL;
 }
 
+/* Whether the kubelet sees no memory on the NUMA node although the node has some: on a kernel without NUMA (DEFECTS.md, K13). */
+static bool sees_no_memory(const struct memory_node *state)
+{
+	const struct memory_table *table = state ? memory_node_table(state, "memory") : NULL;
+
+	return table && memory_table_wrapped(table);
+}
+
 static void subtract_claims(
 	const struct claims *claims, const char *type, unsigned node, struct inventory_amount *amount)
 {
@@ -387,7 +395,8 @@ static void subtract_claims(
 /*
  * Memory or hugepages of one size on a NUMA node: as the memory manager's state says, else from the hardware
  * and reservedMemory. `pages`: bytes of `capacity` that are set aside as hugepages. Nothing is allocatable on a node or
- * of a type that the kubelet does not know (`known`: the NUMA nodes that the kubelet knows).
+ * of a type that the kubelet does not know (`known`: the NUMA nodes that the kubelet knows). On a kernel without NUMA the
+ * memory manager knows no hugepages, but the kubelet counts those of the whole machine.
  */
 static void fill_memory(const struct node_state *node, unsigned numa, const char *type, uint64_t capacity,
 	uint64_t pages, hwloc_const_bitmap_t known, struct inventory_amount *amount)
@@ -403,7 +412,8 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 		set_amount(amount, capacity, table->allocatable, table->free);
 	else if (table)
 		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
-	else if (node->allocations.memory_known || !hwloc_bitmap_isset(known, numa))
+	else if ((node->allocations.memory_known && !sees_no_memory(state)) ||
+		 !hwloc_bitmap_isset(known, numa))
 		set_amount(amount, capacity, 0, 0);
 	else
 		set_amount(amount, capacity, usable, usable);

@@ -241,6 +241,18 @@ static void amounts_below_zero_are_not_published(void **state)
 	check(w, 0, "memory", 8 * GIB, 5 * GIB, 0);
 }
 
+/* On a kernel without NUMA the memory manager sees no memory and no hugepages. The kubelet counts the machine's hugepages. */
+static void pages_count_without_numa(void **state)
+{
+	struct world *w = *state;
+
+	add_table(add_memory_node(w, 0),
+		(struct memory_table){
+			.system_reserved = GIB, .allocatable = 0 - (uint64_t)GIB, .free = 0 - (uint64_t)GIB});
+	build(w, NULL);
+	check(w, 0, "hugepages-1Gi", 2 * GIB, 2 * GIB, 2 * GIB);
+}
+
 static void reserved_memory_never_goes_below_zero(void **state)
 {
 	struct world *w = *state;
@@ -569,6 +581,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_seed_example_leaves_seven_cpus_a_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_state_beats_the_hardware, setup, teardown),
 		cmocka_unit_test_setup_teardown(amounts_below_zero_are_not_published, setup, teardown),
+		cmocka_unit_test_setup_teardown(pages_count_without_numa, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_memory_never_goes_below_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(distances_become_costs, setup, teardown),
 		cmocka_unit_test_setup_teardown(reserved_cpus_come_from_the_settings, setup, teardown),
