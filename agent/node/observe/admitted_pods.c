@@ -68,9 +68,10 @@ static int parse_file(const char *text, size_t len, struct strbuf *bytes, struct
 		return err_set(err, -EINVAL, "format '%.20s' is not known", version);
 	if (pods && base64_decode(pods->text, bytes) < 0)
 		return err_set(err, -EINVAL, "podList is not base64");
-	if (!pods && (*version || !entries))
+	/* Up to 1.37, without a version, the kubelet omits entries if no pod is admitted. A podList is never empty. */
+	if (!pods && *version)
 		return err_set(err, -EINVAL, "it has no list of pods");
-	for (size_t i = 0; !pods && i < entries->n_items; i++)
+	for (size_t i = 0; !pods && entries && i < entries->n_items; i++)
 		strv_push(uids, entries->items[i].key);
 	return 0;
 }

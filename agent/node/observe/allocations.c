@@ -184,6 +184,7 @@ static void read_files(const struct allocations_query *q, struct state_texts *la
  * Milliseconds since the file was written. If the caller saw the write, or the clock was set back since, they count from the
  * moment when the caller first saw the file as it is. A caller that reads once has no such moment: then a time up to
  * SET_BACK_MAX_MS in the future counts as now, because small corrections of the clock are frequent, and a later time as long ago.
+ * A time longer ago than that when the caller first sees it is true: the file was restored.
  */
 static int64_t age_ms(struct file_age *seen, const struct stat *st)
 {
@@ -194,8 +195,10 @@ static int64_t age_ms(struct file_age *seen, const struct stat *st)
 	if (!seen)
 		return age < -SET_BACK_MAX_MS ? INT64_MAX : age;
 	if (seen->identity != identity)
-		*seen = (struct file_age){
-			.identity = identity, .since_ms = now, .written = seen->looked, .looked = true};
+		*seen = (struct file_age){.identity = identity,
+			.since_ms = now,
+			.written = seen->looked && age <= SET_BACK_MAX_MS,
+			.looked = true};
 	return seen->written || age < 0 ? now - seen->since_ms : age;
 }
 
