@@ -235,7 +235,11 @@ static void *feed(void *arg)
 		if (fd < 0 || write(fd, f->texts[i], strlen(f->texts[i])) < 0)
 			return NULL;
 		close(fd);
-		usleep(1000); /* until the reader has seen the end */
+		/* Until the reader has seen the end: without a reader the open fails. */
+		while ((fd = open(f->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0) {
+			close(fd);
+			usleep(1000);
+		}
 	}
 	return NULL;
 }
