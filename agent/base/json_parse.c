@@ -70,7 +70,7 @@ static long parse_hex(const struct parser *p, const char *at)
 	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
 }
 
-/* "\uXXXX" at p->at, or two that are a surrogate pair. A surrogate without the other one is U+FFFD, as in Go. */
+/* The escape sequence of a UTF-16 unit at p->at, or two that are a surrogate pair. A surrogate without the other one is U+FFFD, as in Go. */
 static int parse_unicode_escape(struct parser *p)
 {
 	long c = parse_hex(p, p->at + 2), low;
