@@ -13,6 +13,14 @@ size_t encoding_line(const char *text, size_t at)
 	return line;
 }
 
+bool encoding_join_surrogates(uint32_t *c, uint32_t low)
+{
+	if (*c < 0xd800 || *c >= 0xdc00 || low < 0xdc00 || low >= 0xe000)
+		return false;
+	*c = 0x10000 + ((*c - 0xd800) << 10) + (low - 0xdc00);
+	return true;
+}
+
 /* The 16 bits at `at`; 0 behind the end. */
 static uint32_t utf16_unit(const unsigned char *bytes, size_t len, size_t at, bool little_endian)
 {
@@ -28,14 +36,8 @@ static int utf16_to_utf8(
 	for (size_t i = 0; i < len; i += 2) {
 		uint32_t c = utf16_unit(bytes, len, i, little_endian);
 
-		if (c >= 0xd800 && c < 0xdc00) {
-			uint32_t low = utf16_unit(bytes, len, i + 2, little_endian);
-
-			if (low >= 0xdc00 && low < 0xe000) {
-				c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-				i += 2;
-			}
-		}
+		if (encoding_join_surrogates(&c, utf16_unit(bytes, len, i + 2, little_endian)))
+			i += 2;
 		if (i + 1 >= len || (c >= 0xd800 && c < 0xe000))
 			return err_set(
 				err, -EINVAL, "line %zu: invalid UTF-16", encoding_line(out->text, out->len));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/encoding.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -73,22 +74,21 @@ static long parse_hex(const struct parser *p, const char *at)
 /* The escape sequence of a UTF-16 unit at p->at, or two that are a surrogate pair. A surrogate without the other one is U+FFFD, as in Go. */
 static int parse_unicode_escape(struct parser *p)
 {
-	long c = parse_hex(p, p->at + 2), low;
+	long unit = parse_hex(p, p->at + 2), low;
+	uint32_t c = (uint32_t)unit;
 
-	if (c < 0)
+	if (unit < 0)
 		return json_error(p, p->at);
-	if (c == 0)
+	if (unit == 0)
 		return err_set(
 			p->err, -EINVAL, "line %zu: a string has a NUL character", json_line(p, p->at));
 	p->at += 6;
-	if (c >= 0xd800 && c < 0xdc00 && p->end - p->at >= 6 && p->at[0] == '\\' && p->at[1] == 'u') {
+	if (p->end - p->at >= 6 && p->at[0] == '\\' && p->at[1] == 'u') {
 		low = parse_hex(p, p->at + 2);
-		if (low >= 0xdc00 && low < 0xe000) {
+		if (low >= 0 && encoding_join_surrogates(&c, (uint32_t)low))
 			p->at += 6;
-			c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-		}
 	}
-	strbuf_add_utf8(&p->text, c >= 0xd800 && c < 0xe000 ? 0xfffd : (uint32_t)c);
+	strbuf_add_utf8(&p->text, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
 	return 0;
 }
 
