@@ -53,15 +53,20 @@ static void set_free(struct fixture *f, const char *name, const char *amount)
 static const struct synthetic two_nodes = {
 	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 1000};
 
+static void init_without_managers(struct fixture *f)
+{
+	fixture_init(f, &two_nodes, TOPOLOGY_MANAGER_NONE);
+	f->on.settings.cpu_manager = CPU_MANAGER_NONE;
+	f->on.settings.memory_manager = MEMORY_MANAGER_NONE;
+}
+
 static void the_node_must_have_the_amounts(void **state)
 {
 	struct admission a;
 	struct fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
-	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
-	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
+	init_without_managers(&f);
 	set_free(&f, "cpu", "14500m");
 	pod_from_text(&f.pod, "init cpu=14 memory=1; app cpu=14500m memory=1");
 	open_kubelet(&f);
@@ -98,9 +103,7 @@ static void the_first_short_resource_may_be_another(void **state)
 	struct fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
-	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
-	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
+	init_without_managers(&f);
 	set_free(&f, "cpu", "16");
 	set_free(&f, "hugepages-1Gi", "0");
 	set_free(&f, "memory", "100");
@@ -293,9 +296,7 @@ static void copies_end_at_the_amounts_or_the_limit(void **state)
 	struct fixture f;
 
 	(void)state;
-	fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_NONE);
-	f.on.settings.cpu_manager = CPU_MANAGER_NONE;
-	f.on.settings.memory_manager = MEMORY_MANAGER_NONE;
+	init_without_managers(&f);
 	pod_from_text(&f.pod, "app cpu=300m memory=1");
 	open_kubelet(&f);
 	admission_copies(&f.node, &f.pod, QOS_GUARANTEED, &copies);

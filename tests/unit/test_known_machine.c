@@ -18,6 +18,10 @@
 static const struct synthetic two_nodes = {
 	.sockets = 2, .numas = 1, .uncores = 1, .cores = 4, .threads = 1, .memory_bytes = 8 * GIB};
 
+/* One NUMA node of 4 cores of 2 threads. */
+static const struct synthetic one_node_of_threads = {
+	.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
+
 static hwloc_bitmap_t set_of(const char *list)
 {
 	hwloc_bitmap_t set = NULL;
@@ -372,15 +376,13 @@ static void a_numa_node_is_as_large_as_at_the_kubelet_s_start(void **state)
 /* Simultaneous multithreading was turned off after the kubelet's start, which still counts two threads per core. */
 static void cores_are_as_large_as_at_the_kubelet_s_start(void **state)
 {
-	static const struct synthetic threads = {
-		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
 	CLEANUP(node_state_release) struct node_state node;
 	CLEANUP(machine_release) struct machine machine;
 	CLEANUP(notes_release) struct notes notes = {0};
 
 	(void)state;
 	machine_init(&machine);
-	init_node(&node, &threads, "0-7");
+	init_node(&node, &one_node_of_threads, "0-7");
 	node.settings.cpu_options.full_pcpus_only = true;
 	remove_cpus(&node.machine, "4-7");
 	derive(&node, &notes);
@@ -396,15 +398,13 @@ static void cores_are_as_large_as_at_the_kubelet_s_start(void **state)
 /* CPUs 0 and 4, a core, are reserved strictly by number. CPU 4 is gone, of which no state has the id, and CPU 5, which is held. */
 static void strictly_reserved_cpus_may_vanish(void **state)
 {
-	static const struct synthetic threads = {
-		.sockets = 1, .numas = 1, .uncores = 1, .cores = 4, .threads = 2, .memory_bytes = 8 * GIB};
 	CLEANUP(node_state_release) struct node_state node;
 	CLEANUP(machine_release) struct machine machine;
 	CLEANUP(notes_release) struct notes notes = {0};
 
 	(void)state;
 	machine_init(&machine);
-	init_node(&node, &threads, "2-3,6-7");
+	init_node(&node, &one_node_of_threads, "2-3,6-7");
 	hold(&node, "1,5");
 	node.settings.cpu_options.full_pcpus_only = node.settings.cpu_options.strict_cpu_reservation = true;
 	node.settings.kube_reserved_cpu = 2 * QTY_UNIT;

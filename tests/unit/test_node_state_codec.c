@@ -393,6 +393,15 @@ static void flipped_bytes_are_refused_or_sane(void **state)
 	assert_true(refused > n / 4 && refused < n);
 }
 
+/* A text that can be read. */
+static void read_back(const char *text, struct node_state *ret)
+{
+	struct err err = {""};
+
+	if (node_state_parse(text, ret, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
 /* No reader may take the kubelet for one without the option: with these settings verdicts are unknown, and name the option. */
 static void an_option_that_is_not_known_is_not_left_out(void **state)
 {
@@ -405,14 +414,12 @@ static void an_option_that_is_not_known_is_not_left_out(void **state)
 		char **const unknown[][2] = {{&s->unknown_cpu_option, &read->unknown_cpu_option},
 			{&s->unknown_topology_option, &read->unknown_topology_option},
 			{&s->unknown_feature_gate, &read->unknown_feature_gate}};
-		struct err err = {""};
 
 		make_example(&o);
 		s->kubelet_minor = KUBELET_MINOR_COMPARED + 1;
 		text_set(unknown[i][0], "later");
 		text = print(&o.node);
-		if (node_state_parse(text, &other, &err) < 0)
-			fail_msg("%s", err.text);
+		read_back(text, &other);
 		assert_string_equal(*unknown[i][1], "later");
 		again = print(&other);
 		assert_string_equal(again, text);
@@ -448,15 +455,13 @@ static void a_pre_release_is_a_section_of_its_own(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(freep) char *text = NULL;
 	struct node_state other;
-	struct err err = {""};
 
 	(void)state;
 	make_example(&o);
 	settings_set_kubelet(&o.node.settings, (struct kubelet_release){38, KUBELET_RC + 2});
 	text = print(&o.node);
 	assert_non_null(strstr(text, "1;kubelet=38;?prerelease=rc.2;cpu="));
-	if (node_state_parse(text, &other, &err) < 0)
-		fail_msg("%s", err.text);
+	read_back(text, &other);
 	assert_int_equal(other.settings.kubelet_minor, 38);
 	assert_int_equal(other.settings.kubelet_prerelease, KUBELET_RC + 2);
 	node_state_release(&other);
@@ -469,14 +474,12 @@ static void gates_that_decide_are_in_it(void **state)
 	CLEANUP(observation_release) struct observation o;
 	struct node_state other;
 	CLEANUP(freep) char *text = NULL;
-	struct err err = {""};
 
 	(void)state;
 	make_example(&o);
 	text_set(&o.node.settings.feature_gates_text, gates);
 	text = print(&o.node);
-	if (node_state_parse(text, &other, &err) < 0)
-		fail_msg("%s", err.text);
+	read_back(text, &other);
 	test_assert_text("gates", other.settings.feature_gates_text, gates);
 	node_state_release(&other);
 }
@@ -487,14 +490,12 @@ static void a_large_maximum_of_numa_nodes_can_be_read(void **state)
 	CLEANUP(observation_release) struct observation o;
 	CLEANUP(freep) char *text = NULL;
 	struct node_state other;
-	struct err err = {""};
 
 	(void)state;
 	make_example(&o);
 	o.node.settings.topology.max_numa_nodes = 100000;
 	text = print(&o.node);
-	if (node_state_parse(text, &other, &err) < 0)
-		fail_msg("%s", err.text);
+	read_back(text, &other);
 	assert_int_equal(other.settings.topology.max_numa_nodes, 1024);
 	node_state_release(&other);
 }
