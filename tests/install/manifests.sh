@@ -13,6 +13,8 @@ chart=packaging/helm/nrtd
 manifests=packaging/kubernetes
 operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
 certificates=github.com/cert-manager/cert-manager@v1.19.1
+# The release of the API server, from the pin of its module.
+release=$(sed -n "s,^\tk8s.io/kubernetes v,,p" tests/upstream/go.mod)
 work=$(mktemp -d)
 # shellcheck source=tests/lib/checks.sh
 . tests/lib/checks.sh
@@ -192,7 +194,7 @@ same_extender() {
 			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' >"$work/$(basename $part).json" || return 1
 	done
 	takes_chart && plain >"$work/chart.json" &&
-		takes_chart --kube-version 1.35.4 --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
+		takes_chart --kube-version "$release" --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
 		jq -S -s '[.[0][] as $o | select(.[1] | any(.kind == $o.kind and .metadata.name == $o.metadata.name) | not) | $o]
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
@@ -206,7 +208,7 @@ same_policies() {
 		# Since 1.37 v1beta1 is deprecated.
 		kubectl kustomize $folder | sed "$beta" >"$work/policy.yaml" && takes -f "$work/policy.yaml" --warnings-as-errors=false && plain |
 			jq -S "$filter" >"$work/base.json" &&
-			render --kube-version 1.35.4 --set schedulerPolicy.enabled=true,schedulerPolicy.action=$action,extender.enabled=true,numaAware.enabled=true \
+			render --kube-version "$release" --set schedulerPolicy.enabled=true,schedulerPolicy.action=$action,extender.enabled=true,numaAware.enabled=true \
 				>"$work/policy.yaml" && takes -f "$work/policy.yaml" --warnings-as-errors=false && plain | jq -S "$filter" >"$work/chart.json" &&
 			[ "$(jq length "$work/base.json")" -eq 2 ] && diff "$work/base.json" "$work/chart.json" || return 1
 		folder=$folder-validating
@@ -226,7 +228,7 @@ scheduler_version() {
 	line=$(sed -n 's/^    \(version=.*\)$/\1/p' doc/install.md) && mkdir -p "$work/versioned" && cp -rL packaging "$work/versioned/" &&
 		(cd "$work/versioned" && eval "$line" && eval "$(sed -n 's/^    \(sed -i .*kustomization.yaml\)$/\1/p' "$OLDPWD/doc/install.md")") &&
 		takes -k "$work/versioned/packaging/kubernetes/extender/scheduler" &&
-		jq -e "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v1.35.4"' \
+		jq -e --arg release "$release" "$objects"' | select(.kind == "Deployment") | .spec.template.spec.containers[0].image == "registry.k8s.io/kube-scheduler:v" + $release' \
 			"$work/stored.json"
 }
 # can ALLOWED VERB GROUP RESOURCE [NAMESPACE [NAME]]: whether $user, by default the extender's service account, may do this
