@@ -408,24 +408,22 @@ static int read_member(struct reader *rd, const yaml_event_t *event, int depth, 
  */
 static int settle_keys(const struct reader *rd, const yaml_event_t *event, struct doc *map)
 {
-	const char *twice = doc_find_duplicate(map);
+	CLEANUP(freep) const struct doc **sorted = map->n_items > 1 ? doc_sorted(map) : NULL;
+	bool twice = false;
 
-	if (!twice)
-		return 0;
-	if (!rd->unique_keys) {
-		CLEANUP(freep) const struct doc **sorted = doc_sorted(map);
+	for (size_t i = 1; i < map->n_items; i++) {
+		const char *key = sorted[i]->key;
 
-		twice = NULL;
-		for (size_t i = 1; i < map->n_items && !twice; i++)
-			if (!strcmp(sorted[i - 1]->key, sorted[i]->key) &&
-				yaml_scalar_resolve(sorted[i]->key).kind != DOC_STRING)
-				twice = sorted[i]->key;
+		if (strcmp(sorted[i - 1]->key, key) != 0)
+			continue;
+		if (rd->unique_keys || yaml_scalar_resolve(key).kind != DOC_STRING)
+			return err_set(rd->err, -EINVAL,
+				"key '%.100s' appears twice in the map that begins at line %zu", key,
+				event_line(rd, event));
+		twice = true;
 	}
 	if (twice)
-		return err_set(rd->err, -EINVAL,
-			"key '%.100s' appears twice in the map that begins at line %zu", twice,
-			event_line(rd, event));
-	doc_drop_duplicates(map);
+		doc_drop_duplicates(map);
 	return 0;
 }
 
