@@ -31,9 +31,17 @@ void memory_state_release(struct memory_state *s)
 	memory_state_init(s);
 }
 
-const struct memory_table *memory_node_table(const struct memory_node *node, const char *type)
+struct memory_node *memory_state_node(const struct memory_state *s, unsigned id)
 {
-	for (size_t i = 0; i < node->n_tables; i++)
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (s->nodes[i].id == id)
+			return &s->nodes[i];
+	return NULL;
+}
+
+struct memory_table *memory_node_table(const struct memory_node *node, const char *type)
+{
+	for (size_t i = 0; node && i < node->n_tables; i++)
 		if (!strcmp(node->tables[i].type, type))
 			return &node->tables[i];
 	return NULL;
@@ -214,6 +222,11 @@ void allocations_merge(struct allocations *a, struct allocations *from)
 		a->items[kept++] = a->items[i];
 	}
 	a->n_items = kept;
+}
+
+const struct memory_node *allocations_memory_node(const struct allocations *a, unsigned id)
+{
+	return a->memory_known ? memory_state_node(&a->memory, id) : NULL;
 }
 
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a)

@@ -38,8 +38,11 @@ struct memory_state {
 void memory_state_init(struct memory_state *s);
 void memory_state_release(struct memory_state *s);
 
-/* The table of `type` on the node, or NULL. */
-const struct memory_table *memory_node_table(const struct memory_node *node, const char *type);
+/* The node with this id, or NULL. The caller may change the node if the state is the caller's. */
+struct memory_node *memory_state_node(const struct memory_state *s, unsigned id);
+
+/* The table of `type` on the node, or NULL; also NULL if `node` is. */
+struct memory_table *memory_node_table(const struct memory_node *node, const char *type);
 
 /* Whether the kubelet's subtraction of the reserved memory went below 0, so that allocatable is near 2^64. */
 bool memory_table_wrapped(const struct memory_table *table);
@@ -149,6 +152,9 @@ bool allocation_same_pod(const struct allocation *a, const struct allocation *b)
 
 /* Sort the items as documented in struct allocations. */
 void allocations_sort(struct allocations *a);
+
+/* What the memory manager's state says of a NUMA node; NULL = nothing, or the state is not known. */
+const struct memory_node *allocations_memory_node(const struct allocations *a, unsigned id);
 
 /* All CPUs that a container or pod holds exclusively; a new bitmap. */
 hwloc_bitmap_t allocations_exclusive_cpus(const struct allocations *a);

@@ -46,12 +46,7 @@ static uint64_t bytes_on(const struct numa_node *node, uint64_t page_bytes)
 /* What the memory manager's state says of the NUMA node; NULL = nothing. */
 static const struct memory_table *table_on(const struct node_state *node, unsigned id, const char *name)
 {
-	const struct memory_state *state = &node->allocations.memory;
-
-	for (size_t i = 0; i < state->n_nodes && node->allocations.memory_known; i++)
-		if (state->nodes[i].id == id)
-			return memory_node_table(&state->nodes[i], name);
-	return NULL;
+	return memory_node_table(allocations_memory_node(&node->allocations, id), name);
 }
 
 /* "4Gi on NUMA node 0, 2Gi on NUMA node 1" or "4Gi on each of 2 NUMA nodes". */

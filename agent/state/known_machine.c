@@ -72,16 +72,6 @@ hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 
 /* ---- NUMA nodes */
 
-static const struct memory_node *known_memory_node(const struct node_state *node, unsigned id)
-{
-	const struct allocations *a = &node->allocations;
-
-	for (size_t i = 0; a->memory_known && i < a->memory.n_nodes; i++)
-		if (a->memory.nodes[i].id == id)
-			return &a->memory.nodes[i];
-	return NULL;
-}
-
 /* Whether the memory manager counts something on the NUMA node, of which all may be reserved. */
 static bool counts_memory(const struct memory_node *state)
 {
@@ -132,7 +122,7 @@ hwloc_bitmap_t known_machine_nodes(const struct node_state *node)
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		unsigned id = m->nodes[i].id;
-		const struct memory_node *state = known_memory_node(node, id);
+		const struct memory_node *state = allocations_memory_node(&node->allocations, id);
 		bool known = hwloc_bitmap_isset(by_cpus, id);
 
 		/* Without a source that shows CPUs, the memory manager's state decides. */
@@ -158,8 +148,8 @@ struct known_memory known_machine_memory(const struct node_state *node)
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		const struct numa_node *numa = &m->nodes[i];
-		const struct memory_node *state = known_memory_node(node, numa->id);
-		const struct memory_table *memory = state ? memory_node_table(state, "memory") : NULL;
+		const struct memory_node *state = allocations_memory_node(&node->allocations, numa->id);
+		const struct memory_table *memory = memory_node_table(state, "memory");
 
 		if (!hwloc_bitmap_isset(nodes, numa->id)) {
 			more += numa->memory_bytes;
@@ -173,7 +163,7 @@ struct known_memory known_machine_memory(const struct node_state *node)
 			const struct memory_table *pages;
 
 			resource_name_of_hugepages(numa->pools[p].page_bytes, name);
-			pages = state ? memory_node_table(state, name) : NULL;
+			pages = memory_node_table(state, name);
 			known.hugepages += pages ? pages->total : bytes;
 		}
 	}
@@ -490,7 +480,7 @@ static void known_machine_note_memory(const struct node_state *node, struct note
 {
 	for (size_t i = 0; i < node->machine.n_nodes; i++) {
 		const struct numa_node *numa = &node->machine.nodes[i];
-		const struct memory_node *state = known_memory_node(node, numa->id);
+		const struct memory_node *state = allocations_memory_node(&node->allocations, numa->id);
 
 		if (!counts_memory(state) || node->machine.without_numa)
 			continue;

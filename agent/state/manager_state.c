@@ -11,29 +11,13 @@
 
 /* ---- one memory block */
 
-static struct memory_node *find_node(struct memory_state *state, unsigned id)
-{
-	for (size_t i = 0; i < state->n_nodes; i++)
-		if (state->nodes[i].id == id)
-			return &state->nodes[i];
-	return NULL;
-}
-
-static struct memory_table *find_table(struct memory_node *node, const char *type)
-{
-	for (size_t i = 0; node && i < node->n_tables; i++)
-		if (!strcmp(node->tables[i].type, type))
-			return &node->tables[i];
-	return NULL;
-}
-
 uint64_t memory_state_charge(struct memory_state *state, const struct memory_block *block)
 {
 	uint64_t left = block->bytes;
 
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
-		struct memory_node *node = find_node(state, (unsigned)id);
-		struct memory_table *table = find_table(node, block->type);
+		struct memory_node *node = memory_state_node(state, (unsigned)id);
+		struct memory_table *table = memory_node_table(node, block->type);
 		uint64_t part;
 
 		if (!table)
@@ -55,8 +39,8 @@ static void give_back_block(struct memory_state *state, const struct memory_bloc
 	uint64_t left = block->bytes;
 
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
-		struct memory_node *node = find_node(state, (unsigned)id);
-		struct memory_table *table = find_table(node, block->type);
+		struct memory_node *node = memory_state_node(state, (unsigned)id);
+		struct memory_table *table = memory_node_table(node, block->type);
 		uint64_t part;
 
 		if (!node)
@@ -178,12 +162,12 @@ static int by_node_id(const void *va, const void *vb)
 /* The node's table of this type; both are created where the machine does not have them now. */
 static struct memory_table *find_or_add_table(struct memory_state *state, unsigned id, const char *type)
 {
-	struct memory_node *node = find_node(state, id);
+	struct memory_node *node = memory_state_node(state, id);
 	struct memory_table *table;
 
 	if (!node)
 		node = add_memory_node(state, &(struct numa_node){.id = id});
-	table = find_table(node, type);
+	table = memory_node_table(node, type);
 	return table ? table : add_table(node, type, 0);
 }
 

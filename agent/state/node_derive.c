@@ -368,18 +368,10 @@ uint64_t node_derive_reserved_memory(const struct settings *s, unsigned node, co
 	return sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
 }
 
-static const struct memory_node *find_memory_node(const struct allocations *a, unsigned node)
-{
-	for (size_t i = 0; a->memory_known && i < a->memory.n_nodes; i++)
-		if (a->memory.nodes[i].id == node)
-			return &a->memory.nodes[i];
-	return NULL;
-}
-
 /* Whether the kubelet sees no memory on the NUMA node although the node has some: on a kernel without NUMA (DEFECTS.md, K13). */
 static bool sees_no_memory(const struct memory_node *state)
 {
-	const struct memory_table *table = state ? memory_node_table(state, "memory") : NULL;
+	const struct memory_table *table = memory_node_table(state, "memory");
 
 	return table && memory_table_wrapped(table);
 }
@@ -401,7 +393,7 @@ static void subtract_claims(
 static void fill_memory(const struct node_state *node, unsigned numa, const char *type, uint64_t capacity,
 	uint64_t pages, hwloc_const_bitmap_t known, struct inventory_amount *amount)
 {
-	const struct memory_node *state = find_memory_node(&node->allocations, numa);
+	const struct memory_node *state = allocations_memory_node(&node->allocations, numa);
 	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
 	uint64_t reserved =
 		(table ? table->system_reserved : node_derive_reserved_memory(&node->settings, numa, type)) +

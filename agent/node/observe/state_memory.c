@@ -178,14 +178,6 @@ static int compare_nodes(const void *va, const void *vb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static struct memory_node *find_node(const struct memory_state *state, unsigned id)
-{
-	for (size_t i = 0; i < state->n_nodes; i++)
-		if (state->nodes[i].id == id)
-			return &state->nodes[i];
-	return NULL;
-}
-
 /* Of a node that appears twice the first counts, with nothing free. */
 static void read_machine_state(struct memory_reader *rd, const struct doc *nodes)
 {
@@ -200,7 +192,7 @@ static void read_machine_state(struct memory_reader *rd, const struct doc *nodes
 			state_doubt(rd->doubts, "machineState: '%.50s' is not a NUMA node id", d->key);
 			continue;
 		}
-		twin = find_node(state, (unsigned)id);
+		twin = memory_state_node(state, (unsigned)id);
 		if (twin) {
 			make_unavailable(twin);
 			state_doubt(rd->doubts,
@@ -227,7 +219,7 @@ static void check_cells(const struct memory_reader *rd)
 		const hwloc_bitmap_t cells = state->nodes[i].cells;
 
 		for (int id = hwloc_bitmap_first(cells); id >= 0; id = hwloc_bitmap_next(cells, id))
-			if (!find_node(state, (unsigned)id))
+			if (!memory_state_node(state, (unsigned)id))
 				state_doubt(rd->doubts,
 					"machineState: node %u: cells names node %d, which does not exist",
 					state->nodes[i].id, id);
@@ -241,7 +233,7 @@ static void find_block_fault(
 	const struct memory_state *state, const struct memory_block *block, struct err *ret)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
-		const struct memory_node *node = find_node(state, (unsigned)id);
+		const struct memory_node *node = memory_state_node(state, (unsigned)id);
 
 		if (!node)
 			err_set(ret, 0, "NUMA node %d is not in machineState", id);
@@ -349,14 +341,6 @@ static uint64_t sum_held(const struct allocations *a, const char *type)
 	return sum;
 }
 
-static struct memory_table *find_table(struct memory_node *node, const char *type)
-{
-	for (size_t i = 0; i < node->n_tables; i++)
-		if (!strcmp(node->tables[i].type, type))
-			return &node->tables[i];
-	return NULL;
-}
-
 /*
  * Without the right checksum: where the blocks of a type exceed what machineState reserves, the difference counts as held on each NUMA
  * node. Where the blocks are fewer, what machineState reserves is held. Between the kubelet's two writes per change both differ too,
@@ -378,7 +362,7 @@ static void check_sums(struct memory_reader *rd)
 			" are reserved; the larger amount counts as held",
 			held, type, reserved);
 		for (size_t i = 0; i < a->memory.n_nodes && held > reserved; i++) {
-			struct memory_table *table = find_table(&a->memory.nodes[i], type);
+			struct memory_table *table = memory_node_table(&a->memory.nodes[i], type);
 			uint64_t more = table ? lower_of(held - reserved, table->free) : 0;
 
 			if (table) {
