@@ -291,13 +291,19 @@ hwloc_const_bitmap_t node_shared_cpus(const struct node_state *state)
 	return state->machine.online;
 }
 
+/* The machine as the kubelet knows it: the node's own, or `known`, which the caller releases in either case. */
+static const struct machine *find_machine(const struct node_state *state, struct machine *known)
+{
+	machine_init(known);
+	return known_machine_differs(state, known) ? known : &state->machine;
+}
+
 /* The machine and the reserved CPUs as the kubelet knows them. */
 static void find_known_machine(struct node_admission *a)
 {
 	const struct reserved_cpus *reserved = &a->state->reserved;
 
-	machine_init(&a->known);
-	a->machine = known_machine_differs(a->state, &a->known) ? &a->known : &a->state->machine;
+	a->machine = find_machine(a->state, &a->known);
 	if (!reserved->observed)
 		return;
 	a->reserved = cpuset_dup(reserved->cpus);
@@ -407,8 +413,7 @@ void node_admission_requestable(
 	CLEANUP(machine_release) struct machine known;
 	const struct machine *machine;
 
-	machine_init(&known);
-	machine = known_machine_differs(state, &known) ? &known : &state->machine;
+	machine = find_machine(state, &known);
 	*ret = (struct resource_list){0};
 	if (!kubelet_has_gate(&state->settings, KUBELET_RESIZE_CPUS))
 		set_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
