@@ -78,7 +78,7 @@ enum kubelet_rejection {
 	KUBELET_UNEXPECTED_ADMISSION, /* UnexpectedAdmissionError: a manager could not allocate */
 	KUBELET_HANGS,                /* the kubelet would loop forever */
 	KUBELET_PANICS,               /* the kubelet would crash, and again after each restart */
-	KUBELET_TOO_SLOW, /* no reason of the kubelet, which would admit the pod later: kubelet_limit_time() */
+	KUBELET_TOO_SLOW, /* nrtd's own reason: the kubelet would admit the pod, but too late (kubelet_limit_time()) */
 	KUBELET_REJECTION_COUNT
 };
 

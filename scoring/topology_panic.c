@@ -129,8 +129,8 @@ static void count_orders(struct permutations *p, size_t from, size_t *n_panics, 
 }
 
 /*
- * Whether two different masks of one size among those with all of `wanted` can be compared; `narrowest`: only masks of
- * the smallest size.
+ * Whether the kubelet may compare two of the merged masks that have all flags of `wanted`: it compares different masks of the same
+ * size, of which one has a node beyond the list. `narrowest`: only masks of the smallest size count.
  */
 static bool has_pair(const struct topology_merge *merge, const struct topology_masks *merged,
 	unsigned char wanted, bool narrowest)

@@ -374,7 +374,7 @@ int json_parse_next(const char *text, size_t len, size_t *at, struct doc *ret, s
 	return r;
 }
 
-/* Bytes of the white space that begins the text and is not JSON's: Go's unicode.IsSpace. */
+/* The length of the first white space of the text, of the kinds that Go skips (unicode.IsSpace) and JSON does not have. 0: none. */
 static size_t skip_unicode_space(const char *text, size_t len)
 {
 	static const char *const spaces[] = {"\v", "\f", "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80",
