@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "scoring/cpu_topology.h"
+#include "scoring/kubelet_time.h"
 #include "scoring/kubelet_version.h"
 #include "scoring/work.h"
 
@@ -42,6 +43,8 @@ struct cpu_take {
 	enum cpu_take_status status;
 	size_t requested, available; /* of the call */
 	long remaining;              /* CPU_TAKE_MISCOUNTED: CPUs that were not taken */
+	struct kubelet_time
+		time; /* of the kubelet, to distribute the CPUs; else 0. An estimate also with CPU_TAKE_UNKNOWN */
 };
 
 /* Scratch memory for taking CPUs, made for one topology; one user at a time. */

@@ -16,14 +16,17 @@ struct distribution {
 	struct cpu_accumulator *acc;
 	long requested, group;
 	size_t n_numas; /* entries of ws->numas: NUMA nodes with available CPUs, ordered; may repeat a node */
-	long n_with_free; /* NUMA nodes with available CPUs, each counted once */
-	double mean_left; /* mean of the CPUs left on each NUMA node with available CPUs */
-	int64_t squares;  /* sum of the squared free CPUs of the NUMA nodes */
-	bool counting;    /* only count CPUs per NUMA node, choose none */
-	bool by_socket;   /* combinations within one socket are better than all others */
-	bool endless;     /* the kubelet would loop forever */
-	unsigned steps;   /* combinations tried */
+	long n_with_free;                 /* NUMA nodes with available CPUs, each counted once */
+	double mean_left;                 /* mean of the CPUs left on each NUMA node with available CPUs */
+	int64_t squares;                  /* sum of the squared free CPUs of the NUMA nodes */
+	bool counting;                    /* only count CPUs per NUMA node, choose none */
+	bool by_socket;                   /* combinations within one socket are better than all others */
+	bool endless;                     /* the kubelet would loop forever */
+	unsigned steps;                   /* combinations tried */
+	struct kubelet_distribution cost; /* what the kubelet does; it skips less */
 };
+
+#define COUNTED_CANDIDATES 40u /* with more, the kubelet takes days for one combination */
 
 /* Count one combination. False when the limit is exceeded. */
 static bool count_step(struct distribution *d)
@@ -295,6 +298,10 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 	}
 	if (remainder > 0 && n_candidates == 0)
 		return false;
+	if (remainder > 0)
+		d->cost.subsets += (UINT64_C(1) << (n_candidates < COUNTED_CANDIDATES ? n_candidates
+										      : COUNTED_CANDIDATES)) -
+				   1;
 	d->endless = remainder > 0 && may_loop_forever(d, n_candidates, remainder);
 	if (d->endless)
 		return false;
@@ -389,11 +396,14 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 			return false;
 		if (kept)
 			overwrite_shared(d, ws->best_combo, ws->combo, k);
+		d->cost.combinations++;
+		d->cost.lookups += k;
 		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
 		in_socket = d->by_socket && in_one_socket(d, k);
 		if (!combination_suffices(d, k, share))
 			continue;
+		d->cost.lookups += 2 * k + d->cost.n_nodes;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
 			ws->left[x] = n_free[x];
 		for (size_t i = 0; i < k; i++) {
@@ -476,6 +486,27 @@ static long divide_up(long a, long b)
 	return (a + b - 1) / b;
 }
 
+static uint64_t scale_up(uint64_t before, uint64_t now, double factor)
+{
+	double more = (double)(now - before) * factor;
+
+	return before + (more < 1e18 ? (uint64_t)more : (uint64_t)1e18);
+}
+
+/* Estimate what all combinations of k NUMA nodes cost from those that were tried. */
+static void extrapolate(struct distribution *d, size_t k, struct kubelet_distribution before)
+{
+	uint64_t n_tried = d->cost.combinations - before.combinations;
+	double n = 1;
+
+	for (size_t i = 0; i < k; i++)
+		n = n * (double)(d->n_numas - i) / (double)(i + 1);
+	n /= n_tried > 0 ? (double)n_tried : 1;
+	d->cost.combinations = scale_up(before.combinations, d->cost.combinations, n);
+	d->cost.lookups = scale_up(before.lookups, d->cost.lookups, n);
+	d->cost.subsets = scale_up(before.subsets, d->cost.subsets, n);
+}
+
 /* Find the smallest number of NUMA nodes that suffices, and take the CPUs from them. False: none suffices. */
 static bool distribute(struct distribution *d, struct cpu_take *take)
 {
@@ -490,6 +521,8 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 		d->n_with_free += n_free > 0;
 		d->squares += n_free * n_free;
 	}
+	d->cost.n_cpus = take->available;
+	d->cost.n_nodes = (uint64_t)d->n_with_free;
 	d->mean_left = to_thousandths((double)(take->available - take->requested) / (double)d->n_with_free);
 	n_groups = divide_up(d->requested, d->group);
 	per_numa = divide_up(divide_up((long)ws->topology->n_cpus, d->group), n_numas);
@@ -498,6 +531,7 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 	if ((long)d->rules->min_numas > min && (long)d->rules->min_numas <= max)
 		min = d->rules->min_numas;
 	for (long k = min; k <= max; k++) {
+		struct kubelet_distribution before = d->cost;
 		size_t n_subset = 0;
 		bool found = best_combination(d, (size_t)k, &n_subset);
 
@@ -506,6 +540,7 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 			return true;
 		}
 		if (d->steps > CPU_TAKE_MAX_STEPS || work_exceeded(ws->work)) {
+			extrapolate(d, (size_t)k, before);
 			take->status = CPU_TAKE_UNKNOWN;
 			return true;
 		}
@@ -540,7 +575,10 @@ static struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const stru
 		return take;
 	}
 	cpu_accumulator_start(ws, d.acc, available, d.requested, taken);
-	return distribute(&d, &take) ? take : cpu_take_packed(ws, &packed, available, n, taken);
+	if (!distribute(&d, &take))
+		take = cpu_take_packed(ws, &packed, available, n, taken);
+	take.time = kubelet_distribution_time(&d.cost);
+	return take;
 }
 
 struct cpu_take cpu_take(struct cpu_workspace *ws, const struct cpu_take_rules *rules, const bool *available,
@@ -572,5 +610,6 @@ struct cpu_take cpu_take_counted(
 		return take;
 	cpu_accumulator_start(ws, d.acc, available, d.requested, ws->inner_taken);
 	distribute(&d, &take);
+	take.time = kubelet_distribution_time(&d.cost);
 	return take;
 }

@@ -419,6 +419,7 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 {
 	size_t n_cpus = cm->topology->n_cpus, n_taken = 0;
 	bool *allocatable = scratch[0], *part = scratch[1];
+	struct kubelet_time aligned = {0};
 	struct cpu_take take;
 
 	memset(taken, 0, n_cpus * sizeof(*taken));
@@ -433,8 +434,10 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 		for (size_t i = 0; i < n_cpus; i++)
 			allocatable[i] = allocatable[i] && !taken[i];
 		n_taken = cpu_set_size(cm->topology, taken);
+		aligned = take.time;
 	}
 	take = cpu_take(ws, &cm->rules, allocatable, n - n_taken, part);
+	kubelet_time_add(&take.time, aligned);
 	if (take.status != CPU_TAKE_OK) {
 		memset(taken, 0, n_cpus * sizeof(*taken));
 		return take;

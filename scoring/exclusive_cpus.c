@@ -187,6 +187,10 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 	}
 	if (kubelet_find_fastest(k).ns > KUBELET_TIME_MAX)
 		return;
+	if (k->too_many_sets.text[0]) {
+		ret->unknown = k->too_many_sets;
+		return;
+	}
 	total = cpu_manager_available(&k->cpu, k->shared, available);
 	if (!free_count_decides(k)) {
 		find_by_trying(&f, total);

@@ -144,7 +144,7 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 			"a NUMA node id in the memory manager's state exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)
-		UNKNOWN(&k->memory_unknown, "memory on %zu NUMA nodes has too many combinations (at most %d)",
+		UNKNOWN(&k->too_many_sets, "memory on %zu NUMA nodes has too many combinations (at most %d)",
 			k->memory.n_nodes, NODE_MASK_WALK_MAX);
 	else
 		hold_absent_nodes(k, node);
@@ -169,7 +169,7 @@ static void init_reach(struct kubelet *k)
 		k->reach = k->nodes.all;
 	k->reach &= k->nodes.all;
 	if (node_mask_count(k->reach) + (k->reach != k->nodes.all) > NODE_MASK_WALK_MAX)
-		UNKNOWN(&k->unknown, "%u NUMA nodes have too many combinations (at most %d)",
+		UNKNOWN(&k->too_many_sets, "%u NUMA nodes have too many combinations (at most %d)",
 			node_mask_count(k->reach), NODE_MASK_WALK_MAX);
 }
 
@@ -251,7 +251,7 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 	memory_books_init(&ws->memory, &k->memory);
 	device_books_init(&ws->devices, &k->devices);
 	topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes));
-	if (k->unknown.text[0] == '\0')
+	if (k->unknown.text[0] == '\0' && k->too_many_sets.text[0] == '\0')
 		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
 	return ws;
 }
@@ -259,19 +259,20 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 void kubelet_limit_time(struct kubelet_verdict *verdict, uint64_t max_ns)
 {
 	const struct kubelet_time max = {.ns = max_ns};
-	char time[40] = "", limit[40] = "", permutations[80] = "";
+	char time[40] = "", limit[40] = "", cause[80] = "";
 
-	if (verdict->answer != KUBELET_ADMITS || max_ns == 0 || verdict->time.ns <= max_ns)
+	if (verdict->answer == KUBELET_REJECTS || max_ns == 0 || verdict->time.ns <= max_ns)
 		return;
 	kubelet_time_print(verdict->time, time, sizeof(time));
 	kubelet_time_print(max, limit, sizeof(limit));
-	kubelet_time_print_permutations(verdict->time, permutations, sizeof(permutations));
+	kubelet_time_print_cause(verdict->time, cause, sizeof(cause));
 	verdict->answer = KUBELET_REJECTS;
 	verdict->rejection = KUBELET_TOO_SLOW;
 	verdict->container = SIZE_MAX;
+	verdict->beyond_limit = false;
 	err_set(&verdict->reason, 0,
-		"the kubelet needs about %s for this pod, because it merges %s; the limit is %s", time,
-		permutations, limit);
+		"the kubelet needs about %s for this pod, because it %s; the limit is %s", time, cause,
+		limit);
 }
 
 uint64_t kubelet_assigned_nodes(

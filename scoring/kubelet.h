@@ -54,6 +54,8 @@ struct kubelet {
 	 * resource; on exclusive CPUs; on exclusive memory.
 	 */
 	struct err unknown, cpu_unknown, memory_unknown;
+	/* The NUMA nodes have more sets than a verdict can walk, "" = they have not. Only the kubelet's time is known then. */
+	struct err too_many_sets;
 	/* Why the kubelet panics, "" = it does not: for every pod; for every pod that is Guaranteed. */
 	struct err panics, memory_panics;
 };

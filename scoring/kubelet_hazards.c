@@ -42,11 +42,11 @@ static const char *find_partial_type(const struct kubelet *k, unsigned *ret_node
 	return NULL;
 }
 
-/* K4. False: no container takes the kubelet longer than KUBELET_TIME_MAX. */
+/* K4 and K5. False: no container takes the kubelet longer than KUBELET_TIME_MAX. */
 static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 {
 	const struct kubelet_slowest slowest = kubelet_find_slowest(k);
-	char time[40] = "", resources[100] = "", permutations[80] = "";
+	char time[40] = "", resources[100] = "", cause[80] = "";
 
 	if (!slowest.known || slowest.time.ns <= KUBELET_TIME_MAX)
 		return false;
@@ -59,14 +59,33 @@ static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 	if (slowest.n_devices > 0)
 		text_addf(resources, sizeof(resources), "%s%zu device resource%s", *resources ? ", " : "",
 			slowest.n_devices, slowest.n_devices == 1 ? "" : "s");
-	kubelet_time_print_permutations(slowest.time, permutations, sizeof(permutations));
+	kubelet_time_print_cause(slowest.time, cause, sizeof(cause));
 	err_set(&ret->what, 0,
-		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it merges %s",
-		time, resources, permutations);
+		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it %s",
+		time, resources, cause);
 	ret->remedy =
-		k->preferred_hints_first
+		slowest.hints.ns > KUBELET_TIME_MAX
+			? "let the firmware and the drivers make fewer NUMA nodes (NPS, SNC, memory of devices), or set memoryManagerPolicy None if only memory is on so many NUMA nodes"
+		: k->preferred_hints_first
 			? "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources"
 			: "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources, or upgrade to Kubernetes 1.38, which is fast if the resources are free on common NUMA nodes";
+	return true;
+}
+
+/* K3. False: no distribution takes the kubelet longer than KUBELET_TIME_MAX. */
+static bool find_slow_distribution(const struct kubelet *k, struct kubelet_hazard *ret)
+{
+	const struct kubelet_time slowest = kubelet_find_slowest_distribution(k);
+	char time[40] = "";
+
+	if (slowest.ns <= KUBELET_TIME_MAX)
+		return false;
+	kubelet_time_print(slowest, time, sizeof(time));
+	err_set(&ret->what, 0,
+		"the kubelet needs up to about %s to distribute some numbers of exclusive CPUs over %zu NUMA nodes, and admits no other pod meanwhile",
+		time, k->topology.levels[CPU_LEVEL_NUMA].n);
+	ret->remedy =
+		"unset distribute-cpus-across-numa, or let the firmware make fewer NUMA nodes (NPS, SNC)";
 	return true;
 }
 
@@ -98,10 +117,10 @@ size_t kubelet_find_hazards(const struct kubelet *k, struct kubelet_hazard ret[K
 		err_set(&ret[n++].what, 0,
 			"the kubelet panics for pods that fit several NUMA nodes equally well: prefer-closest-numa-nodes does not work with holes in the NUMA node ids");
 	}
-	if (find_slow(k, &ret[n]))
-		n++;
+	n += find_slow(k, &ret[n]);
+	n += find_slow_distribution(k, &ret[n]);
 	type = find_partial_type(k, &node);
-	if (type && n < KUBELET_HAZARDS_MAX) {
+	if (type) {
 		ret[n].remedy =
 			"set memoryManagerPolicy None, or let no Guaranteed pod request this type on this node";
 		err_set(&ret[n++].what, 0,

@@ -2,7 +2,7 @@
 #pragma once
 /*
  * Finds settings with which some pod could crash or hang the kubelet, or occupy it for long. They are found before such a pod comes, from the
- * settings and the machine (scoring/DEFECTS.md, K1, K4 and K6 to K8); kubelet_judge() says which pods do. Depends on
+ * settings and the machine (scoring/DEFECTS.md, K1 and K3 to K8); kubelet_judge() says which pods do. Depends on
  * common/ and scoring/ only.
  */
 #include "common/err.h"
@@ -13,7 +13,7 @@ struct kubelet_hazard {
 	const char *remedy; /* what to change; not owned */
 };
 
-#define KUBELET_HAZARDS_MAX 5
+#define KUBELET_HAZARDS_MAX 7
 
 /* Returns the number of hazards in ret[]. None for a kubelet that would not start, or of which too little is known. */
 size_t kubelet_find_hazards(const struct kubelet *k, struct kubelet_hazard ret[KUBELET_HAZARDS_MAX]);

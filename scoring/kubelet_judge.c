@@ -219,7 +219,7 @@ static struct topology_hint merge_hints(
 	if (demand->cpus > 0 && !holds_cpus(j) && !topology_may_panic(&k->rules) &&
 		merge_preferred_cpu_hints(j, demand, slow, &hint, ret_admit))
 		return hint;
-	*merge = (struct kubelet_merge){.permutations = 1, .hints_ns = merge->hints_ns};
+	*merge = (struct kubelet_merge){.permutations = 1, .hints = merge->hints};
 	merge_device_hints(j, demand, merge);
 	ws->merge.n_unordered = ws->merge.n_lists;
 	if (demand->cpus > 0 && holds_cpus(j)) {
@@ -567,6 +567,7 @@ static bool allocate_cpus(
 		return false;
 	take = (ws->counting ? cpu_manager_try : cpu_manager_allocate)(&j->k->cpu, ws->cpu, ws->shared,
 		ws->reusable, demand->cpus, placement->hint, ws->scratch, cpus);
+	kubelet_time_add(&j->verdict->time, take.time);
 	switch (take.status) {
 	case CPU_TAKE_OK:
 		break;
@@ -736,14 +737,29 @@ static bool is_placed_as_pod(const struct judgement *j, bool devices)
 	       (by_policy || (devices && merges_per_pod(j->k)));
 }
 
+/* Count the kubelet's time to make the hints of a pod, which are too many for a verdict. */
+static void count_hints(struct judgement *j)
+{
+	size_t n = merges_per_pod(j->k) ? 1 : j->pod->n_containers;
+
+	for (size_t i = 0; i < n && !j->held; i++) {
+		struct kubelet_merge merge;
+		struct demand demand;
+
+		find_demand(j, merges_per_pod(j->k) ? NULL : &j->pod->containers[i], &demand);
+		merge = judgement_bound_merge(j, &demand);
+		kubelet_time_add(&j->verdict->time, merge.hints);
+	}
+}
+
 /*
  * Whether the managers decide on the pod, and enough is known for it. False: the verdict is set, because the pod requests
  * nothing that is aligned, or because too little is known.
  */
 static bool needs_managers(struct judgement *j)
 {
+	bool devices, cpus = false, aligns = j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	const struct err *unknown = NULL;
-	bool devices, cpus = false;
 
 	if (j->k->panics.text[0] && !j->k->unknown.text[0]) {
 		reject_panic(j, j->k->panics.text);
@@ -780,11 +796,16 @@ static bool needs_managers(struct judgement *j)
 		unknown = &j->k->memory_unknown;
 	else if ((j->uses_cpu_manager || j->uses_memory_manager || devices) && j->k->unknown.text[0])
 		unknown = &j->k->unknown;
+	else if (j->k->too_many_sets.text[0] &&
+		 (j->uses_memory_manager || ((j->uses_cpu_manager || devices) && aligns)))
+		unknown = &j->k->too_many_sets;
 	if (unknown) {
 		j->verdict->reason = *unknown;
+		if (unknown == &j->k->too_many_sets)
+			count_hints(j);
 		return false;
 	}
-	if (j->k->unknown.text[0]) {
+	if (j->k->unknown.text[0] || (aligns && j->k->too_many_sets.text[0])) {
 		/* The pod requests nothing that could be rejected. */
 		j->verdict->answer = KUBELET_ADMITS;
 		return false;

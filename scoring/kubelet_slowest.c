@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/kubelet_slowest.h"
 
+#include <math.h>
+
+static uint64_t saturate(double x)
+{
+	return x < 1e18 ? (uint64_t)x : UINT64_MAX;
+}
+
 /* Add every type of memory that some NUMA node has; without the manager's state, memory on each NUMA node. */
 static size_t add_memory_types(struct kubelet_merge *m, const struct kubelet *k)
 {
@@ -47,33 +54,58 @@ static void add_cpus(struct kubelet_merge *m, const struct kubelet *k)
 
 struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
 {
+	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_merge merge = KUBELET_MERGE_INIT;
 
-	if (k->rules.policy == TOPOLOGY_MANAGER_NONE)
-		return (struct kubelet_time){0};
-	if (k->cpu_static)
+	if (k->cpu_static && aligns)
 		add_cpus(&merge, k);
-	if (k->memory_static) {
+	/* The memory manager makes hints of its own where there is no Topology Manager that asks for them. */
+	if (k->memory_static)
 		kubelet_merge_make(&merge, k->memory.nodes, k->memory.n_nodes);
+	if (k->memory_static && aligns)
 		kubelet_merge_add_all(&merge, k->rules.policy, k->memory.nodes);
-	}
 	/* With few pods on the node, CPUs and memory have common preferred hints. */
 	return kubelet_merge_time(&merge, k->preferred_hints_first);
 }
 
 struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
 {
+	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_slowest slowest = {.known = k->rules.policy != TOPOLOGY_MANAGER_UNKNOWN};
 	struct kubelet_merge merge = KUBELET_MERGE_INIT;
 
-	if (!slowest.known || k->rules.policy == TOPOLOGY_MANAGER_NONE)
+	if (!slowest.known)
 		return slowest;
-	slowest.cpus = k->cpu_static;
-	if (k->cpu_static)
+	slowest.cpus = k->cpu_static && aligns;
+	if (slowest.cpus)
 		add_cpus(&merge, k);
 	if (k->memory_static)
 		slowest.n_memory = add_memory_types(&merge, k);
-	slowest.n_devices = add_devices(&merge, k);
-	slowest.time = kubelet_merge_time(&merge, false);
+	if (aligns)
+		slowest.n_devices = add_devices(&merge, k);
+	slowest.time = kubelet_merge_time(&merge, !aligns);
+	slowest.hints = merge.hints;
+	return slowest;
+}
+
+struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k)
+{
+	const unsigned n = (unsigned)k->topology.levels[CPU_LEVEL_NUMA].n;
+	struct kubelet_time slowest = {0};
+	double combinations = 1;
+
+	if (!k->cpu.topology || !k->cpu.rules.distribute)
+		return slowest;
+	for (unsigned size = 1; size <= n; size++) {
+		struct kubelet_distribution d = {.n_cpus = k->topology.n_cpus, .n_nodes = n};
+		struct kubelet_time time;
+
+		combinations *= (double)(n - size + 1) / size;
+		d.combinations = saturate(combinations);
+		d.lookups = saturate(combinations * (3 * size + n));
+		d.subsets = saturate(combinations * (pow(2, size) - 1));
+		time = kubelet_distribution_time(&d);
+		slowest = time.ns > slowest.ns ? time : slowest;
+	}
 	return slowest;
 }

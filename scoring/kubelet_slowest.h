@@ -12,6 +12,7 @@ struct kubelet_slowest {
 	bool cpus;                  /* exclusive CPUs have hints */
 	size_t n_memory, n_devices; /* types of memory, and device resources, that have hints */
 	struct kubelet_time time;
+	struct kubelet_time hints; /* the part of `time` in which hints are made, which no policy avoids */
 };
 
 /*
@@ -19,6 +20,9 @@ struct kubelet_slowest {
  * scope container, a pod of several such containers takes as many times as long.
  */
 struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k);
+
+/* The longest time in which distribute-cpus-across-numa finds the NUMA nodes for some number of CPUs; 0 without the option. */
+struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k);
 
 /*
  * The time for a container with exclusive CPUs and memory, and no other resource, if every set of NUMA nodes suffices: the time for small

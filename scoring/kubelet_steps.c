@@ -110,14 +110,16 @@ struct kubelet_merge judgement_bound_merge(const struct judgement *j, const stru
 	struct kubelet_merge merge = KUBELET_MERGE_INIT;
 	size_t n_needs = demand->memory && !(j->held && j->held->memory) ? j->ws->needs.n_items : 0;
 
-	for (size_t i = 0; i < j->ws->n_demands && !j->held; i++) {
+	bool aligns = policy != TOPOLOGY_MANAGER_NONE;
+
+	for (size_t i = 0; i < j->ws->n_demands && aligns && !j->held; i++) {
 		size_t r = j->ws->demands[i].resource;
 		uint64_t nodes = device_manager_hint_nodes(&k->devices, r);
 
 		kubelet_merge_make(&merge, nodes, k->devices.inventory->resources[r].n_devices);
 		kubelet_merge_add_all(&merge, policy, nodes);
 	}
-	if (demand->cpus > 0 && !(j->held && j->held->cpus)) {
+	if (demand->cpus > 0 && aligns && !(j->held && j->held->cpus)) {
 		kubelet_merge_make(&merge, k->cpu_nodes, k->topology.n_cpus);
 		kubelet_merge_add_all(&merge, policy, k->cpu_nodes);
 	}

@@ -9,6 +9,9 @@
 #define NS_BYTE        1u    /* byte that is allocated for a permutation, and collected later */
 #define NS_SET         1000u /* set of NUMA nodes for which a hint is made */
 #define NS_ELEMENT     200u  /* CPU, device or amount of memory that is looked at for a set */
+#define NS_LOOKUP \
+	14u /* available CPU that is compared when a NUMA node's CPUs are looked up for a combination */
+#define NS_SUBSET 150u /* NUMA node that is counted for a subset of a combination */
 
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
@@ -33,14 +36,15 @@ static uint64_t count_sets(uint64_t nodes)
 void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other)
 {
 	time->permutations = add(time->permutations, other.permutations);
+	time->sets = add(time->sets, other.sets);
 	time->ns = add(time->ns, other.ns);
 }
 
 void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elements)
 {
-	uint64_t per_set = add(NS_SET, multiply(NS_ELEMENT, elements));
+	uint64_t per_set = add(NS_SET, multiply(NS_ELEMENT, elements)), n = count_sets(nodes);
 
-	m->hints_ns = add(m->hints_ns, multiply(count_sets(nodes), per_set));
+	kubelet_time_add(&m->hints, (struct kubelet_time){.sets = n, .ns = multiply(n, per_set)});
 }
 
 void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy policy,
@@ -83,10 +87,20 @@ static uint64_t permutation_ns(unsigned n)
 
 struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone)
 {
-	struct kubelet_time time = {.permutations = preferred_alone ? 0 : m->permutations};
+	struct kubelet_time time = m->hints;
 
-	time.ns = add(m->hints_ns, multiply(time.permutations, permutation_ns(m->n_resources)));
+	if (!preferred_alone)
+		kubelet_time_add(
+			&time, (struct kubelet_time){.permutations = m->permutations,
+				       .ns = multiply(m->permutations, permutation_ns(m->n_resources))});
 	return time;
+}
+
+struct kubelet_time kubelet_distribution_time(const struct kubelet_distribution *d)
+{
+	return (struct kubelet_time){.sets = add(d->combinations, d->subsets),
+		.ns = add(multiply(d->lookups, NS_LOOKUP * d->n_cpus),
+			multiply(d->subsets, NS_SUBSET * d->n_nodes))};
 }
 
 void kubelet_time_print(struct kubelet_time time, char *text, size_t size)
@@ -97,10 +111,13 @@ void kubelet_time_print(struct kubelet_time time, char *text, size_t size)
 	text_add_duration(text, size, (int64_t)seconds);
 }
 
-void kubelet_time_print_permutations(struct kubelet_time time, char *text, size_t size)
+void kubelet_time_print_cause(struct kubelet_time time, char *text, size_t size)
 {
-	bool billions = time.permutations >= 1000000000;
+	bool merges = time.permutations > time.sets;
+	uint64_t n = merges ? time.permutations : time.sets;
+	bool billions = n >= 1000000000;
 
-	text_addf(text, size, "%.3g %s permutations of topology hints",
-		(double)time.permutations / (billions ? 1e9 : 1e6), billions ? "billion" : "million");
+	text_addf(text, size,
+		merges ? "merges %.3g %s permutations of topology hints" : "tries %.3g %s sets of NUMA nodes",
+		(double)n / (billions ? 1e9 : 1e6), billions ? "billion" : "million");
 }

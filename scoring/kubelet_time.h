@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Estimates the time that the kubelet's Topology Manager needs for a pod. The kubelet makes a hint for each set of
- * NUMA nodes that satisfies a resource, and then merges every permutation of one hint per resource: its time grows
- * with the product of the numbers of hints. This module multiplies the numbers and enumerates nothing. The constants
- * were measured with the managers of 1.35 to 1.38 (doc/kubelets.md). Depends on common/ and scoring/ only.
+ * Estimates the time that the kubelet's managers need for a pod. The kubelet makes a hint for each set of NUMA nodes
+ * that satisfies a resource, and then merges every permutation of one hint per resource: its time grows with the
+ * product of the numbers of hints. distribute-cpus-across-numa tries sets of NUMA nodes, too. This module multiplies
+ * the numbers and enumerates nothing. The constants were measured with the managers of 1.35 to 1.38
+ * (doc/kubelets.md). Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,10 +24,11 @@
 /* Up to this time, a verdict may have an upper bound of the time, which takes fewer steps. */
 #define KUBELET_TIME_SHORT (KUBELET_TIME_SECOND / 20)
 
-/* Both saturate at UINT64_MAX. */
+/* All saturate at UINT64_MAX. */
 struct kubelet_time {
 	uint64_t permutations; /* of hints that the Topology Manager merges */
-	uint64_t ns;           /* CPU time of one thread */
+	uint64_t sets; /* of NUMA nodes for which hints are made, or over which CPUs are distributed */
+	uint64_t ns;   /* CPU time of one thread */
 };
 
 void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other);
@@ -34,8 +36,8 @@ void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other);
 /* The hints of one merge: those of one container, or in scope pod those of the pod. */
 struct kubelet_merge {
 	unsigned n_resources;
-	uint64_t permutations; /* saturates */
-	uint64_t hints_ns;     /* time to make the hints */
+	uint64_t permutations;     /* saturates */
+	struct kubelet_time hints; /* time to make the hints */
 };
 
 #define KUBELET_MERGE_INIT ((struct kubelet_merge){.permutations = 1})
@@ -56,8 +58,18 @@ void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy
 /* `preferred_alone`: the kubelet merges only preferred hints (struct kubelet_version). */
 struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone);
 
+/* What distribute-cpus-across-numa does: it tries combinations of NUMA nodes, and for each the subsets that take the remainder. */
+struct kubelet_distribution {
+	uint64_t n_cpus, n_nodes; /* available CPUs, and the NUMA nodes that have them */
+	uint64_t combinations,
+		lookups; /* the NUMA nodes whose CPUs are looked up, for all combinations together */
+	uint64_t subsets;
+};
+
+struct kubelet_time kubelet_distribution_time(const struct kubelet_distribution *d);
+
 /* Appends "4 s", "21 min", "9 h" or "30 days" to the text. */
 void kubelet_time_print(struct kubelet_time time, char *text, size_t size);
 
-/* Appends "4.23 billion permutations of topology hints". */
-void kubelet_time_print_permutations(struct kubelet_time time, char *text, size_t size);
+/* Appends what takes the time: "merges 4.23 billion permutations of topology hints", or "tries 1.05 million sets of NUMA nodes". */
+void kubelet_time_print_cause(struct kubelet_time time, char *text, size_t size);

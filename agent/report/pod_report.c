@@ -456,14 +456,14 @@ static const char *find_caution(const struct pod_report *r, const struct node_st
 /* The time is not said twice: KUBELET_TOO_SLOW has it in the reason. */
 static char *explain_time(const struct node_report *n)
 {
-	char time[40] = "", permutations[80] = "";
+	char time[40] = "", cause[80] = "";
 
 	if (n->time.ns < KUBELET_TIME_NOTICE ||
 		!strcmp(n->rejection, kubelet_rejection_names[KUBELET_TOO_SLOW]))
 		return xstrdup("");
 	kubelet_time_print(n->time, time, sizeof(time));
-	kubelet_time_print_permutations(n->time, permutations, sizeof(permutations));
-	return xasprintf("the kubelet needs about %s for this pod: it merges %s", time, permutations);
+	kubelet_time_print_cause(n->time, cause, sizeof(cause));
+	return xasprintf("the kubelet needs about %s for this pod: it %s", time, cause);
 }
 
 void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,

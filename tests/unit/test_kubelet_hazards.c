@@ -151,6 +151,41 @@ static void slow_merges_have_their_remedies(void **state)
 	assert_hazards(&f, "");
 }
 
+/* Sets of NUMA nodes that no policy avoids. */
+static void many_numa_nodes_have_their_remedies(void **state)
+{
+	static const struct synthetic many = {.sockets = 2,
+		.numas = 12,
+		.uncores = 1,
+		.cores = 2,
+		.threads = 1,
+		.memory_bytes = 8ull << 30};
+	struct kubelet_hazard hazards[KUBELET_HAZARDS_MAX];
+	CLEANUP(kubelet_fixture_release) struct kubelet_fixture f;
+
+	(void)state;
+	kubelet_fixture_init(&f, &many, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+	f.settings.topology.max_numa_nodes = 64;
+	assert_hazards(&f,
+		"the kubelet needs up to about 4 min for a container that requests exclusive CPUs, memory");
+	kubelet_init(&f.k, &f.node);
+	assert_int_equal(kubelet_find_hazards(&f.k, hazards), 1);
+	assert_non_null(strstr(hazards[0].remedy, "make fewer NUMA nodes"));
+	assert_null(strstr(hazards[0].remedy, "topologyManagerPolicy"));
+	kubelet_release(&f.k);
+	f.settings.topology.policy = TOPOLOGY_MANAGER_NONE;
+	assert_hazards(&f, "the kubelet needs up to about 97 s for a container that requests memory");
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	assert_hazards(&f, "");
+	f.settings.cpu_options.distribute_cpus_across_numa = true;
+	assert_hazards(&f, "the kubelet needs up to about ");
+	kubelet_init(&f.k, &f.node);
+	assert_int_equal(kubelet_find_hazards(&f.k, hazards), 1);
+	assert_non_null(strstr(hazards[0].remedy, "distribute-cpus-across-numa"));
+	kubelet_release(&f.k);
+	memset(&f.k, 0, sizeof(f.k));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +193,7 @@ int main(void)
 		cmocka_unit_test(hazards_are_what_pods_do),
 		cmocka_unit_test(panics_have_their_remedies),
 		cmocka_unit_test(slow_merges_have_their_remedies),
+		cmocka_unit_test(many_numa_nodes_have_their_remedies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

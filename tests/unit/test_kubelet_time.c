@@ -2,6 +2,8 @@
 /* The time that the kubelet needs for a pod: the number of permutations of hints, the limit, and the slowest container. */
 #include "tests/lib/test.h"
 
+#include <inttypes.h>
+
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "scoring/admission.h"
@@ -163,6 +165,110 @@ static void admissions_have_a_limit(void **state)
 	kubelet_fixture_release(&f);
 }
 
+/* Whether the kubelet takes longer than its limit; the verdict without the limit has this answer. */
+static bool takes_too_long(struct kubelet_fixture *f, const char *text, enum kubelet_answer without)
+{
+	judge(f, text, without);
+	kubelet_limit_time(&f->verdict, KUBELET_TIME_MAX);
+	return f->verdict.answer == KUBELET_REJECTS && f->verdict.rejection == KUBELET_TOO_SLOW;
+}
+
+/* With more NUMA nodes than a verdict can walk, the time to make the hints alone may decide. */
+static void hints_of_many_nodes_take_too_long(void **state)
+{
+	struct kubelet_fixture f;
+
+	(void)state;
+	init(&f, 12, TOPOLOGY_MANAGER_RESTRICTED);
+	kubelet_fixture_ready(&f);
+	assert_true(takes_too_long(&f, "app cpu=1 memory=1Gi", KUBELET_UNKNOWN));
+	test_assert_text("reason", f.verdict.reason.text,
+		"the kubelet needs about 7 min for this pod, because it tries 33.6 million sets of NUMA nodes; the limit is 10 s");
+	kubelet_fixture_release(&f);
+
+	/* 262143 sets of 18 NUMA nodes and 72 CPUs are 4 s. */
+	init(&f, 9, TOPOLOGY_MANAGER_RESTRICTED);
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	kubelet_fixture_ready(&f);
+	assert_false(takes_too_long(&f, "app cpu=1", KUBELET_UNKNOWN));
+	test_assert_text(
+		"unknown", f.verdict.reason.text, "18 NUMA nodes have too many combinations (at most 16)");
+	kubelet_fixture_release(&f);
+
+	/* Without a Topology Manager the memory manager makes its hints, and nobody else. */
+	init(&f, 12, TOPOLOGY_MANAGER_NONE);
+	kubelet_fixture_ready(&f);
+	assert_true(takes_too_long(&f, "app cpu=1 memory=1Gi", KUBELET_UNKNOWN));
+	kubelet_fixture_release(&f);
+	init(&f, 12, TOPOLOGY_MANAGER_NONE);
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	kubelet_fixture_ready(&f);
+	assert_false(takes_too_long(&f, "app cpu=1 memory=1Gi vendor.com/gpu=1", KUBELET_ADMITS));
+	assert_int_equal(f.verdict.time.ns, 0);
+	kubelet_fixture_release(&f);
+}
+
+/*
+ * Measured with takeByTopologyNUMADistributed() of 1.36.5: so many NUMA nodes, of which node i has i % (busy + 1) busy CPUs, and
+ * the milliseconds for n CPUs.
+ */
+static void distributions_are_estimated(void **state)
+{
+	static const struct {
+		unsigned nodes, cpus, busy, n, measured_ms;
+	} cases[] = {{8, 8, 0, 30, 2}, {10, 8, 0, 37, 18}, {12, 4, 0, 19, 35}, {12, 16, 3, 67, 78},
+		{13, 16, 1, 107, 237}, {16, 8, 6, 67, 357}, {16, 16, 9, 131, 899}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct synthetic machine = {.sockets = 2,
+			.numas = cases[i].nodes / 2 + cases[i].nodes % 2,
+			.uncores = 1,
+			.cores = cases[i].cpus,
+			.threads = 1,
+			.memory_bytes = GIB};
+		struct kubelet_fixture f;
+		char text[40];
+		uint64_t ms;
+
+		kubelet_fixture_init(&f, &machine, TOPOLOGY_MANAGER_NONE);
+		f.settings.memory_manager = MEMORY_MANAGER_NONE;
+		f.settings.cpu_options.distribute_cpus_across_numa = true;
+		f.settings.kubelet_minor = 36;
+		for (size_t c = 0; c < f.machine.n_cpus; c++) {
+			unsigned node = (unsigned)f.machine.cpus[c].numa, at = (unsigned)c % cases[i].cpus;
+
+			if (node >= cases[i].nodes || at < node % (cases[i].busy + 1))
+				hwloc_bitmap_clr(f.shared, f.machine.cpus[c].id);
+		}
+		hwloc_bitmap_set(f.shared, 0);
+		kubelet_fixture_ready(&f);
+		snprintf(text, sizeof(text), "app cpu=%u memory=1Gi", cases[i].n);
+		ms = judge(&f, text, KUBELET_ADMITS).ns / 1000000;
+		if (ms * 3 < cases[i].measured_ms || ms > 3 * cases[i].measured_ms + 3)
+			fail_msg("%u NUMA nodes, %u CPUs: %" PRIu64 " ms, measured %u", cases[i].nodes,
+				cases[i].n, ms, cases[i].measured_ms);
+		kubelet_fixture_release(&f);
+	}
+}
+
+/* Combinations beyond the limit of a verdict take the kubelet too long. */
+static void distributions_take_too_long(void **state)
+{
+	static const struct synthetic wide = {
+		.sockets = 32, .numas = 1, .uncores = 1, .cores = 4, .threads = 1};
+	struct kubelet_fixture f;
+
+	(void)state;
+	kubelet_fixture_init(&f, &wide, TOPOLOGY_MANAGER_NONE);
+	f.settings.memory_manager = MEMORY_MANAGER_NONE;
+	f.settings.cpu_options.distribute_cpus_across_numa = true;
+	kubelet_fixture_ready(&f);
+	assert_true(takes_too_long(&f, "app cpu=63 memory=1Gi", KUBELET_UNKNOWN));
+	assert_false(takes_too_long(&f, "app cpu=4 memory=1Gi", KUBELET_ADMITS));
+	kubelet_fixture_release(&f);
+}
+
 /* The machine and the settings alone: nothing has to be free. */
 static void the_slowest_container_requests_everything(void **state)
 {
@@ -246,6 +352,9 @@ int main(void)
 		cmocka_unit_test(single_numa_node_merges_few_hints),
 		cmocka_unit_test(preferred_hints_come_first_since_1_38),
 		cmocka_unit_test(admissions_have_a_limit),
+		cmocka_unit_test(hints_of_many_nodes_take_too_long),
+		cmocka_unit_test(distributions_are_estimated),
+		cmocka_unit_test(distributions_take_too_long),
 		cmocka_unit_test(the_slowest_container_requests_everything),
 		cmocka_unit_test(exclusive_cpus_are_not_offered),
 		cmocka_unit_test(times_are_printed_for_people),
