@@ -140,12 +140,18 @@ void settings_init(struct settings *s)
 	s->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
 }
 
+static void forget_memory_reservations(struct settings *s)
+{
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		free(s->memory_reservations[i].type);
+	s->n_memory_reservations = 0;
+}
+
 void settings_release(struct settings *s)
 {
 	hwloc_bitmap_free(s->reserved_system_cpus);
 	free(s->eviction_hard_memory);
-	for (size_t i = 0; i < s->n_memory_reservations; i++)
-		free(s->memory_reservations[i].type);
+	forget_memory_reservations(s);
 	free(s->memory_reservations);
 	free(s->cpu_options_text);
 	free(s->topology_options_text);
@@ -158,6 +164,64 @@ void settings_release(struct settings *s)
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);
 	settings_init(s);
+}
+
+static void forget_options(char **text, char **unknown)
+{
+	freep(text);
+	freep(unknown);
+}
+
+void settings_forget(struct settings *s, enum setting what)
+{
+	freep(&s->from[what]);
+	switch (what) {
+	case SETTING_CPU_MANAGER_POLICY:
+		s->cpu_manager = CPU_MANAGER_UNKNOWN;
+		break;
+	case SETTING_CPU_MANAGER_POLICY_OPTIONS:
+		s->cpu_options = (struct cpu_manager_options){0};
+		forget_options(&s->cpu_options_text, &s->unknown_cpu_option);
+		break;
+	case SETTING_MEMORY_MANAGER_POLICY:
+		s->memory_manager = MEMORY_MANAGER_UNKNOWN;
+		break;
+	case SETTING_TOPOLOGY_MANAGER_POLICY:
+		s->topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
+		break;
+	case SETTING_TOPOLOGY_MANAGER_SCOPE:
+		s->topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
+		break;
+	case SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS:
+		s->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+		s->topology.prefer_closest_numa_nodes = false;
+		forget_options(&s->topology_options_text, &s->unknown_topology_option);
+		break;
+	case SETTING_RESERVED_SYSTEM_CPUS:
+		hwloc_bitmap_free(s->reserved_system_cpus);
+		s->reserved_system_cpus = NULL;
+		break;
+	case SETTING_KUBE_RESERVED:
+		s->kube_reserved_cpu = s->kube_reserved_memory = 0;
+		s->reserved_cpu_known = false;
+		break;
+	case SETTING_SYSTEM_RESERVED:
+		s->system_reserved_cpu = s->system_reserved_memory = 0;
+		s->reserved_cpu_known = false;
+		break;
+	case SETTING_EVICTION_HARD:
+		freep(&s->eviction_hard_memory);
+		break;
+	case SETTING_RESERVED_MEMORY:
+		forget_memory_reservations(s);
+		break;
+	case SETTING_FEATURE_GATES:
+		forget_options(&s->feature_gates_text, &s->unknown_feature_gate);
+		break;
+	case SETTING_COUNT:
+	default:
+		break;
+	}
 }
 
 void settings_set_kubelet(struct settings *s, struct kubelet_release release)

@@ -165,6 +165,9 @@ struct settings {
 void settings_init(struct settings *s);
 void settings_release(struct settings *s);
 
+/* The setting becomes unknown. */
+void settings_forget(struct settings *s, enum setting what);
+
 void settings_set_kubelet(struct settings *s, struct kubelet_release release);
 struct kubelet_release settings_kubelet(const struct settings *s);
 

@@ -136,59 +136,6 @@ static void a_broken_file_is_named(void **state)
 	}
 }
 
-/* ---- against the settings */
-
-static void check_policies(struct settings *s, const char *cpu, const char *memory, const char *want_cpu,
-	const char *want_memory, const char *want_notes)
-{
-	CLEANUP(state_policies_release)
-	struct state_policies p = {
-		.cpu = cpu ? strdup(cpu) : NULL,
-		.cpu_path = strdup("/c"),
-		.memory = memory ? strdup(memory) : NULL,
-		.memory_path = strdup("/m"),
-	};
-	CLEANUP(notes_release) struct notes notes = {0};
-	CLEANUP(strbuf_release) struct strbuf noted = STRBUF_INIT(4096);
-	CLEANUP(freep) char *cpu_line = NULL;
-	CLEANUP(freep) char *memory_line = NULL;
-
-	settings_check_state(s, &p, &notes);
-	cpu_line = test_setting_line(s, SETTING_CPU_MANAGER_POLICY);
-	test_assert_text("cpu", cpu_line, want_cpu);
-	memory_line = test_setting_line(s, SETTING_MEMORY_MANAGER_POLICY);
-	test_assert_text("memory", memory_line, want_memory);
-	test_notes_text(&notes, &noted);
-	test_assert_text("notes", noted.text, want_notes);
-}
-
-static void policies_fill_in_what_is_unknown(void **state)
-{
-	CLEANUP(settings_release) struct settings s;
-
-	(void)state;
-	settings_init(&s);
-	check_policies(&s, NULL, NULL, "", "", "");
-	check_policies(&s, "none", NULL, "cpuManagerPolicy=none [/c]", "", "");
-	check_policies(
-		&s, "none", "Static", "cpuManagerPolicy=none [/c]", "memoryManagerPolicy=Static [/m]", "");
-}
-
-static void policies_that_differ_are_noted(void **state)
-{
-	CLEANUP(settings_release) struct settings s;
-
-	(void)state;
-	settings_init(&s);
-	s.cpu_manager = CPU_MANAGER_STATIC;
-	text_set(&s.from[SETTING_CPU_MANAGER_POLICY], "/config.yaml");
-	check_policies(&s, "none", "static", "cpuManagerPolicy=static [/config.yaml]", "",
-		"/c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the "
-		"kubelet "
-		"restarted?; /m: policyName 'static' is not a value of memoryManagerPolicy");
-	check_policies(&s, "static", NULL, "cpuManagerPolicy=static [/config.yaml]", "", "");
-}
-
 #define CHECKPOINT                                                                                          \
 	"{\"Data\":{\"PodDeviceEntries\":[{\"PodUID\":\"u\",\"ContainerName\":\"c\",\"ResourceName\":"      \
 	"\"v/nic\",\"DeviceIDs\":{\"1\":[\"0000:3b:02.1\"],\"-1\":[\"far\"]},\"AllocResp\":\"\"}],"         \
@@ -252,8 +199,6 @@ int main(void)
 		cmocka_unit_test(the_files_are_put_together),
 		cmocka_unit_test(a_file_of_another_policy_tells_the_policy_alone),
 		cmocka_unit_test(a_broken_file_is_named),
-		cmocka_unit_test(policies_fill_in_what_is_unknown),
-		cmocka_unit_test(policies_that_differ_are_noted),
 		cmocka_unit_test(the_node_is_the_holders_or_sysfs_or_unknown),
 	};
 

@@ -53,10 +53,3 @@ int allocations_from_files(const char *root, const char *kubelet_root, const cha
  */
 int device_affinity_fill(const char *sysroot, const struct machine *machine,
 	const struct kubelet_state *checkpoint, struct allocations *ret, struct err *err);
-
-/*
- * Compare the policies in the state files with the settings. A policy that is unknown in the settings is set
- * from the file (from = the file's path). If the policies differ, a note is added and the settings stay. A
- * name in the file that is not a policy is a note.
- */
-void settings_check_state(struct settings *s, const struct state_policies *policies, struct notes *notes);

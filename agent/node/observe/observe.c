@@ -12,6 +12,7 @@
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/pci_addresses.h"
 #include "agent/node/observe/pods_api.h"
+#include "agent/node/observe/settings_evidence.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
@@ -248,26 +249,6 @@ static int open_api(struct sources *sources, const struct observe_config *config
 	return 0;
 }
 
-/* Fill in the managers' policies that are unknown: the API lists allocatable CPUs and memory under the
- * static policies only. */
-static void settings_from_api(struct settings *s, const struct pod_resources *api)
-{
-	static const char from[] = "the pod-resources API";
-
-	if (!api->allocatable_known)
-		return;
-	if (s->cpu_manager == CPU_MANAGER_UNKNOWN) {
-		s->cpu_manager =
-			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
-		text_set(&s->from[SETTING_CPU_MANAGER_POLICY], from);
-	}
-	if (s->memory_manager == MEMORY_MANAGER_UNKNOWN) {
-		s->memory_manager =
-			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
-		text_set(&s->from[SETTING_MEMORY_MANAGER_POLICY], from);
-	}
-}
-
 /* Move the answer to the observation, without the allocatable CPUs if the API answered under other
  * settings. */
 static void move_answer(struct allocations_answer *a, bool other_settings, struct observation *o)
@@ -316,9 +297,10 @@ static int read_allocations(
 		return r;
 	if (!a.api_kept)
 		sources->api_settings = q.settings;
-	settings_check_state(&o->node.settings, &a.policies, &o->notes);
-	if (a.from_api)
-		settings_from_api(&o->node.settings, &a.api);
+	settings_weigh(&o->node.settings, o->kubelet.evidence,
+		&(struct settings_proofs){
+			.policies = &a.policies, .allocations = &a.all, .api = a.from_api ? &a.api : NULL},
+		&o->notes);
 	move_answer(&a, sources->api_settings != q.settings, o);
 	return 0;
 }

@@ -321,6 +321,23 @@ static int is_root_ended(const char *sysroot, const struct settings_overrides *o
 	return r < 0 ? r : !r;
 }
 
+/* `s` was converted from `f`. */
+static void rate_sources(const struct settings_finding *f, const struct settings_overrides *overrides,
+	const struct settings *s, enum evidence ret[SETTING_COUNT])
+{
+	bool process = f->pid != 0;
+
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (overrides->settings[what].value)
+			ret[what] = EVIDENCE_USER;
+		else if (!s->from[what])
+			ret[what] = EVIDENCE_NONE;
+		else if (!strcmp(s->from[what], SETTINGS_KUBELET_DEFAULT))
+			ret[what] = process ? EVIDENCE_PROCESS : EVIDENCE_DEFAULT;
+		else
+			ret[what] = process || overrides->kubelet_config ? EVIDENCE_PROCESS : EVIDENCE_PLACE;
+}
+
 static int convert_finding(const char *sysroot, const struct settings_finding *f,
 	const struct settings_overrides *overrides, struct settings *ret, struct kubelet_place *place,
 	struct notes *notes, struct err *err)
@@ -332,6 +349,7 @@ static int convert_finding(const char *sysroot, const struct settings_finding *f
 	r = settings_convert(&f->config, f->found, ret, notes, err);
 	if (r < 0)
 		return r;
+	rate_sources(f, overrides, ret, place->evidence);
 	place->root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
 			      : f->root_dir           ? f->root_dir
 						      : KUBELET_ROOT);

@@ -13,6 +13,16 @@
 #include "common/settings.h"
 #include "common/vec.h"
 
+/* How strong the source of a setting is, the weakest first. */
+enum evidence {
+	EVIDENCE_NONE, /* no source: the setting is unknown */
+	EVIDENCE_DEFAULT, /* no source that was read states the setting, so it should have the kubelet's default */
+	EVIDENCE_PLACE, /* a file at a usual path, which the kubelet may not use */
+	EVIDENCE_PROOF, /* the state files or the pod-resources API: a running kubelet has had this setting */
+	EVIDENCE_PROCESS, /* the command line of the running kubelet and the files that it names; a file that the user names */
+	EVIDENCE_USER /* a flag of nrtd */
+};
+
 /* Explicit values. NULL = not given. */
 struct settings_overrides {
 	struct {
@@ -61,6 +71,7 @@ struct kubelet_place {
 	bool root_ended;
 	char *hostname; /* the name of the Node by --hostname-override; NULL = not given */
 	bool kept;      /* the settings are those of `last` below, although its kubelet does not run */
+	enum evidence evidence[SETTING_COUNT]; /* how strong the source of each setting is */
 };
 
 void kubelet_place_release(struct kubelet_place *p);
