@@ -345,7 +345,7 @@ func (d *Driver) compareStep(ctx context.Context, m *managers.Managers, machine 
 		if managers.PodsAPI {
 			verdicts = append(verdicts, knowing)
 		}
-		return d.compareFailure(want, verdicts...), false, want.failure.end()
+		return d.compareFailure(want, pod.Spec.Resources != nil, verdicts...), false, want.failure.end()
 	}
 	if want.Admitted {
 		d.Tally.Admitted++

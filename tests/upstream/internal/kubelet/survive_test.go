@@ -41,17 +41,20 @@ func TestFailureOfTheKubelet(t *testing.T) {
 	yes, no := true, false
 	for _, test := range []struct {
 		got       fit
+		podLevel  bool
 		differs   bool
 		predicted bool
 	}{
-		{fit{Admitted: &yes}, true, false},
-		{fit{Admitted: &no, Reason: "container 'a': not enough CPUs"}, true, false},
-		{fit{Admitted: &no, Reason: "container 'a': the kubelet would panic: x"}, true, false},
-		{fit{Admitted: &no, Reason: "container 'a': the kubelet would hang: x"}, false, true},
-		{fit{}, false, false},
+		{fit{Admitted: &yes}, false, true, false},
+		{fit{Admitted: &yes}, true, true, false},
+		{fit{Admitted: &no, Reason: "container 'a': not enough CPUs"}, false, true, false},
+		{fit{Admitted: &no, Reason: "cpu: 17 wanted, the node has at most 9 left"}, true, false, false},
+		{fit{Admitted: &no, Reason: "container 'a': the kubelet would panic: x"}, false, true, false},
+		{fit{Admitted: &no, Reason: "container 'a': the kubelet would hang: x"}, false, false, true},
+		{fit{}, false, false, false},
 	} {
 		d := &Driver{}
-		differences := d.compareFailure(decision{failure: hang}, test.got)
+		differences := d.compareFailure(decision{failure: hang}, test.podLevel, test.got)
 		if (len(differences) > 0) != test.differs || d.Tally.Hangs != 1 || (d.Tally.HangsPredicted == 1) != test.predicted {
 			t.Errorf("%+v: %q, %d hangs, %d predicted", test.got, differences, d.Tally.Hangs, d.Tally.HangsPredicted)
 		}
