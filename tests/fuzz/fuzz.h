@@ -13,11 +13,16 @@
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static inline void fuzz_require(int condition)
+/* The stack of an abort lacks the line, because the compiler inlines. */
+static inline void fuzz_require_at(int condition, const char *text, const char *file, int line)
 {
-	if (!condition)
-		abort();
+	if (condition)
+		return;
+	fprintf(stderr, "%s:%d: not true: %s\n", file, line, text);
+	abort();
 }
+
+#define fuzz_require(condition) fuzz_require_at((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
 
 /* Something is said, in one line of printable text. */
 static inline void fuzz_check_line(const char *line)
