@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "agent/base/hash.h"
 #include "agent/base/json.h"
 #include "agent/base/yaml.h"
 #include "agent/node/check/check.h"
@@ -29,6 +30,14 @@
 #define CPU_SECONDS 8 /* of one input, under sanitizers */
 
 static struct tree_disk disk;
+static bool with_yaml; /* for a quarter of all inputs, because YAML takes as long as all else */
+
+/* Half of the time would go to remembering who allocated what. The environment's ASAN_OPTIONS have priority. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "malloc_context_size=2:quarantine_size_mb=16:max_malloc_fill_size=256";
+}
 
 static struct observe_config observe_config(void)
 {
@@ -60,14 +69,16 @@ static void check_document(const struct doc *d)
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(OUTPUT_MAX), yaml = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc from_json = DOC_INIT, from_yaml = DOC_INIT;
-	struct err err = {""};
 
-	fuzz_require(json_print(d, &json) == 0 && yaml_print(d, &yaml) == 0);
-	fuzz_require(json_parse_unique(json.text, json.len, &from_json, &err) == 0);
-	fuzz_require(yaml_parse_unique(yaml.text, yaml.len, &from_yaml, &err) == 0);
-	fuzz_require(json_print(&from_json, &again) == 0 && !strcmp(again.text, json.text));
+	fuzz_require(json_print_compact(d, &json) == 0);
+	fuzz_require(json_parse_unique(json.text, json.len, &from_json, NULL) == 0);
+	fuzz_require(json_print_compact(&from_json, &again) == 0 && !strcmp(again.text, json.text));
+	if (!with_yaml)
+		return;
 	strbuf_reset(&again);
-	fuzz_require(json_print(&from_yaml, &again) == 0 && !strcmp(again.text, json.text));
+	fuzz_require(
+		yaml_print(d, &yaml) == 0 && yaml_parse_unique(yaml.text, yaml.len, &from_yaml, NULL) == 0);
+	fuzz_require(json_print_compact(&from_yaml, &again) == 0 && !strcmp(again.text, json.text));
 }
 
 /* A failure says in one line which file. */
@@ -206,6 +217,24 @@ static void check_free_cpus(const struct node_state *node, hwloc_const_bitmap_t 
 
 /* ---- fit */
 
+/* The kubelet divides the number of CPUs by that of cores. Where cores have different numbers of CPUs it takes a core with a held
+ * CPU for a free one and gives out that CPU again, as nrtd predicts. */
+static bool has_equal_cores(const struct machine *m)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < m->n_cpus; k++)
+			n += m->cpus[k].core == m->cpus[i].core;
+		first = i == 0 ? n : first;
+		if (n != first)
+			return false;
+	}
+	return true;
+}
+
 static void check_placement(const struct node_report *n, hwloc_const_bitmap_t held)
 {
 	for (size_t i = 0; i < n->n_containers; i++) {
@@ -252,7 +281,8 @@ static void fit(const struct node_state *node, const struct node_state *same, co
 	make_pod(&node->inventory, cpus, n_cpus, &pod);
 	pod_report_init(&report, &pod);
 	node_report_make(&report, node, REPORT_ALL, NULL, &n);
-	check_placement(&n, held);
+	if (has_equal_cores(&node->machine))
+		check_placement(&n, held);
 	node_report_add_victims(node, &pod, NULL, &n);
 	for (int json = 0; json < 2; json++) {
 		CLEANUP(writer_release) struct writer w;
@@ -277,8 +307,7 @@ static void fit(const struct node_state *node, const struct node_state *same, co
 static bool read_back(const struct node_state *node, struct node_state *ret)
 {
 	CLEANUP(strbuf_release)
-	struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX),
-		      again = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+	struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX), again = STRBUF_INIT(NODE_STATE_TEXT_MAX);
 	const struct derive_config config = {0};
 	struct err err = {""};
 
@@ -387,6 +416,7 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (disk.fd == 0)
 		start();
+	with_yaml = hash_bytes(data, size, 0) % 4 == 0;
 	tree_parse((const char *)data, size, &tree);
 	tree_complete(&tree, &complete);
 	tree_release(&tree);

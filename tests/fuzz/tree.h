@@ -235,8 +235,7 @@ static inline void tree_complete(const struct tree *from, struct tree *ret)
 	for (size_t i = 0; i < from->n_items; i++)
 		tree_add(&all, from->items[i].path, from->items[i].kind, from->items[i].text,
 			from->items[i].len);
-	if (all.n_items > 0)
-		vec_sort(all.items, all.n_items, sizeof(*all.items), tree_order, NULL);
+	vec_sort(all.items, all.n_items, sizeof(*all.items), tree_order, NULL);
 	for (size_t i = 0; i < all.n_items; i++) {
 		const struct tree_entry *e = &all.items[i];
 		bool last = i + 1 == all.n_items || strcmp(e->path, all.items[i + 1].path) != 0;
