@@ -64,11 +64,13 @@ struct sort {
 static void sort_items(const struct sort *s, char *items, size_t n)
 {
 	size_t half = n / 2;
-	char *end = items + n * s->item, *right = items + half * s->item, *left = s->left,
-	     *left_end = left + half * s->item;
+	char *end, *right, *left = s->left, *left_end;
 
-	if (n < 2)
+	if (n < 2) /* `items` of an empty array may be NULL */
 		return;
+	end = items + n * s->item;
+	right = items + half * s->item;
+	left_end = left + half * s->item;
 	sort_items(s, items, half);
 	sort_items(s, right, n - half);
 	memcpy(left, items, half * s->item);

@@ -449,6 +449,25 @@ static void look(
 	assert_int_equal(place.kept, kept);
 }
 
+/* Fewer fields than the kernel writes: the start is unknown, and the settings are known. */
+static void a_stat_file_may_be_cut(void **state)
+{
+	static const char *const texts[] = {
+		"", "12", "12 (kubelet)", "12 (kubelet) S 1 1", "12 (kubelet) S "};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(settings_finding_release) struct settings_finding last = {.found = false};
+
+		write_process(dir, "12", "kubelet --topology-manager-policy=restricted");
+		write_proc_file(dir, "12", "stat", texts[i]);
+		look(dir, &last, TOPOLOGY_MANAGER_RESTRICTED, false);
+		assert_int_equal(last.pid, 12);
+		assert_int_equal(last.start, 0);
+	}
+}
+
 /* Its pods still run under the settings of the kubelet before it. */
 static void a_kubelet_that_ends_at_once_does_not_replace_the_last_one(void **state)
 {
@@ -643,6 +662,7 @@ int main(void)
 		cmocka_unit_test(proc_may_be_elsewhere),
 		cmocka_unit_test(a_kubelet_with_a_bad_configuration),
 		cmocka_unit_test(a_live_kubelet_is_read),
+		cmocka_unit_test(a_stat_file_may_be_cut),
 	};
 
 	return cmocka_run_group_tests_name("settings_find", tests, NULL, NULL);

@@ -276,7 +276,7 @@ static int read_start(const struct view *v, unsigned pid, uint64_t *ret, struct 
 	p = strrchr(text.text, ')');
 	for (unsigned field = 2; p && field < 22; field++) {
 		p = strchr(p, ' ');
-		p += p != NULL;
+		p = p ? p + 1 : NULL;
 	}
 	*ret = p ? strtoull(p, NULL, 10) : 0;
 	return 0;
