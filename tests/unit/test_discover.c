@@ -338,6 +338,65 @@ static void cores_are_named_through_links(void **state)
 	assert_non_null(strstr(err.text, "cpu1/topology/core_id'"));
 }
 
+static int replace_by_fifo(const char *path)
+{
+	unlink(path);
+	return mkfifo(path, 0644);
+}
+
+static int replace_by_loop(const char *path)
+{
+	unlink(path);
+	return symlink(path, path);
+}
+
+/* To what the tree has under this path, outside of the tree. */
+static int replace_by_link_out(const char *path)
+{
+	unlink(path);
+	return symlink("/etc/passwd", path);
+}
+
+/* hwloc opens each file as it is: it would wait for the writer of a FIFO, and read another machine's file. */
+static void hwloc_opens_only_files_of_the_tree(void **state)
+{
+	static const struct {
+		const char *path;
+		int (*replace)(const char *path);
+		int error; /* 0 = as if the file were missing */
+	} cases[] = {
+		{SYSTEM "node/node1/hugepages/hugepages-2048kB/surplus_hugepages", replace_by_fifo, -EINVAL},
+		{SYSTEM "cpu/cpu1/topology/thread_siblings", replace_by_fifo, -EINVAL},
+		{SYSTEM "cpu/cpu1/topology/die_cpus", replace_by_fifo, -EINVAL},
+		{SYSTEM "cpu/cpu1/cache/index0/level", replace_by_fifo, -EINVAL},
+		{SYSTEM "cpu/cpu1/topology/die_cpus", replace_by_link_out, -EXDEV},
+		{SYSTEM "cpu/cpu1/topology/die_cpus", replace_by_loop, 0},
+		{"proc/cpuinfo", replace_by_fifo, -EINVAL},
+		{"proc/cpuinfo", replace_by_link_out, -EXDEV},
+		{"proc/uptime", replace_by_fifo, 0},
+	};
+
+	(void)state;
+	alarm(20);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(test_rmtree) char *dir = test_tmpdir();
+		CLEANUP(machine_release) struct machine m;
+		const struct machine_source source = {.root = dir};
+		struct err err = {""};
+		char path[512];
+
+		machine_init(&m);
+		write_tree(dir);
+		test_write_file(dir, cases[i].path, "");
+		snprintf(path, sizeof(path), "%s/%s", dir, cases[i].path);
+		assert_int_equal(cases[i].replace(path), 0);
+		if (machine_discover(&source, &m, &err) != cases[i].error)
+			fail_msg("%s: %s", cases[i].path, err.text);
+		assert_true(cases[i].error == 0 || strstr(err.text, cases[i].path) != NULL);
+	}
+	alarm(0);
+}
+
 static void content_that_is_wrong_is_refused(void **state)
 {
 	static const struct {
@@ -692,6 +751,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_without_package_has_no_socket),
 		cmocka_unit_test(an_l3_cache_is_found_by_its_level),
 		cmocka_unit_test(cores_are_named_through_links),
+		cmocka_unit_test(hwloc_opens_only_files_of_the_tree),
 		cmocka_unit_test(content_that_is_wrong_is_refused),
 		cmocka_unit_test(a_file_too_large_is_refused),
 		cmocka_unit_test(what_is_missing_is_normal),

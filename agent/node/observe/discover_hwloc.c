@@ -7,11 +7,12 @@
 #include <hwloc.h>
 #include <hwloc/distances.h>
 #include <hwloc/export.h>
-#include <limits.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,27 +207,79 @@ static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topolo
 	return check_ids(m, err);
 }
 
-/* hwloc follows links out of the root, which would mix two machines. */
-static int check_links(const char *root, struct err *err)
+/* ---- what hwloc opens in a tree */
+
+#define HWLOC_DEPTH 5 /* of directories: cpu0/cache/index0 */
+
+/*
+ * hwloc follows links out of the root, which would mix two machines, and waits for ever for the writer of a FIFO. 0; -EXDEV;
+ * -EINVAL. `seen` is what is behind the link; -ENOENT if there is nothing.
+ */
+static int check_link(
+	const char *root, const char *path, const char *full, struct stat *seen, struct err *err)
 {
-	static const char *const folders[] = {"/sys/devices/system/cpu", "/sys/devices/system/node"};
+	struct stat below;
+	int r = fs_stat(root, path, &below);
 
-	for (size_t i = 0; *root && i < ARRAY_SIZE(folders); i++) {
-		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT((size_t)2 * PATH_MAX);
-		struct stat below, seen;
-		int r = fs_stat(root, folders[i], &below);
+	if (fs_is_transient(r))
+		return err_set(err, r, "cannot examine '%s': %s", full, strerror(-r));
+	if (stat(full, seen) < 0) {
+		if (r < 0)
+			return -ENOENT;
+	} else if (r == 0 && below.st_dev == seen->st_dev && below.st_ino == seen->st_ino) {
+		return 0;
+	}
+	return err_set(
+		err, -EXDEV, "'%s': a link on the way leads out of the root, and hwloc follows it", full);
+}
 
-		strbuf_addf(&path, "%s%s", root, folders[i]);
-		if (strbuf_error(&path) < 0)
-			return err_set(err, strbuf_error(&path), "path too long");
-		if (stat(path.text, &seen) < 0) {
-			if (r < 0)
-				continue;
-		} else if (r == 0 && below.st_dev == seen.st_dev && below.st_ino == seen.st_ino) {
-			continue;
-		}
-		return err_set(err, -EXDEV,
-			"'%s': a link on the way leads out of the root, and hwloc follows it", path.text);
+/* The kernel's own file systems have neither FIFOs nor links to other systems. */
+static bool is_of_kernel(const char *full)
+{
+	struct statfs fs;
+
+	return statfs(full, &fs) == 0 && (fs.f_type == SYSFS_MAGIC || fs.f_type == PROC_SUPER_MAGIC);
+}
+
+/* `way`: what is above the path may be a link, too. Links are not followed: what they lead to is checked at its own path. */
+static int check_opened(const char *root, const char *path, unsigned depth, bool way, struct err *err)
+{
+	CLEANUP(freep) char *full = xasprintf("%s%s", root, path);
+	CLEANUP(strv_release) struct strv names = {0};
+	struct stat st;
+	bool link = lstat(full, &st) == 0 && S_ISLNK(st.st_mode);
+	int r = way || link ? check_link(root, path, full, &st, err) : lstat(full, &st) < 0 ? -ENOENT : 0;
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "'%s' is neither a file nor a directory", full);
+	if (S_ISREG(st.st_mode) || depth == 0 || (link && !way) || is_of_kernel(full))
+		return 0;
+	r = fs_list(root, path, &names, err);
+	if (r < 0)
+		return fs_is_transient(r) ? r : 0;
+	for (size_t i = 0; i < names.n_items; i++) {
+		CLEANUP(freep) char *below = xasprintf("%s/%s", path, names.items[i]);
+
+		r = check_opened(root, below, depth - 1, false, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_tree(const char *root, struct err *err)
+{
+	static const char *const paths[] = {"/sys/devices/system/cpu", "/sys/devices/system/node",
+		"/sys/kernel/mm/hugepages", "/sys/devices/virtual/dmi/id", "/sys/class/dmi/id",
+		"/sys/bus/dax/devices", "/proc/meminfo", "/proc/cpuinfo", "/proc/driver/nvidia/gpus"};
+
+	for (size_t i = 0; *root && i < ARRAY_SIZE(paths); i++) {
+		int r = check_opened(root, paths[i], HWLOC_DEPTH, true, err);
+
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -254,7 +307,7 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = check_links(root, err);
+	r = check_tree(root, err);
 	if (r < 0)
 		return r;
 	r = new_topology(false, &topology, err);
