@@ -237,7 +237,9 @@ static void known_machine_guess_init(struct known_machine_guess *g, const struct
 		g->threads = *size > g->threads ? *size : g->threads;
 	}
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		g->node_cpus[i] = cpuset_size(m->nodes[i].cpus);
+		CLEANUP(cpuset_freep) hwloc_bitmap_t own = machine_own_cpus(m, i);
+
+		g->node_cpus[i] = cpuset_size(own);
 		g->most_cpus = g->node_cpus[i] > g->most_cpus ? g->node_cpus[i] : g->most_cpus;
 		has_empty_node = has_empty_node || g->node_cpus[i] == 0;
 	}

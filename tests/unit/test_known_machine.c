@@ -432,6 +432,21 @@ static void too_many_missing_cpus_are_ignored(void **state)
 	assert_int_equal(machine.n_cpus, 8);
 }
 
+/* NUMA node 1 lists CPUs that belong to node 0. The node state has only to which node a CPU belongs, and gives the same verdicts. */
+static void a_vanished_cpu_was_where_own_cpus_are_missing(void **state)
+{
+	CLEANUP(node_state_release) struct node_state node;
+	CLEANUP(machine_release) struct machine machine;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t others = set_of("0-1");
+
+	(void)state;
+	init_node(&node, &two_nodes, "0-7");
+	remove_cpus(&node.machine, "5");
+	cpuset_or(node.machine.nodes[1].cpus, node.machine.nodes[1].cpus, others);
+	assert_true(known_machine_differs(&node, &machine));
+	assert_int_equal(machine_cpu(&machine, 5)->numa, 1);
+}
+
 /* A NUMA node without CPUs has vanished. Pods cannot run there, and its memory is not on offer. */
 static void memory_of_a_vanished_node_is_not_given(void **state)
 {
@@ -468,6 +483,7 @@ int main(void)
 		cmocka_unit_test(cores_are_as_large_as_at_the_kubelet_s_start),
 		cmocka_unit_test(strictly_reserved_cpus_may_vanish),
 		cmocka_unit_test(too_many_missing_cpus_are_ignored),
+		cmocka_unit_test(a_vanished_cpu_was_where_own_cpus_are_missing),
 		cmocka_unit_test(memory_of_a_vanished_node_is_not_given),
 	};
 
