@@ -7,6 +7,8 @@
  */
 #include "tests/fuzz/tree.h"
 
+#pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
+
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 #define TREE_TEXT_MAX ((size_t)1 << 20) /* bytes of one tree */
@@ -373,3 +375,5 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8
 	}
 	return n;
 }
+
+#pragma clang attribute pop
