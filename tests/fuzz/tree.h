@@ -29,7 +29,9 @@
 #include "tests/fuzz/fuzz.h"
 
 /* What this file and the mutator do is no coverage of nrtd. */
+#ifdef __clang__
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
+#endif
 
 #define TREE_PATH_MAX    400u
 #define TREE_ENTRIES_MAX 4096u
@@ -351,4 +353,6 @@ static inline void tree_disk_update(struct tree_disk *d, struct tree *want)
 	*want = (struct tree){0};
 }
 
+#ifdef __clang__
 #pragma clang attribute pop
+#endif

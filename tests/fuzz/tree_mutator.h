@@ -7,7 +7,9 @@
  */
 #include "tests/fuzz/tree.h"
 
+#ifdef __clang__
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
+#endif
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
@@ -376,4 +378,6 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8
 	return n;
 }
 
+#ifdef __clang__
 #pragma clang attribute pop
+#endif
