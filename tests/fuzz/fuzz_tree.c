@@ -2,8 +2,8 @@
 /*
  * A whole node: /sys, /proc, the kubelet's files, CDI specs and cgroups as one tree (tests/fuzz/tree.h), mutated together. What
  * `nrtd dump`, `check`, `show` and `fit` do with --sysroot works on any tree: a failure is one line that names a file, what is
- * printed can be parsed, amounts are consistent, and no CPU that the kubelet's cpu_manager_state gives to a pod is offered to
- * another. tests/fuzz/tree.sh makes a directory of an input, for `nrtd dump --sysroot`.
+ * printed can be parsed, amounts are consistent, and no CPU that the kubelet's cpu_manager_state gives to a pod, or a CDI spec to
+ * a claim, is available. tests/fuzz/tree.sh makes a directory of an input, for `nrtd dump --sysroot`.
  */
 #include "tests/fuzz/tree_mutator.h"
 
@@ -24,8 +24,9 @@
 #include "agent/report/show.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
-#include "common/log.h"
+#include "common/text.h"
 
+#define CDI_DIR     "/var/run/cdi"
 #define OUTPUT_MAX  ((size_t)64 << 20)
 #define CPU_SECONDS 8 /* of one input, under sanitizers */
 
@@ -45,7 +46,7 @@ static struct observe_config observe_config(void)
 		.pod_resources = "none",
 		.pods_api = "none",
 		.state_files = true,
-		.cdi_dir = "/var/run/cdi",
+		.cdi_dir = CDI_DIR,
 		.cgroup = CGROUP_DIR};
 }
 
@@ -202,8 +203,44 @@ static hwloc_bitmap_t read_held(const char *kubelet_root)
 	return held;
 }
 
+/* Adds the CPUs that a CDI spec gives to claims. */
+static void add_claimed(const struct tree_entry *spec, hwloc_bitmap_t claimed)
+{
+	static const char variable[] = "DRA_CPUSET_";
+	CLEANUP(doc_release) struct doc top = DOC_INIT;
+
+	if (json_parse_unique(spec->text, spec->len, &top, NULL) < 0)
+		return;
+	DOC_FOREACH_ITEM (device, doc_get(&top, "devices"))
+		DOC_FOREACH_ITEM (env, doc_get(doc_get(device, "containerEdits"), "env")) {
+			CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+			const char *text = doc_string(env), *value = text ? strchr(text, '=') : NULL;
+
+			if (value && !strncmp(text, variable, strlen(variable)) &&
+				cpuset_parse(value + 1, &set, NULL) == 0)
+				cpuset_or(claimed, claimed, set);
+		}
+}
+
+static hwloc_bitmap_t read_claimed(void)
+{
+	static const char folder[] = CDI_DIR "/";
+	hwloc_bitmap_t claimed = cpuset_new();
+
+	for (size_t i = 0; i < disk.written.n_items; i++) {
+		const struct tree_entry *e = &disk.written.items[i];
+		const char *name = e->path + strlen(folder);
+
+		if (tree_is_file(e) && !strncmp(e->path, folder, strlen(folder)) && *name != '.' &&
+			!strchr(name, '/') && text_ends_with(name, ".json"))
+			add_claimed(e, claimed);
+	}
+	return claimed;
+}
+
 static void check_free_cpus(const struct node_state *node, hwloc_const_bitmap_t held)
 {
+	CLEANUP(cpuset_freep) hwloc_bitmap_t claimed = read_claimed();
 	int cpu = inventory_resource(&node->inventory, "cpu");
 
 	for (size_t i = 0; cpu >= 0 && i < node->inventory.n_nodes; i++) {
@@ -211,6 +248,7 @@ static void check_free_cpus(const struct node_state *node, hwloc_const_bitmap_t 
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = machine_own_cpus(&node->machine, i);
 
 		cpuset_andnot(own, own, held);
+		cpuset_andnot(own, own, claimed);
 		fuzz_require(!a->present || a->available <= (qty_t)cpuset_size(own) * QTY_UNIT);
 	}
 }
