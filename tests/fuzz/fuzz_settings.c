@@ -7,6 +7,7 @@
 
 #include "agent/node/observe/kubelet_args.h"
 #include "agent/node/observe/kubelet_config.h"
+#include "agent/node/observe/kubelet_k3s.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 
@@ -24,6 +25,14 @@ static int read_files(
 	return kubelet_config_parse(text + first, len - first, true, "drop-in", config, err);
 }
 
+static int read_k3s(const char *text, size_t len, struct kubelet_args *args, struct err *err)
+{
+	CLEANUP(k3s_options_release) struct k3s_options options = {.node_name = NULL};
+	int r = k3s_options_add_file(&options, text, len, "k3s", err);
+
+	return r < 0 ? r : k3s_options_apply(&options, args, err);
+}
+
 static int read_flags(const char *text, size_t len, char kind, struct kubelet_config *config, struct err *err)
 {
 	static const char *const variables[] = {"SNAP_DATA", "/data", NULL};
@@ -35,7 +44,7 @@ static int read_flags(const char *text, size_t len, char kind, struct kubelet_co
 	else if (kind == 'a')
 		r = kubelet_args_add_file(&args, text, len, variables, "args", err);
 	else
-		r = kubelet_args_add_k3s(&args, text, len, "k3s", err);
+		r = read_k3s(text, len, &args, err);
 	return r < 0 ? r : kubelet_config_overlay(config, &args.flags, err);
 }
 

@@ -6,12 +6,22 @@
 #include <unistd.h>
 
 #include "agent/node/observe/kubelet_args.h"
+#include "agent/node/observe/kubelet_k3s.h"
+#include "agent/node/observe/kubelet_places.h"
 #include "agent/node/observe/settings_find.h"
 #include "common/cleanup.h"
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/settings.h"
 
 enum file_kind { KIND_ENV, KIND_ARGS, KIND_K3S };
+
+static int add_k3s(struct kubelet_args *args, const char *text, size_t len, struct err *err)
+{
+	CLEANUP(k3s_options_release) struct k3s_options options = {.node_name = NULL};
+	int r = k3s_options_add_file(&options, text, len, "F", err);
+
+	return r < 0 ? r : k3s_options_apply(&options, args, err);
+}
 
 static int add_text(enum file_kind kind, struct kubelet_args *args, const char *text, struct err *err)
 {
@@ -25,7 +35,7 @@ static int add_text(enum file_kind kind, struct kubelet_args *args, const char *
 		return kubelet_args_add_file(args, text, len, variables, "F", err);
 	case KIND_K3S:
 	default:
-		return kubelet_args_add_k3s(args, text, len, "F", err);
+		return add_k3s(args, text, len, err);
 	}
 }
 
@@ -84,6 +94,11 @@ static void files_of_flags_are_read(void **state)
 		{KIND_K3S, "kubelet-arg:\n- config=/a\nkubelet-arg+:\n- config-dir=/b\n",
 			"config=/a config-dir=/b "},
 		{KIND_K3S, "kubelet-arg: null\n", ""},
+		{KIND_K3S, "kubelet-arg=v: 2\nkubelet-arg=cpu-manager-policy: static\n", "policy=static "},
+		{KIND_K3S, "kubelet-arg+:\n- cpu-manager-policy-=none\n- cpu-manager-policy+=static\n",
+			"policy=static "},
+		{KIND_K3S, "kubelet-arg+:\n- cpu-manager-policy=static\n- cpu-manager-policy-=none\n",
+			"policy=static "},
 	};
 
 	(void)state;
@@ -101,19 +116,22 @@ static void files_of_flags_are_read(void **state)
 
 static void later_k3s_files_replace_or_add(void **state)
 {
-	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
-	CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(4096);
+	static const char *const files[] = {"kubelet-arg: [config=/a, root-dir=/r]\n", "token: x\n",
+		"kubelet-arg+: [config-dir=/d]\n", "kubelet-arg: [config=/b]\n"};
+	static const char *const want[] = {"config=/a root-dir=/r ", "config=/a root-dir=/r ",
+		"config=/a config-dir=/d root-dir=/r ", "config=/b "};
+	CLEANUP(k3s_options_release) struct k3s_options options = {.node_name = NULL};
 
 	(void)state;
-	assert_int_equal(add_text(KIND_K3S, &args, "kubelet-arg: [config=/a, root-dir=/r]\n", NULL), 0);
-	assert_int_equal(add_text(KIND_K3S, &args, "token: x\n", NULL), 0);
-	assert_int_equal(add_text(KIND_K3S, &args, "kubelet-arg+: [config-dir=/d]\n", NULL), 0);
-	describe_args(&args, &got);
-	test_assert_text("added", got.text, "config=/a config-dir=/d root-dir=/r ");
-	strbuf_reset(&got);
-	assert_int_equal(add_text(KIND_K3S, &args, "kubelet-arg: [config=/b]\n", NULL), 0);
-	describe_args(&args, &got);
-	test_assert_text("replaced", got.text, "config=/b ");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+		CLEANUP(strbuf_release) struct strbuf got = STRBUF_INIT(4096);
+
+		assert_int_equal(k3s_options_add_file(&options, files[i], strlen(files[i]), "F", NULL), 0);
+		assert_int_equal(k3s_options_apply(&options, &args, NULL), 0);
+		describe_args(&args, &got);
+		test_assert_text(files[i], got.text, want[i]);
+	}
 }
 
 static void bad_flag_files_are_one_clear_line(void **state)
@@ -129,6 +147,8 @@ static void bad_flag_files_are_one_clear_line(void **state)
 		{KIND_K3S, "kubelet-arg: {a: b}", "F: kubelet-arg: a string expected, not a map"},
 		{KIND_K3S, "kubelet-arg: [1]", "F: kubelet-arg: a string expected, not a number"},
 		{KIND_K3S, "kubelet-arg: [config]", "F: --config has no value"},
+		{KIND_K3S, "kubelet-arg=v: [1]", "F: kubelet-arg=v: a string expected, not a list"},
+		{KIND_K3S, "data-dir: [1]", "F: data-dir: a string expected, not a list"},
 		{KIND_K3S, "kubelet-arg: [",
 			"F: not valid YAML at line 2, column 1: did not find expected node "
 			"content"},
@@ -309,7 +329,7 @@ static void every_distribution(void **state)
 static void a_directory_that_may_not_be_read_is_not_an_empty_one(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
+	CLEANUP(kubelet_files_release) struct kubelet_files files = {.source = NULL};
 	bool root = geteuid() == 0;
 	struct err err = {""};
 	char path[4096];
@@ -322,7 +342,7 @@ static void a_directory_that_may_not_be_read_is_not_an_empty_one(void **state)
 	assert_int_equal(chmod(dir, 0755), 0);
 	assert_int_equal(chmod(path, 0), 0);
 	assert_int_equal(root ? seteuid(65534) : 0, 0);
-	r = kubelet_args_read_distribution(dir, &args, &err);
+	r = kubelet_places_read(dir, &files, &err);
 	assert_int_equal(root ? seteuid(0) : 0, 0);
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(r, -EACCES);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "agent/node/observe/kubelet_config.h"
+#include "common/vec.h"
 
 struct kubelet_args {
 	struct kubelet_config flags;
@@ -31,30 +32,23 @@ int kubelet_args_add(struct kubelet_args *a, const char *const *words, size_t n_
  */
 bool kubelet_args_start_server(const char *const *words, size_t n_words);
 
-/* Add from an environment file as systemd reads it: the words of each KUBELET_* variable, in the file's
- * order. */
+/*
+ * The value of the flag `name` at the first of `n_words` words: that of "--name=value", or the second word. NULL if the first word is
+ * another one or the value is missing. As for Go's flag package, one dash suffices.
+ */
+const char *kubelet_args_flag_value(const char *const *words, size_t n_words, const char *name);
+
+/* Add the words of each variable "NAME=value" whose name contains KUBELET_, in their order. */
+int kubelet_args_add_variables(
+	struct kubelet_args *a, const struct strv *variables, const char *source, struct err *err);
+
+/* The same for the variables of an environment file as systemd reads it. */
 int kubelet_args_add_env(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);
 
 /*
- * Add from a file of arguments, where "#" begins a comment line. `variables` are pairs of a name and the
- * value that replaces ${NAME} or $NAME in the file; NULL ends the pairs.
+ * Add from a file of arguments as MicroK8s' kubelite reads it (options.ReadArgsFromFile()): separated by blanks, "#" begins a comment line,
+ * quotes mean nothing. `variables` are pairs of a name and the value that replaces ${NAME} or $NAME in the file; NULL ends the pairs.
  */
 int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, const char *const *variables,
 	const char *source, struct err *err);
-
-/*
- * Add the kubelet-arg of a k3s or RKE2 configuration (YAML): "kubelet-arg" replaces the arguments from
- * earlier files of the directory, "kubelet-arg+" adds to them. "node-name" is what k3s passes to its kubelet as
- * --hostname-override. `a` must hold nothing but such arguments.
- */
-int kubelet_args_add_k3s(
-	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);
-
-/*
- * Read the kubelet's flags where no running kubelet is visible: from the flag files of the first distribution
- * whose files exist below sysroot. config, config_dir and root_dir come from the flags, otherwise from the
- * distribution; config and config_dir are set only if the paths exist. `ret` starts at {0}. 1; 0 when there
- * is no such distribution; -errno with the file's name.
- */
-int kubelet_args_read_distribution(const char *sysroot, struct kubelet_args *ret, struct err *err);

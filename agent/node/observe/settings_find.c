@@ -10,6 +10,7 @@
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/kubelet_args.h"
 #include "agent/node/observe/kubelet_config.h"
+#include "agent/node/observe/kubelet_places.h"
 #include "agent/node/observe/kubelet_process.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
@@ -116,13 +117,13 @@ static int read_process(const char *sysroot, const struct kubelet_process *proce
 
 static int read_distribution(const char *sysroot, struct settings_finding *f, struct err *err)
 {
-	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
-	int r = kubelet_args_read_distribution(sysroot, &args, err);
+	CLEANUP(kubelet_files_release) struct kubelet_files files = {.source = NULL};
+	int r = kubelet_places_read(sysroot, &files, err);
 
 	if (r <= 0)
 		return r;
-	f->root_dir = TAKE(args.root_dir);
-	return read_config(f, sysroot, args.config, args.config_dir, &args, err);
+	f->root_dir = TAKE(files.args.root_dir);
+	return read_config(f, sysroot, files.args.config, files.args.config_dir, &files.args, err);
 }
 
 /* kubeadm puts the configuration into the kubelet's root directory. */
