@@ -97,6 +97,7 @@ static void files_of_flags_are_read(void **state)
 		{KIND_K3S, "kubelet-arg=v: 2\nkubelet-arg=cpu-manager-policy: static\n", "policy=static "},
 		{KIND_K3S, "kubelet-arg+:\n- cpu-manager-policy-=none\n- cpu-manager-policy+=static\n",
 			"policy=static "},
+		{KIND_K3S, "kubelet-arg: cpu-manager-policy-=static\n", "policy=static "},
 		{KIND_K3S, "kubelet-arg+:\n- cpu-manager-policy=static\n- cpu-manager-policy-=none\n",
 			"policy=static "},
 	};

@@ -403,7 +403,6 @@ static void remove_file(const char *dir, const char *path)
 static void a_service_counts_before_what_others_left(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
-	CLEANUP(freep) char *link = xasprintf("%s/run/systemd/units/invocation:kubelet.service", dir);
 
 	(void)state;
 	test_write_file(dir, "etc/kubernetes/kubelet.yaml", STATIC);
@@ -425,11 +424,9 @@ static void a_service_counts_before_what_others_left(void **state)
 	expect_source("but has no kubelet", dir, "kubelet.service");
 	remove_file(dir, "var/lib/kubelet/config.yaml");
 	expect_source("and the enabled one has no configuration", dir, "/etc/kubernetes/kubelet.yaml");
-	assert_int_equal(symlink("0123456789abcdef0123456789abcdef", link), 0);
-	expect_source("unless it runs: then the configuration is only hidden", dir, "kubelet.service");
 }
 
-static void a_running_service_may_hide_its_configuration(void **state)
+static void paths_of_a_service_begin_at_the_root(void **state)
 {
 	CLEANUP(test_rmtree) char *dir = test_tmpdir();
 	CLEANUP(kubelet_files_release) struct kubelet_files files = {.source = NULL};
@@ -437,13 +434,13 @@ static void a_running_service_may_hide_its_configuration(void **state)
 
 	(void)state;
 	test_write_file(dir, "etc/systemd/system/kubelet.service",
-		"[Service]\nExecStart=kubelet --config=etc/k.yaml --root-dir=r\n");
-	expect_source("none", dir, "none");
-	test_write_file(dir, "run/systemd/units/invocation:kubelet.service", "");
+		"[Service]\nExecStart=kubelet --config=etc/k.yaml --root-dir=r --config-dir=d\n");
+	test_write_file(dir, "etc/k.yaml", STATIC);
 	assert_int_equal(kubelet_places_read(dir, &files, &err), 1);
-	assert_null(files.args.config);
+	assert_string_equal(files.args.config, "/etc/k.yaml");
 	assert_string_equal(files.args.root_dir, "/r");
-	assert_string_equal(files.gap, "kubelet.service: '/etc/k.yaml' is not visible");
+	assert_null(files.args.config_dir);
+	assert_string_equal(files.gap, "kubelet.service: the directory '/d' does not exist");
 }
 
 static void a_malformed_flag_of_a_unit_is_one_clear_line(void **state)
@@ -508,7 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_place),
 		cmocka_unit_test(a_service_counts_before_what_others_left),
-		cmocka_unit_test(a_running_service_may_hide_its_configuration),
+		cmocka_unit_test(paths_of_a_service_begin_at_the_root),
 		cmocka_unit_test(a_malformed_flag_of_a_unit_is_one_clear_line),
 		cmocka_unit_test(the_documentation_has_every_place),
 	};

@@ -56,19 +56,19 @@ struct flag_file {
 	enum format format;
 };
 
-/* The first part finds and reads the place by its service, the second by its files, where the service is not visible. */
+/* The services count before the files: config, config_dir and files are for a place whose service is not visible. */
 struct place {
 	const char *name;             /* as in doc/kubelet-settings.md */
 	const char *units[MAX_UNITS]; /* patterns of the services' names, as of fnmatch(3) */
-	enum reader reader;
-	const char *program; /* of READER_K3S */
+	const char *program;          /* of READER_K3S */
 
 	const char *config;     /* KubeletConfiguration, or NULL */
 	const char *config_dir; /* drop-ins that the unit names, or NULL */
 	const char *root_dir;
 	struct flag_file files[MAX_FILES]; /* later files override earlier files */
-	bool by_files;                     /* each of its flag files proves the distribution */
-	bool by_kind; /* other distributions use `config`'s path for another kind of file */
+	enum reader reader;
+	bool by_files; /* each of its flag files proves the distribution */
+	bool by_kind;  /* other distributions use `config`'s path for another kind of file */
 };
 
 /* In order: rows whose configuration cannot be another distribution's first. */
@@ -198,31 +198,20 @@ static int keep_existing(const char *sysroot, char **path, struct err *err)
 	return r;
 }
 
-/*
- * Complete what a service says about its kubelet. 1; 0 if its configuration file does not exist, so that it starts no kubelet; -errno.
- */
-static int finish_service(
-	const char *sysroot, enum service_state state, struct kubelet_files *f, struct err *err)
+/* Complete what a service says about its kubelet. 1; 0 if its configuration file does not exist, so that it starts no kubelet; -errno. */
+static int finish_service(const char *sysroot, struct kubelet_files *f, struct err *err)
 {
-	CLEANUP(freep) char *config = NULL, *config_dir = NULL;
-	int r = 1;
+	CLEANUP(freep) char *config_dir = NULL;
+	int r;
 
 	make_absolute(&f->args.config);
 	make_absolute(&f->args.config_dir);
 	make_absolute(&f->args.root_dir);
-	if (f->args.config) {
-		config = xstrdup(f->args.config);
-		r = keep_existing(sysroot, &f->args.config, err);
-	}
-	if (r < 0 || (r == 0 && state != SERVICE_RUNNING))
+	r = f->args.config ? keep_existing(sysroot, &f->args.config, err) : 1;
+	if (r <= 0 || !f->args.config_dir)
 		return r;
-	if (r == 0)
-		take_gap(f, xasprintf("%s: '%s' is not visible", f->source, config));
-	r = 1;
-	if (f->args.config_dir) {
-		config_dir = xstrdup(f->args.config_dir);
-		r = keep_existing(sysroot, &f->args.config_dir, err);
-	}
+	config_dir = xstrdup(f->args.config_dir);
+	r = keep_existing(sysroot, &f->args.config_dir, err);
 	if (r == 0)
 		take_gap(f, xasprintf("%s: the directory '%s' does not exist", f->source, config_dir));
 	return r < 0 ? r : 1;
@@ -365,7 +354,7 @@ static int read_unit(const struct place *p, const char *sysroot, const struct se
 }
 
 static int read_service(const struct place *p, const char *sysroot, const char *name,
-	enum service_state state, struct kubelet_files *ret, struct err *err)
+	struct kubelet_files *ret, struct err *err)
 {
 	CLEANUP(service_unit_release) struct service_unit unit = {.gap = NULL};
 	int r = service_unit_read(sysroot, name, &unit, err);
@@ -377,7 +366,7 @@ static int read_service(const struct place *p, const char *sysroot, const char *
 	if (r > 0 && unit.gap && p->reader != READER_FILES)
 		take_gap(ret, TAKE(unit.gap));
 	if (r > 0)
-		r = finish_service(sysroot, state, ret, err);
+		r = finish_service(sysroot, ret, err);
 	if (r > 0 && !ret->args.root_dir)
 		ret->args.root_dir = xstrdup(p->root_dir);
 	return r;
@@ -404,7 +393,7 @@ static int read_services(const char *sysroot, const struct service_units *units,
 			if (!has_unit(&places[i], names->items[n]) || strv_contains(tried, names->items[n]))
 				continue;
 			strv_push(tried, names->items[n]);
-			r = read_service(&places[i], sysroot, names->items[n], state, ret, err);
+			r = read_service(&places[i], sysroot, names->items[n], ret, err);
 			if (r != 0)
 				return r;
 			kubelet_files_release(ret);

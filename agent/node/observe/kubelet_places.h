@@ -30,7 +30,7 @@ void kubelet_files_release(struct kubelet_files *f);
  *
  * If the system has several of these places, such as what another distribution left behind, then a service that runs counts before one
  * that is enabled, before any other service, before files alone; among equals the order is that of the table. A service counts
- * only if it starts a kubelet whose configuration file exists; that of a running service may be hidden.
+ * only if it starts a kubelet whose configuration file exists.
  */
 int kubelet_places_read(const char *sysroot, struct kubelet_files *ret, struct err *err);
 
