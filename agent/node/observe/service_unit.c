@@ -18,6 +18,7 @@
 #define MAX_DROP_INS          256
 #define MAX_ENVIRONMENT_FILES 64
 #define MAX_WORDS             4096
+#define BLANKS                " \t\n\r"
 
 /* The directories of the system's units, the first has precedence (systemd.unit(5); src/basic/path-lookup.c). */
 static const char *const directories[] = {"/etc/systemd/system.control", "/run/systemd/system.control",
@@ -187,13 +188,51 @@ static void add_or_reset(struct strv *list, const char *value)
 		strv_release(list);
 }
 
+/* Whether the text begins with a word that is only ";", which ends a command. */
+static bool is_semicolon(const char *p)
+{
+	return p[0] == ';' && (!p[1] || strchr(BLANKS, p[1]));
+}
+
+/* Read the next word of a command that has `n` words before it: 1; 0 at its end; -EINVAL. "\\;" is the word ";". */
+static int next_command_word(const char **p, size_t n, struct strbuf *word)
+{
+	*p += strspn(*p, BLANKS);
+	if (n > 0 && is_semicolon(*p))
+		return 0;
+	*p += n > 0 && **p == '\\' && is_semicolon(*p + 1);
+	return systemd_next_word(p, SYSTEMD_COMMAND, word);
+}
+
+/*
+ * Only a Type=oneshot service, which no kubelet is, may have several commands. systemd refuses a unit file with a malformed command, even if a
+ * drop-in replaces the command; it ignores a malformed one in a drop-in.
+ */
+static void add_command(struct reading *rd, const char *value, const char *path)
+{
+	const char *p = value;
+	int r = 1;
+
+	for (size_t n = 0; r > 0; n++) {
+		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(FS_FILE_MAX);
+
+		r = next_command_word(&p, n, &word);
+	}
+	if (r < 0)
+		set_gap(rd->unit, "'%s': ExecStart= has a quote without its end", path);
+	else
+		add_or_reset(&rd->commands, value);
+	if (r == 0 && *p)
+		set_gap(rd->unit, "'%s' has several commands in ExecStart=", path);
+}
+
 static void add_setting(struct reading *rd, const char *name, const char *value, const char *path)
 {
 	static const char *const others[] = {
 		"PassEnvironment", "UnsetEnvironment", "RootDirectory", "RootImage"};
 
 	if (!strcmp(name, "ExecStart"))
-		add_or_reset(&rd->commands, value);
+		add_command(rd, value, path);
 	else if (!strcmp(name, "EnvironmentFile"))
 		add_or_reset(&rd->environment_files, value);
 	else if (!strcmp(name, "Environment"))
@@ -416,37 +455,21 @@ static void add_word(struct reading *rd, const char *word, const struct command_
 		free(words->items[--words->n_items]);
 }
 
-/* Whether the text begins with a word that is only ";", which ends a command, or "\;", which is the word ";". */
-static bool is_semicolon(const char *p)
-{
-	return p[0] == ';' && (!p[1] || strchr(" \t\n\r", p[1]));
-}
-
 static void read_command(struct reading *rd, const char *p)
 {
 	struct command_options options = {.own_name = false};
-	size_t n = 0;
-	int r = 1;
 
-	for (;; n++) {
+	for (size_t n = 0;; n++) {
 		CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(FS_FILE_MAX);
 
-		p += strspn(p, " \t\n\r");
-		if (n > 0 && is_semicolon(p)) {
-			set_gap(rd->unit, "%s has several commands in ExecStart=", rd->name);
+		if (next_command_word(&p, n, &word) <= 0)
 			return;
-		}
-		p += n > 0 && *p == '\\' && is_semicolon(p + 1);
-		r = systemd_next_word(&p, SYSTEMD_COMMAND, &word);
-		if (r <= 0 || rd->unit->words.n_items >= MAX_WORDS)
+		if (rd->unit->words.n_items >= MAX_WORDS)
 			break;
 		if (n != 1 || !options.own_name)
 			add_word(rd, n == 0 ? read_options(word.text, &options) : word.text, &options);
 	}
-	if (r < 0)
-		set_gap(rd->unit, "%s: ExecStart= has a quote without its end", rd->name);
-	else if (r > 0)
-		set_gap(rd->unit, "%s: ExecStart= has more than %d words", rd->name, MAX_WORDS);
+	set_gap(rd->unit, "%s: ExecStart= has more than %d words", rd->name, MAX_WORDS);
 }
 
 static int read_service(struct reading *rd, struct err *err)

@@ -41,20 +41,18 @@ bool systemd_next_line(const char **p, struct strbuf *line)
 {
 	bool any = false;
 
-	while (**p) {
-		const char *begin = *p + strspn(*p, " \t");
-		size_t len = strcspn(begin, NEWLINE);
-		bool more;
+	for (*p += strspn(*p, " \t"); **p;) {
+		size_t len = strcspn(*p, NEWLINE);
+		bool comment = is_one_of((*p)[strspn(*p, " \t")], "#;"), more = ends_with_backslash(*p, len);
 
-		*p = skip_newline(begin + len);
-		if (is_one_of(*begin, "#;"))
-			continue;
-		any = true;
-		more = ends_with_backslash(begin, len);
-		strbuf_add(line, begin, len - more);
-		if (!more)
+		if (!comment)
+			strbuf_add(line, *p, len - more);
+		*p = skip_newline(*p + len);
+		any = any || !comment;
+		if (!comment && !more)
 			break;
-		strbuf_addch(line, ' ');
+		if (!comment)
+			strbuf_addch(line, ' ');
 	}
 	while (line->len > 0 && is_one_of(line->text[line->len - 1], BLANKS))
 		line->text[--line->len] = '\0';
