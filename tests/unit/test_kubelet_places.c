@@ -233,6 +233,12 @@ static const struct {
 		"rke2-server.service", NULL,
 		"cpuManagerPolicy=static [/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/10.conf]\n"
 		"topologyManagerPolicy=best-effort [--topology-manager-policy of /etc/rancher/rke2/config.yaml]\nroot /var/lib/kubelet\n"},
+	{"RKE2", "an agent that Rancher has provisioned, its files alone",
+		{{"etc/rancher/rke2/config.yaml.d/50-rancher.yaml",
+			"{\"kubelet-arg\":[\"cpu-manager-policy=static\"]}"}},
+		"/etc/rancher/rke2/config.yaml.d", "the command line of the kubelet",
+		"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/rke2/config.yaml.d/50-rancher.yaml]\n"
+		"topologyManagerPolicy=none [kubelet default]\nroot /var/lib/kubelet\n"},
 	{"MicroK8s", "microk8s-resources/default-args/kubelet",
 		{{"etc/systemd/system/snap.microk8s.daemon-kubelite.service",
 			 "[Service]\nExecStart=/usr/bin/snap run microk8s.daemon-kubelite\n"},
