@@ -207,31 +207,36 @@ static void every_distribution(void **state)
 			"/etc/rancher/k3s/config.yaml.d/10.yaml]\n"
 			"topologyManagerPolicy=restricted "
 			"[/var/lib/rancher/k3s/agent/etc/kubelet.conf.d/50-mine.conf]\n"
-			"root /var/lib/kubelet\n"},
+			"root /var/lib/kubelet\n"
+			"the command line of the kubelet of '/var/lib/rancher/k3s/agent/etc/kubelet.conf.d' is not visible: settings that no file mentions are not known"},
 		{"k3s that names its node",
 			{{"etc/rancher/k3s/config.yaml", "node-name: Worker-A\n"},
 				{"etc/rancher/k3s/config.yaml.d/10.yaml",
 					"kubelet-arg: [cpu-manager-policy=static]\n"}},
 			"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/k3s/config.yaml.d/10.yaml]\n"
-			"topologyManagerPolicy=none [kubelet default]\n"
-			"root /var/lib/kubelet\nhost name worker-a\n"},
+			"\n"
+			"root /var/lib/kubelet\nhost name worker-a\n"
+			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"k3s that passes a name",
 			{{"etc/rancher/k3s/config.yaml", "node-name: a\nkubelet-arg: hostname-override=b\n"}},
-			"cpuManagerPolicy=none [kubelet default]\n"
-			"topologyManagerPolicy=none [kubelet default]\n"
-			"root /var/lib/kubelet\nhost name b\n"},
+			"\n"
+			"\n"
+			"root /var/lib/kubelet\nhost name b\n"
+			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"k3s that appends an id to the name",
 			{{"etc/rancher/k3s/config.yaml", "node-name: a\nwith-node-id: true\n"}},
-			"cpuManagerPolicy=none [kubelet default]\n"
-			"topologyManagerPolicy=none [kubelet default]\n"
-			"root /var/lib/kubelet\n"},
+			"\n"
+			"\n"
+			"root /var/lib/kubelet\n"
+			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"k3s with a name that is none", {{"etc/rancher/k3s/config.yaml", "node-name: [a]\n"}},
 			"/etc/rancher/k3s/config.yaml: node-name: a string expected, not a list"},
 		{"older k3s",
 			{{"etc/rancher/k3s/config.yaml", "kubelet-arg:\n- cpu-manager-policy=static\n"}},
 			"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/k3s/config.yaml]\n"
-			"topologyManagerPolicy=none [kubelet default]\n"
-			"root /var/lib/kubelet\n"},
+			"\n"
+			"root /var/lib/kubelet\n"
+			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"RKE2",
 			{{"var/lib/rancher/rke2/agent/etc/kubelet.conf.d/10.conf",
 				 KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"},
@@ -240,7 +245,8 @@ static void every_distribution(void **state)
 			"cpuManagerPolicy=static [/var/lib/rancher/rke2/agent/etc/kubelet.conf.d/10.conf]\n"
 			"topologyManagerPolicy=best-effort [--topology-manager-policy of "
 			"/etc/rancher/rke2/config.yaml]\n"
-			"root /var/lib/kubelet\n"},
+			"root /var/lib/kubelet\n"
+			"the command line of the kubelet of '/var/lib/rancher/rke2/agent/etc/kubelet.conf.d' is not visible: settings that no file mentions are not known"},
 		{"MicroK8s",
 			{{"var/snap/microk8s/current/args/kubelet",
 				"--cpu-manager-policy=static\n--root-dir=${SNAP_COMMON}/var/lib/kubelet\n"}},
@@ -313,8 +319,9 @@ static void every_distribution(void **state)
 			"\n\nroot /var/lib/kubelet\n"},
 		{"Talos", {{"etc/kubernetes/kubelet.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: static\n"}},
 			"cpuManagerPolicy=static [/etc/kubernetes/kubelet.yaml]\n"
-			"topologyManagerPolicy=none [kubelet default]\n"
-			"root /var/lib/kubelet\n"},
+			"\n"
+			"root /var/lib/kubelet\n"
+			"the command line of the kubelet of '/etc/kubernetes/kubelet.yaml' is not visible: settings that no file mentions are not known"},
 	};
 
 	(void)state;

@@ -545,8 +545,23 @@ static int set_path(const char *sysroot, const char *usual, char **path, struct 
 	return r < 0 ? r : 0;
 }
 
-static int read_installed(
-	const struct place *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
+/* Whether the system has a service of the place, even if only its drop-ins are there. */
+static bool has_service(const struct place *p, const struct service_units *units)
+{
+	const struct strv *names = &units->names[SERVICE_PRESENT];
+
+	for (size_t i = 0; i < names->n_items; i++)
+		if (has_unit(p, names->items[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Where there is no service, nothing shows that the kubelet has other flags. But k3s, and a distribution without services, start their
+ * kubelets with flags that no file has.
+ */
+static int read_installed(const struct place *p, const char *sysroot, const struct service_units *units,
+	struct kubelet_files *ret, struct err *err)
 {
 	int r = read_flags(p, sysroot, ret, err);
 
@@ -558,7 +573,7 @@ static int read_installed(
 		return r;
 	if (!ret->args.root_dir)
 		ret->args.root_dir = xstrdup(p->root_dir);
-	if (p->reader != READER_FILES)
+	if (p->reader != READER_FILES && (p->reader == READER_K3S || !p->units[0] || has_service(p, units)))
 		take_gap(ret,
 			xasprintf("the command line of the kubelet of '%s' is not visible", ret->source));
 	return 1;
@@ -580,5 +595,5 @@ int kubelet_places_read(const char *sysroot, struct kubelet_files *ret, struct e
 	if (r <= 0)
 		return r;
 	ret->source = xstrdup(proof);
-	return read_installed(p, sysroot, ret, err);
+	return read_installed(p, sysroot, &units, ret, err);
 }

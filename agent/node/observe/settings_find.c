@@ -28,6 +28,7 @@ void settings_finding_release(struct settings_finding *f)
 	kubelet_config_release(&f->config);
 	free(f->root_dir);
 	free(f->hostname);
+	free(f->gap);
 	free(f->files_root);
 	strv_release(&f->files);
 	forget_before(f);
@@ -123,6 +124,7 @@ static int read_distribution(const char *sysroot, struct settings_finding *f, st
 	if (r <= 0)
 		return r;
 	f->root_dir = TAKE(files.args.root_dir);
+	f->gap = TAKE(files.gap);
 	return read_config(f, sysroot, files.args.config, files.args.config_dir, &files.args, err);
 }
 
@@ -347,9 +349,11 @@ static int convert_finding(const char *sysroot, const struct settings_finding *f
 
 	if (ended < 0)
 		return ended;
-	r = settings_convert(&f->config, f->found, ret, notes, err);
+	r = settings_convert(&f->config, f->found && !f->gap, ret, notes, err);
 	if (r < 0)
 		return r;
+	if (f->gap)
+		notes_add(notes, "%s: settings that no file mentions are not known", f->gap);
 	rate_sources(f, overrides, ret, place->evidence);
 	place->root = xstrdup(overrides->kubelet_root ? overrides->kubelet_root
 			      : f->root_dir           ? f->root_dir

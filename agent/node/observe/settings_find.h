@@ -44,7 +44,8 @@ struct settings_finding {
 	struct kubelet_config config; /* with the explicit values */
 	char *root_dir;               /* NULL = unknown */
 	char *hostname;               /* --hostname-override, as the Node's name; NULL = not given */
-	bool found; /* a kubelet's configuration was found: missing settings have the kubelet's defaults */
+	bool found; /* a kubelet's configuration was found: missing settings have the kubelet's defaults, unless there is a gap */
+	char *gap; /* one line: what could state other settings and could not be read; NULL = nothing */
 	/* Of a running kubelet; pid 0 = another source. See struct kubelet_process. */
 	unsigned pid;
 	uint64_t start;
