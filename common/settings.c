@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/settings.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/strbuf.h"
-#include "common/text.h"
-
-#define TEXT_MAX 65536
+#include "common/xalloc.h"
 
 const char *const cpu_manager_policy_names[] = {"unknown", "none", "static"};
 const char *const memory_manager_policy_names[] = {"unknown", "None", "Static"};
@@ -20,22 +16,6 @@ const char *const topology_manager_policy_names[] = {
 	"unknown", "none", "best-effort", "restricted", "single-numa-node"};
 const char *const topology_manager_scope_names[] = {"unknown", "container", "pod"};
 const char *const numa_allocation_names[] = {"none", "most-allocated", "least-allocated"};
-const char *const setting_names[] = {
-	"cpuManagerPolicy",
-	"cpuManagerPolicyOptions",
-	"memoryManagerPolicy",
-	"topologyManagerPolicy",
-	"topologyManagerScope",
-	"topologyManagerPolicyOptions",
-	"reservedSystemCPUs",
-	"kubeReserved",
-	"systemReserved",
-	"evictionHard",
-	"reservedMemory",
-	"featureGates",
-};
-
-static_assert(ARRAY_SIZE(setting_names) == SETTING_COUNT, "a name for each setting");
 
 int settings_name_index(const char *const *names, size_t count, const char *text)
 {
@@ -43,26 +23,6 @@ int settings_name_index(const char *const *names, size_t count, const char *text
 		if (!strcmp(names[i], text))
 			return (int)i;
 	return -1;
-}
-
-bool *cpu_manager_option(struct cpu_manager_options *options, const char *name)
-{
-	const struct {
-		const char *name;
-		bool *value;
-	} known[] = {
-		{"full-pcpus-only", &options->full_pcpus_only},
-		{"distribute-cpus-across-numa", &options->distribute_cpus_across_numa},
-		{"align-by-socket", &options->align_by_socket},
-		{"distribute-cpus-across-cores", &options->distribute_cpus_across_cores},
-		{"strict-cpu-reservation", &options->strict_cpu_reservation},
-		{"prefer-align-cpus-by-uncorecache", &options->prefer_align_cpus_by_uncorecache},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(known[i].name, name))
-			return known[i].value;
-	return NULL;
 }
 
 /* ---- releases */
@@ -134,10 +94,35 @@ void kubelet_release_print(struct kubelet_release release, char ret[KUBELET_RELE
 
 /* ---- all settings */
 
+/* The texts that struct settings owns. */
+static const size_t owned_texts[] = {
+	offsetof(struct settings, eviction_hard_memory),
+	offsetof(struct settings, cpu_options_text),
+	offsetof(struct settings, topology_options_text),
+	offsetof(struct settings, feature_gates_text),
+	offsetof(struct settings, unknown_cpu_option),
+	offsetof(struct settings, unknown_topology_option),
+	offsetof(struct settings, unknown_feature_gate),
+	offsetof(struct settings, unknown_field),
+};
+
+static char **owned_text(struct settings *s, size_t i)
+{
+	return (void *)((char *)s + owned_texts[i]);
+}
+
+static void copy_text(char **text)
+{
+	if (*text)
+		*text = xstrdup(*text);
+}
+
 void settings_init(struct settings *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+#define POLICY_OPTION_DEFAULT(type, member, name, fallback, ...) s->topology.member = (type)(fallback);
+	TOPOLOGY_MANAGER_OPTIONS(POLICY_OPTION_DEFAULT)
+#undef POLICY_OPTION_DEFAULT
 }
 
 static void forget_memory_reservations(struct settings *s)
@@ -150,78 +135,76 @@ static void forget_memory_reservations(struct settings *s)
 void settings_release(struct settings *s)
 {
 	hwloc_bitmap_free(s->reserved_system_cpus);
-	free(s->eviction_hard_memory);
 	forget_memory_reservations(s);
 	free(s->memory_reservations);
-	free(s->cpu_options_text);
-	free(s->topology_options_text);
-	free(s->unknown_cpu_option);
-	free(s->unknown_topology_option);
-	free(s->unknown_feature_gate);
-	free(s->unknown_field);
 	strv_release(&s->fields);
-	free(s->feature_gates_text);
+	for (size_t i = 0; i < ARRAY_SIZE(owned_texts); i++)
+		free(*owned_text(s, i));
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);
 	settings_init(s);
 }
 
-static void forget_options(char **text, char **unknown)
+static void forget_options(struct settings *s, enum setting what)
 {
-	freep(text);
-	freep(unknown);
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+		if (policy_options[i].setting == what)
+			policy_option_set(&policy_options[i], policy_options[i].fallback, s);
 }
 
 void settings_forget(struct settings *s, enum setting what)
 {
 	freep(&s->from[what]);
-	switch (what) {
-	case SETTING_CPU_MANAGER_POLICY:
-		s->cpu_manager = CPU_MANAGER_UNKNOWN;
+	switch (settings_table[what].kind) {
+	case SETTING_IS_CHOICE:
+		setting_set_choice(s, what, 0);
 		break;
-	case SETTING_CPU_MANAGER_POLICY_OPTIONS:
-		s->cpu_options = (struct cpu_manager_options){0};
-		forget_options(&s->cpu_options_text, &s->unknown_cpu_option);
+	case SETTING_IS_OPTIONS:
+		forget_options(s, what);
+		freep(setting_value(s, what));
+		freep(setting_second(s, what));
 		break;
-	case SETTING_MEMORY_MANAGER_POLICY:
-		s->memory_manager = MEMORY_MANAGER_UNKNOWN;
-		break;
-	case SETTING_TOPOLOGY_MANAGER_POLICY:
-		s->topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
-		break;
-	case SETTING_TOPOLOGY_MANAGER_SCOPE:
-		s->topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
-		break;
-	case SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS:
-		s->topology.max_numa_nodes = TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
-		s->topology.prefer_closest_numa_nodes = false;
-		forget_options(&s->topology_options_text, &s->unknown_topology_option);
-		break;
-	case SETTING_RESERVED_SYSTEM_CPUS:
+	case SETTING_IS_CPUS:
 		hwloc_bitmap_free(s->reserved_system_cpus);
 		s->reserved_system_cpus = NULL;
 		break;
-	case SETTING_KUBE_RESERVED:
-		s->kube_reserved_cpu = s->kube_reserved_memory = 0;
+	case SETTING_IS_AMOUNTS:
+		*(qty_t *)setting_value(s, what) = *(qty_t *)setting_second(s, what) = 0;
 		s->reserved_cpu_known = false;
 		break;
-	case SETTING_SYSTEM_RESERVED:
-		s->system_reserved_cpu = s->system_reserved_memory = 0;
-		s->reserved_cpu_known = false;
+	case SETTING_IS_THRESHOLDS:
+		freep(setting_value(s, what));
 		break;
-	case SETTING_EVICTION_HARD:
-		freep(&s->eviction_hard_memory);
-		break;
-	case SETTING_RESERVED_MEMORY:
+	case SETTING_IS_RESERVATIONS:
 		forget_memory_reservations(s);
 		break;
-	case SETTING_FEATURE_GATES:
-		forget_options(&s->feature_gates_text, &s->unknown_feature_gate);
+	case SETTING_IS_GATES:
+		freep(setting_value(s, what));
+		freep(&s->unknown_feature_gate);
 		break;
-	case SETTING_COUNT:
+	case SETTING_KIND_COUNT:
 	default:
 		break;
 	}
+}
+
+void settings_copy(const struct settings *from, struct settings *to)
+{
+	*to = *from;
+	to->reserved_system_cpus = from->reserved_system_cpus ? cpuset_dup(from->reserved_system_cpus) : NULL;
+	to->memory_reservations_size = from->n_memory_reservations;
+	to->memory_reservations = xcalloc(from->n_memory_reservations + 1, sizeof(*to->memory_reservations));
+	for (size_t i = 0; i < from->n_memory_reservations; i++) {
+		to->memory_reservations[i] = from->memory_reservations[i];
+		copy_text(&to->memory_reservations[i].type);
+	}
+	to->fields = (struct strv){0};
+	for (size_t i = 0; i < from->fields.n_items; i++)
+		strv_push(&to->fields, from->fields.items[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(owned_texts); i++)
+		copy_text(owned_text(to, i));
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		copy_text(&to->from[i]);
 }
 
 void settings_set_kubelet(struct settings *s, struct kubelet_release release)
@@ -233,89 +216,4 @@ void settings_set_kubelet(struct settings *s, struct kubelet_release release)
 struct kubelet_release settings_kubelet(const struct settings *s)
 {
 	return (struct kubelet_release){.minor = s->kubelet_minor, .prerelease = s->kubelet_prerelease};
-}
-
-/* ---- as text */
-
-static void add_amount(struct strbuf *out, const char *name, qty_t nano, enum quantity_format format)
-{
-	struct quantity q = {.nano = nano, .format = format};
-	char text[QUANTITY_TEXT_MAX];
-
-	quantity_print(q, text);
-	strbuf_addf(out, "%s%s=%s", out->len > 0 ? "," : "", name, text);
-}
-
-/* "0:memory=1Gi;1:memory=512Mi", the syntax of the kubelet's --reserved-memory. */
-static void add_memory_reservations(struct strbuf *out, const struct settings *s)
-{
-	for (size_t i = 0; i < s->n_memory_reservations; i++) {
-		const struct memory_reservation *m = &s->memory_reservations[i];
-		struct quantity q = {.nano = m->bytes, .format = QUANTITY_BINARY_SI};
-		char text[QUANTITY_TEXT_MAX];
-
-		quantity_print(q, text);
-		strbuf_addf(out, "%s%u:%s=%s", i > 0 ? ";" : "", m->node, m->type, text);
-	}
-}
-
-static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t set)
-{
-	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
-
-	if (text)
-		strbuf_addstr(out, text);
-}
-
-char *settings_text(const struct settings *s, enum setting what)
-{
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
-	const char *text = "";
-
-	switch (what) {
-	case SETTING_CPU_MANAGER_POLICY:
-		text = cpu_manager_policy_names[s->cpu_manager];
-		break;
-	case SETTING_CPU_MANAGER_POLICY_OPTIONS:
-		text = s->cpu_options_text;
-		break;
-	case SETTING_MEMORY_MANAGER_POLICY:
-		text = memory_manager_policy_names[s->memory_manager];
-		break;
-	case SETTING_TOPOLOGY_MANAGER_POLICY:
-		text = topology_manager_policy_names[s->topology.policy];
-		break;
-	case SETTING_TOPOLOGY_MANAGER_SCOPE:
-		text = topology_manager_scope_names[s->topology.scope];
-		break;
-	case SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS:
-		text = s->topology_options_text;
-		break;
-	case SETTING_RESERVED_SYSTEM_CPUS:
-		add_cpus(&out, s->reserved_system_cpus);
-		break;
-	case SETTING_KUBE_RESERVED:
-		add_amount(&out, "cpu", s->kube_reserved_cpu, QUANTITY_DECIMAL_SI);
-		add_amount(&out, "memory", s->kube_reserved_memory, QUANTITY_BINARY_SI);
-		break;
-	case SETTING_SYSTEM_RESERVED:
-		add_amount(&out, "cpu", s->system_reserved_cpu, QUANTITY_DECIMAL_SI);
-		add_amount(&out, "memory", s->system_reserved_memory, QUANTITY_BINARY_SI);
-		break;
-	case SETTING_EVICTION_HARD:
-		strbuf_addf(
-			&out, "memory.available=%s", s->eviction_hard_memory ? s->eviction_hard_memory : "");
-		break;
-	case SETTING_RESERVED_MEMORY:
-		add_memory_reservations(&out, s);
-		break;
-	case SETTING_FEATURE_GATES:
-		text = s->feature_gates_text;
-		break;
-	case SETTING_COUNT:
-	default:
-		break;
-	}
-	strbuf_addstr(&out, text_or_empty(text));
-	return strbuf_detach(&out);
 }

@@ -9,6 +9,7 @@
 
 #include "common/cpuset.h"
 #include "common/err.h"
+#include "common/policy_options.h"
 #include "common/resource.h"
 #include "common/vec.h"
 
@@ -51,18 +52,12 @@ extern const char *const topology_manager_scope_names[TOPOLOGY_SCOPE_COUNT];
 /* Position of `text` in a table of `count` names (case-sensitive; index 0 never matches), or -1. */
 int settings_name_index(const char *const *names, size_t count, const char *text);
 
+#define POLICY_OPTION_MEMBER(type, member, ...) type member;
+
 /* cpuManagerPolicyOptions of the static policy. */
 struct cpu_manager_options {
-	bool full_pcpus_only;
-	bool distribute_cpus_across_numa;
-	bool align_by_socket;
-	bool distribute_cpus_across_cores;
-	bool strict_cpu_reservation;
-	bool prefer_align_cpus_by_uncorecache;
+	CPU_MANAGER_OPTIONS(POLICY_OPTION_MEMBER)
 };
-
-/* The option with this name ("full-pcpus-only"), or NULL. */
-bool *cpu_manager_option(struct cpu_manager_options *options, const char *name);
 
 /*
  * The Topology Manager's option numa-allocation-strategy, as KEP-6007 proposes it: which of equally good combinations of NUMA nodes
@@ -77,18 +72,13 @@ enum numa_allocation_strategy {
 
 extern const char *const numa_allocation_names[NUMA_ALLOCATION_COUNT]; /* "none", "most-allocated", ... */
 
-#define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u
-/* The largest max-allowable-numa-nodes that is accepted from an object, as in the scheduler plugin. No
- * machine has more NUMA nodes. */
-#define TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES 1024u
-
 struct topology_manager_config {
 	enum topology_manager_policy policy;
 	enum topology_manager_scope scope;
-	unsigned max_numa_nodes; /* max-allowable-numa-nodes, or TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES */
-	bool prefer_closest_numa_nodes;
-	enum numa_allocation_strategy numa_allocation;
+	TOPOLOGY_MANAGER_OPTIONS(POLICY_OPTION_MEMBER)
 };
+
+#undef POLICY_OPTION_MEMBER
 
 /* Memory or hugepages reserved on one NUMA node (reservedMemory). */
 struct memory_reservation {
@@ -97,7 +87,7 @@ struct memory_reservation {
 	qty_t bytes;
 };
 
-/* The settings whose source is recorded: the index of settings.from[]. */
+/* The index of settings.from[] and of settings_table[]. */
 enum setting {
 	SETTING_CPU_MANAGER_POLICY,
 	SETTING_CPU_MANAGER_POLICY_OPTIONS,
@@ -113,9 +103,6 @@ enum setting {
 	SETTING_FEATURE_GATES,
 	SETTING_COUNT
 };
-
-/* KubeletConfiguration's field names: "cpuManagerPolicy", ... */
-extern const char *const setting_names[SETTING_COUNT];
 
 /*
  * A kubelet's release: 1.`minor`, or a pre-release of it. Patch numbers are not kept, because patch releases decide alike. Zeroed is
@@ -168,6 +155,9 @@ void settings_release(struct settings *s);
 /* The setting becomes unknown. */
 void settings_forget(struct settings *s, enum setting what);
 
+/* `to` must be empty. */
+void settings_copy(const struct settings *from, struct settings *to);
+
 void settings_set_kubelet(struct settings *s, struct kubelet_release release);
 struct kubelet_release settings_kubelet(const struct settings *s);
 
@@ -182,7 +172,3 @@ void kubelet_release_print(struct kubelet_release release, char ret[KUBELET_RELE
 
 /* "alpha.N", "beta.N", "rc.N", the text of struct kubelet_release.prerelease. The number, or 0 with *end == text for another text. */
 unsigned kubelet_prerelease_parse(const char *text, const char **end);
-
-/* The value of a known setting as users write it ("static", "0-1", "cpu=500m,memory=1Gi"), "" for an empty value;
- * a new string that the caller owns. */
-char *settings_text(const struct settings *s, enum setting what);

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/settings.h"
+#include "common/settings_table.h"
 
 #define DUMP_MAX (256u << 20)
 
@@ -24,9 +25,9 @@ void command_log_settings(const struct settings *s)
 		CLEANUP(freep) char *value = s->from[i] ? settings_text(s, i) : NULL;
 
 		if (value)
-			log_info("setting %s='%s' from='%s'", setting_names[i], value, s->from[i]);
+			log_info("setting %s='%s' from='%s'", settings_table[i].name, value, s->from[i]);
 		else
-			log_info("setting %s is unknown", setting_names[i]);
+			log_info("setting %s is unknown", settings_table[i].name);
 	}
 }
 

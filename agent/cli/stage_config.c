@@ -6,6 +6,7 @@
 
 #include "agent/cli/opts_check.h"
 #include "agent/cluster/pod_parse.h"
+#include "agent/node/observe/kubelet_config.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -20,18 +21,7 @@
 
 struct observe_config stage_observe(const struct options *options)
 {
-	static const struct {
-		enum option_id option;
-		enum setting setting;
-	} flags[] = {
-		{OPT_CPU_MANAGER_POLICY, SETTING_CPU_MANAGER_POLICY},
-		{OPT_CPU_MANAGER_POLICY_OPTIONS, SETTING_CPU_MANAGER_POLICY_OPTIONS},
-		{OPT_MEMORY_MANAGER_POLICY, SETTING_MEMORY_MANAGER_POLICY},
-		{OPT_TOPOLOGY_MANAGER_POLICY, SETTING_TOPOLOGY_MANAGER_POLICY},
-		{OPT_TOPOLOGY_MANAGER_SCOPE, SETTING_TOPOLOGY_MANAGER_SCOPE},
-		{OPT_TOPOLOGY_MANAGER_POLICY_OPTIONS, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS},
-		{OPT_RESERVED_CPUS, SETTING_RESERVED_SYSTEM_CPUS},
-	};
+	const struct command_def *every = NULL;
 	const char *release = options->value[OPT_KUBELET_VERSION];
 	struct observe_config c = {.sysroot = options->value[OPT_SYSROOT],
 		.machine_xml = options->value[OPT_MACHINE],
@@ -50,9 +40,14 @@ struct observe_config stage_observe(const struct options *options)
 	if (c.machine_xml)
 		c.cgroup = NULL; /* the cgroups are of this machine */
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		c.settings.settings[flags[i].setting].value = options->value[flags[i].option];
-		c.settings.settings[flags[i].setting].from = options->origin[flags[i].option];
+	/* A flag that has the name of a flag of the kubelet overrides the setting. */
+	FOREACH_OPTION (def, options->program, every) {
+		int what = kubelet_config_find_flag(def->flag + 2, strlen(def->flag + 2));
+
+		if (what < 0)
+			continue;
+		c.settings.settings[what].value = options->value[def->id];
+		c.settings.settings[what].from = options->origin[def->id];
 	}
 	if (release)
 		kubelet_release_parse(release, &c.kubelet, NULL); /* checked with the flags */

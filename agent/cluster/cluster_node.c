@@ -11,6 +11,7 @@
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 
 const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {"unknown", "estimated", "exact"};
@@ -107,13 +108,17 @@ static int read_exact(const char *text, struct node_state *ret, struct err *err)
 
 static struct zone_facts read_facts(const struct doc *object, struct inventory *inventory)
 {
-	const char *options = nrt_attribute(object, "cpuManagerPolicyOptions");
+	const char *options = nrt_attribute(object, settings_table[SETTING_CPU_MANAGER_POLICY_OPTIONS].name);
+	struct settings known;
 
+	settings_init(&known);
+	policy_options_parse(SETTING_CPU_MANAGER_POLICY_OPTIONS, text_or_empty(options), &known);
 	return (struct zone_facts){
 		.inventory = inventory,
-		.cpu_manager = nrt_cpu_manager(object),
-		.memory_manager = nrt_memory_manager(object),
-		.full_pcpus_only = options && strstr(options, "full-pcpus-only=true"),
+		.cpu_manager = (enum cpu_manager_policy)nrt_policy(object, SETTING_CPU_MANAGER_POLICY),
+		.memory_manager =
+			(enum memory_manager_policy)nrt_policy(object, SETTING_MEMORY_MANAGER_POLICY),
+		.full_pcpus_only = known.cpu_options.full_pcpus_only,
 	};
 }
 
@@ -166,7 +171,7 @@ int cluster_node_read(const struct doc *object, struct cluster_node *ret, struct
 	r = nrt_inventory(object, &inventory, err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%.100s'", name);
-	n.cpu_manager = nrt_cpu_manager(object);
+	n.cpu_manager = (enum cpu_manager_policy)nrt_policy(object, SETTING_CPU_MANAGER_POLICY);
 	read_state(object, name, &inventory, &n);
 	n.has_release = n.state.settings.kubelet_minor > 0;
 	read_origin(object, &n);
@@ -272,8 +277,10 @@ int cluster_node_read_picture(const struct doc *object, struct node_state *ret, 
 		if (r < 0)
 			return r;
 	}
-	copy_attribute(object, "cpuManagerPolicyOptions", &state.settings.cpu_options_text);
-	copy_attribute(object, "topologyManagerPolicyOptions", &state.settings.topology_options_text);
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (settings_table[what].kind == SETTING_IS_OPTIONS)
+			copy_attribute(
+				object, settings_table[what].name, setting_value(&state.settings, what));
 	*ret = state;
 	*ret_basis = n.basis;
 	node_state_init(&state);

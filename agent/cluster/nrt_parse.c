@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/machine.h"
+#include "common/settings_table.h"
 #include "common/vec.h"
 #include "scoring/nrt_match.h"
 
@@ -196,21 +197,13 @@ const char *nrt_attribute(const struct doc *object, const char *name)
 	return value;
 }
 
-enum cpu_manager_policy nrt_cpu_manager(const struct doc *object)
+unsigned nrt_policy(const struct doc *object, enum setting what)
 {
-	const char *text = nrt_attribute(object, "cpuManagerPolicy");
-	int index = text ? settings_name_index(cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, text) : -1;
+	const struct setting_row *row = &settings_table[what];
+	const char *text = nrt_attribute(object, row->name);
+	int index = text ? settings_name_index(row->names, row->n_names, text) : -1;
 
-	return index > 0 ? (enum cpu_manager_policy)index : CPU_MANAGER_UNKNOWN;
-}
-
-enum memory_manager_policy nrt_memory_manager(const struct doc *object)
-{
-	const char *text = nrt_attribute(object, "memoryManagerPolicy");
-	int index = text ? settings_name_index(memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT, text)
-			 : -1;
-
-	return index > 0 ? (enum memory_manager_policy)index : MEMORY_MANAGER_UNKNOWN;
+	return index > 0 ? (unsigned)index : 0;
 }
 
 /* ---- objects */

@@ -30,9 +30,8 @@ size_t nrt_attributes(const struct doc *owner, struct nrt_attribute ret[NRT_MAX_
 /* The value of an attribute of the object, the last value if there are several; NULL = none. Valid as long as the object. */
 const char *nrt_attribute(const struct doc *object, const char *name);
 
-/* The attributes cpuManagerPolicy and memoryManagerPolicy; unknown if omitted, or if the value is not known. */
-enum cpu_manager_policy nrt_cpu_manager(const struct doc *object);
-enum memory_manager_policy nrt_memory_manager(const struct doc *object);
+/* The value of a choice, such as cpuManagerPolicy, from the attribute of its name; 0 = omitted, or the value is not known. */
+unsigned nrt_policy(const struct doc *object, enum setting what);
 
 /* Sets the members of `config` that the object contains. */
 void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config);

@@ -13,71 +13,42 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
 #define HOSTNAME          "kubernetes.io/hostname"
 #define CONTROLLER_TAINTS "node.kubernetes.io/" /* not-ready, unschedulable, ... */
-#define DEFAULT_EVICTION  "100Mi"               /* the kubelet's default of evictionHard memory.available */
-#define DEFAULT_PODS      110                   /* and of maxPods */
+#define DEFAULT_PODS      110                   /* the kubelet's default of maxPods */
 
 /* ---- settings */
 
 static void set_defaults(struct settings *s)
 {
-	s->cpu_manager = CPU_MANAGER_NONE;
-	s->memory_manager = MEMORY_MANAGER_NONE;
-	s->topology.policy = TOPOLOGY_MANAGER_NONE;
-	s->topology.scope = TOPOLOGY_SCOPE_CONTAINER;
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (settings_table[what].kind == SETTING_IS_CHOICE)
+			setting_set_choice(s, what, settings_table[what].fallback);
 	s->reserved_cpu_known = true;
-	s->eviction_hard_memory = xstrdup(DEFAULT_EVICTION);
+	s->eviction_hard_memory = xstrdup(EVICTION_HARD_DEFAULT);
 }
 
-static bool has_node(const struct machine *m, unsigned id)
-{
-	return machine_node_index(m, id) >= 0;
-}
-
-/* Copies reservedMemory. A reservation on a NUMA node that the machine does not have moves to the machine's first NUMA node. */
-static void copy_reservations(const struct settings *from, const struct machine *m, struct settings *to)
-{
-	for (size_t i = 0; i < from->n_memory_reservations; i++) {
-		const struct memory_reservation *r = &from->memory_reservations[i];
-
-		*(struct memory_reservation *)vec_push(&to->memory_reservations, &to->n_memory_reservations,
-			&to->memory_reservations_size, sizeof(*to->memory_reservations)) =
-			(struct memory_reservation){.node = has_node(m, r->node) ? r->node : m->nodes[0].id,
-				.type = xstrdup(r->type),
-				.bytes = r->bytes};
-	}
-}
-
-static void copy_text(char **to, const char *from)
-{
-	if (from)
-		text_set(to, from);
-}
-
-/* Copies the node's settings. The kubelet reserves the same number of CPUs, but chooses which CPUs. */
+/*
+ * Copies the node's settings. The kubelet reserves the same number of CPUs, but chooses which CPUs. A reservation of memory on a
+ * NUMA node that the machine does not have moves to the machine's first NUMA node.
+ */
 static void copy_settings(const struct node_state *like, const struct machine *m, struct settings *to)
 {
-	const struct settings *from = &like->settings;
-
-	to->cpu_manager = from->cpu_manager;
-	to->cpu_options = from->cpu_options;
-	to->memory_manager = from->memory_manager;
-	to->topology = from->topology;
-	settings_set_kubelet(to, settings_kubelet(from));
-	to->reserved_cpu_known = like->reserved.cpus != NULL || from->reserved_cpu_known;
+	settings_copy(&like->settings, to);
+	hwloc_bitmap_free(to->reserved_system_cpus);
+	to->reserved_system_cpus = NULL;
+	freep(&to->from[SETTING_RESERVED_SYSTEM_CPUS]);
+	to->reserved_cpu_known = like->reserved.cpus != NULL || to->reserved_cpu_known;
 	to->kube_reserved_cpu = (qty_t)cpuset_size(like->reserved.cpus) * QTY_UNIT;
-	to->kube_reserved_memory = from->kube_reserved_memory + from->system_reserved_memory;
-	copy_text(&to->eviction_hard_memory, from->eviction_hard_memory);
-	copy_text(&to->feature_gates_text, from->feature_gates_text);
-	copy_text(&to->unknown_cpu_option, from->unknown_cpu_option);
-	copy_text(&to->unknown_topology_option, from->unknown_topology_option);
-	copy_text(&to->unknown_feature_gate, from->unknown_feature_gate);
-	copy_reservations(from, m, to);
+	to->system_reserved_cpu = 0;
+	for (size_t i = 0; i < to->n_memory_reservations; i++)
+		if (machine_node_index(m, to->memory_reservations[i].node) < 0)
+			to->memory_reservations[i].node = m->nodes[0].id;
 }
 
 /* ---- the node state */

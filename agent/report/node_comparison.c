@@ -8,6 +8,7 @@
 #include "agent/report/show.h"
 #include "agent/state/pod_alignment.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -17,41 +18,30 @@
 
 /* ---- settings */
 
-static void add_setting(struct node_facts *f, const char *name, char *value)
+/* The value of a setting of an object without a node state; NULL = the object does not have it. */
+static char *published_setting(const struct cluster_node *node, enum setting what)
 {
-	node_facts_add(f, FACT_SETTING, xstrdup(name), value);
-}
+	const struct setting_row *row = &settings_table[what];
+	const char *text = nrt_attribute(node->object, row->name);
+	unsigned choice;
 
-/* The name of a policy; index 0 is unknown. */
-static void add_choice(struct node_facts *f, const char *name, const char *const *names, unsigned index)
-{
-	add_setting(f, name, index > 0 ? xstrdup(names[index]) : NULL);
-}
-
-/* The value of an attribute, NULL = not published. */
-static char *attribute_text(const struct cluster_node *node, const char *name)
-{
-	const char *value = nrt_attribute(node->object, name);
-
-	return value ? xstrdup(value) : NULL;
+	if (row->kind == SETTING_IS_OPTIONS)
+		return text ? xstrdup(text) : NULL;
+	if (row->kind != SETTING_IS_CHOICE)
+		return NULL;
+	choice = row->manager == MANAGER_TOPOLOGY ? setting_choice(&node->state.settings, what)
+						  : nrt_policy(node->object, what);
+	return choice > 0 ? xstrdup(row->names[choice]) : NULL;
 }
 
 /* Of an object without a node state: only what its attributes contain. */
 static void add_published_settings(struct node_facts *f, const struct cluster_node *node)
 {
-	static const char *const unpublished[] = {"reservedCPUs", "kubeReserved+systemReserved",
-		"evictionHardMemory", "reservedMemory", "featureGates"};
-	const struct topology_manager_config *t = &node->state.settings.topology;
-
-	add_setting(f, "kubeletRelease", NULL);
-	add_choice(f, "cpuManagerPolicy", cpu_manager_policy_names, node->cpu_manager);
-	add_setting(f, "cpuManagerPolicyOptions", attribute_text(node, "cpuManagerPolicyOptions"));
-	add_choice(f, "memoryManagerPolicy", memory_manager_policy_names, nrt_memory_manager(node->object));
-	add_choice(f, "topologyManagerPolicy", topology_manager_policy_names, t->policy);
-	add_choice(f, "topologyManagerScope", topology_manager_scope_names, t->scope);
-	add_setting(f, "topologyManagerPolicyOptions", attribute_text(node, "topologyManagerPolicyOptions"));
-	for (size_t i = 0; i < ARRAY_SIZE(unpublished); i++)
-		add_setting(f, unpublished[i], NULL);
+	node_facts_add(f, FACT_SETTING, xstrdup("kubeletRelease"), NULL);
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (settings_table[what].fact)
+			node_facts_add(f, FACT_SETTING, xstrdup(settings_table[what].fact),
+				published_setting(node, what));
 }
 
 void node_comparison_add_settings(struct node_facts *f, const struct cluster_node *node)

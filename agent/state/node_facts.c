@@ -8,6 +8,7 @@
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -57,41 +58,6 @@ const struct fact *node_facts_find(const struct node_facts *f, enum fact_section
 }
 
 /* ---- settings */
-
-static void add_setting(struct node_facts *f, const char *name, char *value)
-{
-	node_facts_add(f, FACT_SETTING, xstrdup(name), value);
-}
-
-/* The name of a policy; index 0 is unknown. */
-static void add_choice(struct node_facts *f, const char *name, const char *const *names, unsigned index)
-{
-	add_setting(f, name, index > 0 ? xstrdup(names[index]) : NULL);
-}
-
-static char *cpu_options_text(struct cpu_manager_options options)
-{
-	static const char *const names[] = {"align-by-socket", "distribute-cpus-across-cores",
-		"distribute-cpus-across-numa", "full-pcpus-only", "prefer-align-cpus-by-uncorecache",
-		"strict-cpu-reservation"};
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (*cpu_manager_option(&options, names[i]))
-			strbuf_addf(&out, "%s%s=true", out.len > 0 ? "," : "", names[i]);
-	return strbuf_detach(&out);
-}
-
-static char *topology_options_text(const struct topology_manager_config *t)
-{
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-
-	if (t->max_numa_nodes != TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
-		strbuf_addf(&out, "max-allowable-numa-nodes=%u", t->max_numa_nodes);
-	if (t->prefer_closest_numa_nodes)
-		strbuf_addf(&out, "%sprefer-closest-numa-nodes=true", out.len > 0 ? "," : "");
-	return strbuf_detach(&out);
-}
 
 static char *amount_text(qty_t nano, enum quantity_format format)
 {
@@ -150,28 +116,46 @@ static char *gates_text(const struct settings *s)
 	return strbuf_detach(&out);
 }
 
+/* What the node state has of a setting; NULL = unknown. */
+static char *setting_fact(const struct node_state *state, enum setting what)
+{
+	CLEANUP(strbuf_release) struct strbuf options = STRBUF_INIT(TEXT_MAX_BYTES);
+	const struct settings *s = &state->settings;
+
+	switch (settings_table[what].kind) {
+	case SETTING_IS_CHOICE:
+		return setting_choice(s, what) > 0 ? settings_text(s, what) : NULL;
+	case SETTING_IS_OPTIONS:
+		policy_options_print(what, s, &options);
+		return strbuf_detach(&options);
+	case SETTING_IS_CPUS:
+		return state->reserved.cpus ? cpuset_print(state->reserved.cpus) : NULL;
+	case SETTING_IS_AMOUNTS:
+		return s->reserved_cpu_known ? reserved_text(s) : NULL;
+	case SETTING_IS_THRESHOLDS:
+		/* The amount of a percentage, as the text of a state has it. */
+		return s->eviction_hard_memory
+			       ? amount_text(node_derive_eviction_threshold(state), QUANTITY_BINARY_SI)
+			       : NULL;
+	case SETTING_IS_RESERVATIONS:
+		return reserved_memory_text(state);
+	case SETTING_IS_GATES:
+	case SETTING_KIND_COUNT:
+	default:
+		return gates_text(s);
+	}
+}
+
 void node_facts_add_settings(struct node_facts *f, const struct node_state *state)
 {
-	const struct settings *s = &state->settings;
 	char release[KUBELET_RELEASE_TEXT_MAX];
 
-	kubelet_release_print(settings_kubelet(s), release);
-	add_setting(f, "kubeletRelease", *release ? xstrdup(release) : NULL);
-	add_choice(f, "cpuManagerPolicy", cpu_manager_policy_names, s->cpu_manager);
-	add_setting(f, "cpuManagerPolicyOptions", cpu_options_text(s->cpu_options));
-	add_choice(f, "memoryManagerPolicy", memory_manager_policy_names, s->memory_manager);
-	add_choice(f, "topologyManagerPolicy", topology_manager_policy_names, s->topology.policy);
-	add_choice(f, "topologyManagerScope", topology_manager_scope_names, s->topology.scope);
-	add_setting(f, "topologyManagerPolicyOptions", topology_options_text(&s->topology));
-	add_setting(f, "reservedCPUs", state->reserved.cpus ? cpuset_print(state->reserved.cpus) : NULL);
-	add_setting(f, "kubeReserved+systemReserved", s->reserved_cpu_known ? reserved_text(s) : NULL);
-	/* The amount of a percentage, as the text of a state has it. */
-	add_setting(f, "evictionHardMemory",
-		s->eviction_hard_memory
-			? amount_text(node_derive_eviction_threshold(state), QUANTITY_BINARY_SI)
-			: NULL);
-	add_setting(f, "reservedMemory", reserved_memory_text(state));
-	add_setting(f, "featureGates", gates_text(s));
+	kubelet_release_print(settings_kubelet(&state->settings), release);
+	node_facts_add(f, FACT_SETTING, xstrdup("kubeletRelease"), *release ? xstrdup(release) : NULL);
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (settings_table[what].fact)
+			node_facts_add(f, FACT_SETTING, xstrdup(settings_table[what].fact),
+				setting_fact(state, what));
 }
 
 /* ---- hardware */

@@ -7,16 +7,13 @@
 
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "scoring/kubelet.h"
 
 #define GATES_MAX 256u /* bytes; twice the names of all gates */
 
-#define MAX_RELEASE    1000u
-#define PREFER_CLOSEST "prefer-closest-numa-nodes"
-
-static const char *const cpu_options[] = {"full-pcpus-only", "distribute-cpus-across-numa", "align-by-socket",
-	"distribute-cpus-across-cores", "strict-cpu-reservation", "prefer-align-cpus-by-uncorecache"};
+#define MAX_RELEASE 1000u
 
 /* ---- the release */
 
@@ -56,11 +53,6 @@ static void parse_kubelet(struct node_state_parser *p)
 	p->state.settings.kubelet_minor = (unsigned)token_reader_number(&p->reader, MAX_RELEASE);
 }
 
-static void add_policy(struct strbuf *out, const char *const *names, int policy)
-{
-	strbuf_addstr(out, policy == 0 ? "?" : names[policy]);
-}
-
 /* A policy's position in its table of names, 0 for "?". */
 static int read_policy(struct token_reader *r, const char *const *names, size_t count)
 {
@@ -72,18 +64,54 @@ static int read_policy(struct token_reader *r, const char *const *names, size_t 
 	return policy < 0 ? 0 : policy;
 }
 
-static bool print_cpu_policy(const struct node_state_printer *p)
+/* Whether the manager's policy has options. */
+static bool has_options(const struct settings *s, enum kubelet_manager manager)
+{
+	return manager == MANAGER_CPU ? s->cpu_manager == CPU_MANAGER_STATIC
+				      : s->topology.policy != TOPOLOGY_MANAGER_NONE;
+}
+
+/* The numbers, the names of the options that are on, and an option that nrtd does not know. */
+static void print_options(struct settings *s, enum setting what, struct strbuf *out)
+{
+	const char *unknown = *(char **)setting_second(s, what);
+
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
+		const struct policy_option *o = &policy_options[i];
+		unsigned value = policy_option_value(o, s);
+
+		if (o->setting != what || !policy_option_is_released(o))
+			continue;
+		if (o->kind == OPTION_IS_NUMBER)
+			strbuf_addf(out, ",%u", value < o->most ? value : o->most);
+		else if (value > 0)
+			strbuf_addf(out, ",%s", o->name);
+	}
+	/* A reader that does not know the option gives no verdict; a later nrtd may know the option. */
+	if (unknown && has_options(s, settings_table[what].manager)) {
+		strbuf_addch(out, ',');
+		token_add_name(out, unknown);
+	}
+}
+
+static bool print_manager(const struct node_state_printer *p, enum kubelet_manager manager)
 {
 	struct settings s = p->state->settings;
+	const char *comma = "";
 
-	add_policy(p->out, cpu_manager_policy_names, (int)s.cpu_manager);
-	for (size_t i = 0; i < ARRAY_SIZE(cpu_options); i++)
-		if (*cpu_manager_option(&s.cpu_options, cpu_options[i]))
-			strbuf_addf(p->out, ",%s", cpu_options[i]);
-	/* A reader that does not know the option gives no verdict; a later nrtd may know the option. */
-	if (s.cpu_manager == CPU_MANAGER_STATIC && s.unknown_cpu_option) {
-		strbuf_addch(p->out, ',');
-		token_add_name(p->out, s.unknown_cpu_option);
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		const struct setting_row *row = &settings_table[what];
+		unsigned choice;
+
+		if (row->manager != manager)
+			continue;
+		if (row->kind == SETTING_IS_OPTIONS) {
+			print_options(&s, what, p->out);
+			continue;
+		}
+		choice = setting_choice(&s, what);
+		strbuf_addf(p->out, "%s%s", comma, choice > 0 ? row->names[choice] : "?");
+		comma = ",";
 	}
 	return true;
 }
@@ -99,82 +127,83 @@ static void take_unknown(struct token_reader *r, char *name, char **unknown, con
 		token_reader_fail(r, "%s", what);
 }
 
-static void parse_cpu_policy(struct node_state_parser *p)
+static void parse_option(struct node_state_parser *p, enum setting what)
 {
-	struct settings *s = &p->state.settings;
-	struct token_reader *r = &p->reader;
+	CLEANUP(freep) char *name = token_reader_name(&p->reader);
+	const struct policy_option *o = name ? policy_option_of(what, name) : NULL;
 
-	s->cpu_manager =
-		(enum cpu_manager_policy)read_policy(r, cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT);
-	while (token_reader_skip(r, ',')) {
-		CLEANUP(freep) char *name = token_reader_name(r);
-		bool *option = name ? cpu_manager_option(&s->cpu_options, name) : NULL;
-
-		if (option)
-			*option = true;
-		else if (s->cpu_manager == CPU_MANAGER_STATIC)
-			take_unknown(r, TAKE(name), &s->unknown_cpu_option, "a second unknown option");
-		else
-			token_reader_fail(r, "an option of a policy without options");
-	}
-}
-
-static bool print_memory_policy(const struct node_state_printer *p)
-{
-	add_policy(p->out, memory_manager_policy_names, (int)p->state->settings.memory_manager);
-	return true;
-}
-
-static void parse_memory_policy(struct node_state_parser *p)
-{
-	p->state.settings.memory_manager = (enum memory_manager_policy)read_policy(
-		&p->reader, memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT);
-}
-
-/* A kubelet accepts any number; all numbers above this limit mean the same. */
-static unsigned limit_max_numa_nodes(const struct topology_manager_config *t)
-{
-	return t->max_numa_nodes < TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES
-		       ? t->max_numa_nodes
-		       : TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES;
-}
-
-static bool print_topology_policy(const struct node_state_printer *p)
-{
-	const struct topology_manager_config *t = &p->state->settings.topology;
-
-	add_policy(p->out, topology_manager_policy_names, (int)t->policy);
-	strbuf_addch(p->out, ',');
-	add_policy(p->out, topology_manager_scope_names, (int)t->scope);
-	strbuf_addf(p->out, ",%u%s", limit_max_numa_nodes(t),
-		t->prefer_closest_numa_nodes ? "," PREFER_CLOSEST : "");
-	if (t->policy != TOPOLOGY_MANAGER_NONE && p->state->settings.unknown_topology_option) {
-		strbuf_addch(p->out, ',');
-		token_add_name(p->out, p->state->settings.unknown_topology_option);
-	}
-	return true;
-}
-
-static void parse_topology_policy(struct node_state_parser *p)
-{
-	struct topology_manager_config *t = &p->state.settings.topology;
-	struct token_reader *r = &p->reader;
-
-	t->policy = (enum topology_manager_policy)read_policy(
-		r, topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT);
-	token_reader_expect(r, ',');
-	t->scope = (enum topology_manager_scope)read_policy(
-		r, topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT);
-	token_reader_expect(r, ',');
-	t->max_numa_nodes = (unsigned)token_reader_number(r, TOPOLOGY_MANAGER_MOST_MAX_NUMA_NODES);
-	t->prefer_closest_numa_nodes = token_reader_skip_word(r, "," PREFER_CLOSEST);
-	if (!token_reader_skip(r, ','))
-		return;
-	if (t->policy == TOPOLOGY_MANAGER_NONE)
-		token_reader_fail(r, "an option of a policy without options");
+	if (o && o->kind == OPTION_IS_BOOL)
+		policy_option_set(o, true, &p->state.settings);
+	else if (has_options(&p->state.settings, settings_table[what].manager))
+		take_unknown(&p->reader, TAKE(name), setting_second(&p->state.settings, what),
+			"a second unknown option");
 	else
-		take_unknown(r, token_reader_name(r), &p->state.settings.unknown_topology_option,
-			"an option without a name");
+		token_reader_fail(&p->reader, "an option of a policy without options");
+}
+
+static void parse_options(struct node_state_parser *p, enum setting what)
+{
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
+		const struct policy_option *o = &policy_options[i];
+
+		if (o->setting != what || o->kind != OPTION_IS_NUMBER)
+			continue;
+		token_reader_expect(&p->reader, ',');
+		policy_option_set(o, (unsigned)token_reader_number(&p->reader, o->most), &p->state.settings);
+	}
+	while (token_reader_skip(&p->reader, ','))
+		parse_option(p, what);
+}
+
+static void parse_manager(struct node_state_parser *p, enum kubelet_manager manager)
+{
+	bool first = true;
+
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		const struct setting_row *row = &settings_table[what];
+
+		if (row->manager != manager)
+			continue;
+		if (row->kind == SETTING_IS_OPTIONS) {
+			parse_options(p, what);
+			continue;
+		}
+		if (!first)
+			token_reader_expect(&p->reader, ',');
+		setting_set_choice(&p->state.settings, what,
+			(unsigned)read_policy(&p->reader, row->names, row->n_names));
+		first = false;
+	}
+}
+
+static bool print_cpu_manager(const struct node_state_printer *p)
+{
+	return print_manager(p, MANAGER_CPU);
+}
+
+static void parse_cpu_manager(struct node_state_parser *p)
+{
+	parse_manager(p, MANAGER_CPU);
+}
+
+static bool print_memory_manager(const struct node_state_printer *p)
+{
+	return print_manager(p, MANAGER_MEMORY);
+}
+
+static void parse_memory_manager(struct node_state_parser *p)
+{
+	parse_manager(p, MANAGER_MEMORY);
+}
+
+static bool print_topology_manager(const struct node_state_printer *p)
+{
+	return print_manager(p, MANAGER_TOPOLOGY);
+}
+
+static void parse_topology_manager(struct node_state_parser *p)
+{
+	parse_manager(p, MANAGER_TOPOLOGY);
 }
 
 static bool print_gates(const struct node_state_printer *p)
@@ -306,9 +335,9 @@ static void parse_eviction(struct node_state_parser *p)
 const struct node_state_section node_state_settings_sections[] = {
 	{"kubelet", false, print_kubelet, parse_kubelet},
 	{"?prerelease", false, print_prerelease, parse_prerelease},
-	{"cpu", true, print_cpu_policy, parse_cpu_policy},
-	{"memory", true, print_memory_policy, parse_memory_policy},
-	{"topology", true, print_topology_policy, parse_topology_policy},
+	{"cpu", true, print_cpu_manager, parse_cpu_manager},
+	{"memory", true, print_memory_manager, parse_memory_manager},
+	{"topology", true, print_topology_manager, parse_topology_manager},
 	{"gates", false, print_gates, parse_gates},
 	{"reserved", false, print_reserved_observed, parse_reserved_observed},
 	{"reserved-cpus", false, print_reserved_list, parse_reserved_list},

@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/resource.h"
+#include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -28,36 +29,11 @@ static bool parse_number(const char *text, unsigned long max, unsigned long *ret
 
 int settings_change_option(struct settings *s, const char *name, const char *value, struct err *err)
 {
-	unsigned long n;
-	bool *flag;
+	const struct policy_option *o = policy_option_find(name);
 
-	if (!strcmp(name, "max-allowable-numa-nodes")) {
-		if (!parse_number(value, MACHINE_MAX_NODES, &n))
-			return err_set(err, -EINVAL, "'%.60s' is not a number of NUMA nodes", value);
-		s->topology.max_numa_nodes = (unsigned)n;
-		return 0;
-	}
-	flag = !strcmp(name, "prefer-closest-numa-nodes") ? &s->topology.prefer_closest_numa_nodes
-							  : cpu_manager_option(&s->cpu_options, name);
-	if (!flag)
+	if (!o || !policy_option_is_released(o))
 		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
-	return text_parse_bool(value, flag) ? 0
-					    : err_set(err, -EINVAL, "'%.60s' is not true or false", value);
-}
-
-static int set_policy(
-	const char *const *names, size_t n, const char *key, const char *value, int *ret, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf all = STRBUF_INIT(200);
-	int found = settings_name_index(names, n, value);
-
-	if (found >= 0) {
-		*ret = found;
-		return 0;
-	}
-	for (size_t i = 1; i < n; i++) /* the first is "unknown" */
-		strbuf_addf(&all, "%s%s", i > 1 ? "|" : "", names[i]);
-	return err_set(err, -EINVAL, "%s: '%.60s' is not one of %s", key, value, all.text);
+	return policy_option_parse(o, value, s, err);
 }
 
 /* Copies the text up to the separator and moves *at past the separator. "" at the end of the text. The
@@ -76,17 +52,14 @@ static int add_reservation(struct settings *s, unsigned node, const char *text, 
 {
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *type = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
-	struct quantity q;
+	int r;
 
-	if (!type || (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type)) ||
-		quantity_parse(equals + 1, &q, NULL) < 0 || q.nano < 0)
+	if (!type || (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type)))
 		return err_set(err, -EINVAL,
 			"reservedMemory: '%.60s' is not an amount of memory or hugepages such as memory=1Gi",
 			text);
-	*(struct memory_reservation *)vec_push(&s->memory_reservations, &s->n_memory_reservations,
-		&s->memory_reservations_size, sizeof(*s->memory_reservations)) =
-		(struct memory_reservation){.node = node, .type = TAKE(type), .bytes = q.nano};
-	return 0;
+	r = settings_add_reservation(s, node, type, equals + 1, err);
+	return r < 0 ? err_wrap(err, r, "reservedMemory") : 0;
 }
 
 /* "0:memory=1Gi,hugepages-1Gi=2Gi" */
@@ -119,33 +92,6 @@ static int set_reserved_memory(struct settings *s, const char *value, struct err
 		CLEANUP(freep) char *node = next_part(&value, ';');
 
 		r = add_reservations(s, node, err);
-	}
-	return r;
-}
-
-/* 1 = KEY names no policy. */
-static int change_policy(struct settings *s, const char *key, const char *value, struct err *err)
-{
-	int found = 0, r = 1;
-
-	if (!strcmp(key, "topologyManagerPolicy")) {
-		r = set_policy(topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, key, value,
-			&found, err);
-		if (r == 0)
-			s->topology.policy = (enum topology_manager_policy)found;
-	} else if (!strcmp(key, "topologyManagerScope")) {
-		r = set_policy(topology_manager_scope_names, TOPOLOGY_SCOPE_COUNT, key, value, &found, err);
-		if (r == 0)
-			s->topology.scope = (enum topology_manager_scope)found;
-	} else if (!strcmp(key, "cpuManagerPolicy")) {
-		r = set_policy(cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, key, value, &found, err);
-		if (r == 0)
-			s->cpu_manager = (enum cpu_manager_policy)found;
-	} else if (!strcmp(key, "memoryManagerPolicy")) {
-		r = set_policy(
-			memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT, key, value, &found, err);
-		if (r == 0)
-			s->memory_manager = (enum memory_manager_policy)found;
 	}
 	return r;
 }
@@ -194,20 +140,28 @@ static int set_release(struct settings *s, const char *value, struct err *err)
 
 bool settings_change_is_proposed(const char *text)
 {
-	static const char key[] = "numa-allocation-strategy=";
+	CLEANUP(freep) char *key = xstrndup(text, strcspn(text, "="));
+	const struct policy_option *o = policy_option_find(key);
+	struct settings s = {0};
 
-	return !strncmp(text, key, strlen(key)) &&
-	       strcmp(text + strlen(key), numa_allocation_names[NUMA_ALLOCATION_NONE]) != 0;
+	return o && !policy_option_is_released(o) && text[strlen(key)] == '=' &&
+	       policy_option_parse(o, text + strlen(key) + 1, &s, NULL) == 0 &&
+	       policy_option_value(o, &s) != o->fallback;
 }
 
-static int set_numa_allocation(struct settings *s, const char *value, struct err *err)
+/* A key that is not a setting's name. */
+static int change_other(
+	struct settings *s, const char *key, const char *value, struct settings_changes *ret, struct err *err)
 {
-	for (int i = 0; i < NUMA_ALLOCATION_COUNT; i++)
-		if (!strcmp(numa_allocation_names[i], value)) {
-			s->topology.numa_allocation = (enum numa_allocation_strategy)i;
-			return 0;
-		}
-	return err_set(err, -EINVAL, "numa-allocation-strategy has no value '%.60s'", value);
+	const struct policy_option *o = policy_option_find(key);
+
+	if (!strcmp(key, "kubelet"))
+		return set_release(s, value, err);
+	if (!strcmp(key, "reservedCPUs")) {
+		ret->reserved_cpus = true;
+		return set_reserved_count(s, value, err);
+	}
+	return o ? policy_option_parse(o, value, s, err) : settings_change_option(s, key, value, err);
 }
 
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err)
@@ -215,27 +169,29 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *key = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
 	enum memory_manager_policy before = s->memory_manager;
-	int r;
+	enum setting_kind kind;
+	int what, r;
 
 	if (!equals)
 		return err_set(err, -EINVAL, "'%.60s' is not KEY=VALUE", text);
-	r = change_policy(s, key, equals + 1, err);
-	ret->memory_manager = ret->memory_manager || s->memory_manager != before;
-	if (r <= 0)
-		return r;
-	if (!strcmp(key, "kubelet"))
-		return set_release(s, equals + 1, err);
-	if (!strcmp(key, "reservedMemory")) {
+	what = setting_find(key);
+	if (what < 0)
+		return change_other(s, key, equals + 1, ret, err);
+	kind = settings_table[what].kind;
+	if (kind == SETTING_IS_CPUS) {
+		ret->reserved_cpus = true;
+		return set_reserved_list(s, equals + 1, err);
+	}
+	if (kind == SETTING_IS_RESERVATIONS) {
 		ret->reserved_memory = true;
 		return set_reserved_memory(s, equals + 1, err);
 	}
-	if (!strcmp(key, "numa-allocation-strategy"))
-		return set_numa_allocation(s, equals + 1, err);
-	if (strcmp(key, "reservedSystemCPUs") != 0 && strcmp(key, "reservedCPUs") != 0)
-		return settings_change_option(s, key, equals + 1, err);
-	ret->reserved_cpus = true;
-	return !strcmp(key, "reservedCPUs") ? set_reserved_count(s, equals + 1, err)
-					    : set_reserved_list(s, equals + 1, err);
+	if (kind != SETTING_IS_CHOICE)
+		return err_set(err, -EINVAL, "%s cannot be changed%s", key,
+			kind == SETTING_IS_OPTIONS ? " as a whole, only single options of it" : "");
+	r = setting_parse_choice(s, (enum setting)what, equals + 1, err);
+	ret->memory_manager = ret->memory_manager || s->memory_manager != before;
+	return r < 0 ? err_wrap(err, r, "%s", key) : 0;
 }
 
 /* ---- the kubelet's check of reserved memory */

@@ -8,10 +8,7 @@
 #include "common/node_state.h"
 #include "common/settings.h"
 
-/*
- * Sets a policy option by its name: one of the CPU manager ("full-pcpus-only"), "prefer-closest-numa-nodes" or
- * "max-allowable-numa-nodes". 0; -EINVAL with one line.
- */
+/* Sets a policy option of a kubelet release by its name ("full-pcpus-only"). 0; -EINVAL with one line. */
 int settings_change_option(struct settings *s, const char *name, const char *value, struct err *err);
 
 struct settings_changes {
@@ -20,12 +17,10 @@ struct settings_changes {
 };
 
 /*
- * Applies KEY=VALUE. KEY is a field of KubeletConfiguration (topologyManagerPolicy, topologyManagerScope,
- * cpuManagerPolicy, memoryManagerPolicy, reservedSystemCPUs, reservedMemory in the syntax of
- * --reserved-memory), reservedCPUs (a number of CPUs, which the kubelet chooses as for kubeReserved), kubelet
- * (a release such as 1.38, of those whose rules are known), numa-allocation-strategy as KEP-6007 proposes it, or
- * the name of a policy option. Sets the members of *ret for what has changed. 0;
- * -EINVAL with one line.
+ * Applies KEY=VALUE. KEY is a field of KubeletConfiguration whose value is a choice, a CPU set or reservations (in the syntax of
+ * --reserved-memory), the name of a policy option, also of one that is only proposed, reservedCPUs (a number of CPUs, which the
+ * kubelet chooses as for kubeReserved), or kubelet (a release such as 1.38, of those whose rules are known). Sets the members of *ret
+ * for what has changed. 0; -EINVAL with one line.
  */
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err);
 

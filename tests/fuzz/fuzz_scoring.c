@@ -7,6 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "scoring/exclusive_cpus.h"
 #include "scoring/fit_hints.h"
 #include "scoring/nrt_match.h"
@@ -162,16 +163,15 @@ static void check_scheduler(struct input *in, const struct pod_request *pod)
 
 /* ---- the kubelet's side */
 
-static void take_options(struct input *in, struct cpu_manager_options *o)
+static void take_cpu_options(struct input *in, struct settings *s)
 {
-	unsigned bits = take(in, 64);
+	unsigned bits = take(in, 1u << sizeof(struct cpu_manager_options));
 
-	o->full_pcpus_only = bits & 1;
-	o->distribute_cpus_across_numa = bits & 2;
-	o->align_by_socket = bits & 4;
-	o->distribute_cpus_across_cores = bits & 8;
-	o->strict_cpu_reservation = bits & 16;
-	o->prefer_align_cpus_by_uncorecache = bits & 32;
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+		if (policy_options[i].setting == SETTING_CPU_MANAGER_POLICY_OPTIONS) {
+			policy_option_set(&policy_options[i], bits & 1, s);
+			bits >>= 1;
+		}
 }
 
 /* Each container that asks for exclusive CPUs has as many, of the shared pool; an init container's may be
@@ -254,7 +254,7 @@ static void check_kubelet(struct input *in, const struct pod_request *pod)
 	settings.cpu_manager = (enum cpu_manager_policy)(CPU_MANAGER_POLICY_COUNT - 1 - take(in, 3));
 	settings.memory_manager = take(in, 8) == 1 ? MEMORY_MANAGER_UNKNOWN : MEMORY_MANAGER_NONE;
 	settings.topology = take_config(in);
-	take_options(in, &settings.cpu_options);
+	take_cpu_options(in, &settings);
 	hwloc_bitmap_set(reserved, 0);
 	for (size_t i = 0; i < machine.n_cpus; i++) {
 		unsigned what = take(in, 4);

@@ -11,6 +11,7 @@
 #include "agent/node/observe/systemd_syntax.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/settings_table.h"
 
 static int read_files(
 	const char *text, size_t len, bool with_drop_in, struct kubelet_config *config, struct err *err)

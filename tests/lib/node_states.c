@@ -6,6 +6,7 @@
 #include "agent/state/node_admission.h"
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/claims.h"
@@ -65,10 +66,6 @@ static void random_reservations(struct node_state *node, uint64_t *seed)
 static void random_settings(struct node_state *node, uint64_t *seed)
 {
 	struct settings *s = &node->settings;
-	struct cpu_manager_options *o = &s->cpu_options;
-	bool *const options[] = {&o->full_pcpus_only, &o->distribute_cpus_across_numa, &o->align_by_socket,
-		&o->distribute_cpus_across_cores, &o->strict_cpu_reservation,
-		&o->prefer_align_cpus_by_uncorecache};
 
 	settings_release(s);
 	settings_init(s);
@@ -79,9 +76,9 @@ static void random_settings(struct node_state *node, uint64_t *seed)
 	s->topology.policy = below(seed, TOPOLOGY_MANAGER_POLICY_COUNT);
 	s->topology.scope = once_in(seed, 8) ? 0 : 1 + below(seed, TOPOLOGY_SCOPE_COUNT - 1);
 	s->topology.max_numa_nodes = once_in(seed, 8) ? 4 : 8 + (unsigned)below(seed, 2) * 64;
-	s->topology.prefer_closest_numa_nodes = once_in(seed, 2);
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		*options[i] = once_in(seed, 4);
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+		if (policy_options[i].kind == OPTION_IS_BOOL)
+			policy_option_set(&policy_options[i], once_in(seed, 4), s);
 	s->kubelet_minor = once_in(seed, 3) ? 0 : 32 + (unsigned)below(seed, 6);
 	if (once_in(seed, 6))
 		s->feature_gates_text = strdup("A=true,PodLevelResourceManagers=true");

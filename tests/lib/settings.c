@@ -3,6 +3,7 @@
 
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/settings_table.h"
 #include "tests/lib/test.h"
 
 char *test_setting_line(const struct settings *s, enum setting what)
@@ -14,7 +15,7 @@ char *test_setting_line(const struct settings *s, enum setting what)
 	if (s->from[what]) {
 		text = settings_text(s, what);
 		assert_non_null(text);
-		strbuf_addf(&out, "%s=%s [%s]", setting_names[what], text, s->from[what]);
+		strbuf_addf(&out, "%s=%s [%s]", settings_table[what].name, text, s->from[what]);
 	}
 	line = strbuf_detach(&out);
 	assert_non_null(line);

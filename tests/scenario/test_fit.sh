@@ -275,7 +275,7 @@ bad "a negative flag" "--cpus: '-1' is negative" --cpus -1
 bad "half a page" "--hugepages-1Gi: '512Mi' is not a whole number of pages" --hugepages-1Gi 512Mi
 bad "an unknown option" "--option: unknown policy option 'fast'" --cpus 2 --option fast=true
 bad "an option without value" "--option: 'full-pcpus-only' is not K=V" --cpus 2 --option full-pcpus-only
-bad "an option that is neither" "--option: 'maybe' is not true or false" --cpus 2 --option full-pcpus-only=maybe
+bad "an option that is neither" "--option: full-pcpus-only: 'maybe' is not a boolean" --cpus 2 --option full-pcpus-only=maybe
 bad "no policy" "--policy: 'strict' is not one of none|best-effort|restricted|single-numa-node" --cpus 2 --policy strict
 "$nrtd" fit --sysroot "$node" -f "$dir/noise.yaml" >"$dir/out" 2>"$dir/err"
 if [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]; then ok "bad input: noise"; else not_ok "bad input: noise" "$dir/err"; fi

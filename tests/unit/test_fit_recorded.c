@@ -3,6 +3,7 @@
 
 #include "agent/base/json.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/fit_fixture.h"
@@ -81,10 +82,11 @@ static void read_options(const struct doc *list, struct settings *s)
 {
 	s->cpu_options = (struct cpu_manager_options){0};
 	DOC_FOREACH (item, list) {
-		bool *value = cpu_manager_option(&s->cpu_options, item->text);
+		const struct policy_option *o =
+			policy_option_of(SETTING_CPU_MANAGER_POLICY_OPTIONS, item->text);
 
-		assert_non_null(value);
-		*value = true;
+		assert_non_null(o);
+		policy_option_set(o, true, s);
 	}
 }
 

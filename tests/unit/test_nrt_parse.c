@@ -114,10 +114,10 @@ static void managers_and_attributes(void **state)
 	assert_int_equal(nrt_attributes(&none, attributes), 0);
 	test_assert_text("the last", nrt_attribute(&object, "cpuManagerPolicy"), "static");
 	assert_null(nrt_attribute(&object, "none"));
-	assert_int_equal(nrt_cpu_manager(&object), CPU_MANAGER_STATIC);
-	assert_int_equal(nrt_memory_manager(&object), MEMORY_MANAGER_STATIC);
-	assert_int_equal(nrt_cpu_manager(&none), CPU_MANAGER_UNKNOWN);
-	assert_int_equal(nrt_memory_manager(&none), MEMORY_MANAGER_UNKNOWN);
+	assert_int_equal(nrt_policy(&object, SETTING_CPU_MANAGER_POLICY), CPU_MANAGER_STATIC);
+	assert_int_equal(nrt_policy(&object, SETTING_MEMORY_MANAGER_POLICY), MEMORY_MANAGER_STATIC);
+	assert_int_equal(nrt_policy(&none, SETTING_CPU_MANAGER_POLICY), CPU_MANAGER_UNKNOWN);
+	assert_int_equal(nrt_policy(&none, SETTING_MEMORY_MANAGER_POLICY), MEMORY_MANAGER_UNKNOWN);
 }
 
 static void bad_objects_are_named(void **state)

@@ -4,6 +4,7 @@
 
 #include "agent/node/observe/settings_evidence.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "tests/lib/settings.h"
@@ -71,7 +72,7 @@ static void assert_setting(const struct weighed *w, enum setting what, const cha
 {
 	CLEANUP(freep) char *line = test_setting_line(&w->s, what);
 
-	test_assert_text(setting_names[what], line, want);
+	test_assert_text(settings_table[what].name, line, want);
 }
 
 static void proofs_fill_in_what_is_unknown(void **state)

@@ -2,6 +2,7 @@
 #include "tests/vectors/kubelet_support.h"
 
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -180,30 +181,17 @@ struct topology_rules kv_rules(const char *text, const struct topology_nodes *no
 
 struct cpu_manager_options kv_cpu_options(const vj *options)
 {
-	struct cpu_manager_options o = {0};
-	const struct {
-		const char *name;
-		bool *value;
-	} known[] = {
-		{"full-pcpus-only", &o.full_pcpus_only},
-		{"distribute-cpus-across-numa", &o.distribute_cpus_across_numa},
-		{"align-by-socket", &o.align_by_socket},
-		{"distribute-cpus-across-cores", &o.distribute_cpus_across_cores},
-		{"strict-cpu-reservation", &o.strict_cpu_reservation},
-		{"prefer-align-cpus-by-uncorecache", &o.prefer_align_cpus_by_uncorecache},
-	};
+	struct settings s = {.cpu_options = {0}};
 
 	VJ_FOREACH (item, options) {
 		const char *name = vj_is_map(options) ? vj_key(item) : vj_string(item);
-		size_t i = 0;
+		const struct policy_option *o = policy_option_of(SETTING_CPU_MANAGER_POLICY_OPTIONS, name);
 
-		while (i < ARRAY_SIZE(known) && strcmp(known[i].name, name) != 0)
-			i++;
-		if (i == ARRAY_SIZE(known))
+		if (!o)
 			vj_die(item, "unknown option '%s'", name);
-		*known[i].value = vj_is_map(options) ? vj_bool(item) : true;
+		policy_option_set(o, !vj_is_map(options) || vj_bool(item), &s);
 	}
-	return o;
+	return s.cpu_options;
 }
 
 bool kv_policy_init(struct kv_policy *p, struct cpu_manager_options options, hwloc_const_bitmap_t reserved,

@@ -14,6 +14,7 @@
 #include "agent/state/reserved_memory.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/settings_table.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_hazards.h"
 
@@ -399,10 +400,10 @@ static bool step_settings(struct host *h)
 
 		if (value)
 			check_report_add(h->report, CHECK_OK, "setting", "%s = '%s' (%s)",
-				setting_names[what], value, s->from[what]);
+				settings_table[what].name, value, s->from[what]);
 		else
 			check_report_add(
-				h->report, CHECK_WARN, "setting", "%s is unknown", setting_names[what]);
+				h->report, CHECK_WARN, "setting", "%s is unknown", settings_table[what].name);
 	}
 	if (known < SETTING_COUNT)
 		check_report_line(h->report, CHECK_WARN, "kubelet", NULL,

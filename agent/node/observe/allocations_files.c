@@ -9,6 +9,7 @@
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

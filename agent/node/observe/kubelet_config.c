@@ -11,39 +11,13 @@
 #include "agent/node/observe/fs_root.h"
 #include "agent/node/observe/release_names.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
 #define TEXT_MAX 65536 /* bytes of an origin */
 #define KEYS_MAX 1024u /* keys of one map; the kubelet knows some 200 feature gates */
-
-/* How a flag's text becomes the field's value. */
-enum shape {
-	SHAPE_TEXT,
-	SHAPE_PAIRS,     /* k=v,k=v: a map of strings */
-	SHAPE_EVICTION,  /* k<v,k<v */
-	SHAPE_GATES,     /* k=true,k=false: a map of booleans */
-	SHAPE_NODE_LIST, /* 0:memory=1Gi,hugepages-1Gi=2Gi;1:...: a list of reservations */
-};
-
-static const struct {
-	const char *flag;
-	enum shape shape;
-} known_flags[SETTING_COUNT] = {
-	[SETTING_CPU_MANAGER_POLICY] = {"cpu-manager-policy", SHAPE_TEXT},
-	[SETTING_CPU_MANAGER_POLICY_OPTIONS] = {"cpu-manager-policy-options", SHAPE_PAIRS},
-	[SETTING_MEMORY_MANAGER_POLICY] = {"memory-manager-policy", SHAPE_TEXT},
-	[SETTING_TOPOLOGY_MANAGER_POLICY] = {"topology-manager-policy", SHAPE_TEXT},
-	[SETTING_TOPOLOGY_MANAGER_SCOPE] = {"topology-manager-scope", SHAPE_TEXT},
-	[SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS] = {"topology-manager-policy-options", SHAPE_PAIRS},
-	[SETTING_RESERVED_SYSTEM_CPUS] = {"reserved-cpus", SHAPE_TEXT},
-	[SETTING_KUBE_RESERVED] = {"kube-reserved", SHAPE_PAIRS},
-	[SETTING_SYSTEM_RESERVED] = {"system-reserved", SHAPE_PAIRS},
-	[SETTING_EVICTION_HARD] = {"eviction-hard", SHAPE_EVICTION},
-	[SETTING_RESERVED_MEMORY] = {"reserved-memory", SHAPE_NODE_LIST},
-	[SETTING_FEATURE_GATES] = {"feature-gates", SHAPE_GATES},
-};
 
 void kubelet_config_release(struct kubelet_config *config)
 {
@@ -60,7 +34,7 @@ void kubelet_config_release(struct kubelet_config *config)
 int kubelet_config_find_flag(const char *name, size_t len)
 {
 	for (int i = 0; i < SETTING_COUNT; i++) {
-		const char *flag = known_flags[i].flag;
+		const char *flag = settings_table[i].flag;
 		size_t at = 0;
 
 		while (at < len && flag[at] && (flag[at] == name[at] || (flag[at] == '-' && name[at] == '_')))
@@ -184,7 +158,7 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 	DOC_FOREACH (field, fields)
 		note_field(config, field, from);
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
-		const struct doc *value = doc_get(fields, setting_names[what]);
+		const struct doc *value = doc_get(fields, settings_table[what].name);
 		int r = 0;
 
 		if (!value || (value->kind == DOC_NULL && !drop_in))
@@ -197,7 +171,7 @@ static int merge_fields(struct kubelet_config *config, const struct doc *fields,
 		else
 			r = replace_value(config, what, value, from, err);
 		if (r < 0)
-			return err_wrap(err, r, "%s: %s", from, setting_names[what]);
+			return err_wrap(err, r, "%s: %s", from, settings_table[what].name);
 	}
 	return 0;
 }
@@ -214,7 +188,7 @@ static int add_default_eviction(struct kubelet_config *config, bool merge, struc
 
 	if (have->kind != DOC_NULL && (!merge || doc_get(have, "memory.available")))
 		return 0;
-	doc_add_string(&thresholds, "memory.available", SETTINGS_EVICTION_DEFAULT);
+	doc_add_string(&thresholds, "memory.available", EVICTION_HARD_DEFAULT);
 	if (have->kind == DOC_MAP)
 		return merge_maps(config, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
 	return replace_value(config, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
@@ -232,7 +206,7 @@ int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config 
 
 		if (value->kind == DOC_NULL)
 			continue;
-		if (what == SETTING_FEATURE_GATES && config->values[what].kind == DOC_MAP &&
+		if (settings_table[what].kind == SETTING_IS_GATES && config->values[what].kind == DOC_MAP &&
 			value->kind == DOC_MAP) {
 			int r = merge_maps(config, what, value, flags->from[what], err);
 
@@ -264,8 +238,9 @@ static char *trim(char *text)
 }
 
 /* One "k=v" of a flag into the map. */
-static int add_pair(struct doc *map, char *pair, char separator, enum shape shape, struct err *err)
+static int add_pair(struct doc *map, char *pair, enum setting_kind kind, struct err *err)
 {
+	const char separator = kind == SETTING_IS_THRESHOLDS ? '<' : '=';
 	char *value = strchr(pair, separator), *key;
 	CLEANUP(doc_release) struct doc item = DOC_INIT;
 	bool on = false;
@@ -275,22 +250,20 @@ static int add_pair(struct doc *map, char *pair, char separator, enum shape shap
 	*value++ = '\0';
 	key = trim(pair);
 	value = trim(value);
-	if (shape == SHAPE_GATES && !text_parse_bool(value, &on))
+	if (kind == SETTING_IS_GATES && !text_parse_bool(value, &on))
 		return err_set(err, -EINVAL, "%.100s: '%.100s' is not a boolean", key, value);
 	item.key = xstrdup(key);
-	if (shape == SHAPE_GATES)
+	if (kind == SETTING_IS_GATES)
 		doc_set_text(&item, DOC_BOOL, on ? "true" : "false", on ? 4 : 5);
 	else
 		doc_set_text(&item, DOC_STRING, value, strlen(value));
 	return set_key(map, &item, err);
 }
 
-static int add_pairs(struct doc *map, char *text, enum shape shape, struct err *err)
+static int add_pairs(struct doc *map, char *text, enum setting_kind kind, struct err *err)
 {
-	char separator = shape == SHAPE_EVICTION ? '<' : '=';
-
 	for (char *pair = strsep(&text, ","); pair; pair = strsep(&text, ",")) {
-		int r = *pair ? add_pair(map, pair, separator, shape, err) : 0;
+		int r = *pair ? add_pair(map, pair, kind, err) : 0;
 
 		if (r < 0)
 			return r;
@@ -313,7 +286,7 @@ static int add_reservations(struct doc *list, char *text, struct err *err)
 		*limits++ = '\0';
 		item = doc_add_map(list, NULL);
 		doc_set_text(doc_add(item, "numaNode"), DOC_NUMBER, part, strlen(part));
-		r = add_pairs(doc_add_map(item, "limits"), limits, SHAPE_PAIRS, err);
+		r = add_pairs(doc_add_map(item, "limits"), limits, SETTING_IS_RESERVATIONS, err);
 		if (r < 0)
 			return r;
 	}
@@ -325,17 +298,17 @@ int kubelet_config_set_flag(
 {
 	CLEANUP(freep) char *copy = xstrdup(text);
 	struct doc *value = &config->values[what];
-	enum shape shape = known_flags[what].shape;
+	enum setting_kind kind = settings_table[what].kind;
 	int r;
 
-	if (shape == SHAPE_TEXT) {
+	if (kind == SETTING_IS_CHOICE || kind == SETTING_IS_CPUS) {
 		doc_set_text(value, DOC_STRING, text, strlen(text));
 		text_set(&config->from[what], from);
 		return 0;
 	}
-	value->kind = shape == SHAPE_NODE_LIST ? DOC_LIST : DOC_MAP;
-	r = shape == SHAPE_NODE_LIST ? add_reservations(value, copy, err)
-				     : add_pairs(value, copy, shape, err);
+	value->kind = kind == SETTING_IS_RESERVATIONS ? DOC_LIST : DOC_MAP;
+	r = kind == SETTING_IS_RESERVATIONS ? add_reservations(value, copy, err)
+					    : add_pairs(value, copy, kind, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);
 	add_from(config, what, from);

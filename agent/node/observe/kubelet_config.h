@@ -72,8 +72,7 @@ int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config 
 
 /* ---- settings_convert.c */
 
-#define SETTINGS_KUBELET_DEFAULT  "kubelet default"
-#define SETTINGS_EVICTION_DEFAULT "100Mi" /* memory.available */
+#define SETTINGS_KUBELET_DEFAULT "kubelet default"
 
 /*
  * Convert the values. A setting that is not given becomes the kubelet's default (from = "kubelet default")

@@ -6,6 +6,7 @@
 
 #include "agent/state/node_derive.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 
@@ -27,7 +28,7 @@ struct weighing {
  */
 static bool contradict(struct weighing *w, enum setting what, const char *source, const char *proved)
 {
-	const char *from = w->s->from[what], *name = setting_names[what];
+	const char *from = w->s->from[what], *name = settings_table[what].name;
 	CLEANUP(freep) char *stated = settings_text(w->s, what);
 
 	if (w->evidence[what] >= EVIDENCE_PROCESS) {
@@ -48,58 +49,56 @@ static bool contradict(struct weighing *w, enum setting what, const char *source
 
 /* ---- policies */
 
-/* *policy is the setting's index in `names`, 0 = unknown; `proved` that of the source. */
-static void weigh_policy(struct weighing *w, enum setting what, const char *const *names, const char *source,
-	int proved, int *policy)
-{
-	if (*policy == proved)
-		return;
-	if (*policy != 0 && !contradict(w, what, source, names[proved]))
-		return;
-	*policy = proved;
-	text_set(&w->s->from[what], source);
-	w->evidence[what] = EVIDENCE_PROOF;
-}
+/* What proves a policy: a value of the setting, 0 = nothing. */
+struct proof {
+	const char *source;
+	unsigned value;
+};
 
-/* The index of a state file's policy; 0 = the file is missing, or its policy has no such name, with a note. */
-static int find_policy(struct weighing *w, enum setting what, const char *const *names, size_t count,
-	const char *in_file, const char *path)
+/* The policy in a state file; nothing if the file is missing, or if its policy has no such name, with a note. */
+static struct proof find_in_file(struct weighing *w, enum setting what)
 {
-	int found = in_file ? settings_name_index(names, count, in_file) : 0;
+	const struct setting_row *row = &settings_table[what];
+	const struct state_policies *p = w->proofs->policies;
+	bool cpu = row->evidence & PROVEN_BY_CPU_STATE;
+	const char *name = cpu ? p->cpu : p->memory, *path = cpu ? p->cpu_path : p->memory_path;
+	int found = name ? settings_name_index(row->names, row->n_names, name) : 0;
 
 	if (found < 0)
-		notes_add(w->notes, "%s: policyName '%.100s' is not a value of %s", path, in_file,
-			setting_names[what]);
-	return found < 0 ? 0 : found;
+		notes_add(w->notes, "%s: policyName '%.100s' is not a value of %s", path, name, row->name);
+	return (struct proof){.source = path, .value = found > 0 ? (unsigned)found : 0};
 }
 
-/* The API lists allocatable CPUs and memory under the static policies only. */
-static void weigh_policies(struct weighing *w)
+/* The API lists allocatable CPUs and memory under the static policies only. A running kubelet may answer with those before its restart. */
+static struct proof find_in_answer(const struct weighing *w, enum setting what)
 {
-	const struct state_policies *p = w->proofs->policies;
 	const struct pod_resources *api = w->proofs->api;
-	bool answered = api && api->allocatable_known;
-	int cpu = (int)w->s->cpu_manager, memory = (int)w->s->memory_manager;
-	int cpu_proved = find_policy(w, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names,
-		CPU_MANAGER_POLICY_COUNT, p->cpu, p->cpu_path);
-	int memory_proved = find_policy(w, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names,
-		MEMORY_MANAGER_POLICY_COUNT, p->memory, p->memory_path);
+	struct proof proof = {.source = API};
 
-	if (cpu_proved)
-		weigh_policy(w, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names, p->cpu_path, cpu_proved,
-			&cpu);
-	else if (answered && w->evidence[SETTING_CPU_MANAGER_POLICY] < EVIDENCE_PROCESS)
-		weigh_policy(w, SETTING_CPU_MANAGER_POLICY, cpu_manager_policy_names, API,
-			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC,
-			&cpu);
-	if (memory_proved)
-		weigh_policy(w, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names, p->memory_path,
-			memory_proved, &memory);
-	else if (answered && w->evidence[SETTING_MEMORY_MANAGER_POLICY] < EVIDENCE_PROCESS)
-		weigh_policy(w, SETTING_MEMORY_MANAGER_POLICY, memory_manager_policy_names, API,
-			api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE, &memory);
-	w->s->cpu_manager = (enum cpu_manager_policy)cpu;
-	w->s->memory_manager = (enum memory_manager_policy)memory;
+	if (!api || !api->allocatable_known || w->evidence[what] >= EVIDENCE_PROCESS)
+		return proof;
+	if (what == SETTING_CPU_MANAGER_POLICY)
+		proof.value =
+			hwloc_bitmap_iszero(api->allocatable_cpus) ? CPU_MANAGER_NONE : CPU_MANAGER_STATIC;
+	else
+		proof.value = api->n_allocatable_memory > 0 ? MEMORY_MANAGER_STATIC : MEMORY_MANAGER_NONE;
+	return proof;
+}
+
+static void weigh_policy(struct weighing *w, enum setting what)
+{
+	const struct setting_row *row = &settings_table[what];
+	unsigned stated = setting_choice(w->s, what);
+	struct proof proof = find_in_file(w, what);
+
+	if (proof.value == 0 && row->evidence & PROVEN_BY_POD_RESOURCES)
+		proof = find_in_answer(w, what);
+	if (proof.value == 0 || proof.value == stated ||
+		(stated > 0 && !contradict(w, what, proof.source, row->names[proof.value])))
+		return;
+	setting_set_choice(w->s, what, proof.value);
+	text_set(&w->s->from[what], proof.source);
+	w->evidence[what] = EVIDENCE_PROOF;
 }
 
 /* ---- reservations */
@@ -122,7 +121,7 @@ static void weigh_reserved_cpus(struct weighing *w)
 		w->proofs->policies->cpu ? w->proofs->policies->cpu_path : API, text,
 		w->s->from[SETTING_RESERVED_SYSTEM_CPUS] ? w->s->from[SETTING_RESERVED_SYSTEM_CPUS]
 							 : "another source",
-		setting_names[SETTING_RESERVED_SYSTEM_CPUS]);
+		settings_table[SETTING_RESERVED_SYSTEM_CPUS].name);
 	w->contradicted = true;
 }
 
@@ -165,7 +164,7 @@ static void forget_weaker(struct weighing *w)
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
 		if (w->evidence[what] == EVIDENCE_NONE || w->evidence[what] >= EVIDENCE_PROOF)
 			continue;
-		strbuf_addf(&names, "%s%s", names.len > 0 ? ", " : "", setting_names[what]);
+		strbuf_addf(&names, "%s%s", names.len > 0 ? ", " : "", settings_table[what].name);
 		settings_forget(w->s, what);
 		w->evidence[what] = EVIDENCE_NONE;
 	}
@@ -180,7 +179,9 @@ void settings_weigh(struct settings *s, enum evidence evidence[SETTING_COUNT],
 {
 	struct weighing w = {.s = s, .evidence = evidence, .proofs = proofs, .notes = notes};
 
-	weigh_policies(&w);
+	for (enum setting what = 0; what < SETTING_COUNT; what++)
+		if (settings_table[what].kind == SETTING_IS_CHOICE && settings_table[what].evidence)
+			weigh_policy(&w, what);
 	weigh_reserved_cpus(&w);
 	weigh_reserved_memory(&w);
 	if (w.contradicted)

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/settings.h"
+#include "common/settings_table.h"
 #include "common/xalloc.h"
 
 static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
@@ -168,7 +169,7 @@ static void add_settings(struct doc *top, const struct settings *s)
 		CLEANUP(freep) char *value = s->from[what] ? settings_text(s, what) : NULL;
 		struct doc *map = doc_add_map(list, NULL);
 
-		doc_add_string(map, "name", setting_names[what]);
+		doc_add_string(map, "name", settings_table[what].name);
 		doc_add_string_or_null(map, "value", value);
 		doc_add_string_or_null(map, "from", s->from[what]);
 	}

@@ -7,6 +7,7 @@
 #include "agent/node/render/render.h"
 #include "agent/state/node_admission.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -39,12 +40,19 @@ static void add_name(struct doc *map, const char *key, unsigned value, const cha
 
 static void add_topology_manager(struct doc *parent, const struct topology_manager_config *config)
 {
+	const struct settings s = {.topology = *config};
 	struct doc *map = doc_add_map(parent, "topologyManager");
 
 	add_name(map, "policy", config->policy, topology_manager_policy_names);
 	add_name(map, "scope", config->scope, topology_manager_scope_names);
-	doc_add_number(map, "maxNUMANodes", config->max_numa_nodes);
-	doc_add_bool(map, "preferClosestNUMANodes", config->prefer_closest_numa_nodes);
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
+		const struct policy_option *o = &policy_options[i];
+
+		if (o->document_key && o->kind == OPTION_IS_NUMBER)
+			doc_add_number(map, o->document_key, policy_option_value(o, &s));
+		else if (o->document_key)
+			doc_add_bool(map, o->document_key, policy_option_value(o, &s) > 0);
+	}
 }
 
 static void add_min_distance(struct doc *map, enum fit_min_distance min_distance)

@@ -8,6 +8,7 @@
 #include "agent/node/render/render.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/xalloc.h"
 #include "scoring/nrt_match.h"
 #include "scoring/kubelet_release.h"
@@ -59,22 +60,38 @@ static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsig
 	add_attribute(list, "topologyManagerMaxNUMANodes", text);
 }
 
+/* NULL = unknown. The Topology Manager's settings are published only together. */
+static const char *attribute_value(const struct settings *s, enum setting what)
+{
+	const struct setting_row *row = &settings_table[what];
+	unsigned choice;
+
+	if (row->manager == MANAGER_TOPOLOGY && s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
+		return NULL;
+	if (row->kind == SETTING_IS_OPTIONS)
+		return setting_options_text(s, what);
+	choice = setting_choice(s, what);
+	if (choice == 0 && what == SETTING_TOPOLOGY_MANAGER_SCOPE)
+		choice = row->fallback;
+	return choice > 0 ? row->names[choice] : NULL;
+}
+
+/* Other exporters publish only the Topology Manager's settings, so these are first. */
 static void add_settings_attributes(struct doc *list, const struct settings *s, unsigned zones)
 {
-	bool topology = s->topology.policy != TOPOLOGY_MANAGER_UNKNOWN;
-	enum topology_manager_scope scope =
-		s->topology.scope == TOPOLOGY_SCOPE_POD ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
+	static const enum kubelet_manager managers[] = {MANAGER_TOPOLOGY, MANAGER_CPU, MANAGER_MEMORY};
 
-	add_attribute_if(
-		list, topology, "topologyManagerPolicy", topology_manager_policy_names[s->topology.policy]);
-	add_attribute_if(list, topology, "topologyManagerScope", topology_manager_scope_names[scope]);
-	add_max_numa_nodes(list, s, zones);
-	add_attribute_if(list, topology, "topologyManagerPolicyOptions", s->topology_options_text);
-	add_attribute_if(list, s->cpu_manager != CPU_MANAGER_UNKNOWN, "cpuManagerPolicy",
-		cpu_manager_policy_names[s->cpu_manager]);
-	add_attribute_if(list, true, "cpuManagerPolicyOptions", s->cpu_options_text);
-	add_attribute_if(list, s->memory_manager != MEMORY_MANAGER_UNKNOWN, "memoryManagerPolicy",
-		memory_manager_policy_names[s->memory_manager]);
+	for (size_t i = 0; i < ARRAY_SIZE(managers); i++)
+		for (enum setting what = 0; what < SETTING_COUNT; what++) {
+			const char *value;
+
+			if (settings_table[what].manager != managers[i])
+				continue;
+			if (what == SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS)
+				add_max_numa_nodes(list, s, zones);
+			value = attribute_value(s, what);
+			add_attribute_if(list, value != NULL, settings_table[what].name, value);
+		}
 }
 
 /* ---- the node's pods */
