@@ -112,11 +112,14 @@ one_kubelet() {
 		-maker tests/fixtures/machines/make.awk -cases "$cases" -seed "$SEED" -devices -replay $data/kubelet -timeout 12h -verdict "$B/tests/upstream/verdict" "$@"
 }
 
-# the tables of feature gates and configuration fields, with the code of each release
+# the tables of feature gates, configuration fields and policy options, with the code of each release
 kubelet_names() {
-	status=0
-	$here/releases/names.sh --check || status=$?
-	[ "$status" -eq 0 ] || [ "$status" -eq 77 ]
+	for compare in "names.sh --check" options.sh; do
+		status=0
+		# shellcheck disable=SC2086 # a script and its argument
+		$here/releases/$compare || status=$?
+		[ "$status" -eq 0 ] || [ "$status" -eq 77 ] || return 1
+	done
 }
 
 # kubelet_time PROGRAM MACHINES: the time that nrtd predicts for pods, against the CPU time of this kubelet's managers
