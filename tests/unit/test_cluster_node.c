@@ -12,6 +12,7 @@
 #include "agent/report/score_report.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 #include "tests/lib/observations.h"
 
 #define TEXT_MAX (1u << 20)
@@ -43,6 +44,27 @@ static void read_one(const char *metadata, const char *attributes, struct cluste
 	test_assert_text("name", ret->state.node_name, "n1");
 	assert_int_equal(ret->state.inventory.n_nodes, 1);
 	assert_int_equal(ret->cpu_manager, CPU_MANAGER_STATIC);
+}
+
+static void an_option_of_an_exporter_has_any_spelling(void **state)
+{
+	static const struct {
+		const char *options;
+		bool full_pcpus_only;
+	} cases[] = {{"full-pcpus-only=true", true}, {"later=x,full-pcpus-only=1", true},
+		{"full-pcpus-only=false", false}, {"not-full-pcpus-only=true", false}, {"", false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(cluster_node_release) struct cluster_node node;
+		CLEANUP(freep)
+		char *attribute =
+			xasprintf(", {name: cpuManagerPolicyOptions, value: '%s'}", cases[i].options);
+
+		read_one("", attribute, &node);
+		assert_int_equal(node.basis, CLUSTER_ESTIMATED);
+		assert_int_equal(node.state.settings.cpu_options.full_pcpus_only, cases[i].full_pcpus_only);
+	}
 }
 
 static void an_exporter_is_known_by_what_it_writes(void **state)
@@ -261,6 +283,7 @@ static void nodes_are_ranked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_option_of_an_exporter_has_any_spelling),
 		cmocka_unit_test(an_exporter_is_known_by_what_it_writes),
 		cmocka_unit_test(a_node_is_judged_by_what_there_is),
 		cmocka_unit_test(a_node_state_is_exact),
