@@ -125,7 +125,7 @@ void settings_init(struct settings *s)
 #undef POLICY_OPTION_DEFAULT
 }
 
-static void forget_memory_reservations(struct settings *s)
+void settings_remove_reservations(struct settings *s)
 {
 	for (size_t i = 0; i < s->n_memory_reservations; i++)
 		free(s->memory_reservations[i].type);
@@ -135,7 +135,7 @@ static void forget_memory_reservations(struct settings *s)
 void settings_release(struct settings *s)
 {
 	hwloc_bitmap_free(s->reserved_system_cpus);
-	forget_memory_reservations(s);
+	settings_remove_reservations(s);
 	free(s->memory_reservations);
 	strv_release(&s->fields);
 	for (size_t i = 0; i < ARRAY_SIZE(owned_texts); i++)
@@ -143,49 +143,6 @@ void settings_release(struct settings *s)
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);
 	settings_init(s);
-}
-
-static void forget_options(struct settings *s, enum setting what)
-{
-	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
-		if (policy_options[i].setting == what)
-			policy_option_set(&policy_options[i], policy_options[i].fallback, s);
-}
-
-void settings_forget(struct settings *s, enum setting what)
-{
-	freep(&s->from[what]);
-	switch (settings_table[what].kind) {
-	case SETTING_IS_CHOICE:
-		setting_set_choice(s, what, 0);
-		break;
-	case SETTING_IS_OPTIONS:
-		forget_options(s, what);
-		freep(setting_value(s, what));
-		freep(setting_second(s, what));
-		break;
-	case SETTING_IS_CPUS:
-		hwloc_bitmap_free(s->reserved_system_cpus);
-		s->reserved_system_cpus = NULL;
-		break;
-	case SETTING_IS_AMOUNTS:
-		*(qty_t *)setting_value(s, what) = *(qty_t *)setting_second(s, what) = 0;
-		s->reserved_cpu_known = false;
-		break;
-	case SETTING_IS_THRESHOLDS:
-		freep(setting_value(s, what));
-		break;
-	case SETTING_IS_RESERVATIONS:
-		forget_memory_reservations(s);
-		break;
-	case SETTING_IS_GATES:
-		freep(setting_value(s, what));
-		freep(&s->unknown_feature_gate);
-		break;
-	case SETTING_KIND_COUNT:
-	default:
-		break;
-	}
 }
 
 void settings_copy(const struct settings *from, struct settings *to)

@@ -152,8 +152,8 @@ struct settings {
 void settings_init(struct settings *s);
 void settings_release(struct settings *s);
 
-/* The setting becomes unknown. */
-void settings_forget(struct settings *s, enum setting what);
+/* Remove all of memory_reservations. */
+void settings_remove_reservations(struct settings *s);
 
 /* `to` must be empty. */
 void settings_copy(const struct settings *from, struct settings *to);

@@ -270,6 +270,49 @@ const char *setting_options_text(const struct settings *s, enum setting what)
 	return *(char *const *)value_of(s, settings_table[what].offset);
 }
 
+static void forget_options(struct settings *s, enum setting what)
+{
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+		if (policy_options[i].setting == what)
+			policy_option_set(&policy_options[i], policy_options[i].fallback, s);
+}
+
+void setting_forget(struct settings *s, enum setting what)
+{
+	freep(&s->from[what]);
+	switch (settings_table[what].kind) {
+	case SETTING_IS_CHOICE:
+		setting_set_choice(s, what, 0);
+		break;
+	case SETTING_IS_OPTIONS:
+		forget_options(s, what);
+		freep(setting_value(s, what));
+		freep(setting_second(s, what));
+		break;
+	case SETTING_IS_CPUS:
+		hwloc_bitmap_free(s->reserved_system_cpus);
+		s->reserved_system_cpus = NULL;
+		break;
+	case SETTING_IS_AMOUNTS:
+		*(qty_t *)setting_value(s, what) = *(qty_t *)setting_second(s, what) = 0;
+		s->reserved_cpu_known = false;
+		break;
+	case SETTING_IS_THRESHOLDS:
+		freep(setting_value(s, what));
+		break;
+	case SETTING_IS_RESERVATIONS:
+		settings_remove_reservations(s);
+		break;
+	case SETTING_IS_GATES:
+		freep(setting_value(s, what));
+		freep(&s->unknown_feature_gate);
+		break;
+	case SETTING_KIND_COUNT:
+	default:
+		break;
+	}
+}
+
 int setting_parse_choice(struct settings *s, enum setting what, const char *text, struct err *err)
 {
 	const struct setting_row *row = &settings_table[what];

@@ -117,6 +117,9 @@ void setting_set_choice(struct settings *s, enum setting what, unsigned value);
 void *setting_value(struct settings *s, enum setting what);
 void *setting_second(struct settings *s, enum setting what);
 
+/* The setting becomes unknown. */
+void setting_forget(struct settings *s, enum setting what);
+
 /* The text of all options as configured, sorted by name; NULL = none set or unknown. */
 const char *setting_options_text(const struct settings *s, enum setting what);
 

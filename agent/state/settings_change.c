@@ -85,9 +85,7 @@ static int set_reserved_memory(struct settings *s, const char *value, struct err
 {
 	int r = 0;
 
-	for (size_t i = 0; i < s->n_memory_reservations; i++)
-		free(s->memory_reservations[i].type);
-	s->n_memory_reservations = 0;
+	settings_remove_reservations(s);
 	while (r == 0 && *value) {
 		CLEANUP(freep) char *node = next_part(&value, ';');
 

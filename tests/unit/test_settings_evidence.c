@@ -82,7 +82,7 @@ static void proofs_fill_in_what_is_unknown(void **state)
 	(void)state;
 	init(&w, EVIDENCE_NONE, "");
 	for (enum setting what = 0; what < SETTING_COUNT; what++)
-		settings_forget(&w.s, what);
+		setting_forget(&w.s, what);
 	weigh(&w, "");
 	prove(&w, "none", "Static");
 	weigh(&w, "");
@@ -120,7 +120,7 @@ static void stronger_sources_stay(void **state)
 	init(&w, EVIDENCE_PROCESS, "/config.yaml");
 	prove(&w, "none", "static");
 	weigh(&w,
-		"/m: policyName 'static' is not a value of memoryManagerPolicy; /c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the kubelet restarted?");
+		"/c was written under cpuManagerPolicy 'none', but /config.yaml says 'static': was the kubelet restarted?; /m: policyName 'static' is not a value of memoryManagerPolicy");
 	assert_setting(&w, SETTING_CPU_MANAGER_POLICY, "cpuManagerPolicy=static [/config.yaml]");
 	assert_setting(
 		&w, SETTING_TOPOLOGY_MANAGER_POLICY, "topologyManagerPolicy=restricted [/config.yaml]");

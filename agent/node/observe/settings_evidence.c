@@ -165,7 +165,7 @@ static void forget_weaker(struct weighing *w)
 		if (w->evidence[what] == EVIDENCE_NONE || w->evidence[what] >= EVIDENCE_PROOF)
 			continue;
 		strbuf_addf(&names, "%s%s", names.len > 0 ? ", " : "", settings_table[what].name);
-		settings_forget(w->s, what);
+		setting_forget(w->s, what);
 		w->evidence[what] = EVIDENCE_NONE;
 	}
 	if (names.len > 0)
