@@ -263,6 +263,27 @@ static void assert_no_way(struct bench *b, int want, const char *why)
 	test_assert_text(why, b->err.text, text);
 }
 
+static void remove_socket(void *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+/* A kubelet hangs, and the next one has its own socket. */
+static void a_socket_that_is_replaced_ends_the_call(void **state)
+{
+	struct bench b;
+	struct grpc_answer answer = {.silent = true, .meanwhile = remove_socket};
+	struct grpc_server *s;
+
+	(void)state;
+	bench_init(&b);
+	answer.data = b.path;
+	s = grpc_server_start(b.path, &answer, 1);
+	assert_int_equal(call(&b, 12 * DEADLINE_MS), -ECONNRESET);
+	grpc_server_stop(s);
+	bench_release(&b);
+}
+
 static void a_socket_that_cannot_be_had_is_named(void **state)
 {
 	static const struct grpc_answer answer = {.message = "x", .len = 1};
@@ -324,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_call_under_way_ends_when_cancelled),
 		cmocka_unit_test(a_connection_that_ended_is_opened_anew),
 		cmocka_unit_test(a_replaced_socket_is_noticed),
+		cmocka_unit_test(a_socket_that_is_replaced_ends_the_call),
 		cmocka_unit_test(a_socket_that_cannot_be_had_is_named),
 		cmocka_unit_test(a_forbidden_socket_is_named),
 	};

@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/time.h"
 #include "agent/base/yaml.h"
 #include "agent/node/observe/discover.h"
 #include "agent/node/render/render.h"
@@ -37,8 +41,15 @@ static const char allocatable[] =
 	"} 3{1'hugepages-2Mi' 2:2147483648 " NODE_0 "} 3{1'hugepages-2Mi' 2:2147483648 " NODE_1
 	"} 3{1'hugepages-1Gi' 2:4294967296 " NODE_0 "} 3{1'hugepages-1Gi' 2:4294967296 " NODE_1 "}";
 
+/* Calls of the API are answered one by one, each when the test says so. */
+struct gate {
+	struct strbuf later; /* an answer for later */
+	atomic_uint n_called, n_answered, n_allowed;
+};
+
 struct world {
 	char *dir, *socket;
+	struct gate gate;
 	struct sources sources;
 	struct observe_config config;
 	struct grpc_server *server;
@@ -147,6 +158,7 @@ static int setup(void **state)
 	assert_true(asprintf(&w->socket, "%s/kubelet.sock", w->dir) > 0);
 	w->replies[0] = w->replies[1] = (struct strbuf)STRBUF_INIT(1u << 16);
 	w->object = w->notes = (struct strbuf)STRBUF_INIT(1u << 16);
+	w->gate.later = (struct strbuf)STRBUF_INIT(1u << 16);
 	assert_int_equal(machine_discover(&source, &w->sources.machine, NULL), 0);
 	w->sources.machine_known = true;
 	w->config = (struct observe_config){.sysroot = w->dir,
@@ -181,7 +193,9 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 
+	w->gate.n_allowed = UINT_MAX;
 	stop_serving(w);
+	strbuf_release(&w->gate.later);
 	sources_release(&w->sources);
 	for (size_t i = 0; i < 2; i++)
 		strbuf_release(&w->replies[i]);
@@ -519,6 +533,162 @@ static void files_that_go_on_are_followed(void **state)
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"12\"}");
 }
 
+/* ---- an API that is slow */
+
+#define LONG_MS 60000 /* longer than any test waits unless it has failed */
+
+/* Pod q has started. */
+static const char list_of_two[] = "1{1'p' 2'ns' 3{1'c' 3[1 2] 4{1'memory' 2:4294967296 " NODE_0
+				  "} 2{1'v/nic' 2'a' " NODE_0 "}}} 1{1'q' 2'ns' 3{1'd' 3[3 4 5]}}";
+
+static void pass_gate(void *data)
+{
+	struct gate *gate = data;
+	unsigned call = ++gate->n_called;
+
+	while (gate->n_allowed < call)
+		usleep(1000);
+	gate->n_answered++;
+}
+
+static void serve_behind_gate(struct world *w)
+{
+	serve(w, list, allocatable);
+	stop_serving(w);
+	for (size_t i = 0; i < 2; i++) {
+		w->answers[i].meanwhile = pass_gate;
+		w->answers[i].data = &w->gate;
+	}
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
+}
+
+/* Look after a sign that comes now, and wait for the API for so long. */
+static void look_within(struct world *w, int ms)
+{
+	usleep(1000); /* a call of an earlier look has begun before the sign */
+	w->sources.sign_ms = clock_ms(CLOCK_MONOTONIC);
+	w->sources.until_ms = w->sources.sign_ms + ms;
+	look(w);
+}
+
+/* The daemon's loop looks again when the answer is there, for the same sign. */
+static void look_when_answered(struct world *w)
+{
+	struct pollfd p = {.fd = w->sources.late_fd, .events = POLLIN};
+	uint64_t count;
+
+	assert_int_equal(poll(&p, 1, LONG_MS), 1);
+	assert_int_equal(read(p.fd, &count, sizeof(count)), sizeof(count));
+	w->sources.until_ms = clock_ms(CLOCK_MONOTONIC) + LONG_MS;
+	look(w);
+}
+
+static void the_files_do_not_wait_for_a_slow_api(void **state)
+{
+	struct world *w = *state;
+
+	serve_behind_gate(w);
+	look_within(w, 10);
+	assert_true(sources_await_answer(&w->sources));
+	assert_has(&w->notes, ": the kubelet has not answered yet; the state files alone are used");
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
+	assert_null(strstr(w->object.text, "nodeTopologyPodsFingerprint"));
+	w->gate.n_allowed = 2;
+	look_when_answered(w);
+	assert_false(sources_await_answer(&w->sources) || w->api_kept);
+	test_assert_text("notes", w->notes.text, "");
+	assert_whole(w);
+	assert_int_equal(w->gate.n_answered, 2); /* of one pair of calls */
+}
+
+static void write_two_pods(const struct world *w)
+{
+	test_write_file(w->dir, "var/lib/kubelet/pods/x/containers", "");
+	write_state(w, "0,6-31", "\"u\":{\"c\":\"1-2\"},\"x\":{\"d\":\"3-5\"}");
+}
+
+/* A pod starts while the API hangs: it holds its CPUs, whatever the API has said last. One call hangs, not one per look. */
+static void an_api_that_hangs_gives_nothing_away(void **state)
+{
+	struct world *w = *state;
+
+	w->gate.n_allowed = 2;
+	wire_add(&w->gate.later, list_of_two);
+	serve_behind_gate(w);
+	look_within(w, LONG_MS);
+	assert_whole(w);
+	look_within(w, 10);
+	assert_true(w->api_kept);
+	assert_has(&w->notes, ": the kubelet has not answered yet; the API's last answer is still used");
+	assert_whole(w);
+	write_two_pods(w);
+	for (int i = 0; i < 3; i++) {
+		/* The call began before the write, so that its answer is not awaited. */
+		look_within(w, LONG_MS);
+		assert_true(w->api_kept && sources_await_answer(&w->sources));
+		assert_has(
+			&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+		assert_has(
+			&w->object, "{name: v/nic, capacity: \"2\", allocatable: \"2\", available: \"1\"}");
+	}
+	assert_true(w->gate.n_called <= 3);
+	/* The first answer has come too late; the second has the pod. */
+	w->answers[0].message = w->gate.later.text;
+	w->answers[0].len = w->gate.later.len;
+	w->gate.n_allowed = 6;
+	look_when_answered(w);
+	assert_false(w->api_kept);
+	test_assert_text("notes", w->notes.text, "");
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+	assert_int_equal(w->gate.n_answered, 6);
+}
+
+static void start_a_pod(void *data)
+{
+	struct world *w = data;
+
+	if (++w->gate.n_called > 1)
+		return;
+	write_two_pods(w);
+	w->answers[0] = (struct grpc_answer){.message = w->gate.later.text, .len = w->gate.later.len};
+}
+
+/* A pod starts during the call, whose answer does not have the pod yet. */
+static void files_that_are_written_during_the_call_are_read_again(void **state)
+{
+	struct world *w = *state;
+
+	wire_add(&w->gate.later, list_of_two);
+	serve(w, list, allocatable);
+	stop_serving(w);
+	w->answers[1].meanwhile = start_a_pod;
+	w->answers[1].data = w;
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
+	look_within(w, LONG_MS);
+	assert_int_equal(w->gate.n_called, 2);
+	assert_false(w->api_kept);
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+}
+
+/* The call would go on for half a minute. */
+static void an_api_that_hangs_does_not_keep_the_daemon(void **state)
+{
+	struct world *w = *state;
+	int64_t began = clock_ms(CLOCK_MONOTONIC);
+
+	serve(w, list, allocatable);
+	stop_serving(w);
+	w->answers[0].silent = true;
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
+	look_within(w, 10);
+	assert_true(sources_await_answer(&w->sources));
+	sources_release(&w->sources);
+	assert_true(clock_ms(CLOCK_MONOTONIC) - began < POD_RESOURCES_BACKGROUND_DEADLINE_MS);
+}
+
 static void who_asks_once_remembers_nothing(void **state)
 {
 	struct world *w = *state;
@@ -659,6 +829,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_look_is_of_one_kubelet, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_look_that_is_made_again_remembers_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_files_do_not_wait_for_a_slow_api, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_api_that_hangs_gives_nothing_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			files_that_are_written_during_the_call_are_read_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_api_that_hangs_does_not_keep_the_daemon, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_once_remembers_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_counts_when_the_kubelet_has_read_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(so_do_drop_ins, setup, teardown),

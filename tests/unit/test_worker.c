@@ -107,6 +107,26 @@ static void a_run_may_ask_for_another(void **state)
 	assert_true(schedule_due(&s) == SCHEDULE_NEVER);
 }
 
+/* Also during a run, which does not take it into account. */
+static void a_request_is_not_forgotten(void **state)
+{
+	struct schedule s = fresh;
+	uint64_t since;
+
+	(void)state;
+	run(&s, 1000, 4000);
+	schedule_request(&s, 2000);
+	schedule_request(&s, 3000);
+	assert_int_equal(schedule_due(&s), 2000);
+	schedule_start(&s, 2000, &since);
+	schedule_request(&s, 2010);
+	assert_true(schedule_due(&s) == SCHEDULE_NEVER);
+	schedule_end(&s, true, SCHEDULE_NEVER);
+	assert_int_equal(schedule_due(&s), 2010);
+	run(&s, 2010, SCHEDULE_NEVER);
+	assert_int_equal(schedule_due(&s), 12010);
+}
+
 /* Whatever the marks, no more runs publish than the budget has, each mark is answered within coalescing time and
  * interval, and the last mark is answered. */
 static void a_storm_is_bounded(void **state)
@@ -146,6 +166,7 @@ int main(void)
 		cmocka_unit_test(only_publications_hold_back),
 		cmocka_unit_test(after_a_run_in_vain_the_next_comes_soon),
 		cmocka_unit_test(a_run_may_ask_for_another),
+		cmocka_unit_test(a_request_is_not_forgotten),
 		cmocka_unit_test(a_storm_is_bounded),
 	};
 

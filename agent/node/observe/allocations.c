@@ -139,7 +139,7 @@ static uint64_t hash_identity(const struct stat *st)
 /* The kubelet replaces a file on each write, so a written file has another inode. */
 static struct state_files identify_files(const struct allocations_query *q)
 {
-	struct state_files now = {.known = true};
+	struct state_files now = {.known = true, .settings = q->settings, .at_ms = clock_ms(CLOCK_MONOTONIC)};
 
 	static_assert(ARRAY_SIZE(state_file_names) == ARRAY_SIZE(now.files), "one each");
 	for (size_t i = 0; q->files && i < ARRAY_SIZE(state_file_names); i++) {
@@ -264,6 +264,48 @@ static void remove_ended(const struct allocations_query *q, struct source_snapsh
 	pod_evidence_name(&e, &s->files);
 }
 
+/* Whether the kubelet has written a file since `then`, up to now. */
+static bool is_written_since(const struct allocations_query *q, const struct state_files *then)
+{
+	const struct state_files now = identify_files(q);
+
+	return is_written(then, &now);
+}
+
+/*
+ * Takes the answer of the call in the background, or begins a call. Only an answer that can be current is awaited. An
+ * answer that cannot be current is kept as the API's last answer, and the API is called again; so it is after a call that
+ * has reached its deadline.
+ */
+static int finish_call(const struct allocations_query *q, struct source_snapshot *s)
+{
+	struct state_files *before = q->files_before_call;
+
+	for (;;) {
+		bool begins = !pod_resources_has_begun(q->api), current;
+		int r = 0;
+
+		if (begins) {
+			*before = identify_files(q);
+			before->young = s->young;
+			r = pod_resources_begin(q->api, &s->api_err);
+		}
+		current = before->at_ms >= q->sign_ms && before->settings == q->settings &&
+			  !is_written_since(q, before);
+		if (r == 0)
+			r = pod_resources_finish(q->api, current ? q->until_ms : 0, q->machine, &s->api,
+				&s->api_notes, &s->api_err);
+		if (r == 0) {
+			s->young = s->young || before->young;
+			*q->files_before_answer = *before;
+		}
+		if (begins || r == -EINPROGRESS || (current && r != -ETIMEDOUT))
+			return r;
+		pod_resources_release(&s->api);
+		notes_release(&s->api_notes);
+	}
+}
+
 /* Reads the files, then asks the API, and removes what has ended. */
 static void read_snapshot(const struct allocations_query *q, struct source_snapshot *s)
 {
@@ -275,16 +317,19 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 		read_files(q, q->last, s);
 	if (q->api && q->root_ended)
 		err_set(&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
+	else if (q->api && q->files_before_call)
+		s->api_r = finish_call(q, s);
 	else if (q->api)
 		s->api_r = pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
 	if (s->api_r < 0)
 		return;
 	complete_api(q->machine, s);
 	remove_ended(q, s);
-	if (q->files_before_answer) {
+	if (!q->files_before_answer)
+		return;
+	if (!q->files_before_call)
 		*q->files_before_answer = s->before;
-		q->files_before_answer->young = s->young;
-	}
+	q->files_before_answer->young = s->young;
 }
 
 /* ---- reading again while the kubelet writes */
@@ -338,21 +383,40 @@ static int forget_missing_file(
 	return without < n ? without : read_files_again(q, q->last, s, text);
 }
 
+/* The kubelet goes on writing its files during each call: reads what it has written last, without the API's answer. */
+static void read_written_files(const struct allocations_query *q, struct source_snapshot *s)
+{
+	if (s->api_r == 0)
+		s->api_r = err_set(&s->api_err, -EAGAIN,
+			"%s: the kubelet has written its state files during the call", q->socket);
+	pod_resources_release(&s->api);
+	read_files(q, q->last, s);
+}
+
 static int read_settled(const struct allocations_query *q, struct source_snapshot *s, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
 		struct timespec pause = {.tv_nsec = READ_AGAIN_NS << 2 * again};
-		bool half_written;
+		bool half_written, written, busy;
 		int n;
 
 		read_snapshot(q, s);
-		if (s->api_r == -EBUSY)
+		busy = s->api_r == -EBUSY &&
+		       (!q->files_before_call || clock_ms(CLOCK_MONOTONIC) < q->until_ms);
+		if (busy)
 			pause.tv_nsec = BUSY_PAUSE_NS;
 		n = find_contradictions(s, text);
 		half_written = s->files_r == 0 && cpus_are_missing(q->machine, &s->files) && just_written(q);
-		if (again == READ_AGAIN_MAX || (n == 0 && !half_written && s->api_r != -EBUSY))
-			return n > 0 && s->file_missing ? forget_missing_file(q, n, s, text) : n;
-		nanosleep(&pause, NULL);
+		written = q->files && q->files_before_call && is_written_since(q, &s->before);
+		if (again < READ_AGAIN_MAX && (n > 0 || half_written || written || busy)) {
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		if (written) {
+			read_written_files(q, s);
+			return 0;
+		}
+		return n > 0 && s->file_missing ? forget_missing_file(q, n, s, text) : n;
 	}
 }
 
@@ -369,7 +433,7 @@ static void use_last_answer(const struct allocations_query *q, struct source_sna
 	if (r == 0)
 		complete_api(q->machine, s);
 	s->api_kept = r == 0;
-	s->files_changed = is_written(q->files_before_answer, &s->before);
+	s->files_changed = is_written_since(q, q->files_before_answer);
 }
 
 /* ---- combining both sources */

@@ -8,12 +8,14 @@
 #include "agent/node/observe/pod_evidence.h"
 #include "agent/node/observe/pod_resources.h"
 
-/* The identity of the state files at one moment: a hash of each file's inode, size and time; 0 = no such
- * file, UINT64_MAX = unknown. */
+/* The state files at one moment, and the kubelet then. */
 struct state_files {
 	bool known;
 	bool young; /* the kubelet had just started: its API may not have listed all of its pods */
-	uint64_t files[3];
+	uint64_t files
+		[3]; /* a hash of each file's inode, size and time; 0 = no such file, UINT64_MAX = unknown */
+	uint64_t settings; /* as in struct allocations_query */
+	int64_t at_ms;     /* CLOCK_MONOTONIC */
 };
 
 /* When a file was last written, by a clock that is never set. Zeroed is the start. */
@@ -47,6 +49,12 @@ struct allocations_query {
 	 * last answer is used. (NULL = the last answer is not used.)
 	 */
 	struct state_files *files_before_answer;
+	/*
+	 * For a client whose calls are in the background: the state files when the call in progress began, the first sign
+	 * of the change that is read, and until when the answer is awaited (CLOCK_MONOTONIC). (NULL = the API is awaited.)
+	 */
+	struct state_files *files_before_call;
+	int64_t sign_ms, until_ms;
 	const struct machine *machine;
 };
 
@@ -74,7 +82,13 @@ void allocations_answer_release(struct allocations_answer *a);
  * note only if the user named the socket. Both sources are read again, at most three times with growing
  * pauses, while they contradict each other; while CPUs are missing in cpu_manager_state just after the
  * kubelet wrote it (the kubelet writes this file twice per change); and if the kubelet's rate limit rejected
- * the call. For missing state files that existed before, the last content is used (allocations_from_files())
+ * the call.
+ *
+ * With calls in the background, an answer counts if the call began after q->sign_ms and the kubelet has written no state file
+ * since; the files are read again after waiting. Otherwise the API is late: its last answer is used as if it did not answer
+ * now, and what the kubelet has written since decides. The call goes on, and a later allocations_read() takes its answer.
+ *
+ * For missing state files that existed before, the last content is used (allocations_from_files())
  * unless the API contradicts it. A remaining contradiction is one note with both values. 0; -errno with one
  * line if no source, or for a transient reason a state file, could be read (missing files or a missing socket are not failures: the allocations are
  * then unknown); `ret` is untouched on failure.

@@ -24,6 +24,7 @@
 #define REQUEST_MAX  (64u << 10)
 #define MESSAGE_MAX  400u
 #define NOT_ANSWERED (-1)
+#define LOOK_MS      1000 /* how often a waiting call looks whether its socket was replaced */
 
 /* The call in progress. */
 struct call {
@@ -239,11 +240,19 @@ static int connect_socket(struct grpc_channel *c)
 	return 0;
 }
 
+/* Another server has made a socket at the path, or the socket is gone. */
+static bool is_replaced(const struct grpc_channel *c)
+{
+	struct stat st;
+
+	return c->address.sun_path[0] &&
+	       (fs_stat("", c->address.sun_path, &st) < 0 || st.st_dev != c->dev || st.st_ino != c->ino);
+}
+
 /* The peer closed the connection, announced that it will, or the socket was replaced. */
 static bool is_stale(const struct grpc_channel *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
-	struct stat st;
 	char byte;
 
 	if (!nghttp2_session_check_request_allowed(c->session))
@@ -251,8 +260,7 @@ static bool is_stale(const struct grpc_channel *c)
 	if (poll(&p, 1, 0) > 0 && ((p.revents & (POLLHUP | POLLERR | POLLRDHUP)) ||
 					  recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0))
 		return true;
-	return c->address.sun_path[0] &&
-	       (fs_stat("", c->address.sun_path, &st) < 0 || st.st_dev != c->dev || st.st_ino != c->ino);
+	return is_replaced(c);
 }
 
 static const char *socket_name(const struct grpc_channel *c)
@@ -435,9 +443,12 @@ static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 			return -EPROTO;
 		if (pending.len > 0 && r == 0)
 			events |= POLLOUT;
-		ready = cancel_poll(c->cancel, c->fd, events, left);
+		ready = cancel_poll(c->cancel, c->fd, events, left < LOOK_MS ? left : LOOK_MS);
 		if (ready < 0)
 			return ready;
+		/* A server that hangs may keep the connection open after another one has taken its place. */
+		if (ready == 0 && left > 0 && is_replaced(c))
+			return -ECONNRESET;
 		if (ready & (POLLIN | POLLHUP | POLLERR))
 			r = receive_available(c, buf);
 		if (r < 0 && !c->call.closed)

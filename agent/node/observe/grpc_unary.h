@@ -51,7 +51,7 @@ void grpc_reply_release(struct grpc_reply *reply);
  * Call `method` ("/package.Service/Method") with the `len` bytes of an encoded message, and wait for the
  * whole reply: at most `max_reply` bytes, at most `deadline_ms` milliseconds in all. A connection that the
  * peer has closed, or whose socket was replaced, is opened again first; such a call may be repeated, so it
- * must be idempotent.
+ * must be idempotent. A call whose socket is replaced while it waits ends within a second.
  *
  * 0 when the peer answered, with any status. Otherwise one line in `err` that names the socket: -ENOENT (no
  * socket), -EACCES, -ECONNREFUSED (no listener), -ECONNRESET (the peer closed the connection), -ETIMEDOUT,

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "agent/base/hash.h"
 #include "agent/base/node_name.h"
@@ -36,6 +38,22 @@ void observation_release(struct observation *o)
 	observation_init(o);
 }
 
+int sources_call_in_background(struct sources *s, struct err *err)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot create an eventfd: %s", strerror(errno));
+	s->late_fd = fd;
+	s->background = true;
+	return 0;
+}
+
+bool sources_await_answer(const struct sources *s)
+{
+	return s->api && pod_resources_has_begun(s->api);
+}
+
 void sources_release(struct sources *s)
 {
 	sources_forget_machine(s);
@@ -45,6 +63,8 @@ void sources_release(struct sources *s)
 	free(s->socket);
 	pod_resources_client_free(s->api);
 	settings_finding_release(&s->settings);
+	if (s->background)
+		close(s->late_fd);
 	*s = (struct sources){.cancel = s->cancel};
 }
 
@@ -237,7 +257,9 @@ static int open_api(struct sources *sources, const struct observe_config *config
 
 	if (socket && sources->socket && !strcmp(socket, sources->socket))
 		return 0;
-	if (socket)
+	if (socket && sources->background)
+		r = pod_resources_client_new_background(socket, sources->cancel, sources->late_fd, &client);
+	else if (socket)
 		r = pod_resources_client_new(socket, sources->cancel, &client);
 	if (r < 0)
 		return r;
@@ -279,12 +301,16 @@ static int read_allocations(
 		.files = config->state_files,
 		.api_named = config->pod_resources_named,
 		.files_before_answer = &sources->files_before_answer,
+		.files_before_call = sources->background ? &sources->files_before_call : NULL,
+		.sign_ms = sources->sign_ms,
+		.until_ms = sources->until_ms,
 		.last = &sources->state_files,
 		.settings = hash_reservations(&o->node.settings),
 		.seen = &sources->pods_seen,
 		.ages = &sources->ages,
 		.down = settings_kubelet_is_down(&sources->settings),
 		.machine = &o->node.machine};
+	bool other_settings;
 	int r = open_api(sources, config, o->kubelet.root);
 
 	allocations_answer_init(&a);
@@ -295,13 +321,13 @@ static int read_allocations(
 	r = allocations_read(&q, &a, &o->notes, err);
 	if (r < 0)
 		return r;
-	if (!a.api_kept)
-		sources->api_settings = q.settings;
+	other_settings = sources->files_before_answer.settings != q.settings;
 	settings_weigh(&o->node.settings, o->kubelet.evidence,
-		&(struct settings_proofs){
-			.policies = &a.policies, .allocations = &a.all, .api = a.from_api ? &a.api : NULL},
+		&(struct settings_proofs){.policies = &a.policies,
+			.allocations = &a.all,
+			.api = a.from_api && !other_settings ? &a.api : NULL},
 		&o->notes);
-	move_answer(&a, sources->api_settings != q.settings, o);
+	move_answer(&a, other_settings, o);
 	return 0;
 }
 

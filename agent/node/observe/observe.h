@@ -50,9 +50,9 @@ void observation_set_release(struct observation *o, struct kubelet_release relea
  * kubelet has not read it again. Zeroed is empty. Observations borrow nothing from this struct.
  */
 struct sources {
-	struct settings_finding settings; /* of the kubelet that ran last */
-	uint64_t api_settings;            /* hash of the kubelet's reservations when the API answered last */
+	struct settings_finding settings;       /* of the kubelet that ran last */
 	struct state_files files_before_answer; /* the state files when the API answered last */
+	struct state_files files_before_call;   /* the state files when the call in the background began */
 	bool machine_known;
 	struct machine machine;
 	struct state_texts state_files; /* their last content */
@@ -61,8 +61,22 @@ struct sources {
 	struct cdi_texts cdi;           /* the last content of the CDI spec files */
 	char *socket;                   /* the socket of `api` */
 	struct pod_resources_client *api;
-	const struct cancel *cancel; /* ends calls to the kubelet; NULL = never */
+	const struct cancel *cancel; /* ends waiting for the kubelet; NULL = never */
+	/*
+	 * With `background`, a slow pod-resources API delays no observation beyond `until_ms`. `sign_ms` is the first sign
+	 * of the change to observe; both are set before each observation (CLOCK_MONOTONIC). The eventfd `late_fd` is
+	 * readable when the API has answered after its observation: then another observation is due.
+	 */
+	bool background;
+	int late_fd;
+	int64_t sign_ms, until_ms;
 };
+
+/* Call the pod-resources API in the background from now on. Before the first observation. 0 or -errno with one line. */
+int sources_call_in_background(struct sources *s, struct err *err);
+
+/* Whether the pod-resources API has not answered yet: `late_fd` will be readable. */
+bool sources_await_answer(const struct sources *s);
 
 void sources_release(struct sources *s);
 

@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "agent/base/thread.h"
 #include "agent/base/time.h"
 #include "agent/node/observe/grpc_unary.h"
 #include "agent/node/observe/pod_resources.pb-c.h"
@@ -359,27 +363,90 @@ int pod_resources_parse(const void *list, size_t list_len, const void *allocatab
 
 /* ---- calls */
 
+/* What both calls returned. */
+struct replies {
+	struct grpc_reply list, allocatable;
+	int r;                  /* 0 or -errno with the line in `err` */
+	bool allocatable_known; /* the kubelet has the call GetAllocatableResources */
+	struct err err;
+};
+
+static void replies_init(struct replies *p)
+{
+	*p = (struct replies){.list = GRPC_REPLY_INIT, .allocatable = GRPC_REPLY_INIT};
+}
+
+static void replies_release(struct replies *p)
+{
+	grpc_reply_release(&p->list);
+	grpc_reply_release(&p->allocatable);
+}
+
+/* Calls in the background: somebody waits for the answer, nobody does any more, or the answer is there. */
+enum call_state { CALL_AWAITED, CALL_LATE, CALL_ANSWERED };
+
 struct pod_resources_client {
 	struct grpc_channel *channel;
 	char *socket;
+	unsigned deadline_ms;
 	unsigned pause_ms; /* the last pause for the kubelet's rate limit */
 	int64_t not_before;
 	/* The last answers that were complete. */
 	bool answered, allocatable_answered;
 	struct strbuf list, allocatable;
+	/*
+	 * Of calls in the background. While `begun`, the thread owns `channel`, `pause_ms`, `not_before` and
+	 * `replies`. It ends after `answered_fd` has become readable.
+	 */
+	bool begun;
+	pthread_t thread;
+	_Atomic enum call_state state;
+	struct replies replies;
+	const struct cancel *cancel; /* of the waiting */
+	struct cancel stop;          /* of the calls */
+	int answered_fd, late_fd;
 };
+
+static struct pod_resources_client *client_new(const char *socket)
+{
+	struct pod_resources_client *c = xcalloc(1, sizeof(*c));
+
+	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
+	c->socket = xstrdup(socket);
+	c->deadline_ms = POD_RESOURCES_DEADLINE_MS;
+	c->stop = (struct cancel)CANCEL_INIT;
+	c->answered_fd = c->late_fd = -1;
+	return c;
+}
 
 int pod_resources_client_new(
 	const char *socket, const struct cancel *cancel, struct pod_resources_client **ret)
 {
-	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = xcalloc(1, sizeof(*c));
-	int r;
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = client_new(socket);
+	int r = grpc_channel_new(socket, cancel, &c->channel);
 
-	c->list = c->allocatable = (struct strbuf)STRBUF_INIT(POD_RESOURCES_REPLY_MAX);
-	c->socket = xstrdup(socket);
-	r = grpc_channel_new(socket, cancel, &c->channel);
 	if (r < 0)
 		return r;
+	*ret = TAKE(c);
+	return 0;
+}
+
+int pod_resources_client_new_background(
+	const char *socket, const struct cancel *cancel, int late_fd, struct pod_resources_client **ret)
+{
+	CLEANUP(pod_resources_client_freep) struct pod_resources_client *c = client_new(socket);
+	int r = cancel_init(&c->stop);
+
+	if (r == 0)
+		r = grpc_channel_new(socket, &c->stop, &c->channel);
+	if (r < 0)
+		return r;
+	c->deadline_ms = POD_RESOURCES_BACKGROUND_DEADLINE_MS;
+	c->cancel = cancel;
+	c->late_fd = late_fd;
+	c->answered_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->answered_fd < 0)
+		return -errno;
 	*ret = TAKE(c);
 	return 0;
 }
@@ -388,6 +455,13 @@ void pod_resources_client_free(struct pod_resources_client *c)
 {
 	if (!c)
 		return;
+	if (c->begun) {
+		cancel_request(&c->stop);
+		thread_join(c->thread);
+		replies_release(&c->replies);
+	}
+	cancel_release(&c->stop);
+	closep(&c->answered_fd);
 	grpc_channel_free(c->channel);
 	strbuf_release(&c->list);
 	strbuf_release(&c->allocatable);
@@ -451,8 +525,7 @@ static int call(struct pod_resources_client *c, const char *name, const void *re
 			"%s: the kubelet's rate limit rejected the last call; next try in %" PRId64 " ms",
 			c->socket, c->not_before - clock_ms(CLOCK_MONOTONIC));
 	snprintf(method, sizeof(method), SERVICE "%s", name);
-	r = grpc_call(c->channel, method, request, len, POD_RESOURCES_REPLY_MAX, POD_RESOURCES_DEADLINE_MS,
-		reply, err);
+	r = grpc_call(c->channel, method, request, len, POD_RESOURCES_REPLY_MAX, c->deadline_ms, reply, err);
 	if (r < 0)
 		return r;
 	if (reply->status == GRPC_RESOURCE_EXHAUSTED)
@@ -473,38 +546,116 @@ int pod_resources_recall(const struct pod_resources_client *c, const struct mach
 }
 
 /* Keep answers that could be parsed. */
-static void keep_answers(struct pod_resources_client *c, struct strbuf *list, struct strbuf *allocatable)
+static void keep_answers(struct pod_resources_client *c, struct replies *p)
 {
 	strbuf_release(&c->list);
 	strbuf_release(&c->allocatable);
 	c->answered = true;
-	c->allocatable_answered = allocatable != NULL;
-	c->list = *list;
-	*list = (struct strbuf)STRBUF_INIT(0);
-	if (allocatable) {
-		c->allocatable = *allocatable;
-		*allocatable = (struct strbuf)STRBUF_INIT(0);
+	c->allocatable_answered = p->allocatable_known;
+	c->list = p->list.message;
+	p->list.message = (struct strbuf)STRBUF_INIT(0);
+	if (p->allocatable_known) {
+		c->allocatable = p->allocatable.message;
+		p->allocatable.message = (struct strbuf)STRBUF_INIT(0);
 	}
+}
+
+static void make_calls(struct pod_resources_client *c, struct replies *ret)
+{
+	ret->r = call(c, "List", "", 0, &ret->list, &ret->err);
+	if (ret->r < 0)
+		return;
+	ret->r = call(c, "GetAllocatableResources", "", 0, &ret->allocatable, &ret->err);
+	ret->allocatable_known = ret->r == 0;
+	if (ret->r == -EOPNOTSUPP)
+		ret->r = 0;
+}
+
+static int take_replies(struct pod_resources_client *c, struct replies *p, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	int r;
+
+	if (p->r < 0)
+		return err_set(err, p->r, "%s", p->err.text);
+	r = pod_resources_parse(p->list.message.text, p->list.message.len,
+		p->allocatable_known ? p->allocatable.message.text : NULL, p->allocatable.message.len,
+		machine, ret, notes, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", c->socket);
+	keep_answers(c, p);
+	return 0;
 }
 
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err)
 {
-	CLEANUP(grpc_reply_release) struct grpc_reply list = GRPC_REPLY_INIT;
-	CLEANUP(grpc_reply_release) struct grpc_reply allocatable = GRPC_REPLY_INIT;
-	bool all;
-	int r = call(c, "List", "", 0, &list, err);
+	CLEANUP(replies_release) struct replies replies;
 
+	replies_init(&replies);
+	make_calls(c, &replies);
+	return take_replies(c, &replies, machine, ret, notes, err);
+}
+
+/* ---- calls in the background */
+
+static void *call_thread(void *arg)
+{
+	struct pod_resources_client *c = arg;
+	const uint64_t one = 1;
+
+	make_calls(c, &c->replies);
+	/* An eventfd takes these few counts without blocking. */
+	if (atomic_exchange(&c->state, CALL_ANSWERED) == CALL_LATE)
+		(void)!write(c->late_fd, &one, sizeof(one));
+	(void)!write(c->answered_fd, &one, sizeof(one));
+	return NULL;
+}
+
+int pod_resources_begin(struct pod_resources_client *c, struct err *err)
+{
+	int r;
+
+	replies_init(&c->replies);
+	atomic_store(&c->state, CALL_AWAITED);
+	r = thread_start(&c->thread, call_thread, c);
 	if (r < 0)
-		return r;
-	r = call(c, "GetAllocatableResources", "", 0, &allocatable, err);
-	if (r < 0 && r != -EOPNOTSUPP)
-		return r;
-	all = r == 0;
-	r = pod_resources_parse(list.message.text, list.message.len, all ? allocatable.message.text : NULL,
-		allocatable.message.len, machine, ret, notes, err);
-	if (r < 0)
-		return err_wrap(err, r, "%s", c->socket);
-	keep_answers(c, &list.message, all ? &allocatable.message : NULL);
+		return err_set(err, r, "%s: cannot start a thread: %s", c->socket, strerror(-r));
+	c->begun = true;
 	return 0;
+}
+
+bool pod_resources_has_begun(const struct pod_resources_client *c)
+{
+	return c->begun;
+}
+
+/* Whether the thread has its answer, or is about to return. If not, the answer will be late. */
+static bool is_answered(struct pod_resources_client *c, int64_t until_ms)
+{
+	enum call_state awaited = CALL_AWAITED;
+	int64_t left;
+
+	do {
+		left = until_ms - clock_ms(CLOCK_MONOTONIC);
+		if (cancel_poll(c->cancel, c->answered_fd, POLLIN, left < 0 ? 0 : (int)left) & POLLIN)
+			return true;
+	} while (left > 0 && !cancel_requested(c->cancel));
+	return !atomic_compare_exchange_strong(&c->state, &awaited, CALL_LATE) && awaited == CALL_ANSWERED;
+}
+
+int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	uint64_t count;
+	int r;
+
+	if (!is_answered(c, until_ms))
+		return err_set(err, -EINPROGRESS, "%s: the kubelet has not answered yet", c->socket);
+	thread_join(c->thread);
+	(void)!read(c->answered_fd, &count, sizeof(count));
+	c->begun = false;
+	r = take_replies(c, &c->replies, machine, ret, notes, err);
+	replies_release(&c->replies);
+	return r;
 }

@@ -15,6 +15,9 @@ struct cancel; /* agent/base/thread.h */
 #define POD_RESOURCES_REPLY_MAX   (16u << 20)
 #define POD_RESOURCES_DEADLINE_MS 2000u
 
+/* Of calls in the background. Longer, because a kubelet may still work on a call that its client has given up. */
+#define POD_RESOURCES_BACKGROUND_DEADLINE_MS 30000u
+
 struct pod_resources {
 	/*
 	 * What each container holds; items have no UID. A pod that holds CPUs or memory as a whole
@@ -47,6 +50,15 @@ struct pod_resources_client;
  * 0; -ENAMETOOLONG. */
 int pod_resources_client_new(
 	const char *socket, const struct cancel *cancel, struct pod_resources_client **ret);
+/*
+ * The same for a caller that a slow API must not delay: pod_resources_begin() makes the calls in a thread, and
+ * pod_resources_finish() waits for them. `cancel` ends the waiting, not the calls. An answer for which nobody waits
+ * any more is counted in `late_fd`, an eventfd(2) of the caller.
+ */
+int pod_resources_client_new_background(
+	const char *socket, const struct cancel *cancel, int late_fd, struct pod_resources_client **ret);
+
+/* Ends calls in the background. */
 void pod_resources_client_free(struct pod_resources_client *c);
 void pod_resources_client_freep(struct pod_resources_client **c);
 
@@ -60,7 +72,21 @@ void pod_resources_client_freep(struct pod_resources_client **c);
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* The last answer of pod_resources_read(), for use while the kubelet does not answer. 0; -ENOENT if there was
+/* Begin the same calls in the background. At most one pair of calls is made at a time: the last one must be finished. 0 or
+ * -errno with one line. */
+int pod_resources_begin(struct pod_resources_client *c, struct err *err);
+
+/* Whether calls in the background have begun and are not finished. */
+bool pod_resources_has_begun(const struct pod_resources_client *c);
+
+/*
+ * Wait for the answer of the calls in the background until `until_ms` (CLOCK_MONOTONIC). -EINPROGRESS if they go on; otherwise
+ * they are finished, and the result is that of pod_resources_read().
+ */
+int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err);
+
+/* The last answer of pod_resources_read() or pod_resources_finish(), for use while the kubelet does not answer. 0; -ENOENT if there was
  * no answer yet. */
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);

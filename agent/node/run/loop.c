@@ -61,6 +61,7 @@ struct loop {
 	uint64_t trimmed_at;
 	uint64_t since;             /* first sign of the change that the current run answers */
 	bool changed;               /* the current run answers a change */
+	bool answer_due;            /* the pod-resources API has not answered the last run yet */
 	uint64_t run_at;            /* beginning of the current run */
 	bool failing, recovery_due; /* since the last success; and the failure was logged */
 	struct err last_error;
@@ -165,11 +166,16 @@ static int run_if_due(struct loop *l)
 	if (!l->worker)
 		return 0;
 	if (schedule_due(&l->schedule) <= now) {
+		uint64_t since;
+
 		l->changed = l->schedule.marked;
-		schedule_start(&l->schedule, now, &l->since);
+		schedule_start(&l->schedule, now, &since);
+		/* A run for a late answer completes the answer to the same change. */
+		if (l->changed || !l->answer_due)
+			l->since = since;
 		l->run_at = now;
 		set_running(l, now);
-		worker_run(l->worker, l->forget, now);
+		worker_run(l->worker, l->forget, l->since, now);
 		l->forget = false;
 	}
 	return set_timer(l->timer, schedule_due(&l->schedule));
@@ -285,6 +291,7 @@ static int on_run_ended(sd_event_source *source, int fd, uint32_t events, void *
 		return sd_event_exit(l->event, -ESTALE);
 	}
 	schedule_end(&l->schedule, wrote_object(&result), result.call_again_ms);
+	l->answer_due = result.answer_due;
 	check_worker(l, now);
 	l->trim_due = l->trim_due || result.publish.nrt > PUBLISH_DEFERRED ||
 		      result.publish.node > PUBLISH_DEFERRED || result.publish.taint > PUBLISH_DEFERRED ||
@@ -333,6 +340,19 @@ static int on_uevents(sd_event_source *source, int fd, uint32_t events, void *us
 	}
 	if (changed)
 		mark_changed(l, CAUSE_HARDWARE);
+	return run_if_due(l);
+}
+
+static int on_late_answer(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+	struct loop *l = user;
+	uint64_t count;
+
+	(void)source;
+	(void)events;
+	while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+	schedule_request(&l->schedule, now_ms());
 	return run_if_due(l);
 }
 
@@ -496,8 +516,11 @@ static int add_signals(struct loop *l)
 
 static int add_files(struct loop *l)
 {
-	int r = l->watch ? sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l) : 0;
+	int r = sd_event_add_io(
+		l->event, NULL, l->config->reconciler->sources.late_fd, EPOLLIN, on_late_answer, l);
 
+	if (r >= 0 && l->watch)
+		r = sd_event_add_io(l->event, NULL, watch_fd(l->watch), EPOLLIN, on_files, l);
 	if (r < 0 || l->uevents_fd < 0)
 		return r;
 	return sd_event_add_io(l->event, NULL, l->uevents_fd, EPOLLIN, on_uevents, l);
@@ -570,6 +593,8 @@ int loop_run(const struct loop_config *config, struct err *err)
 	};
 	int r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
 
+	if (r == 0)
+		r = sources_call_in_background(&config->reconciler->sources, err);
 	if (r < 0)
 		return r;
 	r = watch_new(&l.watch, err);

@@ -25,6 +25,11 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
+/* How long a run waits for the pod-resources API: from the first sign of the change, but at least for a moment if the run
+ * itself is late. */
+#define API_WAIT_MS     500u
+#define API_WAIT_MIN_MS 100u
+
 static const char *const source_names[] = {[RECONCILE_SETTINGS] = "kubelet-settings",
 	[RECONCILE_STATE_FILES] = "state-files",
 	[RECONCILE_POD_RESOURCES] = "pod-resources"};
@@ -393,7 +398,15 @@ static int render_and_publish(
 	return e;
 }
 
-void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret)
+static uint64_t api_deadline(uint64_t since_ms, uint64_t now_ms)
+{
+	uint64_t usual = since_ms + API_WAIT_MS, at_least = now_ms + API_WAIT_MIN_MS;
+
+	return usual > at_least ? usual : at_least;
+}
+
+void reconcile(
+	struct reconciler *r, bool forget, uint64_t since_ms, uint64_t now_ms, struct reconcile_result *ret)
 {
 	CLEANUP(observation_release) struct observation o;
 	int e;
@@ -406,7 +419,10 @@ void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconc
 		r->logged_notes = r->hints_of = 0;
 		r->target.forget(r->target.ctx);
 	}
+	r->sources.sign_ms = (int64_t)since_ms;
+	r->sources.until_ms = (int64_t)api_deadline(since_ms, now_ms);
 	e = observe_node(r, &o, ret);
+	ret->answer_due = sources_await_answer(&r->sources);
 	if (e == 0 && r->config->node_name && strcmp(r->config->node_name, o.node.node_name) != 0) {
 		ret->renamed = true;
 		e = err_set(&ret->err, -ESTALE,

@@ -59,6 +59,7 @@ struct reconcile_result {
 	struct publish_result publish;
 	struct err err;         /* the failure, "" = none */
 	uint64_t call_again_ms; /* run again by this time */
+	bool answer_due;        /* the pod-resources API is late: run again when it answers */
 	uint64_t published_ms;  /* when publishing ended, on the monotonic clock */
 	struct strv files;      /* files whose change requires a run, for watch_set() */
 	char status[160];       /* one line for people */
@@ -67,7 +68,8 @@ struct reconcile_result {
 void reconcile_result_release(struct reconcile_result *r);
 
 /*
- * One run at `now_ms` (CLOCK_MONOTONIC). `forget` reads and writes everything again. Blocks while sources and
+ * One run at `now_ms` (CLOCK_MONOTONIC), after a first sign of a change at `since_ms`. `forget` reads and writes everything again. Blocks while sources and
  * API server need, within their deadlines. Always fills *ret, which must be zeroed.
  */
-void reconcile(struct reconciler *r, bool forget, uint64_t now_ms, struct reconcile_result *ret);
+void reconcile(
+	struct reconciler *r, bool forget, uint64_t since_ms, uint64_t now_ms, struct reconcile_result *ret);

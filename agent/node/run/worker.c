@@ -66,7 +66,13 @@ void schedule_end(struct schedule *s, bool published, uint64_t again_at)
 		budget_take(&s->changes, s->last_run);
 	s->idle_runs = published ? 0 : s->idle_runs + 1;
 	s->running = false;
-	s->requested_at = again_at;
+	schedule_request(s, again_at);
+}
+
+void schedule_request(struct schedule *s, uint64_t at)
+{
+	if (at < s->requested_at)
+		s->requested_at = at;
 }
 
 /* ---- the thread */
@@ -81,7 +87,7 @@ struct worker {
 	bool wanted, stop, ended;
 	bool finished; /* the thread has returned, or will do so without waiting */
 	bool forget;
-	uint64_t now_ms;
+	uint64_t since_ms, now_ms;
 	struct reconcile_result result;
 };
 
@@ -93,7 +99,7 @@ static void *run_thread(void *arg)
 	while (!w->stop) {
 		struct reconcile_result result = {0};
 		bool forget = w->forget;
-		uint64_t now_ms = w->now_ms, one = 1;
+		uint64_t since_ms = w->since_ms, now_ms = w->now_ms, one = 1;
 
 		if (!w->wanted) {
 			pthread_cond_wait(&w->wake, &w->lock);
@@ -101,7 +107,7 @@ static void *run_thread(void *arg)
 		}
 		w->wanted = false;
 		pthread_mutex_unlock(&w->lock);
-		reconcile(w->reconciler, forget, now_ms, &result);
+		reconcile(w->reconciler, forget, since_ms, now_ms, &result);
 		pthread_mutex_lock(&w->lock);
 		reconcile_result_release(&w->result);
 		w->result = result;
@@ -183,11 +189,12 @@ int worker_fd(const struct worker *w)
 	return w->fd;
 }
 
-void worker_run(struct worker *w, bool forget, uint64_t now_ms)
+void worker_run(struct worker *w, bool forget, uint64_t since_ms, uint64_t now_ms)
 {
 	pthread_mutex_lock(&w->lock);
 	w->wanted = true;
 	w->forget = forget;
+	w->since_ms = since_ms;
 	w->now_ms = now_ms;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);

@@ -25,7 +25,7 @@ struct schedule {
 	uint64_t last_run;  /* beginning of the last run; valid if has_run */
 	bool has_run;
 	unsigned idle_runs;    /* consecutive runs that published nothing, while marks were coalesced */
-	uint64_t requested_at; /* when the last run asked to run again, SCHEDULE_NEVER = not */
+	uint64_t requested_at; /* when a run was requested, SCHEDULE_NEVER = not */
 };
 
 /* Something may have changed. */
@@ -39,6 +39,9 @@ void schedule_mark(struct schedule *s, uint64_t now);
  * mark is coalesced for a tenth of the time only.
  */
 uint64_t schedule_due(const struct schedule *s);
+
+/* A run is due at `at`, although nothing may have changed. */
+void schedule_request(struct schedule *s, uint64_t at);
 
 /* A run begins, and covers all earlier marks. *ret_since is the time of the first of these marks; `now` without marks. */
 void schedule_start(struct schedule *s, uint64_t now, uint64_t *ret_since);
@@ -65,8 +68,8 @@ bool worker_free(struct worker *w);
 /* Readable when a run has ended. */
 int worker_fd(const struct worker *w);
 
-/* Begins a run. The previous run must have ended. */
-void worker_run(struct worker *w, bool forget, uint64_t now_ms);
+/* Begins a run, with the arguments of reconcile(). The previous run must have ended. */
+void worker_run(struct worker *w, bool forget, uint64_t since_ms, uint64_t now_ms);
 
 /* The result of the run that has ended; the caller releases it. False without a result. */
 bool worker_take(struct worker *w, struct reconcile_result *ret);
