@@ -59,7 +59,8 @@ example_node() { # FOLDER
 
 # ---- the kubelet's APIs of pods
 
-# serve_pods SOCKET LIST ALLOCATABLE: tests/scenario/pod_resources.c answers at the socket until end_pods. Fails if the program was not built.
+# serve_pods SOCKET LIST ALLOCATABLE [GATE]: tests/scenario/pod_resources.c answers at the socket until end_pods. Fails if the program was
+# not built.
 serve_pods() {
 	pods_program=${B:-build}/tests/scenario/pod_resources
 	[ -x "$pods_program" ] || {

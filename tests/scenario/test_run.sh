@@ -282,6 +282,31 @@ else
 	echo "skipped: curl is not here, or a file below /sys cannot be written"
 fi
 
+# --- a pod-resources API that hangs: what the files say is published, and the API's part when it answers
+mkdir -p "$kubelet/pods/uid-1" "$kubelet/pods/uid-2"
+if serve_pods "$dir/api" "1{1'one' 2'ns' 3{1'app' 3[1 2 3 4]}}" "2[1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31]" "$dir/gate"; then
+	state 0,5-31 '"uid-1":{"app":"1-4"}'
+	start --dry-run --http off --poll 0 --pod-resources "$dir/api"
+	until_printed "an API that hangs: the object from the files" 30 'available: "11"'
+	check "an API that hangs is logged" eventually 30 grep -q 'has not answered yet; the state files alone are used' "$dir/err"
+	check "without the API no fingerprint" sh -c "! grep -q nodeTopologyPodsFingerprint '$dir/out'"
+	state 0,7-31 '"uid-1":{"app":"1-4"},"uid-2":{"app":"5-6"}'
+	until_printed "CPUs that are taken while the API hangs" 30 'available: "9"'
+	state 0,5-31 '"uid-1":{"app":"1-4"}'
+	check "CPUs that come back while the API hangs" eventually 30 test_objects -eq 3
+	: >"$dir/gate"
+	until_printed "the API's part follows" 30 'name: nodeTopologyPodsFingerprint'
+	rm "$dir/gate"
+	sleep 0.3
+	state 0,7-31 '"uid-1":{"app":"1-4"},"uid-2":{"app":"5-6"}'
+	check "the API's last answer is used" eventually 30 grep -q "has not answered yet; the API's last answer is still used" "$dir/err"
+	check "nothing is given away" sh -c "tail -n 200 '$dir/out' | grep 'name: cpu, capacity' | tail -n 2 | grep -q 'available: \"9\"'"
+	stop "with an API that hangs it ends" TERM
+	end_pods
+fi
+rmdir "$kubelet/pods/uid-1" "$kubelet/pods/uid-2" "$kubelet/pods"
+state 0,5-31 '"uid-1":{"app":"1-4"}'
+
 # --- a root directory relative to the working directory
 (
 	cd "$dir" || exit 1
