@@ -90,8 +90,8 @@ void device_blocks_free(struct device_block *blocks, size_t n)
 	free(blocks);
 }
 
-void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
-	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id)
+void device_blocks_take(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, char *id)
 {
 	struct device_block *block = NULL;
 
@@ -108,7 +108,13 @@ void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *b
 			.nodes = cpuset_dup(nodes),
 			.nodes_unknown = nodes_unknown};
 	}
-	strv_push(&block->ids, id);
+	strv_take(&block->ids, id);
+}
+
+void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id)
+{
+	device_blocks_take(blocks, n_blocks, blocks_size, resource, nodes, nodes_unknown, xstrdup(id));
 }
 
 void allocation_release(struct allocation *a)
@@ -260,20 +266,24 @@ void device_index_release(struct device_index *index)
 static int device_cmp(const void *va, const void *vb)
 {
 	const struct device_ref *a = va, *b = vb;
-	int r = strcmp(a->resource, b->resource);
+	int r = strcmp(a->block->resource, b->block->resource);
 
 	return r ? r : strcmp(a->id, b->id);
 }
 
 static void index_blocks(struct device_index *index, const struct device_block *blocks, size_t n)
 {
+	size_t n_devices = index->n_items;
+
+	for (size_t b = 0; b < n; b++)
+		n_devices += blocks[b].ids.n_items;
+	vec_grow(&index->items, &index->items_size, n_devices, sizeof(*index->items));
 	for (size_t b = 0; b < n; b++)
 		for (size_t i = 0; i < blocks[b].ids.n_items; i++) {
 			struct device_ref *ref =
 				vec_push(&index->items, &index->n_items, &index->items_size, sizeof(*ref));
 
-			*ref = (struct device_ref){blocks[b].resource, blocks[b].ids.items[i],
-				blocks[b].nodes, blocks[b].nodes_unknown};
+			*ref = (struct device_ref){&blocks[b], blocks[b].ids.items[i]};
 		}
 }
 
@@ -318,12 +328,28 @@ static void make_blocks(
 	for (size_t i = 0; i < index->n_items; i++) {
 		const struct device_ref *d = &index->items[i];
 
-		cpuset_or(nodes, nodes, d->nodes);
+		cpuset_or(nodes, nodes, d->block->nodes);
 		if (i + 1 < index->n_items && device_cmp(d, &d[1]) == 0)
 			continue;
-		device_blocks_add(blocks, n, size, d->resource, nodes, d->nodes_unknown, d->id);
+		device_blocks_add(blocks, n, size, d->block->resource, nodes, d->block->nodes_unknown, d->id);
 		hwloc_bitmap_zero(nodes);
 	}
+}
+
+static int device_block_cmp(const void *va, const void *vb)
+{
+	const struct device_block *a = va, *b = vb;
+	int r = strcmp(a->resource, b->resource);
+
+	return r ? r : strcmp(a->ids.items[0], b->ids.items[0]);
+}
+
+static bool has_repeated_devices(const struct device_index *sorted)
+{
+	for (size_t i = 1; i < sorted->n_items; i++)
+		if (device_cmp(&sorted->items[i - 1], &sorted->items[i]) == 0)
+			return true;
+	return false;
 }
 
 void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size)
@@ -334,6 +360,14 @@ void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t 
 
 	index_blocks(&index, *blocks, *n_blocks);
 	sort_devices(&index);
+	if (!has_repeated_devices(&index)) {
+		/* The same result without a copy of every id. */
+		for (size_t i = 0; i < *n_blocks; i++)
+			strv_sort(&(*blocks)[i].ids);
+		if (*n_blocks > 1)
+			qsort(*blocks, *n_blocks, sizeof(**blocks), device_block_cmp);
+		return;
+	}
 	make_blocks(&index, &merged, &n, &size);
 	device_blocks_free(*blocks, *n_blocks);
 	*blocks = merged;
@@ -341,22 +375,39 @@ void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t 
 	*blocks_size = size;
 }
 
+/* The position of the first device that is not before this one. */
+static size_t find_position(const struct device_index *index, const char *resource, const char *id)
+{
+	size_t lo = 0, hi = index->n_items;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct device_ref *ref = &index->items[mid];
+		int r = strcmp(ref->block->resource, resource);
+
+		if (r < 0 || (r == 0 && strcmp(ref->id, id) < 0))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 size_t device_index_range(const struct device_index *index, const char *resource, size_t *ret_end)
 {
-	size_t lo = VEC_LOWER_BOUND(index->items, index->n_items, resource, resource), end;
+	size_t first = find_position(index, resource, ""), end = first;
 
-	for (end = lo; end < index->n_items && !strcmp(index->items[end].resource, resource);)
+	while (end < index->n_items && !strcmp(index->items[end].block->resource, resource))
 		end++;
 	*ret_end = end;
-	return lo;
+	return first;
 }
 
 const struct device_ref *device_index_find(
 	const struct device_index *index, const char *resource, const char *id)
 {
-	const struct device_ref key = {.resource = resource, .id = id};
+	size_t at = find_position(index, resource, id);
+	const struct device_ref *ref = at < index->n_items ? &index->items[at] : NULL;
 
-	return index->n_items > 0
-		       ? bsearch(&key, index->items, index->n_items, sizeof(*index->items), device_cmp)
-		       : NULL;
+	return ref && !strcmp(ref->block->resource, resource) && !strcmp(ref->id, id) ? ref : NULL;
 }

@@ -124,6 +124,10 @@ void device_blocks_free(struct device_block *blocks, size_t n);
 void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id);
 
+/* The same for an id that the block then owns. */
+void device_blocks_take(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, char *id);
+
 /*
  * Merge the entries of each device: the kubelet's pod-resources API lists a device once per NUMA node
  * (cm/container_manager.go, containerDevicesFromResourceDeviceInstances). The result has one block per
@@ -176,9 +180,8 @@ void pod_refs_free(struct pod_ref *pods, size_t n);
 
 /* One device. The pointers borrow from the indexed allocations. */
 struct device_ref {
-	const char *resource, *id;
-	hwloc_const_bitmap_t nodes;
-	bool nodes_unknown;
+	const struct device_block *block; /* the device's resource and NUMA nodes */
+	const char *id;
 };
 
 struct device_index {

@@ -238,9 +238,10 @@ static size_t resource_end(const struct device_index *index, size_t first, bool 
 	size_t end = first;
 
 	*ret_known = true;
-	for (; end < index->n_items && !strcmp(index->items[end].resource, index->items[first].resource);
+	for (; end < index->n_items &&
+		!strcmp(index->items[end].block->resource, index->items[first].block->resource);
 		end++)
-		*ret_known = *ret_known && !index->items[end].nodes_unknown;
+		*ret_known = *ret_known && !index->items[end].block->nodes_unknown;
 	return end;
 }
 
@@ -254,14 +255,14 @@ static void list_devices(const struct allocations *a, struct device_inventory *r
 	device_index_held(a, &held);
 	for (size_t i = 0, end = 0; i < registered.n_items; i++) {
 		const struct device_ref *d = &registered.items[i];
-		const struct device device = {.nodes = mask_of(d->nodes),
+		const struct device device = {.nodes = mask_of(d->block->nodes),
 			.healthy = true,
-			.allocated = device_index_find(&held, d->resource, d->id) != NULL};
+			.allocated = device_index_find(&held, d->block->resource, d->id) != NULL};
 
 		if (i == end)
 			end = resource_end(&registered, i, &known);
 		if (known)
-			device_inventory_add(ret, d->resource, device);
+			device_inventory_add(ret, d->block->resource, device);
 	}
 }
 

@@ -243,7 +243,7 @@ static void known_devices_init(struct known_devices *d, const struct node_state 
 static bool has_affinity(const struct machine *m, const struct device_ref *device)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
-		if (hwloc_bitmap_isset(device->nodes, m->nodes[i].id))
+		if (hwloc_bitmap_isset(device->block->nodes, m->nodes[i].id))
 			return true;
 	return false;
 }
@@ -255,7 +255,7 @@ static void add_device_names(const struct machine *m, const struct device_index 
 	const char *last = "";
 
 	for (size_t i = 0; i < devices->n_items; i++) {
-		const char *resource = devices->items[i].resource;
+		const char *resource = devices->items[i].block->resource;
 
 		if (!strcmp(resource, last) || !has_affinity(m, &devices->items[i]))
 			continue;
@@ -500,14 +500,14 @@ static void fill_devices(
 	for (size_t i = first; i < end; i++) {
 		const struct device_ref *d = &devices->registered.items[i];
 
-		count_device(m, inv, resource, d->nodes, devices->nodes, 1,
+		count_device(m, inv, resource, d->block->nodes, devices->nodes, 1,
 			!device_index_find(&devices->held, name, d->id));
 	}
 	for (size_t i = held_first; i < held_end; i++) {
 		const struct device_ref *d = &devices->held.items[i];
 
 		if (!device_index_find(&devices->registered, name, d->id))
-			count_device(m, inv, resource, d->nodes, devices->nodes, 0, 0);
+			count_device(m, inv, resource, d->block->nodes, devices->nodes, 0, 0);
 	}
 }
 

@@ -49,8 +49,9 @@ static void collect_types(const struct node_state *s, struct strv *types)
 static void add_resources(const struct device_index *index, struct strv *resources)
 {
 	for (size_t i = 0; i < index->n_items; i++)
-		if (i == 0 || strcmp(index->items[i].resource, index->items[i - 1].resource) != 0)
-			strv_push_new(resources, index->items[i].resource);
+		if (i == 0 ||
+			strcmp(index->items[i].block->resource, index->items[i - 1].block->resource) != 0)
+			strv_push_new(resources, index->items[i].block->resource);
 }
 
 /* Keep only held devices that are not registered. */
@@ -59,7 +60,7 @@ static void remove_registered(const struct device_index *registered, struct devi
 	size_t kept = 0;
 
 	for (size_t i = 0; i < held->n_items; i++)
-		if (!device_index_find(registered, held->items[i].resource, held->items[i].id))
+		if (!device_index_find(registered, held->items[i].block->resource, held->items[i].id))
 			held->items[kept++] = held->items[i];
 	held->n_items = kept;
 }
@@ -69,7 +70,7 @@ static size_t skip_devices(
 	const struct device_index *index, const char *resource, size_t *at, size_t *ret_first)
 {
 	*ret_first = *at;
-	while (*at < index->n_items && !strcmp(index->items[*at].resource, resource))
+	while (*at < index->n_items && !strcmp(index->items[*at].block->resource, resource))
 		++*at;
 	return *at - *ret_first;
 }

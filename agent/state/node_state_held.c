@@ -358,18 +358,18 @@ void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
 
 static void print_run(struct strbuf *out, const struct device_ref *d, size_t n)
 {
-	if (d->nodes_unknown || hwloc_bitmap_iszero(d->nodes))
-		strbuf_addch(out, d->nodes_unknown ? '?' : '-');
+	if (d->block->nodes_unknown || hwloc_bitmap_iszero(d->block->nodes))
+		strbuf_addch(out, d->block->nodes_unknown ? '?' : '-');
 	else
-		token_add_set(out, d->nodes, MACHINE_MAX_NODES - 1);
+		token_add_set(out, d->block->nodes, MACHINE_MAX_NODES - 1);
 	if (n > 1)
 		strbuf_addf(out, "*%zu", n);
 }
 
 static bool same_nodes(const struct device_ref *a, const struct device_ref *b)
 {
-	return a->nodes_unknown == b->nodes_unknown &&
-	       (a->nodes_unknown || hwloc_bitmap_isequal(a->nodes, b->nodes));
+	return a->block->nodes_unknown == b->block->nodes_unknown &&
+	       (a->block->nodes_unknown || hwloc_bitmap_isequal(a->block->nodes, b->block->nodes));
 }
 
 static void print_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)

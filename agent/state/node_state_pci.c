@@ -136,7 +136,7 @@ static const struct pci_address *address_at(
 	const struct device_ref *ref =
 		at < d->n ? &p->registered.items[d->first + at] : &p->held.items[d->first_held + at - d->n];
 
-	return device_addresses_find(&p->state->device_addresses, ref->resource, ref->id);
+	return device_addresses_find(&p->state->device_addresses, ref->block->resource, ref->id);
 }
 
 /* The devices of one resource by their positions: "A0=0000:17:00.2*8,9=0000:17:02.0". */

@@ -117,12 +117,13 @@ static void add_devices(const struct node_admission *admission, struct allocatio
 		for (size_t i = 0; i < registered.n_items && d < resource->n_devices; i++) {
 			const struct device_ref *ref = &registered.items[i];
 
-			if (strcmp(ref->resource, resource->name) != 0)
+			if (strcmp(ref->block->resource, resource->name) != 0)
 				continue;
 			if (!resource->devices[d].allocated &&
 				kubelet_device_taken(&admission->kubelet, admission->ws, k, d))
 				device_blocks_add(&item->devices, &item->n_devices, &item->devices_size,
-					ref->resource, ref->nodes, ref->nodes_unknown, ref->id);
+					ref->block->resource, ref->block->nodes, ref->block->nodes_unknown,
+					ref->id);
 			d++;
 		}
 	}

@@ -123,7 +123,7 @@ static void every_held_device_is_found_once(void **state)
 	assert_string_equal(index.items[0].id, "3");
 	found = device_index_find(&index, "b/x", "7");
 	assert_non_null(found);
-	assert_true(hwloc_bitmap_isset(found->nodes, 1));
+	assert_true(hwloc_bitmap_isset(found->block->nodes, 1));
 	assert_null(device_index_find(&index, "b/x", "3"));
 	assert_null(device_index_find(&index, "c/x", "7"));
 }
@@ -157,6 +157,29 @@ static void a_device_listed_once_a_node_becomes_one(void **state)
 	assert_true(hwloc_bitmap_iszero(item->devices[2].nodes));
 }
 
+/* As if every device were looked up by its id: by resource, then by the first id, each block's ids in order. */
+static void blocks_without_repeated_devices_are_sorted(void **state)
+{
+	CLEANUP(allocations_release) struct allocations a = {0};
+	struct allocation *item = allocations_add(&a);
+	const char *ids;
+
+	(void)state;
+	add_device(item, "b/x", 0, "1");
+	add_device(item, "a/x", 1, "5");
+	add_device(item, "a/x", 1, "2");
+	add_device(item, "a/x", 0, "3");
+	ids = item->devices[1].ids.items[1];
+	device_blocks_merge(&item->devices, &item->n_devices, &item->devices_size);
+	assert_int_equal(item->n_devices, 3);
+	assert_string_equal(item->devices[0].resource, "a/x");
+	assert_string_equal(item->devices[0].ids.items[0], "2");
+	assert_string_equal(item->devices[0].ids.items[1], "5");
+	assert_ptr_equal(item->devices[0].ids.items[0], ids); /* not copied */
+	assert_string_equal(item->devices[1].ids.items[0], "3");
+	assert_string_equal(item->devices[2].resource, "b/x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +188,7 @@ int main(void)
 		cmocka_unit_test(merging_nothing_changes_nothing),
 		cmocka_unit_test(devices_of_one_resource_and_place_are_one_block),
 		cmocka_unit_test(a_device_listed_once_a_node_becomes_one),
+		cmocka_unit_test(blocks_without_repeated_devices_are_sorted),
 		cmocka_unit_test(every_held_device_is_found_once),
 		cmocka_unit_test(nothing_is_in_an_empty_index),
 	};

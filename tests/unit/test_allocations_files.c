@@ -187,8 +187,8 @@ static void the_node_is_the_holders_or_sysfs_or_unknown(void **state)
 		const struct device_ref *d = device_index_find(&index, "v/nic", cases[i].id);
 
 		assert_non_null(d);
-		assert_int_equal(d->nodes_unknown, cases[i].unknown);
-		assert_int_equal(hwloc_bitmap_first(d->nodes), cases[i].node);
+		assert_int_equal(d->block->nodes_unknown, cases[i].unknown);
+		assert_int_equal(hwloc_bitmap_first(d->block->nodes), cases[i].node);
 	}
 }
 

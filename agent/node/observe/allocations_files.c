@@ -105,16 +105,16 @@ static int find_nodes(const struct device_reader *rd, const char *resource, cons
 	const struct device_ref *held = device_index_find(rd->held, resource, id);
 	char address[PCI_ID_SIZE];
 
-	if (held && !held->nodes_unknown) {
-		cpuset_copy(nodes, held->nodes);
+	if (held && !held->block->nodes_unknown) {
+		cpuset_copy(nodes, held->block->nodes);
 		return 0;
 	}
 	return parse_pci_address(id, address) ? read_pci_node(rd->sysroot, rd->machine, address, nodes, err)
 					      : -ENOENT;
 }
 
-static int add_registration(
-	const struct device_reader *rd, const struct device_registration *reg, struct err *err)
+/* Moves the ids, because there may be ten thousands. */
+static int move_registration(const struct device_reader *rd, struct device_registration *reg, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *to = rd->to;
@@ -126,21 +126,21 @@ static int add_registration(
 		r = find_nodes(rd, reg->resource, reg->ids.items[i], nodes, err);
 		if (r < 0 && r != -ENOENT)
 			return r;
-		device_blocks_add(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
-			nodes, r < 0, reg->ids.items[i]);
+		device_blocks_take(&to->registered, &to->n_registered, &to->registered_size, reg->resource,
+			nodes, r < 0, TAKE(reg->ids.items[i]));
 	}
 	return 0;
 }
 
-int device_affinity_fill(const char *sysroot, const struct machine *machine,
-	const struct kubelet_state *checkpoint, struct allocations *ret, struct err *err)
+int device_affinity_fill(const char *sysroot, const struct machine *machine, struct kubelet_state *checkpoint,
+	struct allocations *ret, struct err *err)
 {
 	CLEANUP(device_index_release) struct device_index held = {0};
 	const struct device_reader rd = {sysroot, machine, &held, ret};
 
 	device_index_held(&checkpoint->allocations, &held);
 	for (size_t i = 0; i < checkpoint->n_registered; i++) {
-		int r = add_registration(&rd, &checkpoint->registered[i], err);
+		int r = move_registration(&rd, &checkpoint->registered[i], err);
 
 		if (r < 0)
 			return r;

@@ -45,11 +45,11 @@ int allocations_from_files(const char *root, const char *kubelet_root, const cha
 	struct state_policies *ret_policies, struct notes *notes, struct err *err);
 
 /*
- * Fill ret->registered from the registrations in the device manager's checkpoint, which lists the NUMA
+ * Move the registrations to ret->registered from the registrations in the device manager's checkpoint, which lists the NUMA
  * nodes of held devices only. A held device has the nodes of its entry; a device whose id is a PCI address
  * (also a virtual function's, with or without the domain) has those in sysroot +
  * /sys/bus/pci/devices/ID/numa_node, where -1 means no affinity; the nodes of other devices are unknown.
  * `ret` must have no registered devices. 0; -errno with one line if a file cannot be read for a transient reason.
  */
-int device_affinity_fill(const char *sysroot, const struct machine *machine,
-	const struct kubelet_state *checkpoint, struct allocations *ret, struct err *err);
+int device_affinity_fill(const char *sysroot, const struct machine *machine, struct kubelet_state *checkpoint,
+	struct allocations *ret, struct err *err);

@@ -439,7 +439,7 @@ static const struct device_ref *find_missing(
 
 	*ret_n = 0;
 	for (size_t i = 0; i < a->n_items; i++)
-		if (!device_index_find(b, a->items[i].resource, a->items[i].id)) {
+		if (!device_index_find(b, a->items[i].block->resource, a->items[i].id)) {
 			first = first ? first : &a->items[i];
 			(*ret_n)++;
 		}
@@ -456,7 +456,7 @@ static int report_missing(const struct device_index *a, const struct device_inde
 		return 0;
 	add_separator(out);
 	strbuf_addf(out, "devices %s: %zu by %s and not by %s, '%.60s' of %.60s first", what, n, in, not_in,
-		first->id, first->resource);
+		first->id, first->block->resource);
 	return 1;
 }
 

@@ -77,7 +77,7 @@ static void add_devices(struct finder *f, const struct device_index *index, stru
 		const struct pci_address *address = find_address(f, d->id);
 
 		if (address)
-			device_addresses_add(ret, d->resource, d->id, address);
+			device_addresses_add(ret, d->block->resource, d->id, address);
 	}
 }
 
@@ -91,7 +91,7 @@ static void find_plugin_devices(struct finder *f, struct node_state *node)
 	device_index_registered(&node->allocations, &registered);
 	device_index_held(&node->allocations, &held);
 	for (size_t i = 0; i < held.n_items; i++)
-		if (!device_index_find(&registered, held.items[i].resource, held.items[i].id))
+		if (!device_index_find(&registered, held.items[i].block->resource, held.items[i].id))
 			held.items[kept++] = held.items[i];
 	held.n_items = kept;
 	add_devices(f, &registered, &node->device_addresses);

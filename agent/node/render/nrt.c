@@ -366,7 +366,7 @@ static bool is_below(
 	const struct node_state *node, const struct device_ref *ref, const struct pci_device *root)
 {
 	const struct pci_address *address =
-		device_addresses_find(&node->device_addresses, ref->resource, ref->id);
+		device_addresses_find(&node->device_addresses, ref->block->resource, ref->id);
 	const struct pci_device *d = address ? pci_devices_find(&node->machine.pci, address) : NULL;
 
 	return d && same_root(d, root);
