@@ -375,8 +375,8 @@ static void reader_release(struct reader *rd)
 	hwloc_bitmap_free(rd->taken);
 }
 
-static int read_file(const struct state_file *file, const struct machine *machine,
-	struct kubelet_state *state, struct notes *notes, struct err *err)
+static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
+	struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
 	CLEANUP(reader_release) struct reader rd = {.state = state, .doubts = &doubts, .err = err};

@@ -327,7 +327,8 @@ static void hold_unread_devices(struct devices_reader *rd)
 	allocations_merge(&rd->state->allocations, &unread);
 }
 
-static int read_registration(const struct doc *d, struct device_registration *reg, struct err *err)
+/* Moves the ids out of the document, because there may be ten thousands. */
+static int move_registration(struct doc *d, struct device_registration *reg, struct err *err)
 {
 	CLEANUP(listing_release) struct listing listing = {0};
 	int r = list_ids(d, NO_AFFINITY, &listing, err);
@@ -336,25 +337,27 @@ static int read_registration(const struct doc *d, struct device_registration *re
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < listing.n_items; i++)
-		strv_push(&reg->ids, listing.items[i].id);
+		strv_take(&reg->ids, TAKE(d->items[i].text));
+	doc_release(d);
 	strv_sort(&reg->ids);
 	return 0;
 }
 
-static void read_registered(struct devices_reader *rd, const struct doc *registered)
+static void move_registered(struct devices_reader *rd, struct doc *registered)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
 	struct kubelet_state *state = rd->state;
 
 	for (size_t i = 0; i < registered->n_items; i++) {
+		struct doc *d = &registered->items[sorted[i] - registered->items];
 		struct device_registration *reg = vec_push(
 			&state->registered, &state->n_registered, &state->registered_size, sizeof(*reg));
 		struct err why = {""};
 
-		if (read_registration(sorted[i], reg, &why) < 0)
+		if (move_registration(d, reg, &why) < 0)
 			state_doubt(rd->doubts,
-				"RegisteredDevices: %.100s: %s; none of its devices counts as free",
-				sorted[i]->key, why.text);
+				"RegisteredDevices: %.100s: %s; none of its devices counts as free", d->key,
+				why.text);
 	}
 }
 
@@ -384,8 +387,8 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
 }
 
-static int read_file(const struct state_file *file, const struct machine *machine,
-	struct kubelet_state *state, struct notes *notes, struct err *err)
+static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
+	struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
 	CLEANUP(devices_reader_release)
@@ -394,6 +397,8 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	struct state_members top = {.map = &file->top, .err = err}, m = {.err = err};
 	const struct doc *entries, *registered;
 	struct checksum_match match;
+	struct doc *data;
+	int no_checksum;
 
 	m.map = state_member(&top, "Data", DOC_MAP);
 	if (top.r < 0)
@@ -404,15 +409,17 @@ static int read_file(const struct state_file *file, const struct machine *machin
 	registered = state_member(&m, "RegisteredDevices", DOC_MAP);
 	if (m.r < 0)
 		return m.r;
+	no_checksum = compute_checksum(file, NULL, &match);
 	if (entries)
 		read_entries(&rd, entries);
 	note_shared_devices(&state->allocations, &doubts);
+	data = &file->top.items[m.map - file->top.items];
 	if (registered)
-		read_registered(&rd, registered);
+		move_registered(&rd, &data->items[registered - data->items]);
 	hold_unread_devices(&rd);
 	state_doubts_end(&doubts);
 	state_note_absent_nodes(rd.absent, notes);
-	if (compute_checksum(file, NULL, &match) < 0)
+	if (no_checksum < 0)
 		notes_add(notes, STATE_NO_CHECKSUM);
 	else
 		state_file_verify(file, &match, notes);

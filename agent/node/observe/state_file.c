@@ -240,19 +240,16 @@ static int read_text(const char *root, const char *path, char **last, struct str
 	struct notes *notes, struct err *err)
 {
 	int r = fs_read(root, path, text, err);
-	char *copy;
 
 	if (r == -ENOENT && last && *last) {
 		strbuf_addstr(text, *last);
 		notes_add(notes, "the file is missing; its last content is used until it exists again");
 		return strbuf_error(text) < 0 ? err_set(err, strbuf_error(text), "longer than allowed") : 1;
 	}
-	if (r < 0 || !last)
-		return r;
-	copy = xstrdup(text->text);
-	free(*last);
-	*last = copy;
-	return 0;
+	/* The caller will keep the new text. */
+	if (r == 0 && last)
+		freep(last);
+	return r;
 }
 
 int state_read(const struct state_kind *kind, const char *root, const char *path,
@@ -266,6 +263,8 @@ int state_read(const struct state_kind *kind, const char *root, const char *path
 	if (gone < 0)
 		return gone;
 	r = state_parse(kind, text.text, text.len, machine, ret, &own, err);
+	if (last && gone == 0)
+		*last = strbuf_detach(&text);
 	notes_move(notes, &own, path);
 	return r < 0 ? err_wrap(err, r, "%s%s", root, path) : gone;
 }

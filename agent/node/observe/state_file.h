@@ -57,12 +57,12 @@ struct state_file {
 /* A kind of state file. */
 struct state_kind {
 	size_t max; /* bytes */
-	/* Convert the parsed file, if it is consistent. As state_parse(); `ret` may be half filled on
-	 * failure. */
-	int (*read)(const struct state_file *file, const struct machine *machine, struct kubelet_state *ret,
+	/* Convert the parsed file, if it is consistent, and move what is large. As state_parse(); `ret` may be half
+	 * filled on failure. */
+	int (*read)(struct state_file *file, const struct machine *machine, struct kubelet_state *ret,
 		struct notes *notes, struct err *err);
 	/*
-	 * The checksum of a parsed file that read() accepted. The text under the checksum is put into
+	 * The checksum of a parsed file that read() would accept. The text under the checksum is put into
 	 * `text` unless that is NULL. 0; -EINVAL (the content is not what the kubelet writes), -EFBIG.
 	 */
 	int (*checksum)(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);

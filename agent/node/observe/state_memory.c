@@ -430,8 +430,8 @@ static void memory_reader_release(struct memory_reader *rd)
 	hwloc_bitmap_free(rd->absent);
 }
 
-static int read_file(const struct state_file *file, const struct machine *machine,
-	struct kubelet_state *state, struct notes *notes, struct err *err)
+static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
+	struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
 	CLEANUP(memory_reader_release)
