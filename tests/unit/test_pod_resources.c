@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/node/observe/pod_resources.h"
+#include "agent/node/observe/pod_resources.pb-c.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"
@@ -193,6 +194,37 @@ static void damage_is_refused(void **state)
 	}
 }
 
+/* An answer is unpacked piece by piece, and accepted if protobuf-c accepts the whole. */
+static void pieces_are_as_valid_as_the_whole(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf valid = STRBUF_INIT(4096);
+	uint64_t random = test_seed(20261127);
+	unsigned n_valid = 0, n_bad = 0;
+
+	(void)state;
+	wire_add(&valid,
+		"1{1'v/nic' 2'a' 3{1{1:1}}} 2[1 2 300] 1{1'v/nic' 2'b' 2'c'} 3{1'memory' 2:4096} 9:7 8'x'");
+	for (unsigned i = 0; i < 20000; i++) {
+		CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(4096);
+		struct pod_resources p = {0};
+		Podresources__AllocatableResourcesResponse *whole;
+		size_t len = valid.len - (test_random(&random) % 4 == 0 ? test_random(&random) % 9 : 0);
+
+		strbuf_add(&bytes, valid.text, len);
+		for (uint64_t k = test_random(&random) % 3; k > 0; k--)
+			bytes.text[test_random(&random) % len] = (char)test_random(&random);
+		whole = podresources__allocatable_resources_response__unpack(
+			NULL, len, (const uint8_t *)bytes.text);
+		assert_int_equal(pod_resources_parse("", 0, bytes.text, len, NULL, &p, NULL, NULL),
+			whole ? 0 : -EBADMSG);
+		n_valid += whole != NULL;
+		n_bad += whole == NULL;
+		podresources__allocatable_resources_response__free_unpacked(whole, NULL);
+		pod_resources_release(&p);
+	}
+	assert_true(n_valid > 1000 && n_bad > 1000);
+}
+
 /* Ids that cannot be right are noted; the rest of the answer counts. */
 static void bad_ids_are_ignored(void **state)
 {
@@ -308,6 +340,25 @@ static void failures_name_socket_and_call(void **state)
 	}
 }
 
+static void a_damaged_answer_leaves_the_last_one(void **state)
+{
+	static const struct grpc_answer answers[] = {{.message = "\x0a\x03\x0a\x01p", .len = 5},
+		{.message = "\x12\x01\x07", .len = 3}, {.message = "", .len = 0},
+		{.message = "\x0a\x05x", .len = 3}};
+	CLEANUP(pod_resources_release) struct pod_resources first = {0}, none = {0}, again = {0};
+	struct node n;
+
+	(void)state;
+	node_init(&n, answers, ARRAY_SIZE(answers));
+	assert_int_equal(pod_resources_read(n.client, NULL, &first, NULL, &n.err), 0);
+	assert_int_equal(pod_resources_read(n.client, NULL, &none, NULL, &n.err), -EBADMSG);
+	assert_non_null(strstr(n.err.text, "/s: GetAllocatableResources: the reply is not a valid message"));
+	assert_int_equal(pod_resources_recall(n.client, NULL, &again, NULL, &n.err), 0);
+	assert_int_equal(again.n_pods, 1);
+	assert_true(hwloc_bitmap_isset(again.allocatable_cpus, 7));
+	node_release(&n);
+}
+
 static void the_rate_limit_is_respected(void **state)
 {
 	static const struct grpc_answer answers[] = {{.status = 8}, {.len = 0}, {.len = 0}};
@@ -334,9 +385,11 @@ int main(void)
 		cmocka_unit_test(pods_say_who_is_exclusive),
 		cmocka_unit_test(what_could_be_handed_out),
 		cmocka_unit_test(damage_is_refused),
+		cmocka_unit_test(pieces_are_as_valid_as_the_whole),
 		cmocka_unit_test(bad_ids_are_ignored),
 		cmocka_unit_test(both_calls_are_made),
 		cmocka_unit_test(failures_name_socket_and_call),
+		cmocka_unit_test(a_damaged_answer_leaves_the_last_one),
 		cmocka_unit_test(the_rate_limit_is_respected),
 	};
 

@@ -112,20 +112,16 @@ static void convert_memory(struct conversion *c, Podresources__ContainerMemory *
 	}
 }
 
-static void convert_devices(struct conversion *c, Podresources__ContainerDevices *const *from, size_t n,
+/* The kubelet lists a device once per NUMA node: the caller merges the blocks when it has added all devices. */
+static void convert_devices(struct conversion *c, const Podresources__ContainerDevices *from,
 	struct device_block **blocks, size_t *n_blocks, size_t *size)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *resource = text_or_empty(from[i]->resource_name);
-		CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
+	const char *resource = text_or_empty(from->resource_name);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
-		convert_nodes(c, from[i]->topology, resource, nodes);
-		for (size_t d = 0; d < from[i]->n_device_ids; d++)
-			device_blocks_add(
-				blocks, n_blocks, size, resource, nodes, false, from[i]->device_ids[d]);
-	}
-	/* The kubelet lists a device once per NUMA node. */
-	device_blocks_merge(blocks, n_blocks, size);
+	convert_nodes(c, from->topology, resource, nodes);
+	for (size_t d = 0; d < from->n_device_ids; d++)
+		device_blocks_add(blocks, n_blocks, size, resource, nodes, false, from->device_ids[d]);
 }
 
 static struct allocation *add_item(
@@ -149,8 +145,9 @@ static void convert_container(struct conversion *c, const Podresources__PodResou
 		item->container);
 	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
 	convert_memory(c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
-	convert_devices(
-		c, from->devices, from->n_devices, &item->devices, &item->n_devices, &item->devices_size);
+	for (size_t i = 0; i < from->n_devices; i++)
+		convert_devices(c, from->devices[i], &item->devices, &item->n_devices, &item->devices_size);
+	device_blocks_merge(&item->devices, &item->n_devices, &item->devices_size);
 }
 
 /* Subtract from the pod's holdings as a whole what its containers (items from `first` on) list. */
@@ -291,15 +288,112 @@ static int bad_message(struct err *err, const char *what)
 	return err_set(err, -EBADMSG, "%s: the reply is not a valid message", what);
 }
 
+/* ---- a message piece by piece. A node may have ten thousands of devices, each a message of its own: unpacked all at once,
+ * they need five times as much memory as their bytes. */
+
+#define WIRE_VARINT  0u
+#define WIRE_64_BIT  1u
+#define WIRE_LENGTH  2u
+#define WIRE_32_BIT  5u
+#define PIECES_FIELD 1u         /* the repeated message of both answers */
+#define VARINT_MAX   10         /* bytes */
+#define TAG_MAX      5          /* bytes; also of a length, as protobuf-c limits both */
+#define REST_MAX     (1u << 20) /* bytes of all other fields */
+
+struct wire {
+	const uint8_t *at, *end;
+};
+
+static bool read_varint(struct wire *w, unsigned max_bytes, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < max_bytes && w->at < w->end; i++) {
+		uint8_t byte = *w->at++;
+
+		*ret |= (uint64_t)(byte & 0x7f) << 7 * i;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+/* Skip the value of a field. *ret_len is its length if it has one. */
+static bool skip_value(struct wire *w, unsigned type, uint64_t *ret_len)
+{
+	uint64_t len = type == WIRE_64_BIT ? 8 : 4;
+
+	if (type == WIRE_VARINT)
+		return read_varint(w, VARINT_MAX, &len);
+	if (type == WIRE_LENGTH ? !read_varint(w, TAG_MAX, &len) : type != WIRE_64_BIT && type != WIRE_32_BIT)
+		return false;
+	if (len > (uint64_t)(w->end - w->at))
+		return false;
+	w->at += len;
+	*ret_len = len;
+	return true;
+}
+
+/* Takes one piece; false if it is not a valid message. */
+typedef bool take_piece_fn(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret);
+
+/* Give each piece of the message to `take`, and put all other fields into `rest`. False if the message is not valid. */
+static bool take_pieces(struct conversion *c, const void *bytes, size_t len, take_piece_fn *take,
+	struct pod_resources *ret, struct strbuf *rest)
+{
+	struct wire w = {bytes, (const uint8_t *)bytes + len};
+
+	while (w.at < w.end) {
+		const uint8_t *field = w.at;
+		uint64_t tag, size = 0;
+
+		if (!read_varint(&w, TAG_MAX, &tag) || !skip_value(&w, tag & 7, &size))
+			return false;
+		if ((uint32_t)(tag >> 3) != PIECES_FIELD || (tag & 7) != WIRE_LENGTH)
+			strbuf_add(rest, field, (size_t)(w.at - field));
+		else if (!take(c, w.at - size, (size_t)size, ret))
+			return false;
+	}
+	return strbuf_error(rest) == 0;
+}
+
+static bool check_pod(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+{
+	Podresources__PodResources *pod = podresources__pod_resources__unpack(NULL, len, piece);
+
+	(void)c;
+	(void)ret;
+	podresources__pod_resources__free_unpacked(pod, NULL);
+	return pod != NULL;
+}
+
+static bool take_pod(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+{
+	Podresources__PodResources *pod = podresources__pod_resources__unpack(NULL, len, piece);
+
+	if (!pod)
+		return false;
+	add_pod(c, pod, ret);
+	podresources__pod_resources__free_unpacked(pod, NULL);
+	return true;
+}
+
+/* All other fields; NULL if the message is not valid. */
+static Podresources__ListPodResourcesResponse *unpack_list(
+	struct conversion *c, const void *bytes, size_t len, take_piece_fn *take, struct pod_resources *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf rest = STRBUF_INIT(REST_MAX);
+
+	if (!take_pieces(c, bytes, len, take, ret, &rest))
+		return NULL;
+	return podresources__list_pod_resources_response__unpack(NULL, rest.len, (const uint8_t *)rest.text);
+}
+
 static int parse_list(struct conversion *c, const void *bytes, size_t len, struct pod_resources *ret)
 {
-	Podresources__ListPodResourcesResponse *list =
-		podresources__list_pod_resources_response__unpack(NULL, len, bytes);
+	Podresources__ListPodResourcesResponse *list = unpack_list(c, bytes, len, take_pod, ret);
 
 	if (!list)
 		return bad_message(c->err, "List");
-	for (size_t i = 0; i < list->n_pod_resources; i++)
-		add_pod(c, list->pod_resources[i], ret);
 	podresources__list_pod_resources_response__free_unpacked(list, NULL);
 	claims_merge(&ret->claims);
 	ret->held.cpus_known = ret->held.devices_known = true;
@@ -320,17 +414,57 @@ static void drop_split_blocks(struct pod_resources *ret, struct conversion *c)
 	}
 }
 
-static void convert_allocatable(struct conversion *c, const Podresources__AllocatableResourcesResponse *from,
-	struct pod_resources *ret)
+static bool check_devices(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
+	Podresources__ContainerDevices *devices = podresources__container_devices__unpack(NULL, len, piece);
+
+	(void)c;
+	(void)ret;
+	podresources__container_devices__free_unpacked(devices, NULL);
+	return devices != NULL;
+}
+
+static bool take_devices(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+{
+	Podresources__ContainerDevices *devices = podresources__container_devices__unpack(NULL, len, piece);
+
+	if (!devices)
+		return false;
+	convert_devices(c, devices, &ret->allocatable_devices, &ret->n_allocatable_devices,
+		&ret->allocatable_devices_size);
+	podresources__container_devices__free_unpacked(devices, NULL);
+	return true;
+}
+
+/* All other fields; NULL if the message is not valid. */
+static Podresources__AllocatableResourcesResponse *unpack_allocatable(
+	struct conversion *c, const void *bytes, size_t len, take_piece_fn *take, struct pod_resources *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf rest = STRBUF_INIT(REST_MAX);
+
+	if (!take_pieces(c, bytes, len, take, ret, &rest))
+		return NULL;
+	return podresources__allocatable_resources_response__unpack(
+		NULL, rest.len, (const uint8_t *)rest.text);
+}
+
+static int parse_allocatable(struct conversion *c, const void *bytes, size_t len, struct pod_resources *ret)
+{
+	Podresources__AllocatableResourcesResponse *from =
+		unpack_allocatable(c, bytes, len, take_devices, ret);
+
+	if (!from)
+		return bad_message(c->err, "GetAllocatableResources");
+	device_blocks_merge(
+		&ret->allocatable_devices, &ret->n_allocatable_devices, &ret->allocatable_devices_size);
 	ret->allocatable_cpus = cpuset_new();
 	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
 	convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory, &ret->n_allocatable_memory,
 		&ret->allocatable_memory_size);
 	drop_split_blocks(ret, c);
-	convert_devices(c, from->devices, from->n_devices, &ret->allocatable_devices,
-		&ret->n_allocatable_devices, &ret->allocatable_devices_size);
 	ret->allocatable_known = true;
+	podresources__allocatable_resources_response__free_unpacked(from, NULL);
+	return 0;
 }
 
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
@@ -339,20 +473,10 @@ int pod_resources_parse(const void *list, size_t list_len, const void *allocatab
 	CLEANUP(pod_resources_release) struct pod_resources p = {0};
 	CLEANUP(conversion_release)
 	struct conversion c = {.machine = machine, .err = err, .absent_nodes = cpuset_new()};
-	Podresources__AllocatableResourcesResponse *message = NULL;
-	int r;
+	int r = parse_list(&c, list, list_len, &p);
 
-	if (allocatable) {
-		message = podresources__allocatable_resources_response__unpack(
-			NULL, allocatable_len, allocatable);
-		if (!message)
-			return bad_message(err, "GetAllocatableResources");
-	}
-	r = parse_list(&c, list, list_len, &p);
-	if (r == 0 && message)
-		convert_allocatable(&c, message, &p);
-	if (message)
-		podresources__allocatable_resources_response__free_unpacked(message, NULL);
+	if (r == 0 && allocatable)
+		r = parse_allocatable(&c, allocatable, allocatable_len, &p);
 	if (r < 0)
 		return r;
 	note_bad_ids(&c, notes);
@@ -535,17 +659,7 @@ static int call(struct pod_resources_client *c, const char *name, const void *re
 	return reply->status == GRPC_OK ? 0 : status_error(c, name, reply, err);
 }
 
-int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
-	struct pod_resources *ret, struct notes *notes, struct err *err)
-{
-	if (!c->answered)
-		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
-	return pod_resources_parse(c->list.text, c->list.len,
-		c->allocatable_answered ? c->allocatable.text : NULL, c->allocatable.len, machine, ret, notes,
-		err);
-}
-
-/* Keep answers that could be parsed. */
+/* Keep valid answers. */
 static void keep_answers(struct pod_resources_client *c, struct replies *p)
 {
 	strbuf_release(&c->list);
@@ -571,20 +685,47 @@ static void make_calls(struct pod_resources_client *c, struct replies *ret)
 		ret->r = 0;
 }
 
+int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
+	struct pod_resources *ret, struct notes *notes, struct err *err)
+{
+	if (!c->answered)
+		return err_set(err, -ENOENT, "%s has not answered before", c->socket);
+	return pod_resources_parse(c->list.text, c->list.len,
+		c->allocatable_answered ? c->allocatable.text : NULL, c->allocatable.len, machine, ret, notes,
+		err);
+}
+
+static int check_replies(const struct replies *p, struct err *err)
+{
+	const struct strbuf *list = &p->list.message, *allocatable = &p->allocatable.message;
+	Podresources__ListPodResourcesResponse *one =
+		unpack_list(NULL, list->text, list->len, check_pod, NULL);
+	Podresources__AllocatableResourcesResponse *two =
+		p->allocatable_known
+			? unpack_allocatable(NULL, allocatable->text, allocatable->len, check_devices, NULL)
+			: NULL;
+	int r = one ? 0 : bad_message(err, "List");
+
+	if (r == 0 && p->allocatable_known && !two)
+		r = bad_message(err, "GetAllocatableResources");
+	podresources__list_pod_resources_response__free_unpacked(one, NULL);
+	podresources__allocatable_resources_response__free_unpacked(two, NULL);
+	return r;
+}
+
+/* The last answers stay if the new ones are not valid. Otherwise they go first: each of the two may have megabytes, and so has
+ * what is made of it. */
 static int take_replies(struct pod_resources_client *c, struct replies *p, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err)
 {
-	int r;
+	int r = p->r < 0 ? err_set(err, p->r, "%s", p->err.text) : check_replies(p, err);
 
-	if (p->r < 0)
-		return err_set(err, p->r, "%s", p->err.text);
-	r = pod_resources_parse(p->list.message.text, p->list.message.len,
-		p->allocatable_known ? p->allocatable.message.text : NULL, p->allocatable.message.len,
-		machine, ret, notes, err);
-	if (r < 0)
+	if (r == -EBADMSG)
 		return err_wrap(err, r, "%s", c->socket);
+	if (r < 0)
+		return r;
 	keep_answers(c, p);
-	return 0;
+	return pod_resources_recall(c, machine, ret, notes, err);
 }
 
 int pod_resources_read(struct pod_resources_client *c, const struct machine *machine,
