@@ -51,6 +51,14 @@ void resident_trim(void)
 	n_trims++;
 }
 
+void resident_prepare(void)
+{
+}
+
+void resident_trim_large(void)
+{
+}
+
 static void nap(void)
 {
 	const struct timespec ten_ms = {.tv_nsec = 10000000};

@@ -591,7 +591,10 @@ int loop_run(const struct loop_config *config, struct err *err)
 		.uevents_fd = -1,
 		.trimmed_at = now_ms(),
 	};
-	int r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
+	int r;
+
+	resident_prepare();
+	r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
 
 	if (r == 0)
 		r = sources_call_in_background(&config->reconciler->sources, err);

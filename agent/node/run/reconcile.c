@@ -19,6 +19,7 @@
 #include "agent/node/observe/state_file.h"
 #include "agent/node/render/dump_doc.h"
 #include "agent/node/render/render.h"
+#include "agent/node/run/resident.h"
 #include "agent/state/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -443,6 +444,7 @@ void reconcile(
 	}
 	r->failures = 0;
 	ret->observed = r->observed = true;
+	resident_trim_large(); /* publishing needs memory of its own */
 	e = render_and_publish(r, &o, now_ms, ret);
 	ret->published_ms = (uint64_t)clock_ms(CLOCK_MONOTONIC);
 	if (e < 0 && ret->call_again_ms == UINT64_MAX)

@@ -7,6 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define LARGE_BYTES (128 << 10)
+#define FREE_MAX    (2u << 20)
+
 /*
  * For dl_iterate_phdr(3): releases the pages of one program or library that the kernel can read again from the file. Skips
  * writable segments, because the loader has written relocations to them, even if they are read-only now. Skips the whole
@@ -44,4 +47,26 @@ void resident_trim(void)
 {
 	malloc_trim(0);
 	dl_iterate_phdr(drop_pages, NULL);
+}
+
+void resident_prepare(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	resident_trim();
+}
+
+/* Bytes of the heap that are not in use. */
+static size_t free_bytes(void)
+{
+#if __GLIBC_PREREQ(2, 33)
+	return mallinfo2().fordblks;
+#else
+	return (size_t)(unsigned)mallinfo().fordblks;
+#endif
+}
+
+void resident_trim_large(void)
+{
+	if (free_bytes() > FREE_MAX)
+		resident_trim();
 }
