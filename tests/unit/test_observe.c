@@ -560,6 +560,7 @@ static void serve_behind_gate(struct world *w)
 		w->answers[i].data = &w->gate;
 	}
 	w->server = grpc_server_start(w->socket, w->answers, 2);
+	make_old(w, "kubelet.sock"); /* the kubelet lists all its pods */
 	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
 }
 
@@ -572,15 +573,20 @@ static void look_within(struct world *w, int ms)
 	look(w);
 }
 
-/* The daemon's loop looks again when the answer is there, for the same sign. */
-static void look_when_answered(struct world *w)
+static void wait_for_answer(const struct world *w)
 {
 	struct pollfd p = {.fd = w->sources.late_fd, .events = POLLIN};
 	uint64_t count;
 
 	assert_int_equal(poll(&p, 1, LONG_MS), 1);
 	assert_int_equal(read(p.fd, &count, sizeof(count)), sizeof(count));
-	w->sources.until_ms = clock_ms(CLOCK_MONOTONIC) + LONG_MS;
+}
+
+/* As the daemon's loop does when the answer is there: for the same sign. */
+static void look_when_answered(struct world *w, int ms)
+{
+	wait_for_answer(w);
+	w->sources.until_ms = clock_ms(CLOCK_MONOTONIC) + ms;
 	look(w);
 }
 
@@ -595,7 +601,7 @@ static void the_files_do_not_wait_for_a_slow_api(void **state)
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"13\"}");
 	assert_null(strstr(w->object.text, "nodeTopologyPodsFingerprint"));
 	w->gate.n_allowed = 2;
-	look_when_answered(w);
+	look_when_answered(w, LONG_MS);
 	assert_false(sources_await_answer(&w->sources) || w->api_kept);
 	test_assert_text("notes", w->notes.text, "");
 	assert_whole(w);
@@ -637,11 +643,41 @@ static void an_api_that_hangs_gives_nothing_away(void **state)
 	w->answers[0].message = w->gate.later.text;
 	w->answers[0].len = w->gate.later.len;
 	w->gate.n_allowed = 6;
-	look_when_answered(w);
+	look_when_answered(w, LONG_MS);
 	assert_false(w->api_kept);
 	test_assert_text("notes", w->notes.text, "");
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
 	assert_int_equal(w->gate.n_answered, 6);
+}
+
+/* The answer of a call that began before the kubelet wrote its files, or before the sign: the next call's answer counts. */
+static void an_answer_to_an_older_call_is_not_the_last_one(void **state)
+{
+	struct world *w = *state;
+
+	serve_behind_gate(w);
+	look_within(w, 10);
+	write_two_pods(w);
+	w->gate.n_allowed = 2;
+	look_when_answered(w, 10);
+	assert_true(w->api_kept && sources_await_answer(&w->sources));
+	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+	w->gate.n_allowed = 4;
+	wait_for_answer(w);
+	look_within(w, 10);
+	assert_true(w->api_kept && sources_await_answer(&w->sources));
+}
+
+static void an_answer_under_other_settings_is_not_the_last_one(void **state)
+{
+	struct world *w = *state;
+
+	serve_behind_gate(w);
+	look_within(w, 10);
+	start_another(w);
+	w->gate.n_allowed = 2;
+	look_when_answered(w, 10);
+	assert_true(w->api_kept && sources_await_answer(&w->sources));
 }
 
 static void start_a_pod(void *data)
@@ -831,6 +867,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_files_do_not_wait_for_a_slow_api, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_api_that_hangs_gives_nothing_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_answer_under_other_settings_is_not_the_last_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_answer_to_an_older_call_is_not_the_last_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			files_that_are_written_during_the_call_are_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_api_that_hangs_does_not_keep_the_daemon, setup, teardown),

@@ -22,6 +22,7 @@
 #define SERVICE      "/v1.PodResourcesLister/"
 #define PAUSE_MIN_MS 100u
 #define PAUSE_MAX_MS 5000u
+#define WAIT_MAX_MS  60000
 
 void pod_resources_init(struct pod_resources *p)
 {
@@ -779,7 +780,8 @@ static bool is_answered(struct pod_resources_client *c, int64_t until_ms)
 
 	do {
 		left = until_ms - clock_ms(CLOCK_MONOTONIC);
-		if (cancel_poll(c->cancel, c->answered_fd, POLLIN, left < 0 ? 0 : (int)left) & POLLIN)
+		left = left < 0 ? 0 : left > WAIT_MAX_MS ? WAIT_MAX_MS : left;
+		if (cancel_poll(c->cancel, c->answered_fd, POLLIN, (int)left) & POLLIN)
 			return true;
 	} while (left > 0 && !cancel_requested(c->cancel));
 	return !atomic_compare_exchange_strong(&c->state, &awaited, CALL_LATE) && awaited == CALL_ANSWERED;
