@@ -680,6 +680,26 @@ static void an_answer_under_other_settings_is_not_the_last_one(void **state)
 	assert_true(w->api_kept && sources_await_answer(&w->sources));
 }
 
+/* Given up by the kubelet, or by nrtd after half a minute. */
+static void a_call_that_ran_out_of_time_is_made_again(void **state)
+{
+	struct world *w = *state;
+	struct grpc_answer answers[3] = {{.status = 4, .meanwhile = pass_gate, .data = &w->gate}};
+
+	serve(w, list, allocatable);
+	stop_serving(w);
+	answers[1] = w->answers[0];
+	answers[2] = w->answers[1];
+	w->server = grpc_server_start(w->socket, answers, ARRAY_SIZE(answers));
+	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
+	look_within(w, 10);
+	w->gate.n_allowed = 1;
+	look_when_answered(w, LONG_MS);
+	assert_whole(w);
+	assert_int_equal(grpc_server_calls(w->server), 3);
+	stop_serving(w);
+}
+
 static void start_a_pod(void *data)
 {
 	struct world *w = data;
@@ -706,6 +726,37 @@ static void files_that_are_written_during_the_call_are_read_again(void **state)
 	assert_int_equal(w->gate.n_called, 2);
 	assert_false(w->api_kept);
 	assert_has(&w->object, "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"10\"}");
+}
+
+/* A pod gets another CPU during each call. */
+static void write_another_cpu(void *data)
+{
+	struct world *w = data;
+	char pool[32], entries[64];
+	unsigned last = 2 + ++w->gate.n_called;
+
+	snprintf(pool, sizeof(pool), "0,%u-31", last + 1);
+	snprintf(entries, sizeof(entries), "\"u\":{\"c\":\"1-2\"},\"x\":{\"d\":\"3-%u\"}", last);
+	write_state(w, pool, entries);
+}
+
+static void files_that_are_written_during_each_call_are_followed(void **state)
+{
+	struct world *w = *state;
+	char cpus[80];
+
+	serve(w, list, allocatable);
+	stop_serving(w);
+	test_write_file(w->dir, "var/lib/kubelet/pods/x/containers", "");
+	w->answers[1].meanwhile = write_another_cpu;
+	w->answers[1].data = w;
+	w->server = grpc_server_start(w->socket, w->answers, 2);
+	assert_int_equal(sources_call_in_background(&w->sources, NULL), 0);
+	look_within(w, LONG_MS);
+	assert_true(w->gate.n_called > 1);
+	snprintf(cpus, sizeof(cpus), "{name: cpu, capacity: \"16\", allocatable: \"15\", available: \"%u\"}",
+		13 - w->gate.n_called);
+	assert_has(&w->object, cpus);
 }
 
 /* The call would go on for half a minute. */
@@ -867,6 +918,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(files_that_go_on_are_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_files_do_not_wait_for_a_slow_api, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_api_that_hangs_gives_nothing_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			files_that_are_written_during_each_call_are_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_call_that_ran_out_of_time_is_made_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			an_answer_under_other_settings_is_not_the_last_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(
