@@ -17,6 +17,7 @@ example_node "$dir/e"
 rm -r "$dir/e/sys"
 cp -r build/fixtures/machines/2s-snc4/sys "$dir/e/"
 rm "$dir/e/var/lib/kubelet/cpu_manager_state"
+rm "$dir/b/var/lib/kubelet/cpu_manager_state" # a container holds CPU 1
 sed -i 's/restricted/best-effort/; s/"0"/"0-1"/' "$dir/b/var/lib/kubelet/config.yaml"
 echo 'cpuManagerPolicyOptions: {full-pcpus-only: "true"}' >>"$dir/b/var/lib/kubelet/config.yaml"
 mkdir "$dir/pool" "$dir/cluster"
@@ -87,10 +88,10 @@ run diff b a
 last=$?
 check "two nodes differ" status 3
 check "in a setting, in this order" says '^settings +topologyManagerPolicy +best-effort +restricted$'
-check "in what is free" says '^free +cpu of NUMA node 0 +6 of 14 +6 of 15$'
+check "in what is free" says '^free +cpu of NUMA node 0 +14 of 14 +6 of 15$'
 check "with a column per node" says '^ABOUT +WHAT +b +a$'
 check "the topology is equal and omitted" sh -c "! grep -q '^topology' '$dir/out'"
-check "the number" says '^4 differences$'
+check "the number" says '^6 differences$'
 run diff a e
 check "another machine" says '^topology +NUMA nodes +2 +8$'
 check "its CPUs" says '^topology +CPUs of NUMA node 0 +0-15 +0-5,48-53$'

@@ -177,10 +177,12 @@ static void the_api_proves_policies(void **state)
 	w.answered = w.api.allocatable_known = true;
 	w.api.allocatable_cpus = hwloc_bitmap_alloc();
 	weigh(&w, "");
+	w.evidence[SETTING_CPU_MANAGER_POLICY] = EVIDENCE_DEFAULT;
 	hwloc_bitmap_set(w.api.allocatable_cpus, 5);
 	weigh(&w, "the pod-resources API shows cpuManagerPolicy 'static', and no source");
 	assert_setting(&w, SETTING_CPU_MANAGER_POLICY, "cpuManagerPolicy=static [the pod-resources API]");
-	assert_setting(&w, SETTING_MEMORY_MANAGER_POLICY, "");
+	assert_setting(&w, SETTING_MEMORY_MANAGER_POLICY, "memoryManagerPolicy=None [kubelet default]");
+	assert_setting(&w, SETTING_TOPOLOGY_MANAGER_POLICY, "");
 	release(&w);
 }
 
@@ -203,8 +205,7 @@ static void held_cpus_are_not_reserved(void **state)
 				: "");
 		assert_int_equal(w.s.topology.policy,
 			held == 1 ? TOPOLOGY_MANAGER_UNKNOWN : TOPOLOGY_MANAGER_RESTRICTED);
-		assert_setting(&w, SETTING_CPU_MANAGER_POLICY,
-			held == 1 ? "" : "cpuManagerPolicy=static [/config.yaml]");
+		assert_setting(&w, SETTING_CPU_MANAGER_POLICY, "cpuManagerPolicy=static [/config.yaml]");
 		release(&w);
 	}
 }

@@ -93,12 +93,14 @@ static void weigh_policy(struct weighing *w, enum setting what)
 
 	if (proof.value == 0 && row->evidence & PROVEN_BY_POD_RESOURCES)
 		proof = find_in_answer(w, what);
-	if (proof.value == 0 || proof.value == stated ||
-		(stated > 0 && !contradict(w, what, proof.source, row->names[proof.value])))
+	if (proof.value == 0 || (stated > 0 && proof.value != stated &&
+					!contradict(w, what, proof.source, row->names[proof.value])))
 		return;
+	if (proof.value != stated)
+		text_set(&w->s->from[what], proof.source);
 	setting_set_choice(w->s, what, proof.value);
-	text_set(&w->s->from[what], proof.source);
-	w->evidence[what] = EVIDENCE_PROOF;
+	if (w->evidence[what] < EVIDENCE_PROOF)
+		w->evidence[what] = EVIDENCE_PROOF;
 }
 
 /* ---- reservations */
