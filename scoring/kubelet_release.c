@@ -45,14 +45,16 @@ static bool gate_value(const char *gates, const char *gate, bool *ret)
 	return *ret || has_gate_value(gates, gate, "false");
 }
 
-/* Whether a gate of this maturity is on. */
-static bool gate_is_on(const char *gates, const char *gate, char maturity)
+bool kubelet_gate_is_on(const char *gates, const char *gate, char maturity)
 {
-	bool alpha = maturity == 'a' || maturity == 'A', on;
+	const char *all = maturity == 'a' || maturity == 'A'   ? "AllAlpha"
+			  : maturity == 'b' || maturity == 'B' ? "AllBeta"
+							       : NULL;
+	bool on;
 
 	if (maturity == '-')
 		return false;
-	if (gate_value(gates, gate, &on) || gate_value(gates, alpha ? "AllAlpha" : "AllBeta", &on))
+	if (gate_value(gates, gate, &on) || (all && gate_value(gates, all, &on)))
 		return on;
 	return maturity < 'a';
 }
@@ -72,9 +74,9 @@ bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate)
 	bool on = false;
 
 	if (minor > 0)
-		return gate_is_on(gates, name, maturity_of(gate, minor));
+		return kubelet_gate_is_on(gates, name, maturity_of(gate, minor));
 	for (minor = OLDEST_RELEASE; minor <= KUBELET_MINOR_COMPARED && !on; minor++)
-		on = gate_is_on(gates, name, maturity_of(gate, minor));
+		on = kubelet_gate_is_on(gates, name, maturity_of(gate, minor));
 	return on;
 }
 

@@ -29,6 +29,12 @@ extern const char *const kubelet_gate_names[KUBELET_GATE_COUNT];
  */
 bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate);
 
+/*
+ * Whether a gate is on in "GATE=VALUE,..." (NULL = no gate is set): by itself, by AllAlpha or AllBeta, or by default. `maturity`: 'a'
+ * alpha, 'b' beta, or another letter, a capital letter if the gate is on by default; '-' if the release does not have the gate.
+ */
+bool kubelet_gate_is_on(const char *gates, const char *gate, char maturity);
+
 /* Whether the gate is on although it is off by default. */
 bool kubelet_gate_is_set(const struct settings *settings, enum kubelet_gate gate);
 

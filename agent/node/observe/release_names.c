@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 
 /* A name, and per release a letter (feature_gate_maturity()); '+' for a field. */
 struct release_name {
@@ -12,7 +13,7 @@ struct release_name {
 };
 
 /*
- * tests/upstream/releases/names.sh writes both tables, in the order of strcmp(), from the code of these versions, one per release:
+ * tests/upstream/releases/names.sh writes the tables, in the order of strcmp(), from the code of these versions, one per release:
  * Kubernetes 1.30.14 1.31.14 1.32.13 1.33.13 1.34.12 1.35.8 1.36.5 1.37.2 1.38.0-beta.0.
  */
 static const struct release_name gate_table[] = {
@@ -387,6 +388,97 @@ static const struct release_name gate_table[] = {
 	{"ZeroLimitedNominalConcurrencyShares", "LL-------"},
 };
 
+/* GATE>GATE: the first does not work without the second. Kubelets check this from 1.35 on. */
+static const struct release_name need_table[] = {
+	{"AuthorizeNodeWithSelectors>AuthorizeWithSelectors", "-----++--"},
+	{"ClusterTrustBundleProjection>ClusterTrustBundle", "-----++++"},
+	{"CompositePodGroup>GenericWorkload", "-------++"},
+	{"CompositePodGroup>TopologyAwareWorkloadScheduling", "-------++"},
+	{"DRAAdminAccess>DynamicResourceAllocation", "-----+++-"},
+	{"DRAConsumableCapacity>DynamicResourceAllocation", "-----+++-"},
+	{"DRADerivedAttributes>DynamicResourceAllocation", "-------+-"},
+	{"DRADeviceBindingConditions>DRAResourceClaimDeviceStatus", "-----++++"},
+	{"DRADeviceBindingConditions>DynamicResourceAllocation", "-----+++-"},
+	{"DRADeviceCompatibilityGroups>DRAPartitionableDevices", "-------++"},
+	{"DRADeviceCompatibilityGroups>DynamicResourceAllocation", "-------+-"},
+	{"DRADeviceTaintRules>DRADeviceTaints", "-----++++"},
+	{"DRADeviceTaints>DynamicResourceAllocation", "-----+++-"},
+	{"DRAExtendedResource>DynamicResourceAllocation", "-----+++-"},
+	{"DRAFractionalCapacityRange>DRAConsumableCapacity", "-------++"},
+	{"DRAListTypeAttributes>DynamicResourceAllocation", "------++-"},
+	{"DRANodeAllocatableResources>DynamicResourceAllocation", "------++-"},
+	{"DRAOptionalNodeOperations>DynamicResourceAllocation", "-------+-"},
+	{"DRAOptionalNodeOperations>NodeDeclaredFeatures", "-------++"},
+	{"DRAPartitionableDevices>DynamicResourceAllocation", "-----+++-"},
+	{"DRAPartitionableDevicesType>DRAPartitionableDevices", "-------++"},
+	{"DRAPartitionableDevicesType>DRAResourcePoolStatus", "-------++"},
+	{"DRAPartitionableDevicesType>DynamicResourceAllocation", "-------+-"},
+	{"DRAPrioritizedList>DynamicResourceAllocation", "-----+++-"},
+	{"DRAResourceClaimGranularStatusAuthorization>DRAResourceClaimDeviceStatus", "------+++"},
+	{"DRAResourceClaimGranularStatusAuthorization>DynamicResourceAllocation", "------++-"},
+	{"DRAResourcePoolStatus>DynamicResourceAllocation", "------++-"},
+	{"DRASchedulerFilterTimeout>DynamicResourceAllocation", "-----+++-"},
+	{"DRAWorkloadResourceClaims>DynamicResourceAllocation", "------++-"},
+	{"DRAWorkloadResourceClaims>GenericWorkload", "------+++"},
+	{"DeclarativeValidationBeta>DeclarativeValidation", "------+++"},
+	{"DeclarativeValidationTakeover>DeclarativeValidation", "-----++++"},
+	{"DisableAllocatorDualWrite>MultiCIDRServiceAllocator", "-----+++-"},
+	{"DynamicNodeLocalEphemeralVolumes>NodeDeclaredFeatures", "--------+"},
+	{"EventedPLEG>PLEGOnDemandRelist", "-------++"},
+	{"ExtendWebSocketsToKubelet>NodeDeclaredFeatures", "------+++"},
+	{"GangScheduling>GenericWorkload", "-----++--"},
+	{"GracefulNodeShutdownBasedOnPodPriority>GracefulNodeShutdown", "-----++++"},
+	{"H2CContainerProbe>NodeDeclaredFeatures", "-------++"},
+	{"ImageVolumeWithDigest>ImageVolume", "------+++"},
+	{"InPlacePodLevelResourcesVerticalScaling>InPlacePodVerticalScaling", "-----+++-"},
+	{"InPlacePodLevelResourcesVerticalScaling>NodeDeclaredFeatures", "-----++++"},
+	{"InPlacePodLevelResourcesVerticalScaling>PodLevelResources", "-----++++"},
+	{"InPlacePodVerticalScalingAllocatedStatus>InPlacePodVerticalScaling", "-----+---"},
+	{"InPlacePodVerticalScalingExclusiveCPUs>InPlacePodVerticalScaling", "-----+++-"},
+	{"InPlacePodVerticalScalingExclusiveMemory>InPlacePodVerticalScaling", "-----+++-"},
+	{"InPlacePodVerticalScalingExclusiveMemory>MemoryManager", "-----+---"},
+	{"InPlacePodVerticalScalingInitContainers>InPlacePodVerticalScaling", "------++-"},
+	{"InPlacePodVerticalScalingInitContainers>NodeDeclaredFeatures", "------+++"},
+	{"InPlacePodVerticalScalingMemoryBackedVolumes>InPlacePodVerticalScaling", "-------+-"},
+	{"InPlacePodVerticalScalingMemoryBackedVolumes>NodeDeclaredFeatures", "-------++"},
+	{"InPlacePodVerticalScalingSchedulerPreemption>InPlacePodVerticalScaling", "-------+-"},
+	{"KubeAPIServerWorkloadsTrust>ClusterTrustBundle", "--------+"},
+	{"KubeAPIServerWorkloadsTrust>ClusterTrustBundleProjection", "--------+"},
+	{"KubeletAllocatedPodsEndpoint>InPlacePodVerticalScaling", "-------+-"},
+	{"MatchLabelKeysInPodTopologySpreadSelectorMerge>MatchLabelKeysInPodTopologySpread", "-----++++"},
+	{"NodeControllerLeaseCircuitBreaker>AtomicFIFO", "-------++"},
+	{"PodCertificateRequest>AuthorizeNodeWithSelectors", "-----++--"},
+	{"PodGroupPreemptionPolicy>GenericWorkload", "-------+-"},
+	{"PodLevelResourceManagers>PodLevelResources", "------+++"},
+	{"PodLevelResourcesFixDefaulting>PodLevelResources", "-------++"},
+	{"PodLevelResourcesFixKubeletQOSClass>PodLevelResources", "-------++"},
+	{"PodLifecycleSleepActionAllowZero>PodLifecycleSleepAction", "-----++--"},
+	{"ProcMountType>UserNamespacesSupport", "-----++++"},
+	{"ResourceHealthStatus>DynamicResourceAllocation", "-----+++-"},
+	{"ResourceHealthStatusMessage>ResourceHealthStatus", "------+++"},
+	{"RestartAllContainersOnContainerExits>ContainerRestartRules", "-----++++"},
+	{"RestartAllContainersOnContainerExits>NodeDeclaredFeatures", "-----++++"},
+	{"ServiceAccountTokenNodeBinding>ServiceAccountTokenNodeBindingValidation", "-----+++-"},
+	{"StaleControllerConsistencyDaemonSet>AtomicFIFO", "------+++"},
+	{"StaleControllerConsistencyHPA>AtomicFIFO", "-------++"},
+	{"StaleControllerConsistencyJob>AtomicFIFO", "------+++"},
+	{"StaleControllerConsistencyReplicaSet>AtomicFIFO", "------+++"},
+	{"StaleControllerConsistencyStatefulSet>AtomicFIFO", "------+++"},
+	{"StorageVersionAPI>APIServerIdentity", "-----++++"},
+	{"StructuredAuthenticationConfigurationEgressSelector>StructuredAuthenticationConfiguration",
+		"-----++--"},
+	{"StructuredAuthenticationConfigurationJWKSMetrics>StructuredAuthenticationConfiguration",
+		"-----++--"},
+	{"TopologyAwareWorkloadScheduling>GenericWorkload", "------+++"},
+	{"UnknownVersionInteroperabilityProxy>APIServerIdentity", "-----++++"},
+	{"UserNamespacesHostNetworkSupport>NodeDeclaredFeatures", "------+++"},
+	{"UserNamespacesHostNetworkSupport>UserNamespacesSupport", "-----++++"},
+	{"WindowsCPUAndMemoryAffinity>MemoryManager", "-----+---"},
+	{"WindowsGracefulNodeShutdown>GracefulNodeShutdown", "-----++++"},
+	{"WorkloadAwarePreemption>GangScheduling", "------+--"},
+	{"WorkloadWithJob>GenericWorkload", "------+++"},
+};
+
 static const struct release_name field_table[] = {
 	{"address", "+++++++++"},
 	{"allowedUnsafeSysctls", "+++++++++"},
@@ -561,4 +653,18 @@ bool config_field_exists(const char *name, unsigned minor)
 bool config_field_is_known(const char *name)
 {
 	return find_field(name) != NULL;
+}
+
+const char *feature_gate_unmet(
+	unsigned minor, bool (*is_on)(const void *arg, const char *gate), const void *arg)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(need_table); i++) {
+		const char *gates = need_table[i].name, *needed = strchr(gates, '>') + 1;
+		CLEANUP(freep) char *gate = xstrndup(gates, (size_t)(needed - 1 - gates));
+
+		if (release_name_letter(&need_table[i], minor) != RELEASE_NAMES_ABSENT && is_on(arg, gate) &&
+			!is_on(arg, needed))
+			return gates;
+	}
+	return NULL;
 }

@@ -18,6 +18,13 @@ char feature_gate_maturity(const char *name, unsigned minor);
 /* Whether any of the releases has the gate. */
 bool feature_gate_is_known(const char *name);
 
+/*
+ * The first gate that is on in release 1.`minor` and needs a gate that is off, as "GATE>NEEDED": such a kubelet does not start. NULL =
+ * none. `is_on` tells whether a gate is on.
+ */
+const char *feature_gate_unmet(
+	unsigned minor, bool (*is_on)(const void *arg, const char *gate), const void *arg);
+
 /* Whether release 1.`minor` has a field of KubeletConfiguration itself (not within one of its fields); whether any of the releases has. */
 bool config_field_exists(const char *name, unsigned minor);
 bool config_field_is_known(const char *name);

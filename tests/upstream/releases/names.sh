@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# names.sh [--check] [VERSION...]: write the tables of agent/node/observe/release_names.c: the feature gates and configuration fields of
-# the kubelets of these Kubernetes versions, oldest first. Prints what changed. With --check it only compares the tables with the
+# names.sh [--check] [VERSION...]: write the tables of agent/node/observe/release_names.c: the feature gates, the gates that these need, and the configuration
+# fields of the kubelets of these Kubernetes versions, oldest first. Prints what changed. With --check it only compares the tables with the
 # versions that the tables name. Exit status 77, after a line that begins with "skipped:", when this machine has no Go or cannot get
 # the modules.
 set -eu
@@ -77,7 +77,7 @@ awk -v names="$work/names" -v versions="$*" -v columns=$# '
 	/^ \* Kubernetes 1\..*\.$/ {$0 = " * Kubernetes " versions "."}
 	/^};/ {inside = 0}
 	!inside {print; fflush()}
-	/ (gate|field)_table\[\]/ {inside = 1; rows(/ gate_/ ? "gate" : "field")}
+	/ (gate|need|field)_table\[\]/ {inside = 1; rows(/ gate_/ ? "gate" : / need_/ ? "need" : "field")}
 ' "$table" >"$work/table"
 if cmp -s "$work/table" "$table"; then
 	exit 0

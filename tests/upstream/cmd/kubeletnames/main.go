@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// kubeletnames prints the feature gates, with their maturity, and the configuration fields of the kubelet whose code it is built
-// with. It imports only what registers gates, so that it can be built with releases whose managers cannot.
+// kubeletnames prints the feature gates, with their maturity and the gates that they need, and the configuration fields of the kubelet
+// whose code it is built with. It imports only what registers gates, so that it can be built with releases whose managers cannot.
 package main
 
 import (
@@ -25,6 +25,16 @@ func main() {
 	for name, spec := range utilfeature.DefaultMutableFeatureGate.GetAll() {
 		if spec.PreRelease != "PRE-ALPHA" { // a gate of a later release
 			fmt.Printf("gate %s %c\n", name, maturity(spec))
+		}
+	}
+	// From 1.35 on.
+	if gates, ok := any(utilfeature.DefaultMutableFeatureGate).(interface {
+		Dependencies() map[featuregate.Feature][]featuregate.Feature
+	}); ok {
+		for name, needed := range gates.Dependencies() {
+			for _, other := range needed {
+				fmt.Printf("need %s>%s +\n", name, other)
+			}
 		}
 	}
 	fmt.Println("field apiVersion +")
