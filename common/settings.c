@@ -142,6 +142,8 @@ void settings_release(struct settings *s)
 		free(*owned_text(s, i));
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		free(s->from[i]);
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		free(s->refused[i]);
 	settings_init(s);
 }
 
@@ -160,8 +162,10 @@ void settings_copy(const struct settings *from, struct settings *to)
 		strv_push(&to->fields, from->fields.items[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(owned_texts); i++)
 		copy_text(owned_text(to, i));
-	for (size_t i = 0; i < SETTING_COUNT; i++)
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
 		copy_text(&to->from[i]);
+		copy_text(&to->refused[i]);
+	}
 }
 
 void settings_set_kubelet(struct settings *s, struct kubelet_release release)

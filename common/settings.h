@@ -129,6 +129,9 @@ struct settings {
 	struct topology_manager_config topology;
 	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not set */
 	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
+	bool started;                        /* a running kubelet has been started with these settings */
+	/* A flag of nrtd names the setting: the settings from other sources may be of a kubelet with another value. */
+	bool assumed[SETTING_COUNT];
 	qty_t kube_reserved_cpu, system_reserved_cpu; /* nano-CPUs; the kubelet reserves the sum's ceiling */
 	qty_t kube_reserved_memory, system_reserved_memory; /* bytes (nano-units) */
 	char *eviction_hard_memory; /* memory.available as written ("100Mi", "5%"); NULL = unknown */
@@ -143,9 +146,13 @@ struct settings {
 	/* The first enabled option of each policy that nrtd does not know; NULL = none. */
 	char *unknown_cpu_option, *unknown_topology_option;
 	/* The first enabled feature gate, of those whose names are about what the kubelet's managers do, and the first configuration
-	 * field, that no compared kubelet release has. A compared kubelet ignores both. NULL = none. */
+	 * field, that no compared kubelet release has. A compared kubelet ignores the field; the kubelets of some distributions have such
+	 * gates or ignore them, and others do not start. NULL = none. */
 	char *unknown_feature_gate, *unknown_field;
-	struct strv fields;        /* the names of the configuration's fields */
+	struct strv fields; /* the names of the configuration's fields */
+	/* Per setting, what the kubelet refuses and no other member keeps: a resource that cannot be reserved, a feature gate. NULL =
+	 * nothing. */
+	char *refused[SETTING_COUNT];
 	char *from[SETTING_COUNT]; /* "--reserved-cpus of nrtd", "kubelet default", a path; NULL = unknown */
 };
 

@@ -280,6 +280,7 @@ static void forget_options(struct settings *s, enum setting what)
 void setting_forget(struct settings *s, enum setting what)
 {
 	freep(&s->from[what]);
+	freep(&s->refused[what]);
 	switch (settings_table[what].kind) {
 	case SETTING_IS_CHOICE:
 		setting_set_choice(s, what, 0);
@@ -346,9 +347,6 @@ int settings_add_reservation(
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < s->n_memory_reservations; i++)
-		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
-			return err_set(err, -EINVAL, "%.100s of node %u appears twice", type, node);
 	m = vec_push(
 		&s->memory_reservations, &s->n_memory_reservations, &s->memory_reservations_size, sizeof(*m));
 	*m = (struct memory_reservation){.node = node, .type = xstrdup(type), .bytes = bytes};

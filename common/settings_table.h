@@ -126,7 +126,7 @@ const char *setting_options_text(const struct settings *s, enum setting what);
 /* Sets a choice from its text. 0; -EINVAL with what is wrong. */
 int setting_parse_choice(struct settings *s, enum setting what, const char *text, struct err *err);
 
-/* Adds to reservedMemory. `type`: "memory", "hugepages-1Gi". 0; -EINVAL: no quantity, too much, or given twice. */
+/* Adds to reservedMemory. `type`: "memory", "hugepages-1Gi". 0; -EINVAL: no quantity, or too much. What is given twice is kept: the kubelet refuses it. */
 int settings_add_reservation(
 	struct settings *s, unsigned node, const char *type, const char *amount, struct err *err);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/xalloc.h"
+#include "scoring/kubelet_start.h"
 #include "scoring/request.h"
 
 const char *const kubelet_rejection_names[] = {"", "TopologyAffinityError", "SMTAlignmentError",
@@ -43,13 +44,6 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 			node->settings->unknown_topology_option);
 	if (config->scope == TOPOLOGY_SCOPE_UNKNOWN)
 		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
-	if (config->max_numa_nodes < TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
-		UNKNOWN(&k->unknown, "the kubelet would not start: max-allowable-numa-nodes %u is below %u",
-			config->max_numa_nodes, TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
-	if (node->machine->n_nodes > config->max_numa_nodes)
-		UNKNOWN(&k->unknown,
-			"the kubelet would not start: %zu NUMA nodes, max-allowable-numa-nodes is %u",
-			node->machine->n_nodes, config->max_numa_nodes);
 	if (!in_range && config->policy == TOPOLOGY_MANAGER_UNKNOWN)
 		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d", NODE_MASK_MAX_ID);
 	else if (!in_range)
@@ -58,6 +52,32 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
 		UNKNOWN(&k->unknown,
 			"prefer-closest-numa-nodes is set and the NUMA distances are not all known");
+}
+
+/*
+ * A kubelet that is seen running has started: then only settings with which its managers cannot be modelled are a reason. A kubelet that
+ * reports its reserved CPUs is seen running.
+ */
+static void check_start(struct kubelet *k, const struct kubelet_node *node)
+{
+	const struct kubelet_start start = {.machine = node->machine,
+		.topology = k->topology.n_cpus > 0 ? &k->topology : NULL,
+		.settings = node->settings,
+		.reserved = node->reserved,
+		.eviction_known = node->eviction_known,
+		.eviction = node->eviction};
+	bool started = node->settings->started || node->reserved;
+	struct kubelet_start_problems problems;
+
+	kubelet_start_find(&start, &problems);
+	for (size_t i = 0; i < problems.n; i++) {
+		const struct kubelet_start_problem *p = &problems.items[i];
+
+		if (!started && !p->doubtful)
+			UNKNOWN(&k->start, "the kubelet would not start: %.460s", p->what.text);
+		if (p->no_model || (!started && !p->doubtful))
+			UNKNOWN(&k->unknown, "the kubelet would not start: %.460s", p->what.text);
+	}
 }
 
 /* The configured reserved CPUs: a set, or (*ret_set empty or NULL) only their number. False: unknown. */
@@ -105,8 +125,6 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		return;
 	if (!node->shared)
 		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
-	if (n_reserved == 0 && !node->reserved)
-		UNKNOWN(&k->unknown, "the kubelet would not start: policy static needs reserved CPUs");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy, &version,
 		reserved, n_reserved, &err);
 	if (r == -E2BIG)
@@ -178,7 +196,7 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
 
 	struct err err = {""};
-	bool unknown = kubelet_explain_unknown(node->settings, &err);
+	bool unknown = kubelet_explain_unknown(node->settings, &err), too_many_cpus;
 
 	memset(k, 0, sizeof(*k));
 	k->pod_level_resources = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_RESOURCES);
@@ -187,8 +205,10 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->unknown, "%s", err.text);
 	k->preferred_hints_first = version.preferred_hints_first &&
 				   node->settings->topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	too_many_cpus = cpu_topology_init(&k->topology, node->machine) < 0;
 	init_topology(k, node);
-	if (cpu_topology_init(&k->topology, node->machine) < 0)
+	check_start(k, node);
+	if (too_many_cpus)
 		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
 	else
 		init_cpu(k, node);

@@ -32,6 +32,8 @@ struct kubelet_node {
 	hwloc_const_bitmap_t reserved;     /* reserved CPUs, when observed; NULL = from the settings */
 	const struct memory_state *memory; /* the memory manager's state; NULL = unknown */
 	const struct device_inventory *devices; /* NULL = the node has none */
+	bool eviction_known;
+	qty_t eviction; /* what evictionHard keeps free, as in struct kubelet_start */
 };
 
 /* A node's kubelet, ready to judge any number of pods against one state of the node. Must not be moved. */
@@ -56,6 +58,8 @@ struct kubelet {
 	struct err unknown, cpu_unknown, memory_unknown;
 	/* The NUMA nodes have more sets than a verdict can walk, "" = they have not. Only the kubelet's time is known then. */
 	struct err too_many_sets;
+	/* Why the kubelet would not start, "" = it would, or is seen running: no verdict is possible on any pod. */
+	struct err start;
 	/* Why the kubelet panics, "" = it does not: for every pod; for every pod that is Guaranteed. */
 	struct err panics, memory_panics;
 };

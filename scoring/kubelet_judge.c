@@ -770,6 +770,10 @@ static bool needs_managers(struct judgement *j)
 	for (size_t i = 0; i < j->pod->n_containers; i++)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
 	j->verdict->answer = KUBELET_UNKNOWN;
+	if (j->k->start.text[0]) {
+		j->verdict->reason = j->k->start;
+		return false;
+	}
 	if (j->qos == QOS_UNKNOWN && (j->k->cpu_static || j->k->memory_static || j->k->cpu_unknown.text[0] ||
 					     j->k->memory_unknown.text[0])) {
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");

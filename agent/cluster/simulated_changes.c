@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/state/node_derive.h"
+#include "agent/state/node_start.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"
@@ -167,6 +168,10 @@ int simulation_change_settings(const struct simulate_options *options, struct no
 	if (r < 0)
 		return r;
 	r = settings_change_memory(state, &ret->changes, err);
+	if (r == 0 && options->n_settings > 0)
+		r = node_start_check(state,
+			state->reserved.observed && !ret->changes.reserved_cpus ? state->reserved.cpus : NULL,
+			err);
 	if (r < 0)
 		return r;
 	if (ret->changes.reserved_cpus && state->allocatable_cpus)

@@ -328,6 +328,8 @@ static void init_kubelet(struct node_admission *a)
 		.reserved = a->reserved,
 		.memory = state->allocations.memory_known ? &state->allocations.memory : NULL,
 		.devices = &a->devices,
+		.eviction_known = state->settings.eviction_hard_memory != NULL,
+		.eviction = node_derive_eviction_threshold(state),
 	};
 
 	kubelet_init(&a->kubelet, &node);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/state/node_derive.h"
-#include "agent/state/reserved_memory.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/resource.h"
@@ -15,6 +14,7 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_start.h"
 #include "scoring/kubelet_version.h"
 
 /* A number from 0 to `max`. */
@@ -33,6 +33,7 @@ int settings_change_option(struct settings *s, const char *name, const char *val
 
 	if (!o || !policy_option_is_released(o))
 		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
+	freep(setting_value(s, o->setting)); /* the text does not hold any more */
 	return policy_option_parse(o, value, s, err);
 }
 
@@ -86,6 +87,7 @@ static int set_reserved_memory(struct settings *s, const char *value, struct err
 	int r = 0;
 
 	settings_remove_reservations(s);
+	text_set(&s->from[SETTING_RESERVED_MEMORY], "reservedMemory");
 	while (r == 0 && *value) {
 		CLEANUP(freep) char *node = next_part(&value, ';');
 
@@ -192,21 +194,25 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 	return r < 0 ? err_wrap(err, r, "%s", key) : 0;
 }
 
-/* ---- the kubelet's check of reserved memory */
+/* ---- reserved memory */
 
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err)
 {
 	struct settings *s = &node->settings;
-	qty_t eviction = node_derive_eviction_threshold(node), sum = reserved_memory_sum(s);
-	int r;
+	qty_t eviction = node_derive_eviction_threshold(node), sum = kubelet_start_reserved_memory(s);
 
 	if (s->memory_manager != MEMORY_MANAGER_STATIC ||
 		(!changes->memory_manager && !changes->reserved_memory))
 		return 0;
-	if (changes->reserved_memory && s->eviction_hard_memory && sum >= eviction && sum > 0)
+	if (!s->eviction_hard_memory)
+		return err_set(err, -EINVAL,
+			"whether the kubelet would start with the Static memory manager is not known: evictionHard is not");
+	if (changes->reserved_memory && sum >= eviction && sum > 0)
 		s->system_reserved_memory = sum - eviction - s->kube_reserved_memory;
-	r = reserved_memory_check(node, err);
-	return r < 0 ? -EINVAL : 0;
+	/* A kubelet whose memory manager had another policy needs no reservedMemory: then the node has none. */
+	if (!s->from[SETTING_RESERVED_MEMORY])
+		text_set(&s->from[SETTING_RESERVED_MEMORY], "memoryManagerPolicy");
+	return 0;
 }
 
 struct kubelet_release node_kubelet_release(const struct doc *node)

@@ -28,10 +28,10 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 bool settings_change_is_proposed(const char *text);
 
 /*
- * Call after all changes of a node's settings. A kubelet with the Static memory manager starts only if
+ * Call after all changes of a node's settings, and before node_start_check(). A kubelet with the Static memory manager starts only if
  * reservedMemory, per type, equals the sum of kubeReserved, systemReserved and evictionHard. If
- * reservedMemory has changed, this function adjusts systemReserved to match. 0; -EINVAL with one line that
- * says why the kubelet would not start, or why that is unknown.
+ * reservedMemory has changed, this function adjusts systemReserved to match. 0; -EINVAL with one line if evictionHard is unknown, so
+ * that nobody can tell whether the kubelet would start.
  */
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err);
 

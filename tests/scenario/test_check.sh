@@ -7,12 +7,21 @@ unset KUBECONFIG KUBERNETES_SERVICE_HOST
 nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
+have_remedies() { # the next line has it
+	awk '/^(warn|FAIL) / {bad = bad open; open = $0 "\n"; next}
+		/^ +remedy: ./ {open = ""}
+		END {printf "%s", bad open; exit bad open != ""}' "$dir/out"
+}
 run() { # STATUS ARGS...
 	want=$1
 	shift
 	"$nrtd" check --node-name n "$@" >"$dir/out" 2>"$dir/err"
 	got=$?
 	check "status $want of check $*" test "$got" -eq "$want"
+	case " $* " in
+	*" -o "*) ;;
+	*) check "each warn and FAIL of check $* has a remedy" have_remedies ;;
+	esac
 }
 said() { check "says: $1" grep -qE -- "$1" "$dir/out"; }
 
@@ -31,7 +40,11 @@ said "^warn +kubelet +none of its settings is known"
 check "and no line per setting" sh -c "! grep -q '^[a-z]* *setting ' '$dir/out'"
 said "^ok +accounting +from the hardware alone"
 said "^note +credentials +none are given, so the API server is not checked"
-said "^note +kubelet +none is running"
+said "^note +kubelet +none is running, and none has written state files: this may be a new node"
+said "^ +remedy: on a new node start the kubelet, and run nrtd check again"
+run 1 --sysroot "$tree" --cpu-manager-policy static --reserved-cpus 0
+said "^FAIL +accounting +policy static, and no source reports which CPUs containers hold"
+said "^ +remedy: start the kubelet, which writes its state files; if it runs,"
 
 # --- settings with which a pod could hang the kubelet, before such a pod comes
 hang() { # RELEASE
@@ -45,6 +58,49 @@ said "^ +remedy: reserve whole cores"
 hang v1.38.0
 check "not from 1.38 on" sh -c "! grep -q 'hangs when' '$dir/out'"
 rm "$tree/hang.yaml"
+
+# --- settings with which the kubelet would not start: the reason, and what to change
+starts_not() { # WHAT REASON REMEDY LINE...
+	what=$1 reason=$2 remedy=$3
+	shift 3
+	printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' "$@" >"$tree/start.yaml"
+	run 1 --sysroot "$tree" --kubelet-config /start.yaml --kubelet-version v1.37.2
+	check "$what: the reason" grep -q "^FAIL  kubelet start  the kubelet would not start: $reason" "$dir/out"
+	check "$what: the remedy" grep -q "^ *remedy: $remedy.*(/start.yaml)\|^ *remedy: $remedy.*(kubelet default)" "$dir/out"
+}
+static='cpuManagerPolicy: static'
+none='cpuManagerPolicy: none'
+starts_not "no reserved CPU" "policy static needs reserved CPUs" "set reservedSystemCPUs, or cpu in" "$static"
+starts_not "reserved CPUs that are not there" "reservedSystemCPUs names CPUs 40-41, which are not online" "name CPUs" "$none" "reservedSystemCPUs: 0,40-41"
+starts_not "reserved memory is missing" "reservedMemory reserves 0 of memory, and kubeReserved, systemReserved and evictionHard 100Mi" "reserve ordinary memory only" \
+	"memoryManagerPolicy: Static"
+starts_not "reserved memory of no node" "reservedMemory names NUMA node 7" "name NUMA nodes" "memoryManagerPolicy: Static" \
+	"reservedMemory: [{numaNode: 7, limits: {memory: 100Mi}}]"
+starts_not "reserved memory twice" "reservedMemory reserves memory on NUMA node 0 twice" "correct this entry" \
+	"reservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}, {numaNode: 0, limits: {memory: 100Mi}}]"
+starts_not "an option without its gate" "cpuManagerPolicyOptions: the option align-by-socket needs the feature gate CPUManagerPolicyAlphaOptions" "enable this feature gate" \
+	"$static" "reservedSystemCPUs: '0'" "cpuManagerPolicyOptions: {align-by-socket: 'true'}"
+starts_not "options under policy none" "cpuManagerPolicy none takes no cpuManagerPolicyOptions" "remove cpuManagerPolicyOptions" \
+	"$none" "cpuManagerPolicyOptions: {full-pcpus-only: 'true'}"
+starts_not "options that exclude each other" "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used" "remove one" \
+	"$static" "reservedSystemCPUs: '0'" "cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: 'true', distribute-cpus-across-numa: 'true'}"
+starts_not "a limit of NUMA nodes that is too low" "max-allowable-numa-nodes 7 is below 8" "set max-allowable-numa-nodes to 8 or more" \
+	"topologyManagerPolicy: restricted" "topologyManagerPolicyOptions: {max-allowable-numa-nodes: '7'}"
+starts_not "a gate that is locked" "featureGates: cannot set feature gate CPUManagerPolicyOptions to false, feature is locked to true" "correct or remove" \
+	"featureGates: {CPUManagerPolicyOptions: false}"
+starts_not "a gate without another" "featureGates: .* depends on features that are disabled: \[PodLevelResources\]" "correct or remove" \
+	"featureGates: {PodLevelResources: false}"
+starts_not "hugepages in kubeReserved" 'kubeReserved: cannot reserve "hugepages-2Mi" resource' "correct or remove" "kubeReserved: {hugepages-2Mi: 2Mi}"
+"$nrtd" fit --sysroot "$tree" --node-name n --kubelet-config /start.yaml --kubelet-version v1.37.2 --cpus 1 --assume-empty >"$dir/out" 2>&1
+check "and no verdict" grep -q 'no verdict: the kubelet would not start: kubeReserved: cannot reserve "hugepages-2Mi"' "$dir/out"
+printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'cpuManagerPolicy: other' >"$tree/start.yaml"
+run 1 --sysroot "$tree" --kubelet-config /start.yaml
+said "^FAIL +observation +/start.yaml: cpuManagerPolicy: 'other' is not one of"
+rm "$tree/start.yaml"
+cp -r "$machines/16-nodes/." "$dir/many"
+printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'topologyManagerPolicy: restricted' >"$dir/many/start.yaml"
+run 1 --sysroot "$dir/many" --kubelet-config /start.yaml
+said "^FAIL +kubelet start +the kubelet would not start: 16 NUMA nodes, max-allowable-numa-nodes is 8"
 
 # --- libnuma is loaded for its own check and not when nrtd starts
 mkdir "$dir/lib"
@@ -69,7 +125,42 @@ check "a configuration that the kubelet has read is no warning" test $? -eq 0
 echo "btime $(($(date +%s) - 1000))" | sed '1i cpu 1 2' >"$tree/proc/stat"
 run 0 --sysroot "$tree"
 said "^warn +note +'/etc/k.yaml' changed after the kubelet \(pid 7\) started"
+
+# --- the running kubelet's files have changed: what the next start would find
+printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' 'cpuManagerPolicy: static' >"$tree/etc/k.yaml"
+printf '{"policyName":"static","defaultCpuSet":"0,16-31","entries":{"u":{"c":"1-15"}},"checksum":0}' >"$tree/var/lib/kubelet/cpu_manager_state"
+run 0 --sysroot "$tree"
+said "^warn +kubelet start +the kubelet would not start again: policy static needs reserved CPUs"
+echo 'reservedSystemCPUs: 0-1' >>"$tree/etc/k.yaml"
+run 0 --sysroot "$tree"
+said '^warn +kubelet start +the kubelet would not start again with its cpu_manager_state: not all reserved cpus: "0-1" are present in defaultCpuSet: "0,16-31"'
+said "^ +remedy: when the kubelet is restarted with these settings: drain the node, stop the kubelet, remove /var/lib/kubelet/cpu_manager_state, and start"
+sed -i 's/static/none/; /reserved/d' "$tree/etc/k.yaml"
+run 0 --sysroot "$tree"
+said '^warn +kubelet start +.* with its cpu_manager_state: configured policy "none" differs from state checkpoint policy "static"'
+echo 'memoryManagerPolicy: None' >>"$tree/etc/k.yaml"
+printf '{"policyName":"Static","machineState":{},"entries":{},"checksum":0}' >"$tree/var/lib/kubelet/memory_manager_state"
+run 0 --sysroot "$tree"
+said '^warn +kubelet start +.* with its memory_manager_state: configured policy "None" differs from state checkpoint policy "Static"'
+rm "$tree/var/lib/kubelet/memory_manager_state"
 rm -r "$tree/proc/7" "$tree/proc/stat"
+run 1 --sysroot "$tree" --kubelet-config /etc/k.yaml
+said '^FAIL +kubelet start +the kubelet would not start with its cpu_manager_state: configured policy "none" differs'
+rm "$tree/var/lib/kubelet/cpu_manager_state"
+
+# --- two kubelets
+for pid in 7 8; do
+	mkdir -p "$tree/proc/$pid"
+	printf 'kubelet\0--config=/etc/k%s.yaml\0' "$pid" >"$tree/proc/$pid/cmdline"
+	printf 'Uid:\t0\t0\t0\t0\nNSpid:\t%s\n' "$pid" >"$tree/proc/$pid/status"
+	echo "0::/system.slice/kubelet$pid.service" >"$tree/proc/$pid/cgroup"
+	echo "$pid (kubelet) S 1 $pid 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 500$pid 1 2" >"$tree/proc/$pid/stat"
+done
+run 0 --sysroot "$tree"
+said "^warn +kubelet +2 are running, and nrtd cannot tell which is this node's"
+said "^ +remedy: stop the kubelet that is not this node's, or name the configuration"
+check "none is to be started" sh -c "! grep -q 'start it' '$dir/out'"
+rm -r "$tree/proc"
 
 # --- files in their formats
 printf '%s' '{"policyName":"static","defaultCpuSet":"0,10-15,25-31","entries":{"777870b5-c64f-42f5-9296-688b9dc212ba":{"container-1":"16-24"},"fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd":{"container-1":"1-9"}},"checksum":318470969}' \

@@ -139,6 +139,14 @@ run "a setting that is only proposed" 0 "d['proposed'] == 'numa-allocation-strat
 run "nothing is proposed" 0 "d['proposed'] is None" simulate --set topologyManagerPolicy=none
 run "a kubelet that does not start" 1 "{p['reason'] for p in d['pods']} == {n['problem'] for n in d['nodes']} and d['totals']['unknown'] == 3" \
 	simulate --set reservedSystemCPUs=99
+run "reserved CPUs that the machine does not have" 1 "all('reservedSystemCPUs names CPUs 99, which are not online' in n['problem'] for n in d['nodes'])" \
+	simulate --set reservedSystemCPUs=99
+run "options that exclude each other" 1 "all('full-pcpus-only and distribute-cpus-across-cores can not be used at the same time' in n['problem'] for n in d['nodes'])" \
+	simulate --set full-pcpus-only=true --set distribute-cpus-across-cores=true
+run "options under policy none" 1 "all(n['problem'] == 'the kubelet would not start: cpuManagerPolicy none takes no cpuManagerPolicyOptions' for n in d['nodes'])" \
+	simulate --set full-pcpus-only=true --set cpuManagerPolicy=none
+run "and after a restart" 1 "all(n['problem'] == 'the kubelet would not start: max-allowable-numa-nodes 7 is below 8' for n in d['nodes'])" \
+	simulate --restart --set max-allowable-numa-nodes=7
 "$numa" simulate --set reservedSystemCPUs=99 --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"
 check "text: the problem of a node is said once" test "$(grep -c 'reserved' "$dir/out"):$(grep -c 'ml/' "$dir/out")" = 2:0
 "$numa" simulate --set numa-allocation-strategy=most-allocated --from "$dir/nrt.yaml" --from "$dir/objects.json" >"$dir/out" 2>"$dir/err"

@@ -251,6 +251,7 @@ static void the_first_reason_stays(void **state)
 
 	(void)state;
 	init(&f, &wide);
+	f.settings.started = true;
 	f.settings.topology.policy = TOPOLOGY_MANAGER_UNKNOWN;
 	f.settings.topology.scope = TOPOLOGY_SCOPE_UNKNOWN;
 	f.settings.topology.max_numa_nodes = 7;
@@ -271,6 +272,48 @@ static void the_first_reason_stays(void **state)
 	device_inventory_add(&f.devices, "vendor.com/nic", (struct device){.nodes = 1});
 	assert_verdict(&f, "app vendor.com/nic=1", QOS_BEST_EFFORT, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
 		"the Topology Manager's scope is not known");
+	kubelet_fixture_release(&f);
+}
+
+/* A kubelet that would not start admits no pod. One that is seen running has started with these settings. */
+static void a_running_kubelet_has_started(void **state)
+{
+	static const char *const pods[] = {"app cpu=2 memory=1Gi", "app memory=1Gi"};
+	static const char reason[] =
+		"the kubelet would not start: cpuManagerPolicy none takes no cpuManagerPolicyOptions";
+	struct kubelet_fixture f;
+
+	(void)state;
+	init(&f, &two);
+	f.node.reserved = NULL;
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	f.settings.cpu_options.full_pcpus_only = true;
+	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
+		enum qos_class qos = i == 0 ? QOS_GUARANTEED : QOS_BURSTABLE;
+
+		f.settings.started = false;
+		assert_verdict(&f, pods[i], qos, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED, reason);
+		f.settings.started = true;
+		assert_verdict(&f, pods[i], qos, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
+	}
+	kubelet_fixture_release(&f);
+}
+
+/* Reserved CPUs that are offline now may have been online at the kubelet's start; CPUs that do not exist were not. */
+static void hardware_may_have_changed_since_the_start(void **state)
+{
+	struct kubelet_fixture f;
+
+	(void)state;
+	init(&f, &two);
+	f.node.reserved = NULL;
+	f.settings.cpu_manager = CPU_MANAGER_NONE;
+	assert_int_equal(cpuset_parse("0,900", &f.settings.reserved_system_cpus, NULL), 0);
+	assert_verdict(&f, "app memory=1Gi", QOS_BURSTABLE, KUBELET_UNKNOWN, KUBELET_NOT_REJECTED,
+		"the kubelet would not start: reservedSystemCPUs names CPUs 900, which are not online on this machine");
+	hwloc_bitmap_free(f.machine.offline);
+	assert_int_equal(cpuset_parse("900", &f.machine.offline, NULL), 0);
+	assert_verdict(&f, "app memory=1Gi", QOS_BURSTABLE, KUBELET_ADMITS, KUBELET_NOT_REJECTED, "");
 	kubelet_fixture_release(&f);
 }
 
@@ -562,6 +605,8 @@ int main(void)
 		cmocka_unit_test(more_cpus_than_a_kubelet_knows),
 		cmocka_unit_test(older_kubelets_reach_every_node),
 		cmocka_unit_test(the_first_reason_stays),
+		cmocka_unit_test(a_running_kubelet_has_started),
+		cmocka_unit_test(hardware_may_have_changed_since_the_start),
 		cmocka_unit_test(pod_level_managers_are_a_gate),
 		cmocka_unit_test(resizing_is_a_gate_of_each_manager),
 		cmocka_unit_test(ids_beyond_a_mask),

@@ -215,6 +215,52 @@ static void gates_that_no_release_has_are_one_note(void **state)
 	assert_null(kubelet_unknown_name(&c.s));
 }
 
+static void a_release_refuses_gates(void **state)
+{
+	static const struct {
+		const char *gates, *version, *want; /* NULL = the kubelet accepts the gates */
+	} cases[] = {
+		{"{CPUManagerPolicyAlphaOptions: true}", "v1.37.2", NULL},
+		{"{CPUManager: true}", "v1.34.1", "unrecognized feature gate: CPUManager"},
+		{"{CPUManager: true}", "v1.32.1", NULL},
+		{"{CPUManagerPolicyOptions: true}", "v1.37.2", NULL},
+		{"{CPUManagerPolicyOptions: false}", "v1.37.2",
+			"cannot set feature gate CPUManagerPolicyOptions to false, feature is locked to true"},
+		{"{PodLevelResourceManagers: true, PodLevelResources: false}", "v1.36.1",
+			"InPlacePodLevelResourcesVerticalScaling is enabled, but depends on features that are disabled: [PodLevelResources]"},
+		{"{PodLevelResourceManagers: true}", "v1.36.1", NULL},
+		/* Kubelets compare gates with each other from 1.35 on. */
+		{"{InPlacePodVerticalScalingExclusiveCPUs: true, InPlacePodVerticalScaling: false}",
+			"v1.34.1", NULL},
+		/* A kubelet that is newer, or not known; and the kubelet of a distribution, with gates of its own. */
+		{"{CPUManager: true}", "v1.39.0", NULL},
+		{"{CPUManager: true}", "", NULL},
+		{"{CPUManager: true, AlibabaPlatform: true}", "v1.34.1", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(configured_release) struct configured c;
+		CLEANUP(freep) char *text = xasprintf("featureGates: %s\n", cases[i].gates);
+
+		configure(&c, text, cases[i].version);
+		test_assert_text(text, text_or_empty(c.s.refused[SETTING_FEATURE_GATES]),
+			text_or_empty(cases[i].want));
+	}
+}
+
+static bool is_on_by_default(const void *arg, const char *gate)
+{
+	return kubelet_gate_is_on(NULL, gate, feature_gate_maturity(gate, *(const unsigned *)arg));
+}
+
+static void every_release_starts_with_its_default_gates(void **state)
+{
+	(void)state;
+	for (unsigned minor = RELEASE_NAMES_OLDEST; minor <= KUBELET_MINOR_COMPARED; minor++)
+		assert_null(feature_gate_unmet(minor, is_on_by_default, &minor));
+}
+
 static void names_of_other_releases_are_noted(void **state)
 {
 	CLEANUP(configured_release) struct configured c;
@@ -301,6 +347,8 @@ int main(void)
 		cmocka_unit_test(unknown_releases_have_the_gates_of_all),
 		cmocka_unit_test(gates_that_no_release_has_are_one_note),
 		cmocka_unit_test(names_of_other_releases_are_noted),
+		cmocka_unit_test(a_release_refuses_gates),
+		cmocka_unit_test(every_release_starts_with_its_default_gates),
 		cmocka_unit_test(only_gates_about_the_managers_of_newer_kubelets_are_unknown),
 		cmocka_unit_test(the_memory_manager_can_be_off_until_1_31),
 	};

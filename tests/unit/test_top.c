@@ -148,6 +148,8 @@ static void what_is_not_known(void **state)
 	top_row_release(&row);
 
 	o.node.settings.cpu_manager = CPU_MANAGER_NONE;
+	o.node.settings.cpu_options = (struct cpu_manager_options){false};
+	free(TAKE(o.node.settings.cpu_options_text));
 	row_of(&o, NULL, &row);
 	assert_false(row.stranded.known || row.largest[0].known || row.largest[1].known);
 	assert_int_equal(row.free, 23);

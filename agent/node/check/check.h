@@ -9,6 +9,7 @@
 #include "agent/base/doc.h"
 #include "agent/kube/credentials.h"
 #include "agent/node/observe/observe.h"
+#include "agent/node/observe/state_file.h"
 #include "agent/node/render/render.h"
 #include "agent/state/node_derive.h"
 #include "common/err.h"
@@ -89,6 +90,29 @@ struct check_config {
 
 /* *ret_nrt becomes the object that `nrtd run` would publish; it stays null if there is none. */
 void check_host(const struct check_config *config, struct check_report *report, struct doc *ret_nrt);
+
+/* ---- check_kubelet.c: whether the kubelet would start */
+
+/*
+ * Adds an item for each reason for which the kubelet would not start with the settings of `node`, which need not be derived, on its
+ * machine. `runs`: a kubelet is running, so it was started with other settings. Returns the number of reasons.
+ */
+size_t check_kubelet_settings(const struct node_state *node, bool runs, struct check_report *report);
+
+/* What the state files have, entry by entry; zeroed if a file was not read. */
+struct check_state_files {
+	struct kubelet_state cpus, memory;
+	const char *kubelet_root; /* borrowed */
+};
+
+/* Adds an item for each state file with which the kubelet would not start under the settings of `node`. */
+void check_kubelet_files(const struct check_state_files *files, const struct node_state *node, bool runs,
+	struct check_report *report);
+
+/* ---- check_notes.c: the notes of the observation, as items */
+
+/* Adds an item with a remedy for a note. */
+void check_note(const char *note, struct check_report *report);
 
 /* ---- check_tuning.c: the host's tuning against what the kubelet assigns */
 

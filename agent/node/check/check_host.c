@@ -11,7 +11,6 @@
 #include "agent/node/observe/pod_memory.h"
 #include "agent/node/observe/pods_api.h"
 #include "agent/state/node_admission.h"
-#include "agent/state/reserved_memory.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/settings_table.h"
@@ -29,11 +28,16 @@ struct host {
 	struct machine machine;
 	struct sources sources;
 	struct observation o;
+	struct check_state_files files;
+	bool files_absent;       /* the kubelet has written neither of the managers' state files */
+	size_t n_start_problems; /* reasons for which the kubelet would not start */
 };
 
 static void host_release(struct host *h)
 {
 	observation_release(&h->o);
+	kubelet_state_release(&h->files.cpus);
+	kubelet_state_release(&h->files.memory);
 	sources_release(&h->sources);
 	machine_release(&h->machine);
 	free(h->kubelet_root);
@@ -80,11 +84,14 @@ static bool step_libnuma(struct host *h)
 		check_report_add(
 			h->report, CHECK_OK, "libnuma", "agrees on node ids, distances and CPU lists");
 	else if (n < 0)
-		check_report_add(h->report, CHECK_WARN, "libnuma", "not compared: %s",
-			n == -ENODEV || n == -ENOENT ? err.text : strerror(-n));
+		check_report_set(&check_report_add(h->report, CHECK_WARN, "libnuma", "not compared: %s",
+					 n == -ENODEV || n == -ENOENT ? err.text : strerror(-n))
+					  ->remedy,
+			"install libnuma (libnuma1, numactl-libs); nrtd itself does not need it");
 	for (char *line = n > 0 ? strtok_r(differences.text, "\n", &save) : NULL; line;
 		line = strtok_r(NULL, "\n", &save))
-		check_report_add(h->report, CHECK_FAIL, "libnuma", "%s", line);
+		check_report_line(h->report, CHECK_FAIL, "libnuma", NULL, line,
+			"look at both: `numactl --hardware` and /sys/devices/system/node; in a container mount the host's /sys");
 	return true;
 }
 
@@ -192,7 +199,16 @@ static void set_age(const char *sysroot, const char *path, struct check_item *it
 		item->age_s = now > st.st_mtime ? now - st.st_mtime : 0;
 }
 
-static void check_state_file(const struct host *h, const struct state_file_kind *kind)
+/* The host keeps what the file has; `state` becomes empty. */
+static void swap_states(struct kubelet_state *kept, struct kubelet_state *state)
+{
+	struct kubelet_state empty = *kept;
+
+	*kept = *state;
+	*state = empty;
+}
+
+static void check_state_file(struct host *h, const struct state_file_kind *kind)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
@@ -223,10 +239,21 @@ static void check_state_file(const struct host *h, const struct state_file_kind 
 		check_report_set(&item->format, "v%u", format);
 	if (r < 0)
 		add_remedy(item, r);
+	else if (notes.lines.n_items > 0)
+		check_report_set(&item->remedy,
+			"if the doubt stays after a restart of the kubelet: drain the node, stop the kubelet, remove the file, start it");
+	if (kind->state == &state_cpu)
+		swap_states(&h->files.cpus, &state);
+	else if (kind->state == &state_memory)
+		swap_states(&h->files.memory, &state);
+	if (kind->state != &state_devices)
+		h->files_absent = h->files_absent && fs_is_absent(r);
 }
 
 static bool step_state_files(struct host *h)
 {
+	h->files.kubelet_root = h->kubelet_root;
+	h->files_absent = h->config->observe.state_files;
 	for (size_t i = 0; i < ARRAY_SIZE(state_files) && h->config->observe.state_files; i++)
 		check_state_file(h, &state_files[i]);
 	return true;
@@ -362,29 +389,73 @@ static bool step_pods_api(struct host *h)
 static bool step_observation(struct host *h)
 {
 	struct err err = {""};
+	int r = observe_with(&h->sources, &h->config->observe, &h->o, &err);
 
-	if (observe_with(&h->sources, &h->config->observe, &h->o, &err) < 0 ||
-		node_derive(&h->config->derive, &h->o.node, &h->o.notes, &err) < 0) {
-		check_report_add(h->report, CHECK_FAIL, "observation", "%s", err.text);
+	if (r < 0) {
+		check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text,
+			r == -EINVAL
+				? "correct what the line names; the kubelet does not start with a setting that it cannot read either"
+				: "run as root, in a container with the host's /sys, /proc and the kubelet's root directory; try again if the line names a file that is being written");
 		return false;
 	}
 	check_report_add(h->report, CHECK_OK, "node", "%s", h->o.node.node_name);
 	return true;
 }
 
+static bool kubelet_runs(const struct host *h)
+{
+	return h->sources.settings.pid > 0;
+}
+
+static bool step_start(struct host *h)
+{
+	h->n_start_problems = check_kubelet_settings(&h->o.node, kubelet_runs(h), h->report);
+	check_kubelet_files(&h->files, &h->o.node, kubelet_runs(h), h->report);
+	return true;
+}
+
+static bool step_derive(struct host *h)
+{
+	struct err err = {""};
+
+	if (node_derive(&h->config->derive, &h->o.node, &h->o.notes, &err) == 0)
+		return true;
+	check_report_line(h->report, CHECK_FAIL, "observation", NULL, err.text,
+		h->n_start_problems > 0
+			? "see \"kubelet start\" above"
+			: "name the reserved CPUs by --reserved-cpus, or correct reservedSystemCPUs");
+	return false;
+}
+
 /* Only a running kubelet's settings are certain; its files may have changed. */
 static bool step_process(struct host *h)
 {
 	bool elsewhere = *h->config->observe.sysroot || h->config->observe.machine_xml;
+	struct check_item *item;
 
 	if (h->config->observe.settings.kubelet_config)
 		return true;
-	if (h->sources.settings.pid)
+	if (h->sources.settings.pid) {
 		check_report_add(h->report, CHECK_OK, "kubelet", "runs (pid %u)", h->sources.settings.pid);
-	else
+	} else if (h->sources.settings.n_running > 1) {
+		item = check_report_add(h->report, CHECK_WARN, "kubelet",
+			"%u are running, and nrtd cannot tell which is this node's",
+			h->sources.settings.n_running);
+		check_report_set(&item->remedy,
+			"stop the kubelet that is not this node's, or name the configuration of this node's kubelet by --kubelet-config");
+	} else if (h->files_absent && !h->o.from_api) {
+		check_report_line(h->report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet", NULL,
+			"none is running, and none has written state files: this may be a new node",
+			h->n_start_problems > 0
+				? "mend \"kubelet start\" above, then start the kubelet"
+				: "on a new node start the kubelet, and run nrtd check again; in a container mount the host's /proc and name it by --proc, and the kubelet's root directory and name it by --kubelet-root");
+	} else {
 		check_report_line(h->report, elsewhere ? CHECK_NOTE : CHECK_WARN, "kubelet", NULL,
 			"none is running: its settings are from files, which a running kubelet may not have read",
-			"start it; in a container mount the host's /proc and name it by --proc");
+			h->n_start_problems > 0
+				? "mend \"kubelet start\" above, then start the kubelet"
+				: "start it; in a container mount the host's /proc and name it by --proc");
+	}
 	return true;
 }
 
@@ -402,8 +473,10 @@ static bool step_settings(struct host *h)
 			check_report_add(h->report, CHECK_OK, "setting", "%s = '%s' (%s)",
 				settings_table[what].name, value, s->from[what]);
 		else
-			check_report_add(
-				h->report, CHECK_WARN, "setting", "%s is unknown", settings_table[what].name);
+			check_report_set(&check_report_add(h->report, CHECK_WARN, "setting", "%s is unknown",
+						 settings_table[what].name)
+						  ->remedy,
+				"name the kubelet's configuration by --kubelet-config");
 	}
 	if (known < SETTING_COUNT)
 		check_report_line(h->report, CHECK_WARN, "kubelet", NULL,
@@ -441,19 +514,6 @@ static bool step_reserved(struct host *h)
 	return true;
 }
 
-/* The configuration may have changed since the running kubelet started. */
-static bool step_reserved_memory(struct host *h)
-{
-	struct err err = {""};
-	int r = reserved_memory_check(&h->o.node, &err);
-
-	if (r == -EINVAL)
-		check_report_line(h->report, h->sources.settings.pid ? CHECK_WARN : CHECK_FAIL,
-			"reservedMemory", NULL, err.text,
-			"reserve ordinary memory only, and as much of it in reservedMemory as in kubeReserved, systemReserved and evictionHard (memory.available) together");
-	return true;
-}
-
 static bool step_comparison(struct host *h)
 {
 	if (h->o.from_files && h->o.from_api && h->o.contradictions == 0)
@@ -483,8 +543,10 @@ static bool step_accounting(struct host *h)
 		cpus && memory ? "CPUs and memory"
 		: cpus         ? "CPUs"
 			       : "memory");
-	check_report_set(&item->remedy,
-		"make the state files or the pod-resources socket readable; one of them is enough");
+	check_report_set(&item->remedy, "%s",
+		h->files_absent && !kubelet_runs(h)
+			? "start the kubelet, which writes its state files; if it runs, make its state files or the pod-resources socket readable: one of them is enough"
+			: "make the state files or the pod-resources socket readable; one of them is enough");
 	return true;
 }
 
@@ -556,7 +618,7 @@ static bool step_object(struct host *h)
 {
 	nrt_render(&h->o.node, &h->config->nrt, h->nrt, &h->o.notes);
 	for (size_t i = 0; i < h->o.notes.lines.n_items; i++)
-		check_report_add(h->report, CHECK_WARN, "note", "%s", h->o.notes.lines.items[i]);
+		check_note(h->o.notes.lines.items[i], h->report);
 	return true;
 }
 
@@ -568,11 +630,12 @@ static bool (*const steps[])(struct host *h) = {
 	step_pod_resources,
 	step_pods_api,
 	step_observation,
+	step_start,
+	step_derive,
 	step_process,
 	step_settings,
 	step_reserved,
 	step_hazards,
-	step_reserved_memory,
 	step_comparison,
 	step_accounting,
 	step_claims,

@@ -119,6 +119,9 @@ static int read_settings(
 	if (r < 0)
 		return r;
 	observation_set_release(o, config->kubelet);
+	o->node.settings.started = sources->settings.pid > 0;
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		o->node.settings.assumed[i] = config->settings.settings[i].value != NULL;
 	return 0;
 }
 

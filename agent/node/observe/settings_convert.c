@@ -9,6 +9,7 @@
 #include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 
 #define TEXT_MAX 65536 /* bytes of an option text */
 
@@ -92,25 +93,24 @@ static void note_unknown_option(const struct conversion *c, const struct doc *op
 static int convert_option(const struct conversion *c, const struct doc *option)
 {
 	const struct policy_option *o = policy_option_of(c->what, option->key);
-	int r;
 
 	if (!o) {
 		note_unknown_option(c, option);
 		return 0;
 	}
-	r = policy_option_parse(o, option->text, c->s, c->err);
-	if (r == 0 && o->kind == OPTION_IS_NUMBER && policy_option_value(o, c->s) < o->fallback)
-		return err_set(c->err, -EINVAL, "%s: '%.100s' is not an integer from %u on", option->key,
-			option->text, o->fallback);
-	return r;
+	return policy_option_parse(o, option->text, c->s, c->err);
 }
 
 static int convert_options(const struct conversion *c, const struct doc *value)
 {
 	int r = check_map(c, value, DOC_STRING);
 
+	/* With policy none the kubelet does not read the options. */
 	for (size_t i = 0; r == 0 && value && i < value->n_items; i++)
-		r = convert_option(c, &value->items[i]);
+		if (convert_option(c, &value->items[i]) < 0 &&
+			(c->what != SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS ||
+				c->s->topology.policy != TOPOLOGY_MANAGER_NONE))
+			r = -EINVAL;
 	return r < 0 ? r : options_text(c, value, setting_value(c->s, c->what));
 }
 
@@ -133,6 +133,22 @@ static int convert_cpus(const struct conversion *c, const struct doc *value)
 	return value && *value->text ? cpuset_parse(value->text, setting_value(c->s, c->what), c->err) : 0;
 }
 
+/* parseResourceList(): the kubelet reserves no other resources. */
+static char *find_refused_resource(const struct doc *value)
+{
+	static const char *const names[] = {"cpu", "memory", "ephemeral-storage", "pid"};
+
+	for (size_t i = 0; value && i < value->n_items; i++) {
+		size_t k = 0;
+
+		while (k < ARRAY_SIZE(names) && strcmp(value->items[i].key, names[k]) != 0)
+			k++;
+		if (k == ARRAY_SIZE(names))
+			return xasprintf("cannot reserve \"%.100s\" resource", value->items[i].key);
+	}
+	return NULL;
+}
+
 static int convert_amounts(const struct conversion *c, const struct doc *value)
 {
 	int r = check_map(c, value, DOC_STRING);
@@ -143,6 +159,8 @@ static int convert_amounts(const struct conversion *c, const struct doc *value)
 		r = setting_parse_amount("cpu", cpu, setting_value(c->s, c->what), c->err);
 	if (r == 0 && memory)
 		r = setting_parse_amount("memory", memory, setting_second(c->s, c->what), c->err);
+	if (r == 0)
+		c->s->refused[c->what] = find_refused_resource(value);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 #include "scoring/kubelet_release.h"
 #include "scoring/kubelet_version.h"
 
@@ -89,6 +90,69 @@ static bool has_no_memory_manager(const struct settings *s)
 		       !strstr(gates, ",MemoryManager=true,"));
 }
 
+/*
+ * What this release refuses in "GATE=VALUE,...": a gate that it does not have, or a gate that is locked to another value. A new string, or
+ * NULL.
+ */
+static char *find_refused_gate(const char *text, unsigned minor)
+{
+	for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		CLEANUP(freep) char *name = xstrndup(at, strcspn(at, "="));
+		bool on = !strncmp(at + strlen(name), "=true", strlen("=true"));
+		char maturity = feature_gate_maturity(name, minor);
+
+		if (maturity == RELEASE_NAMES_ABSENT)
+			return xasprintf("unrecognized feature gate: %.100s", name);
+		if ((maturity == 'l' || maturity == 'L') && on != (maturity == 'L'))
+			return xasprintf("cannot set feature gate %.100s to %s, feature is locked to %s",
+				name, on ? "true" : "false", on ? "false" : "true");
+	}
+	return NULL;
+}
+
+/* The kubelets of some distributions accept gates that no release of Kubernetes has, and log that they are unrecognized. */
+static bool has_unknown_gates(const char *text)
+{
+	for (const char *at = text; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		CLEANUP(freep) char *name = xstrndup(at, strcspn(at, "="));
+
+		if (!feature_gate_is_known(name))
+			return true;
+	}
+	return false;
+}
+
+static bool gate_is_on(const void *arg, const char *gate)
+{
+	const struct settings *s = arg;
+
+	return kubelet_gate_is_on(s->feature_gates_text, gate, feature_gate_maturity(gate, s->kubelet_minor));
+}
+
+/* A gate that is on without a gate that it needs; a new string, or NULL. */
+static char *find_unmet_gate(const struct settings *s)
+{
+	const char *unmet = feature_gate_unmet(s->kubelet_minor, gate_is_on, s), *needed;
+
+	if (!unmet)
+		return NULL;
+	needed = strchr(unmet, '>') + 1;
+	return xasprintf("%.*s is enabled, but depends on features that are disabled: [%s]",
+		(int)(needed - 1 - unmet), unmet, needed);
+}
+
+/* What the release refuses in the feature gates, if it is known; a new string, or NULL. */
+static char *find_refused_gates(const struct settings *s)
+{
+	char *refused = NULL;
+
+	if (!s->feature_gates_text || s->kubelet_minor < RELEASE_NAMES_OLDEST ||
+		!kubelet_is_compared(settings_kubelet(s)) || has_unknown_gates(s->feature_gates_text))
+		return NULL;
+	refused = find_refused_gate(s->feature_gates_text, s->kubelet_minor);
+	return refused ? refused : find_unmet_gate(s);
+}
+
 void settings_apply_release(struct settings *s, struct kubelet_release release, struct notes *notes)
 {
 	CLEANUP(strv_release) struct strv gates = {0};
@@ -105,6 +169,8 @@ void settings_apply_release(struct settings *s, struct kubelet_release release, 
 	kubelet_release_caution(release, &caution);
 	if (caution.text[0])
 		notes_add(notes, "%s", caution.text);
+	free(s->refused[SETTING_FEATURE_GATES]);
+	s->refused[SETTING_FEATURE_GATES] = find_refused_gates(s);
 	if (release.minor == 0)
 		return;
 	find_other_gates(s->feature_gates_text, release.minor, &gates);
