@@ -66,6 +66,12 @@
 #define EXPORTERS_OK "ok    exporters      no other program writes this node's object\n"
 #define NOT_TRIED    "note  dry run        not tried: it requires what is missing above\n"
 #define REMEDY       "                     remedy: "
+#define REMEDY_DRY_RUN \
+	REMEDY "change what the message names: an admission policy or webhook, a quota, or the CRD's schema (kubectl apply the CRD of this release)\n"
+#define REMEDY_CRD \
+	REMEDY "let this identity discover APIs (ClusterRole system:discovery), and look at the API server's log\n"
+#define REMEDY_REVIEW \
+	REMEDY "let this identity create SelfSubjectAccessReviews (ClusterRole system:basic-user), and look at the API server's log\n"
 
 /* Replace what differs from run to run: the URL by URL, the time that an answer took by N. */
 static void mask(const char *text, const char *url, struct strbuf *out)
@@ -367,7 +373,7 @@ static void a_startup_taint_is_named(void **state)
 		"ok    startup taint  the Node has it, and nrtd run removes it when everything is published\n" DRY_OK);
 	expect("refused", refused, CHECK_FAIL,
 		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK
-		"FAIL  dry run        a kubelet's identity may not remove the startup taint of 'node-a': give nrtd a service account (packaging/kubernetes/rbac.yaml): is not allowed to modify taints\n");
+		"FAIL  dry run        a kubelet's identity may not remove the startup taint of 'node-a': give nrtd a service account (packaging/kubernetes/rbac.yaml): is not allowed to modify taints\n" REMEDY_DRY_RUN);
 	keep_taint = true;
 	expect("kept", kept, CHECK_NOTE,
 		BEGIN CRD_OK AGENT_OK RIGHTS_OK NODE_OK EXPORTERS_OK
@@ -492,17 +498,17 @@ static void what_is_not_there_is_named(void **state)
 		"name it by --node-name; kubectl get nodes lists the names\n" NOT_TRIED);
 	expect("questions that are refused", no_reviews, CHECK_FAIL,
 		BEGIN
-		"warn  CRD            not known: /apis/topology.node.k8s.io answers with status 403\n"
+		"warn  CRD            not known: /apis/topology.node.k8s.io answers with status 403\n" REMEDY_CRD
 		"warn  right          not known: /apis/authorization.k8s.io/v1/"
-		"selfsubjectaccessreviews answers with status 403\n" NODE_OK
+		"selfsubjectaccessreviews answers with status 403\n" REMEDY_REVIEW NODE_OK
 		"FAIL  dry run        an admission policy denies the Node of 'node-a': does nrtd run on "
 		"that node? --node-name must be the one its token is bound to: ValidatingAdmissionPolicy "
-		"'p' denied\n");
+		"'p' denied\n" REMEDY_DRY_RUN);
 	expect("answers of another kind", refused, CHECK_FAIL,
 		BEGIN CRD_OK "warn  right          not known: /apis/authorization.k8s.io/v1/"
-			     "selfsubjectaccessreviews answers with status 201\n" NODE_OK
+			     "selfsubjectaccessreviews answers with status 201\n" REMEDY_REVIEW NODE_OK
 			     "FAIL  dry run        the API server answers 422 for the NodeResourceTopology "
-			     "object of 'node-a': zones: too many\n");
+			     "object of 'node-a': zones: too many\n" REMEDY_DRY_RUN);
 }
 
 static void what_is_no_api_server_is_told(void **state)
@@ -528,7 +534,8 @@ static void what_is_no_api_server_is_told(void **state)
 		"the API server is not healthy: look at its log and /readyz\n");
 	expect("too much", large, CHECK_FAIL,
 		"ok    credentials    none\n"
-		"FAIL  API server     URL: answer larger than 1048576 bytes\n");
+		"FAIL  API server     URL: answer larger than 1048576 bytes\n" REMEDY
+		"see the message; --api-server or the kubeconfig names the server, and its log tells more\n");
 }
 
 /* The line about the clock of a server that is this far behind ours. */

@@ -77,7 +77,7 @@ static const char *remedy_of_no_answer(int r)
 	case EPROTO:
 		return "certificate-authority of the credentials must be the CA of this API server; a wrong clock also makes certificates invalid";
 	default:
-		return NULL;
+		return "see the message; --api-server or the kubeconfig names the server, and its log tells more";
 	}
 }
 
@@ -111,7 +111,8 @@ static bool send_body(struct check *c, const char *source, const char *method, c
 {
 	if (strbuf_error(body) < 0) {
 		check_report_line(c->report, CHECK_FAIL, source, "too large",
-			"the request is longer than allowed", NULL);
+			"the request is longer than allowed",
+			"publish less: --exclude-resources and --namespace make the object smaller");
 		return false;
 	}
 	return send_request(c, source,
@@ -144,7 +145,9 @@ static bool step_credentials(struct check *c)
 	r = api_client_new(c->credentials, &how, &c->client, &err);
 	if (r < 0)
 		check_report_line(c->report, CHECK_FAIL, "API server", NULL, err.text,
-			r == -ENOSYS ? "install libcurl (libcurl4)" : NULL);
+			r == -ENOSYS
+				? "install libcurl (libcurl4)"
+				: "correct the server's URL and its certificate authority in the kubeconfig, or --api-server");
 	return r == 0;
 }
 
@@ -258,7 +261,8 @@ static bool step_crd(struct check *c)
 		return false;
 	if (c->response.status != HTTP_OK && c->response.status != HTTP_NOT_FOUND) {
 		err_set(&err, 0, "not known: /apis/" GROUP " answers with status %d", c->response.status);
-		check_report_line(c->report, CHECK_WARN, "CRD", "unknown", err.text, NULL);
+		check_report_line(c->report, CHECK_WARN, "CRD", "unknown", err.text,
+			"let this identity discover APIs (ClusterRole system:discovery), and look at the API server's log");
 		return true;
 	}
 	if (c->response.status == HTTP_OK)
@@ -395,7 +399,8 @@ static int check_right(struct check *c, const struct right *right)
 	allowed = doc_get(doc_get(&review, "status"), "allowed");
 	if (c->response.status != HTTP_CREATED || !allowed || allowed->kind != DOC_BOOL) {
 		err_set(&err, 0, "not known: " REVIEWS_PATH " answers with status %d", c->response.status);
-		check_report_line(c->report, CHECK_WARN, "right", "unknown", err.text, NULL);
+		check_report_line(c->report, CHECK_WARN, "right", "unknown", err.text,
+			"let this identity create SelfSubjectAccessReviews (ClusterRole system:basic-user), and look at the API server's log");
 		return -ENODATA;
 	}
 	if (!strcmp(allowed->text, "true"))
@@ -511,7 +516,7 @@ static bool step_node(struct check *c)
 		c->response.status == HTTP_NOT_FOUND ? "absent" : "fails", err.text,
 		c->response.status == HTTP_NOT_FOUND
 			? "name it by --node-name; kubectl get nodes lists the names"
-			: NULL);
+			: "give this identity the right to get its Node, and look at the API server's log");
 	return true;
 }
 
@@ -650,7 +655,8 @@ static bool dry_run(struct check *c, enum publish_object object, const char *pat
 		return false;
 	if (publish_classify(object, c->node_name, &c->response, &err) == PUBLISH_WRITTEN)
 		return true;
-	check_report_line(c->report, CHECK_FAIL, "dry run", "refused", err.text, NULL);
+	check_report_line(c->report, CHECK_FAIL, "dry run", "refused", err.text,
+		"change what the message names: an admission policy or webhook, a quota, or the CRD's schema (kubectl apply the CRD of this release)");
 	return false;
 }
 

@@ -416,8 +416,10 @@ static void check_interrupts(struct tuning *t)
 	else
 		report_irqs(t, &irqs);
 	if (n > IRQS_MAX)
-		check_report_add(t->report, CHECK_WARN, "interrupts",
-			"only the first %u of %zu were looked at", IRQS_MAX, n);
+		check_report_set(&check_report_add(t->report, CHECK_WARN, "interrupts",
+					 "only the first %u of %zu were looked at", IRQS_MAX, n)
+					  ->remedy,
+			"look at the others in /proc/irq/*/effective_affinity_list");
 	strbuf_release(&irqs.examples);
 	cpuset_freep(&irqs.cpus);
 }
