@@ -29,13 +29,17 @@ status=0
 built=
 for one in ${RELEASE:-$releases}; do
 	status=0
-	$here/releases/build.sh "$one" || status=$?
+	$here/releases/build.sh "$one" kubelet start || status=$?
 	case $status in
 	0) built="$built $one" ;;
 	77) echo "kubelet $one is left out" ;;
 	*) exit 1 ;;
 	esac
 done
+
+# The gate compares a sample; 2000 configurations take minutes per release.
+start_cases=2000 other_start_cases=2000
+[ -z "${SHORT:-}" ] || start_cases=200 other_start_cases=100
 
 work=$(mktemp -d)
 row=
@@ -112,6 +116,16 @@ one_kubelet() {
 		-maker tests/fixtures/machines/make.awk -cases "$cases" -seed "$SEED" -devices -replay $data/kubelet -timeout 12h -verdict "$B/tests/upstream/verdict" "$@"
 }
 
+# would_start RELEASE CASES OPTION...: whether that release's kubelet starts with random settings, and the reason
+would_start() {
+	release=$1
+	cases=$2
+	shift 2
+	[ -e "$work/start-machines" ] || tests/fixtures/machines/make.sh "$work/start-machines" || return 1
+	"$programs/start-$release" -nrtd "$B/nrtd" -machines "$work/start-machines" -maker tests/fixtures/machines/make.awk \
+		-cases "$cases" -seed "$SEED" -timeout 12h "$@"
+}
+
 # the tables of feature gates, configuration fields and policy options, with the code of each release
 kubelet_names() {
 	for compare in "names.sh --check" options.sh; do
@@ -168,7 +182,10 @@ on_one_control_plane() {
 		-maker tests/fixtures/machines/make.awk -cases $((CASES / 3 + 1)) -seed "$SEED" -devices -replay $data/kubelet -timeout 12h \
 		-verdict "$B/tests/upstream/verdict" -kubeconfig "$work/cluster/admin.kubeconfig"
 	check "kubelet's time" kubelet_time kubelet "$work/machines"
+	check "kubelet's start" "$programs/start" -nrtd "$B/nrtd" -machines "$work/machines" -maker tests/fixtures/machines/make.awk \
+		-cases "$start_cases" -seed "$SEED" -timeout 12h
 	for one in $built; do
+		check "kubelet $one's start" would_start "$one" "$other_start_cases"
 		check "kubelet $one" one_kubelet "$one" $((CASES / 5 + 1)) -sample
 		[ -n "${SHORT:-}" ] || check "kubelet $one: failures" one_kubelet "$one" $((CASES / 20 + 1)) -sample -failures -replay ''
 	done
@@ -181,6 +198,7 @@ on_one_control_plane() {
 
 if [ -n "${RELEASE:-}" ]; then
 	for one in $built; do
+		check "kubelet $one's start" would_start "$one" "$CASES"
 		check "kubelet $one" one_kubelet "$one" "$CASES"
 		check "kubelet $one's time" kubelet_time "kubelet-$one" "$work/machines-$one"
 		check "kubelet $one: failures" one_kubelet "$one" $((CASES / 20 + 1)) -failures -replay ''

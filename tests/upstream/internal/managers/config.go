@@ -31,6 +31,13 @@ func LoadConfig(path string) (ret *kubeletconfig.KubeletConfiguration, err error
 			err = fmt.Errorf("%s: %v", path, said)
 		}
 	}()
+	gates := utilfeature.DefaultMutableFeatureGate
+	for _, gate := range changedGates {
+		if err := gates.ResetFeatureValueToDefault(gate); err != nil {
+			return nil, err
+		}
+	}
+	changedGates = nil
 	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, path)
 	if err != nil {
 		return nil, err
@@ -39,13 +46,6 @@ func LoadConfig(path string) (ret *kubeletconfig.KubeletConfiguration, err error
 	if err != nil {
 		return nil, err
 	}
-	gates := utilfeature.DefaultMutableFeatureGate
-	for _, gate := range changedGates {
-		if err := gates.ResetFeatureValueToDefault(gate); err != nil {
-			return nil, err
-		}
-	}
-	changedGates = nil
 	for gate := range config.FeatureGates {
 		changedGates = append(changedGates, featuregate.Feature(gate))
 	}
