@@ -402,9 +402,10 @@ static bool step_observation(struct host *h)
 	return true;
 }
 
+/* Its process is seen, or its API answers. */
 static bool kubelet_runs(const struct host *h)
 {
-	return h->sources.settings.pid > 0;
+	return h->sources.settings.n_running > 0 || h->o.node.settings.started;
 }
 
 static bool step_start(struct host *h)

@@ -330,6 +330,8 @@ static int read_allocations(
 			.allocations = &a.all,
 			.api = a.from_api && !other_settings ? &a.api : NULL},
 		&o->notes);
+	/* A kubelet that answers has started, whichever settings are in the files. */
+	o->node.settings.started = o->node.settings.started || (a.from_api && !a.api_kept);
 	move_answer(&a, other_settings, o);
 	return 0;
 }
