@@ -770,10 +770,6 @@ static bool needs_managers(struct judgement *j)
 	for (size_t i = 0; i < j->pod->n_containers; i++)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
 	j->verdict->answer = KUBELET_UNKNOWN;
-	if (j->k->start.text[0]) {
-		j->verdict->reason = j->k->start;
-		return false;
-	}
 	if (j->qos == QOS_UNKNOWN && (j->k->cpu_static || j->k->memory_static || j->k->cpu_unknown.text[0] ||
 					     j->k->memory_unknown.text[0])) {
 		err_set(&j->verdict->reason, 0, "the pod's QoS class is not known");
@@ -794,7 +790,9 @@ static bool needs_managers(struct judgement *j)
 	j->uses_cpu_manager = cpus && !j->pod->has_pod_resources && j->k->cpu_static;
 	j->uses_memory_manager =
 		j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_static;
-	if (cpus && !j->pod->has_pod_resources && j->k->cpu_unknown.text[0])
+	if (j->k->start.text[0])
+		unknown = &j->k->start;
+	else if (cpus && !j->pod->has_pod_resources && j->k->cpu_unknown.text[0])
 		unknown = &j->k->cpu_unknown;
 	else if (j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_unknown.text[0])
 		unknown = &j->k->memory_unknown;
@@ -809,12 +807,10 @@ static bool needs_managers(struct judgement *j)
 			count_hints(j);
 		return false;
 	}
-	if (j->k->unknown.text[0] || (aligns && j->k->too_many_sets.text[0])) {
-		/* The pod requests nothing that could be rejected. */
-		j->verdict->answer = KUBELET_ADMITS;
-		return false;
-	}
-	return true;
+	if (!j->k->unknown.text[0] && !(aligns && j->k->too_many_sets.text[0]))
+		return true;
+	j->verdict->answer = KUBELET_ADMITS; /* the pod requests nothing that could be rejected */
+	return false;
 }
 
 /* Whether the verdict of a restarted kubelet on a running pod follows from the state files. Otherwise sets the reason, and the

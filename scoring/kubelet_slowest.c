@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/kubelet_slowest.h"
 
-#include <math.h>
-
 static uint64_t saturate(double x)
 {
 	return x < 1e18 ? (uint64_t)x : UINT64_MAX;
@@ -92,7 +90,7 @@ struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k)
 {
 	const unsigned n = (unsigned)k->topology.levels[CPU_LEVEL_NUMA].n;
 	struct kubelet_time slowest = {0};
-	double combinations = 1;
+	double combinations = 1, subsets = 1;
 
 	if (!k->cpu.topology || !k->cpu.rules.distribute)
 		return slowest;
@@ -101,9 +99,10 @@ struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k)
 		struct kubelet_time time;
 
 		combinations *= (double)(n - size + 1) / size;
+		subsets *= 2;
 		d.combinations = saturate(combinations);
 		d.lookups = saturate(combinations * (3 * size + n));
-		d.subsets = saturate(combinations * (pow(2, size) - 1));
+		d.subsets = saturate(combinations * (subsets - 1));
 		time = kubelet_distribution_time(&d);
 		slowest = time.ns > slowest.ns ? time : slowest;
 	}

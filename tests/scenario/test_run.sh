@@ -341,8 +341,7 @@ fi
 
 # --- a run that waits: nobody reads standard output, and the object does not fit into the pipe
 mkfifo "$dir/pipe"
-sleep 1000 <"$dir/pipe" &
-reader=$!
+exec 9<>"$dir/pipe"
 "$nrtd" run --sysroot "$machines/64-nodes-1024-cpus" --node-name n1 --dry-run --http off --lock none >"$dir/pipe" 2>"$dir/err" &
 pid=$!
 eventually 30 sh -c "cat /proc/$pid/task/*/wchan 2>/dev/null | grep -q pipe" || sleep 3
@@ -356,8 +355,7 @@ pid=""
 check "it takes seconds ($(($(date +%s) - began)))" test $(($(date +%s) - began)) -lt 10
 check "its status is that of an end (status $status)" test $status -eq 0
 check "it says so" grep -q 'ending without the run' "$dir/err"
-kill "$reader"
-wait "$reader" 2>/dev/null
+exec 9>&-
 
 # --- the kubelet that starts later names the Node
 mkdir -p "$root/etc"
