@@ -160,8 +160,7 @@ int policy_option_parse(const struct policy_option *o, const char *text, struct 
 		if (isdigit((unsigned char)*text))
 			n = strtoul(text, &end, 10);
 		if (!end || *end || errno || n > INT_MAX)
-			return err_set(err, -EINVAL, "%s: '%.100s' is not an integer from %u on", o->name,
-				text, o->fallback);
+			return err_set(err, -EINVAL, "%s: '%.100s' is not a number", o->name, text);
 		break;
 	case OPTION_IS_CHOICE:
 	default:

@@ -59,6 +59,10 @@ static int add_reservation(struct settings *s, unsigned node, const char *text, 
 		return err_set(err, -EINVAL,
 			"reservedMemory: '%.60s' is not an amount of memory or hugepages such as memory=1Gi",
 			text);
+	for (size_t i = 0; i < s->n_memory_reservations; i++)
+		if (s->memory_reservations[i].node == node && !strcmp(s->memory_reservations[i].type, type))
+			return err_set(
+				err, -EINVAL, "reservedMemory: %.60s of node %u appears twice", type, node);
 	r = settings_add_reservation(s, node, type, equals + 1, err);
 	return r < 0 ? err_wrap(err, r, "reservedMemory") : 0;
 }

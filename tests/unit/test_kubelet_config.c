@@ -236,7 +236,7 @@ static void bad_values_are_one_clear_line(void **state)
 		{HEAD "cpuManagerPolicyOptions: [a]",
 			"f: cpuManagerPolicyOptions: a map expected, not a list"},
 		{HEAD "topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {max-allowable-numa-nodes: \"1e3\"}",
-			"f: topologyManagerPolicyOptions: max-allowable-numa-nodes: '1e3' is not a number of NUMA nodes"},
+			"f: topologyManagerPolicyOptions: max-allowable-numa-nodes: '1e3' is not a number"},
 		{HEAD "topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {prefer-closest-numa-nodes: \"2\"}",
 			"f: topologyManagerPolicyOptions: prefer-closest-numa-nodes: '2' is not a boolean"},
 		{HEAD "reservedSystemCPUs: 0-", "f: reservedSystemCPUs: not a CPU list: '0-'"},

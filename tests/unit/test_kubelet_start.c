@@ -6,6 +6,7 @@
 
 #include "agent/state/node_start.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
@@ -207,14 +208,10 @@ struct option_row {
 
 static void set_option(struct settings *s, const char *name, const char *value)
 {
-	bool *flag = cpu_manager_option(&s->cpu_options, name);
+	const struct policy_option *o = policy_option_find(name);
 
-	if (flag)
-		*flag = !strcmp(value, "true");
-	else if (!strcmp(name, "max-allowable-numa-nodes"))
-		s->topology.max_numa_nodes = (unsigned)strtoul(value, NULL, 10);
-	else if (!strcmp(name, "prefer-closest-numa-nodes"))
-		s->topology.prefer_closest_numa_nodes = !strcmp(value, "true");
+	if (o)
+		policy_option_parse(o, value, s, NULL); /* what is not valid keeps the default */
 }
 
 static void set_options(struct settings *s, const char *text)

@@ -166,7 +166,7 @@ static void bad_settings_change_nothing(void **state)
 		{"kubelet=1.99", "kubelet=1.99: nrtd knows the rules of the kubelets 1.33 to 1."},
 		{"kubelet=1.32", "kubelet=1.32: nrtd knows the rules of the kubelets 1.33 to 1."},
 		{"reservedCPUs=-1", "reservedCPUs: '-1' is not a number of CPUs"},
-		{"max-allowable-numa-nodes=x", "max-allowable-numa-nodes: 'x' is not an integer from 8 on"},
+		{"max-allowable-numa-nodes=x", "max-allowable-numa-nodes: 'x' is not a number"},
 		{"reservedMemory=memory=1Gi", "reservedMemory: 'memory=1Gi' is not NODE:TYPE=AMOUNT,..."},
 		{"reservedMemory=0:", "reservedMemory: '0:' is not NODE:TYPE=AMOUNT,..."},
 		{"reservedMemory=0:cpu=1",
@@ -189,7 +189,8 @@ static void bad_settings_change_nothing(void **state)
 		planned_cluster_init(&t, 1, &setup);
 		planned_cluster_publish(&t, "", "");
 		simulated_cluster_finish(&t.c);
-		assert_int_equal(simulate(&t.c, &options, &s, &err), -EINVAL);
+		if (simulate(&t.c, &options, &s, &err) != -EINVAL)
+			fail_msg("%s is accepted", cases[i].setting);
 		/* The newest release is not part of the test. */
 		assert_int_equal(strncmp(err.text, cases[i].error, strlen(cases[i].error)), 0);
 	}

@@ -53,7 +53,7 @@ var reasons = []reason{
 	class("topology option unknown", `unknown Topology Manager Policy option`, `topologyManagerPolicyOptions: the kubelet has no option`),
 	class("topology option without gate", `(?i)topology manager policy (alpha|beta)-level options not enabled`,
 		`topologyManagerPolicyOptions: the option .* needs the feature gate`),
-	class("option's value", `unable to convert policy option|bad value for option`, `is not a number of NUMA nodes|is not a boolean`),
+	class("option's value", `unable to convert policy option|bad value for option`, `is not a number|is not a boolean`),
 	class("limit too low", `minimum value of "max-allowable-numa-nodes"`, `max-allowable-numa-nodes .* is below`),
 	class("NUMA nodes", `unsupported on machines with more than`, `NUMA nodes, max-allowable-numa-nodes is`),
 	class("distances", `error getting NUMA distances`, `lists no distances`),
