@@ -8,6 +8,7 @@ nrtd=${B:-build}/nrtd
 machines=build/fixtures/machines
 . tests/lib/scenario.sh
 have_remedies() { # the next line has it
+	# shellcheck disable=SC2317 # called by name
 	awk '/^(warn|FAIL) / {bad = bad open; open = $0 "\n"; next}
 		/^ +remedy: ./ {open = ""}
 		END {printf "%s", bad open; exit bad open != ""}' "$dir/out"
