@@ -83,7 +83,6 @@ static void check(const struct settings *s)
 
 		fuzz_require(text != NULL);
 	}
-	fuzz_require(s->topology.max_numa_nodes >= TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 	fuzz_require(s->kube_reserved_cpu >= 0 && s->system_reserved_memory >= 0);
 }
 
