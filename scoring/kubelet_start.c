@@ -210,10 +210,11 @@ static void find_topology(const struct kubelet_start *start, struct kubelet_star
 	/* Off the node, unknown distances are no proof. */
 	if (s->topology.prefer_closest_numa_nodes && s->from[SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS] &&
 		lacks_distances(start->machine)) {
-		err_set(&add_problem(p, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
-				"remove prefer-closest-numa-nodes from topologyManagerPolicyOptions")
-				 ->what,
-			0,
+		problem = add_problem(p, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
+			"remove prefer-closest-numa-nodes from topologyManagerPolicyOptions");
+		problem->doubtful =
+			true; /* the kubelet accepts distances of 0, which nrtd takes as unknown */
+		err_set(&problem->what, 0,
 			"prefer-closest-numa-nodes is set, and the kernel lists no distances of NUMA nodes");
 		return;
 	}

@@ -63,11 +63,12 @@ awk -v names="$work/names" -v versions="$*" -v columns=$# '
 			row = "\t{\"" substr(name, length(kind) + 2) "\", \""
 			for (i = 1; i <= columns; i++)
 				row = row ((name, i) in maturity ? maturity[name, i] : "-")
-			print row "\"}," | "sort"
+			print row "\"}," | sorted
 		}
-		close("sort")
+		close(sorted)
 	}
 	BEGIN {
+		sorted = "sort | sed -E \"/^.{104}/s/, \\\"/,\\n\\t\\t\\\"/\"" # long lines are broken as clang-format does
 		while ((getline line < names) > 0) {
 			split(line, part, " ")
 			all[part[2] " " part[3]]
