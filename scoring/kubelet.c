@@ -203,6 +203,7 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
 	if (unknown)
 		UNKNOWN(&k->unknown, "%s", err.text);
+	k->hints_have_scores = version.hints_have_scores;
 	k->preferred_hints_first = version.preferred_hints_first &&
 				   node->settings->topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	too_many_cpus = cpu_topology_init(&k->topology, node->machine) < 0;

@@ -45,6 +45,7 @@ struct kubelet {
 	uint64_t cpu_nodes; /* NUMA nodes with CPUs */
 	bool cpu_static, memory_static, pod_level_managers, pod_level_resources;
 	bool preferred_hints_first; /* struct kubelet_version; false with policy single-numa-node */
+	bool hints_have_scores;     /* struct kubelet_version */
 	struct cpu_topology topology;
 	struct cpu_manager cpu; /* of the static policy, also when the shared pool is not known */
 	struct memory_manager memory;

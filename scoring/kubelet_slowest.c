@@ -55,6 +55,7 @@ struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
 	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_merge merge = KUBELET_MERGE_INIT;
 
+	merge.scored = k->hints_have_scores;
 	if (k->cpu_static && aligns)
 		add_cpus(&merge, k);
 	/* The memory manager makes hints of its own where there is no Topology Manager that asks for them. */
@@ -74,6 +75,7 @@ struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
 
 	if (!slowest.known)
 		return slowest;
+	merge.scored = k->hints_have_scores;
 	slowest.cpus = k->cpu_static && aligns;
 	if (slowest.cpus)
 		add_cpus(&merge, k);

@@ -112,6 +112,7 @@ struct kubelet_merge judgement_bound_merge(const struct judgement *j, const stru
 
 	bool aligns = policy != TOPOLOGY_MANAGER_NONE;
 
+	merge.scored = k->hints_have_scores;
 	for (size_t i = 0; i < j->ws->n_demands && aligns && !j->held; i++) {
 		size_t r = j->ws->demands[i].resource;
 		uint64_t nodes = device_manager_hint_nodes(&k->devices, r);

@@ -6,6 +6,7 @@
 /* Nanoseconds on the machine of doc/kubelets.md, for each ... */
 #define NS_PERMUTATION 100u  /* permutation of hints */
 #define NS_HINT        20u   /* hint of a permutation */
+#define NS_SCORES      400u  /* permutation of hints that have scores */
 #define NS_BYTE        1u    /* byte that is allocated for a permutation, and collected later */
 #define NS_SET         1000u /* set of NUMA nodes for which a hint is made */
 #define NS_ELEMENT     200u  /* CPU, device or amount of memory that is looked at for a set */
@@ -89,10 +90,11 @@ struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool prefe
 {
 	struct kubelet_time time = m->hints;
 
+	uint64_t each = permutation_ns(m->n_resources) + (m->scored ? NS_SCORES : 0);
+
 	if (!preferred_alone)
-		kubelet_time_add(
-			&time, (struct kubelet_time){.permutations = m->permutations,
-				       .ns = multiply(m->permutations, permutation_ns(m->n_resources))});
+		kubelet_time_add(&time, (struct kubelet_time){.permutations = m->permutations,
+						.ns = multiply(m->permutations, each)});
 	return time;
 }
 

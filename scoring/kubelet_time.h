@@ -38,6 +38,7 @@ struct kubelet_merge {
 	unsigned n_resources;
 	uint64_t permutations;     /* saturates */
 	struct kubelet_time hints; /* time to make the hints */
+	bool scored;               /* hints have scores (struct kubelet_version) */
 };
 
 #define KUBELET_MERGE_INIT ((struct kubelet_merge){.permutations = 1})

@@ -43,7 +43,9 @@
 	row(held_memory_per_container, 38, KUBELET_MINOR_ANY, \
 		"in scope pod, a restarted kubelet compares the memory of a running pod's first container with that container's request, not with the pod's (`kubectl numa simulate --restart`)") \
 	row(preferred_hints_first, 38, KUBELET_MINOR_ANY, \
-		"the Topology Manager merges the preferred hints first, and all hints only if no preferred hint results")
+		"the Topology Manager merges the preferred hints first, and all hints only if no preferred hint results") \
+	row(hints_have_scores, 38, KUBELET_MINOR_ANY, \
+		"the Topology Manager also averages the scores of hints, which decide nothing, so a permutation takes it longer")
 /* clang-format on */
 
 struct kubelet_version {

@@ -115,6 +115,7 @@ static void preferred_hints_come_first_since_1_38(void **state)
 {
 	static const char apart[] = "app cpu=1 memory=1Gi vendor.com/gpu=2 vendor.com/nic=1";
 	struct kubelet_fixture f;
+	uint64_t scored;
 
 	(void)state;
 	init(&f, 4, TOPOLOGY_MANAGER_BEST_EFFORT);
@@ -123,11 +124,14 @@ static void preferred_hints_come_first_since_1_38(void **state)
 	assert_int_equal(judge(&f, "app " ALL, KUBELET_ADMITS).permutations, 0);
 	assert_true(f.verdict.time.ns < KUBELET_TIME_NOTICE);
 	assert_int_equal(judge(&f, apart, KUBELET_ADMITS).permutations, UINT64_C(255) * 255 * 247 * 255);
+	scored = f.verdict.time.ns;
 	kubelet_fixture_release(&f);
 	init(&f, 4, TOPOLOGY_MANAGER_BEST_EFFORT);
 	f.settings.kubelet_minor = 37;
 	kubelet_fixture_ready(&f);
 	assert_int_equal(judge(&f, "app " ALL, KUBELET_ADMITS).permutations, UINT64_C(255) * 255 * 255 * 255);
+	/* A permutation takes longer where hints have scores. */
+	assert_true(judge(&f, apart, KUBELET_ADMITS).ns < scored / 2);
 	kubelet_fixture_release(&f);
 }
 
