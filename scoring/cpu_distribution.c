@@ -389,7 +389,7 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		int64_t squares = d->squares;
 		long share = share_of(d, ws->combo, k, d->by_socket);
 		struct balance balance;
-		bool in_socket;
+		bool in_socket, suffices;
 		size_t n_subset;
 
 		if (!count_step(d))
@@ -397,13 +397,13 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		if (kept)
 			overwrite_shared(d, ws->best_combo, ws->combo, k);
 		d->cost.combinations++;
-		d->cost.lookups += k;
 		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
 		in_socket = d->by_socket && in_one_socket(d, k);
-		if (!combination_suffices(d, k, share))
+		suffices = combination_suffices(d, k, share);
+		d->cost.lookups += kubelet_distribution_lookups(&d->cost, k, suffices);
+		if (!suffices)
 			continue;
-		d->cost.lookups += 2 * k + d->cost.n_nodes;
 		for (size_t x = 0; x < ws->topology->levels[CPU_LEVEL_NUMA].n; x++)
 			ws->left[x] = n_free[x];
 		for (size_t i = 0; i < k; i++) {

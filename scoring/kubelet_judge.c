@@ -220,7 +220,8 @@ static struct topology_hint merge_hints(
 	if (demand->cpus > 0 && !holds_cpus(j) && !topology_may_panic(&k->rules) &&
 		merge_preferred_cpu_hints(j, demand, slow, &hint, ret_admit))
 		return hint;
-	*merge = (struct kubelet_merge){.permutations = 1, .hints = merge->hints, .scored = merge->scored};
+	merge->permutations = 1;
+	merge->n_resources = 0;
 	merge_device_hints(j, demand, merge);
 	ws->merge.n_unordered = ws->merge.n_lists;
 	if (demand->cpus > 0 && holds_cpus(j)) {

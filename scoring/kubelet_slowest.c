@@ -53,9 +53,8 @@ static void add_cpus(struct kubelet_merge *m, const struct kubelet *k)
 struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
 {
 	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
-	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 
-	merge.scored = k->hints_have_scores;
 	if (k->cpu_static && aligns)
 		add_cpus(&merge, k);
 	/* The memory manager makes hints of its own where there is no Topology Manager that asks for them. */
@@ -71,11 +70,10 @@ struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
 {
 	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_slowest slowest = {.known = k->rules.policy != TOPOLOGY_MANAGER_UNKNOWN};
-	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 
 	if (!slowest.known)
 		return slowest;
-	merge.scored = k->hints_have_scores;
 	slowest.cpus = k->cpu_static && aligns;
 	if (slowest.cpus)
 		add_cpus(&merge, k);
@@ -103,7 +101,7 @@ struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k)
 		combinations *= (double)(n - size + 1) / size;
 		subsets *= 2;
 		d.combinations = saturate(combinations);
-		d.lookups = saturate(combinations * (3 * size + n));
+		d.lookups = saturate(combinations * (double)kubelet_distribution_lookups(&d, size, true));
 		d.subsets = saturate(combinations * (subsets - 1));
 		time = kubelet_distribution_time(&d);
 		slowest = time.ns > slowest.ns ? time : slowest;

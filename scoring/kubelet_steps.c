@@ -107,12 +107,11 @@ struct kubelet_merge judgement_bound_merge(const struct judgement *j, const stru
 {
 	const struct kubelet *k = j->k;
 	enum topology_manager_policy policy = k->rules.policy;
-	struct kubelet_merge merge = KUBELET_MERGE_INIT;
+	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 	size_t n_needs = demand->memory && !(j->held && j->held->memory) ? j->ws->needs.n_items : 0;
 
 	bool aligns = policy != TOPOLOGY_MANAGER_NONE;
 
-	merge.scored = k->hints_have_scores;
 	for (size_t i = 0; i < j->ws->n_demands && aligns && !j->held; i++) {
 		size_t r = j->ws->demands[i].resource;
 		uint64_t nodes = device_manager_hint_nodes(&k->devices, r);

@@ -41,7 +41,7 @@ struct kubelet_merge {
 	bool scored;               /* hints have scores (struct kubelet_version) */
 };
 
-#define KUBELET_MERGE_INIT ((struct kubelet_merge){.permutations = 1})
+#define KUBELET_MERGE_INIT(has_scores) ((struct kubelet_merge){.permutations = 1, .scored = (has_scores)})
 
 /*
  * Count the making of the hints of one resource. The kubelet looks at every set of `nodes`, and for each set at
@@ -66,6 +66,13 @@ struct kubelet_distribution {
 		lookups; /* the NUMA nodes whose CPUs are looked up, for all combinations together */
 	uint64_t subsets;
 };
+
+/* The lookups for one combination of so many NUMA nodes. The kubelet looks at most of them only if the combination `suffices`. */
+static inline uint64_t kubelet_distribution_lookups(
+	const struct kubelet_distribution *d, uint64_t n_nodes, bool suffices)
+{
+	return suffices ? 3 * n_nodes + d->n_nodes : n_nodes;
+}
 
 struct kubelet_time kubelet_distribution_time(const struct kubelet_distribution *d);
 
