@@ -394,7 +394,7 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 	uint64_t pages, hwloc_const_bitmap_t known, struct inventory_amount *amount)
 {
 	const struct memory_node *state = allocations_memory_node(&node->allocations, numa);
-	const struct memory_table *table = state ? memory_node_table(state, type) : NULL;
+	const struct memory_table *table = memory_node_table(state, type);
 	uint64_t reserved =
 		(table ? table->system_reserved : node_derive_reserved_memory(&node->settings, numa, type)) +
 		pages;

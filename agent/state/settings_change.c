@@ -27,14 +27,21 @@ static bool parse_number(const char *text, unsigned long max, unsigned long *ret
 	return !errno && !*end && *text >= '0' && *text <= '9' && *ret <= max;
 }
 
+/* `name` is the option's; `o` is NULL if there is none. */
+static int set_option(struct settings *s, const struct policy_option *o, const char *name, const char *value,
+	struct err *err)
+{
+	if (!o)
+		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
+	freep(setting_value(s, o->setting)); /* the text of all options does not hold any more */
+	return policy_option_parse(o, value, s, err);
+}
+
 int settings_change_option(struct settings *s, const char *name, const char *value, struct err *err)
 {
 	const struct policy_option *o = policy_option_find(name);
 
-	if (!o || !policy_option_is_released(o))
-		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
-	freep(setting_value(s, o->setting)); /* the text does not hold any more */
-	return policy_option_parse(o, value, s, err);
+	return set_option(s, o && policy_option_is_released(o) ? o : NULL, name, value, err);
 }
 
 /* Copies the text up to the separator and moves *at past the separator. "" at the end of the text. The
@@ -157,15 +164,13 @@ bool settings_change_is_proposed(const char *text)
 static int change_other(
 	struct settings *s, const char *key, const char *value, struct settings_changes *ret, struct err *err)
 {
-	const struct policy_option *o = policy_option_find(key);
-
 	if (!strcmp(key, "kubelet"))
 		return set_release(s, value, err);
 	if (!strcmp(key, "reservedCPUs")) {
 		ret->reserved_cpus = true;
 		return set_reserved_count(s, value, err);
 	}
-	return o ? policy_option_parse(o, value, s, err) : settings_change_option(s, key, value, err);
+	return set_option(s, policy_option_find(key), key, value, err);
 }
 
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err)
