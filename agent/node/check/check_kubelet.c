@@ -6,6 +6,7 @@
 #include "agent/state/kubelet_restart.h"
 #include "agent/state/node_start.h"
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
@@ -67,45 +68,29 @@ static struct node_state make_node(const struct node_state *node, const struct a
 	return copy;
 }
 
-/* An empty file: policy none has no shared pool, and a static policy initializes it. */
-static bool has_policy(const char *const *names, size_t count, const char *text, int *ret)
+/* `what` is the policy of the manager that writes the file. A file without a known policy says nothing. */
+static void check_file(const struct check_state_files *files, const struct node_state *node,
+	const struct reserved_cpus *reserved, enum setting what, bool runs, struct check_report *report)
 {
-	*ret = text ? settings_name_index(names, count, text) : -1;
-	return *ret > 0;
-}
-
-static void check_cpu_file(const struct check_state_files *files, const struct node_state *node,
-	const struct reserved_cpus *reserved, bool runs, struct check_report *report)
-{
+	bool of_cpus = what == SETTING_CPU_MANAGER_POLICY;
 	CLEANUP(kubelet_restart_release) struct kubelet_restart restart = {NULL};
-	const struct settings_changes changes = {.reserved_cpus = true};
-	struct node_state copy = make_node(node, &files->cpus.allocations, reserved, true);
+	const struct settings_changes changes = {.reserved_cpus = of_cpus, .reserved_memory = !of_cpus};
+	const struct setting_row *row = &settings_table[what];
+	const struct kubelet_state *file = of_cpus ? &files->cpus : &files->memory;
+	struct node_state copy = make_node(node, &file->allocations, reserved, of_cpus);
 	struct settings before = copy.settings;
-	int policy;
+	int policy = file->policy ? settings_name_index(row->names, row->n_names, file->policy) : -1;
+	const char *why;
 
-	if (!has_policy(cpu_manager_policy_names, CPU_MANAGER_POLICY_COUNT, files->cpus.policy, &policy))
+	if (policy <= 0 || (!of_cpus && !node->settings.from[SETTING_RESERVED_MEMORY]))
 		return;
-	before.cpu_manager = (enum cpu_manager_policy)policy;
-	if (kubelet_restart_check(&before, &copy, &changes, &restart, NULL) == 0 && restart.cpus)
-		report_file("cpu_manager_state", restart.cpus, runs, files->kubelet_root, report);
-}
-
-static void check_memory_file(const struct check_state_files *files, const struct node_state *node,
-	const struct reserved_cpus *reserved, bool runs, struct check_report *report)
-{
-	CLEANUP(kubelet_restart_release) struct kubelet_restart restart = {NULL};
-	const struct settings_changes changes = {.reserved_memory = true};
-	struct node_state copy = make_node(node, &files->memory.allocations, reserved, false);
-	struct settings before = copy.settings;
-	int policy;
-
-	if (!has_policy(memory_manager_policy_names, MEMORY_MANAGER_POLICY_COUNT, files->memory.policy,
-		    &policy) ||
-		!node->settings.from[SETTING_RESERVED_MEMORY])
+	setting_set_choice(&before, what, (unsigned)policy);
+	if (kubelet_restart_check(&before, &copy, &changes, &restart, NULL) < 0)
 		return;
-	before.memory_manager = (enum memory_manager_policy)policy;
-	if (kubelet_restart_check(&before, &copy, &changes, &restart, NULL) == 0 && restart.memory)
-		report_file("memory_manager_state", restart.memory, runs, files->kubelet_root, report);
+	why = of_cpus ? restart.cpus : restart.memory;
+	if (why)
+		report_file(of_cpus ? "cpu_manager_state" : "memory_manager_state", why, runs,
+			files->kubelet_root, report);
 }
 
 void check_kubelet_files(const struct check_state_files *files, const struct node_state *node, bool runs,
@@ -116,6 +101,6 @@ void check_kubelet_files(const struct check_state_files *files, const struct nod
 	/* By the settings alone: a running kubelet reports what it was started with. */
 	if (node_derive_reserved_cpus(node, &reserved, NULL) < 0)
 		return;
-	check_cpu_file(files, node, &reserved, runs, report);
-	check_memory_file(files, node, &reserved, runs, report);
+	check_file(files, node, &reserved, SETTING_CPU_MANAGER_POLICY, runs, report);
+	check_file(files, node, &reserved, SETTING_MEMORY_MANAGER_POLICY, runs, report);
 }
