@@ -378,6 +378,35 @@ static void known_machine_recount(struct machine *m)
 	}
 }
 
+static bool known_machine_has_equal_cores(const struct machine *m)
+{
+	CLEANUP(freep) size_t *size = xcalloc(MACHINE_MAX_CPUS, sizeof(*size));
+	size_t first = 0;
+	bool equal = true;
+
+	for (size_t i = 0; i < m->n_cpus; i++)
+		size[m->cpus[i].core]++;
+	for (size_t i = 0; i < m->n_cpus; i++) {
+		first = first > 0 ? first : size[m->cpus[i].core];
+		equal = equal && size[m->cpus[i].core] == first;
+	}
+	return equal;
+}
+
+bool known_machine_gave_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved)
+{
+	const struct settings *s = &node->settings;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = known_cpus_of_state(node);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
+
+	if (!cpus || !reserved || !s->cpu_options.strict_cpu_reservation ||
+		!kubelet_version_of(s->kubelet_minor).whole_by_average || !hwloc_bitmap_intersects(cpus, reserved) ||
+		known_machine_has_equal_cores(&node->machine))
+		return false;
+	cpuset_or(cpus, cpus, reserved);
+	return hwloc_bitmap_isequal(cpus, now);
+}
+
 /*
  * Add CPUs that the kubelet has reserved strictly by number and that are gone: no source shows their ids. The lowest ids that no CPU has
  * stand for them.
@@ -390,7 +419,7 @@ static void known_machine_add_strict(const struct node_state *node, hwloc_bitmap
 	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
 
 	if (!s->cpu_options.strict_cpu_reservation || listed_reserved(s) || node->reserved.observed ||
-		!s->reserved_cpu_known)
+		!s->reserved_cpu_known || known_machine_gave_reserved(node, node->reserved.cpus))
 		return;
 	cpuset_or(now, now, cpus);
 	for (unsigned id = 0; cpuset_size(now) < at_start && id < MACHINE_MAX_CPUS; id++)

@@ -62,18 +62,17 @@ static int reserve_by_count(
 	int r;
 
 	machine_init(&known);
-	if (!known_machine_differs(node, &known))
-		return reserve_on_machine(&node->settings, &node->machine, n, minor, ret, err);
-	r = reserve_on_machine(&node->settings, &known, n, minor, &set, NULL);
+	r = reserve_on_machine(&node->settings, &node->machine, n, minor, &now, err);
 	if (r < 0)
-		return reserve_on_machine(&node->settings, &node->machine, n, minor, ret, err);
-	held = allocations_exclusive_cpus(&node->allocations);
-	if (hwloc_bitmap_intersects(set, held) || !hwloc_bitmap_isincluded(set, node->machine.online)) {
-		r = reserve_on_machine(&node->settings, &node->machine, n, minor, &now, err);
-		if (r < 0)
-			return r;
-		cpuset_or(set, set, now);
+		return r;
+	if (!known_machine_differs(node, &known) || known_machine_gave_reserved(node, now) ||
+		reserve_on_machine(&node->settings, &known, n, minor, &set, NULL) < 0) {
+		*ret = TAKE(now);
+		return 0;
 	}
+	held = allocations_exclusive_cpus(&node->allocations);
+	if (hwloc_bitmap_intersects(set, held) || !hwloc_bitmap_isincluded(set, node->machine.online))
+		cpuset_or(set, set, now);
 	cpuset_and(set, set, node->machine.online);
 	*ret = TAKE(set);
 	return 0;

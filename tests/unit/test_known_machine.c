@@ -419,6 +419,31 @@ static void strictly_reserved_cpus_may_vanish(void **state)
 	assert_int_equal(judge(&node, "app cpu=4 memory=1Gi"), KUBELET_ADMITS);
 }
 
+/*
+ * Cores of one and of two CPUs. The kubelet reserved CPU 3 strictly, and a container holds it with CPU 2: kubelets up to 1.37 do that, and
+ * no CPU is missing. If the machine has one CPU less, the state proves nothing, and more CPUs rather than fewer count as reserved.
+ */
+static void a_reserved_cpu_may_be_given_away(void **state)
+{
+	(void)state;
+	for (unsigned minor = 37; minor <= 38; minor++) {
+		CLEANUP(node_state_release) struct node_state node;
+		CLEANUP(machine_release) struct machine machine;
+		CLEANUP(notes_release) struct notes notes = {0};
+
+		machine_init(&machine);
+		init_node(&node, &one_node_of_threads, "0-1,4-6");
+		remove_cpus(&node.machine, "7");
+		hold(&node, "2-3");
+		node.settings.cpu_options.strict_cpu_reservation = true;
+		node.settings.kubelet_minor = minor;
+		derive(&node, &notes);
+		assert_int_equal(known_machine_differs(&node, &machine), minor > 37);
+		if (minor == 37)
+			assert_set("reserved", node.reserved.cpus, "3");
+	}
+}
+
 /* The state of another machine does not make a machine. */
 static void too_many_missing_cpus_are_ignored(void **state)
 {
@@ -482,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_numa_node_is_as_large_as_at_the_kubelet_s_start),
 		cmocka_unit_test(cores_are_as_large_as_at_the_kubelet_s_start),
 		cmocka_unit_test(strictly_reserved_cpus_may_vanish),
+		cmocka_unit_test(a_reserved_cpu_may_be_given_away),
 		cmocka_unit_test(too_many_missing_cpus_are_ignored),
 		cmocka_unit_test(a_vanished_cpu_was_where_own_cpus_are_missing),
 		cmocka_unit_test(memory_of_a_vanished_node_is_not_given),
