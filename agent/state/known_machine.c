@@ -400,8 +400,8 @@ bool known_machine_gave_reserved(const struct node_state *node, hwloc_const_bitm
 	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
 
 	if (!cpus || !reserved || !s->cpu_options.strict_cpu_reservation ||
-		!kubelet_version_of(s->kubelet_minor).whole_by_average || !hwloc_bitmap_intersects(cpus, reserved) ||
-		known_machine_has_equal_cores(&node->machine))
+		!kubelet_version_of(s->kubelet_minor).whole_by_average ||
+		!hwloc_bitmap_intersects(cpus, reserved) || known_machine_has_equal_cores(&node->machine))
 		return false;
 	cpuset_or(cpus, cpus, reserved);
 	return hwloc_bitmap_isequal(cpus, now);
