@@ -50,7 +50,7 @@ NRTD_CFLAGS += -fanalyzer -Wno-analyzer-malloc-leak
 endif
 
 # -Os for commands and for I/O-bound code, -O2 for the rest.
-SMALL := $(addprefix agent/,node/% kube/% http/% report/% cli/%)
+SMALL := agent/% common/kube/% common/http/% cli/%
 optimized = $(if $(filter $(SMALL),$<),$(CFLAGS:-O2=-Os),$(CFLAGS))
 # Packed relocations have a twentieth of the size. They require glibc 2.36 or later at run time, and a linker that writes them (in 2023 only
 # those for x86). To run with an older glibc, build with PACK_RELOCATIONS=.
@@ -69,13 +69,12 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- sources, objects and programs
-MAINS := $(sort $(wildcard agent/cli/main_*.c))
-SRC := $(filter-out $(MAINS),$(sort $(wildcard common/*.c scoring/*.c agent/*/*.c agent/node/*/*.c)))
-PROTO := $(sort $(wildcard agent/*/*.proto agent/node/*/*.proto))
-# kubectl-numa is built without the daemons' files, so that it can be built on other systems than Linux (doc/platforms.md).
-NUMA_SRC := $(filter common/% scoring/% $(addprefix agent/,base/% state/% cluster/% report/% kube/api_% kube/credentials% cli/cmd_numa_% \
-	$(addprefix cli/,cmd_completion.c cmd_plan.c cmd_score.c cmd_simulate.c cmd_top.c cmd_why.c completion.c expected_plan.c extender_lease.c fit_% opts.c opts_check.c opts_numa.c opts_shared.c plan_apply.c pod_input.c \
-	source.c watching.c)),$(filter-out $(addprefix agent/cluster/,cluster_cache.c cache_%.c pending_pods.c),$(SRC)))
+FOLDERS := $(shell cut -d ' ' -f 1 tests/check/folders)
+MAINS := $(sort $(wildcard cli/*/main_*.c))
+SRC := $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix *.c,$(FOLDERS)))))
+PROTO := $(sort $(wildcard agent/*/*.proto))
+# kubectl-numa is built without the daemons' folders, so that it can be built on other systems than Linux (doc/platforms.md).
+NUMA_SRC := $(filter-out agent/% common/http/% cluster/extender/% cli/nrtd/% cli/extender/% common/kube/backoff.c,$(SRC))
 OBJ := $(SRC:%.c=$(B)/%.o) $(PROTO:%.proto=$(B)/gen/%.pb-c.o)
 TESTLIB_OBJ := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/*.c)))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
@@ -125,7 +124,7 @@ lint:
 nightly:
 	@tests/nightly.sh
 
-##daily map: update the map of the modules in HACKING.md
+##daily map: print a line for each module: what it does
 map:
 	@tests/check/map.sh
 
@@ -165,15 +164,15 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(NRTD_CPPFLAGS) $(CPPFLAGS) $(LIB_CFLAGS) $(filter-out -W%,$(NRTD_CFLAGS)) $(CFLAGS) -w -c -o $@ $<
-$(filter $(B)/agent/node/%,$(OBJ)): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
+$(filter $(B)/agent/%,$(OBJ)): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 
 $(B)/libnrtd.a: $(OBJ)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/nrtd: $(B)/agent/cli/main_nrtd.o
-$(B)/nrtd-extender: $(B)/agent/cli/main_extender.o
-$(B)/kubectl-numa: $(B)/agent/cli/main_numa.o $(NUMA_SRC:%.c=$(B)/%.o)
+$(B)/nrtd: $(B)/cli/nrtd/main_nrtd.o
+$(B)/nrtd-extender: $(B)/cli/extender/main_extender.o
+$(B)/kubectl-numa: $(B)/cli/numa/main_numa.o $(NUMA_SRC:%.c=$(B)/%.o)
 $(B)/vectors: $(VECTORS_OBJ) $(B)/tests/lib/peers.o
 $(CMOCKA_PROGRAMS) $(PLAIN_PROGRAMS): %: %.o
 $(CMOCKA_PROGRAMS) $(BENCH) $(B)/tests/bench/upstream: $(TESTLIB_OBJ)
@@ -214,4 +213,4 @@ include $(filter-out Makefile packaging/cross.mk,$(makefiles))
 clean:
 	rm -rf build
 
--include $(shell find $(addprefix $(B)/,agent common scoring tests) build/fuzz/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(B)/,agent cli cluster common scoring tests) build/fuzz/obj -name '*.d' 2>/dev/null)

@@ -2,8 +2,8 @@
 #pragma once
 /*
  * Writes one line per event to stderr: lower case, no full stop, 'quoted' subjects, key=value tail. Under
- * journald (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". Only agent/ logs; common/
- * and scoring/ return what went wrong. Depends on libc only.
+ * journald (JOURNAL_STREAM is set) each line starts with the syslog level, "<4>". scoring/ and common/ return what went
+ * wrong; of these folders only common/kube/ and common/xalloc.c log. Depends on libc only.
  */
 #include "common/err.h"
 

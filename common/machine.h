@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * machine: the hardware: CPUs, NUMA nodes, sockets and distances. A source (agent/node/observe/discover_*.c,
+ * machine: the hardware: CPUs, NUMA nodes, sockets and distances. A source (agent/observe/discover_*.c,
  * the node state codec) fills the struct, which is then read-only. All ids are the kernel's (hwloc os_index).
  * Depends on common/ only.
  */

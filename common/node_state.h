@@ -4,7 +4,7 @@
  * node_state: everything known about one node at one moment, as plain data, with the inventory. The inventory
  * has the amounts that scheduler plugins read.
  *
- * agent/node/observe fills the facts, and agent/state derives the rest; all other code only reads. Values that
+ * agent/observe fills the facts, and scoring/node derives the rest; all other code only reads. Values that
  * no source reports are unknown, never zero. Depends on common/ only.
  */
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 #include "common/settings.h"
 
 /* ---- inventory: machine + settings + allocations = capacity, allocatable and available per NUMA node and
- * resource. Made by agent/state/node_derive.c for this node and from the zones of an NRT for other
+ * resource. Made by scoring/node/node_derive.c for this node and from the zones of an NRT for other
  * nodes. */
 
 #define INVENTORY_COST_UNKNOWN 0u /* the zone's costs have no such entry */

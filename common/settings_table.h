@@ -49,7 +49,7 @@ struct setting_row {
 	const char *decides;
 };
 
-/* All fields exist in all releases of agent/node/observe/release_names.c. */
+/* All fields exist in all releases of agent/observe/release_names.c. */
 extern const struct setting_row settings_table[SETTING_COUNT];
 
 #define EVICTION_HARD_DEFAULT "100Mi" /* the kubelet's default of evictionHard memory.available */

@@ -17,7 +17,7 @@ const char *const kubelet_gate_names[KUBELET_GATE_COUNT] = {
 
 /*
  * Per release from 1.30 on: a(lpha), b(eta), in capitals if on by default, '-' if the release does not have the gate. A test
- * compares this with the table of all gates (agent/node/observe/release_names.c). Later releases count as the last one.
+ * compares this with the table of all gates (agent/observe/release_names.c). Later releases count as the last one.
  */
 static const char gate_maturity[KUBELET_GATE_COUNT][KUBELET_MINOR_COMPARED - OLDEST_RELEASE + 1] = {
 	[KUBELET_POD_LEVEL_MANAGERS] = {'-', '-', '-', '-', '-', '-', 'a', 'b', 'b'},

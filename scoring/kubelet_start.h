@@ -5,7 +5,7 @@
  * kubelet settings: the verdicts, `nrtd check` and simulations call it. The rules are those of 1.33 to 1.38.0-beta.0:
  * cmd/kubelet/app/server.go, pkg/kubelet/apis/config/validation, the constructors of the managers in pkg/kubelet/cm
  * (cpumanager, memorymanager and topologymanager: NewManager and policy_options.go) and validateNodeAllocatable().
- * agent/state/kubelet_restart.h has the rules about the state files. Depends on common/ and scoring/ only.
+ * scoring/node/kubelet_restart.h has the rules about the state files. Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 /* What the benchmarks share. */
 #include <stdlib.h>
 
-#include "agent/base/time.h"
+#include "common/io/time.h"
 
 static inline double bench_ms(void)
 {

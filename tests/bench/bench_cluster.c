@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/json.h"
-#include "agent/cluster/nrt_parse.h"
-#include "agent/node/render/render.h"
-#include "agent/report/pod_report.h"
-#include "agent/state/node_admission.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/json.h"
+#include "cluster/objects/nrt_parse.h"
+#include "agent/render/render.h"
+#include "cli/report/pod_report.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 #include "tests/lib/pods.h"

@@ -5,7 +5,7 @@
  */
 #include <time.h>
 
-#include "agent/node/observe/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "agent/extender/extender_api.h"
+#include "cluster/extender/extender_api.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 

@@ -4,9 +4,9 @@
  * NAME: N us (goal G us, ok|missed)
  */
 
-#include "agent/base/time.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/time.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/synthetic.h"

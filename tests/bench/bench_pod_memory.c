@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "agent/node/observe/pod_memory.h"
+#include "agent/observe/pod_memory.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"

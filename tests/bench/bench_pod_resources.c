@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "agent/node/observe/pod_resources.h"
+#include "agent/observe/pod_resources.h"
 #include "common/cleanup.h"
 #include "tests/bench/bench.h"
 #include "tests/lib/grpc_server.h"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# includes.sh: print the includes between folders as a table (a row includes a column), and fail if an include breaks a rule. A folder may
-# include itself and the folders before it in tests/check/folders. agent/cluster, agent/extender and agent/report may not include
-# agent/node/. Modules may not include each other in a circle; a module is a .c, its .h, and the headers whose comment says "Inside of X.h".
-# Run the script from the top of the tree.
+# includes.sh: print the includes between the rooms as a table (a row includes a column), and fail if an include breaks a rule. A folder may
+# include itself and the folders before it in tests/check/folders. The agent and the cluster half include nothing of each other, and common/
+# nothing of scoring/. Modules may not include each other in a circle; a module is a .c, its .h, and the headers whose comment says "Inside
+# of X.h". Run the script from the top of the tree.
 set -eu
 here=$(dirname "$0")
 status=0
@@ -11,40 +11,43 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # One line "FROM TO" per include, with file names without suffix.
-find common scoring agent -name '*.[ch]' -exec grep -HE '^#include "(common|scoring|agent)/' {} + |
+find agent cli cluster common scoring -name '*.[ch]' -exec grep -HE '^#include "(agent|cli|cluster|common|scoring)/' {} + |
 	sed -E 's/\.[ch]:#include "/ /; s/\.(pb-c\.)?h".*//' >"$work/includes"
 
 awk '
 	function folder(path) { sub(/[^\/]*$/, "", path); return path }
-	function short(path) { sub(/\/$/, "", path); sub(/^.*\//, "", path); return path }
+	function room(path) { sub(/\/.*/, "", path); return path }
 	function bad(text) { print "includes: " text >"/dev/stderr"; failed = 1 }
-	FNR == NR { rank[$1] = ++n; name[n] = $1; next }
+	function apart(a, b) { return room(from) == a && room(to) == b || room(from) == b && room(to) == a }
+	FNR == NR {
+		rank[$1] = ++n
+		if (!seen[room($1)]++) rooms[++n_rooms] = room($1)
+		next
+	}
 	{
 		from = folder($1)
 		to = folder($2)
 		if (!(from in rank)) bad($1 ": " from " is not in tests/check/folders")
 		else if (!(to in rank)) bad($1 ": " to " is not in tests/check/folders")
+		else if (apart("agent", "cluster")) bad($1 " includes " $2 ": agent/ and cluster/ use nothing of each other")
+		else if (room(from) == "common" && room(to) == "scoring") bad($1 " includes " $2 ": common/ uses nothing of scoring/")
 		else if (rank[to] > rank[from]) bad($1 " includes " $2 ": " to " comes after " from)
-		else if (from ~ /^agent\/(cluster|extender|report)\// && to ~ /^agent\/node\//)
-			bad($1 " includes " $2 ": the cluster half uses nothing of the node half")
-		used[from]; used[to]
-		count[from, to]++
+		count[room(from), room(to)]++
 	}
 	END {
 		printf "%-8s", ""
-		for (i = 1; i <= n; i++) if (name[i] in used) printf " %8s", short(name[i])
+		for (i = 1; i <= n_rooms; i++) printf " %8s", rooms[i]
 		print ""
-		for (i = 1; i <= n; i++) {
-			if (!(name[i] in used)) continue
-			printf "%-8s", short(name[i])
-			for (k = 1; k <= n; k++)
-				if (name[k] in used) printf " %8s", (name[i], name[k]) in count ? count[name[i], name[k]] : "."
+		for (i = 1; i <= n_rooms; i++) {
+			printf "%-8s", rooms[i]
+			for (k = 1; k <= n_rooms; k++)
+				printf " %8s", (rooms[i], rooms[k]) in count ? count[rooms[i], rooms[k]] : "."
 			print ""
 		}
 		exit failed
 	}' "$here/folders" "$work/includes" || status=1
 
-find common scoring agent -name '*.h' -exec grep -HE '^( \*|/\*) Inside of [a-z_]+\.h\b' {} + |
+find agent cli cluster common scoring -name '*.h' -exec grep -HE '^( \*|/\*) Inside of [a-z_]+\.h\b' {} + |
 	sed -E 's|^(.*)/([^/]*)\.h:.*Inside of ([a-z_]+)\.h.*|\1/\2 \1/\3|' >"$work/inside"
 awk '
 	FILENAME ~ /inside$/ { module[$1] = $2; next }

@@ -1,12 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# map.sh [--check]: update the map of modules between the markers in HACKING.md. With --check, print the differences and fail if the map is
-# out of date. A module is a header, or a C file without a header. Its line is the first sentence of the comment at the head of the file; a
-# sentence that is too long ends at its first colon.
+# map.sh: print the map of the modules, by folder. A module is a header, or a C file without a header. Its line is the first sentence of the
+# comment at the head of the file; a sentence that is too long ends at its first colon. Fails if a module has no such sentence.
 set -eu
 LENGTH=100 # maximum length of a sentence
-begin='<!-- make map: begin -->'
-end='<!-- make map: end -->'
 
 # line FILE: print the line of a module, or fail with a message about the comment.
 line() {
@@ -40,39 +37,15 @@ line() {
 		}' "$1"
 }
 
-map() {
-	echo '```text'
-	while read -r folder what; do
-		printed='' status=0
-		for f in "$folder"*.[ch]; do
-			case $f in *.c) [ ! -e "${f%.c}.h" ] || continue ;; esac
-			[ -e "$f" ] || continue
-			[ -n "$printed" ] || printf '%s  %s\n' "$folder" "$what"
-			printed=1
-			line "$f" || status=1
-		done
-		[ "$status" -eq 0 ] || touch "$new.bad"
-	done <"$(dirname "$0")/folders"
-	echo '```'
-	[ ! -e "$new.bad" ]
-}
-
-if [ "$(grep -cxF -e "$begin" -e "$end" HACKING.md)" -ne 2 ]; then
-	echo "map.sh: HACKING.md lacks the markers '$begin' and '$end'" >&2
-	exit 1
-fi
-new=$(mktemp)
-trap 'rm -f "$new" "$new.map" "$new.bad"' EXIT
-map >"$new.map"
-awk -v begin="$begin" -v end="$end" -v map="$new.map" '
-	$0 == end { inside = 0 }
-	!inside
-	$0 == begin { inside = 1; while ((getline text < map) > 0) print text }' HACKING.md >"$new"
-if [ "${1:-}" = --check ]; then
-	diff -u HACKING.md "$new" || {
-		echo "HACKING.md's map is out of date: make map" >&2
-		exit 1
-	}
-else
-	cat "$new" >HACKING.md
-fi
+status=0
+while read -r folder what; do
+	printed=
+	for f in "$folder"*.[ch]; do
+		case $f in *.c) [ ! -e "${f%.c}.h" ] || continue ;; esac
+		[ -e "$f" ] || continue
+		[ -n "$printed" ] || printf '%s  %s\n' "$folder" "$what"
+		printed=1
+		line "$f" || status=1
+	done
+done <"$(dirname "$0")/folders"
+exit $status

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # make mutate: break the code on purpose, in a copy of the tracked files below build/mutate, and check that tests fail.
 # First, for each row of tests/scenario/recovery.md, apply the row's mutation from recovery.mutations: the row's own test must fail.
-# Then, with MUTANTS=N, try N random changes of one token, chosen by SEED, in PART (scoring, agent, or folders and files below them;
-# default: "scoring agent"). For each change run the unit tests that link the file, the recorded decisions and the commands' scripts, until
+# Then, with MUTANTS=N, try N random changes of one token, chosen by SEED, in PART (folders and files; default:
+# "scoring agent cluster cli"). For each change run the unit tests that link the file, the recorded decisions and the commands' scripts, until
 # one fails. The script lists the mutants that survive, except those that mutants.equivalent explains.
 # A row counts as killed if its test fails in a check (not in a crash) and, in a script, no other check fails before. The script prints the
 # failed check. ROW='The extender*' tries only the rows that match. JOBS is the number of parallel mutants. build/mutate caches results
@@ -34,15 +34,15 @@ copy() {
 		[ -e "$file" ] || continue
 		cmp -s "$file" "$tree/$file" || { mkdir -p "$tree/$(dirname "$file")" && cp -p "$file" "$tree/$file" && touch "$tree/$file"; }
 	done
-	(cd "$tree" && find agent common scoring tests -type f) | while read -r file; do
+	(cd "$tree" && find agent cli cluster common scoring tests -type f) | while read -r file; do
 		[ -e "$file" ] || rm "$tree/$file"
 	done
-	state=$(cd "$tree" && find agent common scoring tests Makefile -path tests/check -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+	state=$(cd "$tree" && find agent cli cluster common scoring tests Makefile -path tests/check -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
 }
 # source_of NAME: print the path of a source file
 source_of() {
 	local found
-	found=$(cd "$tree" && find agent common scoring -name "$1")
+	found=$(cd "$tree" && find agent cli cluster common scoring -name "$1")
 	[ "$(wc -l <<<"$found")" -eq 1 ] && [ -n "$found" ] && echo "$found"
 }
 # known NAME: print the result of an earlier run
@@ -344,7 +344,7 @@ try_mutants() {
 	{ read -r compile && read -r link; } < <(make -s -C "$tree" CFLAGS='-O0 -fPIC' B=$shared mutant-commands)
 	look_at_programs
 	look_at_scripts
-	for part in ${PART:-scoring agent}; do
+	for part in ${PART:-scoring agent cluster cli}; do
 		try_part "$part"
 	done
 }

@@ -25,9 +25,9 @@ headers='assert|ctype|dirent|dlfcn|errno|fcntl|float|fnmatch|getopt|inttypes|lan
 headers=$headers'stdbool|stddef|stdint|stdio|stdlib|string|strings|search|time|unistd|sys/(ioctl|mman|select|stat|types|wait)|'
 headers=$headers'hwloc(/bitmap)?|cjson/cJSON|yaml|xxhash|curl/curl'
 
-for f in common/*.[ch] scoring/*.[ch] agent/base/*.[ch] agent/kube/*.[ch] agent/state/*.[ch] agent/cluster/*.[ch] agent/report/*.[ch] agent/cli/*.[ch]; do
+for f in $(sed -n 's/ .*//; /^agent\/\|http\|extender\|nrtd/!s/$/*.[ch]/p' "$(dirname "$0")/folders"); do
 	case $f in
-	*'*'* | agent/kube/backoff.c) ;; # no file, or not a file of kubectl-numa
+	*'*'* | common/kube/backoff.c) ;; # no file, or not a file of kubectl-numa
 	*) ! grep -nE '^#include <' "$f" | grep -vE "<($headers)\.h>" >&2 || bad "$f: not on the list of headers" ;;
 	esac
 done

@@ -20,7 +20,7 @@ kubelet_places_list a test compares the table with that of doc/kubelet-settings.
 log_set_sink tests check the log lines
 END
 
-find common scoring agent -name '*.c' | sort >"$work/sources"
+find agent cli cluster common scoring -name '*.c' | sort >"$work/sources"
 while read -r source; do
 	[ -e "$B/${source%.c}.o" ] || { echo "symbols: $source is not built" >&2 && exit 1; }
 	nm -g "$B/${source%.c}.o" | awk -v module="${source%.c}" 'NF == 3 {print "has", module, $3} NF == 2 && $1 == "U" {print "wants", module, $2}'

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/node/observe/admitted_pods.h"
+#include "agent/observe/admitted_pods.h"
 #include "common/cleanup.h"
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,9 +5,9 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/base/json.h"
-#include "agent/kube/credentials.h"
-#include "agent/node/publish/publish.h"
+#include "common/io/json.h"
+#include "common/kube/credentials.h"
+#include "agent/publish/publish.h"
 #include "common/cleanup.h"
 
 #define PATCH_MAX ((size_t)64 << 20)

@@ -2,7 +2,7 @@
 /* A CDI spec file, as JSON and as YAML, to claims. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/dra_claims.h"
+#include "agent/observe/dra_claims.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 

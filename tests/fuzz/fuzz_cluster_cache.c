@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes one cluster cache (agent/cluster/cluster_cache.h) with a sequence of objects and scheduler requests.
+ * Fuzzes one cluster cache (cluster/model/cluster_cache.h) with a sequence of objects and scheduler requests.
  *
  * The input is a sequence of operations: a byte selects the operation, and the following bytes select names, amounts, phases and
  * annotations (tests/fuzz/objects.h). An operation can also contain an object as JSON, or a node state as text.
@@ -9,8 +9,8 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/extender/verbs.h"
+#include "common/io/json.h"
+#include "cluster/extender/verbs.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "tests/fuzz/objects.h"

@@ -5,8 +5,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/base/json.h"
-#include "agent/extender/extender_api.h"
+#include "common/io/json.h"
+#include "cluster/extender/extender_api.h"
 #include "common/cleanup.h"
 
 #define REPLY_MAX ((size_t)64 << 20)

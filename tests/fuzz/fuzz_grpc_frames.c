@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/node/observe/grpc_unary.h"
+#include "agent/observe/grpc_unary.h"
 #include "common/cleanup.h"
 
 #define REPLY_MAX 4096u

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 
 /*

@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/base/json.h"
+#include "common/io/json.h"
 #include "common/cleanup.h"
 
 #define OUT_MAX ((size_t)64 << 20)

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/kube/credentials.h"
+#include "common/kube/credentials.h"
 #include "common/cleanup.h"
 
 /* One of a text and a file at most, and a secret only for a server that proves who it is. */

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "agent/state/node_admission.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_match.h"
 

@@ -5,12 +5,12 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/cluster/cluster_node.h"
-#include "agent/cluster/object_input.h"
-#include "agent/node/observe/observe.h"
-#include "agent/report/score_report.h"
-#include "agent/report/show.h"
-#include "agent/state/node_admission.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/objects/object_input.h"
+#include "agent/observe/observe.h"
+#include "cli/report/score_report.h"
+#include "cli/report/show.h"
+#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/file_reader.h"

@@ -2,7 +2,7 @@
 /* A cgroup's memory.numa_stat or hugetlb.SIZE.numa_stat. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/pod_memory.h"
+#include "agent/observe/pod_memory.h"
 #include "common/cleanup.h"
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

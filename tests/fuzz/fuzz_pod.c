@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-#include "agent/cli/pod_input.h"
-#include "agent/cluster/scheduling_constraints.h"
+#include "cli/pod_input.h"
+#include "cluster/constraints/scheduling_constraints.h"
 #include "common/cleanup.h"
 #include "scoring/request.h"
 

@@ -2,7 +2,7 @@
 /* Protobuf to model: the first two bytes say how long the List is, GetAllocatableResources is the rest. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/pod_resources.h"
+#include "agent/observe/pod_resources.h"
 #include "common/cleanup.h"
 
 static void check_nodes(hwloc_const_bitmap_t nodes)

@@ -5,10 +5,10 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/kubelet_args.h"
-#include "agent/node/observe/kubelet_config.h"
-#include "agent/node/observe/kubelet_k3s.h"
-#include "agent/node/observe/systemd_syntax.h"
+#include "agent/observe/kubelet_args.h"
+#include "agent/observe/kubelet_config.h"
+#include "agent/observe/kubelet_k3s.h"
+#include "agent/observe/systemd_syntax.h"
 #include "common/cleanup.h"
 #include "common/settings.h"
 #include "common/settings_table.h"

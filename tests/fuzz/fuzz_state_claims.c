@@ -2,7 +2,7 @@
 /* The kubelet's file of claims. */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/dra_claims.h"
+#include "agent/observe/dra_claims.h"
 #include "common/cleanup.h"
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/state_file.h"
+#include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 
 /* No CPU is in the pool and held. Two pods may hold a CPU, which is noted. */

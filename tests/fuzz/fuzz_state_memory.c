@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/observe/state_file.h"
+#include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 
 static void check_nodes(const struct memory_state *state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/fuzz.h"
 
-#include "agent/node/check/check.h"
+#include "agent/check/check.h"
 #include "common/cleanup.h"
 
 /* What is refused leaves the answer alone; what is taken can be judged at any time, and has ended at its end.

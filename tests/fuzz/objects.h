@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/pod_names.h"
+#include "scoring/node/pod_names.h"
 #include "common/strbuf.h"
 
 #define OBJECTS_NODES 4u /* "node-0" and on */

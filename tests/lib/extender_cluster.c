@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/extender_cluster.h"
 
-#include "agent/node/render/render.h"
-#include "agent/state/node_admission.h"
+#include "agent/render/render.h"
+#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"

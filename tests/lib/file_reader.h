@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* A file, directory or standard input as a source of objects. */
-#include "agent/cluster/object_input.h"
+#include "cluster/objects/object_input.h"
 
 static inline int file_reader_read(void *path, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/fit_fixture.h"
 
-#include "agent/state/node_derive.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 

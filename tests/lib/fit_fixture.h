@@ -3,7 +3,7 @@
 /*
  * A node as observed, a pod, and the report on it.
  */
-#include "agent/report/pod_report.h"
+#include "cli/report/pod_report.h"
 
 struct fit_fixture {
 	struct node_state node;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "agent/base/time.h"
+#include "common/io/time.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

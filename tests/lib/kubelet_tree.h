@@ -3,7 +3,7 @@
 /*
  * Trees with a kubelet's configuration, and what settings_find() finds in them.
  */
-#include "agent/node/observe/settings_find.h"
+#include "agent/observe/settings_find.h"
 
 #define KUBELET_CONFIG_HEAD "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/node_sim.h"
 
-#include "agent/state/manager_state.h"
-#include "agent/state/node_admission.h"
-#include "agent/state/node_derive.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/text.h"

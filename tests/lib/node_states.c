@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "agent/state/node_admission.h"
-#include "agent/state/node_derive.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"

@@ -3,7 +3,7 @@
 
 #include <glob.h>
 
-#include "agent/node/observe/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/text.h"

@@ -4,8 +4,8 @@
  * Observations as observe() makes them, from a machine of tests/fixtures/machines and a list of what pods
  * hold. For the tests of `nrtd show` and its pictures.
  */
-#include "agent/node/observe/observe.h"
-#include "agent/state/node_derive.h"
+#include "agent/observe/observe.h"
+#include "scoring/node/node_derive.h"
 #include "common/vec.h"
 
 struct holding {

@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "agent/base/doc.h"
+#include "common/doc.h"
 
 typedef int test_parse_fn(const char *text, size_t len, struct doc *ret, struct err *err);
 

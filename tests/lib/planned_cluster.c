@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/planned_cluster.h"
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/pod_parse.h"
-#include "agent/node/render/render.h"
+#include "common/io/yaml.h"
+#include "cluster/objects/pod_parse.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/test.h"

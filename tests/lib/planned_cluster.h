@@ -3,7 +3,7 @@
 /*
  * Simulates a few nodes with their pods, and makes a simulated cluster of their objects.
  */
-#include "agent/cluster/simulated_cluster.h"
+#include "cluster/plan/simulated_cluster.h"
 #include "tests/lib/node_sim.h"
 
 #define NODES_MAX 4

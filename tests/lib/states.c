@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/node/observe/state_file.h"
+#include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/synthetic.h"

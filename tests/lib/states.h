@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* What the tests of the state files share: allocations as text. */
-#include "agent/node/observe/state_file.h"
+#include "agent/observe/state_file.h"
 #include "common/allocation.h"
 #include "common/err.h"
 #include "common/machine.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/base/thread.h"
+#include "common/io/thread.h"
 #include "common/strbuf.h"
 
 /* Path of a file below tests/fixtures, e.g. test_fixture("states/cpu_v2.json"). Static storage, the last four

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* A few rows of `kubectl numa top`, for the tests of what is made of them. */
-#include "agent/report/top.h"
+#include "cli/report/top.h"
 
 #define TEST_TOP_ROWS 5
 

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/yaml.h"
-#include "agent/node/observe/discover.h"
-#include "agent/node/render/render.h"
-#include "agent/state/node_derive.h"
+#include "common/io/yaml.h"
+#include "agent/observe/discover.h"
+#include "agent/render/render.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"

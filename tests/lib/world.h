@@ -6,7 +6,7 @@
  */
 #include <stdatomic.h>
 
-#include "agent/node/observe/observe.h"
+#include "agent/observe/observe.h"
 #include "common/strbuf.h"
 #include "tests/lib/grpc_server.h"
 

@@ -4,8 +4,8 @@
  * and DIR/show-terminal.svg and DIR/list-terminal.svg, the coloured text of `nrtd show` and `kubectl numa top` as a dark terminal
  * has it.
  */
-#include "agent/report/show.h"
-#include "agent/report/top.h"
+#include "cli/report/show.h"
+#include "cli/report/top.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"

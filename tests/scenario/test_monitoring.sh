@@ -46,12 +46,12 @@ none "every total has a case" "$dir/out"
 
 # --- the manuals
 while read -r program manual; do
-	grep -ho '"nrtd_[a-z_]*"' "$program" agent/http/exposition.c | tr -d '"' | while read -r metric; do
+	grep -ho '"nrtd_[a-z_]*"' "$program" common/http/exposition.c | tr -d '"' | while read -r metric; do
 		grep -qw "$metric" "$manual" || echo "$manual: $metric of $program is missing"
 	done
 done >"$dir/out" <<END
-agent/node/run/metrics.c man/nrtd.8
-agent/extender/metrics.c man/nrtd-extender.1
+agent/run/metrics.c man/nrtd.8
+cluster/extender/metrics.c man/nrtd-extender.1
 END
 none "every metric is in its program's manual" "$dir/out"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/node/observe/admitted_pods.h"
+#include "agent/observe/admitted_pods.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node/observe/allocations.h"
+#include "agent/observe/allocations.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/node/observe/allocations_files.h"
+#include "agent/observe/allocations_files.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/text.h"

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/node/observe/allocations_merge.h"
-#include "agent/node/observe/state_file.h"
-#include "agent/state/manager_state.h"
+#include "agent/observe/allocations_merge.h"
+#include "agent/observe/state_file.h"
+#include "scoring/node/manager_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

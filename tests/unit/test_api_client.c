@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/base/time.h"
-#include "agent/kube/api_client.h"
+#include "common/io/time.h"
+#include "common/kube/api_client.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"

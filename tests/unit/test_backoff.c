@@ -2,7 +2,7 @@
 /* How long failures wait, and when many nodes that wait come back. */
 #include "tests/lib/test.h"
 
-#include "agent/kube/backoff.h"
+#include "common/kube/backoff.h"
 #include "common/cleanup.h"
 
 static void backoff_grows_to_its_limit(void **state)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "agent/report/terminal.h"
+#include "cli/report/terminal.h"
 #include "common/cleanup.h"
 
 /* Relative luminance of a colour of the 256-colour palette (WCAG 2.1), from 0 to 1. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/run/changes.h"
+#include "agent/run/changes.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
 
-#include "agent/node/run/reconcile.h"
-#include "agent/state/node_state_codec.h"
+#include "agent/run/reconcile.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -7,8 +7,8 @@
 
 #include <unistd.h>
 
-#include "agent/base/json.h"
-#include "agent/node/check/check.h"
+#include "common/io/json.h"
+#include "agent/check/check.h"
 #include "common/cleanup.h"
 #include "scoring/kubelet_release.h"
 #include "tests/lib/api_server.h"

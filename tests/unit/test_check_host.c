@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/node/check/check.h"
+#include "agent/check/check.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 

@@ -2,7 +2,7 @@
 /* What `nrtd check` says of the host's tuning: each finding planted, and absent on a tuned host. */
 #include "tests/lib/test.h"
 
-#include "agent/node/check/check.h"
+#include "agent/check/check.h"
 #include "common/cleanup.h"
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/observations.h"

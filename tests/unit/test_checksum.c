@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/node/observe/checksum.h"
-#include "agent/node/observe/state_file.h"
+#include "common/io/json.h"
+#include "agent/observe/checksum.h"
+#include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 

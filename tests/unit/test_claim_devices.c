@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/claim_devices.h"
-#include "agent/state/pod_alignment.h"
+#include "common/io/yaml.h"
+#include "cluster/objects/claim_devices.h"
+#include "scoring/node/pod_alignment.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 

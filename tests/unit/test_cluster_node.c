@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/cluster_node.h"
-#include "agent/report/score_report.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/yaml.h"
+#include "cluster/objects/cluster_node.h"
+#include "cli/report/score_report.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 #include "tests/lib/observations.h"

@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
-#include "agent/cli/commands.h"
-#include "agent/cli/observe_local.h"
-#include "agent/cli/stage_config.h"
-#include "agent/node/render/render.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/json.h"
+#include "cli/commands.h"
+#include "cli/nrtd/observe_local.h"
+#include "cli/nrtd/stage_config.h"
+#include "agent/render/render.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/api_server.h"
 

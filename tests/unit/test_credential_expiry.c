@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/node/check/check.h"
+#include "agent/check/check.h"
 #include "common/cleanup.h"
 
 #define BEGIN "-----BEGIN CERTIFICATE-----\n"

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/kube/credentials.h"
-#include "agent/node/observe/fs_root.h"
+#include "common/kube/credentials.h"
+#include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
 
 #define EXEC_V1 "client.authentication.k8s.io/v1"

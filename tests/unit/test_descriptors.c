@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
-#include "agent/node/observe/discover.h"
-#include "agent/node/observe/observe.h"
-#include "agent/node/observe/pod_memory.h"
-#include "agent/node/render/dump_doc.h"
-#include "agent/state/node_derive.h"
+#include "common/io/json.h"
+#include "agent/observe/discover.h"
+#include "agent/observe/observe.h"
+#include "agent/observe/pod_memory.h"
+#include "agent/render/dump_doc.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 
 #define ALL_MAX   (1u << 20)

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/yaml.h"
-#include "agent/node/observe/discover.h"
-#include "agent/node/render/dump_doc.h"
+#include "common/io/yaml.h"
+#include "agent/observe/discover.h"
+#include "agent/render/dump_doc.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 

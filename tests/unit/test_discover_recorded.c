@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "agent/node/observe/discover.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 

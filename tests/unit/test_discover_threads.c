@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "agent/base/thread.h"
-#include "agent/node/observe/discover.h"
+#include "common/io/thread.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 #include "tests/lib/sysfs.h"
 

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/yaml.h"
-#include "agent/node/observe/discover.h"
-#include "agent/node/render/dump_doc.h"
+#include "common/io/yaml.h"
+#include "agent/observe/discover.h"
+#include "agent/render/dump_doc.h"
 #include "common/cleanup.h"
 
 /* The machine as text. */

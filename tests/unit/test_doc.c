@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include "agent/base/doc.h"
-#include "agent/base/json.h"
-#include "agent/base/yaml.h"
+#include "common/doc.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
 #include "common/cleanup.h"
 #include "tests/lib/parsed.h"
 

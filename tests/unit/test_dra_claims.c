@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/node/observe/dra_claims.h"
+#include "agent/observe/dra_claims.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/states.h"

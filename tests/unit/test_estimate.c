@@ -2,8 +2,8 @@
 /* How often the verdict from the zones alone differs from the one from all that is known, by kind of pod. */
 #include "tests/lib/test.h"
 
-#include "agent/cluster/cluster_node.h"
-#include "agent/state/node_admission.h"
+#include "cluster/objects/cluster_node.h"
+#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/json.h"
-#include "agent/extender/extender_api.h"
+#include "common/io/json.h"
+#include "cluster/extender/extender_api.h"
 #include "common/cleanup.h"
 
 #define REPLY_MAX (1u << 20)

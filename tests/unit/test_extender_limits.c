@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 
-#include "agent/base/time.h"
-#include "agent/extender/server.h"
-#include "agent/extender/work_limit.h"
-#include "agent/node/render/render.h"
+#include "common/io/time.h"
+#include "cluster/extender/server.h"
+#include "cluster/extender/work_limit.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"

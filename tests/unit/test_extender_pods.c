@@ -7,8 +7,8 @@
 
 #include "tests/lib/test.h"
 
-#include "agent/base/time.h"
-#include "agent/base/yaml.h"
+#include "common/io/time.h"
+#include "common/io/yaml.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/extender/server.h"
+#include "cluster/extender/server.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
-#include "agent/base/time.h"
-#include "agent/cluster/extender_record.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
+#include "cluster/objects/extender_record.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

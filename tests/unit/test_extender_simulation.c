@@ -6,7 +6,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/base/time.h"
+#include "common/io/time.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 

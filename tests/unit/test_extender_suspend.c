@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/json.h"
-#include "agent/extender/server.h"
+#include "common/io/json.h"
+#include "cluster/extender/server.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "tests/lib/api_server.h"

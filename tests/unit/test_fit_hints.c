@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/node/render/render.h"
+#include "common/io/json.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/synthetic.h"

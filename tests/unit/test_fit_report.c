@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/base/json.h"
-#include "agent/report/fit_report.h"
+#include "common/io/json.h"
+#include "cli/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/observe/fs_root.h"
+#include "agent/observe/fs_root.h"
 
 #include <errno.h>
 #include <fcntl.h>

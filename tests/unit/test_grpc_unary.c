@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/node/observe/grpc_unary.h"
+#include "agent/observe/grpc_unary.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/base/hash.h"
+#include "common/hash.h"
 #include "common/cleanup.h"
 
 #define N_NAMES 300

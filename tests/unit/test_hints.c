@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/render/render.h"
+#include "agent/render/render.h"
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/cli/stage_config.h"
-#include "agent/node/render/render.h"
+#include "common/io/json.h"
+#include "cli/nrtd/stage_config.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "tests/lib/observations.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "agent/http/http.h"
+#include "common/http/http.h"
 #include "common/cleanup.h"
 #include "tests/lib/http_client.h"
 

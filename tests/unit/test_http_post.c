@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server of agent/http/http.h where it takes POST: the body, requests that take long, and TLS.
+ * The server of common/http/http.h where it takes POST: the body, requests that take long, and TLS.
  */
 #include "tests/lib/test.h"
 
@@ -12,7 +12,7 @@
 
 #include <curl/curl.h>
 
-#include "agent/http/http.h"
+#include "common/http/http.h"
 #include "common/cleanup.h"
 #include "tests/lib/http_client.h"
 

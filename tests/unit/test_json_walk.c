@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
+#include "common/io/json.h"
 #include "common/cleanup.h"
 
 #define TEXT_MAX (80u << 20)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The annotation of pods that KAI-Scheduler reads; tests/upstream/kai.sh compares it with what KAI's own exporter writes. */
-#include "agent/node/render/render.h"
+#include "agent/render/render.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/node/publish/pod_annotations.h"
+#include "agent/publish/pod_annotations.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_sim.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The annotations that Koordinator's scheduler reads, and the zones beside them. */
-#include "agent/node/render/render.h"
+#include "agent/render/render.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/json.h"
-#include "agent/node/render/render.h"
+#include "common/io/json.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/claims.h"

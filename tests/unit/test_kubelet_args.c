@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/node/observe/kubelet_args.h"
-#include "agent/node/observe/kubelet_k3s.h"
-#include "agent/node/observe/kubelet_places.h"
-#include "agent/node/observe/settings_find.h"
+#include "agent/observe/kubelet_args.h"
+#include "agent/observe/kubelet_k3s.h"
+#include "agent/observe/kubelet_places.h"
+#include "agent/observe/settings_find.h"
 #include "common/cleanup.h"
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/settings.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/node/observe/kubelet_config.h"
+#include "agent/observe/kubelet_config.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/settings.h"

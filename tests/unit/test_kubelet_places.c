@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/node/observe/kubelet_places.h"
+#include "agent/observe/kubelet_places.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 #include "tests/lib/kubelet_tree.h"

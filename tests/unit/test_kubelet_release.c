@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/node/observe/kubelet_config.h"
-#include "agent/node/observe/release_names.h"
+#include "agent/observe/kubelet_config.h"
+#include "agent/observe/release_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"

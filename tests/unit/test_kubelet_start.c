@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/state/node_start.h"
+#include "scoring/node/node_start.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/base/time.h"
-#include "agent/kube/lease.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
+#include "common/kube/lease.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"

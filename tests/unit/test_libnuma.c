@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node/check/check.h"
-#include "agent/node/observe/discover.h"
+#include "agent/check/check.h"
+#include "agent/observe/discover.h"
 #include "common/cleanup.h"
 
 #define CHILD "NRTD_TEST_LIBNUMA" /* set for the child: "equal" or "seeded" */

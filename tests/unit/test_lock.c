@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/node/run/lock.h"
+#include "agent/run/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

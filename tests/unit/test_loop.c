@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/thread.h"
-#include "agent/cli/stage_config.h"
-#include "agent/node/run/loop.h"
-#include "agent/node/run/resident.h"
+#include "common/io/thread.h"
+#include "cli/nrtd/stage_config.h"
+#include "agent/run/loop.h"
+#include "agent/run/resident.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

@@ -3,7 +3,7 @@
 
 #include "tests/lib/test.h"
 
-#include "agent/state/machine_spec.h"
+#include "scoring/node/machine_spec.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"

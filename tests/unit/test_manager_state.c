@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/state/manager_state.h"
+#include "scoring/node/manager_state.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "tests/lib/states.h"

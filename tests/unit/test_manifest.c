@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/base/manifest.h"
+#include "common/io/manifest.h"
 #include "common/cleanup.h"
 #include "tests/lib/parsed.h"
 

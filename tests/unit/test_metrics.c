@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "agent/node/run/metrics.h"
+#include "agent/run/metrics.h"
 #include "common/cleanup.h"
 
 #define TEXT_MAX (1u << 20)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/named_pods.h"
+#include "cluster/model/named_pods.h"
 
 #include <stdio.h>
 
-#include "agent/base/json.h"
+#include "common/io/json.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/state/node_admission.h"
+#include "scoring/node/node_admission.h"
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"

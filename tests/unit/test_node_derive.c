@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "agent/state/node_derive.h"
+#include "scoring/node/node_derive.h"
 #include "common/claim.h"
 #include "common/cleanup.h"
 #include "common/resource.h"

@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/cluster/cluster_node.h"
-#include "agent/node/render/render.h"
-#include "agent/report/show.h"
+#include "common/io/json.h"
+#include "cluster/objects/cluster_node.h"
+#include "agent/render/render.h"
+#include "cli/report/show.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 

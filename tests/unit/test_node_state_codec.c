@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/state/manager_state.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
-#include "agent/state/pod_names.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/pod_names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "scoring/kubelet_version.h"

@@ -5,8 +5,8 @@
 
 #include "tests/lib/test.h"
 
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 
 #define HEAD    "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"

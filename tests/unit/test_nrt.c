@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/base/json.h"
-#include "agent/base/yaml.h"
-#include "agent/node/render/render.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
+#include "agent/render/render.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/nrt_parse.h"
+#include "cluster/objects/nrt_parse.h"
 
 #include <errno.h>
 
-#include "agent/base/json.h"
+#include "common/io/json.h"
 #include "common/cleanup.h"
 #include "tests/lib/test.h"
 

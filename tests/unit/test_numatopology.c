@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The object that Volcano's scheduler reads. */
-#include "agent/node/render/render.h"
+#include "agent/render/render.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/json.h"
+#include "common/io/json.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/claims.h"

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/cluster/cluster_node.h"
-#include "agent/cluster/nrt_parse.h"
-#include "agent/base/encoding.h"
-#include "agent/cluster/object_input.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/objects/nrt_parse.h"
+#include "common/io/encoding.h"
+#include "cluster/objects/object_input.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 

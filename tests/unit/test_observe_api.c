@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "agent/base/time.h"
+#include "common/io/time.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"

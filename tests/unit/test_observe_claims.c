@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "agent/node/observe/observe.h"
-#include "agent/state/node_derive.h"
+#include "agent/observe/observe.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"

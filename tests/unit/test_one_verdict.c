@@ -7,10 +7,10 @@
 
 #include <inttypes.h>
 
-#include "agent/base/json.h"
-#include "agent/node/render/render.h"
-#include "agent/report/pod_report.h"
-#include "agent/state/node_derive.h"
+#include "common/io/json.h"
+#include "agent/render/render.h"
+#include "cli/report/pod_report.h"
+#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/observations.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/cli/opts.h"
+#include "cli/opts.h"
 #include "common/cleanup.h"
 #include "scoring/kubelet_version.h"
 

@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include "agent/node/observe/discover.h"
-#include "agent/node/observe/pci_addresses.h"
+#include "agent/observe/discover.h"
+#include "agent/observe/pci_addresses.h"
 #include "common/cleanup.h"
 #include "common/pci.h"
 

@@ -5,8 +5,8 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/base/time.h"
-#include "agent/cluster/plan.h"
+#include "common/io/time.h"
+#include "cluster/plan/plan.h"
 #include "common/cleanup.h"
 #include "tests/lib/planned_cluster.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/state/pod_alignment.h"
+#include "scoring/node/pod_alignment.h"
 
 #include <glob.h>
 #include <stdlib.h>
 
-#include "agent/state/manager_state.h"
-#include "agent/state/node_admission.h"
-#include "agent/state/pci_pair.h"
-#include "agent/state/projected_state.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/pci_pair.h"
+#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/observations.h"

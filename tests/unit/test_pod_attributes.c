@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/base/json.h"
-#include "agent/node/render/pod_attributes.h"
+#include "common/io/json.h"
+#include "agent/render/pod_attributes.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

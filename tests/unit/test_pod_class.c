@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cluster/pod_class.h"
+#include "cluster/objects/pod_class.h"
 
 #include "common/cleanup.h"
 #include "common/text.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/cli/pod_input.h"
+#include "cli/pod_input.h"
 #include "common/cleanup.h"
 
 #define WORDS_MAX 14

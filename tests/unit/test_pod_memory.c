@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-#include "agent/node/observe/pod_memory.h"
-#include "agent/node/render/dump_doc.h"
-#include "agent/node/run/metrics.h"
-#include "agent/report/show.h"
+#include "agent/observe/pod_memory.h"
+#include "agent/render/dump_doc.h"
+#include "agent/run/metrics.h"
+#include "cli/report/show.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/observations.h"

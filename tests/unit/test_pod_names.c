@@ -4,8 +4,8 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/base/yaml.h"
-#include "agent/state/pod_names.h"
+#include "common/io/yaml.h"
+#include "scoring/node/pod_names.h"
 #include "common/cleanup.h"
 
 /* Checks an item of the node, and the same item of its published state. */

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/pod_parse.h"
+#include "common/io/yaml.h"
+#include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
 #include "scoring/request.h"
 

@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/json.h"
-#include "agent/cluster/nrt_parse.h"
-#include "agent/node/render/render.h"
-#include "agent/report/pod_report.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/json.h"
+#include "cluster/objects/nrt_parse.h"
+#include "agent/render/render.h"
+#include "cli/report/pod_report.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/file_reader.h"
 #include "tests/lib/node_sim.h"

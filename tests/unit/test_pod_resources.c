@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/node/observe/pod_resources.h"
-#include "agent/node/observe/pod_resources.pb-c.h"
+#include "agent/observe/pod_resources.h"
+#include "agent/observe/pod_resources.pb-c.h"
 #include "common/cleanup.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"

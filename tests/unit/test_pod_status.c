@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/pod_status.h"
+#include "common/io/yaml.h"
+#include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "tests/lib/file_reader.h"
 

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/cluster/cluster_usage.h"
-#include "agent/node/observe/pods_api.h"
-#include "agent/node/observe/grpc_unary.h"
+#include "common/io/json.h"
+#include "cluster/model/cluster_usage.h"
+#include "agent/observe/pods_api.h"
+#include "agent/observe/grpc_unary.h"
 #include "common/cleanup.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/wire.h"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/base/yaml.h"
+#include "common/io/yaml.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/state/projected_state.h"
+#include "scoring/node/projected_state.h"
 
 #include "common/cleanup.h"
 #include "common/text.h"

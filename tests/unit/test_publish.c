@@ -15,9 +15,9 @@
 
 #include <curl/curlver.h>
 
-#include "agent/base/json.h"
-#include "agent/kube/api_client.h"
-#include "agent/node/publish/publish.h"
+#include "common/io/json.h"
+#include "common/kube/api_client.h"
+#include "agent/publish/publish.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

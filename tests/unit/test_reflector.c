@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/base/time.h"
-#include "agent/kube/reflector.h"
+#include "common/io/time.h"
+#include "common/kube/reflector.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"

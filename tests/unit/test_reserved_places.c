@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fit and why count the reservations of nodes exactly as the extender does. */
-#include "agent/cluster/reserved_places.h"
+#include "cluster/model/reserved_places.h"
 
-#include "agent/base/time.h"
-#include "agent/report/pod_report.h"
+#include "common/io/time.h"
+#include "cli/report/pod_report.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 #include "tests/lib/pods.h"

@@ -6,7 +6,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "agent/node/run/resident.h"
+#include "agent/run/resident.h"
 #include "common/cleanup.h"
 
 /* Pages of files that are resident. */

@@ -4,8 +4,8 @@
  */
 #include "tests/lib/test.h"
 
-#include "agent/base/yaml.h"
-#include "agent/cluster/scheduling_constraints.h"
+#include "common/io/yaml.h"
+#include "cluster/constraints/scheduling_constraints.h"
 #include "common/cleanup.h"
 
 static void parse(const char *text, struct doc *ret)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/node/observe/service_unit.h"
+#include "agent/observe/service_unit.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"

@@ -2,7 +2,7 @@
 /* What the kubelet's state files and its API prove about its settings, against what other sources say. */
 #include "tests/lib/test.h"
 
-#include "agent/node/observe/settings_evidence.h"
+#include "agent/observe/settings_evidence.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/strbuf.h"

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node/observe/kubelet_process.h"
-#include "agent/node/observe/settings_find.h"
+#include "agent/observe/kubelet_process.h"
+#include "agent/observe/settings_find.h"
 #include "common/cleanup.h"
 #include "tests/lib/kubelet_tree.h"
 #include "tests/lib/settings.h"

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 
-#include "agent/cli/opts.h"
-#include "agent/cluster/cluster_node.h"
-#include "agent/node/observe/kubelet_config.h"
-#include "agent/node/render/render.h"
-#include "agent/report/node_comparison.h"
-#include "agent/state/node_state_codec.h"
-#include "agent/state/settings_change.h"
+#include "cli/opts.h"
+#include "cluster/objects/cluster_node.h"
+#include "agent/observe/kubelet_config.h"
+#include "agent/render/render.h"
+#include "cli/report/node_comparison.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/report/show.h"
+#include "cli/report/show.h"
 #include "common/cleanup.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/synthetic.h"

@@ -6,8 +6,8 @@
 
 #include "tests/lib/test.h"
 
-#include "agent/cluster/simulate.h"
-#include "agent/state/machine_spec.h"
+#include "cluster/plan/simulate.h"
+#include "scoring/node/machine_spec.h"
 #include "common/cleanup.h"
 #include "tests/lib/planned_cluster.h"
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "agent/cli/source.h"
+#include "cli/numa/source.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "agent/base/json.h"
-#include "agent/node/observe/state_file.h"
+#include "common/io/json.h"
+#include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 #include "tests/lib/states.h"
 

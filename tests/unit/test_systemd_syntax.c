@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/node/observe/systemd_syntax.h"
+#include "agent/observe/systemd_syntax.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/node/observe/service_unit.h"
+#include "agent/observe/service_unit.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/node/publish/target.h"
-#include "agent/node/render/render.h"
+#include "agent/publish/target.h"
+#include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "agent/report/terminal.h"
+#include "cli/report/terminal.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/base/time.h"
+#include "common/io/time.h"
 #include "common/cleanup.h"
 
 static void durations(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/report/top.h"
+#include "cli/report/top.h"
 
 #include "common/cleanup.h"
 #include "tests/lib/test.h"

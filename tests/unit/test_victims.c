@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "agent/state/node_admission.h"
-#include "agent/state/node_state_codec.h"
-#include "agent/state/pod_names.h"
-#include "agent/state/projected_state.h"
-#include "agent/state/victims.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/pod_names.h"
+#include "scoring/node/projected_state.h"
+#include "scoring/node/victims.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/node/run/watch.h"
+#include "agent/run/watch.h"
 #include "common/cleanup.h"
 
 /* ---- files */

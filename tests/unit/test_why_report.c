@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/yaml.h"
-#include "agent/report/fit_report.h"
-#include "agent/report/why_report.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/yaml.h"
+#include "cli/report/fit_report.h"
+#include "cli/report/why_report.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/node/run/worker.h"
+#include "agent/run/worker.h"
 #include "common/cleanup.h"
 
 static const struct schedule fresh = {.coalesce_ms = 50,

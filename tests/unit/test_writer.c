@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/report/writer.h"
+#include "cli/report/writer.h"
 #include "common/cleanup.h"
 
 /* Two rows with a field for both formats, one for the table, one for documents; and one value that is unknown. */

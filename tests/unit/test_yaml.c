@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/base/yaml.h"
+#include "common/io/yaml.h"
 #include "common/cleanup.h"
 #include "tests/lib/parsed.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "agent/cluster/cluster_node.h"
-#include "agent/state/node_admission.h"
+#include "cluster/objects/cluster_node.h"
+#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "scoring/nrt_match.h"
 #include "tests/lib/nodes.h"

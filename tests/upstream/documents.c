@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/json.h"
-#include "agent/base/manifest.h"
-#include "agent/base/yaml.h"
+#include "common/io/json.h"
+#include "common/io/manifest.h"
+#include "common/io/yaml.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/extender/extender_api.h"
-#include "agent/http/http.h"
+#include "cluster/extender/extender_api.h"
+#include "common/http/http.h"
 #include "common/cleanup.h"
 
 #define BODY_MAX ((size_t)64 << 20)

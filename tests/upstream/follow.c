@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/base/thread.h"
-#include "agent/base/time.h"
-#include "agent/kube/lease.h"
-#include "agent/kube/reflector.h"
+#include "common/io/thread.h"
+#include "common/io/time.h"
+#include "common/kube/lease.h"
+#include "common/kube/reflector.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

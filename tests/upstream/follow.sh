@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# follow.sh [DIR]: agent/kube/reflector.c and lease.c against the real API server, by B/tests/upstream/follow: the control
+# follow.sh [DIR]: common/kube/reflector.c and lease.c against the real API server, by B/tests/upstream/follow: the control
 # plane in DIR (cluster.sh start), which is killed and started again, or one of its own. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# publish.sh DIR: agent/node/publish/publish.c against the control plane in DIR (cluster.sh start, nodes node-a and node-b), with the
+# publish.sh DIR: agent/publish/publish.c against the control plane in DIR (cluster.sh start, nodes node-a and node-b), with the
 # rights and the admission policy of packaging/kubernetes. B/tests/upstream/steps goes through the lines below; what it
 # prints has to be what stands behind the arrows.
 set -u

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/base/fs.h"
-#include "agent/base/json.h"
-#include "agent/node/observe/fs_root.h"
-#include "agent/node/publish/publish.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/fs.h"
+#include "common/io/json.h"
+#include "agent/observe/fs_root.h"
+#include "agent/publish/publish.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

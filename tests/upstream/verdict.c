@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/json.h"
-#include "agent/cluster/pod_parse.h"
-#include "agent/node/observe/fs_root.h"
-#include "agent/report/fit_report.h"
-#include "agent/state/node_derive.h"
-#include "agent/state/node_state_codec.h"
+#include "common/io/json.h"
+#include "cluster/objects/pod_parse.h"
+#include "agent/observe/fs_root.h"
+#include "cli/report/fit_report.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 
 #define MAX_BYTES (1u << 20)

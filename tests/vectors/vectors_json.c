@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "agent/node/observe/fs_root.h"
+#include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"

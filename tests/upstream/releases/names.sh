@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# names.sh [--check] [VERSION...]: write the tables of agent/node/observe/release_names.c: the feature gates, the gates that these need, and the configuration
+# names.sh [--check] [VERSION...]: write the tables of agent/observe/release_names.c: the feature gates, the gates that these need, and the configuration
 # fields of the kubelets of these Kubernetes versions, oldest first. Prints what changed. With --check it only compares the tables with the
 # versions that the tables name. Exit status 77, after a line that begins with "skipped:", when this machine has no Go or cannot get
 # the modules.
@@ -8,7 +8,7 @@ set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
 root=$(cd ../.. && pwd)
-table=$root/agent/node/observe/release_names.c
+table=$root/agent/observe/release_names.c
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 check=

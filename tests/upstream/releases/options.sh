@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # options.sh [VERSION...]: compare the policy options of common/policy_options.h, and in which releases each is alpha, beta and generally
-# available, with policy_options.go of these Kubernetes versions, or of those that agent/node/observe/release_names.c names. Exit status 77,
+# available, with policy_options.go of these Kubernetes versions, or of those that agent/observe/release_names.c names. Exit status 77,
 # after a line that begins with "skipped:", when this machine has no Go or cannot get the modules.
 set -eu
 export LC_ALL=C
@@ -10,7 +10,7 @@ root=$(cd ../.. && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2046 # a list of versions
-[ $# -gt 0 ] || set -- $(sed -n 's/^ \* Kubernetes \(1\..*\)\.$/\1/p' "$root/agent/node/observe/release_names.c")
+[ $# -gt 0 ] || set -- $(sed -n 's/^ \* Kubernetes \(1\..*\)\.$/\1/p' "$root/agent/observe/release_names.c")
 command -v go >/dev/null 2>&1 || {
 	echo "skipped: the options of kubelets need Go, and this machine has no Go"
 	exit 77

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The program nrtd. */
-#include "agent/cli/opts.h"
-
-int main(int argc, char **argv)
-{
-	return program_main(&program_nrtd, argc, argv);
-}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/observe/kubelet_config.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "common/io/fs.h"
+#include "common/io/yaml.h"
+#include "agent/observe/fs_root.h"
+#include "agent/observe/release_names.h"
+#include "common/cleanup.h"
+#include "common/settings_table.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define TEXT_MAX 65536 /* bytes of an origin */
+#define KEYS_MAX 1024u /* keys of one map; the kubelet knows some 200 feature gates */
+
+void kubelet_config_release(struct kubelet_config *config)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		doc_release(&config->values[i]);
+		free(config->from[i]);
+	}
+	free(config->unknown_field);
+	free(config->unknown_field_from);
+	strv_release(&config->fields);
+	*config = (struct kubelet_config){.unknown_field = NULL};
+}
+
+int kubelet_config_find_flag(const char *name, size_t len)
+{
+	for (int i = 0; i < SETTING_COUNT; i++) {
+		const char *flag = settings_table[i].flag;
+		size_t at = 0;
+
+		while (at < len && flag[at] && (flag[at] == name[at] || (flag[at] == '-' && name[at] == '_')))
+			at++;
+		if (at == len && !flag[at])
+			return i;
+	}
+	return -1;
+}
+
+/* ---- merging */
+
+/* Add a source to a setting's origin: a value from several sources names all of them, in order. */
+static void add_from(struct kubelet_config *config, enum setting what, const char *from)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	const char *had = config->from[what];
+	size_t len = strlen(from);
+
+	if (had && strlen(had) >= len && !strcmp(had + strlen(had) - len, from))
+		return;
+	strbuf_addf(&text, "%s%s%s", had ? had : "", had ? ", " : "", from);
+	text_set(&config->from[what], text.text);
+}
+
+static void remove_key(struct doc *map, const char *key)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < map->n_items; i++) {
+		struct doc *item = &map->items[i];
+
+		if (!strcmp(item->key, key)) {
+			doc_release(item);
+			continue;
+		}
+		if (kept != i) {
+			map->items[kept] = *item;
+			*item = (struct doc)DOC_INIT;
+		}
+		kept++;
+	}
+	map->n_items = kept;
+}
+
+/* map[key] = value; null removes the key. */
+static int set_key(struct doc *map, const struct doc *value, struct err *err)
+{
+	struct doc *child;
+	char *key;
+
+	remove_key(map, value->key);
+	if (value->kind == DOC_NULL)
+		return 0;
+	if (map->n_items >= KEYS_MAX)
+		return err_set(err, -EINVAL, "more than %u keys", KEYS_MAX);
+	child = doc_add(map, value->key);
+	key = child->key;
+	doc_copy(value, child);
+	child->key = key;
+	return 0;
+}
+
+static int merge_keys(struct doc *map, const struct doc *from, struct err *err)
+{
+	DOC_FOREACH (item, from) {
+		int r = set_key(map, item, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int merge_maps(struct kubelet_config *config, enum setting what, const struct doc *value,
+	const char *from, struct err *err)
+{
+	int r = merge_keys(&config->values[what], value, err);
+
+	if (r < 0)
+		return r;
+	add_from(config, what, from);
+	return 0;
+}
+
+static int replace_value(struct kubelet_config *config, enum setting what, const struct doc *value,
+	const char *from, struct err *err)
+{
+	CLEANUP(doc_release) struct doc copy = {.kind = value->kind};
+	int r = 0;
+
+	/* Key by key: of a key that appears twice the last value counts. */
+	if (value->kind == DOC_MAP)
+		r = merge_keys(&copy, value, err);
+	else
+		doc_copy(value, &copy);
+	if (r < 0)
+		return r;
+	text_set(&config->from[what], from);
+	doc_release(&config->values[what]);
+	config->values[what] = copy;
+	copy = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* Remember the field's name, and the first field that no kubelet is known to have. */
+static void note_field(struct kubelet_config *config, const struct doc *field, const char *from)
+{
+	if (field->kind == DOC_NULL)
+		return;
+	strv_push_new(&config->fields, field->key);
+	if (config->unknown_field || config_field_is_known(field->key))
+		return;
+	config->unknown_field = xstrdup(field->key);
+	config->unknown_field_from = xstrdup(from);
+}
+
+static int merge_fields(struct kubelet_config *config, const struct doc *fields, bool drop_in,
+	const char *from, struct err *err)
+{
+	DOC_FOREACH (field, fields)
+		note_field(config, field, from);
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		const struct doc *value = doc_get(fields, settings_table[what].name);
+		int r = 0;
+
+		if (!value || (value->kind == DOC_NULL && !drop_in))
+			continue;
+		if (value->kind == DOC_NULL) {
+			doc_release(&config->values[what]);
+			freep(&config->from[what]);
+		} else if (drop_in && value->kind == DOC_MAP && config->values[what].kind == DOC_MAP)
+			r = merge_maps(config, what, value, from, err);
+		else
+			r = replace_value(config, what, value, from, err);
+		if (r < 0)
+			return err_wrap(err, r, "%s: %s", from, settings_table[what].name);
+	}
+	return 0;
+}
+
+/*
+ * Add the kubelet's default thresholds: all of them if no evictionHard is given; otherwise, with `merge`
+ * (mergeDefaultEvictionSettings), those that evictionHard does not set. The kubelet does this between its
+ * configuration file and the drop-ins.
+ */
+static int add_default_eviction(struct kubelet_config *config, bool merge, struct err *err)
+{
+	CLEANUP(doc_release) struct doc thresholds = {.kind = DOC_MAP};
+	const struct doc *have = &config->values[SETTING_EVICTION_HARD];
+
+	if (have->kind != DOC_NULL && (!merge || doc_get(have, "memory.available")))
+		return 0;
+	doc_add_string(&thresholds, "memory.available", EVICTION_HARD_DEFAULT);
+	if (have->kind == DOC_MAP)
+		return merge_maps(config, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
+	return replace_value(config, SETTING_EVICTION_HARD, &thresholds, SETTINGS_KUBELET_DEFAULT, err);
+}
+
+int kubelet_config_default_eviction(struct kubelet_config *config, struct err *err)
+{
+	return add_default_eviction(config, false, err);
+}
+
+int kubelet_config_overlay(struct kubelet_config *config, struct kubelet_config *flags, struct err *err)
+{
+	for (enum setting what = 0; what < SETTING_COUNT; what++) {
+		struct doc *value = &flags->values[what];
+
+		if (value->kind == DOC_NULL)
+			continue;
+		if (settings_table[what].kind == SETTING_IS_GATES && config->values[what].kind == DOC_MAP &&
+			value->kind == DOC_MAP) {
+			int r = merge_maps(config, what, value, flags->from[what], err);
+
+			if (r < 0)
+				return err_wrap(err, r, "%s", flags->from[what]);
+			continue;
+		}
+		doc_release(&config->values[what]);
+		config->values[what] = *value;
+		*value = (struct doc)DOC_INIT;
+		free(config->from[what]);
+		config->from[what] = TAKE(flags->from[what]);
+	}
+	kubelet_config_release(flags);
+	return 0;
+}
+
+/* ---- flags */
+
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t");
+	len = strlen(text);
+	while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+		text[--len] = '\0';
+	return text;
+}
+
+/* One "k=v" of a flag into the map. */
+static int add_pair(struct doc *map, char *pair, enum setting_kind kind, struct err *err)
+{
+	const char separator = kind == SETTING_IS_THRESHOLDS ? '<' : '=';
+	char *value = strchr(pair, separator), *key;
+	CLEANUP(doc_release) struct doc item = DOC_INIT;
+	bool on = false;
+
+	if (!value)
+		return err_set(err, -EINVAL, "'%.100s' is not of the form key%cvalue", pair, separator);
+	*value++ = '\0';
+	key = trim(pair);
+	value = trim(value);
+	if (kind == SETTING_IS_GATES && !text_parse_bool(value, &on))
+		return err_set(err, -EINVAL, "%.100s: '%.100s' is not a boolean", key, value);
+	item.key = xstrdup(key);
+	if (kind == SETTING_IS_GATES)
+		doc_set_text(&item, DOC_BOOL, on ? "true" : "false", on ? 4 : 5);
+	else
+		doc_set_text(&item, DOC_STRING, value, strlen(value));
+	return set_key(map, &item, err);
+}
+
+static int add_pairs(struct doc *map, char *text, enum setting_kind kind, struct err *err)
+{
+	for (char *pair = strsep(&text, ","); pair; pair = strsep(&text, ",")) {
+		int r = *pair ? add_pair(map, pair, kind, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi" into reservedMemory's list. */
+static int add_reservations(struct doc *list, char *text, struct err *err)
+{
+	if (!*text)
+		return 0;
+	for (char *part = strsep(&text, ";"); part; part = strsep(&text, ";")) {
+		char *limits = strchr(part, ':');
+		struct doc *item;
+		int r;
+
+		if (!limits || strchr(limits + 1, ':'))
+			return err_set(err, -EINVAL, "'%.100s' is not of the form node:type=quantity", part);
+		*limits++ = '\0';
+		item = doc_add_map(list, NULL);
+		doc_set_text(doc_add(item, "numaNode"), DOC_NUMBER, part, strlen(part));
+		r = add_pairs(doc_add_map(item, "limits"), limits, SETTING_IS_RESERVATIONS, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int kubelet_config_set_flag(
+	struct kubelet_config *config, enum setting what, const char *text, const char *from, struct err *err)
+{
+	CLEANUP(freep) char *copy = xstrdup(text);
+	struct doc *value = &config->values[what];
+	enum setting_kind kind = settings_table[what].kind;
+	int r;
+
+	if (kind == SETTING_IS_CHOICE || kind == SETTING_IS_CPUS) {
+		doc_set_text(value, DOC_STRING, text, strlen(text));
+		text_set(&config->from[what], from);
+		return 0;
+	}
+	value->kind = kind == SETTING_IS_RESERVATIONS ? DOC_LIST : DOC_MAP;
+	r = kind == SETTING_IS_RESERVATIONS ? add_reservations(value, copy, err)
+					    : add_pairs(value, copy, kind, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", from);
+	add_from(config, what, from);
+	return 0;
+}
+
+/* ---- configuration files */
+
+#define API_VERSION "kubelet.config.k8s.io/v1beta1"
+#define KIND        "KubeletConfiguration"
+
+static int check_member(const struct doc *fields, const char *name, const char *want, struct err *err)
+{
+	const struct doc *member = doc_get(fields, name);
+	const char *text = doc_string(member);
+
+	if (!text)
+		return err_set(err, -EINVAL, "no " KIND ": %s is %s", name, doc_kind_name(member));
+	if (strcmp(text, want) != 0)
+		return err_set(err, -EINVAL, "no " KIND ": %s is '%.100s', not '%s'", name, text, want);
+	return 0;
+}
+
+/* mergeDefaultEvictionSettings, false when absent. */
+static int wants_default_eviction(const struct doc *fields, bool *ret, struct err *err)
+{
+	const struct doc *member = doc_get(fields, "mergeDefaultEvictionSettings");
+
+	if (member && member->kind != DOC_BOOL && member->kind != DOC_NULL)
+		return err_set(err, -EINVAL, "mergeDefaultEvictionSettings: a boolean expected, not %s",
+			doc_kind_name(member));
+	*ret = member && member->kind == DOC_BOOL && !strcmp(member->text, "true");
+	return 0;
+}
+
+static int parse_fields(const char *text, size_t len, bool drop_in, struct doc *fields,
+	bool *ret_default_eviction, struct err *err)
+{
+	int r = yaml_parse_config(text, len, drop_in, fields, err);
+
+	if (r < 0)
+		return r;
+	if (fields->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "no " KIND " but %s", doc_kind_name(fields));
+	r = check_member(fields, "apiVersion", API_VERSION, err);
+	if (r < 0)
+		return r;
+	r = check_member(fields, "kind", KIND, err);
+	return r < 0 ? r : wants_default_eviction(fields, ret_default_eviction, err);
+}
+
+int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char *from,
+	struct kubelet_config *config, struct err *err)
+{
+	CLEANUP(doc_release) struct doc fields = DOC_INIT;
+	bool merge = false;
+	int r = parse_fields(text, len, drop_in, &fields, &merge, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", from);
+	r = merge_fields(config, &fields, drop_in, from, err);
+	return r < 0 || drop_in ? r : add_default_eviction(config, merge, err);
+}
+
+static int read_file(
+	const char *root, const char *path, bool drop_in, struct kubelet_config *config, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
+	int r = fs_read(root, path, &text, err);
+
+	return r < 0 ? r : kubelet_config_parse(text.text, text.len, drop_in, path, config, err);
+}
+
+int kubelet_config_read(const char *root, const char *path, struct kubelet_config *config, struct err *err)
+{
+	return read_file(root, path, false, config, err);
+}
+
+/* ---- drop-ins */
+
+static void fts_closep(FTS **fts)
+{
+	if (*fts)
+		fts_close(*fts);
+	*fts = NULL;
+}
+
+static int compare_names(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Handle one entry of the directory `dir` below `root`; fts' own path of the directory has `dir_len` bytes. */
+static int visit_entry(const FTSENT *entry, size_t dir_len, const char *root, const char *dir,
+	struct kubelet_config *config, struct strv *files, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
+
+	strbuf_addf(&path, "%s%s", dir, entry->fts_path + dir_len);
+	if (strbuf_error(&path) < 0)
+		return err_set(err, strbuf_error(&path), "path too long");
+	switch (entry->fts_info) {
+	case FTS_DNR:
+	case FTS_ERR:
+	case FTS_NS:
+		return err_set(err, -entry->fts_errno, "cannot read '%s': %s", entry->fts_path,
+			strerror(entry->fts_errno));
+	case FTS_F:
+	case FTS_SL:
+	case FTS_SLNONE:
+		if (!text_ends_with(entry->fts_name, ".conf"))
+			return 0;
+		strv_push(files, path.text);
+		return read_file(root, path.text, true, config, err);
+	case FTS_D:
+		strv_push(files, path.text);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int kubelet_config_read_dropins(
+	const char *root, const char *dir, struct kubelet_config *config, struct strv *files, struct err *err)
+{
+	CLEANUP(fts_closep) FTS *fts = NULL;
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(2 * PATH_MAX);
+	char *paths[2] = {NULL, NULL};
+	int r = fs_resolve(root, dir, &path);
+
+	if (r < 0)
+		return err_set(err, r, "cannot read '%s%s': %s", root, dir, strerror(-r));
+	paths[0] = path.text;
+	fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_names);
+	if (!fts)
+		return err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno));
+	for (;;) {
+		const FTSENT *entry;
+
+		errno = 0;
+		entry = fts_read(fts);
+		if (!entry)
+			break;
+		r = visit_entry(entry, path.len, root, dir, config, files, err);
+		if (r < 0)
+			return r;
+	}
+	return errno ? err_set(err, -errno, "cannot read '%s': %s", path.text, strerror(errno)) : 0;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/run/metrics.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "common/http/exposition.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+
+#define GAUGES_MAX (1u << 20)
+
+/* ---- the families */
+
+enum label { NO_LABEL, TARGET, RESULT, SOURCE, STATE, CAUSE, LABEL_COUNT };
+
+static const char *const label_names[LABEL_COUNT] = {
+	[TARGET] = "target",
+	[RESULT] = "result",
+	[SOURCE] = "source",
+	[STATE] = "state",
+	[CAUSE] = "cause",
+};
+
+/* The families after those of enum metric, whose values are set as a whole. */
+enum {
+	READY = METRIC_COUNT,
+	RESOURCE_CAPACITY,
+	RESOURCE_ALLOCATABLE,
+	RESOURCE_AVAILABLE,
+	MAX_EXCLUSIVE_CPUS,
+	STRANDED_CPUS,
+	SLOWEST_SECONDS,
+	SHAPE_COPIES,
+	SHAPE_STRANDED_CPUS,
+	POD_MEMORY_BYTES,
+	POD_MEMORY_PODS,
+	POD_REMOTE_MEMORY_RATIO,
+	PODS,
+	OTHER_WRITER,
+	FAMILY_COUNT
+};
+
+static const struct family {
+	const char *name, *help;
+	enum exposition_kind kind;
+	enum label labels[2]; /* of the families of enum metric */
+} families[FAMILY_COUNT] = {
+	[METRIC_PUBLISHES] = {"nrtd_publishes_total", "Attempts to publish, by target and result.", COUNTER,
+		{TARGET, RESULT}},
+	[METRIC_PUBLISH_SECONDS] = {"nrtd_publish_duration_seconds",
+		"Time that publishing to the API server took.", HISTOGRAM, {TARGET}},
+	[METRIC_OBSERVE_SECONDS] = {"nrtd_observe_duration_seconds",
+		"Time that reading every source once took.", HISTOGRAM, {NO_LABEL}},
+	[METRIC_CHANGE_SECONDS] = {"nrtd_change_to_publish_seconds",
+		"Time from the first sign of a change to its publication.", HISTOGRAM, {NO_LABEL}},
+	[METRIC_SOURCE_STATE] = {"nrtd_source_state",
+		"1 for the state that a source is in, 0 for the others.", GAUGE, {SOURCE, STATE}},
+	[METRIC_LAST_SUCCESS] = {"nrtd_last_success_timestamp_seconds",
+		"Unix time when the target was last known to be current, 0 before the first time.", GAUGE,
+		{TARGET}},
+	[METRIC_DIRTY_MARKS] = {"nrtd_dirty_marks_total",
+		"Events that may have made the published state out of date, by cause.", COUNTER, {CAUSE}},
+	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
+		"How often two sources contradicted each other.", COUNTER, {NO_LABEL}},
+	[METRIC_EVENTS] = {"nrtd_events_total", "Attempts to write an Event about the Node, by result.",
+		COUNTER, {RESULT}},
+	[READY] = {"nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, {NO_LABEL}},
+	[RESOURCE_CAPACITY] = {"nrtd_resource_capacity",
+		"Capacity of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.", GAUGE,
+		{NO_LABEL}},
+	[RESOURCE_ALLOCATABLE] = {"nrtd_resource_allocatable",
+		"Allocatable amount of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.",
+		GAUGE, {NO_LABEL}},
+	[RESOURCE_AVAILABLE] = {"nrtd_resource_available",
+		"Free amount of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.",
+		GAUGE, {NO_LABEL}},
+	[MAX_EXCLUSIVE_CPUS] = {"nrtd_max_exclusive_cpus",
+		"Most exclusive CPUs that a container can get now on at most this number of NUMA nodes.",
+		GAUGE, {NO_LABEL}},
+	[STRANDED_CPUS] = {"nrtd_stranded_cpus",
+		"Free CPUs that would remain after filling the node with the smallest pods with exclusive CPUs.",
+		GAUGE, {NO_LABEL}},
+	[SLOWEST_SECONDS] = {"nrtd_kubelet_slowest_container_seconds",
+		"Estimated time of the Topology Manager for a container that requests every resource with NUMA nodes.",
+		GAUGE, {NO_LABEL}},
+	[SHAPE_COPIES] = {"nrtd_shape_copies",
+		"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.", GAUGE,
+		{NO_LABEL}},
+	[SHAPE_STRANDED_CPUS] = {"nrtd_shape_stranded_cpus",
+		"Free CPUs that would remain after filling the node with pods of a --shape.", GAUGE,
+		{NO_LABEL}},
+	[POD_MEMORY_BYTES] = {"nrtd_pod_memory_bytes",
+		"Memory that pods with exclusive CPUs or memory use, by NUMA node, local or remote to their CPUs.",
+		GAUGE, {NO_LABEL}},
+	[POD_MEMORY_PODS] = {"nrtd_pod_memory_pods",
+		"Pods with exclusive CPUs or memory, by where their memory is: remote is more than 10 % remote.",
+		GAUGE, {NO_LABEL}},
+	[POD_REMOTE_MEMORY_RATIO] = {"nrtd_pod_remote_memory_ratio",
+		"Part of a pod's memory that is on other NUMA nodes than its exclusive CPUs.", GAUGE,
+		{NO_LABEL}},
+	[PODS] = {"nrtd_pods", "Pods that hold CPUs, memory or devices exclusively, by their alignment.",
+		GAUGE, {NO_LABEL}},
+	[OTHER_WRITER] = {"nrtd_other_writer",
+		"1 for another program that writes the NodeResourceTopology object, by its field manager.",
+		GAUGE, {NO_LABEL}},
+};
+
+static const double bounds[] = {
+	0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+
+#define N_BOUNDS ARRAY_SIZE(bounds)
+
+struct histogram {
+	uint64_t counts[N_BOUNDS + 1]; /* in (bounds[i - 1], bounds[i]]; the last one: above all bounds */
+	double sum;
+};
+
+struct metrics {
+	pthread_mutex_t lock;
+	struct metric_names labels[LABEL_COUNT];
+	double *values[METRIC_COUNT]; /* counters and gauges: rows of label 1, columns of label 2 */
+	struct histogram *histograms[METRIC_COUNT];
+	struct process_stats process;
+	struct strbuf inventory, headroom, pod_memory, alignment,
+		rival;               /* their families, printed when they change */
+	int64_t certificate_until_s; /* 0 = no certificate */
+};
+
+/* ---- life */
+
+static size_t n_values(const struct metrics *m, enum metric metric, unsigned which)
+{
+	enum label label = families[metric].labels[which];
+
+	return label == NO_LABEL ? 1 : m->labels[label].n;
+}
+
+static size_t n_series(const struct metrics *m, enum metric metric)
+{
+	return n_values(m, metric, 0) * n_values(m, metric, 1);
+}
+
+void metrics_new(const struct metrics_labels *labels, struct metrics **ret)
+{
+	CLEANUP(metrics_freep) struct metrics *m = xcalloc(1, sizeof(*m));
+
+	pthread_mutex_init(&m->lock, NULL);
+	process_stats_init(&m->process);
+	m->inventory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->headroom = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->pod_memory = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->alignment = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->rival = (struct strbuf)STRBUF_INIT(GAUGES_MAX);
+	m->labels[TARGET] = labels->targets;
+	m->labels[RESULT] = labels->results;
+	m->labels[SOURCE] = labels->sources;
+	m->labels[STATE] = labels->states;
+	m->labels[CAUSE] = labels->causes;
+	for (enum metric i = 0; i < METRIC_COUNT; i++) {
+		size_t n = n_series(m, i);
+
+		m->values[i] = xcalloc(n, sizeof(*m->values[i]));
+		m->histograms[i] = xcalloc(families[i].kind == HISTOGRAM ? n : 1, sizeof(*m->histograms[i]));
+	}
+	for (size_t i = 0; i < m->labels[TARGET].n; i++)
+		m->values[METRIC_LAST_SUCCESS][i] = -INFINITY; /* the time of the last success */
+	*ret = TAKE(m);
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	for (enum metric i = 0; i < METRIC_COUNT; i++) {
+		free(m->values[i]);
+		free(m->histograms[i]);
+	}
+	strbuf_release(&m->inventory);
+	strbuf_release(&m->headroom);
+	strbuf_release(&m->pod_memory);
+	strbuf_release(&m->alignment);
+	strbuf_release(&m->rival);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* ---- measuring */
+
+static size_t series(const struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
+{
+	assert(metric < METRIC_COUNT);
+	assert(label1 < n_values(m, metric, 0) && label2 < n_values(m, metric, 1));
+	return label1 * n_values(m, metric, 1) + label2;
+}
+
+void metrics_count(struct metrics *m, enum metric metric, unsigned label1, unsigned label2)
+{
+	size_t at = series(m, metric, label1, label2);
+
+	pthread_mutex_lock(&m->lock);
+	m->values[metric][at] += 1;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_observe(struct metrics *m, enum metric metric, unsigned label1, double seconds)
+{
+	struct histogram *h = &m->histograms[metric][series(m, metric, label1, 0)];
+	size_t bucket = 0;
+
+	assert(families[metric].kind == HISTOGRAM);
+	seconds = seconds > 0 ? seconds : 0;
+	while (bucket < N_BOUNDS && seconds > bounds[bucket])
+		bucket++;
+	pthread_mutex_lock(&m->lock);
+	h->counts[bucket]++;
+	h->sum += seconds;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_set_source(struct metrics *m, unsigned source, unsigned state)
+{
+	size_t row = series(m, METRIC_SOURCE_STATE, source, 0);
+
+	pthread_mutex_lock(&m->lock);
+	for (unsigned i = 0; i < m->labels[STATE].n; i++)
+		m->values[METRIC_SOURCE_STATE][row + i] = i == state;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void metrics_succeeded(struct metrics *m, unsigned target, double now)
+{
+	size_t at = series(m, METRIC_LAST_SUCCESS, target, 0);
+
+	pthread_mutex_lock(&m->lock);
+	m->values[METRIC_LAST_SUCCESS][at] = now;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* Moves `text` to *slot; a text above GAUGES_MAX leaves the old one. */
+static void replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *text)
+{
+	struct strbuf old;
+
+	if (strbuf_error(text) < 0)
+		return;
+	pthread_mutex_lock(&m->lock);
+	old = *slot;
+	*slot = *text;
+	pthread_mutex_unlock(&m->lock);
+	*text = old;
+}
+
+static void add_head(struct strbuf *out, size_t family)
+{
+	exposition_head(out, families[family].name, families[family].help, families[family].kind);
+}
+
+static void add_one(struct strbuf *out, size_t family, double value)
+{
+	exposition_one(out, families[family].name, families[family].help, families[family].kind, value);
+}
+
+static qty_t quantity_of(const struct inventory_amount *a, size_t family)
+{
+	return family == RESOURCE_CAPACITY      ? a->capacity
+	       : family == RESOURCE_ALLOCATABLE ? a->allocatable
+						: a->available;
+}
+
+static void print_inventory(const struct inventory *inv, struct strbuf *out)
+{
+	for (size_t family = RESOURCE_CAPACITY; family <= RESOURCE_AVAILABLE; family++) {
+		add_head(out, family);
+		for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
+			const struct inventory_amount *a = &inv->amounts[i];
+
+			if (!a->present)
+				continue;
+			strbuf_addf(out, "%s{numa_node=\"%u\",", families[family].name,
+				inv->nodes[i / inv->n_resources].id);
+			exposition_label(out, "resource", inv->resources[i % inv->n_resources]);
+			strbuf_addstr(out, "} ");
+			exposition_number(out, (double)quantity_of(a, family) / (double)QTY_UNIT);
+			strbuf_addch(out, '\n');
+		}
+	}
+}
+
+/* Unknown values have no series. */
+static void print_shapes(const struct headroom *headroom, const struct hints_config *shapes, unsigned family,
+	struct strbuf *out)
+{
+	if (headroom->n_shapes > 0)
+		add_head(out, family);
+	for (size_t i = 0; i < headroom->n_shapes; i++) {
+		const struct shape_headroom *shape = &headroom->shapes[i];
+		bool is_copies = family == SHAPE_COPIES;
+
+		if (is_copies ? !shape->copies.known : !shape->stranded_known)
+			continue;
+		strbuf_addf(out, "%s{", families[family].name);
+		exposition_label(out, "shape", shapes->shapes[i].name);
+		strbuf_addf(out, "} %zu\n", is_copies ? shape->copies.n : shape->stranded);
+	}
+}
+
+static void print_headroom(
+	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
+{
+	if (headroom->n_max > 0)
+		add_head(out, MAX_EXCLUSIVE_CPUS);
+	for (unsigned i = 0; i < headroom->n_max; i++)
+		strbuf_addf(out, "%s{numa_nodes=\"%u\"} %zu\n", families[MAX_EXCLUSIVE_CPUS].name, i + 1,
+			headroom->max_exclusive[i]);
+	if (headroom->stranded_known)
+		add_one(out, STRANDED_CPUS, (double)headroom->stranded);
+	if (headroom->slowest.known)
+		add_one(out, SLOWEST_SECONDS, (double)headroom->slowest.time.ns / 1e9);
+	print_shapes(headroom, shapes, SHAPE_COPIES, out);
+	print_shapes(headroom, shapes, SHAPE_STRANDED_CPUS, out);
+}
+
+void metrics_set_inventory(struct metrics *m, const struct inventory *inv)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	print_inventory(inv, &text);
+	replace_text(m, &m->inventory, &text);
+}
+
+void metrics_set_headroom(
+	struct metrics *m, const struct headroom *headroom, const struct hints_config *shapes)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	print_headroom(headroom, shapes, &text);
+	replace_text(m, &m->headroom, &text);
+}
+
+/* Bytes on one NUMA node, by whether they are local. */
+static void add_node_memory(const struct node_state *node, size_t at, struct strbuf *out)
+{
+	const unsigned id = node->machine.nodes[at].id;
+	double local = 0, remote = 0;
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		double bytes = (double)p->memory[at] + (double)p->hugepages[at];
+
+		if (hwloc_bitmap_isset(p->near, id))
+			local += bytes;
+		else
+			remote += bytes;
+	}
+	strbuf_addf(out, "%s{numa_node=\"%u\",locality=\"local\"} ", families[POD_MEMORY_BYTES].name, id);
+	exposition_number(out, local);
+	strbuf_addf(out, "\n%s{numa_node=\"%u\",locality=\"remote\"} ", families[POD_MEMORY_BYTES].name, id);
+	exposition_number(out, remote);
+	strbuf_addch(out, '\n');
+}
+
+static void add_pod_counts(const struct node_state *node, struct strbuf *out)
+{
+	static const char *const names[] = {"local", "remote", "unknown"};
+	size_t counts[ARRAY_SIZE(names)] = {0};
+
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		unsigned percent = pod_memory_remote_percent(p, &node->machine);
+
+		counts[p->unknown ? 2 : percent > POD_MEMORY_REMOTE_PERCENT ? 1 : 0]++;
+	}
+	add_head(out, POD_MEMORY_PODS);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		strbuf_addf(out, "%s{locality=\"%s\"} %zu\n", families[POD_MEMORY_PODS].name, names[i],
+			counts[i]);
+}
+
+static void add_pod_ratios(const struct node_state *node, struct strbuf *out)
+{
+	add_head(out, POD_REMOTE_MEMORY_RATIO);
+	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
+		const struct pod_memory *p = &node->pods_memory.items[i];
+		uint64_t total, remote = pod_memory_remote(p, &node->machine, &total);
+
+		if (p->unknown || !*p->pod || total == 0)
+			continue;
+		strbuf_addf(out, "%s{", families[POD_REMOTE_MEMORY_RATIO].name);
+		exposition_label(out, "namespace", p->namespace);
+		strbuf_addch(out, ',');
+		exposition_label(out, "pod", p->pod);
+		strbuf_addstr(out, "} ");
+		exposition_number(out, (double)remote / (double)total);
+		strbuf_addch(out, '\n');
+	}
+}
+
+void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bool names)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	if (node) {
+		add_head(&text, POD_MEMORY_BYTES);
+		for (size_t i = 0; i < node->machine.n_nodes; i++)
+			add_node_memory(node, i, &text);
+		add_pod_counts(node, &text);
+		if (names)
+			add_pod_ratios(node, &text);
+	}
+	replace_text(m, &m->pod_memory, &text);
+}
+
+void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+	size_t counts[ALIGNMENT_COUNT] = {0};
+
+	for (size_t i = 0; i < pods->n_items; i++)
+		counts[pods->items[i].alignment]++;
+	add_head(&text, PODS);
+	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
+		strbuf_addf(&text, "%s{alignment=\"%s\"} %zu\n", families[PODS].name, alignment_names[a],
+			counts[a]);
+	replace_text(m, &m->alignment, &text);
+}
+
+void metrics_set_rival(struct metrics *m, const char *manager)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
+
+	if (*manager) {
+		add_head(&text, OTHER_WRITER);
+		strbuf_addf(&text, "%s{", families[OTHER_WRITER].name);
+		exposition_label(&text, "manager", manager);
+		strbuf_addstr(&text, "} 1\n");
+	}
+	replace_text(m, &m->rival, &text);
+}
+
+void metrics_set_certificate(struct metrics *m, int64_t until_s)
+{
+	pthread_mutex_lock(&m->lock);
+	m->certificate_until_s = until_s;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- printing */
+
+/* The name and the labels of a series, with the label `le` unless NULL, up to the space before the value. */
+static void add_series(struct strbuf *out, const struct metrics *m, enum metric metric, const char *suffix,
+	size_t at, const char *le)
+{
+	const struct family *f = &families[metric];
+	size_t columns = n_values(m, metric, 1);
+	const size_t index[2] = {at / columns, at % columns};
+	const char *separator = "{";
+
+	strbuf_addf(out, "%s%s", f->name, suffix);
+	for (unsigned i = 0; i < 2; i++) {
+		if (f->labels[i] == NO_LABEL)
+			continue;
+		strbuf_addstr(out, separator);
+		exposition_label(out, label_names[f->labels[i]], m->labels[f->labels[i]].names[index[i]]);
+		separator = ",";
+	}
+	if (le)
+		strbuf_addf(out, "%sle=\"%s\"", separator, le);
+	strbuf_addstr(out, f->labels[0] != NO_LABEL || le ? "} " : " ");
+}
+
+static bool is_omitted(const struct metrics *m, enum metric metric, size_t at)
+{
+	enum label label = families[metric].labels[0];
+
+	return label != NO_LABEL && !m->labels[label].names[at / n_values(m, metric, 1)];
+}
+
+static void add_histogram(struct strbuf *out, const struct metrics *m, enum metric metric, size_t at)
+{
+	const struct histogram *h = &m->histograms[metric][at];
+	uint64_t below = 0;
+
+	for (size_t i = 0; i <= N_BOUNDS; i++) {
+		char le[32] = "+Inf";
+
+		if (i < N_BOUNDS)
+			snprintf(le, sizeof(le), "%g", bounds[i]);
+		below += h->counts[i];
+		add_series(out, m, metric, "_bucket", at, le);
+		strbuf_addf(out, "%llu\n", (unsigned long long)below);
+	}
+	add_series(out, m, metric, "_sum", at, NULL);
+	exposition_number(out, h->sum);
+	strbuf_addch(out, '\n');
+	add_series(out, m, metric, "_count", at, NULL);
+	strbuf_addf(out, "%llu\n", (unsigned long long)below);
+}
+
+/* Computed from the age, so that a change of the wall clock has no effect. */
+static double success_time(const struct metrics_moment *now, double value)
+{
+	return isinf(value) ? 0 : floor((now->wall_s - (now->monotonic_s - value)) * 1000 + 0.5) / 1000;
+}
+
+static void add_family(
+	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
+{
+	add_head(out, metric);
+	for (size_t i = 0; i < n_series(m, metric); i++) {
+		double value = m->values[metric][i];
+
+		if (is_omitted(m, metric, i))
+			continue;
+		if (families[metric].kind == HISTOGRAM) {
+			add_histogram(out, m, metric, i);
+			continue;
+		}
+		add_series(out, m, metric, "", i, NULL);
+		exposition_number(out, metric == METRIC_LAST_SUCCESS ? success_time(now, value) : value);
+		strbuf_addch(out, '\n');
+	}
+}
+
+int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out)
+{
+	process_stats_print(&m->process, out);
+	add_one(out, READY, now->ready);
+	pthread_mutex_lock(&m->lock);
+	for (enum metric i = 0; i < METRIC_COUNT; i++)
+		add_family(out, m, i, now);
+	strbuf_addstr(out, m->inventory.text ? m->inventory.text : "");
+	strbuf_addstr(out, m->headroom.text ? m->headroom.text : "");
+	strbuf_addstr(out, m->pod_memory.text ? m->pod_memory.text : "");
+	strbuf_addstr(out, m->alignment.text ? m->alignment.text : "");
+	strbuf_addstr(out, m->rival.text ? m->rival.text : "");
+	exposition_certificate(out, "client", m->certificate_until_s);
+	pthread_mutex_unlock(&m->lock);
+	return strbuf_error(out);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa fit: which nodes' kubelets would admit the pod, and how many copies. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/io/fs.h"
+#include "cli/fit_flags.h"
+#include "cli/pod_input.h"
+#include "cli/numa/source.h"
+#include "cluster/constraints/scheduling_constraints.h"
+#include "cli/report/fit_report.h"
+#include "cli/report/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+
+struct fit_query {
+	const struct options *options;
+	struct source *source;
+	struct pod_templates templates;
+	const struct pod_template *picked;
+	struct excluded_pods excluded;
+	struct cluster_usage usage;
+	struct scheduling_constraints constraints;
+	struct pod_report report;
+	const char *only; /* the node, if the command names exactly one; else NULL */
+	enum cluster_basis only_basis;
+};
+
+static void fit_query_release(struct fit_query *q)
+{
+	source_close(q->source);
+	pod_templates_release(&q->templates);
+	pod_report_release(&q->report);
+	cluster_usage_release(&q->usage);
+	scheduling_constraints_release(&q->constraints);
+	excluded_pods_release(&q->excluded);
+}
+
+/* ---- the nodes */
+
+/* Reports in full on the only node. */
+static void report_only_node(struct fit_query *q, struct cluster_node *node)
+{
+	const struct pod_request *pod = &q->picked->pod;
+	const struct node_usage *use = cluster_usage_find(&q->usage, node->state.node_name);
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	struct node_report *n = pod_report_add(&q->report, node, REPORT_ALL);
+	bool known = use && use->known;
+
+	if (known)
+		node_usage_requestable(use, &free);
+	q->only_basis = node->basis;
+	if (n->rest_fits)
+		n->basis = node->basis; /* of the verdict on the pod without devices */
+	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
+	if (n->n_reserved == 0)
+		fit_flags_add_victims(q->options, use, known ? &free : NULL, &node->state, pod, n);
+	else if (option_set(q->options, OPT_WHAT_FREES))
+		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
+}
+
+/* Warns if an excluded pod is on the node and the object does not contain what the pod holds. */
+static void warn_not_excluded(const struct fit_query *q, const struct cluster_node *node)
+{
+	const struct node_usage *use = cluster_usage_find(&q->usage, node->state.node_name);
+
+	if (use && use->has_excluded && node->basis != CLUSTER_EXACT)
+		log_warning(
+			"node '%s': the object does not list pods, so the resources of excluded pods count as held",
+			node->state.node_name);
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct fit_query *q = data;
+	int r;
+
+	if (q->only && q->report.n_nodes > 0)
+		return 0;
+	r = fit_flags_assume(q->options, &node->state.settings, err);
+	if (r < 0)
+		return r;
+	warn_not_excluded(q, node);
+	cluster_node_exclude(node, &q->excluded);
+	if (q->only)
+		report_only_node(q, node);
+	else
+		pod_report_add(&q->report, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+	return 0;
+}
+
+/* ---- the output */
+
+static int print(const struct fit_query *q)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(writer_release) struct writer w;
+	bool headings = q->only || !option_set(q->options, OPT_NO_HEADERS);
+
+	writer_init(&w, q->options->value[OPT_OUTPUT], headings, &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
+	if (q->only)
+		fit_write_node(&w, &q->report, &q->report.nodes[0]);
+	else
+		fit_write(&w, &q->report);
+	return print_text(writer_finish(&w), &text);
+}
+
+static int status_of_all(const struct fit_query *q)
+{
+	const struct pod_report *report = &q->report;
+	bool fits = report->n_admit > 0 && report->placed_replicas == report->wanted_replicas;
+
+	if (!fits && report->at_least && report->copies == 0)
+		log_error("no verdict: whether the pod fits a node is not known");
+	else if (!fits && report->at_least)
+		log_error("no verdict: whether more than %zu cop%s not known", report->copies,
+			report->copies == 1 ? "y fits is" : "ies fit is");
+	return fits ? EXIT_SUCCESS : report->at_least ? EXIT_FAILURE : EXIT_DOES_NOT_FIT;
+}
+
+/* ---- the command */
+
+/* Checks combinations of flags. */
+static int check_flags(const struct fit_query *q, struct err *err)
+{
+	const struct options *options = q->options;
+
+	if (option_set(options, OPT_BELOW_PRIORITY) && !option_set(options, OPT_WHAT_FREES))
+		return err_set(err, -EINVAL, "%s requires --what-frees", options->origin[OPT_BELOW_PRIORITY]);
+	if (option_set(options, OPT_WHAT_FREES) && !q->only)
+		return err_set(err, -EINVAL, "%s requires exactly one NODE", options->origin[OPT_WHAT_FREES]);
+	if (option_set(options, OPT_REPLICAS) && q->only)
+		return err_set(err, -EINVAL, "%s is not possible with exactly one NODE",
+			options->origin[OPT_REPLICAS]);
+	return options_stdin_once(options, err);
+}
+
+/* Each pod of --without-pod must occur in an object. */
+static int check_excluded(const struct fit_query *q, struct err *err)
+{
+	int r = excluded_pods_check(&q->excluded, err);
+
+	if (r < 0 && q->only && q->only_basis != CLUSTER_EXACT)
+		r = err_set(err, r, "the object of node '%.60s' does not list pods", q->only);
+	return r < 0 ? err_wrap(err, -EINVAL, "%s", q->options->origin[OPT_WITHOUT_POD]) : 0;
+}
+
+static size_t count_replicas(const struct options *options, const struct pod_template *pod)
+{
+	const char *replicas = options->value[OPT_REPLICAS];
+
+	if (replicas)
+		return strtoul(replicas, NULL, 10);
+	return !pod->is_counted ? 0 : pod->replicas < SIZE_MAX ? (size_t)pod->replicas : SIZE_MAX;
+}
+
+/* Opens the source, checks the flags, and reads the pod. */
+static int read_request(struct fit_query *q, struct err *err)
+{
+	CLEANUP(settings_release) struct settings scratch;
+	int r;
+
+	settings_init(&scratch);
+	r = source_open(q->options, 0, &q->source, err);
+	if (r < 0)
+		return r;
+	q->only = source_node(q->source);
+	r = check_flags(q, err);
+	if (r < 0)
+		return r;
+	r = fit_flags_assume(q->options, &scratch, err); /* wrong usage is reported first */
+	if (r < 0)
+		return r;
+	if (pod_input_read(q->options, &q->templates, err) < 0)
+		return -EINVAL; /* a missing file is wrong usage, too */
+	return pod_input_pick(q->options, &q->templates, &q->picked, err);
+}
+
+static int make_report(struct fit_query *q, struct err *err)
+{
+	const struct pod_template *pod;
+	int r = read_request(q, err);
+
+	if (r < 0)
+		return r;
+	pod = q->picked;
+	q->usage.only = q->only;
+	q->usage.excluded = &q->excluded;
+	pod_report_init(&q->report, &pod->pod);
+	q->report.usage = &q->usage;
+	q->report.asker.user = reservation_user_of(
+		pod->namespace ? pod->namespace : source_namespace(q->source), pod->owner);
+	q->report.constraints = &q->constraints;
+	scheduling_constraints_init_template(&q->constraints, pod, source_namespace(q->source));
+	q->constraints.only = q->only;
+	q->constraints.excluded = &q->excluded;
+	r = source_read_usage(q->source, &q->usage, &q->constraints, err);
+	if (r < 0)
+		return r;
+	scheduling_constraints_finish(&q->constraints);
+	r = source_each_node(q->source, add_node, q, err);
+	if (r < 0)
+		return r;
+	r = check_excluded(q, err);
+	if (r < 0)
+		return r;
+	if (!q->only)
+		pod_report_place(&q->report, count_replicas(q->options, pod));
+	return 0;
+}
+
+int command_numa_fit(const struct options *options)
+{
+	CLEANUP(fit_query_release) struct fit_query q = {.options = options};
+	struct err err = {""};
+	int r;
+
+	fit_flags_exclude(options, &q.excluded);
+	r = make_report(&q, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return source_exit_status(options, r);
+	}
+	if (print(&q) < 0)
+		return EXIT_FAILURE;
+	return q.only ? fit_flags_status(&q.report.nodes[0]) : status_of_all(&q);
+}

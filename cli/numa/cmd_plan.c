@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa plan: which pods to move, and where, so that the kubelets admit wanted pods. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/io/fs.h"
+#include "common/io/time.h"
+#include "cli/numa/expected_plan.h"
+#include "cli/opts_check.h"
+#include "cli/numa/plan_apply.h"
+#include "cli/pod_input.h"
+#include "cli/numa/source.h"
+#include "cli/report/simulated_page.h"
+#include "cli/report/simulated_report.h"
+#include "cli/report/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/xalloc.h"
+
+#define OUTPUT_MAX ((size_t)1 << 30)
+#define WANTED_MAX 10000u /* pods of one plan */
+#define KEEP_MAX   64u    /* namespaces */
+
+struct planning {
+	const struct options *options;
+	struct source *source;
+	struct pod_templates templates;
+	struct simulated_cluster cluster;
+	struct plan_options limits;
+	const char *keep[KEEP_MAX];
+	size_t *wanted;
+	size_t n_wanted, wanted_size;
+	struct strv
+		first_wanted; /* UIDs of the wanted pods of the first plan; empty while the current plan is the first */
+	struct doc expected;      /* the plan of --expect; null = none */
+	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
+	struct plan plan;
+	struct simulated_pictures before; /* for a page */
+};
+
+/* Releases the cluster, the wanted pods and the plan. */
+static void forget_plan(struct planning *p)
+{
+	pod_templates_release(&p->templates);
+	plan_release(&p->plan);
+	simulated_pictures_release(&p->before);
+	simulated_cluster_release(&p->cluster);
+	p->n_wanted = 0;
+}
+
+static void planning_release(struct planning *p)
+{
+	forget_plan(p);
+	source_close(p->source);
+	strv_release(&p->first_wanted);
+	doc_release(&p->expected);
+	free(p->wanted);
+}
+
+/* ---- the wanted pods */
+
+static void add_wanted(struct planning *p, size_t pod)
+{
+	*(size_t *)vec_push(&p->wanted, &p->n_wanted, &p->wanted_size, sizeof(*p->wanted)) = pod;
+}
+
+static int add_wanted_copies(struct planning *p, struct err *err)
+{
+	const struct pod_template *picked;
+	struct pod_template *template;
+	const char *replicas = p->options->value[OPT_REPLICAS];
+	uint64_t n;
+	size_t first;
+
+	if (pod_input_read(p->options, &p->templates, err) < 0 ||
+		pod_input_pick(p->options, &p->templates, &picked, err) < 0)
+		return -EINVAL;
+	template = &p->templates.items[picked - p->templates.items];
+	n = replicas ? strtoull(replicas, NULL, 10) : template->replicas;
+	if (n > WANTED_MAX)
+		return err_set(err, -EINVAL, "%llu copies: a plan is for %u pods at most",
+			(unsigned long long)n, WANTED_MAX);
+	p->object = template->owner;
+	first = simulated_cluster_add_copies(&p->cluster, template->owner,
+		template->namespace ? template->namespace : source_namespace(p->source),
+		template->pod.name && *template->pod.name ? template->pod.name : "wanted", &template->pod,
+		(size_t)n);
+	for (size_t i = 0; i < n; i++)
+		add_wanted(p, first + i);
+	return 0;
+}
+
+/* By priority, then by CPUs, both descending; then by age. */
+static int compare_wanted(const void *va, const void *vb, void *cluster)
+{
+	size_t a = *(const size_t *)va, b = *(const size_t *)vb;
+	const struct simulated_cluster *c = cluster;
+	const struct simulated_pod *pod_a = &c->pods[a], *pod_b = &c->pods[b];
+
+	if (pod_a->priority != pod_b->priority)
+		return pod_a->priority > pod_b->priority ? -1 : 1;
+	if (pod_a->class->cpus != pod_b->class->cpus)
+		return pod_a->class->cpus > pod_b->class->cpus ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* Whether the pod waits for a node. Pods created after the first plan are not wanted. */
+static bool is_wanted(const struct planning *p, const struct simulated_pod *pod)
+{
+	if (pod->node != SIMULATED_NOWHERE || pod->gated || pod->terminating || pod->unreadable)
+		return false;
+	for (size_t i = 0; i < p->first_wanted.n_items; i++)
+		if (!strcmp(p->first_wanted.items[i], pod->uid))
+			return true;
+	return p->first_wanted.n_items == 0;
+}
+
+/* Adds the pods that wait for a node. */
+static int add_pending_pods(struct planning *p, struct err *err)
+{
+	for (size_t i = 0; i < p->cluster.n_pods; i++)
+		if (is_wanted(p, &p->cluster.pods[i]))
+			add_wanted(p, i);
+	if (p->n_wanted > WANTED_MAX)
+		return err_set(err, -EINVAL, "%zu pending pods: a plan is for %u pods at most", p->n_wanted,
+			WANTED_MAX);
+	vec_sort(p->wanted, p->n_wanted, sizeof(*p->wanted), compare_wanted, &p->cluster);
+	return 0;
+}
+
+/* ---- the command */
+
+static int check_apply(const struct options *o, struct err *err)
+{
+	const char *flag = o->origin[OPT_APPLY];
+	uint64_t hold_ms = option_ms(o, OPT_HOLD);
+
+	if (!option_set(o, OPT_APPLY))
+		return option_set(o, OPT_EXPECT)
+			       ? err_set(err, -EINVAL, "%s: only with --apply", o->origin[OPT_EXPECT])
+			       : options_stdin_once(o, err);
+	if (option_set(o, OPT_FROM))
+		return err_set(err, -EINVAL, "%s: files cannot be changed, omit --from", flag);
+	if (!option_set(o, OPT_PENDING) && !option_set(o, OPT_FILENAME))
+		return err_set(err, -EINVAL, "%s: name the pods with --filename or --pending", flag);
+	if (option_set(o, OPT_FILENAME) && options_use_stdin(o))
+		return err_set(
+			err, -EINVAL, "%s: the pod is read repeatedly, read from a file instead", flag);
+	if (option_set(o, OPT_ALLOW_BARE))
+		return err_set(err, -EINVAL,
+			"%s: nothing recreates pods without a controller, omit --allow-bare", flag);
+	if (strcmp(o->value[OPT_OUTPUT], "text") != 0)
+		return err_set(err, -EINVAL, "%s: the output is text", flag);
+	if (hold_ms > RESERVATION_MAX_S * 1000u)
+		return err_set(err, -EINVAL, "%s: at most 1h", o->origin[OPT_HOLD]);
+	return 0;
+}
+
+static int read_flags(struct planning *p, struct err *err)
+{
+	const struct options *o = p->options;
+	const char *name;
+	size_t pos = 0;
+	int r;
+
+	p->limits = (struct plan_options){.max_moves = strtoul(o->value[OPT_MAX_MOVES], NULL, 10),
+		.evict = option_set(o, OPT_EVICT),
+		.allow_bare = option_set(o, OPT_ALLOW_BARE),
+		.allow_local_storage = option_set(o, OPT_ALLOW_LOCAL_STORAGE),
+		.allow_volumes = option_set(o, OPT_ALLOW_VOLUMES),
+		.has_below_priority = option_set(o, OPT_BELOW_PRIORITY),
+		.keep = p->keep};
+	if (p->limits.has_below_priority)
+		p->limits.below_priority = (int32_t)strtol(o->value[OPT_BELOW_PRIORITY], NULL, 10);
+	while ((name = options_next(o, OPT_KEEP, &pos))) {
+		if (p->limits.n_keep == KEEP_MAX)
+			return err_set(
+				err, -EINVAL, "%s: more than %u namespaces", o->origin[OPT_KEEP], KEEP_MAX);
+		p->keep[p->limits.n_keep++] = name;
+	}
+	if (option_set(o, OPT_PENDING) && (pod_input_given(o) || option_set(o, OPT_REPLICAS)))
+		return err_set(err, -EINVAL,
+			"%s is for the pods of the cluster, not for a pod that is described",
+			o->origin[OPT_PENDING]);
+	r = check_apply(o, err);
+	if (r < 0 || !option_set(o, OPT_EXPECT))
+		return r;
+	return expected_plan_read(o->value[OPT_EXPECT], &p->expected, err);
+}
+
+static int make_plan(struct planning *p, struct err *err)
+{
+	uint64_t max_age_ms = option_ms(p->options, OPT_MAX_AGE);
+	int r = source_begin(p->options, &p->source, err);
+
+	simulated_cluster_init(&p->cluster);
+	if (r < 0)
+		return r;
+	r = source_read_cluster(p->source, &p->cluster, err);
+	if (r < 0)
+		return r;
+	if (max_age_ms > 0 && source_client(p->source))
+		simulated_leave_outdated(
+			&p->cluster, (clock_ms(CLOCK_REALTIME) - (int64_t)max_age_ms) / 1000);
+	if (option_set(p->options, OPT_ALIGNED))
+		simulated_require_alignment(&p->cluster);
+	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
+	if (r < 0)
+		return r;
+	if (!strcmp(p->options->value[OPT_OUTPUT], "html"))
+		simulated_pictures_draw(&p->cluster, &p->before);
+	plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
+	return 0;
+}
+
+static int print(struct planning *p)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
+	CLEANUP(writer_release) struct writer w;
+	int r;
+
+	writer_init(&w, p->options->value[OPT_OUTPUT], !option_set(p->options, OPT_NO_HEADERS), &text);
+	w.width = terminal_table_width(STDOUT_FILENO);
+	plan_report(&w, &p->cluster, &p->plan);
+	if (w.format == WRITER_HTML)
+		r = simulated_page("Plan of moves", &w.doc, &p->before, &p->cluster,
+			p->options->value[OPT_POOL_LABEL], &text);
+	else
+		r = writer_finish(&w);
+	return print_text(r, &text);
+}
+
+static int exit_status(enum plan_outcome outcome)
+{
+	return outcome == PLAN_FULL      ? EXIT_SUCCESS
+	       : outcome == PLAN_PARTIAL ? EXIT_PARTIAL
+					 : EXIT_DOES_NOT_FIT;
+}
+
+/* ---- --apply */
+
+static void print_line(const char *line, void *data)
+{
+	(void)data;
+	printf("%s\n", line);
+	fflush(stdout);
+}
+
+/* Plans again after a move. The new plan must not be worse than the first plan. */
+static int plan_again(
+	struct planning *p, size_t n_moved, size_t first_moves, size_t first_unplaced, struct err *err)
+{
+	int r;
+
+	forget_plan(p);
+	r = make_plan(p, err);
+	if (r < 0)
+		return r;
+	if (p->plan.n_unplaced > first_unplaced)
+		return err_set(err, -EAGAIN, "the cluster has changed: no plan for %zu of the pods",
+			p->plan.n_unplaced);
+	if (n_moved + p->plan.n_moves > first_moves)
+		return err_set(err, -EAGAIN, "the cluster has changed: the plan needs %zu more moves",
+			p->plan.n_moves);
+	return 0;
+}
+
+/* Whether the plan may be carried out: the extender is asked about its pods, and --expect has its steps. */
+static int check_plan(const struct planning *p, const struct plan_apply *apply, struct err *err)
+{
+	const char *expect = p->options->value[OPT_EXPECT];
+	int r = expect ? expected_plan_check(&p->expected, expect, &p->cluster, &p->plan, err) : 0;
+
+	return r < 0 ? r : plan_apply_check(apply, &p->cluster, &p->plan, err);
+}
+
+#define IDLE_ROUNDS 10u /* consecutive plans that a change of the cluster outdates before the first move */
+
+static int apply_plan(struct planning *p)
+{
+	const struct plan_apply_options options = {.client = source_client(p->source),
+		.extender_lease = option_is(p->options, OPT_EXTENDER_LEASE, "none")
+					  ? NULL
+					  : p->options->value[OPT_EXTENDER_LEASE],
+		.timeout_ms = option_ms(p->options, OPT_TIMEOUT),
+		.hold_ms = option_ms(p->options, OPT_HOLD),
+		.aligned = option_set(p->options, OPT_ALIGNED),
+		.progress = print_line};
+	CLEANUP(plan_apply_release) struct plan_apply apply;
+	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;
+	enum plan_outcome outcome = p->plan.outcome;
+	const struct own_reservation *left;
+	struct err err = {""};
+	int r;
+
+	for (size_t i = 0; i < p->n_wanted; i++)
+		if (option_set(p->options, OPT_PENDING))
+			strv_push(&p->first_wanted, p->cluster.pods[p->wanted[i]].uid);
+	plan_apply_init(&apply, &options);
+	r = check_plan(p, &apply, &err);
+	if (r < 0) {
+		log_error("not carried out: %s", err.text);
+		return EXIT_FAILURE;
+	}
+	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
+		n_idle = apply.n_evicted > n_moved ? 0 : n_idle + 1;
+		n_moved = apply.n_evicted;
+		r = n_idle < IDLE_ROUNDS
+			    ? plan_again(p, n_moved, first_moves, first_unplaced, &err)
+			    : err_set(&err, -EAGAIN, "the cluster changes faster than plans can be made");
+		if (r == 0)
+			r = check_plan(p, &apply, &err);
+		if (r < 0)
+			break;
+	}
+	if (r >= 0)
+		return exit_status(outcome);
+	left = plan_apply_abandon(&apply);
+	if (left)
+		log_error(
+			"stopped, %zu of %zu moves done: %s; the place of '%s/%s' on node '%s' stays reserved for its new pod",
+			apply.n_done, first_moves, err.text, left->facts.namespace, left->facts.pod,
+			left->node);
+	else
+		log_error("stopped, %zu of %zu moves done: %s", apply.n_done, first_moves, err.text);
+	return EXIT_FAILURE;
+}
+
+/* Applies the plan if the flags ask for it. Returns the exit status. */
+static int apply_if_asked(struct planning *p)
+{
+	if (!option_set(p->options, OPT_APPLY) || p->plan.outcome == PLAN_NONE)
+		return exit_status(p->plan.outcome);
+	if (p->plan.outcome == PLAN_PARTIAL && !option_set(p->options, OPT_ALLOW_PARTIAL)) {
+		log_error(
+			"not carried out: some of the pods would have no place; --allow-partial carries out such a plan");
+		return EXIT_PARTIAL;
+	}
+	return apply_plan(p);
+}
+
+int command_plan(const struct options *options)
+{
+	CLEANUP(planning_release) struct planning p = {.options = options};
+	struct err err = {""};
+	int r = read_flags(&p, &err);
+
+	r = r < 0 ? r : make_plan(&p, &err);
+	if (r < 0) {
+		log_error("%s", err.text);
+		return source_exit_status(options, r);
+	}
+	if (print(&p) < 0)
+		return EXIT_FAILURE;
+	return apply_if_asked(&p);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kubectl numa top: lists what each node of a cluster has free, once or repeatedly. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "common/io/time.h"
+#include "cli/pod_input.h"
+#include "cli/numa/source.h"
+#include "cli/watching.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/model/named_pods.h"
+#include "cluster/model/reserved_places.h"
+#include "cli/report/top_page.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+struct rows {
+	struct top_row *items;
+	size_t n_items;
+	size_t items_size;
+	const struct pod_request *shape; /* the pod for which CPUs are stranded; NULL = the smallest pods */
+	struct cluster_usage usage;      /* the requests of each node's pods; empty = unknown */
+	int64_t now_s;
+	const char *label;             /* the Node label of a column, or of the page's pools; NULL = none */
+	struct strv nodes, labels;     /* names and labels of the Nodes, in the same order */
+	struct name_table by_node;     /* indexes */
+	struct named_pods *named_pods; /* for a page, else NULL */
+	size_t picture_bytes;          /* of the page so far */
+};
+
+/* ---- Nodes and Pods */
+
+static void add_label(struct rows *rows, const struct doc *node)
+{
+	const struct doc *labels = doc_get(doc_get(node, "metadata"), "labels");
+	const char *name = doc_object_name(node);
+
+	if (!rows->label || name_table_find_index(&rows->by_node, name) != SIZE_MAX)
+		return;
+	strv_push(&rows->nodes, name);
+	name_table_add_index(
+		&rows->by_node, rows->nodes.items[rows->nodes.n_items - 1], rows->nodes.n_items - 1);
+	strv_push(&rows->labels, doc_text(labels, rows->label));
+}
+
+static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct rows *rows = data;
+	int r = cluster_usage_add(&rows->usage, kind, object, err);
+
+	if (r < 0)
+		return r;
+	if (kind == OBJECT_NODE)
+		add_label(rows, object);
+	else if (kind == OBJECT_POD && rows->named_pods)
+		named_pods_add(rows->named_pods, object);
+	return 0;
+}
+
+static const char *find_label(const struct rows *rows, const char *node)
+{
+	size_t at = name_table_find_index(&rows->by_node, node);
+
+	return at == SIZE_MAX ? "" : rows->labels.items[at];
+}
+
+/* Adds what an HTML page needs. Omits the picture of a node that cannot be drawn, with a warning. */
+static void add_details(
+	struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
+{
+	CLEANUP(node_state_release) struct node_state state;
+	CLEANUP(notes_release) struct notes notes = {0};
+	enum cluster_basis basis;
+	struct err err = {""};
+
+	row->details = xcalloc(1, sizeof(*row->details));
+	text_set(&row->details->pool, find_label(rows, row->name));
+	node_state_init(&state);
+	if (cluster_node_read_picture(node->object, &state, &basis, &notes, &err) < 0) {
+		log_warning("the page has no picture: %s", err.text);
+		text_set(&row->details->picture, "");
+		return;
+	}
+	named_pods_apply(rows->named_pods, &state);
+	if (use && use->known)
+		reserved_places_draw(&state, use, basis == CLUSTER_EXACT, &notes);
+	top_details_fill(row->details, &state, &notes, rows->picture_bytes < TOP_PICTURES_MAX);
+	rows->picture_bytes += strlen(row->details->picture);
+}
+
+/* ---- the rows */
+
+static void rows_release(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n_items; i++)
+		top_row_release(&rows->items[i]);
+	free(rows->items);
+	cluster_usage_release(&rows->usage);
+	name_table_release(&rows->by_node);
+	strv_release(&rows->nodes);
+	strv_release(&rows->labels);
+	*rows = (struct rows){0};
+}
+
+static int64_t find_age(const struct rows *rows, const struct cluster_node *node)
+{
+	if (node->written_s <= 0)
+		return -1;
+	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
+}
+
+/* Limits the admission to what pods can still request. No CPUs if the node has reached its maximum number of pods, or if the
+ * extender keeps all pods away because room is being made for a reservation's pod. */
+static void limit_admission(
+	const struct node_usage *use, const struct reserved_places *places, struct node_admission *admission)
+{
+	CLEANUP(resource_list_release) struct resource_list free = {0};
+	const struct resource_quantity *room;
+
+	reserved_places_requestable(places, use, &free);
+	room = resource_list_find(&free, "pods");
+	if (places->blocked || (room && room->quantity.nano == 0))
+		resource_list_set(&free, "cpu", (struct quantity){0});
+	node_admission_limit(admission, &free);
+}
+
+static void add_reservations(
+	const struct rows *rows, const struct reserved_places *places, struct top_row *row)
+{
+	row->reservations = xcalloc(places->n_items + 1, sizeof(*row->reservations));
+	for (size_t i = 0; i < places->n_items; i++) {
+		const struct reserved_place *place = &places->items[i];
+		const struct reservation *r = place->facts;
+
+		row->reservations[row->n_reservations++] =
+			(struct top_reservation){.pod = xasprintf("%s/%s", r->namespace,
+							 *r->pod ? r->pod : "any pod with these requests"),
+				.left_s = r->expires_s > rows->now_s ? r->expires_s - rows->now_s : 0,
+				.placed = place->placed};
+	}
+}
+
+static void set_status(const struct node_usage *use, struct top_row *row)
+{
+	row->unusable = use->not_ready || use->unschedulable;
+	row->status = xasprintf("%s%s", use->not_ready ? "NotReady" : "Ready",
+		use->unschedulable ? ",SchedulingDisabled" : "");
+}
+
+/* The numbers of a node whose Node object was read. */
+static void fill_with_node(
+	const struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
+{
+	CLEANUP(reserved_places_release) struct reserved_places places = {.items = NULL};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+	if (use->n_reservations > 0)
+		reserved_places_init(&places, &node->state, use, NULL);
+	node_admission_init(&admission, places.n_items > 0 ? &places.node.state : &node->state);
+	limit_admission(use, &places, &admission);
+	top_row_fill(row, &admission, rows->shape);
+	add_reservations(rows, &places, row);
+	set_status(use, row);
+}
+
+static void fill_without_node(const struct rows *rows, const struct cluster_node *node, struct top_row *row)
+{
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+
+	node_admission_init(&admission, &node->state);
+	top_row_fill(row, &admission, rows->shape);
+}
+
+static int add_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct rows *rows = data;
+	struct node_usage *use = cluster_usage_find(&rows->usage, node->state.node_name);
+	struct top_row *row;
+
+	(void)err;
+	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
+	row->basis = node->basis;
+	row->age_s = find_age(rows, node);
+	row->name = xstrdup(node->state.node_name);
+	row->label = xstrdup(find_label(rows, row->name));
+	row->exporter = TAKE(node->exporter);
+	if (use && use->known)
+		fill_with_node(rows, node, use, row);
+	else
+		fill_without_node(rows, node, row);
+	if (rows->usage.n_nodes > 0 && !(use && use->known)) {
+		row->unusable = true;
+		text_set(&row->status, "NoNode");
+	}
+	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
+		text_set(&row->unknown, node->why.text);
+	if (*row->unknown)
+		row->basis = CLUSTER_UNKNOWN;
+	if (rows->named_pods)
+		add_details(rows, node, use, row);
+	return 0;
+}
+
+/* What is read once, before the first table. */
+struct request {
+	struct pod_templates pods;
+	const struct pod_template *pod; /* NULL = none is given */
+	struct source *source;
+};
+
+static void request_release(struct request *request)
+{
+	pod_templates_release(&request->pods);
+	source_close(request->source);
+}
+
+/* Reads the rows, sorted by --sort-by, and the totals. After an error the next call opens the source again. */
+static int read_rows(const struct options *options, struct request *request, struct rows *rows,
+	struct top_totals *totals, struct err *err)
+{
+	int r = source_begin(options, &request->source, err);
+
+	rows->shape = request->pod ? &request->pod->pod : NULL;
+	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
+		r = source_read_nodes_and_pods(request->source, add_object, rows, err);
+	if (r == 0 && rows->named_pods)
+		named_pods_finish(rows->named_pods);
+	if (r == 0)
+		r = source_each_node(request->source, add_node, rows, err);
+	if (r < 0) {
+		source_closep(&request->source);
+		return r;
+	}
+	top_sort(rows->items, rows->n_items, top_column_find(options->value[OPT_SORT_BY]));
+	top_totals(rows->items, rows->n_items, totals);
+	return 0;
+}
+
+/* ---- printing */
+
+/* "POOL" of "example.com/pool", as kubectl prints it. */
+static char *make_heading(const char *key)
+{
+	const char *slash = key ? strrchr(key, '/') : NULL;
+	char *heading = xstrdup(slash ? slash + 1 : text_or_empty(key));
+
+	for (char *c = heading; *c; c++)
+		*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+	text_one_line(heading);
+	return heading;
+}
+
+static int print_table(const struct options *options, const struct rows *rows,
+	const struct top_totals *totals, const struct terminal *terminal, struct strbuf *out)
+{
+	CLEANUP(canvas_release) struct canvas c = {0};
+	CLEANUP(freep) char *heading = make_heading(options->value[OPT_LABEL_COLUMN]);
+	const struct top_look look = {
+		.wide = !strcmp(options->value[OPT_OUTPUT], "wide"),
+		.headers = !option_set(options, OPT_NO_HEADERS),
+		.label = option_set(options, OPT_LABEL_COLUMN) ? heading : NULL,
+		.bars = terminal->is_terminal,
+		.width = terminal->is_terminal ? terminal->width : 0,
+	};
+
+	top_draw(rows->items, rows->n_items, totals, &look, &c);
+	return canvas_print(&c, terminal->colour, terminal->utf8, out);
+}
+
+static int print_page(
+	const struct options *options, struct request *request, struct strbuf *out, struct err *err)
+{
+	CLEANUP(rows_release) struct rows rows = {0};
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	CLEANUP(named_pods_release) struct named_pods pods = {0};
+	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX];
+	int r;
+
+	rows.named_pods = &pods;
+	rows.label = options->value[OPT_POOL_LABEL];
+	r = read_rows(options, request, &rows, &totals, err);
+	if (r < 0)
+		return r;
+	timestamp_print_micro(rows.now_s * 1000000, micro);
+	snprintf(made, sizeof(made), "%.19sZ", micro); /* without the fraction */
+	r = top_page(rows.items, rows.n_items, &totals, made, out);
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
+static int print_rows(const struct options *options, void *data, const struct terminal *terminal,
+	struct strbuf *out, struct err *err)
+{
+	CLEANUP(rows_release) struct rows rows = {0};
+	CLEANUP(top_totals_release) struct top_totals totals = {0};
+	CLEANUP(writer_release) struct writer w = {0};
+	int r;
+
+	if (!strcmp(options->value[OPT_OUTPUT], "html"))
+		return print_page(options, data, out, err);
+	writer_init(&w, options->value[OPT_OUTPUT], false, out);
+	rows.label = options->value[OPT_LABEL_COLUMN];
+	r = read_rows(options, data, &rows, &totals, err);
+	if (r < 0)
+		return r;
+	if (writer_is_doc(&w)) {
+		top_write(&w, rows.items, rows.n_items, &totals);
+		r = writer_finish(&w);
+		text_multi_line(out->text, out->len);
+	} else if (w.format == WRITER_NAME) {
+		for (size_t i = 0; i < rows.n_items; i++)
+			writer_name(&w, rows.items[i].name);
+		r = writer_finish(&w);
+	} else {
+		r = print_table(options, &rows, &totals, terminal, out);
+	}
+	return r < 0 ? err_set(err, r, "cannot print: %s", strerror(-r)) : 0;
+}
+
+/* Checks combinations of flags. */
+static int check_flags(const struct options *options, struct err *err)
+{
+	const char *output = options->value[OPT_OUTPUT], *watch = options->origin[OPT_WATCH];
+	int r = options_stdin_once(options, err);
+
+	if (r < 0 || !option_set(options, OPT_WATCH))
+		return r;
+	if (strcmp(output, "text") != 0 && strcmp(output, "wide") != 0)
+		return err_set(err, -EINVAL, "%s: only a table can be watched", watch);
+	if (options_use_stdin(options))
+		return err_set(err, -EINVAL,
+			"%s: standard input can be read only once, read from a file instead", watch);
+	return 0;
+}
+
+static int read_pod(const struct options *options, struct request *request, struct err *err)
+{
+	int r = pod_input_given(options) ? pod_input_read(options, &request->pods, err) : 0;
+
+	return r < 0 || request->pods.n_items == 0
+		       ? r
+		       : pod_input_pick(options, &request->pods, &request->pod, err);
+}
+
+int command_top(const struct options *options)
+{
+	CLEANUP(request_release) struct request request = {0};
+	struct err err = {""};
+
+	/* An unreadable pod is wrong usage, whether the nodes are read from files or the API server. */
+	if (check_flags(options, &err) < 0 || read_pod(options, &request, &err) < 0) {
+		log_error("%s", err.text);
+		return EXIT_USAGE;
+	}
+	return watching(options, print_rows, &request, source_exit_status(options, 0));
+}

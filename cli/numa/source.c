@@ -1,0 +1,866 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/numa/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io/fs.h"
+#include "common/hash.h"
+#include "cli/commands.h"
+#include "cli/opts_check.h"
+#include "cluster/objects/label_match.h"
+#include "common/kube/api_list.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define OBJECT_MAX ((size_t)64 << 20)
+#define PATH_BYTES 8000u
+#define CRD        "noderesourcetopologies.topology.node.k8s.io"
+#define NRT_PATH   "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+#define UNFINISHED "status.phase!=Succeeded,status.phase!=Failed"
+#define WARNINGS   5u /* nodes with an unreadable node state that have a line of their own */
+
+/* A node that the command names. */
+struct wanted_node {
+	const char *name;
+	bool found; /* has an object */
+};
+
+struct source {
+	const struct options *options;
+	struct wanted_node *nodes; /* of the command line */
+	size_t n_nodes;
+	bool files;
+	FILE **copies; /* of --from, in order: copies of pipes and standard input; NULL = not read yet, or a file */
+	size_t n_copies;
+	struct credentials *credentials;
+	struct api_client *client;
+	unsigned idle_ms;           /* longest pause within a list; 0 = the default */
+	struct name_table selected; /* names of Nodes that --selector selects */
+	struct strv selected_names;
+	bool selector_applied;
+	const char *events_namespace, *events_pod;
+	const char *pods_namespace; /* of the Pods to list; NULL = all */
+	bool ended_pods;            /* list ended Pods, too */
+	char name[256];             /* for messages */
+};
+
+/* ---- opening */
+
+static int connect_client(struct source *s, struct err *err)
+{
+	const struct options *o = s->options;
+	const struct credentials_options credentials = {
+		.api_server = o->value[OPT_API_SERVER],
+		.kubeconfig = o->value[OPT_KUBECONFIG],
+		.context = o->value[OPT_CONTEXT],
+		.cluster = o->value[OPT_CLUSTER],
+		.user = o->value[OPT_USER],
+		.home = true,
+	};
+	struct api_client_options client = {.reply_max = OBJECT_MAX, .impersonate = o->value[OPT_AS]};
+	int r;
+
+	if (option_set(o, OPT_REQUEST_TIMEOUT)) {
+		uint64_t ms = option_ms(o, OPT_REQUEST_TIMEOUT);
+
+		client.total_ms = (unsigned)(ms > UINT32_MAX ? UINT32_MAX : ms);
+	}
+	s->idle_ms = client.total_ms;
+	r = credentials_new(&credentials, &s->credentials, err);
+	return r < 0 ? r : api_client_new(s->credentials, &client, &s->client, err);
+}
+
+const char *source_strip_kind(const char *word, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return !strncmp(word, kind, len) && word[len] == '/' ? word + len + 1 : word;
+}
+
+int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err)
+{
+	CLEANUP(source_closep) struct source *s = xcalloc(1, sizeof(*s));
+	size_t n = 0;
+	int r;
+
+	s->options = options;
+	s->files = option_set(options, OPT_FROM);
+	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
+	for (size_t i = first_node; i < options->n_words; i++)
+		s->nodes[s->n_nodes++].name = source_strip_kind(options->words[i], "node");
+	if (s->files) {
+		size_t pos = 0;
+		const char *path;
+
+		while ((path = options_next(options, OPT_FROM, &pos)))
+			if (n++ == 0)
+				snprintf(s->name, sizeof(s->name), "%s", fs_argument_name(path));
+		if (n > 1)
+			snprintf(s->name, sizeof(s->name), "--from");
+		s->copies = xcalloc(n, sizeof(*s->copies));
+		s->n_copies = n;
+	} else {
+		r = connect_client(s, err);
+		if (r < 0)
+			return r == -EINVAL ? -ENOTCONN : r; /* not wrong usage */
+		snprintf(s->name, sizeof(s->name), "the API server");
+	}
+	*ret = TAKE(s);
+	return 0;
+}
+
+/* Forgets what was read. */
+static void forget_objects(struct source *s)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		s->nodes[i].found = false;
+	name_table_release(&s->selected);
+	strv_release(&s->selected_names);
+	s->selector_applied = false;
+}
+
+int source_begin(const struct options *options, struct source **s, struct err *err)
+{
+	if (!*s)
+		return source_open(options, 0, s, err);
+	forget_objects(*s);
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	forget_objects(s);
+	for (size_t i = 0; i < s->n_copies; i++)
+		if (s->copies[i])
+			fclose(s->copies[i]);
+	free(s->copies);
+	api_client_free(s->client);
+	credentials_free(s->credentials);
+	free(s->nodes);
+	free(s);
+}
+
+int source_exit_status(const struct options *options, int r)
+{
+	return r == -EINVAL || option_set(options, OPT_FROM) ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+const char *source_namespace(const struct source *s)
+{
+	const char *namespace = s->options->value[OPT_NAMESPACE];
+
+	if (!namespace && !s->files)
+	namespace = credentials_namespace(s->credentials);
+	return namespace ? namespace : "default";
+}
+
+const char *source_node(const struct source *s)
+{
+	return s->n_nodes == 1 ? s->nodes[0].name : NULL;
+}
+
+struct api_client *source_client(const struct source *s)
+{
+	return s->client;
+}
+
+/* ---- files */
+
+static int read_files(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	const char *path;
+	size_t pos = 0, n = 0;
+
+	kinds |= OBJECT_SKIP_OTHERS;
+	while ((path = options_next(s->options, OPT_FROM, &pos))) {
+		FILE **copy = &s->copies[n++];
+		int r;
+
+		if (!fs_is_read_once(path)) {
+			r = object_input_read(path, kinds, fn, data, err);
+		} else {
+			r = fs_copy_argument(path, copy, err);
+			if (r == 0)
+				r = object_input_read_fd(fileno(*copy), path, kinds, fn, data, err);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- the API server */
+
+struct delivery {
+	enum object_kind kind;
+	object_fn *fn;
+	void *data;
+};
+
+static int deliver(struct doc *object, void *data, struct err *err)
+{
+	const struct delivery *d = data;
+
+	return d->fn(d->kind, object, d->data, err);
+}
+
+static void add_query(struct strbuf *path, const char *name, const char *value)
+{
+	strbuf_addf(path, "%c%s=", strchr(path->text, '?') ? '&' : '?', name);
+	api_path_escape(path, value);
+}
+
+static void add_pods_query(const struct source *s, struct strbuf *path)
+{
+	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
+
+	if (source_node(s))
+		strbuf_addf(&selector, "spec.nodeName=%s%s", source_node(s), s->ended_pods ? "" : ",");
+	if (!s->ended_pods)
+		strbuf_addstr(&selector, UNFINISHED);
+	add_query(path, "fieldSelector", selector.text);
+	if (option_set(s->options, OPT_POD_SELECTOR))
+		add_query(path, "labelSelector", s->options->value[OPT_POD_SELECTOR]);
+}
+
+static void add_events_query(const struct source *s, struct strbuf *path)
+{
+	CLEANUP(strbuf_release) struct strbuf selector = STRBUF_INIT(PATH_BYTES);
+
+	strbuf_addf(&selector, "involvedObject.kind=Pod,involvedObject.name=%s", s->events_pod);
+	api_path_escape(path, s->events_namespace);
+	strbuf_addstr(path, "/events");
+	add_query(path, "fieldSelector", selector.text);
+}
+
+/* Makes the path of a kind's list and returns false, or makes the path of the only node's object and returns true. */
+static bool make_path(const struct source *s, enum object_kind kind, struct strbuf *path)
+{
+	static const char *const paths[OBJECT_KIND_COUNT] = {
+		[OBJECT_NRT] = NRT_PATH,
+		[OBJECT_NODE] = "/api/v1/nodes",
+		[OBJECT_POD] = "/api/v1/pods",
+		[OBJECT_EVENT] = "/api/v1/namespaces/",
+		[OBJECT_PDB] = "/apis/policy/v1/poddisruptionbudgets",
+		[OBJECT_CLAIM] = "/apis/resource.k8s.io/v1/resourceclaims",
+		[OBJECT_SLICE] = "/apis/resource.k8s.io/v1/resourceslices",
+	};
+	bool one = source_node(s) && (kind == OBJECT_NRT || kind == OBJECT_NODE);
+
+	strbuf_addstr(path, paths[kind]);
+	if (kind == OBJECT_EVENT)
+		add_events_query(s, path);
+	if (kind == OBJECT_POD && s->pods_namespace) {
+		strbuf_reset(path);
+		strbuf_addstr(path, "/api/v1/namespaces/");
+		api_path_escape(path, s->pods_namespace);
+		strbuf_addstr(path, "/pods");
+	}
+	if (kind == OBJECT_POD)
+		add_pods_query(s, path);
+	if (one) {
+		strbuf_addch(path, '/');
+		api_path_escape(path, source_node(s));
+	}
+	return one;
+}
+
+/* Adds a Node's name to those that --selector selects. */
+static int add_selected(struct doc *node, void *data, struct err *err)
+{
+	const char *name = doc_object_name(node);
+	struct source *s = data;
+
+	(void)err;
+	if (!name || name_table_find(&s->selected, name))
+		return 0;
+	strv_push(&s->selected_names, name);
+	name_table_add(&s->selected, s->selected_names.items[s->selected_names.n_items - 1], s);
+	return 0;
+}
+
+struct selection {
+	struct source *source;
+	struct doc selector;
+	size_t n_nodes; /* selected or not */
+};
+
+static void selection_release(struct selection *selection)
+{
+	doc_release(&selection->selector);
+}
+
+static int select_node(enum object_kind kind, struct doc *node, void *data, struct err *err)
+{
+	struct selection *selection = data;
+
+	(void)kind;
+	selection->n_nodes++;
+	return label_selector_matches(&selection->selector, doc_get(doc_get(node, "metadata"), "labels"))
+		       ? add_selected(node, selection->source, err)
+		       : 0;
+}
+
+/* Finds the selected Nodes in the files. */
+static int select_in_files(struct source *s, struct err *err)
+{
+	CLEANUP(selection_release) struct selection selection = {.source = s};
+	int r = label_selector_parse(s->options->value[OPT_SELECTOR], &selection.selector, err);
+
+	if (r == 0)
+		r = read_files(s, 1u << OBJECT_NODE, select_node, &selection, err);
+	return r < 0 || selection.n_nodes > 0
+		       ? r
+		       : err_set(err, -EINVAL, "%s has no Node, by whose labels nodes are selected", s->name);
+}
+
+static int select_on_server(struct source *s, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	int status, r;
+
+	strbuf_addstr(&path, "/api/v1/nodes");
+	add_query(&path, "labelSelector", s->options->value[OPT_SELECTOR]);
+	r = strbuf_error(&path);
+	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, add_selected, s, &status, err);
+}
+
+static int apply_selector(struct source *s, struct err *err)
+{
+	int r;
+
+	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
+		return 0;
+	r = s->files ? select_in_files(s, err) : select_on_server(s, err);
+	s->selector_applied = r == 0;
+	if (r == 0 && s->selected_names.n_items == 0)
+		log_warning("%s: no Node matches '%s'", s->options->origin[OPT_SELECTOR],
+			s->options->value[OPT_SELECTOR]);
+	return r < 0 ? err_wrap(err, r, "%s", s->options->origin[OPT_SELECTOR]) : 0;
+}
+
+/* The status of a GET; 0 = no response. */
+static int probe_path(struct source *s, const char *path)
+{
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	int status = 0;
+
+	api_get(s->client, path, &object, &status, NULL);
+	return status;
+}
+
+/* Explains a 404: no CRD, no Node, or no object. Without the CRD, a list returns 404, too. */
+static int explain_absence(struct source *s, enum object_kind kind, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	const char *name = source_node(s);
+
+	if (kind == OBJECT_NRT && (!name || probe_path(s, NRT_PATH "?limit=1") == HTTP_NOT_FOUND))
+		return err_set(err, -ENOENT,
+			"the cluster has no NodeResourceTopology objects: the CRD " CRD " is not installed");
+	make_path(s, OBJECT_NODE, &path);
+	if (kind == OBJECT_NODE || probe_path(s, path.text) == HTTP_NOT_FOUND)
+		return err_set(err, -ENOENT, "no such node: '%s'", name);
+	return err_set(err, -ENOENT,
+		"node '%s' has no NodeResourceTopology object: is an exporter, such as nrtd, running there?",
+		name);
+}
+
+static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct delivery delivery = {.kind = kind, .fn = fn, .data = data};
+	bool one = make_path(s, kind, &path);
+	int status = 0, r = strbuf_error(&path);
+
+	if (r < 0)
+		return err_set(err, r, "a name is too long");
+	if (one) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+
+		r = api_get(s->client, path.text, &object, &status, err);
+		r = r < 0 ? r : deliver(&object, &delivery, err);
+	} else {
+		r = api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+	}
+	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND && (kind == OBJECT_NRT || one))
+		return explain_absence(s, kind, err);
+	return r == -EINVAL ? -EBADMSG : r; /* not wrong usage */
+}
+
+static int read_server(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	for (enum object_kind kind = 0; kind < OBJECT_KIND_COUNT; kind++) {
+		int r = kinds >> kind & 1 ? read_kind(s, kind, fn, data, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- reading */
+
+static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct source *s = source;
+
+	return s->files ? read_files(s, kinds, fn, data, err) : read_server(s, kinds, fn, data, err);
+}
+
+static int no_objects(const struct source *s, struct err *err)
+{
+	return s->files
+		       ? err_set(err, -EINVAL, "%s: no NodeResourceTopology in it", s->name)
+		       : err_set(err, -ENOENT,
+				 "the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?");
+}
+
+struct nrt_filter {
+	struct source *source;
+	object_fn *fn;
+	void *data;
+	size_t n; /* objects read, including those of unwanted nodes */
+};
+
+static bool is_wanted(struct source *s, const char *name)
+{
+	bool wanted = s->n_nodes == 0;
+
+	if (option_set(s->options, OPT_SELECTOR) && !name_table_find(&s->selected, name))
+		return false;
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (!strcmp(s->nodes[i].name, name))
+			wanted = s->nodes[i].found = true;
+	return wanted;
+}
+
+/* Passes on an object without a name, so that its reader rejects it. */
+static int filter_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const char *name = doc_object_name(object);
+	struct nrt_filter *f = data;
+
+	if (kind == OBJECT_NRT)
+		f->n++;
+	if (kind == OBJECT_NRT && name && !is_wanted(f->source, name))
+		return 0;
+	return f->fn(kind, object, f->data, err);
+}
+
+/* The reader of source_reader(): omits NodeResourceTopology objects of unwanted nodes. */
+static int read_wanted(void *source, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct source *s = source;
+	struct nrt_filter filter = {.source = s, .fn = fn, .data = data};
+	int r = kinds >> OBJECT_NRT & 1 ? apply_selector(s, err) : 0;
+
+	if (r == 0)
+		r = source_read(s, kinds, filter_nrt, &filter, err);
+	return r < 0 || !(kinds >> OBJECT_NRT & 1) || filter.n > 0 ? r : no_objects(s, err);
+}
+
+struct object_reader source_reader(struct source *s)
+{
+	return (struct object_reader){.read = read_wanted, .source = s, .name = s->name};
+}
+
+/* ---- NodeResourceTopology objects */
+
+struct node_delivery {
+	cluster_node_fn *fn;
+	void *data;
+	bool quiet;
+	size_t n_unreadable;
+};
+
+static int deliver_node(struct cluster_node *node, void *data, struct err *err)
+{
+	struct node_delivery *d = data;
+
+	if (node->unreadable_state && !d->quiet && ++d->n_unreadable <= WARNINGS)
+		log_warning("node '%s': %s; judged by the zones", node->state.node_name, node->why.text);
+	return d->fn(node, d->data, err);
+}
+
+int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err)
+{
+	/* Log lines would corrupt a redrawn table. */
+	struct node_delivery delivery = {.fn = fn, .data = data, .quiet = option_set(s->options, OPT_WATCH)};
+	const struct object_reader reader = source_reader(s);
+	int r = cluster_nodes_each(&reader, deliver_node, &delivery, err);
+
+	if (delivery.n_unreadable > WARNINGS)
+		log_warning("%zu more nodes have a node state that cannot be read",
+			delivery.n_unreadable - WARNINGS);
+	for (size_t i = 0; r == 0 && i < s->n_nodes; i++)
+		if (!s->nodes[i].found)
+			r = err_set(err, -ENOENT, "%s: no object of node '%.60s'", s->name, s->nodes[i].name);
+	return r;
+}
+
+struct nrt_choice {
+	struct source *source;
+	struct doc object;
+	size_t n;            /* wanted objects */
+	struct strbuf names; /* of all objects, as many as fit */
+};
+
+static void nrt_choice_release(struct nrt_choice *c)
+{
+	doc_release(&c->object);
+	strbuf_release(&c->names);
+}
+
+static int choose_nrt(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const char *name = doc_object_name(object);
+	struct nrt_choice *c = data;
+
+	(void)kind;
+	if (!name)
+		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
+	strbuf_addf(&c->names, "%s'%.60s'", c->names.len > 0 ? ", " : "", name);
+	if (!is_wanted(c->source, name) || c->n++ > 0)
+		return 0;
+	c->object = *object;
+	*object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+int source_nrt(struct source *s, struct doc *ret, struct err *err)
+{
+	CLEANUP(nrt_choice_release) struct nrt_choice c = {.source = s, .names = STRBUF_INIT(300)};
+	int r = apply_selector(s, err);
+	const char *more;
+
+	if (r < 0)
+		return r;
+	r = source_read(s, 1u << OBJECT_NRT, choose_nrt, &c, err);
+	if (r < 0)
+		return r;
+	if (c.names.len == 0)
+		return no_objects(s, err);
+	more = strbuf_error(&c.names) < 0 ? ", ..." : "";
+	if (c.n == 0)
+		return err_set(err, -ENOENT, "%s: no object of node '%.60s', but of %s%s", s->name,
+			source_node(s) ? source_node(s) : s->options->value[OPT_SELECTOR], c.names.text,
+			more);
+	if (c.n > 1 && source_node(s))
+		return err_set(err, -EINVAL, "%s: %zu objects of node '%.60s'", s->name, c.n, source_node(s));
+	if (c.n > 1)
+		return err_set(err, -EINVAL, "%s: %zu objects, name one node: %s%s", s->name, c.n,
+			c.names.text, more);
+	*ret = c.object;
+	c.object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* ---- Nodes and Pods */
+
+/* 1 if the API server denied the request, with a warning. */
+static int omit_denied(int r, const char *what, const struct err *why, struct err *err)
+{
+	if (r != -EREMOTEIO)
+		return r < 0 ? err_set(err, r, "%s", why->text) : 0;
+	log_warning("the answer omits %s: %s", what, why->text);
+	return 1;
+}
+
+int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err)
+{
+	static const enum object_kind kinds[] = {OBJECT_NODE, OBJECT_POD};
+	static const char *const names[] = {"nodes", "pods"};
+
+	if (s->files)
+		return read_files(s, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct err why = {""};
+		int r = omit_denied(read_kind(s, kinds[i], fn, data, &why), names[i], &why, err);
+
+		if (r != 0)
+			return r < 0 ? r : 0; /* without Nodes, the requests of Pods are not used */
+	}
+	return 0;
+}
+
+struct usage_delivery {
+	struct cluster_usage *usage;
+	struct scheduling_constraints *constraints;
+};
+
+static int add_usage(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct usage_delivery *d = data;
+	int r = cluster_usage_add(d->usage, kind, object, err);
+
+	if (r == 0 && d->constraints)
+		scheduling_constraints_add(d->constraints, kind, object);
+	return r;
+}
+
+int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
+	struct err *err)
+{
+	struct usage_delivery delivery = {.usage = u, .constraints = constraints};
+
+	return option_set(s->options, OPT_OBJECTS_ONLY)
+		       ? 0
+		       : source_read_nodes_and_pods(s, add_usage, &delivery, err);
+}
+
+struct pods_filter {
+	const char *namespace; /* NULL = all */
+	struct doc selector;
+	object_fn *fn;
+	void *data;
+};
+
+static void pods_filter_release(struct pods_filter *f)
+{
+	doc_release(&f->selector);
+}
+
+/* Of the Pods in files. */
+static int filter_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const struct pods_filter *f = data;
+	const char *namespace = doc_text(metadata, "namespace");
+
+	if (f->namespace && strcmp(*namespace ? namespace : "default", f->namespace) != 0)
+		return 0;
+	if (f->selector.kind == DOC_MAP && !label_selector_matches(&f->selector, doc_get(metadata, "labels")))
+		return 0;
+	return f->fn(kind, object, f->data, err);
+}
+
+int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(pods_filter_release)
+	struct pods_filter f = {.namespace = namespace, .selector = DOC_INIT, .fn = fn, .data = data};
+	const char *selector = s->options->value[OPT_POD_SELECTOR];
+	struct err why = {""};
+	int r = selector ? label_selector_parse(selector, &f.selector, err) : 0;
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);
+	if (s->files)
+		return read_files(s, 1u << OBJECT_POD, filter_pod, &f, err);
+	s->pods_namespace = namespace;
+	r = read_kind(s, OBJECT_POD, fn, data, &why);
+	s->pods_namespace = NULL;
+	r = omit_denied(r, "pods", &why, err);
+	return r < 0 ? r : 0;
+}
+
+/* ---- ResourceClaims and ResourceSlices */
+
+static int add_claim_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct claim_devices *d = data;
+
+	(void)err;
+	if (kind == OBJECT_CLAIM)
+		claim_devices_add_claim(d, object);
+	else
+		claim_devices_add_slice(d, object);
+	return 0;
+}
+
+int source_read_claims(struct source *s, struct claim_devices *ret, struct err *err)
+{
+	static const enum object_kind kinds[] = {OBJECT_CLAIM, OBJECT_SLICE};
+
+	if (s->files)
+		return read_files(s, 1u << OBJECT_CLAIM | 1u << OBJECT_SLICE, add_claim_object, ret, err);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct err why = {""};
+		int r = omit_denied(read_kind(s, kinds[i], add_claim_object, ret, &why),
+			"the NUMA nodes of claims' devices", &why, err);
+
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
+	return 0;
+}
+
+/* ---- what has happened on one node */
+
+static int read_events(struct source *s, const char *selector, object_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	struct delivery delivery = {.kind = OBJECT_EVENT, .fn = fn, .data = data};
+	int status, r;
+
+	strbuf_addstr(&path, "/api/v1/events");
+	add_query(&path, "fieldSelector", selector);
+	r = strbuf_error(&path);
+	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+}
+
+int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err)
+{
+	CLEANUP(freep) char *of_node = NULL;
+	struct err why = {""};
+	int r;
+
+	*ret_events = true;
+	if (s->files)
+		return read_files(
+			s, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_EVENT, fn, data, err);
+	r = omit_denied(read_kind(s, OBJECT_NODE, fn, data, &why), "nodes", &why, err);
+	if (r < 0)
+		return r;
+	s->ended_pods = true;
+	r = read_kind(s, OBJECT_POD, fn, data, &why);
+	s->ended_pods = false;
+	r = omit_denied(r, "pods", &why, err);
+	if (r < 0)
+		return r;
+	of_node = xasprintf("involvedObject.kind=Node,involvedObject.name=%s", source_node(s));
+	r = read_events(s, of_node, fn, data, &why);
+	if (r == 0)
+		r = read_events(s, "involvedObject.kind=Pod,source=kubelet", fn, data, &why);
+	r = omit_denied(r, "events", &why, err);
+	*ret_events = r == 0;
+	return r < 0 ? r : 0;
+}
+
+/* ---- the whole cluster */
+
+static int add_to_cluster(struct cluster_node *node, void *data, struct err *err)
+{
+	(void)err;
+	simulated_cluster_add_node(data, node);
+	return 0;
+}
+
+static int add_object_to_cluster(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	return simulated_cluster_add_object(data, kind, object, err);
+}
+
+int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err)
+{
+	unsigned kinds = 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB;
+	size_t n_selected = 0;
+	int r = source_each_node(s, add_to_cluster, c, err);
+
+	if (r < 0)
+		return r;
+	r = source_read(s, kinds, add_object_to_cluster, c, err);
+	if (r < 0)
+		return r;
+	simulated_cluster_finish(c);
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		if (is_wanted(s, c->nodes[i].name))
+			n_selected++;
+		else
+			c->nodes[i].obstacle = SIMULATED_NOT_SELECTED;
+	}
+	return n_selected > 0 ? 0 : err_set(err, -ENOENT, "%s: no node is selected", s->name);
+}
+
+/* ---- one Pod and its Events */
+
+struct pod_choice {
+	const char *namespace, *name; /* namespace: NULL = any */
+	struct doc object;
+	size_t n;
+};
+
+static void pod_choice_release(struct pod_choice *c)
+{
+	doc_release(&c->object);
+}
+
+static int choose_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const char *name = doc_string(doc_get(metadata, "name"));
+	const char *namespace = doc_string(doc_get(metadata, "namespace"));
+	struct pod_choice *c = data;
+
+	(void)kind;
+	(void)err;
+	if (!name || strcmp(name, c->name) != 0 ||
+		(c->namespace && strcmp(namespace ? namespace : "default", c->namespace) != 0))
+		return 0;
+	if (c->n++ > 0)
+		return 0;
+	c->object = *object;
+	*object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* `namespace`: NULL = any. */
+static int find_pod_in_files(
+	struct source *s, const char *namespace, const char *name, struct doc *ret, struct err *err)
+{
+	CLEANUP(pod_choice_release)
+	struct pod_choice c = {.namespace = namespace, .name = name, .object = DOC_INIT};
+	int r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
+
+	if (r < 0)
+		return r;
+	if (c.n == 0)
+		return err_set(err, -ENOENT, "%s: no Pod '%.100s'", s->name, name);
+	if (c.n > 1)
+		return err_set(err, -EINVAL, "%s: %zu Pods are named '%.100s': choose one with --namespace",
+			s->name, c.n, name);
+	*ret = c.object;
+	c.object = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* *ret_namespace: of the word, a new string, or NULL. *ret_name: part of the word. */
+static int split_pod_word(const struct options *o, const char *word, char **ret_namespace,
+	const char **ret_name, struct err *err)
+{
+	const char *name = source_strip_kind(word, "pod"), *slash = strchr(name, '/');
+	CLEANUP(freep) char *namespace = slash ? xstrndup(name, (size_t)(slash - name)) : NULL;
+
+	if (!*name || (slash && (slash == name || !slash[1] || strchr(slash + 1, '/'))))
+		return err_set(err, -EINVAL, "'%.100s': name the pod NAME, pod/NAME or NAMESPACE/NAME", word);
+	if (namespace && option_set(o, OPT_NAMESPACE) && strcmp(namespace, o->value[OPT_NAMESPACE]) != 0)
+		return err_set(err, -EINVAL, "'%.100s' names another namespace than --namespace does", word);
+	*ret_name = slash ? slash + 1 : name;
+	*ret_namespace = TAKE(namespace);
+	return 0;
+}
+
+int source_pod(struct source *s, const char *word, struct doc *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
+	CLEANUP(freep) char *namespace = NULL;
+	const char *name = NULL;
+	int status, r = split_pod_word(s->options, word, &namespace, &name, err);
+
+	if (r < 0)
+		return r;
+	if (s->files)
+		return find_pod_in_files(
+			s, namespace ? namespace : s->options->value[OPT_NAMESPACE], name, ret, err);
+	strbuf_addstr(&path, "/api/v1/namespaces/");
+	api_path_escape(&path, namespace ? namespace : source_namespace(s));
+	strbuf_addstr(&path, "/pods/");
+	api_path_escape(&path, name);
+	return api_get(s->client, path.text, ret, &status, err);
+}
+
+struct object_reader source_events(struct source *s, const char *namespace, const char *pod)
+{
+	s->events_namespace = namespace;
+	s->events_pod = pod;
+	return (struct object_reader){.read = source_read, .source = s, .name = s->name};
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reads a cluster's objects for kubectl-numa, from the API server or from the files of --from.
+ */
+#include "cli/opts.h"
+#include "cluster/objects/claim_devices.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/model/cluster_usage.h"
+#include "cluster/objects/object_input.h"
+#include "cluster/constraints/scheduling_constraints.h"
+#include "cluster/plan/simulated_cluster.h"
+#include "common/kube/api_client.h"
+
+struct source;
+
+/*
+ * Opens the source that the command's flags name. The command's arguments from index `first_node` on are the names of nodes;
+ * objects of other nodes are omitted. Sends no request yet. The caller closes *ret with source_close(). 0; -ENOTCONN with one
+ * line for bad credentials; other errors of credentials_new().
+ */
+int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err);
+void source_close(struct source *s);
+
+/*
+ * For a command that reads repeatedly: opens *s as source_open() if it is NULL. Otherwise forgets what was read, and keeps the
+ * connection and the credentials, which renew themselves.
+ */
+int source_begin(const struct options *options, struct source **s, struct err *err);
+
+static inline void source_closep(struct source **s)
+{
+	source_close(*s);
+	*s = NULL;
+}
+
+/*
+ * The exit status of a command that failed with `r`: EXIT_USAGE for wrong usage (-EINVAL) and for files that cannot be read,
+ * EXIT_FAILURE for an API server that cannot be reached, denies a request or lacks an object.
+ */
+int source_exit_status(const struct options *options, int r);
+
+/* The NAME of "node/NAME" or "NAME", for the kind "node". */
+const char *source_strip_kind(const char *word, const char *kind);
+
+/* The node, if the command names exactly one; else NULL. */
+const char *source_node(const struct source *s);
+
+/* The namespace of --namespace, else of the kubeconfig's context, else "default". */
+const char *source_namespace(const struct source *s);
+
+/* The client of the API server; NULL if the source is files. */
+struct api_client *source_client(const struct source *s);
+
+/* A reader of the source, which must outlive the reader. */
+struct object_reader source_reader(struct source *s);
+
+/*
+ * Calls `fn` for each NodeResourceTopology object, as cluster_nodes_each(). Logs a warning for nodes whose node state cannot be
+ * read. -ENOENT with one line if a node that the command names has no object.
+ */
+int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err);
+
+/*
+ * Adds Nodes and Pods to the usage, and to the constraints (NULL = none). Adds nothing with --objects-only. Kinds that the API
+ * server denies are omitted, with a warning. 0; -EINVAL with one line for an invalid object.
+ */
+int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
+	struct err *err);
+
+/* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
+ * initialized, and finished on success. */
+int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err);
+
+/* Calls `fn` for each Node and Pod. Kinds that the API server denies are omitted, with a warning. */
+int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, struct err *err);
+
+/*
+ * Calls `fn` for each Pod of the namespace (NULL = all) that --pod-selector selects and that has not ended. A denied list is
+ * omitted, with a warning. 0; -EINVAL with one line for a bad selector.
+ */
+int source_read_pods(struct source *s, const char *namespace, object_fn *fn, void *data, struct err *err);
+
+/* Reads the cluster's ResourceClaims and ResourceSlices. If the API server denies or does not know them, they are omitted, with a
+ * warning. `ret` is zeroed. */
+int source_read_claims(struct source *s, struct claim_devices *ret, struct err *err);
+
+/*
+ * The Pod of this name: "NAME", "NAMESPACE/NAME", or either after "pod/". -ENOENT: there is none; -EINVAL: files have several, in different
+ * namespaces, or the word is none of these names.
+ */
+int source_pod(struct source *s, const char *word, struct doc *ret, struct err *err);
+
+/* The NodeResourceTopology object of the named node, or of the only one. -ENOENT, -EINVAL with one line. */
+int source_nrt(struct source *s, struct doc *ret, struct err *err);
+
+/*
+ * Calls `fn` for the node that the command names, for all Pods that are or were on it, also ended ones, for Events about the Node, and
+ * for Events of kubelets about pods. From files it also delivers other objects of these kinds. Kinds that the API server denies are
+ * omitted, with a warning. *ret_events: Events were read. -ENOENT with one line if there is no such node.
+ */
+int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err);
+
+/* A reader of the pod's Events. From files it also delivers other Events. */
+struct object_reader source_events(struct source *s, const char *namespace, const char *pod);

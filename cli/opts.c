@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/opts.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "common/io/fs.h"
+#include "cli/report/terminal.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+unsigned options_commands(const struct program *program, const struct command_def *command)
+{
+	unsigned commands = 0;
+
+	if (command)
+		return 1u << command->id;
+	FOREACH_COMMAND (c, program)
+		commands |= 1u << c->id;
+	return commands;
+}
+
+const struct option_def *options_def(const struct options *o, enum option_id id)
+{
+	FOREACH_OPTION (def, o->program, o->command)
+		if (def->id == id)
+			return def;
+	return NULL;
+}
+
+/* Whether `text` is one of the words of "a|b|c". */
+static bool is_one_of(const char *text, const char *values)
+{
+	size_t len = strlen(text);
+
+	for (const char *p = values; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+		if (len > 0 && !strncmp(p, text, len) && (p[len] == '|' || p[len] == '\0'))
+			return true;
+	return false;
+}
+
+static int set_value(struct options *o, const struct option_def *def, const char *value, const char *origin,
+	struct err *err)
+{
+	enum option_id id = def->id;
+
+	if (def->values && !is_one_of(value, def->values))
+		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
+	if (def->check) {
+		int r = def->check(value, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", origin);
+	}
+	if (def->repeats) {
+		if (o->n_repeated == OPTIONS_MAX_REPEATED)
+			return err_set(err, -EINVAL, "%s: given too often", origin);
+		o->repeated[o->n_repeated++] = (struct option_value){.id = id, .value = value};
+	}
+	o->value[id] = value;
+	o->origin[id] = origin;
+	return 0;
+}
+
+const char *options_next(const struct options *o, enum option_id id, size_t *pos)
+{
+	while (*pos < o->n_repeated)
+		if (o->repeated[(*pos)++].id == id)
+			return o->repeated[*pos - 1].value;
+	return NULL;
+}
+
+/* The environment variable of a flag that has no value: a boolean as of text_parse_bool(); "" is false. */
+static int set_switch(struct options *o, const struct option_def *def, const char *text, const char *origin,
+	struct err *err)
+{
+	bool on = false;
+
+	if (*text && !text_parse_bool(text, &on))
+		return err_set(err, -EINVAL, "%s: '%.100s' is not true or false", origin, text);
+	return on ? set_value(o, def, "true", origin, err) : 0;
+}
+
+/* Sets also the flags of the program's other commands, because stage_config.c reads all flags for every command. */
+static void set_fallbacks(struct options *o)
+{
+	const struct command_def *every = NULL;
+
+	FOREACH_OPTION (def, o->program, every)
+		o->value[def->id] = def->fallback;
+	FOREACH_OPTION (def, o->program, o->command)
+		o->value[def->id] = def->fallback;
+}
+
+/* Only daemons read the environment, because systemd units and manifests set variables more easily than flags. */
+static int read_environment(struct options *o, struct err *err)
+{
+	FOREACH_OPTION (def, o->program, o->command) {
+		const char *text = def->env ? getenv(def->env) : NULL;
+		int r;
+
+		if (!text)
+			continue;
+		r = def->arg ? set_value(o, def, text, def->env, err)
+			     : set_switch(o, def, text, def->env, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A flag replaces all values of its environment variable. */
+static void forget_environment(struct options *o, const struct option_def *def)
+{
+	size_t kept = 0;
+
+	if (o->origin[def->id] != def->env)
+		return;
+	for (size_t i = 0; i < o->n_repeated; i++)
+		if (o->repeated[i].id != def->id)
+			o->repeated[kept++] = o->repeated[i];
+	o->n_repeated = kept;
+}
+
+#define LONG_OPTION 256 /* `val` of the first long option; the others follow in the order of FOREACH_OPTION */
+
+/* getopt_long's tables for one command. */
+static void make_tables(const struct options *o, struct option *longs, char *letters)
+{
+	size_t n = 0;
+
+	*letters++ = ':';
+	FOREACH_OPTION (def, o->program, o->command) {
+		longs[n] = (struct option){.name = def->flag + 2,
+			.has_arg = def->implied ? optional_argument
+				   : def->arg   ? required_argument
+						: no_argument,
+			.val = LONG_OPTION + (int)n};
+		n++;
+		if (!def->letter)
+			continue;
+		*letters++ = def->letter;
+		if (def->arg)
+			*letters++ = ':';
+	}
+	longs[n] = (struct option){0};
+	*letters = '\0';
+}
+
+static const struct option_def *option_of(const struct options *o, int val)
+{
+	int n = LONG_OPTION;
+
+	FOREACH_OPTION (def, o->program, o->command)
+		if (n++ == val || def->letter == val)
+			return def;
+	return NULL;
+}
+
+/* ---- suggestions */
+
+#define NAME_MAX_LENGTH 48u
+#define MAX_DISTANCE    2u
+
+/* The Levenshtein distance of two names. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b)
+{
+	size_t b_len = strlen(b), row[NAME_MAX_LENGTH + 1] = {0};
+
+	if (b_len > NAME_MAX_LENGTH)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			size_t changed = diagonal + (a[i - 1] != b[j - 1]);
+			size_t shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+
+			diagonal = row[j];
+			row[j] = changed < shifted ? changed : shifted;
+		}
+	}
+	return row[b_len];
+}
+
+struct guess {
+	const char *name; /* NULL = no name is similar enough */
+	size_t distance;
+};
+
+static void guess_name(const char *word, const char *name, struct guess *best)
+{
+	size_t length = strcspn(word, "="), d = edit_distance(word, length, name);
+
+	/* If the first letters differ, at most a third of the word may differ, so that "foo" does not suggest "top". */
+	if (d <= MAX_DISTANCE && (d <= 1 || d * 3 <= length || *word == *name) &&
+		(!best->name || d < best->distance))
+		*best = (struct guess){.name = name, .distance = d};
+}
+
+/* "fit and why": the program's commands that have the flag `word`, "--namespace" or "-n". */
+static void list_owners(const struct program *program, const char *word, struct strbuf *out)
+{
+	const struct command_def *every = NULL;
+	unsigned owners = 0;
+
+	FOREACH_OPTION (def, program, every)
+		if (word[1] == '-' ? !strncmp(word, def->flag, strcspn(word, "=")) &&
+					     strlen(def->flag) == strcspn(word, "=")
+				   : def->letter && def->letter == word[1])
+			owners |= def->commands;
+	FOREACH_COMMAND (c, program)
+		if (owners >> c->id & 1) {
+			owners &= ~(1u << c->id);
+			strbuf_addf(out, "%s%s",
+				out->len == 0                               ? ""
+				: owners & options_commands(program, every) ? ", "
+									    : " and ",
+				c->name);
+		}
+}
+
+static int unknown_flag(const struct options *o, const char *word, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf owners = STRBUF_INIT(256);
+	struct guess best = {0};
+
+	list_owners(o->program, word, &owners);
+	if (o->command && owners.len > 0)
+		return err_set(err, -EINVAL, "'%s' is a flag of %s, not of %s", word, owners.text,
+			*o->command->name ? o->command->name : o->program->name);
+
+	FOREACH_OPTION (def, o->program, o->command)
+		guess_name(word, def->flag, &best);
+	if (best.name)
+		return err_set(err, -EINVAL, "unknown flag '%s'; did you mean %s?", word, best.name);
+	return err_set(err, -EINVAL, "unknown flag '%s'", word);
+}
+
+/* Finds our name of a command that other programs call `word`. */
+static const char *other_name(const char *word)
+{
+	static const char *const names[][2] = {
+		{"list", "top"}, {"get", "top"}, {"nodes", "top"}, {"describe", "show"}, {"explain", "why"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(word, names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
+static int unknown_command(const struct program *program, const char *word, struct err *err)
+{
+	struct guess best = {0};
+	const char *other = other_name(word);
+
+	FOREACH_COMMAND (c, program)
+		if (other && !strcmp(c->name, other))
+			return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, other);
+	FOREACH_COMMAND (c, program)
+		guess_name(word, c->name, &best);
+	guess_name(word, "help", &best);
+	guess_name(word, "version", &best);
+	if (best.name)
+		return err_set(err, -EINVAL, "unknown command '%s'; did you mean %s?", word, best.name);
+	return err_set(err, -EINVAL, "unknown command '%s'; try '%s --help'", word, program->call);
+}
+
+/* ---- flags */
+
+static int flag_error(const struct options *o, int argc, char **argv, int c, struct err *err)
+{
+	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+
+	const char letter[] = {'-', (char)optopt, '\0'};
+
+	if (optopt > 0 && optopt < LONG_OPTION)
+		return c == ':' ? err_set(err, -EINVAL, "flag '%s' needs a value", letter)
+				: unknown_flag(o, letter, err);
+	if (c == ':' || optopt >= LONG_OPTION)
+		return err_set(err, -EINVAL,
+			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
+	return unknown_flag(o, word, err);
+}
+
+/* An argument that is not a flag: the command takes it, or it is the value of the first flag with `word` that has none. */
+static int set_word(struct options *o, const char *word, struct err *err)
+{
+	const char *hint = "";
+
+	if (o->command && o->n_words < o->command->max_words) {
+		o->words[o->n_words++] = word;
+		return 0;
+	}
+	if (o->command)
+		FOREACH_OPTION (def, o->program, o->command) {
+			if (def->word && !o->origin[def->id])
+				return set_value(o, def, word, def->flag, err);
+			if (def->id == OPT_FILENAME && !*hint)
+				hint = "; -f FILE names the pod's file";
+			if (def->id == OPT_SELECTOR && o->command->max_words == 0)
+				hint = "; -f FILE names the pod's file, -l SELECTOR selects the nodes";
+		}
+	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
+}
+
+static int read_flags(int argc, char **argv, struct options *o, struct err *err)
+{
+	struct option longs[OPT_COUNT + 1];
+	char letters[2 * OPT_COUNT + 2];
+	int c;
+
+	make_tables(o, longs, letters);
+	optind = 0; /* start anew, also after an error within an argument */
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		const struct option_def *def;
+		int r;
+
+		if (c == '?' || c == ':')
+			return flag_error(o, argc, argv, c, err);
+		def = option_of(o, c);
+		if (!def)
+			return unknown_flag(o, argv[optind - 1], err);
+		forget_environment(o, def);
+		r = set_value(o, def, optarg ? optarg : def->implied ? def->implied : "true", def->flag, err);
+		if (r < 0)
+			return r;
+	}
+	for (; optind < argc; optind++) {
+		int r = set_word(o, argv[optind], err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static const struct command_def *command_of(const struct program *program, const char *word)
+{
+	FOREACH_COMMAND (c, program)
+		if (!strcmp(word, c->name))
+			return c;
+	return NULL;
+}
+
+/* "help", "help COMMAND" and "version": 1, and `o` is complete; 0 for anything else; -EINVAL. */
+static int read_word_for_flag(int argc, char **argv, struct options *o, struct err *err)
+{
+	bool help = !strcmp(argv[1], "help");
+	enum option_id id = help ? OPT_HELP : OPT_VERSION;
+
+	if (!help && strcmp(argv[1], "version") != 0)
+		return 0;
+	if (argc > (help ? 3 : 2))
+		return err_set(err, -EINVAL, "unexpected word '%s'", argv[help ? 3 : 2]);
+	if (argc == 3)
+		o->command = command_of(o->program, argv[2]);
+	if (argc == 3 && !o->command)
+		return unknown_command(o->program, argv[2], err);
+	o->value[id] = "true";
+	o->origin[id] = "";
+	return 1;
+}
+
+/* The command of argv[1], or the one without a name; NULL = none. */
+static const struct command_def *find_command(const struct program *program, int argc, char **argv)
+{
+	const struct command_def *command = argc < 2 ? NULL : command_of(program, argv[1]);
+
+	return command ? command : command_of(program, "");
+}
+
+int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err)
+{
+	struct options o = {.program = program};
+	int r = argc < 2 ? 0 : read_word_for_flag(argc, argv, &o, err);
+
+	if (r < 0)
+		return r;
+	if (r > 0) {
+		*ret = o;
+		return 0;
+	}
+	o.command = find_command(program, argc, argv);
+	if (!o.command && argc < 2)
+		return err_set(err, -EINVAL, "no command; try '%s --help'", program->call);
+	if (!o.command && argv[1][0] != '-')
+		return unknown_command(program, argv[1], err);
+	if (o.command) {
+		set_fallbacks(&o);
+		r = o.command->daemon ? read_environment(&o, err) : 0;
+		if (r < 0)
+			return r;
+		if (*o.command->name) {
+			argc--;
+			argv++;
+		}
+	}
+	r = read_flags(argc, argv, &o, err);
+	if (r < 0)
+		return r;
+	if (!o.command && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
+		return err_set(err, -EINVAL, "a command must come before '%s'; try '%s --help'", argv[1],
+			program->call);
+	*ret = o;
+	return 0;
+}
+
+#define HELP_COLUMN 28 /* where the descriptions of flags begin */
+
+static void help_option(const struct command_def *command, const struct option_def *def, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
+
+	if (def->letter)
+		strbuf_addf(&left, "-%c, ", def->letter);
+	strbuf_addstr(&left, def->flag);
+	if (def->implied)
+		strbuf_addf(&left, "[=%s]", def->arg);
+	else if (def->arg)
+		strbuf_addf(&left, " %s", def->arg);
+	strbuf_addf(out, "  %-*s", HELP_COLUMN - 2, left.text);
+	if (left.len >= HELP_COLUMN - 2)
+		strbuf_addf(out, "\n%*s", HELP_COLUMN, "");
+	strbuf_addf(out, "%s", def->help);
+	if (def->values)
+		strbuf_addf(out, " [%s]", def->values);
+	if (def->implied)
+		strbuf_addf(out, " (without a value %s)", def->implied);
+	if (def->fallback && *def->fallback)
+		strbuf_addf(out, " (default %s)", def->fallback);
+	if (def->env && command->daemon)
+		strbuf_addf(out, " {%s}", def->env);
+	strbuf_addch(out, '\n');
+}
+
+static void help_command(const struct program *program, const struct command_def *command, struct strbuf *out)
+{
+	const char *space = *command->name ? " " : "";
+
+	strbuf_addf(out, "%s%s%s: %s\n\nusage: %s%s%s %s\n\n", program->call, space, command->name,
+		command->help, program->call, space, command->name, command->usage);
+	if (command->examples)
+		strbuf_addf(out, "examples:\n%s\n", command->examples);
+	strbuf_addf(out, "flags%s:\n",
+		command->daemon ? ", with the environment variable of each in braces" : "");
+	FOREACH_OPTION (def, program, command)
+		help_option(command, def, out);
+}
+
+void options_help(const struct program *program, const struct command_def *command, struct strbuf *out)
+{
+	if (!command)
+		command = command_of(program, "");
+	if (command) {
+		help_command(program, command, out);
+		return;
+	}
+	strbuf_addf(out, "%s: %s\n\nusage: %s %s\n\ncommands:\n", program->call, program->summary,
+		program->call, program->usage);
+	FOREACH_COMMAND (c, program)
+		strbuf_addf(out, "  %-12s%s\n", c->name, c->help);
+	strbuf_addf(out, "  %-12s%s\n", "help", "print this, or the flags of a command");
+	strbuf_addf(out, "  %-12s%s\n", "version", "print the version");
+	strbuf_addf(
+		out, "\n'%s COMMAND --help' lists its flags. Manual: %s.\n", program->call, program->manual);
+}
+
+/* Flags whose file may be standard input. */
+static const enum option_id input_files[] = {OPT_FILENAME, OPT_NODES, OPT_PODS, OPT_FROM, OPT_NRT};
+
+/* The number of files that are standard input. `origins` becomes the flags of the first two. */
+static size_t count_stdin(const struct options *o, const char *origins[2])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(input_files); i++) {
+		const char *value = o->value[input_files[i]];
+		size_t pos = 0;
+
+		if (input_files[i] == OPT_FROM)
+			value = options_next(o, OPT_FROM, &pos);
+		while (value) {
+			if (!strcmp(value, "-") && n++ < 2)
+				origins[n - 1] = o->origin[input_files[i]];
+			value = input_files[i] == OPT_FROM ? options_next(o, OPT_FROM, &pos) : NULL;
+		}
+	}
+	return n;
+}
+
+bool options_use_stdin(const struct options *o)
+{
+	const char *origins[2];
+
+	return count_stdin(o, origins) > 0;
+}
+
+int options_stdin_once(const struct options *o, struct err *err)
+{
+	const char *origins[2];
+
+	return count_stdin(o, origins) < 2 ? 0
+					   : err_set(err, -EINVAL, "%s and %s cannot both be standard input",
+						     origins[0], origins[1]);
+}
+
+/* Breaks the descriptions of flags, which begin at HELP_COLUMN, into lines of at most `width` columns. */
+static void wrap_help(const char *text, size_t width, struct strbuf *out)
+{
+	for (; *text; text += strcspn(text, "\n") + 1) {
+		size_t length = strcspn(text, "\n"), indent = 0;
+		char *line = xasprintf("%.*s", (int)length, text), *rest = line;
+
+		while (text_width(rest) + indent > width && length > HELP_COLUMN && line[0] == ' ') {
+			size_t first = rest == line ? HELP_COLUMN : 0;
+			size_t part = first + text_line_length(rest + first, width - HELP_COLUMN), bar = part;
+
+			/* A list of values that is longer than a line is broken after a bar. */
+			while (bar > first + 1 && rest[bar - 1] != '|' && rest[bar - 1] != ' ')
+				bar--;
+			part = bar > first + 1 ? bar : part;
+			strbuf_addf(out, "%*s%.*s\n", (int)indent, "", (int)part, rest);
+			rest += part;
+			indent = HELP_COLUMN;
+		}
+		strbuf_addf(out, "%*s%s\n", (int)indent, "", rest);
+		free(line);
+	}
+}
+
+static int print_help(const struct options *options)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1u << 16), wrapped = STRBUF_INIT(1u << 17);
+	struct terminal terminal;
+
+	options_help(options->program, options->command, &text);
+	terminal_detect(STDOUT_FILENO, "never", NULL, &terminal);
+	if (terminal.is_terminal && terminal.width >= 2 * HELP_COLUMN)
+		wrap_help(text.text, terminal.width, &wrapped);
+	else
+		strbuf_add(&wrapped, text.text, text.len);
+	return strbuf_error(&text) == 0 && output_write(wrapped.text, wrapped.len) == 0 ? EXIT_SUCCESS
+											: EXIT_FAILURE;
+}
+
+static int print_version(const struct program *program)
+{
+	return printf("%s " NRTD_VERSION "\n", program->name) > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS
+											 : EXIT_FAILURE;
+}
+
+int program_main(const struct program *program, int argc, char **argv)
+{
+	struct options options;
+	struct err err = {""};
+
+	log_set_program(program->name);
+	if (options_parse(program, argc, argv, &options, &err) < 0) {
+		log_error("%s", err.text);
+		return 2;
+	}
+	if (option_set(&options, OPT_HELP))
+		return print_help(&options);
+	if (option_set(&options, OPT_VERSION))
+		return print_version(program);
+	if (option_set(&options, OPT_VERBOSE))
+		log_set_level(LOG_LEVEL_INFO);
+	return options.command->run(&options);
+}

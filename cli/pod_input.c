@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/pod_input.h"
+
+#include <errno.h>
+
+#include "common/io/fs.h"
+#include "common/io/manifest.h"
+#include "common/cleanup.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+/* The flags of a request, with their resources (NULL = part of the value). */
+static const struct request_flag {
+	enum option_id id;
+	const char *resource;
+	int64_t page_bytes; /* hugepages: a plain number counts pages of this size */
+} request_flags[] = {
+	{OPT_CPUS, "cpu", 0},
+	{OPT_MEMORY, "memory", 0},
+	{OPT_HUGEPAGES_1GI, "hugepages-1Gi", INT64_C(1) << 30},
+	{OPT_HUGEPAGES_2MI, "hugepages-2Mi", INT64_C(2) << 20},
+	{OPT_DEVICE, NULL, 0},
+	{OPT_RESOURCE, NULL, 0},
+};
+
+/* ---- from a file */
+
+/* Move the templates of `from` to the end of `to`. */
+static void append_templates(struct pod_templates *to, struct pod_templates *from)
+{
+	vec_grow(&to->items, &to->items_size, to->n_items + from->n_items, sizeof(*to->items));
+	for (size_t i = 0; i < from->n_items; i++)
+		to->items[to->n_items++] = from->items[i];
+	from->n_items = 0;
+}
+
+/* Read the objects of a list and of Lists in it. `other` becomes the reason why the last skipped object has no template. */
+static int read_objects(const struct doc *list, const char *what, size_t *n_objects,
+	struct pod_templates *ret, struct err *other, struct err *err)
+{
+	size_t i = 0;
+
+	DOC_FOREACH (object, list) {
+		CLEANUP(pod_templates_release) struct pod_templates found = {0};
+		const struct doc *items = doc_get(object, "items");
+		const char *kind = doc_string(doc_get(object, "kind"));
+		size_t len = kind ? strlen(kind) : 0;
+		int r;
+
+		i++;
+		if (object->kind == DOC_NULL)
+			continue;
+		if (++*n_objects > POD_INPUT_MAX_OBJECTS)
+			return err_set(err, -EINVAL, "more than %u objects", POD_INPUT_MAX_OBJECTS);
+		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List"))
+			r = read_objects(items, "item", n_objects, ret, other, err);
+		else
+			r = pod_templates_from_doc(object, &found, err);
+		if (r == -ENOENT) {
+			*other = *err;
+			continue;
+		}
+		if (r < 0)
+			return list->n_items == 1 ? r : err_wrap(err, r, "%s %zu", what, i);
+		append_templates(ret, &found);
+		r = 0;
+	}
+	return 0;
+}
+
+static int read_file(const char *path, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(POD_INPUT_MAX_BYTES);
+	CLEANUP(doc_release) struct doc documents = DOC_INIT;
+	struct err other = {"no objects in it"}, why = {""};
+	size_t n_objects = 0;
+	int r = fs_read_argument(path, &text, err);
+
+	if (r < 0)
+		return r;
+	path = fs_argument_name(path);
+	r = manifest_parse_all(text.text, text.len, &documents, &why);
+	if (r == 0)
+		r = read_objects(&documents, "document", &n_objects, ret, &other, &why);
+	if (r < 0)
+		return err_set(err, r, "'%.150s': %.300s", path, why.text);
+	if (ret->n_items == 0)
+		return err_set(err, -EINVAL, "'%.150s': %.300s", path, other.text);
+	ret->documents = documents;
+	documents = (struct doc)DOC_INIT;
+	return 0;
+}
+
+/* ---- from flags */
+
+/* A plain number counts pages. */
+static bool is_page_count(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+static int check_pages(const struct request_flag *flag, const char *text, struct quantity *q, struct err *err)
+{
+	qty_t page = (qty_t)flag->page_bytes * QTY_UNIT;
+
+	if (!is_page_count(text))
+		return q->nano % page == 0
+			       ? 0
+			       : err_set(err, -EINVAL, "'%.100s' is not a whole number of pages", text);
+	if (q->nano > QTY_MAX / flag->page_bytes)
+		return err_set(err, -ERANGE, "'%.100s' pages are too many", text);
+	q->nano *= flag->page_bytes;
+	q->format = QUANTITY_BINARY_SI;
+	return 0;
+}
+
+/* Add the resource of one value to the container. */
+static int read_value(const struct option_def *def, const struct request_flag *flag, const char *value,
+	struct container_request *c, struct err *err)
+{
+	const char *equals = flag->resource ? NULL : strrchr(value, '=');
+	CLEANUP(freep) char *name = NULL;
+	const char *text = equals ? equals + 1 : value;
+	struct quantity q = {0};
+	int r;
+
+	if (!flag->resource && (!equals || equals == value))
+		return err_set(err, -EINVAL, "'%.100s' is not %s", value, def->arg);
+	name = flag->resource ? xstrdup(flag->resource) : xstrndup(value, (size_t)(equals - value));
+	if (flag->id == OPT_DEVICE && !strchr(name, '/'))
+		return err_set(err, -EINVAL,
+			"'%.100s' is not the name of a device resource, \"vendor.com/nic\"", name);
+	if (resource_list_find(&c->requests, name))
+		return err_set(err, -EINVAL, "%.100s is requested twice", name);
+	r = pod_resource_parse(name, text, &q, err);
+	if (r == 0 && flag->page_bytes > 0)
+		r = check_pages(flag, text, &q, err);
+	if (r < 0)
+		return r;
+	resource_list_set(&c->requests, name, q);
+	resource_list_set(&c->limits, name, q);
+	return 0;
+}
+
+/* Read all values of a flag. */
+static int read_values(const struct options *options, const struct request_flag *flag,
+	struct container_request *c, struct err *err)
+{
+	const struct option_def *def = options_def(options, flag->id);
+	const char *value = options->value[flag->id];
+	size_t pos = 0;
+
+	if (def->repeats)
+		value = options_next(options, flag->id, &pos);
+	while (value) {
+		int r = read_value(def, flag, value, c, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s", options->origin[flag->id]);
+		value = def->repeats ? options_next(options, flag->id, &pos) : NULL;
+	}
+	return 0;
+}
+
+static int read_flags(const struct options *options, struct pod_templates *ret, struct err *err)
+{
+	struct pod_template *t = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*t));
+	struct container_request *c;
+
+	pod_request_init(&t->pod);
+	t->replicas = 1;
+	t->pod.qos = QOS_GUARANTEED;
+	t->pod.name = xstrdup("request");
+	c = pod_request_add(&t->pod, CONTAINER_APP, "request");
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++) {
+		int r = read_values(options, &request_flags[i], c, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (option_set(options, OPT_POD))
+		return err_set(err, -EINVAL, "%s requires --filename", options->origin[OPT_POD]);
+	return c->requests.n_items > 0
+		       ? 0
+		       : err_set(err, -EINVAL,
+				 "no pod: give a file with -f, or a request with flags such as --cpus and --memory");
+}
+
+/* --filename excludes the flags of a request. */
+static int check_sources(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags); i++)
+		if (option_set(options, request_flags[i].id))
+			return err_set(err, -EINVAL, "%s and %s exclude each other",
+				options->origin[OPT_FILENAME], options->origin[request_flags[i].id]);
+	return 0;
+}
+
+bool pod_input_given(const struct options *options)
+{
+	bool given = option_set(options, OPT_FILENAME) || option_set(options, OPT_POD);
+
+	for (size_t i = 0; i < ARRAY_SIZE(request_flags) && !given; i++)
+		given = option_set(options, request_flags[i].id);
+	return given;
+}
+
+int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	const char *path = options->value[OPT_FILENAME];
+	int r = path ? check_sources(options, err) : read_flags(options, &t, err);
+
+	if (r == 0 && path)
+		r = read_file(path, &t, err);
+	if (r < 0)
+		return r;
+	*ret = t;
+	t = (struct pod_templates){0};
+	return 0;
+}
+
+/* Append all names to `names`, "'web', 'db'". Returns how many templates have the name (NULL = any). */
+static size_t count_named(const struct pod_templates *templates, const char *name, struct strbuf *names,
+	const struct pod_template **ret_last)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < templates->n_items; i++) {
+		const struct pod_template *t = &templates->items[i];
+
+		strbuf_addf(names, "%s'%.60s'", i > 0 ? ", " : "", t->pod.name);
+		if (name && strcmp(name, t->pod.name) != 0)
+			continue;
+		*ret_last = t;
+		n++;
+	}
+	return n;
+}
+
+int pod_input_pick(const struct options *options, const struct pod_templates *templates,
+	const struct pod_template **ret, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(300);
+	const char *name = options->value[OPT_POD], *more;
+	const struct pod_template *found = NULL;
+	size_t n = count_named(templates, name, &names, &found);
+
+	more = strbuf_error(&names) < 0 ? ", ..." : "";
+	if (n > 1 && !name)
+		return err_set(err, -EINVAL, "%s: %zu pod templates, choose one with --pod: %s%s",
+			options->origin[OPT_FILENAME], n, names.text, more);
+	if (n > 1)
+		return err_set(err, -EINVAL,
+			"%s: %zu pod templates are named '%.60s': remove all but one from the file",
+			options->origin[OPT_POD], n, name);
+	if (n == 0)
+		return err_set(err, -EINVAL, "%s: no pod template is named '%.60s'; the file has %s%s",
+			options->origin[OPT_POD], name, names.text, more);
+	*ret = found;
+	return 0;
+}

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/pod_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scoring/node/node_admission.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource.h"
+#include "common/strbuf.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+#include "scoring/request.h"
+#include "scoring/kubelet_release.h"
+
+static void release_containers(struct node_report *n)
+{
+	for (size_t i = 0; i < n->n_containers; i++) {
+		free(n->containers[i].name);
+		free(n->containers[i].cpus);
+	}
+	free(n->containers);
+	n->containers = NULL;
+	n->n_containers = n->containers_size = 0;
+}
+
+void node_report_release(struct node_report *n)
+{
+	release_containers(n);
+	strv_release(&n->unchecked);
+	victims_release(&n->victims);
+	free(n->name);
+	free(n->exporter);
+	free(n->why);
+	free(n->rejection);
+	free(n->slow);
+	free(n->reason);
+	free(n->nearest_container);
+	free(n->missing);
+	free(n->scheduler.filter_reason);
+	free(n->scheduler.filter_detail);
+	free(n->scheduler.volcano_reason);
+	*n = (struct node_report){0};
+}
+
+/* Why a pod is not Guaranteed. */
+static void explain_class(const struct pod_request *pod, struct err *ret)
+{
+	struct request_gap gap;
+
+	if (request_qos(pod) == QOS_BEST_EFFORT)
+		err_set(ret, 0, "not Guaranteed, because no container requests cpu or memory");
+	if (!request_gap_of(pod, &gap))
+		return;
+	if (gap.n_containers == 1)
+		err_set(ret, 0,
+			"not Guaranteed, because container '%.60s' has no equal request and limit of %s",
+			gap.container, gap.resource);
+	else
+		err_set(ret, 0,
+			"not Guaranteed, because %zu containers, the first of them '%.60s', have no equal request and limit of %s",
+			gap.n_containers, gap.container, gap.resource);
+}
+
+void pod_report_init(struct pod_report *r, const struct pod_request *pod)
+{
+	*r = (struct pod_report){.pod = pod, .qos = request_qos(pod)};
+	request_of_node(pod, &r->wanted);
+	explain_class(pod, &r->not_guaranteed);
+}
+
+void pod_report_release(struct pod_report *r)
+{
+	for (size_t i = 0; i < r->n_nodes; i++)
+		node_report_release(&r->nodes[i]);
+	free(r->nodes);
+	resource_list_release(&r->wanted);
+	distances_kept_release(&r->kept);
+	*r = (struct pod_report){0};
+}
+
+/* ---- the pod without devices that are unknown on the node */
+
+static void copy_list(const struct node_admission *admission, const struct resource_list *from,
+	struct resource_list *to, struct node_report *n)
+{
+	for (size_t i = 0; i < from->n_items; i++) {
+		const struct resource_quantity *q = &from->items[i];
+		enum device_knowledge devices = node_admission_devices(admission, q->name);
+
+		if (devices == DEVICES_KNOWN)
+			resource_list_set(to, q->name, q->quantity);
+		else if (devices == DEVICES_UNKNOWN)
+			strv_push_new(&n->unchecked, q->name);
+		else if (!n->missing)
+			text_set(&n->missing, q->name);
+	}
+}
+
+/* Copies everything except devices that are not in the inventory. The report gets the names of those. */
+static void copy_pod(const struct node_admission *admission, const struct pod_report *r,
+	struct pod_request *to, struct node_report *n)
+{
+	const struct pod_request *from = r->pod;
+
+	to->qos = r->qos;
+	to->has_pod_resources = from->has_pod_resources;
+	for (size_t i = 0; i < from->n_containers; i++) {
+		const struct container_request *c = &from->containers[i];
+		struct container_request *copy = pod_request_add(to, c->kind, c->name);
+
+		copy_list(admission, &c->requests, &copy->requests, n);
+		copy_list(admission, &c->limits, &copy->limits, n);
+	}
+	copy_list(admission, &from->overhead, &to->overhead, n);
+	copy_list(admission, &from->pod_requests, &to->pod_requests, n);
+	copy_list(admission, &from->pod_limits, &to->pod_limits, n);
+}
+
+/* ---- the kubelet's verdict */
+
+/* The kubelet of one node, and the pod that it is asked about. */
+struct question {
+	struct node_admission admission;
+	const struct pod_report *report;
+	unsigned parts;
+	struct pod_request pod; /* without devices that are not in the inventory */
+	struct err reason;      /* of the verdict */
+};
+
+static void question_release(struct question *q)
+{
+	node_admission_release(&q->admission);
+	pod_request_release(&q->pod);
+}
+
+static void add_placements(const struct question *q, const struct kubelet_verdict *v, struct node_report *n)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
+
+	for (size_t i = 0; i < q->pod.n_containers; i++) {
+		const struct kubelet_placement anywhere = {.hint.any_node = true};
+		const struct kubelet_placement *p = i < v->n_placements ? &v->placements[i] : &anywhere;
+		struct container_report *c =
+			vec_push(&n->containers, &n->n_containers, &n->containers_size, sizeof(*c));
+
+		hwloc_bitmap_zero(set);
+		if (p->cpus)
+			cpu_set_to_bitmap(&q->admission.kubelet.topology, p->cpus, set);
+		c->name = xstrdup(q->pod.containers[i].name);
+		c->cpus = cpuset_print(set);
+		c->hint = p->hint;
+		c->memory_nodes = p->memory_nodes;
+	}
+}
+
+static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+{
+	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
+
+	quantity_print(
+		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
+		text);
+}
+
+static void explain_rejection(struct question *q, const struct admission *a, struct node_report *n)
+{
+	const struct kubelet_verdict *v = &a->managers;
+	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
+			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	n->node_is_short = a->short_of != NULL;
+	if (v->answer == KUBELET_REJECTS) {
+		n->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
+		q->reason = v->reason;
+		if (q->pod.n_containers > 1 && v->container < q->pod.n_containers && !whole_pod)
+			err_wrap(&q->reason, 0, "container '%.60s'", q->pod.containers[v->container].name);
+		return;
+	}
+	/*
+	 * The managers are asked first. If their verdict is unknown, the reason in the pod's status is, too.
+	 */
+	n->rejection = v->answer == KUBELET_UNKNOWN || a->other_may_be_short
+			       ? xstrdup("")
+			       : xasprintf("OutOf%.50s", a->short_of);
+	print_amount(a->short_of, a->wanted, wanted);
+	print_amount(a->short_of, a->free, free);
+	err_set(&q->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);
+}
+
+static void explain_unsure(const struct admission *a, struct err *reason)
+{
+	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+
+	print_amount(a->unsure_of, a->wanted, wanted);
+	print_amount(a->unsure_of, a->free, free);
+	err_set(reason, 0,
+		"%.60s: %s wanted, the node has %s left or more: the kubelet may not count all that init containers and resized containers hold",
+		a->unsure_of, wanted, free);
+}
+
+static void find_nearest(struct question *q, struct node_report *n)
+{
+	struct admission_nearest *nearest = &n->nearest;
+	const struct resource_quantity *wanted;
+
+	admission_nearest(&q->admission.node, &q->pod, q->report->qos, nearest);
+	if (!nearest->found)
+		return;
+	wanted = resource_list_find(&q->report->wanted, nearest->resource);
+	nearest->resource = wanted ? wanted->name : "";
+	if (q->pod.n_containers > 1)
+		n->nearest_container = xstrdup(q->pod.containers[nearest->container].name);
+}
+
+/* ---- the verdicts under each value of an unknown Topology Manager setting */
+
+static const char *const answer_words[] = {[KUBELET_UNKNOWN] = "is not known under",
+	[KUBELET_ADMITS] = "fits under",
+	[KUBELET_REJECTS] = "does not fit under"};
+
+static enum kubelet_answer judge_under(struct question *q, const struct topology_manager_config *config)
+{
+	struct admission a;
+
+	node_admission_what_if(&q->admission, config);
+	node_admission_judge(&q->admission, &q->pod, &a);
+	return a.answer;
+}
+
+/* "; fits under none, best-effort; does not fit under restricted, single-numa-node" */
+static void print_answers(
+	const enum kubelet_answer *answers, const char *const *names, size_t n, struct strbuf *out)
+{
+	static const enum kubelet_answer order[] = {KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_UNKNOWN};
+
+	for (size_t k = 0; k < ARRAY_SIZE(order); k++) {
+		bool first = true;
+
+		for (size_t i = 1; i < n; i++) {
+			if (answers[i] != order[k])
+				continue;
+			if (first)
+				strbuf_addf(out, "; %s ", answer_words[order[k]]);
+			strbuf_addf(out, "%s%s", first ? "" : ", ", names[i]);
+			first = false;
+		}
+	}
+}
+
+/* The verdict under both scopes, if it is the same. */
+static enum kubelet_answer judge_both_scopes(struct question *q, struct topology_manager_config config)
+{
+	enum kubelet_answer container;
+
+	config.scope = TOPOLOGY_SCOPE_CONTAINER;
+	container = judge_under(q, &config);
+	config.scope = TOPOLOGY_SCOPE_POD;
+	return judge_under(q, &config) == container ? container : KUBELET_UNKNOWN;
+}
+
+/*
+ * Judges the pod under every policy if the policy is unknown, else under both scopes if the scope is unknown,
+ * and adds the verdicts to the reason. True if both scopes agree: later verdicts are then under scope
+ * container, the kubelet's default.
+ */
+static bool explain_unknown(struct question *q)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(300);
+	struct topology_manager_config config = q->admission.settings.topology;
+	enum kubelet_answer answers[TOPOLOGY_MANAGER_POLICY_COUNT] = {0};
+	bool by_policy = config.policy == TOPOLOGY_MANAGER_UNKNOWN, settles = false;
+	bool by_scope = config.scope == TOPOLOGY_SCOPE_UNKNOWN;
+	size_t n = by_policy ? TOPOLOGY_MANAGER_POLICY_COUNT : TOPOLOGY_SCOPE_COUNT;
+	struct err unknown = q->reason;
+
+	for (size_t i = 1; i < n && (by_policy || by_scope); i++) {
+		if (by_policy)
+			config.policy = (enum topology_manager_policy)i;
+		else
+			config.scope = (enum topology_manager_scope)i;
+		answers[i] = by_policy && by_scope ? judge_both_scopes(q, config) : judge_under(q, &config);
+		settles = settles || answers[i] != KUBELET_UNKNOWN;
+	}
+	if (!settles)
+		return false;
+	if (!by_policy && answers[TOPOLOGY_SCOPE_CONTAINER] == answers[TOPOLOGY_SCOPE_POD]) {
+		config.scope = TOPOLOGY_SCOPE_CONTAINER;
+		node_admission_what_if(&q->admission, &config);
+		return true;
+	}
+	print_answers(
+		answers, by_policy ? topology_manager_policy_names : topology_manager_scope_names, n, &text);
+	err_set(&q->reason, 0, "%.200s%s", unknown.text, text.text);
+	return false;
+}
+
+/* ---- one node */
+
+/*
+ * Whether the managers may admit the pod with its devices: a device may send one container elsewhere, which
+ * leaves room for another, or the kubelet past the hints with which it would crash or hang.
+ */
+static bool devices_may_help(const struct question *q, const struct admission *a, const struct node_report *n)
+{
+	bool fails = a->managers.rejection == KUBELET_HANGS || a->managers.rejection == KUBELET_PANICS;
+
+	return n->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
+	       ((q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD) ||
+		       (fails && !q->admission.kubelet.panics.text[0]));
+}
+
+/* Judges the pod. If the scope is unknown and both scopes agree, the verdict is theirs. */
+static void find_verdict(struct question *q, struct admission *ret)
+{
+	node_admission_judge(&q->admission, &q->pod, ret);
+	if (ret->answer != KUBELET_UNKNOWN)
+		return;
+	q->reason = ret->managers.reason;
+	if (ret->unsure_of)
+		explain_unsure(ret, &q->reason);
+	if (!explain_unknown(q))
+		return;
+	q->reason = (struct err){""};
+	node_admission_judge(&q->admission, &q->pod, ret);
+	if (ret->unsure_of)
+		explain_unsure(ret, &q->reason);
+}
+
+static void judge_pod(struct question *q, struct node_report *n)
+{
+	struct admission a;
+
+	find_verdict(q, &a);
+	n->answer = a.answer;
+	n->time = a.managers.time;
+	if (n->missing) {
+		/*
+		 * No scheduler sends the pod here; the kubelet itself ignores a resource that it does not
+		 * know.
+		 */
+		n->answer = KUBELET_REJECTS;
+		n->node_is_short = true;
+		err_set(&q->reason, 0, "this node has no %.100s", n->missing);
+		return;
+	}
+	if (devices_may_help(q, &a, n)) {
+		n->answer = KUBELET_UNKNOWN;
+		err_set(&q->reason, 0,
+			"which devices are free is not known; without %.100s the pod does not fit: %.300s",
+			n->unchecked.items[0], a.managers.reason.text);
+	} else if (a.answer == KUBELET_REJECTS) {
+		explain_rejection(q, &a, n);
+		if (q->parts & REPORT_NEAREST)
+			find_nearest(q, n);
+	}
+	if (n->answer != KUBELET_ADMITS)
+		return;
+	if (q->parts & REPORT_PLACEMENTS)
+		add_placements(q, &a.managers, n);
+	if (q->parts & REPORT_COPIES)
+		admission_copies(&q->admission.node, &q->pod, q->report->qos, &n->copies);
+	if (n->unchecked.n_items > 0) {
+		n->answer = KUBELET_UNKNOWN;
+		n->rest_fits = true;
+		err_set(&q->reason, 0, "which devices are free is not known; without %.100s%s the pod fits",
+			n->unchecked.items[0], n->unchecked.n_items > 1 ? " and others" : "");
+	}
+}
+
+/* Whether the same number of other NUMA nodes are certainly closer to each other. */
+static bool is_remote(const struct inventory *inv, const struct distances *d, uint64_t ids)
+{
+	uint64_t set = 0;
+	unsigned n = node_mask_count(ids);
+
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (inv->nodes[i].id <= NODE_MASK_MAX_ID && (ids & node_mask_of(inv->nodes[i].id)))
+			set |= (uint64_t)1 << i;
+	return n > 1 && node_mask_count(set) == n && distances_capped(distances_sum(d, set), n) > d->high[n];
+}
+
+static void find_remote(struct pod_report *r, const struct inventory *inv, struct node_report *n)
+{
+	struct distances *distances;
+	bool any = false;
+
+	for (size_t i = 0; i < n->n_containers; i++)
+		any |= !n->containers[i].hint.any_node && node_mask_count(n->containers[i].hint.nodes) > 1;
+	if (!any || distances_keep(&r->kept, inv->costs, inv->n_nodes, &distances) < 0)
+		return;
+	distances_find_sums(distances);
+	for (size_t i = 0; i < n->n_containers; i++) {
+		struct container_report *c = &n->containers[i];
+
+		c->remote = !c->hint.any_node && is_remote(inv, distances, c->hint.nodes);
+	}
+}
+
+void scheduler_report_make(struct pod_report *r, const struct inventory *inv, const struct pod_request *pod,
+	const struct topology_manager_config *config, const struct resource_weights *weights,
+	struct scheduler_report *ret)
+{
+	CLEANUP(request_plan_release) struct request_plan plan = {0};
+	CLEANUP(fit_space_release) struct fit_space space = {0};
+	struct distances *distances;
+	struct filter_result filter;
+
+	if (distances_keep(&r->kept, inv->costs, inv->n_nodes, &distances) < 0 ||
+		fit_space_init(&space, inv, distances) < 0)
+		return;
+	request_plan_init(&plan, pod);
+	ret->known = true;
+	ret->bound = !fit_is_not_numa(&space, &plan.effective);
+	ret->fit = fit_required(&space, plan.qos, &plan.effective);
+	for (uint64_t left = ret->fit.verdict == FIT_FOUND ? ret->fit.nodes : 0; left; left &= left - 1)
+		ret->numa |= node_mask_of(inv->nodes[__builtin_ctzll(left)].id);
+	filter = filter_pod(&space, &plan, config, NULL);
+	ret->passes = filter.verdict == FILTER_PASS;
+	text_set(&ret->filter_reason, filter.reason);
+	text_set(&ret->filter_detail, filter.detail[0] ? filter.detail : filter.reason);
+	for (enum strategy s = 0; s < STRATEGY_COUNT; s++)
+		ret->scores[s] = strategy_score(&space, &plan, config, s, weights);
+}
+
+/* With the configuration that nrtd publishes for the node. */
+static void ask_scheduler(struct pod_report *r, const struct node_state *node, const struct pod_request *pod,
+	struct scheduler_report *ret)
+{
+	const struct inventory *inv = &node->inventory;
+	struct topology_manager_config config = node->settings.topology;
+	unsigned last = inv->n_nodes > 0 ? inv->nodes[inv->n_nodes - 1].id : 0;
+
+	if (inv->n_nodes == 0 || last > NRT_MAX_NODE_ID)
+		return;
+	config.max_numa_nodes = nrt_max_numa_nodes(&node->settings, last + 1);
+	scheduler_report_make(r, inv, pod, &config, NULL, ret);
+}
+
+static const char *find_caution(const struct pod_report *r, const struct node_state *node)
+{
+	bool hugepages = false;
+
+	for (size_t i = 0; i < r->wanted.n_items; i++)
+		hugepages |= resource_name_is_hugepages(r->wanted.items[i].name);
+	if (!hugepages)
+		return "";
+	if (node->settings.memory_manager == MEMORY_MANAGER_NONE)
+		return "hugepages may be on any NUMA node: memoryManagerPolicy is None";
+	return r->qos == QOS_GUARANTEED ? "" : "hugepages may be on any NUMA node: the pod is not Guaranteed";
+}
+
+/* The time is not said twice: KUBELET_TOO_SLOW has it in the reason. */
+static char *explain_time(const struct node_report *n)
+{
+	char time[40] = "", cause[80] = "";
+
+	if (n->time.ns < KUBELET_TIME_NOTICE ||
+		!strcmp(n->rejection, kubelet_rejection_names[KUBELET_TOO_SLOW]))
+		return xstrdup("");
+	kubelet_time_print(n->time, time, sizeof(time));
+	kubelet_time_print_cause(n->time, cause, sizeof(cause));
+	return xasprintf("the kubelet needs about %s for this pod: it %s", time, cause);
+}
+
+void node_report_make(struct pod_report *r, const struct node_state *node, unsigned parts,
+	const struct resource_list *requestable, struct node_report *ret)
+{
+	CLEANUP(question_release) struct question q = {.report = r, .parts = parts};
+
+	*ret = (struct node_report){.topology = node->settings.topology};
+	node_admission_init(&q.admission, node);
+	if (requestable)
+		node_admission_limit(&q.admission, requestable);
+	copy_pod(&q.admission, r, &q.pod, ret);
+	judge_pod(&q, ret);
+	ret->kubelet_answer = ret->answer;
+	if (ret->answer == KUBELET_ADMITS)
+		ret->pci_pair = pci_pair_find(node, &r->wanted);
+	ret->reason = xstrdup(q.reason.text);
+	ret->caution = ret->answer == KUBELET_ADMITS ? find_caution(r, node) : "";
+	kubelet_release_caution(settings_kubelet(&node->settings), &ret->release);
+	if (!ret->rejection)
+		ret->rejection = xstrdup("");
+	ret->slow = explain_time(ret);
+	if (parts & REPORT_SCHEDULER)
+		ask_scheduler(r, node, &q.pod, &ret->scheduler);
+	find_remote(r, &node->inventory, ret);
+}
+
+void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,
+	const struct victims_known *known, struct node_report *n)
+{
+	if (n->kubelet_answer == KUBELET_REJECTS && !n->missing && !n->full)
+		victims_find(node, pod, known, &n->victims);
+	else
+		n->victims.answer = n->missing                            ? VICTIMS_NO_SET
+				    : n->kubelet_answer == KUBELET_ADMITS ? VICTIMS_NOTHING
+									  : VICTIMS_UNKNOWN;
+}
+
+uint64_t node_report_numa(const struct node_report *n)
+{
+	uint64_t ids = 0;
+
+	for (size_t i = 0; i < n->n_containers; i++)
+		if (!n->containers[i].hint.any_node)
+			ids |= n->containers[i].hint.nodes;
+	return ids;
+}
+
+const struct admission_copies *node_report_copies(const struct node_report *n)
+{
+	static const struct admission_copies none = {0};
+
+	return n->answer == KUBELET_ADMITS ? &n->copies : &none;
+}
+
+/* ---- the nodes of a cluster */
+
+/* Replaces a verdict that is not a rejection. */
+static void reject(struct node_report *n, const char *rejection, const char *reason)
+{
+	n->answer = KUBELET_REJECTS;
+	n->node_is_short = true;
+	n->rest_fits = false;
+	n->copies = (struct admission_copies){0};
+	release_containers(n);
+	text_set(&n->rejection, rejection);
+	text_set(&n->reason, reason);
+}
+
+/* The node's limit of the number of pods. */
+static void apply_pod_limit(const struct resource_list *requestable, struct node_report *n)
+{
+	const struct resource_quantity *pods = resource_list_find(requestable, "pods");
+	size_t room = pods ? (size_t)(pods->quantity.nano / QTY_UNIT) : SIZE_MAX;
+
+	if (n->answer == KUBELET_REJECTS)
+		return;
+	if (room == 0) {
+		reject(n, "OutOfpods", "the node has reached its maximum number of pods");
+		n->full = true;
+		n->kubelet_answer = KUBELET_REJECTS;
+	} else if (n->copies.n > room) {
+		n->copies = (struct admission_copies){.n = room};
+	}
+}
+
+static void apply_constraints(const struct scheduling_constraints *sc, struct node_report *n)
+{
+	const char *violated = sc ? scheduling_constraints_violated(sc, n->name) : "";
+
+	if (sc && n->copies.n > 0 && copies_placement_one_per_node(sc, n->name))
+		n->copies = (struct admission_copies){.n = 1};
+	if (!sc || scheduling_constraints_allow(sc, n->name))
+		n->placeable = node_report_copies(n)->n;
+	if (!*violated)
+		return;
+	if (n->answer == KUBELET_REJECTS) {
+		char *kubelet = n->reason;
+
+		n->reason = xasprintf("%s; schedulers exclude the node: %s", kubelet, violated);
+		free(kubelet);
+		return;
+	}
+	reject(n, "Unschedulable", violated);
+	n->unschedulable = true;
+}
+
+/* Rejects, as the extender does, a pod that the kubelet might not admit beside the pods of the reservations. */
+static void apply_reservations(
+	const struct pod_report *r, struct reserved_places *places, struct node_report *n)
+{
+	const struct pod_class *class = r->asker.class;
+
+	n->n_reserved = places->n_items;
+	if (n->answer == KUBELET_REJECTS || !class->aligned || places->n_items == 0)
+		return;
+	if (places->blocked)
+		reject(n, "Unschedulable",
+			"the node is reserved: room is being made for another pod (kubectl numa plan --apply)");
+	else if (node_report_numa(n) && !reserved_places_admit(places, class))
+		reject(n, "Unschedulable",
+			"depends on whether the pod or a pod with a reservation on the node starts first");
+	n->unschedulable = n->answer == KUBELET_REJECTS;
+}
+
+static void judge_with_reservations(struct pod_report *r, const struct node_state *state,
+	struct node_usage *use, unsigned parts, struct node_report *n)
+{
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	CLEANUP(reserved_places_release) struct reserved_places places;
+
+	if (!r->asker.class)
+		r->asker.class = reserved_places_class(r->usage, r->pod);
+	reserved_places_init(&places, state, use, &r->asker);
+	reserved_places_requestable(&places, use, &requestable);
+	node_report_make(r, &places.node.state, parts, &requestable, n);
+	apply_pod_limit(&requestable, n);
+	apply_reservations(r, &places, n);
+}
+
+static void judge_node(
+	struct pod_report *r, const struct cluster_node *node, unsigned parts, struct node_report *n)
+{
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
+	struct node_usage *use = r->usage ? cluster_usage_find(r->usage, node->state.node_name) : NULL;
+	bool known = use && use->known;
+
+	if (known && use->n_reservations > 0) {
+		judge_with_reservations(r, &node->state, use, parts, n);
+		return;
+	}
+	if (known)
+		node_usage_requestable(use, &requestable);
+	node_report_make(r, &node->state, parts, known ? &requestable : NULL, n);
+	if (known)
+		apply_pod_limit(&requestable, n);
+}
+
+struct node_report *pod_report_add(struct pod_report *r, const struct cluster_node *node, unsigned parts)
+{
+	struct node_report *n = vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(*n));
+
+	if (node->basis == CLUSTER_UNKNOWN)
+		*n = (struct node_report){.topology = node->state.settings.topology,
+			.rejection = xstrdup(""),
+			.reason = xstrdup(node->why.text)};
+	else
+		judge_node(r, node, parts, n);
+	n->basis = n->answer == KUBELET_UNKNOWN ? CLUSTER_UNKNOWN : node->basis;
+	text_set(&n->name, node->state.node_name);
+	text_set(&n->exporter, node->exporter);
+	text_set(&n->why, node->why.text);
+	apply_constraints(r->constraints, n);
+	r->n_admit += n->answer == KUBELET_ADMITS;
+	r->n_unknown += n->answer == KUBELET_UNKNOWN;
+	r->n_estimated += n->basis == CLUSTER_ESTIMATED;
+	r->at_least = r->at_least || node_report_copies(n)->at_least || n->answer == KUBELET_UNKNOWN;
+	return n;
+}
+
+static int compare_nodes(const void *va, const void *vb)
+{
+	static const int order[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_ADMITS] = 0, [KUBELET_UNKNOWN] = 1, [KUBELET_REJECTS] = 2};
+	const struct node_report *a = va, *b = vb;
+	size_t of_a = node_report_copies(a)->n, of_b = node_report_copies(b)->n;
+
+	if (a->answer != b->answer)
+		return order[a->answer] - order[b->answer];
+	if (a->pci_pair != b->pci_pair)
+		return a->pci_pair > b->pci_pair ? -1 : 1;
+	if (of_a != of_b)
+		return of_a > of_b ? -1 : 1;
+	return text_compare_numbered(a->name, b->name);
+}
+
+void pod_report_place(struct pod_report *r, size_t replicas)
+{
+	CLEANUP(freep) struct copies_node *nodes = xcalloc(r->n_nodes + 1, sizeof(*nodes));
+	struct scheduling_constraints none = {0};
+	bool complete;
+
+	if (r->n_nodes > 1)
+		qsort(r->nodes, r->n_nodes, sizeof(*r->nodes), compare_nodes);
+	for (size_t i = 0; i < r->n_nodes; i++)
+		nodes[i] = (struct copies_node){.name = r->nodes[i].name, .admitted = r->nodes[i].placeable};
+	copies_placement_find(
+		r->constraints ? r->constraints : &none, nodes, r->n_nodes, replicas, &complete);
+	r->at_least = r->at_least || !complete;
+	r->wanted_replicas = replicas;
+	r->placed_replicas = r->copies = 0;
+	for (size_t i = 0; i < r->n_nodes; i++) {
+		r->nodes[i].replicas = nodes[i].replicas;
+		r->placed_replicas += nodes[i].replicas;
+		r->copies += nodes[i].placed;
+	}
+}

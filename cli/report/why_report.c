@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/why_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/io/time.h"
+#include "cli/report/fit_report.h"
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "scoring/request.h"
+
+#define EVENTS_MAX 10 /* in text */
+
+void why_report_release(struct why_report *r)
+{
+	scheduling_constraints_release(&r->constraints);
+	doc_release(&r->object);
+	pod_templates_release(&r->templates);
+	pod_status_release(&r->status);
+	pod_events_release(&r->events);
+	cluster_usage_release(&r->usage);
+	pod_report_release(&r->pods);
+	pod_held_release(&r->held);
+	*r = (struct why_report){0};
+}
+
+/* ---- the pod */
+
+/* What the Topology Manager aligns for a pod of this class and these requests. */
+static void explain_alignment(const struct why_report *r, struct err *ret)
+{
+	bool devices = request_has_non_native(r->pods.pod);
+	size_t cpus = kubelet_pod_exclusive_cpus(r->pods.pod, r->pods.qos);
+
+	if (r->pods.qos != QOS_GUARANTEED)
+		err_set(ret, 0, "the pod shares CPUs and memory with other pods; the Topology Manager %s",
+			devices ? "aligns only the pod's devices"
+				: "aligns nothing and does not reject the pod");
+	else if (r->pods.pod->has_pod_resources)
+		err_set(ret, 0,
+			"pod-level resources: kubelets assign exclusive CPUs only with the feature gate %s",
+			kubelet_gate_names[KUBELET_POD_LEVEL_MANAGERS]);
+	else if (cpus > 0)
+		err_set(ret, 0,
+			"the Topology Manager aligns %zu exclusive CPU%s%s, and memory where the memory manager is Static",
+			cpus, cpus == 1 ? "" : "s", devices ? ", devices" : "");
+	else
+		err_set(ret, 0,
+			"no container requests whole CPUs, so no CPUs are exclusive; the Topology Manager aligns %smemory where the memory manager is Static",
+			devices ? "devices, and " : "");
+}
+
+/* The pod's spec.nodeName is the result of scheduling, not a constraint on a pod like this one. */
+static void add_constraints(struct why_report *r)
+{
+	struct scheduling_constraints *sc = &r->constraints;
+
+	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
+	if (r->pods.pod->has_claims)
+		strv_push(&sc->not_evaluated, "resource claims");
+}
+
+int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
+{
+	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
+	int error = pod_status_read(pod, &r.status, err);
+
+	/* The Pod may have no kind: items of a PodList have none. */
+	if (error == 0 && !doc_get(pod, "kind"))
+		doc_add_string(pod, "kind", "Pod");
+	if (error == 0)
+		error = pod_templates_from_doc(pod, &r.templates, err);
+	if (error < 0)
+		return r.status.name
+			       ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name)
+			       : error;
+	pod_report_init(&r.pods, &r.templates.items[0].pod);
+	explain_alignment(&r, &r.aligned);
+	r.object = *pod;
+	*pod = (struct doc)DOC_INIT;
+	*ret = r;
+	r = (struct why_report){0};
+	ret->templates.items[0].owner = &ret->object;
+	ret->pods.usage = &ret->usage;
+	ret->pods.asker.user = reservation_user_of(ret->status.namespace, &ret->object);
+	add_constraints(ret);
+	return 0;
+}
+
+bool why_report_asks(const struct why_report *r)
+{
+	return r->status.stage != POD_BOUND && r->status.stage != POD_RUNS;
+}
+
+/* ---- the nodes */
+
+int why_report_add_object(
+	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err)
+{
+	int error = cluster_usage_add(&r->usage, kind, object, err);
+
+	if (error == 0)
+		scheduling_constraints_add(&r->constraints, kind, object);
+	return error;
+}
+
+void why_report_end_objects(struct why_report *r)
+{
+	scheduling_constraints_finish(&r->constraints);
+}
+
+static void find_alignment(struct why_report *r, const struct node_state *state)
+{
+	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
+
+	pod_alignments_find(state, &all);
+	for (size_t i = 0; i < all.n_items; i++)
+		if (all.items[i].n_items > 0 && pod_names_match(&r->status.names, all.items[i].items)) {
+			r->alignment = all.items[i].alignment;
+			r->alignment_reason = all.items[i].reason;
+		}
+}
+
+void why_report_add_node(struct why_report *r, const struct cluster_node *node)
+{
+	const struct pod_status *status = &r->status;
+
+	if (!strcmp(status->node, node->state.node_name)) {
+		r->own_seen = true;
+		r->own_basis = node->basis;
+		pod_held_release(&r->held);
+		if (node->basis == CLUSTER_EXACT) {
+			pod_held_find(&node->state, &status->names, &r->held);
+			find_alignment(r, &node->state);
+		}
+	}
+	if (why_report_asks(r))
+		pod_report_add(&r->pods, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+}
+
+/* ---- the order of the nodes */
+
+const char *why_report_violated(const struct why_report *r, const char *node)
+{
+	return scheduling_constraints_violated(&r->constraints, node);
+}
+
+static int rank(const struct why_report *r, const struct node_report *n)
+{
+	static const int order[KUBELET_ANSWER_COUNT] = {
+		[KUBELET_ADMITS] = 1, [KUBELET_UNKNOWN] = 2, [KUBELET_REJECTS] = 3};
+
+	if (r->status.stage == POD_REJECTED && !strcmp(n->name, r->status.node))
+		return 0;
+	return *why_report_violated(r, n->name) ? 4 : order[n->answer];
+}
+
+static int compare_nodes(const void *va, const void *vb, void *data)
+{
+	const struct node_report *a = va, *b = vb;
+	int of_a = rank(data, a), of_b = rank(data, b);
+	size_t copies_a = node_report_copies(a)->n, copies_b = node_report_copies(b)->n;
+
+	if (of_a != of_b)
+		return of_a - of_b;
+	if (copies_a != copies_b)
+		return copies_a > copies_b ? -1 : 1;
+	return text_compare_numbered(a->name, b->name);
+}
+
+void why_report_finish(struct why_report *r)
+{
+	struct pod_report *pods = &r->pods;
+
+	vec_sort(pods->nodes, pods->n_nodes, sizeof(*pods->nodes), compare_nodes, r);
+	r->takes = r->unknown = r->estimated = 0;
+	for (size_t i = 0; i < pods->n_nodes; i++) {
+		const struct node_report *n = &pods->nodes[i];
+
+		if (*why_report_violated(r, n->name))
+			continue;
+		r->takes += n->answer == KUBELET_ADMITS;
+		r->estimated += n->answer == KUBELET_ADMITS && n->basis == CLUSTER_ESTIMATED;
+		r->unknown += n->answer == KUBELET_UNKNOWN;
+	}
+}
+
+/* ---- the pod as text */
+
+/* "  TEXT", unless the text is empty. */
+static void add_line(struct strbuf *out, const char *text)
+{
+	if (!*text)
+		return;
+	strbuf_addstr(out, "  ");
+	strbuf_add_one_line(out, text);
+	strbuf_addch(out, '\n');
+}
+
+/* "  SENDER: "TEXT"", for a text from the API server. */
+static void add_quote(struct strbuf *out, const char *sender, const char *text)
+{
+	if (!*text)
+		return;
+	strbuf_addf(out, "  %s: \"", sender);
+	strbuf_add_one_line(out, text);
+	strbuf_addstr(out, "\"\n");
+}
+
+static void add_status(const struct pod_status *f, struct strbuf *out)
+{
+	switch (f->stage) {
+	case POD_WAITS:
+		strbuf_addstr(
+			out, f->gated ? "waits: schedulers ignore the pod because of its scheduling gates"
+				      : "waits: no scheduler has found a node for the pod");
+		break;
+	case POD_BOUND:
+		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
+		break;
+	case POD_REJECTED:
+		strbuf_addf(out, "was rejected by the kubelet of node '%s': %s", f->node, f->reason);
+		break;
+	case POD_RUNS:
+		strbuf_addf(out, "runs on node '%s'", f->node);
+		break;
+	case POD_ENDED:
+		strbuf_addf(out, "has ended: %s%s%s", f->phase, *f->reason ? ", " : "", f->reason);
+		break;
+	case POD_STAGE_COUNT:
+		break;
+	}
+}
+
+static void add_pod(const struct why_report *r, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
+	const struct pod_status *f = &r->status;
+
+	strbuf_addf(&line, "pod %s/%s ", f->namespace, f->name);
+	add_status(f, &line);
+	strbuf_add_one_line(out, line.text);
+	strbuf_addch(out, '\n');
+	add_quote(out, "message", f->message);
+	add_quote(out, "scheduler", f->scheduler);
+	strbuf_addstr(out, "  requests ");
+	fit_add_request(&r->pods, out);
+	strbuf_addch(out, '\n');
+	add_line(out, r->pods.not_guaranteed.text);
+	add_line(out, r->aligned.text);
+}
+
+static void add_cpus_and_nodes(const struct pod_held *held, struct strbuf *out)
+{
+	CLEANUP(freep) char *cpus = cpuset_print(held->cpus);
+	CLEANUP(freep) char *numa = cpuset_print(held->numa);
+
+	strbuf_addf(out, "  holds %s%s%s\n", *cpus ? "CPUs " : "no exclusive CPUs", cpus,
+		*numa ? "" : ", on no NUMA node");
+	if (*numa)
+		strbuf_addf(out, "  holds resources of NUMA node%s %s\n",
+			hwloc_bitmap_weight(held->numa) == 1 ? "" : "s", numa);
+}
+
+static void add_held(const struct why_report *r, struct strbuf *out)
+{
+	if (r->held.found) {
+		add_cpus_and_nodes(&r->held, out);
+		strbuf_addf(out, "  alignment: %s%s%s\n", alignment_names[r->alignment],
+			*r->alignment_reason.text ? ": " : "", r->alignment_reason.text);
+		return;
+	}
+	strbuf_addstr(
+		out, !r->own_seen ? "  unknown what the pod holds: the object of the node was not read\n"
+		     : r->own_basis != CLUSTER_EXACT
+			     ? "  unknown what the pod holds: the object of the node has no node state\n"
+			     : "  holds nothing exclusively, and no resources of a NUMA node\n");
+}
+
+static const struct node_report *own_node(const struct why_report *r)
+{
+	for (size_t i = 0; i < r->pods.n_nodes; i++)
+		if (!strcmp(r->pods.nodes[i].name, r->status.node))
+			return &r->pods.nodes[i];
+	return NULL;
+}
+
+/* The current verdict of the kubelet that rejected the pod. */
+static void add_rejection(const struct why_report *r, struct strbuf *out)
+{
+	const struct node_report *n = own_node(r);
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
+	char word[VERDICT_WORD_MAX];
+	const char *name;
+
+	strbuf_add_one_line(&line, r->status.node);
+	name = line.text;
+	if (!n) {
+		strbuf_addf(out, "  verdict of node '%s' now: unknown, the object of the node was not read\n",
+			name);
+	} else if (n->answer == KUBELET_ADMITS) {
+		strbuf_addf(out,
+			"  node '%s' would admit such a pod now: the node's free resources have changed\n",
+			name);
+	} else {
+		fit_verdict_word(n, word);
+		strbuf_addf(out, "  verdict of node '%s' now: ", name);
+		strbuf_add_one_line(out, word);
+		strbuf_addstr(out, *n->reason ? ": " : "");
+		strbuf_add_one_line(out, n->reason);
+		strbuf_addstr(out, " (the node's free resources may have changed)\n");
+		if (n->nearest.found) {
+			strbuf_addf(out, "  node '%s' would admit ", name);
+			fit_add_nearest(&r->pods, n, out);
+			strbuf_addch(out, '\n');
+		}
+	}
+	strbuf_addstr(out, "  a rejected pod is not retried");
+	if (*r->status.owner) {
+		strbuf_addstr(out, "; ");
+		strbuf_add_one_line(out, r->status.owner);
+		strbuf_addstr(out, " creates a new pod\n");
+	} else {
+		strbuf_addstr(out, ", and the pod has no controller: delete and recreate the pod yourself\n");
+	}
+}
+
+/* "2 of 5 nodes would admit the pod (1 estimated, ~); unknown for 1; schedulers exclude 1" */
+static void add_totals(const struct why_report *r, struct strbuf *out)
+{
+	size_t excluded = 0;
+
+	for (size_t i = 0; i < r->pods.n_nodes; i++)
+		excluded += *why_report_violated(r, r->pods.nodes[i].name) != '\0';
+	strbuf_addf(out, "\n%zu of %zu node%s would admit %s", r->takes, r->pods.n_nodes,
+		r->pods.n_nodes == 1 ? "" : "s", r->status.stage == POD_WAITS ? "the pod" : "such a pod now");
+	if (r->estimated > 0)
+		strbuf_addf(out, " (%zu estimated, ~)", r->estimated);
+	if (r->unknown > 0)
+		strbuf_addf(out, "; unknown for %zu", r->unknown);
+	if (excluded > 0)
+		strbuf_addf(out, "; schedulers exclude %zu", excluded);
+	strbuf_addch(out, '\n');
+}
+
+/* ---- the pod as JSON or YAML */
+
+static void write_requests(struct writer *w, const struct resource_list *wanted)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	writer_map(w, "requests");
+	for (size_t i = 0; i < wanted->n_items; i++) {
+		quantity_print(wanted->items[i].quantity, text);
+		writer_string(w, wanted->items[i].name, NULL, text);
+	}
+	writer_end(w);
+}
+
+static void write_pod(struct writer *w, const struct why_report *r)
+{
+	const struct pod_status *f = &r->status;
+	const char *const texts[][2] = {
+		{"namespace", f->namespace},
+		{"name", f->name},
+		{"uid", f->uid},
+		{"stage", pod_stage_names[f->stage]},
+		{"phase", f->phase},
+		{"reason", f->reason},
+		{"message", f->message},
+		{"node", f->node},
+		{"owner", f->owner},
+		{"qosClass", qos_class_names[r->pods.qos]},
+		{"schedulerMessage", f->scheduler},
+	};
+
+	writer_map(w, "pod");
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		writer_string(w, texts[i][0], NULL, texts[i][1]);
+	writer_bool(w, "schedulingGates", true, f->gated);
+	write_requests(w, &r->pods.wanted);
+	writer_end(w);
+	writer_string(w, "alignment", NULL, r->aligned.text);
+	writer_string(w, "notGuaranteed", NULL, r->pods.not_guaranteed.text);
+}
+
+static void write_held(struct writer *w, const struct why_report *r)
+{
+	const struct pod_held *held = &r->held;
+	CLEANUP(freep) char *cpus = NULL;
+
+	if (!held->found) {
+		writer_null(w, "held");
+		return;
+	}
+	cpus = cpuset_print(held->cpus);
+	writer_map(w, "held");
+	writer_string(w, "cpus", NULL, cpus);
+	writer_list(w, "numaNodes");
+	for (int id = hwloc_bitmap_first(held->numa); id >= 0; id = hwloc_bitmap_next(held->numa, id))
+		writer_number(w, NULL, NULL, true, id);
+	writer_end(w);
+	writer_string(w, "alignment", NULL, alignment_names[r->alignment]);
+	writer_string(w, "reason", NULL, r->alignment_reason.text);
+	writer_end(w);
+}
+
+static void write_counts(struct writer *w, const struct why_report *r)
+{
+	bool asks = why_report_asks(r);
+
+	writer_number(w, "takes", NULL, asks, (int64_t)r->takes);
+	writer_number(w, "unknown", NULL, asks, (int64_t)r->unknown);
+	writer_number(w, "estimated", NULL, asks, (int64_t)r->estimated);
+}
+
+/* ---- rows of both formats */
+
+static void write_nodes(struct writer *w, const struct why_report *r)
+{
+	static const char *const headings[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
+
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "nodes");
+	for (size_t i = 0; i < r->pods.n_nodes; i++) {
+		const struct node_report *n = &r->pods.nodes[i];
+		const char *violated = why_report_violated(r, n->name);
+		CLEANUP(strbuf_release) struct strbuf reasons = STRBUF_INIT(4096);
+
+		fit_write_row(w, &r->pods, n);
+		writer_string(w, "keptAway", NULL, violated);
+		fit_add_reasons(n, &reasons);
+		if (*violated)
+			writer_cell(w, "REASON", "kept away: %s%s%s", violated, reasons.len > 0 ? "; " : "",
+				reasons.text);
+		writer_end(w);
+	}
+	writer_end(w);
+}
+
+/* In seconds; -1 = unknown. */
+static int64_t age_of(const struct why_report *r, const struct pod_event *e)
+{
+	if (e->last_s == 0)
+		return -1;
+	return r->now_s > e->last_s ? r->now_s - e->last_s : 0;
+}
+
+static void write_event(struct writer *w, const struct why_report *r, const struct pod_event *e)
+{
+	int64_t age_s = age_of(r, e);
+	char age[AGE_TEXT_MAX];
+
+	timestamp_print_age(age_s, age);
+	writer_row(w);
+	writer_string(w, NULL, "LAST SEEN", age);
+	writer_string(w, "type", NULL, e->type);
+	writer_string(w, "reason", "EVENT", e->reason);
+	writer_string(w, "message", "MESSAGE", e->message);
+	writer_string(w, "source", "FROM", e->source);
+	writer_number(w, "count", "COUNT", true, e->count > INT64_MAX ? INT64_MAX : (int64_t)e->count);
+	writer_number(w, "ageSeconds", NULL, age_s >= 0, age_s);
+	writer_end(w);
+}
+
+static void write_events(struct writer *w, const struct why_report *r)
+{
+	static const char *const headings[] = {"LAST SEEN", "COUNT", "EVENT", "FROM", "MESSAGE"};
+	size_t n = r->events.n_items;
+
+	if (!r->events_known) {
+		writer_null(w, "events");
+		return;
+	}
+	if (!writer_is_doc(w) && n > EVENTS_MAX)
+		n = EVENTS_MAX;
+	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_list(w, "events");
+	for (size_t i = 0; i < n; i++)
+		write_event(w, r, &r->events.items[i]);
+	writer_end(w);
+	if (writer_is_doc(w))
+		return;
+	strbuf_addstr(w->out, n > 0 ? "\n" : "\nno events: Kubernetes keeps events for an hour\n");
+	if (n > 0)
+		writer_table(w);
+	if (n < r->events.n_items)
+		strbuf_addf(w->out, "and %zu older events\n", r->events.n_items - n);
+}
+
+static void write_doc(struct writer *w, const struct why_report *r)
+{
+	write_pod(w, r);
+	write_held(w, r);
+	write_counts(w, r);
+	write_nodes(w, r);
+	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
+}
+
+static void write_text(struct writer *w, const struct why_report *r)
+{
+	add_pod(r, w->out);
+	if (r->status.stage == POD_REJECTED)
+		add_rejection(r, w->out);
+	if (!why_report_asks(r)) {
+		add_held(r, w->out);
+		return;
+	}
+	add_totals(r, w->out);
+	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
+	strbuf_addch(w->out, '\n');
+	write_nodes(w, r);
+	w->optional = fit_optional_columns;
+	writer_table(w);
+}
+
+void why_write(struct writer *w, const struct why_report *r)
+{
+	if (writer_is_doc(w))
+		write_doc(w, r);
+	else
+		write_text(w, r);
+	write_events(w, r);
+}

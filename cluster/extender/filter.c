@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers /filter and /prioritize: judges the requested nodes, and finds and assumes the best node.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/extender/verbs.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define NO_NODE "the extender knows no Node or NodeResourceTopology object of this name"
+#define OTHER_POLICY \
+	"the node's topology manager policy is not the one in the pod's annotation volcano.sh/numa-topology-policy"
+#define NOT_BEST "the extender chose another node"
+#define OUTDATED "a newer request for this pod has been answered already"
+#define NAMESPACE_FULL \
+	"the pod's namespace has reached the limit of assumed pods: pods that have a node and are not bound yet"
+
+/* A requested node. */
+struct candidate {
+	struct node_info *node; /* NULL = not in the cache */
+	const struct verdict
+		*verdict; /* NULL if `node` is NULL, or if the pod's Volcano policy excludes the node */
+	size_t index;     /* in the request */
+	bool reserved;    /* the node has a reservation that the pod may use */
+};
+
+/* The results of judging the requested nodes. */
+struct candidates {
+	bool *unknown;         /* per requested node: the verdict is unknown */
+	struct candidate best; /* best.node is NULL if no node admits the pod */
+	/* Nodes that have not been judged yet: `verdict` is an upper bound. */
+	struct candidate *bounded;
+	size_t n_bounded, bounded_size;
+};
+
+void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
+{
+	free(a->verdicts);
+	free(a->scores);
+	free(a->nodes);
+	pod_classes_drop(&cache->classes, a->class);
+	*a = (struct verb_answer){0};
+}
+
+static void candidates_release(struct candidates *c)
+{
+	free(c->unknown);
+	free(c->bounded);
+	*c = (struct candidates){0};
+}
+
+/* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. */
+static void candidates_init(struct candidates *c, struct verdicts *verdicts, struct extender_args *args,
+	struct verb_answer *answer)
+{
+	*c = (struct candidates){.unknown = xcalloc(args->n_names + 1, sizeof(*c->unknown))};
+	answer->verdicts = xcalloc(args->n_names + 1, sizeof(*answer->verdicts));
+	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
+	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
+	answer->counts.n_nodes = args->n_names;
+	answer->class = pod_classes_take(&verdicts->cache->classes, &args->pod.template.pod);
+}
+
+static enum strategy strategy_of(const struct verb_config *config)
+{
+	return config->strategy == VERB_STRATEGY_VOLCANO ? STRATEGY_LEAST_NUMA_NODES
+							 : (enum strategy)config->strategy;
+}
+
+/* Volcano places a pod that names a policy only on nodes of that policy. */
+static bool volcano_excludes(
+	const struct verb_config *config, const struct extender_pod *pod, const struct node_info *node)
+{
+	enum topology_manager_policy policy = pod->template.volcano_policy;
+
+	return config->strategy == VERB_STRATEGY_VOLCANO && policy != TOPOLOGY_MANAGER_UNKNOWN &&
+	       policy != TOPOLOGY_MANAGER_NONE && node->has_object &&
+	       node->object.state.inventory.topology.policy != policy;
+}
+
+/* ret->reason stays NULL if the node admits the pod, and for an upper bound. */
+static void set_verdict(struct candidate *candidate, const struct verdict *v, struct extender_verdict *ret)
+{
+	candidate->verdict = v;
+	if (v->answer != KUBELET_ADMITS && !v->is_bound)
+		ret->reason = v->reason;
+}
+
+static bool is_unreached(const struct candidate *c)
+{
+	return c->verdict && c->verdict->unreached;
+}
+
+/* False for a node that was not judged before the work limit: --unknown=pass must not let this node pass. */
+static bool is_unknown(const struct candidate *c)
+{
+	if (is_unreached(c))
+		return false;
+	return !c->node || (c->verdict && c->verdict->answer == KUBELET_UNKNOWN);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	const struct verdict *x = a->verdict, *y = b->verdict;
+
+	if (a->reserved != b->reserved)
+		return a->reserved;
+	if (x->score != y->score)
+		return x->score > y->score;
+	if (x->pci_pair != y->pci_pair)
+		return x->pci_pair;
+	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
+		return x->free_on_numa_nodes < y->free_on_numa_nodes;
+	if (x->free_on_node != y->free_on_node)
+		return x->free_on_node < y->free_on_node;
+	return text_compare_numbered(a->node->name, b->node->name) < 0;
+}
+
+/*
+ * Makes an admitting candidate the best one if it is better than the best candidate so far. verdict_confirm() costs more than a
+ * verdict, so only candidates that may become the best are confirmed, unless `confirm_all` is set.
+ */
+static void compare_with_best(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
+	struct candidate *candidate, struct verb_answer *answer)
+{
+	bool is_best = !c->best.node || is_better(candidate, &c->best);
+
+	if (is_best || confirm_all)
+		candidate->verdict = verdict_confirm(verdicts, answer->class, candidate->node);
+	if (candidate->verdict->answer != KUBELET_ADMITS) {
+		answer->verdicts[candidate->index].reason = candidate->verdict->reason;
+		return;
+	}
+	answer->counts.n_admitting++;
+	answer->counts.n_aligning += candidate->verdict->numa_nodes > 0;
+	answer->scores[candidate->index] = candidate->verdict->score * EXTENDER_SCORE_MAX / 100;
+	if (is_best)
+		c->best = *candidate;
+}
+
+/* Counts a candidate that has been judged, or that needs no verdict. */
+static void finish_candidate(struct candidates *c, struct verdicts *verdicts, bool confirm_all,
+	struct candidate *candidate, struct verb_answer *answer)
+{
+	c->unknown[candidate->index] = is_unknown(candidate);
+	answer->counts.n_unknown += is_unknown(candidate);
+	if (!answer->verdicts[candidate->index].reason)
+		compare_with_best(c, verdicts, confirm_all, candidate, answer);
+	answer->counts.n_unreached += is_unreached(candidate);
+	answer->counts.n_slow += candidate->verdict && candidate->verdict->too_slow;
+}
+
+/* Moves the heap's element to its place: no element is better than its parent. */
+static void sift_down(struct candidate *heap, size_t n, size_t at)
+{
+	for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
+		struct candidate moved = heap[at];
+
+		if (child + 1 < n && is_better(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_better(&heap[child], &moved))
+			return;
+		heap[at] = heap[child];
+		heap[child] = moved;
+		at = child;
+	}
+}
+
+/* Whether the node of the bound may be better than the best node, or may decide whether nodes with an unknown verdict pass. */
+static bool may_be_best(const struct candidates *c, const struct candidate *bounded)
+{
+	return !c->best.node || c->best.verdict->numa_nodes == 0 || is_better(bounded, &c->best);
+}
+
+/* Judges the bounded candidates, the highest bound first, until no other can be the best. The nodes that are not judged have no
+ * reason: they do not pass because another node is better. */
+static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	struct verb_answer *answer)
+{
+	struct candidate *heap = c->bounded;
+	size_t n = c->n_bounded;
+
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(heap, n, i);
+	for (; n > 0 && may_be_best(c, &heap[0]); answer->counts.n_bounded--) {
+		struct candidate candidate = heap[0];
+
+		heap[0] = heap[--n];
+		sift_down(heap, n, 0);
+		set_verdict(&candidate,
+			verdict_of(verdicts, answer->class, candidate.node, strategy_of(config)),
+			&answer->verdicts[candidate.index]);
+		finish_candidate(c, verdicts, false, &candidate, answer);
+	}
+}
+
+/* Sets candidate->verdict to a verdict or, if the best node suffices, to an upper bound; or the reason of a node that needs none. */
+static void begin_candidate(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_pod *pod, const struct pod_class *class, bool only_best,
+	struct candidate *candidate, struct extender_verdict *ret)
+{
+	*ret = (struct extender_verdict){NULL, false};
+	if (!candidate->node) {
+		ret->reason = NO_NODE;
+	} else if (volcano_excludes(config, pod, candidate->node)) {
+		*ret = (struct extender_verdict){OTHER_POLICY, true};
+	} else {
+		candidate->reserved = cache_has_usable_reservation(candidate->node);
+		set_verdict(candidate,
+			(only_best ? verdict_or_bound : verdict_of)(
+				verdicts, class, candidate->node, strategy_of(config)),
+			ret);
+	}
+}
+
+/* Writes the verdict and the score of each requested node to `answer`, and finds the best node. With `only_best`, judges only the nodes
+ * that may be the best. */
+static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_args *args, bool only_best, struct verb_answer *answer)
+{
+	for (size_t i = 0; i < args->n_names; i++) {
+		struct candidate candidate = {
+			.node = cache_find_node(verdicts->cache, args->names[i]), .index = i};
+
+		begin_candidate(verdicts, config, &args->pod, answer->class, only_best, &candidate,
+			&answer->verdicts[i]);
+		answer->nodes[i] = candidate.node;
+		if (!candidate.verdict || !candidate.verdict->is_bound) {
+			finish_candidate(c, verdicts, config->all, &candidate, answer);
+			continue;
+		}
+		answer->counts.n_bounded++;
+		if (may_be_best(c, &candidate)) {
+			vec_grow(&c->bounded, &c->bounded_size, c->n_bounded + 1, sizeof(candidate));
+			c->bounded[c->n_bounded++] = candidate;
+		}
+	}
+	judge_bounded(c, verdicts, config, answer);
+}
+
+/* ---- /filter */
+
+static void pass_unknown(const struct verb_config *config, const bool *unknown, struct verb_answer *answer)
+{
+	if (!config->pass_unknown || (answer->counts.n_aligning > 0 && !config->all))
+		return;
+	for (size_t i = 0; i < answer->counts.n_nodes; i++)
+		if (unknown[i])
+			answer->verdicts[i].reason = NULL;
+}
+
+/*
+ * Whether only the best node passes and the pod is assumed there: if a kubelet aligns the pod, or if no other node
+ * passes (the node may then assign devices without NUMA affinity). If several nodes pass and none aligns the pod, the
+ * scheduler chooses.
+ */
+static bool passes_only_best(const struct verb_answer *a, const struct candidate *best)
+{
+	return a->counts.n_aligning > 0 || best->reserved ||
+	       (best->node && !a->verdicts[best->index].reason && a->counts.n_passing == 1);
+}
+
+static void reject_all(struct verb_answer *answer, const char *reason)
+{
+	for (size_t i = 0; i < answer->counts.n_nodes; i++)
+		answer->verdicts[i].reason = reason;
+	answer->counts.n_passing = 0;
+}
+
+static void pass_best(struct verb_answer *answer, const struct candidate *best)
+{
+	for (size_t i = 0; i < answer->counts.n_nodes; i++)
+		if (i != best->index && !answer->verdicts[i].reason)
+			answer->verdicts[i].reason = NOT_BEST;
+	answer->counts.n_passing = 1;
+	answer->counts.assumed_node = best->node->name;
+}
+
+static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod, struct pod_class *class,
+	struct node_info *node, uint64_t now_ms)
+{
+	const struct assume_request request = {.uid = pod->uid,
+		.namespace = pod->namespace,
+		.name = pod->name,
+		.class = class,
+		.priority = pod->priority,
+		.resource_version = pod->version,
+		.arrival = pod->arrival,
+		.has_volumes = pod->has_volumes,
+		.gang = pod->gang};
+
+	project_assume_pod(&verdicts->projections, &request, node, now_ms);
+}
+
+static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
+{
+	judge_nodes(c, verdicts, config, args, !config->all, ret);
+	pass_unknown(config, c->unknown, ret);
+	for (size_t i = 0; i < args->n_names; i++)
+		ret->counts.n_passing += !ret->verdicts[i].reason;
+	if (ret->counts.n_passing == 0) {
+		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
+	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {
+		return;
+	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
+		reject_all(ret, NAMESPACE_FULL);
+	} else {
+		pass_best(ret, &c->best);
+		assume_pod(verdicts, &args->pod, ret->class, c->best.node, now_ms);
+	}
+}
+
+static void hide_reverted(struct cluster_cache *cache, const struct extender_args *args)
+{
+	for (size_t i = 0; *args->pod.gang && i < args->n_names; i++) {
+		struct node_info *node = cache_find_node(cache, args->names[i]);
+
+		if (node)
+			cache_hide_reverted(cache, args->pod.namespace, args->pod.gang, node);
+	}
+}
+
+/* Whether the pod is assumed by a later request. Then the scheduler has given this request up, and may be binding the pod. */
+static bool is_outdated(const struct cluster_cache *cache, const struct extender_pod *pod)
+{
+	const struct pod_info *cached = cache_find_pod(cache, pod->uid);
+
+	return cached && !cached->bound && cached->arrival > pod->arrival;
+}
+
+bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args)
+{
+	const struct node_info *node =
+		*args->pod.nominated ? cache_find_node(cache, args->pod.nominated) : NULL;
+	bool asked = false, found = false;
+
+	for (size_t i = 0; node && i < args->n_names && !asked; i++)
+		asked = !strcmp(args->names[i], node->name);
+	for (size_t i = 0; asked && i < node->n_pods && !found; i++)
+		found = node->pods[i]->terminating && node->pods[i]->priority < args->pod.priority &&
+			pod_info_is_managed(node->pods[i]);
+	return found;
+}
+
+void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
+	uint64_t now_ms, struct verb_answer *ret)
+{
+	CLEANUP(candidates_release) struct candidates c = {0};
+
+	candidates_init(&c, verdicts, args, ret);
+	if (!ret->class->aligned) {
+		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
+		return;
+	}
+	if (is_outdated(verdicts->cache, &args->pod)) {
+		reject_all(ret, OUTDATED);
+		return;
+	}
+	cache_begin_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
+	hide_reverted(verdicts->cache, args);
+	hide_reservations(verdicts->cache, &args->pod, ret->class);
+	cache_hide_nominations(verdicts->cache, args->pod.uid, args->pod.priority);
+	choose_nodes(&c, verdicts, config, args, now_ms, ret);
+	cache_end_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid);
+}
+
+/* ---- /prioritize */
+
+void extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,
+	struct extender_args *args, struct verb_answer *ret)
+{
+	CLEANUP(candidates_release) struct candidates c = {0};
+
+	candidates_init(&c, verdicts, args, ret);
+	if (ret->class->aligned)
+		judge_nodes(&c, verdicts, config, args, false, ret);
+}

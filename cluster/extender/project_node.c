@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/extender/project_node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/model/cluster_usage.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+/* Exporters that poll the kubelet report a pod within this time after the pod's start. */
+#define ESTIMATE_LAG_MS 3000u
+#define ESTIMATE_LAG_S  5 /* the same for timestamps of objects, whose resolution is 1 s */
+
+/* If nrtd's object changed this long after the report of a pod's admission, the object contains everything that the pod holds. */
+#define SETTLED_MS 2000u
+
+/* An end or an admission is reported within this time, in any order. */
+#define REPORT_LAG_MS 1000u
+
+/* ---- cached projections */
+
+void projected_node_release(struct projected_node *o)
+{
+	in_flight_release(&o->in_flight);
+	node_admission_release(&o->admission);
+	projected_state_release(&o->node);
+}
+
+static void discard(struct projected_node **o)
+{
+	if (*o)
+		projected_node_release(*o);
+	free(*o);
+	*o = NULL;
+}
+
+void projections_release(struct projections *p)
+{
+	for (size_t i = 0; i < PROJECTIONS_KEPT; i++)
+		discard(&p->kept[i]);
+	discard(&p->last);
+}
+
+static bool is_current(const struct projected_node *o, const struct node_info *node)
+{
+	return o && o->version == node->version && o->amounts_version == node->amounts_version;
+}
+
+/* NULL = not cached. Versions are unique among nodes. */
+static struct projected_node *find_cached(const struct projections *p, const struct node_info *node)
+{
+	struct projected_node *kept = p->kept[node->slot % PROJECTIONS_KEPT];
+
+	if (is_current(kept, node))
+		return kept;
+	return is_current(p->last, node) ? p->last : NULL;
+}
+
+/* Moves the projection to the cache. */
+static void cache_projection(struct projections *p, size_t slot, struct projected_node *o)
+{
+	bool in_kept = o->in_flight.n > 0 || slot < PROJECTIONS_KEPT;
+	struct projected_node **entry = in_kept ? &p->kept[slot % PROJECTIONS_KEPT] : &p->last;
+
+	discard(entry);
+	*entry = o;
+}
+
+void projections_forget(struct projections *p, size_t slot)
+{
+	discard(&p->kept[slot % PROJECTIONS_KEPT]);
+	discard(&p->last);
+}
+
+/* ---- what the object reports */
+
+/*
+ * Finds the pod's reported items. Items without a UID belong to the first pod that matches the items' hash of the name.
+ * Users choose names and can produce equal hashes: a later pod with the same hash must neither count as the holder of
+ * the items nor free them.
+ */
+static struct reported_items find_own_items(
+	const struct node_info *node, const struct pod_names *names, bool *claimed)
+{
+	struct reported_items own = reported_find(&node->reported, names);
+
+	if (own.n_by_name > 0 && claimed[own.by_name[0].item])
+		own.n_by_name = 0;
+	for (size_t i = 0; i < own.n_by_name; i++)
+		claimed[own.by_name[i].item] = true;
+	return own;
+}
+
+static void mark_excluded(const struct reported_items *own, bool *excluded)
+{
+	for (size_t i = 0; i < own->n_by_uid; i++)
+		excluded[own->by_uid[i].item] = true;
+	for (size_t i = 0; i < own->n_by_name; i++)
+		excluded[own->by_name[i].item] = true;
+}
+
+/*
+ * Whether the amounts of another exporter's object, which names no pods, count the pod: the zones were written ESTIMATE_LAG_S
+ * after the pod started, or changed ESTIMATE_LAG_MS after the binding was reported. An object from a file has no such times and
+ * counts every bound pod.
+ */
+static bool zones_include(const struct node_info *node, const struct pod_info *pod)
+{
+	int64_t written_s = node->object.zones_written_s;
+
+	if (!pod->bound)
+		return false;
+	if (written_s > 0 && pod->started_s > 0 && written_s >= pod->started_s + ESTIMATE_LAG_S)
+		return true;
+	if (written_s == 0 && pod->bound_ms == 0)
+		return true;
+	return node->object_ms > 0 && pod->bound_ms > 0 && node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS;
+}
+
+/* How much of the pod the object reports. */
+static enum reported find_reported(
+	const struct node_info *node, const struct pod_info *pod, const struct reported_items *own)
+{
+	enum reported reported;
+
+	if (node->object.basis == CLUSTER_ESTIMATED)
+		return zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
+	reported = reported_compare(&node->reported, &node->object.state, pod->class, own);
+	if (reported == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
+		return REPORTED_ALL;
+	return reported;
+}
+
+/* The kubelet's managers assign nothing to the pod, so no object will report the pod. */
+static bool holds_nothing(const struct pod_info *pod)
+{
+	return pod->held && !pod->held_is_rest && hwloc_bitmap_iszero(pod->held->cpus) &&
+	       pod->held->n_memory == 0 && pod->held->n_devices == 0;
+}
+
+struct pod_change {
+	struct reported_items own;
+	bool added;      /* the pod is added to the reported state */
+	bool is_partial; /* the object reports a part of what the pod holds */
+};
+
+/* How the projection differs from the reported state: excluded items, and added pods. */
+struct node_changes {
+	bool *excluded, *claimed; /* per item; claimed items have been matched to a pod */
+	struct pod_change *pods;  /* per pod of the node */
+	size_t n_added;
+	bool removes_none; /* no pod is removed from the node, so results may be cached */
+	/* For partially reported pods. True: the reported part counts, and the rest is added. False: the whole pod is
+	 * placed again from its requests. */
+	bool adds_rest;
+};
+
+static void node_changes_release(struct node_changes *changes)
+{
+	free(changes->excluded);
+	free(changes->claimed);
+	free(changes->pods);
+}
+
+static void find_pod_change(const struct node_info *node, struct pod_info *pod, bool is_removed,
+	struct node_changes *changes, struct pod_change *ret)
+{
+	enum reported reported;
+
+	*ret = (struct pod_change){.added = false};
+	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
+		return;
+	ret->own = find_own_items(node, &pod->names, changes->claimed);
+	reported = find_reported(node, pod, &ret->own);
+	ret->is_partial = reported == REPORTED_PART;
+	if (pod->held && pod->held_is_rest != (ret->is_partial && changes->adds_rest))
+		pod_info_forget_held(pod);
+	ret->added = !is_removed && reported != REPORTED_ALL && !holds_nothing(pod);
+	changes->n_added += ret->added;
+	if (is_removed || (ret->is_partial && !changes->adds_rest))
+		mark_excluded(&ret->own, changes->excluded);
+}
+
+/* without[i] belongs to node->pods[i], and `without` may be NULL. To be released. */
+static void find_node_changes(
+	const struct node_info *node, const bool *without, bool adds_rest, struct node_changes *ret)
+{
+	const struct allocations *a = &node->object.state.allocations;
+
+	*ret = (struct node_changes){.excluded = xcalloc(a->n_items + 1, sizeof(*ret->excluded)),
+		.claimed = xcalloc(a->n_items + 1, sizeof(*ret->claimed)),
+		.pods = xcalloc(node->n_pods + 1, sizeof(*ret->pods)),
+		.removes_none = !without,
+		.adds_rest = adds_rest};
+	for (size_t i = 0; i < node->n_pods; i++)
+		find_pod_change(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
+	/* Ended pods come last, so that an ended pod does not claim the items of a remaining pod. */
+	for (size_t i = 0; i < node->n_ended; i++) {
+		struct reported_items own = find_own_items(node, &node->ended[i].names, ret->claimed);
+
+		mark_excluded(&own, ret->excluded);
+	}
+}
+
+bool project_node_changes_nothing(const struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+		struct reported_items own;
+
+		if (!pod->class->aligned || pod->mirror || pod->class->too_large)
+			continue;
+		own = reported_find(&node->reported, &pod->names);
+		if (find_reported(node, pod, &own) != REPORTED_ALL && !holds_nothing(pod))
+			return false;
+	}
+	return node->n_ended == 0;
+}
+
+/* ---- what the kubelet will assign to pods that the object does not report */
+
+/* What the kubelet assigns to a pod with this request; NULL = the kubelet rejects the pod. */
+static struct allocation *admit_request(
+	struct node_admission *admission, const struct pod_request *pod, enum qos_class qos)
+{
+	struct allocation *held;
+	struct kubelet_verdict v;
+
+	kubelet_judge(&admission->kubelet, admission->ws, pod, qos, &v);
+	if (v.answer != KUBELET_ADMITS)
+		return NULL;
+	held = xcalloc(1, sizeof(*held));
+	projected_state_item(admission, pod, &v, held);
+	return held;
+}
+
+/* `held` moves to the pod. */
+static void set_held(const struct projections *p, struct pod_info *pod, struct allocation *held)
+{
+	pod_info_forget_held(pod);
+	pod->held = held;
+	pod->held_version = p->cache->version;
+	text_set(&held->pod_uid, pod->names.uid);
+	text_set(&held->pod, pod->names.pod);
+}
+
+static struct allocation *admit_rest(struct node_admission *admission, const struct node_info *node,
+	const struct pod_info *pod, const struct reported_items *own)
+{
+	CLEANUP(pod_request_release) struct pod_request rest;
+
+	reported_rest(&node->reported, &node->object.state, pod->class, own, &rest);
+	return admit_request(admission, &rest, rest.qos);
+}
+
+/* Sets pod->held to what the kubelet assigns to the pod on a node in the state `before`. No change if the kubelet
+ * rejects the pod. */
+static void place_pod(const struct projections *p, const struct projected_state *before,
+	const struct node_info *node, struct pod_info *pod, const struct pod_change *pod_change,
+	bool adds_rest)
+{
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	struct allocation *held;
+	bool is_rest = pod_change->is_partial && adds_rest;
+
+	node_admission_init(&admission, &before->state);
+	held = is_rest ? admit_rest(&admission, node, pod, &pod_change->own)
+		       : admit_request(&admission, &pod->class->pod, pod->class->qos);
+	if (!held)
+		return;
+	set_held(p, pod, held);
+	pod->held_is_rest = is_rest;
+}
+
+/* A rejection stays valid until something on the node becomes free. */
+static bool is_known_rejected(const struct node_info *node, uint64_t found_at)
+{
+	return found_at > 0 && found_at >= node->freed_version;
+}
+
+/* Adds the pod to the projected state `o`. Computes pod->held if it is NULL, or if another pod in `o` holds the same
+ * resources. 0, also if the kubelet would reject the pod; -ETIME. */
+static int add_placed_pod(struct projections *p, struct projected_state *o, const struct node_info *node,
+	struct pod_info *pod, const struct pod_change *pod_change, const struct node_changes *changes)
+{
+	bool can_cache = changes->removes_none && !(pod_change->is_partial && changes->adds_rest);
+
+	if (pod->held && !projected_state_has_free(o, pod->held))
+		pod_info_forget_held(pod);
+	if (!pod->held && !(can_cache && is_known_rejected(node, pod->rejected_version))) {
+		if (!work_limit_goes_on(&p->work))
+			return -ETIME;
+		p->work.advanced = true;
+		place_pod(p, o, node, pod, pod_change, changes->adds_rest);
+		if (!pod->held && can_cache)
+			pod->rejected_version = p->cache->version;
+	}
+	if (pod->held)
+		projected_state_add(o, pod->held);
+	return 0;
+}
+
+/* ---- whether a computed placement contains the reported part */
+
+static size_t count_devices(const struct allocation *item, const struct device_block *like)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < item->n_devices; i++)
+		if (!strcmp(item->devices[i].resource, like->resource) &&
+			hwloc_bitmap_isequal(item->devices[i].nodes, like->nodes))
+			n += item->devices[i].ids.n_items;
+	return n;
+}
+
+static bool has_memory_like(const struct allocation *item, const struct memory_block *block)
+{
+	for (size_t i = 0; i < item->n_memory; i++)
+		if (!strcmp(item->memory[i].type, block->type) &&
+			hwloc_bitmap_isequal(item->memory[i].nodes, block->nodes))
+			return true;
+	return false;
+}
+
+/* The same CPUs, as many devices on the same NUMA nodes, and memory on the same NUMA nodes. */
+static bool has_item(const struct allocation *held, const struct allocation *item)
+{
+	if (!hwloc_bitmap_isincluded(item->cpus, held->cpus))
+		return false;
+	for (size_t i = 0; i < item->n_devices; i++)
+		if (count_devices(held, &item->devices[i]) < item->devices[i].ids.n_items)
+			return false;
+	for (size_t i = 0; i < item->n_memory; i++)
+		if (!has_memory_like(held, &item->memory[i]))
+			return false;
+	return true;
+}
+
+static bool has_items(
+	const struct node_info *node, const struct pod_info *pod, const struct reported_items *own)
+{
+	const struct allocation *items = node->object.state.allocations.items;
+	bool has = pod->held != NULL;
+
+	for (size_t i = 0; i < own->n_by_uid && has; i++)
+		has = has_item(pod->held, &items[own->by_uid[i].item]);
+	for (size_t i = 0; i < own->n_by_name && has; i++)
+		has = has_item(pod->held, &items[own->by_name[i].item]);
+	return has;
+}
+
+/* ---- the projection */
+
+/* Limits the admission to the Node's allocatable minus the requests of its pods. Without a Node object there is no limit. */
+static void limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
+{
+	CLEANUP(resource_list_release) struct resource_list returned = {0}, requestable = {0};
+
+	if (!node->has_node)
+		return;
+	for (size_t i = 0; without && i < node->n_pods; i++)
+		if (without[i])
+			resource_list_add(&returned, &node->pods[i]->class->wanted, 1);
+	requestable_amounts(&node->allocatable, &node->requested, &returned, &requestable);
+	node_admission_limit(&o->admission, &requestable);
+}
+
+/* Adds the pods. *ret_matches: the placement of each partially reported pod contains the pod's reported part. */
+static int add_placed_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
+	const struct node_changes *changes, bool *ret_matches)
+{
+	int r = 0;
+
+	projected_state_init(&o->node, &node->object.state, changes->excluded);
+	*ret_matches = true;
+	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
+		const struct pod_change *c = &changes->pods[i];
+
+		if (!c->added)
+			continue;
+		r = add_placed_pod(p, &o->node, node, node->pods[i], c, changes);
+		if (r == 0 && c->is_partial && !changes->adds_rest)
+			*ret_matches = *ret_matches && has_items(node, node->pods[i], &c->own);
+	}
+	return r;
+}
+
+/*
+ * Builds the projection of a node whose object has a state, without the pods whose without[i] is set. A partially reported pod
+ * is being admitted: first the whole pod is placed again from its requests. If the placement does not contain the reported
+ * part, the reported part counts as held and only the rest is placed. 0 or -ETIME; `o` and `changes` are to be released in
+ * either case.
+ */
+static int build_projection(struct projections *p, struct projected_node *o, const struct node_info *node,
+	const bool *without, struct node_changes *changes)
+{
+	bool matches;
+	int r;
+
+	find_node_changes(node, without, false, changes);
+	r = add_placed_pods(p, o, node, changes, &matches);
+	if (r == 0 && !matches) {
+		projected_state_release(&o->node);
+		node_changes_release(changes);
+		find_node_changes(node, without, true, changes);
+		r = add_placed_pods(p, o, node, changes, &matches);
+	}
+	if (r < 0)
+		return r;
+	projected_state_finish(&o->node);
+	node_admission_init(&o->admission, &o->node.state);
+	limit_to_node(o, node, without);
+	return 0;
+}
+
+static bool is_in_flight(const struct node_info *node, const struct node_changes *changes, size_t i)
+{
+	return changes->pods[i].added && !holds_nothing(node->pods[i]) &&
+	       !(changes->pods[i].is_partial && changes->adds_rest);
+}
+
+/* Whether the kubelet admitted the pod before the other pod's end. The kubelet reports changes of pods in no order: an end that is reported soon
+ * after an admission may have come first. */
+static bool is_admitted_before(const struct pod_info *pod, const struct ended_pod *ended)
+{
+	return pod->admitted && pod->admitted_version < ended->version &&
+	       ended->ended_ms > pod->admitted_ms + REPORT_LAG_MS;
+}
+
+/* Whether another pod ended after this pod was placed on the node, but perhaps before the kubelet admitted this pod. */
+static bool may_arrive_after(const struct pod_info *pod, const struct ended_pod *ended)
+{
+	return ended->version > pod->placed_version && !is_admitted_before(pod, ended);
+}
+
+static size_t count_ended_in_flight(const struct node_info *node, const struct pod_info *pod)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->n_ended; i++)
+		n += may_arrive_after(pod, &node->ended[i]);
+	return n;
+}
+
+/* Whether a pod ended after the kubelet had admitted this in-flight pod. */
+static bool was_admitted_before_an_end(const struct node_info *node, const struct pod_info *pod)
+{
+	for (size_t i = 0; i < node->n_ended; i++)
+		if (is_admitted_before(pod, &node->ended[i]))
+			return true;
+	return false;
+}
+
+/* Whether pod->held was computed after the other pod's end, and differs from what the kubelet would have assigned before this end. A kubelet
+ * that would have rejected the pod has admitted it after this end. */
+static bool is_held_since(const struct pod_info *pod, const struct ended_pod *ended)
+{
+	bool was_rejected = pod->rejected_version > 0 && pod->rejected_version < ended->version;
+
+	return pod->held && pod->held_version >= ended->version &&
+	       !(was_rejected && may_arrive_after(pod, ended));
+}
+
+/* Whether pod->held may differ from what the kubelet assigned to this pod if it arrived before the end of a pod that has ended since: the
+ * kubelet may have admitted pods in another order than they were placed in, or pod->held was computed after the end. */
+static bool has_unknown_place(const struct node_info *node, const struct pod_info *pod)
+{
+	for (size_t i = 0; i < node->n_ended; i++) {
+		const struct ended_pod *ended = &node->ended[i];
+		bool overlaps = pod->overlaps_version > 0 && ended->version > pod->overlaps_version;
+
+		if (ended->version > pod->bound_version &&
+			(overlaps || (pod->admitted && !pod->held) || is_held_since(pod, ended)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether it is unknown which other pods held resources when the in-flight pods arrived at the kubelet. A verdict
+ * covers two cases: all in-flight pods arrived before the end of another pod (pod->held), or all arrived after this end
+ * (in_flight_admit()). With several in-flight pods or several ended pods, some in-flight pods may have arrived before
+ * an end and some after; a verdict does not cover these cases. A pod that was bound after an end has arrived after this end.
+ */
+static bool is_start_unknown(const struct node_info *node, const struct node_changes *changes)
+{
+	size_t n_affected = 0, max_ended = 0; /* in-flight pods, and ended pods per in-flight pod */
+	size_t n_in_flight = 0, n_before = 0;
+	bool may_arrive_before = false; /* an in-flight pod, before an end */
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+		bool before;
+		size_t n;
+
+		/* The pod of a reservation has not arrived at the kubelet yet. */
+		if (pod->is_reservation || !is_in_flight(node, changes, i))
+			continue;
+		n = count_ended_in_flight(node, pod);
+		before = was_admitted_before_an_end(node, pod);
+		/* With both, the pod may have arrived between two ends. */
+		if ((before && n > 0) || ((before || n > 0) && has_unknown_place(node, pod)))
+			return true;
+		for (size_t k = 0; k < node->n_ended; k++)
+			may_arrive_before = may_arrive_before || node->ended[k].version > pod->bound_version;
+		n_affected += n > 0;
+		max_ended = n > max_ended ? n : max_ended;
+		n_in_flight++;
+		n_before += before;
+	}
+	return (may_arrive_before && n_affected * max_ended > 1) || (n_before > 0 && n_in_flight > 1);
+}
+
+/* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a
+ * pod larger than the node. 0 or -ETIME. */
+static int drop_rejected_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
+	struct node_changes *changes)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
+		struct pod_info *pod = node->pods[i];
+		bool admits = false;
+
+		if (pod->held || !is_in_flight(node, changes, i))
+			continue;
+		if (!is_known_rejected(node, pod->rejected_alone_version)) {
+			r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
+			p->work.advanced = true;
+			pod->rejected_alone_version = r == 0 && !admits ? p->cache->version : 0;
+		}
+		changes->pods[i].added = admits;
+		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
+	}
+	return r;
+}
+
+/*
+ * The kubelet may report admissions in another order than it admitted the pods. Pods whose admission was reported up to the returned version
+ * were admitted before all other in-flight pods, which were not bound to the node yet.
+ */
+static uint64_t find_first_overlap(const struct node_info *node, const struct node_changes *changes)
+{
+	uint64_t first = VERSION_UNKNOWN, before;
+
+	do {
+		before = first;
+		for (size_t i = node->n_pods; i-- > 0;) { /* the last placed first: one pass finds a chain */
+			const struct pod_info *pod = node->pods[i];
+
+			if (is_in_flight(node, changes, i) && pod->bound &&
+				(!pod->admitted || pod->admitted_version > first) &&
+				pod->placed_version < first)
+				first = pod->placed_version;
+		}
+	} while (first < before);
+	return first;
+}
+
+/* Adds the in-flight pods, first those that were admitted before all others. A pod that was admitted before another pod's end holds
+ * pod->held: it is not placed again as if it had arrived after that end. 0 or -ETIME. */
+static int collect_in_flight(struct projections *p, struct projected_node *o, const struct node_info *node,
+	struct node_changes *changes)
+{
+	uint64_t first_overlap;
+	int r;
+
+	in_flight_init(&o->in_flight, &node->object.state, changes->excluded, changes->n_added);
+	r = drop_rejected_pods(p, o, node, changes);
+	o->in_flight.unknown_start = is_start_unknown(node, changes);
+	first_overlap = find_first_overlap(node, changes);
+	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
+		for (size_t i = 0; i < node->n_pods; i++) {
+			const struct pod_info *pod = node->pods[i];
+			bool precedes = pod->admitted && pod->admitted_version <= first_overlap;
+
+			if (is_in_flight(node, changes, i) && precedes == (pass == 0) &&
+				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
+				in_flight_add(&o->in_flight, pod->class, precedes);
+		}
+	return r;
+}
+
+bool project_node_possible(const struct node_info *node)
+{
+	return node->has_object && node->object.basis != CLUSTER_UNKNOWN;
+}
+
+static void projected_node_freep(struct projected_node **o)
+{
+	if (*o)
+		projected_node_release(*o);
+	free(*o);
+}
+
+struct projected_node *project_node(struct projections *p, const struct node_info *node)
+{
+	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
+	CLEANUP(node_changes_release) struct node_changes changes = {0};
+	struct projected_node *found = find_cached(p, node);
+
+	if (found)
+		return found;
+	o = xcalloc(1, sizeof(*o));
+	if (build_projection(p, o, node, NULL, &changes) < 0 || collect_in_flight(p, o, node, &changes) < 0)
+		return NULL;
+	o->version = node->version;
+	o->amounts_version = node->amounts_version;
+	found = o;
+	cache_projection(p, node->slot, TAKE(o));
+	return found;
+}
+
+int project_node_without(
+	struct projections *p, const struct node_info *node, const bool *excluded, struct projected_node *ret)
+{
+	CLEANUP(node_changes_release) struct node_changes changes = {0};
+
+	*ret = (struct projected_node){0};
+	/* Discard the cached projection, which borrows pod->held: this projection may replace pod->held. */
+	projections_forget(p, node->slot);
+	return build_projection(p, ret, node, excluded, &changes);
+}
+
+void project_assume_pod(
+	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms)
+{
+	const struct work_limit limit = p->work;
+	struct projected_node *o;
+	struct allocation *held = NULL;
+	struct pod_info *pod;
+
+	p->work = (struct work_limit){0};
+	o = project_node_possible(node) && !request->class->too_large ? project_node(p, node) : NULL;
+	p->work = limit;
+	if (o)
+		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
+	pod = cache_assume_pod(p->cache, request, node, now_ms);
+	if (held && pod) {
+		set_held(p, pod, held);
+		return;
+	}
+	if (held)
+		allocation_release(held);
+	free(held);
+}

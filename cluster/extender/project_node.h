@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Computes a node's projected state: its object's state, plus assumed and bound pods, minus ended pods.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/model/cluster_cache.h"
+#include "cluster/model/in_flight_pods.h"
+#include "cluster/extender/work_limit.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/projected_state.h"
+
+/* Borrows from the node. After the node's version changes, only projected_node_release() may be called. */
+struct projected_node {
+	uint64_t version, amounts_version; /* of the node_info */
+	struct projected_state node;
+	struct node_admission admission;
+	struct in_flight_pods in_flight;
+	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave
+	 * first. Any free CPU or device of the node may be needed for the pod of the reservation. */
+	bool reserved;
+};
+
+/* Accepts a zeroed struct. */
+void projected_node_release(struct projected_node *o);
+
+#define PROJECTIONS_KEPT 512u /* entries of 30 kB each for nodes of 96 CPUs and 8 NUMA nodes */
+
+/*
+ * Caches projected nodes. `kept` is indexed by the node's slot modulo PROJECTIONS_KEPT. Nodes with slots of PROJECTIONS_KEPT or
+ * higher are stored in `kept` only if they have in-flight pods, because these nodes take the longest to project; else in `last`.
+ */
+struct projections {
+	struct cluster_cache *cache; /* borrowed */
+	struct work_limit work;      /* of the current request */
+	struct projected_node *kept[PROJECTIONS_KEPT];
+	struct projected_node *last;
+};
+
+void projections_release(struct projections *p);
+
+/* Discards the cached projection of this slot, and `last`. */
+void projections_forget(struct projections *p, size_t slot);
+
+/* Whether the node has a NodeResourceTopology object with a usable state. project_node() and project_node_without() require
+ * this. */
+bool project_node_possible(const struct node_info *node);
+
+/* Whether the projection of a node with an exact state is known to equal the object's state: the object reports every pod that holds
+ * something, and no pod has ended. */
+bool project_node_changes_nothing(const struct node_info *node);
+
+/*
+ * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
+ * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster cache
+ * changes or another node is projected. NULL when the work limit is reached first.
+ */
+struct projected_node *project_node(struct projections *p, const struct node_info *node);
+
+/* Projects the node without the pods node->pods[i] whose excluded[i] is set (`excluded` NULL = with all pods).
+ * ret->in_flight stays empty. 0 or -ETIME; `ret` is to be released in either case. */
+int project_node_without(struct projections *p, const struct node_info *node, const bool *excluded,
+	struct projected_node *ret);
+
+/*
+ * Assumes the pod on the node with cache_assume_pod(). If project_node_possible(), also computes what the kubelet will assign to
+ * the pod. The computation ignores the work limit and is not postponed, because pods that end later would change the result.
+ */
+void project_assume_pod(
+	struct projections *p, const struct assume_request *request, struct node_info *node, uint64_t now_ms);

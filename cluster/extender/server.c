@@ -1,0 +1,652 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/extender/server.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/io/time.h"
+#include "cluster/objects/object_input.h"
+#include "cluster/extender/work_limit.h"
+#include "cluster/objects/extender_record.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+static const char *const kind_names[CACHE_KIND_COUNT] = {
+	"NodeResourceTopologies", "Nodes", "Pods", "PodDisruptionBudgets"};
+
+#define SKIP_LOG_INTERVAL_MS 60000u
+
+struct server {
+	struct server_config config;
+	_Atomic uint64_t n_arrived;  /* requests */
+	pthread_cond_t pods_changed; /* with `lock` */
+	pthread_mutex_t lock;        /* of the members up to `state_lock`; held while a request is answered */
+	struct cluster_cache cache;
+	struct verdicts verdicts;
+	struct request_counts requests;
+	struct work_history work;
+	int64_t no_wait_until_ms; /* wait_for_victims() */
+	/* Protects all members below; never held while a request is answered. Lock order: `lock` before `state_lock`. */
+	pthread_mutex_t state_lock;
+	struct process_stats process;
+	uint64_t skipped[CACHE_KIND_COUNT];        /* unreadable objects */
+	uint64_t skipped_logged[CACHE_KIND_COUNT]; /* the part of `skipped` that log lines have reported */
+	uint64_t next_skip_log_ms[CACHE_KIND_COUNT];
+	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
+	uint64_t alive_ms[CACHE_KIND_COUNT];
+	const struct lease *lease;
+	struct extender_record record; /* nodes_version: 0 while the Nodes are listed */
+	char *holder;                  /* identity of the lease's holder, "" = none; for messages */
+	char *url;                     /* of the holder if the holder is another replica; "" = not known */
+	uint64_t answers_since_ms;     /* when this replica began to answer; 0 = it does not answer */
+	bool from_file, was_ready;
+	bool logged_budgets; /* that the PodDisruptionBudgets are not known */
+};
+
+/* CLOCK_BOOTTIME includes the time in suspend, during which the cache becomes outdated. */
+static uint64_t now_ms(void)
+{
+	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
+}
+
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+void server_new(const struct server_config *config, const struct lease *lease, struct server **ret)
+{
+	CLEANUP(server_freep) struct server *s = xcalloc(1, sizeof(*s));
+
+	cond_init(&s->pods_changed);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->state_lock, NULL);
+	s->config = *config;
+	process_stats_init(&s->process);
+	s->lease = lease;
+	text_set(&s->holder, "");
+	text_set(&s->url, "");
+	cache_init(&s->cache, &config->cache);
+	verdicts_init(&s->verdicts, &s->cache);
+	s->verdicts.max_kubelet_ns = config->max_kubelet_ns;
+	*ret = TAKE(s);
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	verdicts_release(&s->verdicts);
+	cache_release(&s->cache);
+	pthread_cond_destroy(&s->pods_changed);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->state_lock);
+	free(s->holder);
+	free(s->url);
+	free(s);
+}
+
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+/* Holds the lock until the end of the block. */
+#define HOLD(name, lock)                                                        \
+	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *name = (lock); \
+	pthread_mutex_lock(name)
+#define LOCKED(s)       HOLD(locked_, &(s)->lock)
+#define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
+
+/* ---- cache updates */
+
+void server_list_begin(struct server *s, enum cache_kind kind)
+{
+	LOCKED(s);
+	STATE_LOCKED(s);
+
+	cache_list_begin(&s->cache, kind);
+	if (kind == CACHE_NODE)
+		s->record.nodes_version = 0;
+}
+
+/* Logs at most one line a minute: users can create any number of unreadable objects. */
+static void note_skipped(struct server *s, enum cache_kind kind, const struct err *why)
+{
+	uint64_t now = now_ms(), n;
+	STATE_LOCKED(s);
+
+	s->skipped[kind]++;
+	if (now < s->next_skip_log_ms[kind])
+		return;
+	n = s->skipped[kind] - s->skipped_logged[kind];
+	if (n == 1)
+		log_warning("%s: skipped an object: %s", kind_names[kind], why->text);
+	else
+		log_warning("%s: skipped %" PRIu64 " objects, the last one because: %s", kind_names[kind], n,
+			why->text);
+	s->skipped_logged[kind] = s->skipped[kind];
+	s->next_skip_log_ms[kind] = now + SKIP_LOG_INTERVAL_MS;
+}
+
+void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
+{
+	{
+		LOCKED(s);
+		cache_skip(&s->cache, kind);
+	}
+	note_skipped(s, kind, why);
+}
+
+/* The version of a Node that a watch has delivered. The objects of a list have versions in any order. */
+static void note_version(struct server *s, enum cache_kind kind, uint64_t version)
+{
+	STATE_LOCKED(s);
+
+	if (kind == CACHE_NODE && s->record.nodes_version > 0 && version > s->record.nodes_version)
+		s->record.nodes_version = version;
+}
+
+void server_update(struct server *s, enum cache_kind kind, struct doc *object)
+{
+	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
+	struct err err = {""};
+	LOCKED(s);
+
+	if (cache_update(&s->cache, kind, object, now_ms(), &err) < 0)
+		note_skipped(s, kind, &err);
+	else
+		note_version(s, kind, version);
+}
+
+void server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
+{
+	LOCKED(s);
+
+	cache_delete(&s->cache, kind, object, now_ms());
+	if (kind == CACHE_POD)
+		pthread_cond_broadcast(&s->pods_changed);
+}
+
+void server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
+{
+	{
+		LOCKED(s);
+		cache_list_end(&s->cache, kind, version, now_ms());
+	}
+	STATE_LOCKED(s);
+	if (kind == CACHE_NODE)
+		s->record.nodes_version = version;
+	s->listed[kind] = true;
+}
+
+void server_api_alive(struct server *s, enum cache_kind kind)
+{
+	STATE_LOCKED(s);
+	s->alive_ms[kind] = now_ms();
+}
+
+static int load_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	static const enum cache_kind kinds[OBJECT_KIND_COUNT] = {[OBJECT_NRT] = CACHE_NRT,
+		[OBJECT_NODE] = CACHE_NODE,
+		[OBJECT_POD] = CACHE_POD,
+		[OBJECT_PDB] = CACHE_PDB};
+	struct server *s = data;
+
+	return cache_update(&s->cache, kinds[kind], object, now_ms(), err);
+}
+
+int server_load(struct server *s, const char *path, struct err *err)
+{
+	LOCKED(s);
+
+	{
+		STATE_LOCKED(s);
+		s->from_file = true;
+	}
+	s->cache.budgets.known = true;
+	return object_input_read(path,
+		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object, s,
+		err);
+}
+
+/* ---- readiness */
+
+/* Time since the API server last sent anything about a kind; the maximum over the required kinds. */
+static uint64_t silence_ms(const struct server *s)
+{
+	uint64_t now = now_ms(), longest = 0;
+
+	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
+		if (now - s->alive_ms[k] > longest)
+			longest = now - s->alive_ms[k];
+	return longest;
+}
+
+static bool is_stale(const struct server *s)
+{
+	return silence_ms(s) > s->config.max_stale_ms;
+}
+
+/* Whether the cache is stale and --stale=open lets every node pass. */
+static bool passes_stale(struct server *s)
+{
+	STATE_LOCKED(s);
+	return s->config.stale_open && is_stale(s);
+}
+
+/* How long requests are still rejected after this replica has begun to answer. Called at least every second. */
+static uint64_t takeover_left_ms(struct server *s)
+{
+	uint64_t now = now_ms();
+
+	if (s->from_file)
+		return 0;
+	if (s->lease && !lease_held(s->lease)) {
+		s->answers_since_ms = 0;
+		return 0;
+	}
+	if (s->answers_since_ms == 0)
+		s->answers_since_ms = now;
+	return now < s->answers_since_ms + s->config.takeover_ms
+		       ? s->answers_since_ms + s->config.takeover_ms - now
+		       : 0;
+}
+
+/* Writes why requests are neither answered nor forwarded; nothing if requests are answered or forwarded. */
+static void find_unready_reason(struct server *s, struct strbuf *line)
+{
+	uint64_t takeover_ms;
+
+	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
+		if (!s->listed[k]) {
+			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
+			return;
+		}
+	takeover_ms = takeover_left_ms(s);
+	if (takeover_ms > 0)
+		strbuf_addf(line,
+			"this replica answers in %llu ms: pods that the replica before it has assumed may not be bound yet",
+			(unsigned long long)takeover_ms);
+	else if (!s->lease || lease_held(s->lease) || *s->url)
+		return;
+	else if (*s->holder)
+		strbuf_addf(
+			line, "'%s' holds the lease, but its address is not known (--advertise)", s->holder);
+	else
+		strbuf_addf(line, "no replica holds the lease");
+}
+
+/* Where requests are forwarded; NULL = this replica answers. */
+static const char *forward_url(const struct server *s)
+{
+	return s->lease && !lease_held(s->lease) && *s->url ? s->url : NULL;
+}
+
+void server_set_leader(struct server *s, const char *holder, const char *url)
+{
+	STATE_LOCKED(s);
+
+	text_set(&s->holder, holder);
+	text_set(&s->url, text_or_empty(url));
+	text_one_line(s->holder);
+}
+
+void server_annotate_lease(struct server *s, const struct doc *before, struct doc *ret)
+{
+	struct extender_record earlier = {.n_schedulers = 0};
+	STATE_LOCKED(s);
+
+	extender_record_read(&earlier, before);
+	for (size_t i = 0; i < earlier.n_schedulers; i++)
+		extender_record_add(&s->record, earlier.schedulers[i].name, earlier.schedulers[i].asked_s);
+	extender_record_write(&s->record, ret);
+}
+
+bool server_has_lists(struct server *s)
+{
+	STATE_LOCKED(s);
+
+	return s->from_file || (s->listed[CACHE_NRT] && s->listed[CACHE_NODE] && s->listed[CACHE_POD]);
+}
+
+bool server_ready(struct server *s, struct strbuf *line)
+{
+	size_t before = line->len;
+	STATE_LOCKED(s);
+
+	find_unready_reason(s, line);
+	if (line->len == before && is_stale(s) && !s->config.stale_open)
+		strbuf_addf(line, "the API server has sent nothing for %llu s",
+			(unsigned long long)silence_ms(s) / 1000);
+	if (line->len > before)
+		return false;
+	if (forward_url(s))
+		strbuf_addf(line, "ok: requests are forwarded to '%s', which holds the lease", s->holder);
+	else
+		strbuf_addf(line, "ok");
+	return true;
+}
+
+static void note_readiness(struct server *s)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	bool ready = server_ready(s, &line);
+	STATE_LOCKED(s);
+
+	if (ready != s->was_ready)
+		log_info("%s: %s", ready ? "ready" : "not ready",
+			!ready           ? line.text
+			: forward_url(s) ? "requests are forwarded to the replica that holds the lease"
+					 : "requests are answered");
+	s->was_ready = ready;
+}
+
+void server_tick(struct server *s)
+{
+	note_readiness(s);
+	LOCKED(s);
+	cache_expire(&s->cache, now_ms());
+}
+
+/* ---- requests that this replica does not answer */
+
+/* Writes to `ret_text` why requests are not answered, or to `ret_url` where requests are forwarded. Writes nothing if
+ * this replica answers. */
+static void find_unready_reason_or_url(struct server *s, struct strbuf *ret_text, struct strbuf *ret_url)
+{
+	const char *url;
+	STATE_LOCKED(s);
+
+	find_unready_reason(s, ret_text);
+	if (ret_text->len > 0)
+		return;
+	url = forward_url(s);
+	if (url)
+		strbuf_addstr(ret_url, url);
+	else if (is_stale(s) && !s->config.stale_open)
+		strbuf_addf(ret_text, "the API server has sent nothing for %llu s",
+			(unsigned long long)silence_ms(s) / 1000);
+}
+
+#define RESULT_UNAVAILABLE RESULT_COUNT /* counts as RESULT_STALE, with the status 503 */
+
+/* If this replica does not answer, writes to `reply` why, or where the request is forwarded. */
+static bool decline(struct server *s, enum verb verb, struct strbuf *reply, enum result *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
+
+	find_unready_reason_or_url(s, &text, &url);
+	if (url.len > 0)
+		strbuf_addf(reply, "%s/%s", url.text, verb_names[verb]);
+	else if (text.len > 0)
+		extender_error_print(text.text, reply);
+	*ret = url.len > 0 ? RESULT_FORWARDED : RESULT_UNAVAILABLE;
+	return url.len + text.len > 0;
+}
+
+/* ---- requests */
+
+static void begin_work(struct server *s, const struct work_request *request)
+{
+	s->verdicts.projections.work = work_begin(&s->work, request, s->config.work_ms, now_ms());
+}
+
+static void end_work(
+	struct server *s, const struct work_request *request, const struct pod_class *class, size_t unreached)
+{
+	s->requests.unreached_nodes += unreached;
+	work_end(&s->work, request, &s->verdicts.projections.work, class->number, unreached, now_ms());
+}
+
+/* The lock is held in the answer_*() functions. */
+static enum result answer_filter(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct verb_answer *answer)
+{
+	begin_work(s, request);
+	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer);
+	end_work(s, request, answer->class, answer->counts.n_unreached);
+	s->requests.unknown_nodes += answer->counts.n_unknown;
+	s->requests.slow_nodes += answer->counts.n_slow;
+	if (s->config.log_answers)
+		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", args->pod.namespace,
+			args->pod.name, answer->counts.n_bounded > 0 ? "at least " : "",
+			answer->counts.n_admitting, answer->counts.n_nodes,
+			answer->counts.assumed_node ? "; assumed on " : "",
+			answer->counts.assumed_node ? answer->counts.assumed_node : "");
+	return answer->counts.assumed_node    ? RESULT_ASSUMED
+	       : answer->counts.n_passing > 0 ? RESULT_PASSED
+					      : RESULT_UNSCHEDULABLE;
+}
+
+/* The lock is held, but not while this function waits. It waits a tenth of the time at most: the scheduler asks about no other pod
+ * meanwhile, and victims may take long to end. */
+static void wait_for_victims(struct server *s, const struct extender_args *args)
+{
+	int64_t begun_ms = clock_ms(CLOCK_MONOTONIC), until_ms = begun_ms + (int64_t)s->config.victims_ms,
+		now;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
+
+	if (begun_ms < s->no_wait_until_ms)
+		return;
+	while (extender_has_victims(&s->cache, args) &&
+		pthread_cond_timedwait(&s->pods_changed, &s->lock, &until) == 0)
+		;
+	now = clock_ms(CLOCK_MONOTONIC);
+	s->no_wait_until_ms = now + 9 * (now - begun_ms);
+}
+
+static enum result reply_filter(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct strbuf *reply)
+{
+	struct verb_answer answer = {0};
+	enum result result;
+	LOCKED(s);
+
+	wait_for_victims(s, args);
+	if (decline(s, VERB_FILTER, reply, &result))
+		return result;
+	if (passes_stale(s)) {
+		answer.verdicts = xcalloc(args->n_names + 1, sizeof(*answer.verdicts));
+		result = RESULT_STALE;
+	} else
+		result = answer_filter(s, args, request, &answer);
+	if (extender_filter_print(args, answer.verdicts, reply) < 0)
+		result = RESULT_FAILED;
+	verb_answer_release(&answer, &s->cache);
+	return result;
+}
+
+static enum result reply_prioritize(struct server *s, struct extender_args *args,
+	const struct work_request *request, struct strbuf *reply)
+{
+	struct verb_answer answer = {0};
+	enum result result;
+	LOCKED(s);
+
+	if (decline(s, VERB_PRIORITIZE, reply, &result))
+		return result;
+	result = RESULT_STALE;
+	if (passes_stale(s)) {
+		/* the same score for each node */
+		answer.scores = xcalloc(args->n_names + 1, sizeof(*answer.scores));
+	} else {
+		begin_work(s, request);
+		extender_prioritize(&s->verdicts, &s->config.verbs, args, &answer);
+		end_work(s, request, answer.class, answer.counts.n_unreached);
+		result = RESULT_PASSED;
+	}
+	if (extender_priorities_print(args, answer.scores, reply) < 0)
+		result = RESULT_FAILED;
+	verb_answer_release(&answer, &s->cache);
+	return result;
+}
+
+/* Notes whether the cached PodDisruptionBudgets are current. Logs once if they are not: administrators may not know that the right to
+ * list them is missing. */
+static void check_budgets(struct server *s)
+{
+	struct disruption_budgets *budgets = &s->cache.budgets;
+	STATE_LOCKED(s);
+
+	budgets->outdated = !s->from_file && now_ms() - s->alive_ms[CACHE_PDB] > s->config.max_stale_ms;
+	if (!s->logged_budgets && !disruption_budgets_current(budgets))
+		log_warning(
+			"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
+	s->logged_budgets = !disruption_budgets_current(budgets);
+}
+
+static enum result answer_preempt(struct server *s, struct extender_preemption *args,
+	const struct work_request *request, size_t *ret_kept)
+{
+	struct verb_counts counts = {0};
+	struct pod_class *class;
+
+	class = pod_classes_take(&s->cache.classes, &args->pod.template.pod);
+	check_budgets(s);
+	begin_work(s, request);
+	extender_preempt(&s->verdicts, &s->config.verbs, args, class, now_ms(), &counts);
+	end_work(s, request, class, counts.n_unreached);
+	pod_classes_drop(&s->cache.classes, class);
+	*ret_kept = counts.n_passing;
+	if (counts.settling)
+		return RESULT_SETTLING;
+	return counts.n_passing > 0 ? RESULT_PASSED : RESULT_UNSCHEDULABLE;
+}
+
+#define SETTLING \
+	"the pod's victims have ended on its nominated node, whose object does not report yet which other pods started before"
+
+static enum result reply_preempt(struct server *s, struct extender_preemption *args,
+	const struct work_request *request, struct strbuf *reply)
+{
+	size_t n_passing = args->n_items;
+	enum result result;
+	LOCKED(s);
+
+	if (decline(s, VERB_PREEMPT, reply, &result))
+		return result;
+	result = RESULT_STALE; /* the scheduler's victims, unchanged */
+	if (!passes_stale(s))
+		result = answer_preempt(s, args, request, &n_passing);
+	if (result == RESULT_SETTLING)
+		extender_error_print(SETTLING, reply);
+	else if (extender_preemption_print(args->items, n_passing, reply) < 0)
+		result = RESULT_FAILED;
+	return result;
+}
+
+static enum result handle_preempt(struct server *s, const char *body, size_t len, uint64_t begun_ns,
+	struct strbuf *reply, struct err *err)
+{
+	CLEANUP(extender_preemption_release) struct extender_preemption args = {0};
+	int r = extender_preemption_parse(body, len, &args, err);
+	const struct work_request request = {.namespace = args.pod.namespace,
+		.name = args.pod.name,
+		.n_nodes = args.n_items,
+		.begun_ns = begun_ns};
+
+	if (r < 0)
+		return RESULT_BAD;
+	return reply_preempt(s, &args, &request, reply);
+}
+
+static void note_scheduler(struct server *s, const char *scheduler)
+{
+	STATE_LOCKED(s);
+
+	extender_record_add(&s->record, scheduler, clock_ms(CLOCK_REALTIME) / 1000);
+}
+
+static enum result handle_verb(
+	struct server *s, enum verb verb, const char *body, size_t len, struct strbuf *reply, struct err *err)
+{
+	CLEANUP(extender_args_release) struct extender_args args = {0};
+	struct work_request request = {.begun_ns = work_now_ns()};
+	uint64_t arrival = atomic_fetch_add(&s->n_arrived, 1) + 1;
+	enum result result;
+	int r;
+
+	if (verb == VERB_PREEMPT)
+		return handle_preempt(s, body, len, request.begun_ns, reply, err);
+	r = extender_args_parse(body, len, &args, err);
+	if (r < 0)
+		return RESULT_BAD;
+	args.pod.arrival = arrival;
+	request.namespace = args.pod.namespace;
+	request.name = args.pod.name;
+	request.n_nodes = args.n_names;
+	if (verb == VERB_PRIORITIZE)
+		return reply_prioritize(s, &args, &request, reply);
+	result = reply_filter(s, &args, &request, reply);
+	if (result == RESULT_ASSUMED || result == RESULT_PASSED || result == RESULT_UNSCHEDULABLE)
+		note_scheduler(s, args.pod.scheduler);
+	return result;
+}
+
+#define STATUS_OK          200
+#define STATUS_FORWARDED   307
+#define STATUS_BAD         400
+#define STATUS_NOT_FOUND   404
+#define STATUS_FAILED      500
+#define STATUS_UNAVAILABLE 503
+
+int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply)
+{
+	double begun = clock_s(CLOCK_MONOTONIC);
+	struct err err = {""};
+	enum result result;
+	enum verb verb = 0;
+
+	while (verb < VERB_COUNT && (*path != '/' || strcmp(path + 1, verb_names[verb]) != 0))
+		verb++;
+	if (verb == VERB_COUNT)
+		return STATUS_NOT_FOUND;
+	/* Before the body is parsed; again with the lock, for which the request may have waited. */
+	if (!decline(s, verb, reply, &result)) {
+		result = handle_verb(s, verb, body, len, reply, &err);
+		if (result == RESULT_BAD)
+			extender_error_print(err.text, reply);
+	}
+	LOCKED(s);
+	request_counts_add(&s->requests, verb, result == RESULT_UNAVAILABLE ? RESULT_STALE : result,
+		clock_s(CLOCK_MONOTONIC) - begun);
+	if (result == RESULT_UNAVAILABLE || result == RESULT_SETTLING)
+		return STATUS_UNAVAILABLE;
+	if (result == RESULT_FORWARDED)
+		return STATUS_FORWARDED;
+	return result == RESULT_BAD ? STATUS_BAD : result == RESULT_FAILED ? STATUS_FAILED : STATUS_OK;
+}
+
+/* ---- metrics */
+
+int server_metrics(struct server *s, struct metrics_source *from, struct strbuf *text)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+	bool ready = server_ready(s, &line);
+	LOCKED(s);
+	STATE_LOCKED(s);
+
+	from->process = &s->process;
+	from->requests = &s->requests;
+	from->cache = &s->cache;
+	from->skipped = s->skipped;
+	from->ready = ready;
+	from->silence_s = (double)silence_ms(s) / 1000;
+	from->lease = s->lease;
+	metrics_print(from, text);
+	return strbuf_error(text);
+}

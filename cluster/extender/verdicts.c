@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/extender/verdicts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scoring/node/pci_pair.h"
+#include "scoring/node/projected_state.h"
+#include "common/cleanup.h"
+#include "common/resource.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+#include "scoring/node_mask.h"
+#include "scoring/request.h"
+#include "scoring/kubelet_release.h"
+
+/* ---- the score */
+
+/* As distances_keep(), which cannot fail here: an inventory has at most MACHINE_MAX_NODES NUMA nodes. */
+static struct distances *distances_of(struct distances_kept *kept, const struct inventory *inv)
+{
+	struct distances *d = NULL;
+
+	(void)distances_keep(kept, inv->costs, inv->n_nodes, &d);
+	return d;
+}
+
+/* Whether no set of equally many NUMA nodes has a smaller sum of distances. */
+static bool is_closest(struct distances_kept *kept, const struct inventory *inv, uint64_t nodes)
+{
+	struct distances *d = node_mask_count(nodes) > 1 ? distances_of(kept, inv) : NULL;
+	uint64_t positions = 0;
+
+	if (!d)
+		return true;
+	for (size_t i = 0; i < inv->n_nodes; i++)
+		if (nodes & node_mask_of(inv->nodes[i].id))
+			positions |= UINT64_C(1) << i;
+	distances_find_sums(d);
+	return distances_sum(d, positions) <= d->low[node_mask_count(positions)];
+}
+
+/* The scheduler plugin's score on the projected zones. The plugin scores only nodes of policy single-numa-node; this function
+ * applies the same formula to all policies. */
+static int score_zones(struct distances_kept *kept, const struct inventory *inv,
+	const struct pod_class *class, enum strategy strategy)
+{
+	CLEANUP(request_plan_release) struct request_plan plan = {0};
+	CLEANUP(fit_space_release) struct fit_space space = {0};
+	struct topology_manager_config topology = inv->topology;
+	struct distances *d = distances_of(kept, inv);
+
+	request_plan_init(&plan, &class->pod);
+	topology.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
+	if (!d || fit_space_init(&space, inv, d) < 0)
+		return 0;
+	return strategy_score(&space, &plan, &topology, strategy, NULL);
+}
+
+/* The score of LeastNUMANodes. */
+static int score_numa_nodes(const struct inventory *inv, unsigned n, bool closest)
+{
+	unsigned max = inv->topology.max_numa_nodes;
+
+	return strategy_normalize(n, closest, max > 0 ? max : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
+}
+
+static void score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
+	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
+{
+	const struct kubelet *k = &o->admission.kubelet;
+	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
+	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
+	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
+	const struct inventory *inv = &o->node.inventory;
+
+	kubelet_free_cpus(k, o->admission.ws, free_cpus);
+	for (size_t i = 0; i < numa->n; i++) {
+		v->free_on_node += free_cpus[i];
+		if (nodes & node_mask_of((unsigned)numa->ids[i]))
+			v->free_on_numa_nodes += free_cpus[i];
+	}
+	v->numa_nodes = node_mask_count(nodes);
+	if (strategy != STRATEGY_LEAST_NUMA_NODES)
+		v->score = score_zones(&verdicts->distances, inv, class, strategy);
+	else
+		v->score = score_numa_nodes(inv, v->numa_nodes, is_closest(&verdicts->distances, inv, nodes));
+}
+
+/* ---- the verdict */
+
+/* The reason of a verdict that is not an admission: the managers' reason, else the insufficient resource. */
+static char *explain_verdict(const struct admission *a, const struct pod_class *class)
+{
+	const char *container = a->managers.container<class->pod.n_containers &&class->pod.n_containers> 1
+					? class->pod.containers[a->managers.container].name
+					: "";
+	CLEANUP(freep) char *amounts = NULL;
+	const char *claims = class->pod.has_claims ? "; resourceClaims are not evaluated" : "";
+
+	if (a->managers.reason.text[0])
+		return xasprintf(
+			"%s%s%s%s", container, *container ? ": " : "", a->managers.reason.text, claims);
+	amounts = node_admission_explain_amounts(a);
+	return xasprintf("%s%s", amounts, claims);
+}
+
+static const struct node_rejection *find_rejection(
+	const struct node_info *node, const struct pod_class *class)
+{
+	for (size_t i = 0; i < node->n_rejections; i++)
+		if (node->rejections[i].class == class)
+			return &node->rejections[i];
+	return NULL;
+}
+
+const char *verdict_lacks(
+	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node)
+{
+	return node->has_node ? pod_class_lacks(class, &cache->classes.known, &node->allocatable,
+					&node->resources[CACHE_NRT])
+			      : NULL;
+}
+
+#define RESERVED \
+	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
+
+/*
+ * The first device resource that the pod class requests and that no plugin has registered, although the Node has the resource and an earlier
+ * object reported its devices: the kubelet has restarted, and the Node or the object is late. NULL = none. For other resources that only the
+ * Node has, which somebody has added to its status, the kubelet ignores the request.
+ */
+static const char *find_unregistered(
+	const struct node_admission *a, const struct node_info *node, const struct pod_class *class)
+{
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+
+		if (wanted->quantity.nano > 0 && strv_contains(&node->devices, wanted->name) &&
+			node_admission_devices(a, wanted->name) == DEVICES_ABSENT)
+			return wanted->name;
+	}
+	return NULL;
+}
+
+/* Sets the answer for a node whose kubelet's managers and amounts admit the pod class. */
+static void judge_devices(struct verdicts *verdicts, struct projected_node *o, const struct node_info *node,
+	const struct pod_class *class, const struct admission *a, enum strategy strategy, struct verdict *v)
+{
+	const char *unregistered = find_unregistered(&o->admission, node, class);
+	const char *unknown = node_admission_unknown_device(&o->admission, &class->wanted);
+
+	if (unregistered) {
+		v->answer = KUBELET_REJECTS;
+		v->reason = xasprintf("no device plugin has registered %s", unregistered);
+	} else if (unknown) {
+		v->answer = KUBELET_UNKNOWN;
+		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
+	} else {
+		score_verdict(verdicts, o, class, &a->managers, strategy, v);
+		v->pci_pair = pci_pair_find(&o->node.state, &class->wanted) == PCI_PAIR_FREE;
+	}
+}
+
+/* Says with the reason that the node's kubelet is newer than all that nrtd was compared with. */
+static void add_release(const struct settings *settings, struct verdict *v)
+{
+	CLEANUP(freep) char *reason = v->reason;
+	struct err caution;
+
+	kubelet_release_caution(settings_kubelet(settings), &caution);
+	v->reason = reason && caution.text[0] ? xasprintf("%s (%s)", reason, caution.text) : TAKE(reason);
+}
+
+static void judge_class(const struct verdicts *verdicts, struct node_admission *admission,
+	const struct pod_class *class, struct admission *ret)
+{
+	admission->node.max_kubelet_ns = verdicts->max_kubelet_ns;
+	node_admission_judge(admission, &class->pod, ret);
+}
+
+/* Requires project_node_possible(). False when the work limit is reached first. */
+static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, enum strategy strategy, struct verdict *v)
+{
+	struct projected_node *o = project_node(&verdicts->projections, node);
+	struct admission a;
+
+	if (!o)
+		return false;
+	if (o->reserved) {
+		v->answer = KUBELET_REJECTS;
+		v->reason = xstrdup(RESERVED);
+		return true;
+	}
+	judge_class(verdicts, &o->admission, class, &a);
+	v->answer = a.answer;
+	v->too_slow = a.managers.rejection == KUBELET_TOO_SLOW;
+	v->by_amounts = a.answer != a.managers.answer;
+	if (a.answer == KUBELET_ADMITS)
+		judge_devices(verdicts, o, node, class, &a, strategy, v);
+	else
+		v->reason = explain_verdict(&a, class);
+	add_release(&o->node.state.settings, v);
+	return true;
+}
+
+/* False when the work limit is reached first. */
+static bool judge_node(struct verdicts *verdicts, const struct node_info *node, const struct pod_class *class,
+	enum strategy strategy, struct verdict *v)
+{
+	const struct node_rejection *rejection = find_rejection(node, class);
+	const char *lacks = verdict_lacks(verdicts->cache, class, node);
+
+	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
+	v->answer = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
+	if (rejection)
+		v->reason = xasprintf("the kubelet has recently rejected a pod with the same requests: %s",
+			rejection->reason);
+	else if (lacks)
+		v->reason = xasprintf("insufficient %s", lacks);
+	else if (class->too_large)
+		v->reason = xstrdup(POD_CLASS_TOO_LARGE);
+	else if (project_node_possible(node))
+		return judge_state(verdicts, node, class, strategy, v);
+	else
+		v->reason = xstrdup(node->has_object ? node->object.why.text
+						     : "the node has no NodeResourceTopology object");
+	return true;
+}
+
+/* ---- cached verdicts */
+
+void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache)
+{
+	*verdicts = (struct verdicts){.cache = cache, .projections = {.cache = cache}};
+}
+
+static void clear_verdicts(struct class_verdicts *c)
+{
+	for (size_t i = 0; i < c->items_size; i++) {
+		free(c->items[i].reason);
+		c->items[i] = (struct verdict){0};
+	}
+}
+
+static void class_verdicts_release(struct class_verdicts *c)
+{
+	clear_verdicts(c);
+	free(c->items);
+	free(c->known);
+	*c = (struct class_verdicts){0};
+}
+
+void verdicts_release(struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		class_verdicts_release(&verdicts->classes[i]);
+	for (size_t i = 0; i < verdicts->free_cpus_size; i++)
+		free_cpus_release(&verdicts->free_cpus[i]);
+	free(verdicts->free_cpus);
+	projections_release(&verdicts->projections);
+	distances_kept_release(&verdicts->distances);
+	*verdicts = (struct verdicts){0};
+}
+
+static struct class_verdicts *find_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	if (verdicts->last && verdicts->last->class_number == class->number)
+		return verdicts->last;
+	for (size_t i = 0; i < VERDICTS_CLASSES; i++)
+		if (verdicts->classes[i].class_number == class->number)
+			return &verdicts->classes[i];
+	return NULL;
+}
+
+/* An entry without a class, else the entry of the least recently requested class, which loses its verdicts. */
+static struct class_verdicts *add_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	struct class_verdicts *found = &verdicts->classes[0];
+
+	for (size_t i = 1; i < VERDICTS_CLASSES; i++)
+		if (verdicts->classes[i].last_request < found->last_request)
+			found = &verdicts->classes[i];
+	class_verdicts_release(found);
+	found->class_number = class->number;
+	found->known = xcalloc(class->wanted.n_items + 1, sizeof(*found->known));
+	return found;
+}
+
+/* verdict_lacks() depends on the resources of other nodes. */
+static void update_known(
+	const struct known_resources *known, const struct pod_class *class, struct class_verdicts *c)
+{
+	bool changed = false;
+
+	if (c->known_version == known->version)
+		return;
+	for (size_t i = 0; i < class->wanted.n_items; i++) {
+		bool has = known_resources_has(known, class->wanted.items[i].name);
+
+		changed = changed || has != c->known[i];
+		c->known[i] = has;
+	}
+	if (changed)
+		clear_verdicts(c);
+	c->known_version = known->version;
+}
+
+/* Finds or adds the verdicts on the class, with an item for every node slot. */
+static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const struct pod_class *class)
+{
+	const struct cluster_cache *cache = verdicts->cache;
+	struct class_verdicts *c = find_class(verdicts, class);
+
+	if (!c)
+		c = add_class(verdicts, class);
+	c->last_request = ++verdicts->n_requests;
+	update_known(&cache->classes.known, class, c);
+	vec_grow(&c->items, &c->items_size, cache->n_nodes, sizeof(*c->items));
+	verdicts->last = c;
+	return c;
+}
+
+/* Whether the Node's allocatable minus requested amounts satisfy the pod class. */
+static bool has_amounts(const struct node_info *node, const struct pod_class *class)
+{
+	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
+		const struct resource_quantity *wanted = &class->wanted.items[i];
+		const struct resource_quantity *allocatable =
+			resource_list_find(&node->allocatable, wanted->name);
+
+		if (allocatable && wanted->quantity.nano > 0 &&
+			wanted->quantity.nano > allocatable->quantity.nano -
+							resource_list_amount(&node->requested, wanted->name))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether a cached verdict is still valid. A new version of the node invalidates it. New node-level amounts invalidate an
+ * admission that they no longer satisfy, a rejection that rested on the amounts, and an unknown answer.
+ */
+static bool is_valid(const struct verdict *v, const struct node_info *node, const struct pod_class *class)
+{
+	if (v->version != node->version || v->is_bound)
+		return false;
+	if (v->amounts_version == node->amounts_version || v->basis == CLUSTER_UNKNOWN)
+		return true;
+	return v->answer == KUBELET_ADMITS ? has_amounts(node, class)
+					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
+}
+
+#define UNREACHED "not judged yet: the CPU time limit of the request was reached"
+
+static const struct verdict *unreached(void)
+{
+	static char reason[] = UNREACHED;
+	static const struct verdict v = {.answer = KUBELET_UNKNOWN, .unreached = true, .reason = reason};
+
+	return &v;
+}
+
+const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy)
+{
+	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
+	struct verdict fresh = {.version = node->version};
+	struct work_limit *work = &verdicts->projections.work;
+
+	if (!is_valid(slot, node, class)) {
+		if (!work_limit_goes_on(work) || !judge_node(verdicts, node, class, strategy, &fresh))
+			return unreached();
+		free(slot->reason);
+		*slot = fresh;
+		work->advanced = true;
+	}
+	slot->amounts_version = node->amounts_version;
+	return slot;
+}
+
+/* Lower than every score: the node is judged only if no other node admits the pod. */
+#define SCORE_REJECTED (-1)
+
+static bool bound_verdict(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, struct verdict *ret)
+{
+	struct verdict_bound bound;
+
+	vec_grow(&verdicts->free_cpus, &verdicts->free_cpus_size, verdicts->cache->n_nodes,
+		sizeof(*verdicts->free_cpus));
+	if (!verdict_bound_find(node, class, &verdicts->free_cpus[node->slot], &bound))
+		return false;
+	*ret = (struct verdict){.version = node->version,
+		.is_bound = true,
+		.answer = KUBELET_UNKNOWN,
+		.score = bound.numa_nodes > 0
+				 ? score_numa_nodes(&node->object.state.inventory, bound.numa_nodes, true)
+				 : SCORE_REJECTED,
+		.pci_pair = pci_pair_find(&node->object.state, &class->wanted) == PCI_PAIR_FREE,
+		.free_on_numa_nodes = bound.free_on_numa_nodes,
+		.free_on_node = bound.free_on_node};
+	return true;
+}
+
+const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy)
+{
+	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
+	struct verdict bound;
+
+	if (slot->version == node->version && slot->is_bound)
+		return slot;
+	if (strategy != STRATEGY_LEAST_NUMA_NODES || is_valid(slot, node, class) ||
+		!bound_verdict(verdicts, node, class, &bound))
+		return verdict_of(verdicts, class, node, strategy);
+	free(slot->reason);
+	*slot = bound;
+	return slot;
+}
+
+const struct verdict *verdict_confirm(
+	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node)
+{
+	struct verdict *v = &verdicts->last->items[node->slot];
+	struct projected_node *o;
+	bool in_every_order = true;
+
+	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
+		return v;
+	o = project_node(&verdicts->projections, node);
+	if (!o || in_flight_admit(&o->in_flight, class, &verdicts->projections.work, &in_every_order) < 0)
+		return unreached();
+	if (!in_every_order) {
+		v->reason = xstrdup("depends on the start order of pods already assigned to the node");
+		v->answer = KUBELET_REJECTS;
+	}
+	v->confirmed = true;
+	return v;
+}
+
+int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
+	const bool *excluded, enum kubelet_answer *ret)
+{
+	CLEANUP(projected_node_release) struct projected_node o = {0};
+	struct work_limit *work = &verdicts->projections.work;
+	struct admission a;
+	int r;
+
+	if (class->too_large || !project_node_possible(node)) {
+		*ret = KUBELET_UNKNOWN;
+		return 0;
+	}
+	r = work_limit_goes_on(work) ? project_node_without(&verdicts->projections, node, excluded, &o)
+				     : -ETIME;
+	work->advanced = true; /* at least one answer per request, although the answer is not cached */
+	if (r < 0)
+		return r;
+	judge_class(verdicts, &o.admission, class, &a);
+	*ret = a.answer == KUBELET_ADMITS && node_admission_unknown_device(&o.admission, &class->wanted)
+		       ? KUBELET_UNKNOWN
+		       : a.answer;
+	return 0;
+}
+
+/* ---- unresolvable nodes */
+
+static void project_without_pods(const struct node_state *state, struct projected_state *ret)
+{
+	CLEANUP(freep) bool *excluded = xmalloc(state->allocations.n_items + 1);
+
+	memset(excluded, true, state->allocations.n_items + 1);
+	projected_state_init(ret, state, excluded);
+	projected_state_finish(ret);
+}
+
+bool verdict_rejects_always(
+	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class)
+{
+	CLEANUP(projected_state_release) struct projected_state projected = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	struct admission a;
+
+	if (verdict_lacks(cache, class, node))
+		return true;
+	if (!node->has_object || node->object.basis != CLUSTER_EXACT)
+		return false;
+	project_without_pods(&node->object.state, &projected);
+	node_admission_init(&admission, &projected.state);
+	if (node->has_node)
+		node_admission_limit(&admission, &node->allocatable);
+	node_admission_judge(&admission, &class->pod, &a);
+	/* Evictions can help if the managers reject a later container: the NUMA nodes of earlier containers may change with what
+	 * is free. They cannot help if the first container, or the sum of the pod's requests, does not fit an empty node. */
+	return a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
+}
+
+void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
+	const struct pod_class *class, struct extender_verdict *answers)
+{
+	const struct class_verdicts *c = find_class(verdicts, class);
+	struct work_limit *work = &verdicts->projections.work;
+	unsigned n_judged = 0;
+
+	for (size_t i = 0; c && i < n; i++) {
+		const struct node_info *node = nodes[i];
+		struct verdict *v = node && node->slot < c->items_size ? &c->items[node->slot] : NULL;
+
+		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
+			continue;
+		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
+			v->unresolvable = verdict_rejects_always(verdicts->cache, node, class);
+			v->unresolvable_known = work->advanced = true;
+		}
+		answers[i].unresolvable = answers[i].unresolvable || v->unresolvable;
+	}
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Computes and caches each node's kubelet verdict on a pod class.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/extender/extender_api.h"
+#include "cluster/extender/project_node.h"
+#include "cluster/extender/verdict_bound.h"
+#include "scoring/combinations.h"
+#include "scoring/nrt_match.h"
+
+/* The verdict of one node's kubelet on a pod class. */
+struct verdict {
+	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
+	/* Not a verdict yet, but an upper bound of one in the order of /filter: `score`, `pci_pair`, `free_on_numa_nodes` and
+	 * `free_on_node` are at least as good as those of the verdict, and the answer is unknown. */
+	bool is_bound;
+	bool by_amounts; /* node-level amounts decide: the kubelet's managers alone would answer otherwise */
+	enum kubelet_answer answer;
+	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
+	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
+	unsigned numa_nodes;       /* that the kubelet would assign; 0 = none */
+	int score;                 /* 0 to 100, by the strategy */
+	bool pci_pair;             /* a GPU and a NIC of the pod's resources are free below one PCIe root */
+	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
+	size_t free_on_node;       /* CPUs that remain free on the node */
+	bool too_slow;             /* rejected by max_kubelet_ns alone */
+	bool unreached;            /* not judged before the work limit */
+	bool confirmed;            /* by verdict_confirm() */
+	bool unresolvable_known;   /* verdict_rejects_always() was called; its result: */
+	bool unresolvable;
+};
+
+/* The verdicts on one pod class. */
+struct class_verdicts {
+	uint64_t class_number; /* pod_class.number; 0 = no class */
+	uint64_t last_request; /* verdicts.n_requests at the last request */
+	struct verdict *items; /* by node slot */
+	size_t items_size;
+	bool *known; /* per item of pod_class.wanted: some node has the resource, as of `known_version` */
+	uint64_t known_version; /* of struct known_resources */
+};
+
+#define VERDICTS_CLASSES 64u /* pod classes with verdicts: up to 1 MB each for 5000 nodes with reasons */
+
+struct verdicts {
+	struct cluster_cache *cache; /* borrowed */
+	struct projections projections;
+	uint64_t max_kubelet_ns;         /* see kubelet_limit_time() */
+	struct distances_kept distances; /* of the last judged machine */
+	struct free_cpus *free_cpus;     /* by node slot */
+	size_t free_cpus_size;
+	struct class_verdicts classes[VERDICTS_CLASSES];
+	struct class_verdicts *last; /* of the last request; NULL = none */
+	uint64_t n_requests;
+};
+
+/* Borrows the cluster cache. */
+void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache);
+void verdicts_release(struct verdicts *verdicts);
+
+/*
+ * The verdict of the node's kubelet on the pod class, given the state that project_node() returns. Call verdict_confirm()
+ * for an admitting verdict before a pod is assumed on the node. If VERDICTS_CLASSES classes have verdicts already, the
+ * least recently requested class loses its verdicts.
+ *
+ * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
+ * `unreached` set, and is not cached: the next request continues there. The result is valid until the next call for the
+ * pod class.
+ */
+const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy);
+
+/* As verdict_of(), but returns an upper bound if the node has not been judged and there is one (verdict_bound.h). */
+const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy);
+
+/*
+ * Changes an admitting verdict that verdict_of() has just returned to a rejection if the kubelet would admit the pod
+ * class and the in-flight pods only in some orders (in_flight_admit()). Costs more than the verdict. Returns as
+ * verdict_of().
+ */
+const struct verdict *verdict_confirm(
+	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);
+
+/* pod_class_lacks() of the node; NULL without a Node object. */
+const char *verdict_lacks(
+	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node);
+
+/*
+ * The kubelet's answer to the pod class after the eviction of each node->pods[i] whose excluded[i] is set (`excluded` NULL =
+ * without evictions). 0; -ETIME when the work limit is reached first.
+ */
+int verdict_without(struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node,
+	const bool *excluded, enum kubelet_answer *ret);
+
+/* ---- unresolvable nodes: preemption cannot help, because the kubelet rejects the pod even without other pods */
+
+/*
+ * Whether the node's kubelet rejects the pod class whichever pods are evicted: the pod is larger than the node, no combination of
+ * NUMA nodes satisfies the request, or the node does not have a resource. False if this is not certain: the verdict is
+ * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
+ */
+bool verdict_rejects_always(
+	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class);
+
+/* Maximum number of nodes tested per request. Later requests test the remaining nodes. */
+#define UNRESOLVABLE_MAX 256u
+
+/*
+ * Sets answers[i].unresolvable for each unresolvable node of the n nodes, none of which passes. nodes[i] is
+ * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts.
+ */
+void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
+	const struct pod_class *class, struct extender_verdict *answers);

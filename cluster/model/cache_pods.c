@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The nodes and pods of the cluster cache: how they are added, removed and counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/model/cluster_cache.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define ENDED_MS 120000u /* the maximum delay of an object that reports a pod */
+
+/* ---- memory */
+
+void pod_info_forget_held(struct pod_info *pod)
+{
+	if (pod->held)
+		allocation_release(pod->held);
+	free(pod->held);
+	pod->held = NULL;
+	pod->held_is_rest = false;
+}
+
+static void pod_free(void *item)
+{
+	struct pod_info *pod = item;
+
+	pod_info_forget_held(pod);
+	budgeted_pod_release(&pod->budgeted);
+	free(pod->uid);
+	free(pod->full_name);
+	free(pod);
+}
+
+static void node_free(void *item)
+{
+	struct node_info *node = item;
+
+	free(node->name);
+	if (node->has_object)
+		cluster_node_release(&node->object);
+	reported_index_release(&node->reported);
+	resource_list_release(&node->allocatable);
+	resource_list_release(&node->requested);
+	for (size_t i = 0; i < node->n_reservations; i++)
+		node_reservation_release(&node->reservations[i]);
+	free(node->reservations);
+	free(node->pods);
+	free(node->ended);
+	free(node->rejections);
+	for (size_t i = 0; i < ARRAY_SIZE(node->resources); i++)
+		strv_release(&node->resources[i]);
+	strv_release(&node->devices);
+	free(node);
+}
+
+static void gang_free(struct gang *g)
+{
+	free(g->full_name);
+	free(g->pods);
+	free(g);
+}
+
+/* Frees the gang's earlier assumptions too: they are not in pods_by_uid. */
+static void free_gang_and_earlier(void *item)
+{
+	struct gang *g = item;
+
+	for (size_t i = 0; i < g->n_pods; i++)
+		if (g->pods[i]->earlier)
+			pod_free(g->pods[i]);
+	gang_free(g);
+}
+
+void cache_release_nodes(struct cluster_cache *cache)
+{
+	name_table_release_values(&cache->gangs, free_gang_and_earlier);
+	name_table_release_values(&cache->pods_by_uid, pod_free);
+	name_table_release_values(&cache->nodes_by_name, node_free);
+}
+
+/* ---- nodes */
+
+struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid)
+{
+	return name_table_find(&cache->pods_by_uid, uid);
+}
+
+void cache_bump_version(struct cluster_cache *cache, struct node_info *node)
+{
+	node->version = ++cache->version;
+}
+
+void cache_bump_freed_version(struct cluster_cache *cache, struct node_info *node)
+{
+	cache_bump_version(cache, node);
+	node->freed_version = cache->version;
+}
+
+bool pod_info_is_managed(const struct pod_info *pod)
+{
+	return pod->class->aligned && !pod->mirror;
+}
+
+/* Call when the pod is added or removed. */
+static void bump_version_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
+{
+	if (pod_info_is_managed(pod))
+		cache_bump_version(cache, node);
+	else
+		node->amounts_version = ++cache->version;
+}
+
+struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name)
+{
+	return name_table_find(&cache->nodes_by_name, name);
+}
+
+static size_t find_free_slot(struct cluster_cache *cache)
+{
+	for (size_t i = 0; i < cache->n_nodes; i++)
+		if (!cache->nodes[i])
+			return i;
+	vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes));
+	return cache->n_nodes - 1;
+}
+
+struct node_info *cache_find_or_add_node(struct cluster_cache *cache, const char *name)
+{
+	struct node_info *node = cache_find_node(cache, name);
+
+	if (node)
+		return node;
+	node = xcalloc(1, sizeof(*node));
+	text_set(&node->name, name);
+	node->slot = find_free_slot(cache);
+	name_table_add(&cache->nodes_by_name, node->name, node);
+	cache->nodes[node->slot] = node;
+	cache_bump_version(cache, node);
+	return node;
+}
+
+void cache_drop_rejections(struct cluster_cache *cache, struct node_info *node)
+{
+	for (size_t i = 0; i < node->n_rejections; i++)
+		pod_classes_drop(&cache->classes, node->rejections[i].class);
+	node->n_rejections = 0;
+}
+
+void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node)
+{
+	if (node->has_object || node->has_node || node->n_pods > 0)
+		return;
+	cache_drop_rejections(cache, node);
+	cache->nodes[node->slot] = NULL;
+	name_table_remove(&cache->nodes_by_name, node->name);
+	node_free(node);
+}
+
+/* ---- ended pods */
+
+static bool is_reported(const struct node_info *node, const struct pod_names *names)
+{
+	struct reported_items items = reported_find(&node->reported, names);
+
+	return items.n_by_uid + items.n_by_name > 0;
+}
+
+void node_info_forget_ended(struct node_info *node, uint64_t now_ms)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < node->n_ended; i++) {
+		struct ended_pod *ended = &node->ended[i];
+		bool reported = is_reported(node, &ended->names);
+
+		if (!reported && (ended->reported || now_ms >= ended->ended_ms + ENDED_MS))
+			continue;
+		ended->reported = ended->reported || reported;
+		node->ended[kept++] = *ended;
+	}
+	node->n_ended = kept;
+}
+
+void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+{
+	size_t before = node->n_ended;
+
+	/* nrtd reports each pod that holds something; the object of another exporter may never change. The oldest ended pod is the first. */
+	if ((node->has_object && node->object.basis == CLUSTER_EXACT) || before == 0 ||
+		now_ms < node->ended[0].ended_ms + ENDED_MS)
+		return;
+	node_info_forget_ended(node, now_ms);
+	if (node->n_ended < before)
+		cache_bump_version(cache, node);
+}
+
+/* What the node's object reports for the pod, now or later, counts as free. */
+static void remember_ended(
+	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
+{
+	struct ended_pod *slot;
+
+	if (node->n_ended == ENDED_PODS_MAX) {
+		node->n_ended--;
+		memmove(&node->ended[0], &node->ended[1], node->n_ended * sizeof(node->ended[0]));
+	}
+	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
+	cache_bump_freed_version(cache, node);
+	*slot = (struct ended_pod){.names = *names,
+		.version = cache->version,
+		.ended_ms = now_ms,
+		.reported = is_reported(node, names)};
+}
+
+/* ---- assumed pods per namespace */
+
+static void count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	if (pod->is_reservation)
+		return;
+	namespace_counts_add(&cache->namespaces, pod->full_name);
+	cache->n_assumed++;
+}
+
+void cache_uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	if (pod->is_reservation)
+		return;
+	namespace_counts_remove(&cache->namespaces, pod->full_name);
+	cache->n_assumed--;
+}
+
+bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
+{
+	const struct pod_info *cached = cache_find_pod(cache, uid);
+	size_t n = namespace_counts_get(&cache->namespaces, namespace);
+
+	n -= n > 0 && cached && !cached->bound;
+	return cache->config.namespace_assumed_max > 0 && n >= cache->config.namespace_assumed_max;
+}
+
+/* ---- pods on nodes */
+
+static void insert_pod(
+	struct cluster_cache *cache, struct node_info *node, struct pod_info *pod, size_t position)
+{
+	vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*node->pods));
+	memmove(&node->pods[position + 1], &node->pods[position],
+		(node->n_pods - position - 1) * sizeof(*node->pods));
+	node->pods[position] = pod;
+	if (!pod->bound)
+		count_assumed(cache, pod);
+	resource_list_add(&node->requested, &pod->class->wanted, 1);
+}
+
+static void set_overlaps(struct pod_info *pod, uint64_t version)
+{
+	if (pod->overlaps_version == 0)
+		pod->overlaps_version = version;
+}
+
+/* Notes which pods of the node may be admitted before or after this pod. */
+static void note_overlaps(const struct node_info *node, struct pod_info *pod)
+{
+	for (size_t i = 0; i < node->n_pods; i++) {
+		struct pod_info *other = node->pods[i];
+		bool precedes = other->admitted && other->admitted_version < VERSION_UNKNOWN;
+
+		if (other == pod || precedes || other->is_reservation || !other->class->aligned)
+			continue;
+		set_overlaps(other, pod->placed_version);
+		set_overlaps(pod, pod->placed_version);
+	}
+}
+
+void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+{
+	insert_pod(cache, node, pod, node->n_pods);
+	pod->node = node;
+	bump_version_for(cache, node, pod);
+	pod->placed_version = pod->bound && cache->lists_pods ? cache->list_version : cache->version;
+	pod->bound_version = pod->bound ? pod->placed_version : VERSION_UNKNOWN;
+	pod->admitted_version = pod->admitted ? cache->version : 0;
+	if (pod->class->aligned && !pod->is_reservation)
+		note_overlaps(node, pod);
+}
+
+static size_t position_of(const struct node_info *node, const struct pod_info *pod)
+{
+	size_t i = 0;
+
+	while (node->pods[i] != pod)
+		i++;
+	return i;
+}
+
+void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct node_info *node = pod->node;
+	size_t i = position_of(node, pod);
+
+	node->n_pods--;
+	memmove(&node->pods[i], &node->pods[i + 1], (node->n_pods - i) * sizeof(*node->pods));
+	pod_class_subtract(pod->class, &node->requested);
+	if (!pod->bound)
+		cache_uncount_assumed(cache, pod);
+	bump_version_for(cache, node, pod);
+	node->freed_version = cache->version;
+}
+
+/* ---- pods that a request does not see */
+
+static struct node_versions versions_of(const struct node_info *node)
+{
+	return (struct node_versions){node->version, node->amounts_version, node->freed_version};
+}
+
+static bool has_versions(const struct node_info *node, const struct node_versions *v)
+{
+	return node->version == v->any && node->amounts_version == v->amounts &&
+	       node->freed_version == v->freed;
+}
+
+void cache_hide_pod(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct hidden_pod *h =
+		vec_push(&cache->hidden, &cache->n_hidden, &cache->hidden_size, sizeof(*cache->hidden));
+
+	*h = (struct hidden_pod){
+		.pod = pod, .position = position_of(pod->node, pod), .before = versions_of(pod->node)};
+	cache_take_off_node(cache, pod);
+	h->after = versions_of(pod->node);
+	pod->hidden = true;
+}
+
+/* The pod is about to be freed. */
+static void forget_hidden(struct cluster_cache *cache, const struct pod_info *pod)
+{
+	size_t i = 0;
+
+	while (cache->hidden[i].pod != pod)
+		i++;
+	cache->n_hidden--;
+	memmove(&cache->hidden[i], &cache->hidden[i + 1], (cache->n_hidden - i) * sizeof(*cache->hidden));
+}
+
+void cache_show_hidden_pods(struct cluster_cache *cache)
+{
+	while (cache->n_hidden > 0) {
+		const struct hidden_pod *h = &cache->hidden[--cache->n_hidden];
+		struct node_info *node = h->pod->node;
+
+		/* The list is shorter than before if a pod that was hidden earlier has been freed. */
+		insert_pod(cache, node, h->pod, h->position < node->n_pods ? h->position : node->n_pods);
+		h->pod->hidden = false;
+		if (has_versions(node, &h->after)) {
+			node->version = h->before.any;
+			node->amounts_version = h->before.amounts;
+			node->freed_version = h->before.freed;
+		} else {
+			bump_version_for(cache, node, h->pod);
+		}
+	}
+}
+
+struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+	const char *name, const struct pod_info *init, struct node_info *node)
+{
+	struct pod_info *pod = xcalloc(1, sizeof(*pod));
+
+	*pod = *init;
+	pod->uid = xstrdup(uid);
+	pod->full_name = xasprintf("%s/%s", namespace, name);
+	name_table_add(&cache->pods_by_uid, pod->uid, pod);
+	cache_put_on_node(cache, pod, node);
+	cache->n_pods += !pod->is_reservation;
+	return pod;
+}
+
+/* ---- gangs and reservations */
+
+void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct gang *g = pod->gang;
+
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->n_pods; i++)
+		if (g->pods[i] == pod) {
+			g->pods[i] = g->pods[--g->n_pods];
+			break;
+		}
+	pod->gang = NULL;
+	if (g->n_pods > 0)
+		return;
+	name_table_remove(&cache->gangs, g->full_name);
+	gang_free(g);
+}
+
+/* The name is not that of a pod, so that no object reports the stand-in. */
+void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
+{
+	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
+	const struct pod_info init = {.class = r->class,
+		.names = pod_names_of(name, r->facts.namespace, name),
+		.expires_ms = r->expires_ms,
+		.is_reservation = true};
+
+	r->class->users++;
+	r->stand_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
+}
+
+/* The pod with this UID no longer uses a reservation of the node. */
+static void reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
+{
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		struct node_reservation *r = &node->reservations[i];
+
+		if (!r->user || strcmp(r->user, uid) != 0)
+			continue;
+		free(r->user);
+		r->user = NULL;
+		cache_add_stand_in(cache, node, r);
+	}
+}
+
+/* ---- the end of pods */
+
+void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
+{
+	struct node_info *node = pod->node;
+
+	cache_leave_gang(cache, pod);
+	if (pod->hidden)
+		forget_hidden(cache, pod);
+	else
+		cache_take_off_node(cache, pod);
+	pod_classes_drop(&cache->classes, pod->class);
+	if (!pod->earlier)
+		name_table_remove(&cache->pods_by_uid, pod->uid);
+	cache->n_pods -= !pod->is_reservation;
+	reopen_reservation(cache, node, pod->uid);
+	pod_free(pod);
+	cache_drop_if_empty(cache, node);
+}
+
+void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+{
+	if (pod->bound && pod_info_is_managed(pod))
+		remember_ended(cache, pod->node, &pod->names, now_ms);
+	cache_remove_pod(cache, pod);
+}
+
+void cache_drop_running_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+{
+	if (pod->bound && is_reported(pod->node, &pod->names))
+		cache_remove_pod(cache, pod);
+	else
+		cache_end_pod(cache, pod, now_ms);
+}
+
+void cache_forget_pod(struct cluster_cache *cache, const char *uid)
+{
+	struct pod_info *pod = cache_find_pod(cache, uid);
+
+	if (pod && !pod->bound)
+		cache_remove_pod(cache, pod);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/model/node_reservations.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/io/time.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define ANNOTATIONS_MAX ((size_t)1 << 20) /* the API server accepts 256 KiB per object */
+
+void node_reservation_release(struct node_reservation *r)
+{
+	reservation_release(&r->facts);
+	free(r->user);
+}
+
+void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE])
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ANNOTATIONS_MAX);
+
+	if (annotations && annotations->kind == DOC_MAP)
+		DOC_FOREACH (annotation, annotations)
+			if (reservation_id(annotation->key))
+				strbuf_addf(&text, "%s=%s\n", annotation->key,
+					text_or_empty(doc_string(annotation)));
+	*ret = '\0';
+	if (text.len > 0)
+		hash_text(text.text, text.len, ret);
+}
+
+static void log_invalid(const struct err *err, const void *node)
+{
+	log_warning("node '%s': %s", (const char *)node, err->text);
+}
+
+struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
+	const struct doc *annotations, uint64_t now_ms, size_t *ret_n)
+{
+	struct reservation facts[RESERVATIONS_MAX];
+	size_t n = reservations_parse(annotations, node ? log_invalid : NULL, node, facts);
+	struct node_reservation *items = xcalloc(n + 1, sizeof(*items));
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t left_s = facts[i].expires_s - now_s;
+
+		items[i].class = pod_classes_take(classes, &facts[i].request);
+		items[i].facts = facts[i];
+		items[i].expires_ms = now_ms + (uint64_t)(left_s < 0                   ? 0
+							  : left_s < RESERVATION_MAX_S ? left_s
+										       : RESERVATION_MAX_S) *
+						       1000;
+	}
+	*ret_n = n;
+	return items;
+}
+
+int64_t node_reservations_mark(struct node_reservation *items, size_t n, const struct reservation_user *user,
+	const struct pod_class *class)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		struct node_reservation *r = &items[i];
+
+		r->usable = !r->user && reservation_is_for(&r->facts, user, r->class == class);
+		if (r->usable && r->facts.step < first)
+			first = r->facts.step;
+	}
+	return first;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Reads the reservations of a Node, and finds the reservations that a pod may use.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/doc.h"
+#include "common/hash.h"
+#include "cluster/objects/pod_class.h"
+#include "cluster/objects/reservation.h"
+
+struct pod_info;
+
+/* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
+struct node_reservation {
+	struct reservation facts; /* the class has the request */
+	struct pod_class *class;
+	struct pod_info *stand_in; /* NULL while a pod uses the reservation */
+	char *user;                /* UID of the pod that uses the reservation; NULL = none */
+	bool usable; /* by the pod of the request that is being answered: cache_hide_reservations() */
+	uint64_t expires_ms;
+};
+
+/* Frees the texts; the class and `stand_in` belong to the cluster cache. */
+void node_reservation_release(struct node_reservation *r);
+
+/* Hashes the reservations among a Node's annotations (NULL = none); "" = no reservations. */
+void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE]);
+
+/*
+ * Reads the reservations among a Node's annotations. Invalid reservations are ignored, and logged unless `node` is NULL, reservations that have expired are
+ * ignored. Each has a reference to its class. The caller frees the array.
+ */
+struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
+	const struct doc *annotations, uint64_t now_ms, size_t *ret_n);
+
+/* Sets `usable` of each reservation: whether the pod may use the reservation. Returns the first step of these; INT64_MAX = none. */
+int64_t node_reservations_mark(struct node_reservation *items, size_t n, const struct reservation_user *user,
+	const struct pod_class *class);

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/objects/object_input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "common/io/encoding.h"
+#include "common/io/fs.h"
+#include "common/io/json.h"
+#include "common/io/manifest.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+
+#define YAML_TEXT_MAX ((size_t)1 << 30)
+#define CHUNK_BYTES   65536
+#define KINDS_SIZE    128 /* of the names of all kinds, and " or " between them */
+
+const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event",
+	"PodDisruptionBudget", "ResourceClaim", "ResourceSlice"};
+
+/* Where the objects go. */
+struct sink {
+	unsigned kinds;
+	object_fn *fn;
+	void *data;
+	size_t n_objects; /* so far */
+};
+
+/* ---- kinds */
+
+/* "NodeResourceTopology", "Node or Pod": the accepted kinds. */
+static void print_kinds(unsigned kinds, char text[KINDS_SIZE])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < OBJECT_KIND_COUNT; i++)
+		if (kinds >> i & 1)
+			len += (size_t)snprintf(text + len, KINDS_SIZE - len, "%s%s", len > 0 ? " or " : "",
+				object_kind_names[i]);
+}
+
+/* The accepted kind whose name is the first `len` bytes of `name`, or -1. */
+static int find_kind(const struct sink *sink, const char *name, size_t len)
+{
+	for (int i = 0; i < OBJECT_KIND_COUNT; i++)
+		if (sink->kinds >> i & 1 && strlen(object_kind_names[i]) == len &&
+			!strncmp(object_kind_names[i], name, len))
+			return i;
+	return -1;
+}
+
+/* An object of a kind that the caller does not want. */
+static bool is_skipped(const struct sink *sink, const char *kind)
+{
+	return sink->kinds & OBJECT_SKIP_OTHERS && kind;
+}
+
+/* "List", or a list of an accepted kind such as NodeResourceTopologyList. */
+static bool is_list(const struct sink *sink, const char *kind)
+{
+	size_t len = strlen(kind);
+
+	return !strcmp(kind, "List") ||
+	       (len > 4 && !strcmp(kind + len - 4, "List") &&
+		       (find_kind(sink, kind, len - 4) >= 0 || is_skipped(sink, kind)));
+}
+
+static int reject_kind(const struct sink *sink, const char *kind, struct err *err)
+{
+	char kinds[KINDS_SIZE];
+
+	print_kinds(sink->kinds, kinds);
+	return err_set(err, -EINVAL, "not %s %s or a List of them, but %s%.60s%s", *kinds == 'E' ? "an" : "a",
+		kinds, kind ? "a '" : "an object without a kind", text_or_empty(kind), kind ? "'" : "");
+}
+
+static int pass_object(struct sink *sink, int kind, struct doc *object, struct err *err)
+{
+	if (++sink->n_objects > OBJECT_INPUT_MAX)
+		return err_set(err, -EINVAL, "more than %d objects", OBJECT_INPUT_MAX);
+	return sink->fn((enum object_kind)kind, object, sink->data, err);
+}
+
+/* An item of a List. Items of a typed list may omit their kind. */
+static int read_item(struct sink *sink, const char *list_kind, struct doc *item, struct err *err)
+{
+	const char *kind = doc_string(doc_get(item, "kind"));
+	size_t len = list_kind ? strlen(list_kind) : 0;
+	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1;
+
+	if (kind && found < 0)
+		return is_skipped(sink, kind) ? 0
+					      : err_set(err, -EINVAL, "the List contains a '%.60s'", kind);
+	if (!kind && len > 4)
+		found = find_kind(sink, list_kind, len - 4);
+	if (found < 0 && is_skipped(sink, len > 4 ? list_kind : NULL))
+		return 0;
+	if (found < 0 && (sink->kinds & (sink->kinds - 1)) == 0)
+		found = __builtin_ctz(sink->kinds);
+	if (found < 0)
+		return err_set(err, -EINVAL, "the List contains an item without a kind");
+	return pass_object(sink, found, item, err);
+}
+
+/* The items of a List. If the member appears twice, the last counts, as for doc_get(). */
+static struct doc *list_items(struct doc *object)
+{
+	struct doc *items = NULL;
+
+	DOC_FOREACH (member, object)
+		if (member->key && !strcmp(member->key, "items") && member->kind == DOC_LIST)
+			items = member;
+	return items;
+}
+
+static int read_document(struct sink *sink, struct doc *object, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind"));
+	int found = kind ? find_kind(sink, kind, strlen(kind)) : -1, r = 0;
+	struct doc *items;
+
+	if (found >= 0)
+		return pass_object(sink, found, object, err);
+	if (!kind || !is_list(sink, kind))
+		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
+	items = list_items(object);
+	if (!items)
+		return err_set(err, -EINVAL, "a List without items");
+	for (size_t i = 0; i < items->n_items && r == 0; i++)
+		r = read_item(sink, kind, &items->items[i], err);
+	return r;
+}
+
+/* ---- texts */
+
+static int read_part(
+	enum json_stream_part what, struct doc *part, const struct doc *list, void *data, struct err *err)
+{
+	struct sink *sink = data;
+	const char *kind = doc_string(doc_get(what == JSON_STREAM_ITEM ? list : part, "kind"));
+
+	doc_normalize(part);
+	if (what == JSON_STREAM_ITEM)
+		return kind && !is_list(sink, kind)
+			       ? (is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err))
+			       : read_item(sink, kind, part, err);
+	if (what == JSON_STREAM_LIST && (!kind || !is_list(sink, kind)))
+		return is_skipped(sink, kind) ? 0 : reject_kind(sink, kind, err);
+	return what == JSON_STREAM_LIST ? 0 : read_document(sink, part, err);
+}
+
+static int read_yaml_document(struct doc *document, void *data, struct err *err)
+{
+	return document->kind == DOC_NULL ? 0 : read_document(data, document, err);
+}
+
+/* Reads up to `size` bytes; 0 at the end of the file. */
+static ssize_t read_chunk(int fd, char *chunk, size_t size, struct err *err)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, chunk, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? err_set(err, -errno, "cannot read: %s", strerror(errno)) : n;
+}
+
+static bool is_wanted_kind(void *data, const char *kind)
+{
+	return find_kind(data, kind, strlen(kind)) >= 0;
+}
+
+/* Reads a JSON text whose first `n` bytes are in `chunk`. */
+static int read_json(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
+{
+	CLEANUP(json_stream_release) struct json_stream stream;
+	int r = 0;
+
+	json_stream_init(&stream, read_part, sink);
+	if (sink->kinds & OBJECT_SKIP_OTHERS)
+		stream.wants = is_wanted_kind;
+	while (n > 0 && r == 0) {
+		r = json_stream_feed(&stream, chunk, (size_t)n, err);
+		if (r == 0)
+			n = read_chunk(fd, chunk, CHUNK_BYTES, err);
+	}
+	if (r == 0 && n < 0)
+		r = (int)n;
+	return r < 0 ? r : json_stream_end(&stream, err);
+}
+
+/* As read_json(). Reads the whole text into memory and parses one document at a time. */
+static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(YAML_TEXT_MAX);
+
+	for (; n > 0; n = read_chunk(fd, chunk, CHUNK_BYTES, err)) {
+		strbuf_add(&text, chunk, (size_t)n);
+		if (strbuf_error(&text) == -EFBIG)
+			return err_set(err, -EFBIG, "larger than %zu bytes", text.max);
+	}
+	return n < 0 ? (int)n : manifest_parse_each(text.text, text.len, read_yaml_document, sink, err);
+}
+
+/* Remove a byte order mark. Returns the new number of bytes. */
+static ssize_t remove_mark(char *chunk, ssize_t n)
+{
+	const size_t mark = strlen(UTF8_BYTE_ORDER_MARK);
+
+	if (n < (ssize_t)mark || memcmp(chunk, UTF8_BYTE_ORDER_MARK, mark) != 0)
+		return n;
+	memmove(chunk, chunk + mark, (size_t)n - mark);
+	return n - (ssize_t)mark;
+}
+
+/* A text that begins with a brace is JSON. */
+static int read_text(int fd, struct sink *sink, struct err *err)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t n, blank;
+
+	do {
+		n = remove_mark(chunk, read_chunk(fd, chunk, sizeof(chunk), err));
+		for (blank = 0; blank < n && strchr(" \t\r\n", chunk[blank]) && chunk[blank];)
+			blank++;
+	} while (n > 0 && blank == n);
+	if (n < 0)
+		return (int)n;
+	return n > 0 && chunk[blank] == '{' ? read_json(fd, chunk, n, sink, err)
+					    : read_yaml(fd, chunk, n, sink, err);
+}
+
+static int read_fd(int fd, const char *path, struct sink *sink, struct err *err)
+{
+	size_t before = sink->n_objects;
+	int r = read_text(fd, sink, err);
+
+	if (r == 0 && sink->n_objects == before && sink->kinds & 1u << OBJECT_NRT &&
+		!(sink->kinds & OBJECT_SKIP_OTHERS))
+		r = err_set(err, -EINVAL, "no NodeResourceTopology in it");
+	return r < 0 ? err_wrap(err, r, "%s", fs_argument_name(path)) : 0;
+}
+
+static int read_file(const char *path, struct sink *sink, struct err *err)
+{
+	CLEANUP(closep) int fd = fs_open_argument(path, err);
+
+	return fd < 0 ? fd : read_fd(fd, path, sink, err);
+}
+
+static int is_object_file(const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+
+	return name[0] != '.' && (text_ends_with(name, ".yaml") || text_ends_with(name, ".yml") ||
+					 text_ends_with(name, ".json"));
+}
+
+static int read_directory(const char *path, struct sink *sink, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(path, &entries, is_object_file, alphasort), r = 0;
+
+	if (n < 0)
+		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (n == 0)
+		r = err_set(err, -EINVAL, "'%s' contains no .yaml, .yml or .json file", path);
+	for (int i = 0; i < n; i++) {
+		char file[PATH_MAX];
+
+		if (r == 0 &&
+			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) >= (int)sizeof(file))
+			r = err_set(err, -ENAMETOOLONG, "path too long below '%s'", path);
+		if (r == 0)
+			r = read_file(file, sink, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
+	struct stat st;
+	bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+
+	return directory ? read_directory(path, &sink, err) : read_file(path, &sink, err);
+}
+
+int object_input_read_fd(int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err)
+{
+	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
+
+	return read_fd(fd, name, &sink, err);
+}

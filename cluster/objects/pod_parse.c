@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/objects/pod_parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/resource.h"
+#include "common/text.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+#include "scoring/request.h"
+
+#define VOLCANO_POLICY "volcano.sh/numa-topology-policy"
+
+void pod_template_release(struct pod_template *t)
+{
+	pod_request_release(&t->pod);
+	*t = (struct pod_template){0};
+}
+
+void pod_templates_release(struct pod_templates *t)
+{
+	for (size_t i = 0; i < t->n_items; i++)
+		pod_template_release(&t->items[i]);
+	free(t->items);
+	doc_release(&t->documents);
+	*t = (struct pod_templates){0};
+}
+
+/* ---- resource lists */
+
+/* The names that the API server accepts: cpu, memory, ephemeral-storage, hugepages-*, and names with a domain. */
+static bool is_container_resource(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") ||
+	       resource_name_is_hugepages(name) || strchr(name, '/');
+}
+
+int pod_resource_parse(const char *name, const char *text, struct quantity *ret, struct err *err)
+{
+	struct quantity q;
+	int r;
+
+	if (!is_container_resource(name))
+		return err_set(err, -EINVAL, "unknown resource '%.100s'", name);
+	r = quantity_parse(text, &q, err);
+	if (r < 0)
+		return r;
+	if (q.nano < 0)
+		return err_set(err, -EINVAL, "'%.100s' is negative", text);
+	if (strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0 &&
+		strcmp(name, "ephemeral-storage") != 0 && q.nano % QTY_UNIT != 0)
+		return err_set(err, -EINVAL, "'%.100s' is not a whole number", text);
+	*ret = q;
+	return 0;
+}
+
+static int read_list(const struct doc *map, struct resource_list *ret, struct err *err)
+{
+	if (!map || map->kind == DOC_NULL)
+		return 0;
+	if (map->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "a map is expected, not %s", doc_kind_name(map));
+	DOC_FOREACH (item, map) {
+		struct quantity q;
+		int r;
+
+		if (item->kind == DOC_STRING || item->kind == DOC_NUMBER)
+			r = pod_resource_parse(item->key, item->text, &q, err);
+		else
+			r = err_set(err, -EINVAL, "a quantity is expected, not %s", doc_kind_name(item));
+		if (r < 0)
+			return err_wrap(err, r, "%.100s", item->key);
+		resource_list_append(ret, item->key, q);
+	}
+	resource_list_sort(ret);
+	return 0;
+}
+
+/* The member `resources` of a container or a pod. */
+static int read_resources(const struct doc *resources, struct resource_list *requests,
+	struct resource_list *limits, struct err *err)
+{
+	int r;
+
+	if (!resources || resources->kind == DOC_NULL)
+		return 0;
+	if (resources->kind != DOC_MAP)
+		return err_set(
+			err, -EINVAL, "resources: a map is expected, not %s", doc_kind_name(resources));
+	r = read_list(doc_get(resources, "requests"), requests, err);
+	if (r < 0)
+		return err_wrap(err, r, "resources.requests");
+	r = read_list(doc_get(resources, "limits"), limits, err);
+	if (r < 0)
+		return err_wrap(err, r, "resources.limits");
+	for (size_t i = 0; i < limits->n_items; i++) {
+		const struct resource_quantity *limit = &limits->items[i];
+		const struct resource_quantity *request = resource_list_find(requests, limit->name);
+
+		if (request && quantity_cmp(request->quantity, limit->quantity) > 0)
+			return err_set(
+				err, -EINVAL, "resources.requests.%s is more than its limit", limit->name);
+	}
+	return 0;
+}
+
+/* ---- containers */
+
+static int read_container(const struct doc *item, bool init, struct pod_request *pod, struct err *err)
+{
+	const char *restart;
+	struct container_request *c;
+
+	if (item->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "a map is expected, not %s", doc_kind_name(item));
+	restart = doc_string(doc_get(item, "restartPolicy"));
+	c = pod_request_add(pod,
+		!init                                   ? CONTAINER_APP
+		: restart && !strcmp(restart, "Always") ? CONTAINER_SIDECAR
+							: CONTAINER_INIT,
+		doc_text(item, "name"));
+	return read_resources(doc_get(item, "resources"), &c->requests, &c->limits, err);
+}
+
+static int read_containers(const struct doc *spec, const char *key, struct pod_request *pod, struct err *err)
+{
+	const struct doc *list = doc_get(spec, key);
+	size_t i = 0;
+
+	if (!list || list->kind == DOC_NULL)
+		return 0;
+	if (list->kind != DOC_LIST)
+		return err_set(err, -EINVAL, "%s: a list is expected, not %s", key, doc_kind_name(list));
+	DOC_FOREACH (item, list) {
+		int r = read_container(item, !strcmp(key, "initContainers"), pod, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "%s[%zu]", key, i);
+		i++;
+	}
+	return 0;
+}
+
+static int read_spec(const struct doc *spec, struct pod_request *pod, struct err *err)
+{
+	size_t n_init;
+	int r;
+
+	if (!spec || spec->kind != DOC_MAP)
+		return err_set(err, -EINVAL, "no pod spec in it");
+	r = read_containers(spec, "initContainers", pod, err);
+	n_init = pod->n_containers;
+	if (r < 0)
+		return r;
+	r = read_containers(spec, "containers", pod, err);
+	if (r < 0)
+		return r;
+	if (pod->n_containers == n_init)
+		return err_set(err, -EINVAL, "no containers in it");
+	r = read_list(doc_get(spec, "overhead"), &pod->overhead, err);
+	if (r < 0)
+		return err_wrap(err, r, "overhead");
+	pod->has_claims = doc_get(spec, "resourceClaims") && doc_get(spec, "resourceClaims")->n_items > 0;
+	pod->has_pod_resources = doc_get(spec, "resources") && doc_get(spec, "resources")->kind == DOC_MAP;
+	return read_resources(doc_get(spec, "resources"), &pod->pod_requests, &pod->pod_limits, err);
+}
+
+/* ---- the object */
+
+static enum topology_manager_policy volcano_policy(const struct doc *metadata, const struct doc *task)
+{
+	const char *text = doc_string(doc_get(task, "topologyPolicy"));
+	int index;
+
+	if (!text)
+		text = doc_string(doc_get(doc_get(metadata, "annotations"), VOLCANO_POLICY));
+	index = text ? settings_name_index(topology_manager_policy_names, TOPOLOGY_MANAGER_POLICY_COUNT, text)
+		     : -1;
+	return index < 0 ? TOPOLOGY_MANAGER_UNKNOWN : (enum topology_manager_policy)index;
+}
+
+static enum qos_class read_qos(const struct doc *pod)
+{
+	const char *text = doc_string(doc_get(doc_get(pod, "status"), "qosClass"));
+
+	for (enum qos_class q = QOS_BEST_EFFORT; text && q < QOS_COUNT; q++)
+		if (!strcmp(qos_class_names[q], text))
+			return q;
+	return QOS_UNKNOWN;
+}
+
+/* Adds a pod or template with this name; `owner` has metadata and spec. */
+static int add_template(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
+	struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas, .owner = owner};
+	struct pod_template *slot;
+	int r;
+
+	t.pod.name = xstrdup(text_or_empty(name));
+	t.pod.qos = read_qos(owner);
+	t.volcano_policy = volcano_policy(doc_get(owner, "metadata"), task);
+	r = read_spec(doc_get(owner, "spec"), &t.pod, err);
+	if (r < 0)
+		return err_wrap(err, r, "spec");
+	request_default(&t.pod);
+	slot = vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(*slot));
+	*slot = t;
+	t = (struct pod_template){0};
+	return 0;
+}
+
+/* The number of copies: a non-negative integer, else 1. */
+static uint64_t read_replicas(const struct doc *spec, const char *key)
+{
+	uint64_t n;
+
+	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : 1;
+}
+
+/* A Job never runs more pods than it has completions. */
+static uint64_t read_parallelism(const struct doc *spec)
+{
+	uint64_t n = read_replicas(spec, "parallelism"), completions;
+
+	return doc_uint64(doc_get(spec, "completions"), &completions) == 0 && completions < n ? completions
+											      : n;
+}
+
+static int add_volcano_tasks(
+	const struct doc *job, const char *name, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *tasks = doc_get(doc_get(job, "spec"), "tasks");
+	size_t i = 0;
+
+	if (!tasks || tasks->kind != DOC_LIST || tasks->n_items == 0)
+		return err_set(err, -EINVAL, "spec.tasks: no tasks in it");
+	DOC_FOREACH (task, tasks) {
+		const struct doc *template = doc_get(task, "template");
+		const char *task_name = doc_string(doc_get(task, "name"));
+		int r;
+
+		if (!template)
+			return err_set(err, -EINVAL, "spec.tasks[%zu]: no template in it", i);
+		r = add_template(template, task_name ? task_name : name, read_replicas(task, "replicas"),
+			task, ret, err);
+		if (r < 0)
+			return err_wrap(err, r, "spec.tasks[%zu].template", i);
+		i++;
+	}
+	return 0;
+}
+
+static int read_object(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind")),
+		   *api = doc_string(doc_get(object, "apiVersion"));
+	const char *name = doc_object_name(object);
+	const struct doc *spec = doc_get(object, "spec"), *template;
+	const char *path = "spec.template";
+	bool is_job;
+	int r;
+
+	if (object->kind != DOC_MAP || !kind)
+		return err_set(err, -EINVAL, "not a Kubernetes object: it has no kind");
+	if (!strcmp(kind, "Pod"))
+		return add_template(object, name, 1, NULL, ret, err);
+	if (!strcmp(kind, "Job") && api && !strncmp(api, "batch.volcano.sh/", strlen("batch.volcano.sh/")))
+		return add_volcano_tasks(object, name, ret, err);
+	template = doc_get(spec, "template");
+	is_job = !strcmp(kind, "Job") || !strcmp(kind, "CronJob");
+	if (!strcmp(kind, "CronJob")) {
+		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
+		template = doc_get(spec, "template");
+		path = "spec.jobTemplate.spec.template";
+	} else if (!strcmp(kind, "PodTemplate")) {
+		template = doc_get(object, "template");
+		path = "template";
+	}
+	if (!template)
+		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, text_or_empty(name));
+	r = add_template(template, name, is_job ? read_parallelism(spec) : read_replicas(spec, "replicas"),
+		NULL, ret, err);
+	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
+}
+
+static bool is_counted(const char *kind)
+{
+	return strcmp(kind, "Pod") != 0 && strcmp(kind, "DaemonSet") != 0 && strcmp(kind, "PodTemplate") != 0;
+}
+
+int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	int r = read_object(object, &t, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < t.n_items; i++) {
+		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
+		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
+		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	}
+	*ret = t;
+	t = (struct pod_templates){0};
+	return 0;
+}
+
+/* ---- the resources of containers with a pending resize */
+
+struct container_status {
+	const char *name;
+	const struct doc *status;
+};
+
+static int by_container(const void *a, const void *b)
+{
+	const struct container_status *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static bool is_resize_pending(const struct doc *status)
+{
+	const struct doc *conditions = doc_get(status, "conditions");
+
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "PodResizePending") &&
+			!strcmp(doc_text(condition, "status"), "True"))
+			return true;
+	return false;
+}
+
+static size_t count_statuses(const struct doc *list)
+{
+	return list && list->kind == DOC_LIST ? list->n_items : 0;
+}
+
+static size_t add_statuses(const struct doc *list, struct container_status *statuses)
+{
+	size_t n = 0;
+
+	DOC_FOREACH_ITEM (item, list) {
+		const char *name = doc_string(doc_get(item, "name"));
+
+		if (name)
+			statuses[n++] = (struct container_status){name, item};
+	}
+	return n;
+}
+
+/* Replaces the list if `map` is not empty. */
+static int replace_list(struct resource_list *list, const struct doc *map, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list read = {0};
+	int r = map && map->kind == DOC_MAP ? read_list(map, &read, err) : 0;
+
+	if (r < 0 || read.n_items == 0)
+		return r;
+	resource_list_release(list);
+	*list = read;
+	read = (struct resource_list){0};
+	return 0;
+}
+
+static int apply_allocated(struct container_request *c, const struct doc *status, struct err *err)
+{
+	const struct doc *resources = doc_get(status, "resources");
+	const struct doc *allocated = doc_get(status, "allocatedResources");
+	int r = replace_list(&c->requests, allocated ? allocated : doc_get(resources, "requests"), err);
+
+	if (r == 0)
+		r = replace_list(&c->limits, doc_get(resources, "limits"), err);
+	return r < 0 ? err_wrap(err, r, "status of container '%.60s'", c->name) : 0;
+}
+
+/* While the kubelet defers a resize or reports it as infeasible, containers keep the resources of their status. */
+static int apply_pending_resize(struct pod_request *pod, const struct doc *status, struct err *err)
+{
+	const struct doc *apps = doc_get(status, "containerStatuses"),
+			 *inits = doc_get(status, "initContainerStatuses");
+	CLEANUP(freep) struct container_status *statuses = NULL;
+	size_t n;
+	int r = 0;
+
+	if (!is_resize_pending(status))
+		return 0;
+	statuses = xcalloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
+	n = add_statuses(apps, statuses);
+	n += add_statuses(inits, statuses + n);
+	qsort(statuses, n, sizeof(*statuses), by_container);
+	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
+		const struct container_status key = {.name = pod->containers[i].name}, *found;
+
+		found = bsearch(&key, statuses, n, sizeof(*statuses), by_container);
+		if (found)
+			r = apply_allocated(&pod->containers[i], found->status, err);
+	}
+	return r;
+}
+
+/* ---- what DRA claims take from the node's allocatable amounts (KEP-5517) */
+
+/* Adds `times` the quantity, which is of one resource of a claim, unless the pod-level requests include it. */
+static int add_claimed(
+	struct pod_request *pod, const char *name, const struct doc *quantity, size_t times, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list added = {0};
+	struct quantity q = {0};
+	int r;
+
+	if (!quantity || quantity->kind == DOC_NULL || times == 0 ||
+		resource_list_find(&pod->pod_requests, name))
+		return 0;
+	r = pod_resource_parse(name, text_or_empty(quantity->text), &q, err);
+	if (r < 0)
+		return err_wrap(err, r, "%.100s", name);
+	for (qty_t one = q.nano; times > 1; times--)
+		q.nano = qty_add(q.nano, one);
+	resource_list_append(&added, name, q);
+	resource_list_add(&pod->overhead, &added, 1);
+	return 0;
+}
+
+/* One claim: "resources" in Kubernetes 1.36, "mapping" and "overhead" since 1.37. */
+static int add_claim_status(struct pod_request *pod, const struct doc *claim, struct err *err)
+{
+	const struct doc *containers = doc_get(claim, "containers"), *resources = doc_get(claim, "resources");
+	const struct doc *mapping = doc_get(claim, "mapping"), *overhead = doc_get(claim, "overhead");
+	size_t n_containers = containers && containers->kind == DOC_LIST ? containers->n_items : 0;
+	int r = 0;
+
+	if (resources && resources->kind == DOC_MAP)
+		DOC_FOREACH (item, resources)
+			r = r < 0 ? r : add_claimed(pod, item->key, item, 1, err);
+	DOC_FOREACH_ITEM (item, mapping)
+		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "quantity"), 1, err);
+	DOC_FOREACH_ITEM (item, overhead) {
+		r = r < 0 ? r : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perPod"), 1, err);
+		r = r < 0 ? r
+			  : add_claimed(pod, doc_text(item, "name"), doc_get(item, "perContainer"),
+				    n_containers, err);
+	}
+	return r;
+}
+
+/*
+ * kube-scheduler writes the amounts to the pod's status when it binds the pod, and counts them like the pod's overhead.
+ * perContainer amounts of init containers are counted as long as the pod runs, so the sum may be too large.
+ */
+static int add_claimed_amounts(struct pod_request *pod, const struct doc *status, struct err *err)
+{
+	static const char *const members[] = {"nodeAllocatableResourceClaimStatuses",
+		"additionalNodeAllocatableResources"}; /* since 1.38 */
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const struct doc *list = doc_get(status, members[i]);
+
+		DOC_FOREACH_ITEM (claim, list) {
+			int r = add_claim_status(pod, claim, err);
+
+			if (r < 0)
+				return err_wrap(err, r, "status.%s", members[i]);
+		}
+	}
+	return 0;
+}
+
+int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	int r = add_template(pod, doc_object_name(pod), 1, NULL, &t, err);
+
+	if (r < 0)
+		return r;
+	r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
+	if (r == 0)
+		r = add_claimed_amounts(&t.items[0].pod, doc_get(pod, "status"), err);
+	if (r < 0)
+		return r;
+	*ret = t.items[0];
+	t.n_items = 0;
+	return 0;
+}
+
+bool pod_priority_read(const struct doc *pod, int32_t *ret)
+{
+	const struct doc *spec = doc_get(pod, "spec"), *given = doc_get(spec, "priority");
+	const char *class = doc_string(doc_get(spec, "priorityClassName"));
+	int64_t n = 0;
+	bool known = given && given->kind != DOC_NULL ? doc_int64(given, &n) == 0 && n == (int32_t)n
+						      : !class || !*class;
+
+	*ret = known ? (int32_t)n : 0;
+	return known;
+}
+
+bool pod_is_manifest(const struct doc *owner)
+{
+	return !doc_get(doc_get(owner, "metadata"), "uid");
+}
+
+const char *pod_scheduler_name(const struct doc *pod)
+{
+	const char *name = doc_text(doc_get(pod, "spec"), "schedulerName");
+
+	return *name ? name : "default-scheduler";
+}
+
+uint64_t resource_version_parse(const char *text)
+{
+	uint64_t version;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	version = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' ? version : 0;
+}

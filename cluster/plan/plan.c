@@ -1,0 +1,830 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/cpuset.h"
+#include "common/resource.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define MIN_COST_WORK 8192u /* steps per source node */
+#define DEPTH_MAX     2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
+
+const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
+	"local storage", "volumes", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
+	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation"};
+const char *const plan_step_names[3] = {"move", "evict", "start"};
+const char *const plan_outcome_names[3] = {"full", "partial", "none"};
+
+void plan_release(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		free(plan->steps[i].cpus);
+		free(plan->steps[i].numa);
+	}
+	free(plan->steps);
+	free(plan->unplaced);
+	*plan = (struct plan){0};
+}
+
+/* ---- which pods may move */
+
+/*
+ * The cost of restarting a pod: 16 plus its exclusive CPUs, times one plus the number of decimal digits of a priority above
+ * 0. A restart without CPUs costs 16, a pod of 16 CPUs twice as much, a pod of priority 1000 five times as much.
+ */
+static uint64_t cost_of_restart(const struct simulated_pod *pod)
+{
+	uint64_t weight = 1;
+
+	for (int32_t rest = pod->priority; rest > 0; rest /= 10)
+		weight++;
+	return weight * (16 + pod->class->cpus);
+}
+
+static enum plan_fixed find_fixed(
+	const struct simulated_cluster *c, size_t pod, const struct plan_options *options)
+{
+	const struct simulated_pod *p = &c->pods[pod];
+
+	if (p->reserved)
+		return PLAN_FIXED_RESERVED;
+	if (p->names.mirror)
+		return PLAN_FIXED_STATIC;
+	if (p->daemon)
+		return PLAN_FIXED_DAEMON;
+	if (!*p->owner && !options->allow_bare)
+		return PLAN_FIXED_BARE;
+	if (p->terminating)
+		return PLAN_FIXED_TERMINATING;
+	if (p->unreadable || p->class->too_large || p->class->pod.has_claims)
+		return PLAN_FIXED_UNKNOWN;
+	for (size_t i = 0; i < options->n_keep; i++)
+		if (!strcmp(options->keep[i], p->namespace))
+			return PLAN_FIXED_NAMESPACE;
+	if (options->has_below_priority && (!p->priority_known || p->priority >= options->below_priority))
+		return PLAN_FIXED_PRIORITY;
+	if (p->local_storage && !options->allow_local_storage)
+		return PLAN_FIXED_LOCAL_STORAGE;
+	if (p->bound_volumes && !options->allow_volumes)
+		return PLAN_FIXED_VOLUMES;
+	if (p->responders)
+		return PLAN_FIXED_RESPONDERS;
+	if (p->n_budgets > 1)
+		return PLAN_FIXED_BUDGETS;
+	return p->n_budgets == 1 && c->budgets[p->budget].allowed <= 0 ? PLAN_FIXED_BUDGET : PLAN_MOVABLE;
+}
+
+/* ---- the search */
+
+/* A set of pods that may leave a source node. The first `n` members are indexes in source_node.candidates. */
+struct pod_set {
+	uint64_t cost;
+	uint64_t order; /* the cost, at least source_node.min_cost: the order of the heap */
+	size_t node;    /* index in source_nodes.nodes */
+	uint8_t n;
+	uint16_t members[PLAN_SET_MAX];
+};
+
+struct candidate {
+	size_t pod;
+	size_t frees; /* CPUs in the scope that become free when the pod leaves */
+};
+
+/* A node, or one of its NUMA nodes, that pods may leave to make room for the pod in question. */
+struct source_node {
+	size_t node;
+	struct candidate *candidates; /* pods that may leave, the lowest cost first */
+	size_t n_candidates;
+	size_t needed;     /* CPUs that must become free; 0 = unknown */
+	uint64_t min_cost; /* lower bound of the cost of freeing these CPUs */
+};
+
+struct source_nodes {
+	struct source_node *nodes;
+	size_t n_nodes, nodes_size;
+	struct pod_set *heap; /* the set with the lowest order first */
+	size_t n_heap, heap_size;
+};
+
+struct search {
+	struct simulated_cluster *c;
+	const struct plan_options *options;
+	struct plan *plan;
+	size_t wanted;     /* the wanted pod for which room is made */
+	bool *moved;       /* per pod: moved already, or a wanted pod, which no step moves */
+	bool *excluded;    /* per node: room is being made there, so no pod moves there */
+	size_t n_leaving;  /* evicted pods whose move is not in the plan yet */
+	bool needs_replay; /* steps may have been judged without a pod that still runs then */
+	uint64_t n_sets;   /* sets considered so far */
+	/* Values of simulated_cluster.n_verdicts and of n_sets at which the search ends: for the current wanted pod,
+	 * and for all. */
+	uint64_t verdicts_limit, sets_limit;
+	uint64_t verdicts_end, sets_end;
+	uint64_t n_place_verdicts; /* for places without moves */
+};
+
+static void source_nodes_release(struct source_nodes *sources)
+{
+	for (size_t i = 0; i < sources->n_nodes; i++)
+		free(sources->nodes[i].candidates);
+	free(sources->nodes);
+	free(sources->heap);
+	*sources = (struct source_nodes){0};
+}
+
+static bool reached_limit(struct search *s)
+{
+	if (s->c->n_verdicts < s->verdicts_limit && s->n_sets < s->sets_limit)
+		return false;
+	s->plan->gave_up = true;
+	return true;
+}
+
+/* ---- steps */
+
+static void describe_place(const struct simulated_cluster *c, struct plan_step *step)
+{
+	CLEANUP(pod_held_release) struct pod_held held = {0};
+
+	simulated_held(c, step->pod, &held);
+	step->cpus = held.found ? cpuset_print(held.cpus) : xstrdup("");
+	step->numa = held.found ? cpuset_print(held.numa) : xstrdup("");
+}
+
+/* Adds a step for a change that has been made in the simulated cluster. */
+static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, size_t from)
+{
+	struct plan *plan = s->plan;
+	struct plan_step *step = vec_push(&plan->steps, &plan->n_steps, &plan->steps_size, sizeof(*step));
+	const struct simulated_pod *p = &s->c->pods[pod];
+
+	*step = (struct plan_step){.kind = kind,
+		.pod = pod,
+		.from = from,
+		.to = p->node,
+		.cost = kind == PLAN_START ? 0 : cost_of_restart(p),
+		.allowed = p->n_budgets > 0 ? s->c->budgets[p->budget].allowed : -1};
+	describe_place(s->c, step);
+	plan->n_moves += kind != PLAN_START;
+	plan->cost += step->cost;
+	s->moved[pod] = true;
+	if (kind == PLAN_EVICT && p->n_budgets > 0)
+		s->c->budgets[p->budget].allowed--;
+}
+
+/* Removes all steps after the first `n_steps`, and reverts the cluster to `mark`. */
+static void revert_steps(struct search *s, size_t n_steps, size_t mark)
+{
+	struct plan *plan = s->plan;
+
+	while (plan->n_steps > n_steps) {
+		struct plan_step *step = &plan->steps[--plan->n_steps];
+		const struct simulated_pod *p = &s->c->pods[step->pod];
+
+		plan->n_moves -= step->kind != PLAN_START;
+		plan->cost -= step->cost;
+		s->moved[step->pod] = false;
+		if (step->kind == PLAN_EVICT && p->n_budgets > 0)
+			s->c->budgets[p->budget].allowed++;
+		free(step->cpus);
+		free(step->numa);
+	}
+	simulated_undo(s->c, mark);
+}
+
+/* ---- the sets of pods, in ascending order of their cost */
+
+static bool is_before(const struct pod_set *a, const struct pod_set *b)
+{
+	if (a->order != b->order)
+		return a->order < b->order;
+	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
+		return a->node < b->node;
+	/* Sets that cost less than the order do not free enough yet. */
+	return a->cost != b->cost ? a->cost > b->cost : a->n < b->n;
+}
+
+/* Sets set->order and adds the set to the heap. */
+static void push_set(struct source_nodes *sources, struct pod_set *set)
+{
+	uint64_t min_cost = sources->nodes[set->node].min_cost;
+	size_t at;
+
+	set->order = set->cost > min_cost ? set->cost : min_cost;
+
+	vec_push(&sources->heap, &sources->n_heap, &sources->heap_size, sizeof(*sources->heap));
+	for (at = sources->n_heap - 1; at > 0 && is_before(set, &sources->heap[(at - 1) / 2]);
+		at = (at - 1) / 2)
+		sources->heap[at] = sources->heap[(at - 1) / 2];
+	sources->heap[at] = *set;
+}
+
+static struct pod_set pop_set(struct source_nodes *sources)
+{
+	struct pod_set first = sources->heap[0], last = sources->heap[--sources->n_heap];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < sources->n_heap) {
+		if (child + 1 < sources->n_heap &&
+			is_before(&sources->heap[child + 1], &sources->heap[child]))
+			child++;
+		if (!is_before(&sources->heap[child], &last))
+			break;
+		sources->heap[at] = sources->heap[child];
+		at = child;
+	}
+	sources->heap[at] = last;
+	return first;
+}
+
+static uint64_t cost_of(const struct search *s, const struct source_node *n, size_t candidate)
+{
+	return cost_of_restart(&s->c->pods[n->candidates[candidate].pod]);
+}
+
+/* Adds the two successors of a set: with the last member replaced by the next candidate, and with the next candidate
+ * added. In this way every set is considered once, after all sets with a lower cost. */
+static void push_successors(
+	const struct search *s, struct source_nodes *sources, const struct pod_set *set, size_t max)
+{
+	const struct source_node *n = &sources->nodes[set->node];
+	uint16_t last = set->members[set->n - 1];
+	struct pod_set next = *set;
+
+	if (last + 1u >= n->n_candidates)
+		return;
+	next.members[next.n - 1] = (uint16_t)(last + 1);
+	next.cost += cost_of(s, n, last + 1u) - cost_of(s, n, last);
+	push_set(sources, &next);
+	if (set->n >= PLAN_SET_MAX || set->n >= max)
+		return;
+	next = *set;
+	next.members[next.n++] = (uint16_t)(last + 1);
+	next.cost += cost_of(s, n, last + 1u);
+	push_set(sources, &next);
+}
+
+/* ---- candidates */
+
+/* Unless the caller sets a limit, no pod makes room for a pod of a lower priority. */
+static bool has_higher_priority(
+	const struct simulated_cluster *c, size_t pod, size_t wanted, const struct plan_options *options)
+{
+	const struct simulated_pod *p = &c->pods[pod], *w = &c->pods[wanted];
+
+	return !options->has_below_priority && p->priority_known && w->priority_known &&
+	       p->priority > w->priority;
+}
+
+static bool may_leave(const struct search *s, size_t pod)
+{
+	return !s->moved[pod] && find_fixed(s->c, pod, s->options) == PLAN_MOVABLE &&
+	       !has_higher_priority(s->c, pod, s->wanted, s->options);
+}
+
+static int compare_costs(const void *va, const void *vb, void *cluster)
+{
+	size_t a = ((const struct candidate *)va)->pod, b = ((const struct candidate *)vb)->pod;
+	const struct simulated_cluster *c = cluster;
+	uint64_t cost_a = cost_of_restart(&c->pods[a]), cost_b = cost_of_restart(&c->pods[b]);
+
+	return cost_a != cost_b ? (cost_a < cost_b ? -1 : 1) : (a > b) - (a < b);
+}
+
+static size_t count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t common = hwloc_bitmap_alloc();
+
+	hwloc_bitmap_and(common, a, b);
+	return cpuset_size(common);
+}
+
+/* A lower bound of the cost of freeing the needed CPUs: the candidates with the lowest cost per CPU, the last of them
+ * counted in part. */
+static uint64_t find_fractional_cost(const struct search *s, const struct source_node *n)
+{
+	CLEANUP(freep) bool *used = xcalloc(n->n_candidates + 1, sizeof(*used));
+	uint64_t cost = 0;
+	size_t freed = 0;
+
+	while (freed < n->needed) {
+		size_t best = n->n_candidates;
+
+		for (size_t i = 0; i < n->n_candidates; i++)
+			if (!used[i] && n->candidates[i].frees > 0 &&
+				(best == n->n_candidates ||
+					cost_of(s, n, i) * n->candidates[best].frees <
+						cost_of(s, n, best) * n->candidates[i].frees))
+				best = i;
+		if (best == n->n_candidates)
+			break;
+		used[best] = true;
+		if (freed + n->candidates[best].frees > n->needed)
+			return cost + cost_of(s, n, best) * (n->needed - freed) / n->candidates[best].frees;
+		freed += n->candidates[best].frees;
+		cost += cost_of(s, n, best);
+	}
+	return cost;
+}
+
+/*
+ * The lowest cost of candidates that free the needed CPUs; a lower bound where that takes too long to find. Many equal nodes with a bound
+ * that no set reaches would have all their cheaper sets considered first.
+ */
+static uint64_t find_min_cost(const struct search *s, const struct source_node *n)
+{
+	CLEANUP(freep) uint64_t *lowest = NULL; /* by the number of CPUs that are freed */
+
+	if (n->n_candidates * n->needed > MIN_COST_WORK)
+		return find_fractional_cost(s, n);
+	lowest = xcalloc(n->needed + 1, sizeof(*lowest));
+	for (size_t cpus = 1; cpus <= n->needed; cpus++)
+		lowest[cpus] = UINT64_MAX;
+	for (size_t i = 0; i < n->n_candidates; i++)
+		for (size_t cpus = n->needed, frees = n->candidates[i].frees; frees > 0 && cpus > 0; cpus--) {
+			uint64_t rest = lowest[cpus > frees ? cpus - frees : 0];
+
+			if (rest < UINT64_MAX && rest + cost_of(s, n, i) < lowest[cpus])
+				lowest[cpus] = rest + cost_of(s, n, i);
+		}
+	return lowest[n->needed];
+}
+
+/* Which pods may leave: those on a node, or on one of its NUMA nodes. */
+struct source_scope {
+	size_t node;
+	bool aligned;                   /* only pods to which the kubelet may assign something */
+	unsigned numa;                  /* the NUMA node's id, if numa_cpus is set */
+	hwloc_const_bitmap_t numa_cpus; /* only pods on this NUMA node; NULL = on the node */
+};
+
+static bool is_in_scope(
+	const struct search *s, const struct source_scope *scope, size_t pod, const struct pod_held *held)
+{
+	if (!may_leave(s, pod) || (scope->aligned && !s->c->pods[pod].class->aligned))
+		return false;
+	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
+}
+
+/* The caller frees ret->candidates. */
+static void find_candidates(
+	const struct search *s, const struct source_scope *scope, size_t pod, struct source_node *ret)
+{
+	const struct simulated_node *n = &s->c->nodes[scope->node];
+	hwloc_const_bitmap_t shared = n->state.allocations.shared;
+	size_t wanted = s->c->pods[pod].class->cpus, free;
+
+	*ret = (struct source_node){
+		.node = scope->node, .candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates))};
+	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++) {
+		CLEANUP(pod_held_release) struct pod_held held = {0};
+
+		if (scope->numa_cpus)
+			simulated_held(s->c, n->pods[i], &held);
+		if (is_in_scope(s, scope, n->pods[i], &held))
+			ret->candidates[ret->n_candidates++] = (struct candidate){.pod = n->pods[i],
+				.frees = held.found ? count_common(held.cpus, scope->numa_cpus)
+						    : s->c->pods[n->pods[i]].class->cpus};
+	}
+	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
+	if (wanted == 0 || !shared)
+		return;
+	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
+	ret->needed = wanted > free ? wanted - free : 0;
+}
+
+/* Whether the node's kubelet admits the pod without these pods of the node. */
+static bool admits_without(struct search *s, size_t node, const size_t *pods, size_t n_pods, size_t pod)
+{
+	const struct simulated_node *n = &s->c->nodes[node];
+	CLEANUP(freep) bool *without = xcalloc(n->n_pods + 1, sizeof(*without));
+
+	for (size_t i = 0; i < n->n_pods; i++)
+		for (size_t k = 0; k < n_pods && !without[i]; k++)
+			without[i] = n->pods[i] == pods[k];
+	return simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
+}
+
+/*
+ * Adds a node, or one of its NUMA nodes, that pods may leave to make room for the pod, and its first set of pods to try: only
+ * the candidate with the lowest cost. push_successors() finds all other sets. False if the kubelet would not admit the pod even
+ * if all candidates left.
+ */
+static bool add_source(
+	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
+{
+	CLEANUP(freep) size_t *pods = NULL;
+	struct source_node n;
+	size_t freed = 0;
+
+	find_candidates(s, scope, pod, &n);
+	pods = xcalloc(n.n_candidates + 1, sizeof(*pods));
+	for (size_t i = 0; i < n.n_candidates; i++) {
+		pods[i] = n.candidates[i].pod;
+		freed += n.candidates[i].frees;
+	}
+	if (n.n_candidates == 0 || freed < n.needed ||
+		!admits_without(s, n.node, pods, n.n_candidates, pod)) {
+		free(n.candidates);
+		return false;
+	}
+	n.min_cost = find_min_cost(s, &n);
+	*(struct source_node *)vec_push(&sources->nodes, &sources->n_nodes, &sources->nodes_size, sizeof(n)) =
+		n;
+	push_set(sources, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = sources->n_nodes - 1, .n = 1});
+	return true;
+}
+
+/* Whether the kubelet admits the pod only with all CPUs on one NUMA node, provided that one NUMA node has enough CPUs. */
+static bool needs_one_numa(const struct simulated_node *n, const struct pod_class *class)
+{
+	enum topology_manager_policy policy = n->state.inventory.topology.policy;
+
+	return class->cpus > 0 && class->pod.n_containers == 1 &&
+	       (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+}
+
+/* Adds the NUMA nodes of a node. False if none is added: the pod may need CPUs, memory or devices of several NUMA nodes. */
+static bool add_numa_sources(
+	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
+{
+	const struct machine *m = &s->c->nodes[scope->node].state.machine;
+	bool any = false;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = machine_own_cpus(m, i);
+		struct source_scope numa = *scope;
+
+		numa.numa = m->nodes[i].id;
+		numa.numa_cpus = cpus;
+		if (cpuset_size(cpus) >= s->c->pods[pod].class->cpus)
+			any = add_source(s, &numa, pod, sources) || any;
+	}
+	return any;
+}
+
+/* Finds the nodes on which room for the pod can be made. NUMA nodes are preferred, because they have fewer candidates
+ * than the whole node. */
+static void find_sources(struct search *s, size_t pod, struct source_nodes *sources)
+{
+	for (size_t i = 0; i < s->c->n_nodes && !reached_limit(s); i++) {
+		struct source_scope scope = {.node = i, .aligned = true};
+
+		if (!simulated_is_usable(s->c, i, pod, s->excluded))
+			continue;
+		if (needs_one_numa(&s->c->nodes[i], s->c->pods[pod].class) &&
+			add_numa_sources(s, &scope, pod, sources))
+			continue;
+		if (add_source(s, &scope, pod, sources))
+			continue;
+		scope.aligned = false;
+		add_source(s, &scope, pod, sources);
+	}
+}
+
+/* ---- one set */
+
+/* Whether the set frees the needed CPUs: a necessary condition of the admission. */
+static bool frees_enough(const struct source_node *n, const struct pod_set *set)
+{
+	size_t freed = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		freed += n->candidates[set->members[i]].frees;
+	return freed >= n->needed;
+}
+
+static int compare_cpus(const void *va, const void *vb, void *cluster)
+{
+	const struct simulated_cluster *c = cluster;
+	size_t a = c->pods[*(const size_t *)va].class->cpus, b = c->pods[*(const size_t *)vb].class->cpus;
+
+	return (a < b) - (a > b);
+}
+
+/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
+static void list_pods(
+	const struct search *s, const struct source_node *n, const struct pod_set *set, size_t *ret)
+{
+	for (size_t i = 0; i < set->n; i++)
+		ret[i] = n->candidates[set->members[i]].pod;
+	vec_sort(ret, set->n, sizeof(*ret), compare_cpus, s->c);
+}
+
+static bool admits_without_set(
+	struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod)
+{
+	size_t pods[PLAN_SET_MAX];
+
+	list_pods(s, n, set, pods);
+	return admits_without(s, n->node, pods, set->n, pod);
+}
+
+static bool make_room(struct search *s, size_t pod, unsigned depth);
+
+/* Where a pod starts after its eviction. */
+enum destination {
+	TO_OTHER_NODES,
+	TO_THE_SAME_NODE,
+	TO_NEW_ROOM, /* further moves make room for the pod first */
+	TO_ANY       /* each pod of a set has a destination of its own */
+};
+
+#define MIXED_MAX    4u  /* pods of a set for which different destinations are combined */
+#define MIXED_LEAVES 32u /* combinations per set */
+
+/* Moves of a set of pods that make room for a pod. */
+struct attempt {
+	size_t node, pod; /* for which room is made, and where */
+	size_t pods[PLAN_SET_MAX], n_pods;
+	enum destination to;
+	unsigned depth, n_leaves;
+};
+
+/*
+ * Makes room for the pod by further moves, and starts the pod. These moves come before the pod's own step, when the pod still
+ * runs on its node; a pod that moves to that node is judged here without it, so the plan is replayed.
+ */
+static bool start_in_new_room(struct search *s, size_t node, size_t pod, unsigned depth)
+{
+	bool started;
+
+	s->excluded[node] = false;
+	started = make_room(s, pod, depth);
+	s->excluded[node] = true;
+	s->needs_replay = true;
+	return started;
+}
+
+/*
+ * Evicts one pod of the set, and starts the pod at the destination. Steps that make room for this pod come before this pod's
+ * own step. False if the pod cannot be moved there: the caller then reverts the eviction.
+ */
+static bool move_pod(struct search *s, const struct attempt *a, size_t pod, enum destination to)
+{
+	size_t from = s->c->pods[pod].node, place = from;
+	bool started;
+
+	if (s->plan->n_moves + s->n_leaving >= s->options->max_moves)
+		return false;
+	/* The eviction of an earlier pod of the set may have used up the PodDisruptionBudget of both pods. */
+	if (s->options->evict && find_fixed(s->c, pod, s->options) != PLAN_MOVABLE)
+		return false;
+	simulated_evict(s->c, pod);
+	if (s->options->evict) {
+		add_step(s, PLAN_EVICT, pod, from);
+		return true;
+	}
+	if (to == TO_OTHER_NODES)
+		place = simulated_find_place(s->c, pod, s->excluded);
+	else if (to == TO_THE_SAME_NODE && *simulated_constraint(s->c, from, pod))
+		return false; /* labels of the pod or the node have changed, or the node is cordoned */
+	s->n_leaving++;
+	if (to == TO_NEW_ROOM)
+		started = start_in_new_room(s, a->node, pod, a->depth - 1);
+	else
+		started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
+	s->n_leaving--;
+	if (started)
+		add_step(s, PLAN_MOVE, pod, from);
+	return started;
+}
+
+/* Moves the pods of the set from the i-th on, and starts the pod. The steps of a failed attempt are reverted. */
+static bool move_pods(struct search *s, struct attempt *a, size_t i)
+{
+	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
+
+	if (i == a->n_pods) {
+		a->n_leaves++;
+		return !*simulated_constraint(s->c, a->node, a->pod) &&
+		       simulated_start(s->c, a->node, a->pod);
+	}
+	/* A step that made room for an earlier pod of the set has moved the pod. */
+	if (s->moved[a->pods[i]])
+		return move_pods(s, a, i + 1);
+	for (enum destination to = 0; to < TO_ANY; to++) {
+		if ((a->to != TO_ANY && to != a->to) || (to == TO_NEW_ROOM && a->depth < 2) ||
+			(to > 0 && s->options->evict))
+			continue;
+		if (move_pod(s, a, a->pods[i], to) && move_pods(s, a, i + 1))
+			return true;
+		revert_steps(s, n_steps, mark);
+		if (a->n_leaves >= MIXED_LEAVES || reached_limit(s))
+			return false;
+	}
+	return false;
+}
+
+/* A step to carry out again. */
+struct replayed {
+	size_t pod, to;
+};
+
+/* Carries the steps from the n-th on out again in their order, and starts the pod on the node. */
+static bool replay_steps(struct search *s, size_t n_steps, size_t mark, size_t node, size_t pod)
+{
+	size_t n = s->plan->n_steps - n_steps;
+	CLEANUP(freep) struct replayed *steps = xcalloc(n + 1, sizeof(*steps));
+
+	for (size_t i = 0; i < n; i++)
+		steps[i] = (struct replayed){
+			.pod = s->plan->steps[n_steps + i].pod, .to = s->plan->steps[n_steps + i].to};
+	revert_steps(s, n_steps, mark);
+	for (size_t i = 0; i < n; i++) {
+		size_t from = s->c->pods[steps[i].pod].node;
+
+		simulated_evict(s->c, steps[i].pod);
+		if (*simulated_constraint(s->c, steps[i].to, steps[i].pod) ||
+			!simulated_start(s->c, steps[i].to, steps[i].pod))
+			return false;
+		add_step(s, PLAN_MOVE, steps[i].pod, from);
+	}
+	return !*simulated_constraint(s->c, node, pod) && simulated_start(s->c, node, pod);
+}
+
+/* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */
+static bool try_set(struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod,
+	enum destination to, unsigned depth)
+{
+	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
+	struct attempt a = {.node = n->node, .pod = pod, .n_pods = set->n, .to = to, .depth = depth};
+	bool done;
+
+	list_pods(s, n, set, a.pods);
+	if (pod == s->wanted)
+		s->needs_replay = false;
+	s->excluded[n->node] = true;
+	done = move_pods(s, &a, 0);
+	s->excluded[n->node] = false;
+	if (done && pod == s->wanted && s->needs_replay)
+		done = replay_steps(s, n_steps, mark, n->node, pod);
+	if (!done)
+		revert_steps(s, n_steps, mark);
+	return done;
+}
+
+/* First all pods of a set go to the same kind of destination. */
+static bool is_tried(const struct pod_set *set, enum destination to, unsigned depth)
+{
+	return to == TO_ANY ? set->n > 1 && set->n <= MIXED_MAX : to != TO_NEW_ROOM || depth > 1;
+}
+
+/*
+ * Makes room for the pod, which runs nowhere, and starts the pod. `depth`: 1 = moved pods must find places without further moves.
+ */
+static bool make_room(struct search *s, size_t pod, unsigned depth)
+{
+	CLEANUP(source_nodes_release) struct source_nodes sources = {0};
+	bool done = false;
+
+	find_sources(s, pod, &sources);
+	while (sources.n_heap > 0 && !done) {
+		const struct pod_set set = pop_set(&sources);
+		const struct source_node *n = &sources.nodes[set.node];
+
+		s->n_sets++;
+		if (reached_limit(s))
+			return false;
+		push_successors(s, &sources, &set, s->options->max_moves);
+		if (!frees_enough(n, &set) || !admits_without_set(s, n, &set, pod))
+			continue;
+		for (enum destination to = 0; to <= TO_ANY && !done; to++)
+			done = is_tried(&set, to, depth) && try_set(s, n, &set, pod, to, depth);
+	}
+	return done;
+}
+
+/* ---- the plan */
+
+static uint64_t half_of_rest(uint64_t now, uint64_t end)
+{
+	return now < end ? (end - now + 1) / 2 : 0;
+}
+
+/* Starts the pod where a kubelet admits it. */
+static bool start_without_moves(struct search *s, size_t pod)
+{
+	size_t place = simulated_reserved_node(s->c, pod);
+	uint64_t before = s->c->n_verdicts;
+	bool started = place != SIMULATED_NOWHERE && simulated_is_usable(s->c, place, pod, s->excluded) &&
+		       simulated_start(s->c, place, pod);
+
+	if (!started) {
+		place = simulated_find_place(s->c, pod, s->excluded);
+		started = place != SIMULATED_NOWHERE && simulated_start(s->c, place, pod);
+	}
+	s->n_place_verdicts += s->c->n_verdicts - before;
+	s->verdicts_end += s->c->n_verdicts - before;
+	return started;
+}
+
+/* Searches without moves first, then without chains of moves, then with chains. */
+static bool place_wanted(struct search *s, size_t pod)
+{
+	bool started;
+
+	s->wanted = pod;
+	started = start_without_moves(s, pod);
+	s->verdicts_limit = s->c->n_verdicts + half_of_rest(s->c->n_verdicts, s->verdicts_end);
+	s->sets_limit = s->n_sets + half_of_rest(s->n_sets, s->sets_end);
+	for (unsigned depth = 1; depth <= DEPTH_MAX && !started; depth++)
+		started = make_room(s, pod, depth);
+	if (started)
+		add_step(s, PLAN_START, pod, SIMULATED_NOWHERE);
+	return started;
+}
+
+/* Whether a pod with the same requests and constraints was found to have no place, and nothing has changed since. */
+static bool is_known_unplaceable(const struct search *s, size_t pod, size_t steps_at_failure)
+{
+	const struct plan *plan = s->plan;
+	const struct simulated_pod *p = &s->c->pods[pod], *failed;
+
+	if (plan->n_unplaced == 0 || plan->n_steps != steps_at_failure)
+		return false;
+	failed = &s->c->pods[plan->unplaced[plan->n_unplaced - 1]];
+	return failed->class == p->class && failed->constraints == p->constraints &&
+	       failed->priority == p->priority && simulated_reserved_node(s->c, pod) == SIMULATED_NOWHERE;
+}
+
+static bool is_overcommitted(const struct simulated_node *n)
+{
+	for (size_t i = 0; n->allocatable.n_items > 0 && i < n->requested.n_items; i++) {
+		const struct resource_quantity *wanted = &n->requested.items[i];
+		const struct resource_quantity *own = resource_list_find(&n->allocatable, wanted->name);
+
+		if (resource_name_is_numa_affine(wanted->name) &&
+			wanted->quantity.nano > (own ? own->quantity.nano : 0))
+			return true;
+	}
+	return false;
+}
+
+/* A scheduler does not bind a pod to a node without room, but users do, and the kubelet rejects such a pod. */
+static void leave_overcommitted(struct simulated_cluster *c)
+{
+	for (size_t i = 0; i < c->n_nodes; i++)
+		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && is_overcommitted(&c->nodes[i]))
+			c->nodes[i].obstacle = SIMULATED_OVERCOMMITTED;
+}
+
+/* For the search for moves, in all. */
+static uint64_t count_verdicts(const struct simulated_cluster *c)
+{
+	uint64_t of_nodes = (uint64_t)PLAN_VERDICTS_PER_NODE * c->n_nodes;
+
+	return of_nodes > PLAN_VERDICTS ? of_nodes : PLAN_VERDICTS;
+}
+
+void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted,
+	const struct plan_options *options, struct plan *ret)
+{
+	CLEANUP(freep) bool *moved = NULL, *excluded = NULL;
+	struct search s = {.c = c,
+		.options = options,
+		.plan = ret,
+		.verdicts_end = c->n_verdicts + count_verdicts(c),
+		.sets_end = PLAN_SETS};
+	const uint64_t place_verdicts =
+		options->place_verdicts > 0 ? options->place_verdicts : PLAN_PLACE_VERDICTS;
+	size_t steps_at_failure = 0, highest = 0;
+
+	leave_overcommitted(c);
+	simulated_apply_reservations(c, wanted, n_wanted);
+	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
+	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
+	*ret = (struct plan){.n_wanted = n_wanted, .unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced))};
+	for (size_t i = 0; i < n_wanted; i++) {
+		moved[wanted[i]] = true;
+		if (c->pods[wanted[i]].priority > c->pods[wanted[highest]].priority)
+			highest = i;
+	}
+	for (size_t i = 0; i < c->n_pods; i++) {
+		enum plan_fixed fixed = find_fixed(c, i, options);
+
+		if (fixed == PLAN_MOVABLE && n_wanted > 0 &&
+			has_higher_priority(c, i, wanted[highest], options))
+			fixed = PLAN_FIXED_PRIORITY;
+		if (c->pods[i].node != SIMULATED_NOWHERE)
+			ret->fixed[fixed]++;
+	}
+	for (size_t i = 0; i < n_wanted; i++) {
+		bool searched = s.n_place_verdicts <= place_verdicts;
+
+		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
+			place_wanted(&s, wanted[i])) {
+			ret->n_placed++;
+			continue;
+		}
+		ret->n_not_searched += !searched;
+		steps_at_failure = ret->n_steps;
+		ret->unplaced[ret->n_unplaced++] = wanted[i];
+	}
+	ret->gave_up = ret->gave_up || ret->n_not_searched > 0;
+	ret->outcome = ret->n_placed == n_wanted ? PLAN_FULL : ret->n_placed > 0 ? PLAN_PARTIAL : PLAN_NONE;
+}

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/http/http.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <microhttpd.h>
+
+#include "common/kube/credentials.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
+
+#ifndef MHD_HTTP_CONTENT_TOO_LARGE /* before 0.9.74 */
+#define MHD_HTTP_CONTENT_TOO_LARGE MHD_HTTP_PAYLOAD_TOO_LARGE
+#endif
+
+#define TEXT_MAX           (16u << 20)
+#define CONNECTION_BYTES   ((size_t)8 << 10) /* one request's line and headers, and our headers */
+#define IDLE_SECONDS       2u
+#define THREAD_STACK_BYTES ((size_t)128 << 10)
+#define PIECE_BYTES        ((size_t)1 << 10)   /* libmicrohttpd's default */
+#define POST_BYTES         ((size_t)256 << 10) /* per connection, if a server accepts POST */
+#define POST_PIECE_BYTES   ((size_t)64 << 10)
+#define POST_STACK_BYTES   ((size_t)1 << 20)
+#define SEND_S             1 /* longest wait for responses to be sent when the server ends */
+#define TLS_PRIORITIES     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define CONTENT_TYPE       "text/plain; charset=utf-8"
+#define CONTENT_TYPE_JSON  "application/json"
+#define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
+#define BACKLOG            128
+#define CLIENTS_KEPT       48u
+#define CLIENTS_MAX        512u /* with those that are being disconnected: a busy machine closes late */
+#define LIBRARY            "libmicrohttpd.so.12"
+#define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
+
+/* ---- the listen address */
+
+static int parse_port(const char *text, uint16_t *ret)
+{
+	unsigned long port;
+	char *end;
+
+	errno = 0;
+	port = strtoul(text, &end, 10);
+	if (errno || *text < '0' || *text > '9' || *end || port == 0 || port > UINT16_MAX)
+		return -EINVAL;
+	*ret = (uint16_t)port;
+	return 0;
+}
+
+int http_listen_parse(const char *text, struct http_listen *ret, struct err *err)
+{
+	const char *colon = strrchr(text, ':');
+	bool v6 = *text == '[';
+	struct http_listen l = {.off = !strcmp(text, "off")};
+	struct in6_addr parsed;
+	size_t len;
+
+	if (l.off) {
+		*ret = l;
+		return 0;
+	}
+	if (!colon || parse_port(colon + 1, &l.port) < 0)
+		return err_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT or 'off'", text);
+	len = (size_t)(colon - text);
+	if (v6 && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	if (len >= sizeof(l.address))
+		return err_set(err, -EINVAL, "'%.100s' is not an address", text);
+	memcpy(l.address, text, len);
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, l.address, &parsed) != 1)
+		return err_set(err, -EINVAL,
+			"'%.100s' is not a numeric address; IPv6 addresses are in brackets", l.address);
+	*ret = l;
+	return 0;
+}
+
+int http_listen_check(const char *text, struct err *err)
+{
+	struct http_listen ignored;
+
+	return http_listen_parse(text, &ignored, err);
+}
+
+int http_listen_check_address(const char *text, struct err *err)
+{
+	struct in6_addr parsed;
+
+	if (inet_pton(AF_INET, text, &parsed) == 1 || inet_pton(AF_INET6, text, &parsed) == 1)
+		return 0;
+	return err_set(err, -EINVAL, "'%.100s' is not a numeric address", text);
+}
+
+/* A listening socket, which the caller closes, or -errno with one line. */
+static int open_socket(const char *address, uint16_t port, bool *ret_v6, struct err *err)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
+	const void *sockaddr = is_v6 ? (const void *)&v6 : &v4;
+	CLEANUP(closep) int fd = -1;
+	int on = 1, r;
+
+	if (!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1)
+		return err_set(err, -EINVAL, "HTTP: '%.100s' is not a numeric address", address);
+	fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+		bind(fd, sockaddr, is_v6 ? sizeof(v6) : sizeof(v4)) < 0 || listen(fd, BACKLOG) < 0)
+		return err_set(
+			err, -errno, "HTTP: cannot listen on %s port %u: %s", address, port, strerror(errno));
+	*ret_v6 = is_v6;
+	r = fd;
+	fd = -1;
+	return r;
+}
+
+static uint16_t socket_port(int fd)
+{
+	struct sockaddr_in6 a = {0}; /* sin_port of struct sockaddr_in is at the same place */
+	socklen_t len = sizeof(a);
+
+	return getsockname(fd, (struct sockaddr *)&a, &len) < 0 ? 0 : ntohs(a.sin6_port);
+}
+
+/* ---- connected clients: if there are too many, the longest idle one is disconnected, so that nobody blocks
+ * the kubelet's probes */
+
+struct client {
+	bool open;
+	bool authenticated; /* has presented a valid client certificate */
+	int fd;             /* -1 = being disconnected */
+	uint64_t number;    /* the lowest is idle for the longest */
+};
+
+/* Initially zeroed. */
+struct clients {
+	struct client items[CLIENTS_MAX];
+	size_t n; /* without those being disconnected */
+	uint64_t n_uses;
+};
+
+static void mark_disconnected(struct clients *c, struct client *client)
+{
+	client->fd = -1;
+	c->n--;
+}
+
+/* A client without a certificate is disconnected before any client with one. */
+static bool is_dropped_before(const struct client *a, const struct client *b)
+{
+	return a->authenticated != b->authenticated ? b->authenticated : a->number < b->number;
+}
+
+/* The library sees the end of the input and closes the connection. */
+static void disconnect_oldest(struct clients *c)
+{
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &c->items[i];
+
+		if (client->open && client->fd >= 0 && (!oldest || is_dropped_before(client, oldest)))
+			oldest = client;
+	}
+	if (!oldest)
+		return;
+	shutdown(oldest->fd, SHUT_RDWR);
+	mark_disconnected(c, oldest);
+}
+
+/* May disconnect the oldest client. NULL = CLIENTS_MAX connections have not been closed yet. */
+static struct client *add_client(struct clients *c, int fd)
+{
+	size_t i = 0;
+
+	if (c->n >= CLIENTS_KEPT)
+		disconnect_oldest(c);
+	while (i < CLIENTS_MAX && c->items[i].open)
+		i++;
+	if (i == CLIENTS_MAX)
+		return NULL;
+	c->items[i] = (struct client){.open = true, .fd = fd, .number = c->n_uses++};
+	c->n++;
+	return &c->items[i];
+}
+
+/* A client that sends a scheduler's requests is disconnected last. */
+static void touch_client(struct clients *c, struct client *client)
+{
+	client->number = c->n_uses++;
+}
+
+static void remove_client(struct clients *c, struct client *client)
+{
+	if (client->fd >= 0)
+		mark_disconnected(c, client);
+	client->open = false;
+}
+
+/* ---- libmicrohttpd; the types of its functions are those of its header */
+
+/* clang-format off */
+#define MHD_FUNCTIONS(X)                                                                          \
+	X(start_daemon) X(quiesce_daemon) X(stop_daemon) X(create_response_from_buffer)           \
+	X(add_response_header) X(queue_response) X(destroy_response) X(get_connection_info)       \
+	X(lookup_connection_value)
+/* clang-format on */
+
+struct library {
+	void *handle;
+#define X(name) __typeof__(&MHD_##name) name;
+	MHD_FUNCTIONS(X)
+#undef X
+};
+
+/* RTLD_NODELETE: the library stays loaded, because its dependencies register callbacks with each other. */
+static int library_load(struct library *ret, struct err *err)
+{
+	struct library lib = {.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
+	bool complete = true;
+
+	if (!lib.handle)
+		return err_set(err, -ENOENT, "HTTP: %s; " LIBRARY_REMEDY, dlerror());
+#define X(name)                                                           \
+	lib.name = (__typeof__(lib.name))dlsym(lib.handle, "MHD_" #name); \
+	complete = complete && lib.name;
+	MHD_FUNCTIONS(X)
+#undef X
+	if (!complete) {
+		dlclose(lib.handle);
+		return err_set(err, -ENOENT, "HTTP: a function is missing in " LIBRARY "; " LIBRARY_REMEDY);
+	}
+	*ret = lib;
+	return 0;
+}
+
+struct http_server {
+	struct library lib;
+	struct http_callbacks callbacks;
+	struct http_options options;
+	void *ctx;
+	uint16_t port;
+	bool v6;
+	int fd; /* listening; each instance has a duplicate */
+	struct http_tls tls;
+	struct instance *instance;
+};
+
+/* One running instance of libmicrohttpd; a change of the TLS files starts another. */
+struct instance {
+	const struct http_server *server;
+	struct MHD_Daemon *daemon;
+	pthread_mutex_t lock;   /* protects the members below; never held while a request is answered */
+	pthread_cond_t changed; /* with `lock` */
+	struct clients clients;
+	size_t body_bytes; /* of all current requests */
+	size_t n_computed; /* POST requests whose response is being computed */
+	size_t n_unsent;   /* POST requests whose response was not sent yet, including n_computed */
+	bool ends;         /* no more POST requests are answered */
+};
+
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+/* Holds the instance's lock until the end of the block. */
+#define LOCKED(in)                                                                      \
+	CLEANUP(unlock) __attribute__((unused)) pthread_mutex_t *locked_ = &(in)->lock; \
+	pthread_mutex_lock(locked_)
+
+/* ---- connections */
+
+/* A connection was accepted, or has ended and its socket is about to be closed. */
+static void on_connection(void *data, struct MHD_Connection *connection, void **context,
+	enum MHD_ConnectionNotificationCode what)
+{
+	struct instance *in = data;
+	const union MHD_ConnectionInfo *info;
+	LOCKED(in);
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*context)
+			remove_client(&in->clients, *context);
+		return;
+	}
+	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		*context = add_client(&in->clients, info->connect_fd);
+}
+
+static struct client *client_of(const struct instance *in, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* ---- responses */
+
+struct answer {
+	unsigned status;
+	const char *content_type;
+	bool allow; /* with the Allow header */
+	struct strbuf text;
+};
+
+static void release_answer(struct answer *a)
+{
+	strbuf_release(&a->text);
+}
+
+static void answer_state(
+	const struct http_server *s, bool (*state)(void *ctx, struct strbuf *line), struct answer *a)
+{
+	a->status = state(s->ctx, &a->text) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+	strbuf_addch(&a->text, '\n');
+}
+
+static void answer_metrics(const struct http_server *s, struct answer *a)
+{
+	a->content_type = CONTENT_TYPE_PROM;
+	if (s->callbacks.metrics(s->ctx, &a->text) == 0)
+		return;
+	strbuf_reset(&a->text);
+	a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+}
+
+static bool is_page(const char *path)
+{
+	return !strcmp(path, "/healthz") || !strcmp(path, "/readyz") || !strcmp(path, "/metrics");
+}
+
+static void answer_path(const struct http_server *s, const char *path, bool is_get_or_head, struct answer *a)
+{
+	if (!is_page(path)) {
+		a->status = MHD_HTTP_NOT_FOUND;
+		strbuf_addf(&a->text, "there are /healthz, /readyz and /metrics%s%s\n",
+			s->options.posts ? ", and by POST " : "", s->options.posts ? s->options.posts : "");
+	} else if (!is_get_or_head) {
+		a->status = MHD_HTTP_METHOD_NOT_ALLOWED;
+		a->allow = true;
+		strbuf_addstr(&a->text, "GET and HEAD only\n");
+	} else if (!strcmp(path, "/healthz")) {
+		answer_state(s, s->callbacks.healthy, a);
+	} else if (!strcmp(path, "/readyz")) {
+		answer_state(s, s->callbacks.ready, a);
+	} else {
+		answer_metrics(s, a);
+	}
+}
+
+static enum MHD_Result send_answer(
+	const struct http_server *s, struct MHD_Connection *connection, struct answer *a)
+{
+	size_t len = a->text.len;
+	char *text = strbuf_detach(&a->text);
+	struct MHD_Response *response =
+		text ? s->lib.create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE) : NULL;
+	enum MHD_Result r;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	r = s->lib.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->content_type);
+	if (r == MHD_YES && a->allow)
+		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	if (r == MHD_YES && a->status == MHD_HTTP_TEMPORARY_REDIRECT)
+		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_LOCATION, text);
+	if (r == MHD_YES)
+		r = s->lib.queue_response(connection, a->status, response);
+	s->lib.destroy_response(response);
+	return r;
+}
+
+/* ---- POST requests, which are answered after their body is complete */
+
+struct request {
+	struct instance *instance;
+	char *path;
+	struct strbuf body;
+	/* The body is discarded, and 403 sent after it: a client that is still sending would miss an earlier
+	 * response. */
+	bool forbidden;
+	size_t n_dropped;     /* bytes of the body */
+	size_t counted_bytes; /* in body_bytes */
+	bool begun;           /* counted in n_unsent */
+};
+
+/* Whether the client may post; without a client CA every client may. Such a client is disconnected after the others. */
+static bool admit_post(struct instance *in, struct MHD_Connection *connection)
+{
+	struct client *client = client_of(in, connection);
+	const union MHD_ConnectionInfo *info;
+	bool authenticated;
+
+	if (client) {
+		LOCKED(in);
+
+		touch_client(&in->clients, client);
+	}
+	/* Only the connection's thread changes `authenticated`. */
+	if (!in->server->options.tls.client_ca || (client && client->authenticated))
+		return true;
+	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	authenticated = info && http_tls_client_is_authenticated(info->tls_session);
+	if (client) {
+		LOCKED(in);
+
+		client->authenticated = authenticated;
+	}
+	return authenticated;
+}
+
+/* By its Content-Length, which a chunked body does not have. */
+static bool is_too_large(const struct instance *in, struct MHD_Connection *connection)
+{
+	const char *text = in->server->lib.lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return text && strtoull(text, NULL, 10) > in->server->options.body_max;
+}
+
+static void request_free(struct request *q)
+{
+	strbuf_release(&q->body);
+	free(q->path);
+	free(q);
+}
+
+/* False after drain() has begun: then no response is computed. */
+static bool begin_response(struct instance *in, struct request *q)
+{
+	LOCKED(in);
+
+	q->begun = !in->ends;
+	in->n_computed += q->begun;
+	in->n_unsent += q->begun;
+	return q->begun;
+}
+
+static void end_response(struct instance *in)
+{
+	LOCKED(in);
+
+	in->n_computed--;
+	pthread_cond_broadcast(&in->changed);
+}
+
+static enum MHD_Result answer_post(struct request *q, struct MHD_Connection *connection)
+{
+	const struct http_server *s = q->instance->server;
+	CLEANUP(release_answer)
+	struct answer a = {
+		.content_type = CONTENT_TYPE_JSON, .text = STRBUF_INIT(TEXT_MAX + s->options.body_max)};
+
+	if (q->forbidden) {
+		a.status = MHD_HTTP_FORBIDDEN;
+		a.content_type = CONTENT_TYPE;
+		strbuf_addstr(&a.text, "no certificate of the client CA\n");
+		return send_answer(s, connection, &a);
+	}
+	if (!begin_response(q->instance, q))
+		return MHD_NO;
+	a.status = (unsigned)s->callbacks.post(s->ctx, q->path, q->body.text, q->body.len, &a.text);
+	end_response(q->instance);
+	if (a.status == MHD_HTTP_TEMPORARY_REDIRECT)
+		a.content_type = CONTENT_TYPE;
+	if (strbuf_error(&a.text) < 0) {
+		strbuf_reset(&a.text);
+		a.status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	}
+	return send_answer(s, connection, &a);
+}
+
+/* The headers of a POST: a too large body is rejected before it is received. */
+static enum MHD_Result begin_post(
+	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
+{
+	CLEANUP(release_answer)
+	struct answer a = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
+		.content_type = CONTENT_TYPE,
+		.text = STRBUF_INIT(TEXT_MAX)};
+	bool allowed = admit_post(in, connection);
+	struct request *q;
+
+	if (is_too_large(in, connection)) {
+		strbuf_addf(&a.text, "at most %zu bytes\n", in->server->options.body_max);
+		return send_answer(in->server, connection, &a);
+	}
+	q = xcalloc(1, sizeof(*q));
+	q->instance = in;
+	q->body = (struct strbuf)STRBUF_INIT(in->server->options.body_max);
+	q->path = xstrdup(path);
+	q->forbidden = !allowed;
+	*request = q;
+	return MHD_YES;
+}
+
+/* False: all current requests together have too many bytes. */
+static bool count_bytes(struct instance *in, size_t len)
+{
+	LOCKED(in);
+
+	if (in->body_bytes + len > 2 * in->server->options.body_max)
+		return false;
+	in->body_bytes += len;
+	return true;
+}
+
+static enum MHD_Result add_body(struct instance *in, struct request *q, const char *body, size_t *len)
+{
+	if (q->forbidden) {
+		q->n_dropped += *len;
+		*len = 0;
+		return q->n_dropped > in->server->options.body_max ? MHD_NO : MHD_YES;
+	}
+	if (!count_bytes(in, *len))
+		return MHD_NO;
+	q->counted_bytes += *len;
+	strbuf_add(&q->body, body, *len);
+	*len = 0;
+	return strbuf_error(&q->body) < 0 ? MHD_NO : MHD_YES;
+}
+
+/* Called as handle(); *request is NULL at the first call. */
+static enum MHD_Result handle_post(struct instance *in, struct MHD_Connection *connection, const char *path,
+	const char *body, size_t *body_len, void **request)
+{
+	struct request *q = *request;
+
+	if (!q)
+		return begin_post(in, connection, path, request);
+	return *body_len > 0 ? add_body(in, q, body, body_len) : answer_post(q, connection);
+}
+
+static void end_request(struct instance *in, const struct request *q)
+{
+	LOCKED(in);
+
+	in->body_bytes -= q->counted_bytes;
+	in->n_unsent -= q->begun;
+	pthread_cond_broadcast(&in->changed);
+}
+
+/* A request was answered, or its connection has ended. */
+static void on_completed(
+	void *data, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode how)
+{
+	struct instance *in = data;
+	struct request *q = *request;
+
+	(void)connection;
+	(void)how;
+	*request = NULL;
+	if (!q || (void *)q == data)
+		return;
+	end_request(in, q);
+	request_free(q);
+}
+
+/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the connection. */
+static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
+	const char *method, const char *version, const char *body, size_t *body_len, void **request)
+{
+	struct instance *in = data;
+	bool is_get_or_head = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+	CLEANUP(release_answer)
+	struct answer a = {
+		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
+
+	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
+		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts requests of other protocols */
+	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
+		return handle_post(in, connection, path, body, body_len, request);
+	if (!*request && is_get_or_head) {
+		*request = data;
+		return MHD_YES;
+	}
+	if (*body_len > 0)
+		return MHD_NO; /* a GET has no body */
+	answer_path(in->server, path, is_get_or_head, &a);
+	return send_answer(in->server, connection, &a);
+}
+
+/* ---- life */
+
+/* Allows no further response to a POST. Waits until those before are computed, and then up to SEND_S until they are sent. */
+static void drain(struct instance *in)
+{
+	struct timespec until;
+	LOCKED(in);
+
+	in->ends = true;
+	while (in->n_computed > 0)
+		pthread_cond_wait(&in->changed, &in->lock);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += SEND_S;
+	while (in->n_unsent > 0 && pthread_cond_timedwait(&in->changed, &in->lock, &until) == 0)
+		;
+}
+
+static void instance_free(struct instance *in)
+{
+	if (!in)
+		return;
+	if (in->daemon) {
+		CLEANUP(closep) int fd = in->server->lib.quiesce_daemon(in->daemon);
+
+		drain(in);
+		in->server->lib.stop_daemon(in->daemon);
+	}
+	pthread_mutex_destroy(&in->lock);
+	pthread_cond_destroy(&in->changed);
+	free(in);
+}
+
+static void instance_freep(struct instance **in)
+{
+	instance_free(*in);
+	*in = NULL;
+}
+
+static void add_tls_options(const struct http_tls *tls, char *priorities, struct MHD_OptionItem *items)
+{
+	size_t n = 0;
+
+	if (tls->certificate.len > 0) {
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate.text};
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key.text};
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities};
+	}
+	if (tls->client_ca.len > 0)
+		items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, tls->client_ca.text};
+	items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
+/* The library's threads inherit the signal mask: they must handle no signals. With a `post` each connection has a thread, so that no request
+ * delays another connection. */
+static struct MHD_Daemon *start_daemon(struct instance *in, int fd, const struct http_tls *tls)
+{
+	const struct http_server *s = in->server;
+	bool posts = s->callbacks.post != NULL;
+	unsigned flags = MHD_USE_ITC | (s->v6 ? MHD_USE_IPv6 : 0u) |
+			 (posts ? MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL_INTERNAL_THREAD
+				: (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD) |
+			 (tls->certificate.len > 0 ? MHD_USE_TLS : 0u);
+	unsigned idle = s->options.idle_seconds > 0 ? s->options.idle_seconds : IDLE_SECONDS;
+	char priorities[] = TLS_PRIORITIES;
+	struct MHD_OptionItem items[5];
+	struct MHD_Daemon *daemon;
+	sigset_t all, before;
+
+	add_tls_options(tls, priorities, items);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	daemon = s->lib.start_daemon(flags, 0, NULL, NULL, handle, in, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, in,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, in, MHD_OPTION_CONNECTION_TIMEOUT, idle,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, posts ? POST_BYTES : CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, posts ? POST_PIECE_BYTES : PIECE_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_STACK_SIZE,
+		posts ? POST_STACK_BYTES : THREAD_STACK_BYTES, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return daemon;
+}
+
+static void instance_init_lock(struct instance *in)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&in->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static int instance_start(
+	const struct http_server *s, const struct http_tls *tls, struct instance **ret, struct err *err)
+{
+	CLEANUP(instance_freep) struct instance *in = xcalloc(1, sizeof(*in));
+	CLEANUP(closep) int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+
+	instance_init_lock(in);
+	in->server = s;
+	if (fd < 0)
+		return err_set(err, -errno, "HTTP: cannot listen: %s", strerror(errno));
+	in->daemon = start_daemon(in, fd, tls);
+	if (!in->daemon) {
+		/* On most errors the library has closed the socket. */
+		if (fcntl(fd, F_GETFD) < 0)
+			fd = -1;
+		return err_set(err, -EAGAIN, "HTTP: cannot start the server's thread");
+	}
+	fd = -1; /* owned by the library */
+	*ret = TAKE(in);
+	return 0;
+}
+
+int http_server_start(const char *address, uint16_t port, const struct http_options *options,
+	const struct http_callbacks *callbacks, void *ctx, struct http_server **ret, struct err *err)
+{
+	CLEANUP(http_server_freep) struct http_server *s = xcalloc(1, sizeof(*s));
+	int r;
+
+	s->fd = -1;
+	s->callbacks = *callbacks;
+	if (options)
+		s->options = *options;
+	s->ctx = ctx;
+	http_tls_init(&s->tls);
+	r = library_load(&s->lib, err);
+	if (r < 0)
+		return r;
+	r = http_tls_read(&s->options.tls, &s->tls, err);
+	if (r < 0)
+		return r;
+	r = http_tls_check(&s->tls, &s->options.tls, err);
+	if (r < 0)
+		return r;
+	s->fd = open_socket(address, port, &s->v6, err);
+	if (s->fd < 0)
+		return s->fd;
+	s->port = socket_port(s->fd);
+	r = instance_start(s, &s->tls, &s->instance, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(s);
+	return 0;
+}
+
+int http_server_renew(struct http_server *s, struct err *err)
+{
+	CLEANUP(http_tls_release) struct http_tls tls;
+	struct instance *instance = NULL;
+	int r;
+
+	http_tls_init(&tls);
+	r = http_tls_read(&s->options.tls, &tls, err);
+	if (r < 0 || http_tls_equal(&tls, &s->tls))
+		return r;
+	r = http_tls_check(&tls, &s->options.tls, err);
+	if (r < 0)
+		return r;
+	r = instance_start(s, &tls, &instance, err);
+	if (r < 0)
+		return r;
+	instance_free(s->instance);
+	s->instance = instance;
+	http_tls_release(&s->tls);
+	s->tls = tls;
+	http_tls_init(&tls);
+	return 1;
+}
+
+void http_server_free(struct http_server *s)
+{
+	if (!s)
+		return;
+	instance_free(s->instance);
+	closep(&s->fd);
+	http_tls_release(&s->tls);
+	if (s->lib.handle)
+		dlclose(s->lib.handle);
+	free(s);
+}
+
+uint16_t http_server_port(const struct http_server *s)
+{
+	return s->port;
+}
+
+int64_t http_server_certificate_until(const struct http_server *s)
+{
+	return certificate_until_s(s->tls.certificate.text);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/io/manifest.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/io/encoding.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
+#include "common/cleanup.h"
+
+#define MANIFEST_MAX ((size_t)1 << 30) /* bytes */
+
+struct manifest {
+	const char *text; /* UTF-8 */
+	size_t len, at;
+	size_t line; /* of `at` */
+	manifest_fn *fn;
+	void *data;
+	struct err *err;
+};
+
+/* Advance to byte `at`. */
+static void advance_manifest(struct manifest *m, size_t at)
+{
+	for (; m->at < at; m->at++)
+		m->line += m->text[m->at] == '\n';
+}
+
+static int deliver_document(const struct manifest *m, struct doc *document)
+{
+	doc_normalize(document);
+	return m->fn(document, m->data, m->err);
+}
+
+/* ---- JSON */
+
+/* Read the JSON values up to the end or to something else. 1: the end; 0: *why says why the next value is not JSON. */
+static int read_json_values(struct manifest *m, struct err *why)
+{
+	for (size_t n = 0;; n++) {
+		CLEANUP(doc_release) struct doc document = DOC_INIT;
+		size_t end = m->at;
+		int r = json_parse_next(m->text, m->len, &end, &document, why);
+
+		if (r == -ENOENT)
+			return 1;
+		if (r < 0) /* a number that is too large is JSON, and what kubectl refuses afterwards */
+			return n > 1 || r == -ERANGE ? err_set(m->err, r, "%s", why->text) : 0;
+		advance_manifest(m, end);
+		r = deliver_document(m, &document);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* Between JSON and YAML, kubectl skips white space up to the end of the line, also white space that is not ASCII: False if there may
+ * be any, or if less than four bytes follow, which kubectl does not read as YAML. */
+static bool skip_rest_of_line(struct manifest *m)
+{
+	while (m->len - m->at >= 4) {
+		char c = m->text[m->at];
+
+		if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+			return (unsigned char)c < 0x80;
+		advance_manifest(m, m->at + 1);
+		if (c == '\n')
+			return true;
+	}
+	return false;
+}
+
+/* ---- YAML */
+
+/* Whether a line separates documents. -EINVAL: it has other text. */
+static int is_separator(const struct manifest *m, const char *line, size_t len)
+{
+	static const char dashes[] = "---";
+	size_t at = strlen(dashes);
+
+	if (len < at || memcmp(line, dashes, at) != 0)
+		return 0;
+	while (at < len && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r' || line[at] == '\n'))
+		at++;
+	return at == len || line[at] == '#'
+		       ? 1
+		       : err_set(m->err, -EINVAL, "line %zu: text after the '---' that separates documents",
+				 m->line);
+}
+
+/* Append a line with a newline, and without the carriage return before the newline. */
+static void add_line(struct strbuf *out, const char *line, size_t len)
+{
+	bool ended = len > 0 && line[len - 1] == '\n';
+
+	len -= ended;
+	len -= ended && len > 0 && line[len - 1] == '\r';
+	strbuf_add(out, line, len);
+	strbuf_addch(out, '\n');
+}
+
+/* Read the lines of the next document. 1; 0: there are no more; -EINVAL. */
+static int next_document(struct manifest *m, struct strbuf *out, size_t *ret_line)
+{
+	strbuf_reset(out);
+	*ret_line = m->line;
+	while (m->at < m->len) {
+		const char *line = m->text + m->at, *end = memchr(line, '\n', m->len - m->at);
+		size_t len = end ? (size_t)(end - line) + 1 : m->len - m->at;
+		int separates = is_separator(m, line, len);
+
+		if (separates < 0)
+			return separates;
+		advance_manifest(m, m->at + len);
+		if (separates && out->len > 0)
+			return 1;
+		add_line(out, line, len);
+	}
+	return out->len > 0;
+}
+
+/* `not_json`: the message for a first document that is not YAML either, or "". */
+static int read_yaml_documents(struct manifest *m, const struct err *not_json)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MANIFEST_MAX);
+	size_t line, n = 0;
+	int r;
+
+	while ((r = next_document(m, &text, &line)) > 0) {
+		CLEANUP(doc_release) struct doc document = DOC_INIT;
+
+		if (strbuf_error(&text) < 0)
+			return err_set(m->err, -EFBIG, "line %zu: a document larger than %zu bytes", line,
+				MANIFEST_MAX);
+		r = yaml_parse_at_line(text.text, text.len, line, &document, m->err);
+		if (r < 0 && r != -ENOENT)
+			return n == 0 && *not_json->text ? err_set(m->err, r, "%s", not_json->text) : r;
+		n++;
+		r = deliver_document(m, &document);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* ---- texts */
+
+static int read_documents(struct manifest *m)
+{
+	struct err not_json = {""};
+	int r = json_begins(m->text, m->len, m->err);
+
+	if (r > 0) {
+		r = read_json_values(m, &not_json);
+		if (r > 0)
+			return 0;
+		if (r == 0 && !skip_rest_of_line(m))
+			r = err_set(m->err, -EINVAL, "%s", not_json.text);
+	}
+	return r < 0 ? r : read_yaml_documents(m, &not_json);
+}
+
+int manifest_parse_each(const char *text, size_t len, manifest_fn *fn, void *data, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf utf8 = STRBUF_INIT(MANIFEST_MAX);
+	struct manifest m = {.line = 1, .fn = fn, .data = data, .err = err};
+	int r = encoding_to_utf8(text, len, &utf8, &m.text, &m.len, err);
+
+	return r < 0 ? r : read_documents(&m);
+}
+
+static int add_document(struct doc *document, void *data, struct err *err)
+{
+	(void)err;
+	*doc_add(data, NULL) = *document;
+	*document = (struct doc)DOC_INIT;
+	return 0;
+}
+
+int manifest_parse_all(const char *text, size_t len, struct doc *ret, struct err *err)
+{
+	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
+	int r = manifest_parse_each(text, len, add_document, &list, err);
+
+	if (r == 0 && list.n_items == 0)
+		r = err_set(err, -ENOENT, "no YAML document in it");
+	if (r < 0)
+		return r;
+	*ret = list;
+	list = (struct doc)DOC_INIT;
+	return 0;
+}

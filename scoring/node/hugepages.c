@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scoring/node/hugepages.h"
+
+#include <stdlib.h>
+
+#include "scoring/node/node_derive.h"
+#include "common/cleanup.h"
+#include "common/strbuf.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+const char *const hugepages_problem_texts[HUGEPAGES_PROBLEM_COUNT] = {
+	"the memory manager aligns them",
+	"the kubelet aligns neither CPUs nor memory",
+	"the memory manager's policy is not known",
+	"all are on one NUMA node: containers on other NUMA nodes get them from there or are rejected",
+	"the memory manager's policy None does not align them: a pod's pages may be on any NUMA node",
+	"the kubelet has counted other pages at its start, and admits pods by that number",
+};
+
+const char *const hugepages_remedies[HUGEPAGES_PROBLEM_COUNT] = {
+	"",
+	"",
+	"",
+	"write the number of pages into /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/nr_hugepages of each NUMA node at boot, before the kubelet starts",
+	"set memoryManagerPolicy: Static and reservedMemory in the kubelet's configuration (doc/production.md)",
+	"restart the kubelet on the drained node: it counts hugepages only at its start",
+};
+
+void hugepages_list_release(struct hugepages_list *l)
+{
+	for (size_t i = 0; i < l->n_items; i++)
+		free(l->items[i].where);
+	free(l->items);
+	*l = (struct hugepages_list){0};
+}
+
+static uint64_t bytes_on(const struct numa_node *node, uint64_t page_bytes)
+{
+	for (size_t i = 0; i < node->n_pools; i++)
+		if (node->pools[i].page_bytes == page_bytes)
+			return node->pools[i].pages * page_bytes;
+	return 0;
+}
+
+/* What the memory manager's state says of the NUMA node; NULL = nothing. */
+static const struct memory_table *table_on(const struct node_state *node, unsigned id, const char *name)
+{
+	return memory_node_table(allocations_memory_node(&node->allocations, id), name);
+}
+
+/* "4Gi on NUMA node 0, 2Gi on NUMA node 1" or "4Gi on each of 2 NUMA nodes". */
+static char *print_where(const struct machine *m, uint64_t page_bytes)
+{
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 17);
+	uint64_t first = bytes_on(&m->nodes[0], page_bytes);
+	bool equal = m->n_nodes > 1;
+
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		uint64_t bytes = bytes_on(&m->nodes[i], page_bytes);
+		char text[QUANTITY_TEXT_MAX];
+
+		equal = equal && bytes == first;
+		if (bytes == 0)
+			continue;
+		quantity_print((struct quantity){(qty_t)bytes * QTY_UNIT, QUANTITY_BINARY_SI}, text);
+		strbuf_addf(&out, "%s%s on NUMA node %u", out.len > 0 ? ", " : "", text, m->nodes[i].id);
+	}
+	if (equal) {
+		char text[QUANTITY_TEXT_MAX];
+
+		quantity_print((struct quantity){(qty_t)first * QTY_UNIT, QUANTITY_BINARY_SI}, text);
+		strbuf_reset(&out);
+		strbuf_addf(&out, "%s on each of %zu NUMA nodes", text, m->n_nodes);
+	}
+	return strbuf_detach(&out);
+}
+
+static enum hugepages_problem find_problem(
+	const struct node_state *node, bool uncounted, size_t n_with_pages, size_t n_with_cpus)
+{
+	if (uncounted)
+		return HUGEPAGES_UNCOUNTED;
+	if (n_with_cpus < 2)
+		return HUGEPAGES_FINE;
+	if (n_with_pages == 1)
+		return HUGEPAGES_ONE_NODE;
+	return node->settings.memory_manager == MEMORY_MANAGER_STATIC    ? HUGEPAGES_FINE
+	       : node->settings.memory_manager == MEMORY_MANAGER_UNKNOWN ? HUGEPAGES_UNKNOWN
+	       : node->settings.cpu_manager == CPU_MANAGER_NONE          ? HUGEPAGES_NO_POLICY
+									 : HUGEPAGES_UNALIGNED;
+}
+
+static void add_size(const struct node_state *node, uint64_t page_bytes, struct hugepages_list *ret)
+{
+	struct hugepages h = {.bytes = 0};
+	size_t n_with_pages = 0, n_with_cpus = 0;
+	bool uncounted = false;
+
+	resource_name_of_hugepages(page_bytes, h.name);
+	for (size_t i = 0; i < node->machine.n_nodes; i++) {
+		const struct numa_node *n = &node->machine.nodes[i];
+		uint64_t bytes = bytes_on(n, page_bytes);
+		const struct memory_table *table = table_on(node, n->id, h.name);
+
+		n_with_cpus += !hwloc_bitmap_iszero(n->cpus);
+		uncounted |= table && table->total != bytes;
+		h.bytes += bytes;
+		h.reserved += table ? table->system_reserved
+				    : node_derive_reserved_memory(&node->settings, n->id, h.name);
+		h.assigned += table ? table->reserved : 0;
+		n_with_pages += bytes > 0;
+	}
+	if (h.bytes == 0)
+		return;
+	h.where = print_where(&node->machine, page_bytes);
+	h.problem = find_problem(node, uncounted, n_with_pages, n_with_cpus);
+	*(struct hugepages *)vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(h)) = h;
+}
+
+void hugepages_find(const struct node_state *node, struct hugepages_list *ret)
+{
+	const struct machine *m = &node->machine;
+
+	*ret = (struct hugepages_list){0};
+	/* The kernel gives every NUMA node the same page sizes. */
+	for (size_t i = 0; m->n_nodes > 0 && i < m->nodes[0].n_pools; i++)
+		add_size(node, m->nodes[0].pools[i].page_bytes, ret);
+}
