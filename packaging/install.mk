@@ -29,7 +29,7 @@ install: all $(SELF)/nrtd $(SELF)/nrtd-extender $(SELF)/kubectl-numa
 	install -m 755 $(B)/nrtd $(B)/nrtd-extender $(DESTDIR)$(SBINDIR)/
 	install -m 755 $(B)/kubectl-numa packaging/kubectl_complete-numa $(DESTDIR)$(BINDIR)/
 	for n in 1 7 8; do install -m 644 man/*.$$n $(DESTDIR)$(MANDIR)/man$$n/ || exit 1; done
-	install -m 644 README.md MIGRATING.md $(DESTDIR)$(DOCDIR)/
+	install -m 644 README.md $(DESTDIR)$(DOCDIR)/
 	install -m 644 doc/*.md $(DESTDIR)$(DOCDIR)/doc/
 	install -m 644 doc/recipes/*.md $(DESTDIR)$(DOCDIR)/doc/recipes/
 	echo .so man1/kubectl-numa.1 >$(DESTDIR)$(MANDIR)/man1/kubectl_complete-numa.1
