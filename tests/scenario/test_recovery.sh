@@ -40,7 +40,7 @@ else
 fi
 sed -n 's/^	//p' "$mutations" >"$rows"
 while read -r file expression; do
-	source=$(find agent common scoring -name "$file")
+	source=$(find agent cli cluster common scoring -name "$file")
 	if [ -f "$source" ] && perl -0pe "$expression" "$source" >"$rows.changed" && ! cmp -s "$source" "$rows.changed"; then
 		printf 'ok %s: %s\n' "$file" "$expression"
 	else
