@@ -204,32 +204,33 @@ static int read_yaml(int fd, char *chunk, ssize_t n, struct sink *sink, struct e
 	return n < 0 ? (int)n : manifest_parse_each(text.text, text.len, read_yaml_document, sink, err);
 }
 
-/* Remove a byte order mark. Returns the new number of bytes. */
-static ssize_t remove_mark(char *chunk, ssize_t n)
+/* The length of a byte order mark at the start of the chunk; 0 = it has none. */
+static ssize_t mark_length(const char *chunk, ssize_t n)
 {
-	const size_t mark = strlen(UTF8_BYTE_ORDER_MARK);
+	const ssize_t mark = (ssize_t)strlen(UTF8_BYTE_ORDER_MARK);
 
-	if (n < (ssize_t)mark || memcmp(chunk, UTF8_BYTE_ORDER_MARK, mark) != 0)
-		return n;
-	memmove(chunk, chunk + mark, (size_t)n - mark);
-	return n - (ssize_t)mark;
+	return n >= mark && memcmp(chunk, UTF8_BYTE_ORDER_MARK, (size_t)mark) == 0 ? mark : 0;
 }
 
 /* A text that begins with a brace is JSON. */
 static int read_text(int fd, struct sink *sink, struct err *err)
 {
-	char chunk[CHUNK_BYTES];
+	char chunk[sizeof(UTF8_BYTE_ORDER_MARK) +
+		   CHUNK_BYTES]; /* CHUNK_BYTES remain after a byte order mark */
+	char *text;
 	ssize_t n, blank;
 
 	do {
-		n = remove_mark(chunk, read_chunk(fd, chunk, sizeof(chunk), err));
-		for (blank = 0; blank < n && strchr(" \t\r\n", chunk[blank]) && chunk[blank];)
+		n = read_chunk(fd, chunk, CHUNK_BYTES, err);
+		text = chunk + mark_length(chunk, n);
+		n -= text - chunk;
+		for (blank = 0; blank < n && strchr(" \t\r\n", text[blank]) && text[blank];)
 			blank++;
 	} while (n > 0 && blank == n);
 	if (n < 0)
 		return (int)n;
-	return n > 0 && chunk[blank] == '{' ? read_json(fd, chunk, n, sink, err)
-					    : read_yaml(fd, chunk, n, sink, err);
+	return n > 0 && text[blank] == '{' ? read_json(fd, text, n, sink, err)
+					   : read_yaml(fd, text, n, sink, err);
 }
 
 static int read_fd(int fd, const char *path, struct sink *sink, struct err *err)
