@@ -25,7 +25,8 @@ headers='assert|ctype|dirent|dlfcn|errno|fcntl|float|fnmatch|getopt|inttypes|lan
 headers=$headers'stdbool|stddef|stdint|stdio|stdlib|string|strings|search|time|unistd|sys/(ioctl|mman|select|stat|types|wait)|'
 headers=$headers'hwloc(/bitmap)?|cjson/cJSON|yaml|xxhash|curl/curl'
 
-for f in $(sed -n 's/ .*//; /^agent\/\|http\|extender\|nrtd/!s/$/*.[ch]/p' "$(dirname "$0")/folders"); do
+folders=$(sed -n 's/ .*//; /^agent\/\|http\|extender\|nrtd/!s/$/*.[ch]/p' "$(dirname "$0")/folders")
+for f in $folders; do
 	case $f in
 	*'*'* | common/kube/backoff.c) ;; # no file, or not a file of kubectl-numa
 	*) ! grep -nE '^#include <' "$f" | grep -vE "<($headers)\.h>" >&2 || bad "$f: not on the list of headers" ;;
