@@ -32,6 +32,7 @@ static void pod_free(void *item)
 	budgeted_pod_release(&pod->budgeted);
 	free(pod->uid);
 	free(pod->full_name);
+	free(pod->controller);
 	free(pod);
 }
 
@@ -425,6 +426,8 @@ static void reopen_reservation(struct cluster_cache *cache, struct node_info *no
 		free(r->user);
 		r->user = NULL;
 		cache_add_stand_in(cache, node, r);
+		cache_match_reservations(cache, node);
+		return;
 	}
 }
 

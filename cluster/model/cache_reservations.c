@@ -9,6 +9,8 @@
 #include "cluster/model/cluster_cache.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 static void remove_stand_in(struct cluster_cache *cache, struct node_reservation *r)
@@ -119,6 +121,79 @@ static void keep_user(struct cluster_cache *cache, struct node_info *node, struc
 	}
 }
 
+/* The pods of the node that have been bound, whether the extender assumed them or not. `namespaces` owns their namespaces. */
+static size_t list_bound(const struct node_info *node, struct reservation_pod *ret, struct strv *namespaces)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_info *pod = node->pods[i];
+		char *namespace;
+
+		if (!pod->bound || !pod->class->aligned)
+			continue;
+		namespace = xstrndup(pod->full_name, strcspn(pod->full_name, "/"));
+		strv_push(namespaces, namespace);
+		ret[n++] = (struct reservation_pod){.user = {.namespace = namespace,
+							    .uid = pod->uid,
+							    .controller = text_or_empty(pod->controller)},
+			.created_s = pod->created_s,
+			.class = pod->class};
+	}
+	return n;
+}
+
+static void set_user(
+	struct cluster_cache *cache, struct node_info *node, struct node_reservation *r, const char *user)
+{
+	bool had_user = r->user;
+
+	if (had_user && user && !strcmp(r->user, user))
+		return;
+	free(r->user);
+	r->user = user ? xstrdup(user) : NULL;
+	if (user)
+		remove_stand_in(cache, r);
+	else if (had_user)
+		cache_add_stand_in(cache, node, r);
+}
+
+/*
+ * The objects decide, so that a restarted extender finds the same users. Only a pod that has been assumed to use a reservation keeps it
+ * without them: the pod is not bound yet, or the clock of the reservation's writer was ahead.
+ */
+void cache_match_reservations(struct cluster_cache *cache, struct node_info *node)
+{
+	CLEANUP(strv_release) struct strv namespaces = {0};
+	CLEANUP(freep) struct reservation_use *uses = NULL;
+	CLEANUP(freep) struct reservation_pod *pods = NULL;
+	size_t n_pods;
+
+	if (node->n_reservations == 0 || cache->lists_pods)
+		return;
+	uses = xcalloc(node->n_reservations, sizeof(*uses));
+	pods = xcalloc(node->n_pods + 1, sizeof(*pods));
+	n_pods = list_bound(node, pods, &namespaces);
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		const struct node_reservation *r = &node->reservations[i];
+		const struct pod_info *user = r->user ? cache_find_pod(cache, r->user) : NULL;
+
+		uses[i] = (struct reservation_use){.facts = &r->facts, .class = r->class};
+		if (user && !user->bound)
+			uses[i].user = user->uid;
+	}
+	reservations_match(uses, node->n_reservations, pods, n_pods);
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		const struct node_reservation *r = &node->reservations[i];
+		const struct pod_info *user = r->user ? cache_find_pod(cache, r->user) : NULL;
+
+		if (!uses[i].user && user && !reservation_has_user(uses, node->n_reservations, user->uid))
+			uses[i].user = user->uid;
+	}
+	for (size_t i = 0; i < node->n_reservations; i++)
+		set_user(cache, node, &node->reservations[i], uses[i].user);
+}
+
 void cache_update_reservations(
 	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms)
 {
@@ -142,5 +217,6 @@ void cache_update_reservations(
 		release_reservation(cache, &old[i]);
 	}
 	free(old);
+	cache_match_reservations(cache, node);
 	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);
 }

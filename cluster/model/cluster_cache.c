@@ -307,11 +307,22 @@ static void update_pod(
 	cached->list_number = cache->list_number[CACHE_POD];
 }
 
+/* What decides whether the pod uses a reservation. */
+static void note_owner(struct pod_info *pod, const struct doc *metadata)
+{
+	const char *controller = controller_uid(metadata);
+
+	timestamp_parse(doc_text(metadata, "creationTimestamp"), &pod->created_s);
+	if (*controller && !pod->controller)
+		pod->controller = xstrdup(controller);
+}
+
 /* Adds or updates a pod that has a node. */
 static int place_pod(struct cluster_cache *cache, struct doc *object, const struct pod_status *status,
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
+	const struct doc *metadata = doc_get(object, "metadata");
 	struct pod_info *cached;
 	bool keeps_node;
 	struct pod_info init = {.names = status->names,
@@ -336,10 +347,13 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
 			cache_find_or_add_node(cache, status->node));
 	}
-	cached->terminating = *doc_text(doc_get(object, "metadata"), "deletionTimestamp");
+	cached->terminating = *doc_text(metadata, "deletionTimestamp");
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
-	if (cached->class->aligned)
-		budgeted_pod_set_labels(&cached->budgeted, doc_get(doc_get(object, "metadata"), "labels"));
+	if (cached->class->aligned) {
+		budgeted_pod_set_labels(&cached->budgeted, doc_get(metadata, "labels"));
+		note_owner(cached, metadata);
+		cache_match_reservations(cache, cached->node);
+	}
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cache, cached, object, now_ms);
@@ -520,6 +534,9 @@ void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t 
 	}
 	if (kind == CACHE_POD) {
 		end_admissions(cache);
+		for (size_t i = 0; i < cache->n_nodes; i++)
+			if (cache->nodes[i])
+				cache_match_reservations(cache, cache->nodes[i]);
 		cache_drop_unlisted_nominations(cache);
 		pending_pods_list_end(&cache->pending, version);
 	}

@@ -72,8 +72,10 @@ struct pod_info {
 	uint64_t arrival;          /* of an assumed pod: assume_request.arrival */
 	uint64_t bound_ms;         /* when the binding was first reported; 0 = the pod was running already */
 	uint64_t admitted_ms;      /* when the admission was first reported */
+	int64_t created_s;         /* metadata.creationTimestamp, in seconds since the epoch; 0 = not set */
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
 	uint64_t list_number;      /* the last list that contained the pod */
+	char *controller;          /* its UID, of a bound pod that kubelets align; NULL = none */
 	struct budgeted_pod budgeted; /* of a bound pod that kubelets align; all others have no labels here */
 	struct gang *gang;            /* of an assumed pod; NULL = none */
 	uint64_t assumption;          /* a number that increases with each assumption of the gang */
@@ -384,6 +386,9 @@ void cache_drop_nomination(struct cluster_cache *cache, const char *uid);
 void cache_drop_unlisted_nominations(struct cluster_cache *cache);
 
 /* ---- cache_reservations.c */
+
+/* Finds which pods of the node use its reservations, unless a list of pods is incomplete. */
+void cache_match_reservations(struct cluster_cache *cache, struct node_info *node);
 
 /* Reads the reservations of the Node object. */
 void cache_update_reservations(

@@ -80,48 +80,51 @@ static struct node_usage *find_or_add(struct cluster_usage *u, const char *name)
 
 /* ---- reservations */
 
-static bool is_reserved_for(const struct reservation *r, const struct arrived_pod *p, bool same_requests)
+void node_usage_match_reservations(struct node_usage *use)
 {
-	if (p->matched || strcmp(r->namespace, p->namespace) != 0)
-		return false;
-	if (*r->uid)
-		return !strcmp(r->uid, p->uid);
-	return p->created_s >= r->created_s &&
-	       (*r->controller ? !strcmp(r->controller, p->controller) : same_requests);
-}
+	CLEANUP(freep) struct reservation_use *uses = NULL;
+	CLEANUP(freep) struct reservation_pod *pods = NULL;
 
-/* Finds the reservations whose pods have arrived on the node. */
-static void match_reservations(struct node_usage *use)
-{
+	if (use->matched)
+		return;
+	uses = xcalloc(use->n_reservations + 1, sizeof(*uses));
+	pods = xcalloc(use->n_arrived + 1, sizeof(*pods));
+	for (size_t i = 0; i < use->n_reservations; i++)
+		uses[i] = (struct reservation_use){
+			.facts = &use->reservations[i].facts, .class = use->reservations[i].class};
+	for (size_t i = 0; i < use->n_arrived; i++)
+		pods[i] = (struct reservation_pod){.user = {.namespace = use->arrived[i].namespace,
+							   .uid = use->arrived[i].uid,
+							   .controller = use->arrived[i].controller},
+			.created_s = use->arrived[i].created_s,
+			.class = use->arrived[i].class};
+	reservations_match(uses, use->n_reservations, pods, use->n_arrived);
 	for (size_t i = 0; i < use->n_reservations; i++) {
-		struct node_reservation *r = &use->reservations[i];
-
-		for (size_t k = 0; k < use->n_arrived && !r->user; k++) {
-			struct arrived_pod *p = &use->arrived[k];
-
-			if (!is_reserved_for(&r->facts, p, r->class == p->class))
-				continue;
-			p->matched = true;
-			r->user = xstrdup(p->uid);
-		}
+		free(use->reservations[i].user);
+		use->reservations[i].user = uses[i].user ? xstrdup(uses[i].user) : NULL;
 	}
+	use->matched = true;
 }
 
 /* The pod's requests move to its class. */
-static void add_arrived(struct cluster_usage *u, struct node_usage *use, const struct doc *metadata,
+static void note_arrived(struct cluster_usage *u, struct node_usage *use, const struct doc *metadata,
 	struct pod_request *request)
 {
+	struct pod_class *class;
 	struct arrived_pod *p;
 
 	if (use->known && use->n_reservations == 0)
+		return;
+	class = pod_classes_take(&u->classes, request);
+	if (!class->aligned)
 		return;
 	p = vec_push(&use->arrived, &use->n_arrived, &use->arrived_size, sizeof(*p));
 	p->namespace = xstrdup(doc_text(metadata, "namespace"));
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->controller = xstrdup(controller_uid(metadata));
 	timestamp_parse(doc_text(metadata, "creationTimestamp"), &p->created_s);
-	p->class = pod_classes_take(&u->classes, request);
-	match_reservations(use);
+	p->class = class;
+	use->matched = false;
 }
 
 /* ---- Nodes */
@@ -187,7 +190,6 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 	use->unschedulable = is_cordoned(object);
 	use->reservations = node_reservations_read(&u->classes, NULL,
 		doc_get(doc_get(object, "metadata"), "annotations"), 0, &use->n_reservations);
-	match_reservations(use);
 	if (use->n_reservations == 0)
 		forget_arrived(use);
 	r = cluster_allocatable(object, &use->allocatable, err);
@@ -241,7 +243,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	use->n_pods++;
 	if (u->only && !strcmp(u->only, node))
 		list_pod(use, object, &wanted);
-	add_arrived(u, use, metadata, &template.pod);
+	note_arrived(u, use, metadata, &template.pod);
 	return 0;
 }
 

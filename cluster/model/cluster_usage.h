@@ -22,12 +22,11 @@ struct cluster_pod {
 	struct resource_list requests; /* node-level request */
 };
 
-/* A pod of a node with reservations, which may be the pod of a reservation. */
+/* A pod of a node with reservations, which may be the pod of a reservation: kubelets align it. */
 struct arrived_pod {
 	char *namespace, *uid, *controller; /* controller: its UID; "" = none */
 	int64_t created_s;                  /* 0 = unknown */
 	struct pod_class *class;
-	bool matched; /* with a reservation */
 };
 
 struct node_usage {
@@ -41,11 +40,11 @@ struct node_usage {
 	struct cluster_pod *pods; /* only of the node in question */
 	size_t n_listed;
 	size_t pods_size;
-	struct node_reservation
-		*reservations; /* `user` is set once a pod of the node is the reservation's pod */
+	struct node_reservation *reservations; /* `user`: after node_usage_match_reservations() */
 	size_t n_reservations;
 	struct arrived_pod *arrived; /* only of a node that has reservations, or no Node object */
 	size_t n_arrived, arrived_size;
+	bool matched; /* the users of the reservations are those of `arrived` */
 };
 
 struct cluster_usage {
@@ -78,6 +77,9 @@ int cluster_allocatable(const struct doc *node, struct resource_list *ret, struc
 
 /* NULL = no such node. */
 struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name);
+
+/* Finds which of the node's pods use its reservations. To be called after the last object. */
+void node_usage_match_reservations(struct node_usage *use);
 
 /* The listed pod that holds the item, by name and UID, or by the hashes of both that an object contains. NULL = none. */
 const struct cluster_pod *node_usage_find_pod(const struct node_usage *use, const struct allocation *item);

@@ -74,3 +74,68 @@ int64_t node_reservations_mark(struct node_reservation *items, size_t n, const s
 	}
 	return first;
 }
+
+/* ---- the pods that have arrived */
+
+/* Reservations that fewer pods could use come first: for one UID, open ones, later ones. */
+static int compare_uses(const void *va, const void *vb)
+{
+	const struct reservation *a = (*(struct reservation_use *const *)va)->facts;
+	const struct reservation *b = (*(struct reservation_use *const *)vb)->facts;
+
+	if (!*a->uid != !*b->uid)
+		return *a->uid ? -1 : 1;
+	if (a->closed != b->closed)
+		return a->closed ? 1 : -1;
+	if (a->created_s != b->created_s)
+		return a->created_s > b->created_s ? -1 : 1;
+	return strcmp(a->id, b->id);
+}
+
+/* As reservation_is_for(), but a reservation for one pod is older than the pod's move, and a closed one may have been open. */
+static bool is_used_by(const struct reservation_use *use, const struct reservation_pod *pod)
+{
+	const struct reservation *r = use->facts;
+
+	if (strcmp(r->namespace, pod->user.namespace) != 0)
+		return false;
+	if (*r->uid)
+		return !strcmp(r->uid, pod->user.uid);
+	return pod->created_s >= r->created_s &&
+	       (*r->controller ? !strcmp(r->controller, pod->user.controller) : use->class == pod->class);
+}
+
+bool reservation_has_user(const struct reservation_use *items, size_t n, const char *uid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (items[i].user && !strcmp(items[i].user, uid))
+			return true;
+	return false;
+}
+
+void reservations_match(
+	struct reservation_use *items, size_t n, const struct reservation_pod *pods, size_t n_pods)
+{
+	struct reservation_use **order = xcalloc(n + 1, sizeof(struct reservation_use *));
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = &items[i];
+	if (n > 1)
+		qsort(order, n, sizeof(struct reservation_use *), compare_uses);
+	for (size_t i = 0; i < n; i++) {
+		const struct reservation_pod *oldest = NULL;
+
+		for (size_t k = 0; k < n_pods && !order[i]->user; k++) {
+			const struct reservation_pod *pod = &pods[k];
+
+			if (is_used_by(order[i], pod) && !reservation_has_user(items, n, pod->user.uid) &&
+				(!oldest || pod->created_s < oldest->created_s ||
+					(pod->created_s == oldest->created_s &&
+						strcmp(pod->user.uid, oldest->user.uid) < 0)))
+				oldest = pod;
+		}
+		if (oldest)
+			order[i]->user = oldest->user.uid;
+	}
+	free(order);
+}

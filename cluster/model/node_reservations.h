@@ -37,6 +37,30 @@ void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SI
 struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
 	const struct doc *annotations, uint64_t now_ms, size_t *ret_n);
 
+/* A pod on a node that has reservations. Kubelets align it: places are reserved for such pods only. */
+struct reservation_pod {
+	struct reservation_user user;
+	int64_t created_s; /* 0 = unknown */
+	const struct pod_class *class;
+};
+
+/* A reservation of a node, and the pod that uses it. */
+struct reservation_use {
+	const struct reservation *facts;
+	const struct pod_class *class;
+	const char *user; /* the UID; NULL = none */
+};
+
+/*
+ * Finds which pods of a node use which of its reservations: a pod uses one at most, and the reservation is older than the pod. As many
+ * reservations as possible get a pod, the same ones whatever the order of the pods. A reservation that has a user keeps it. Borrows the UIDs.
+ */
+void reservations_match(
+	struct reservation_use *items, size_t n, const struct reservation_pod *pods, size_t n_pods);
+
+/* Whether the pod with this UID uses one of the reservations. */
+bool reservation_has_user(const struct reservation_use *items, size_t n, const char *uid);
+
 /* Sets `usable` of each reservation: whether the pod may use the reservation. Returns the first step of these; INT64_MAX = none. */
 int64_t node_reservations_mark(struct node_reservation *items, size_t n, const struct reservation_user *user,
 	const struct pod_class *class);

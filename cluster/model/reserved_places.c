@@ -58,12 +58,13 @@ static bool is_hidden(const struct node_reservation *r, int64_t first)
 void reserved_places_init(struct reserved_places *ret, const struct node_state *state, struct node_usage *use,
 	const struct reserved_asker *asker)
 {
-	int64_t first = asker ? node_reservations_mark(
-					use->reservations, use->n_reservations, &asker->user, asker->class)
-			      : INT64_MAX;
-
 	CLEANUP(freep) bool *excluded = xcalloc(state->allocations.n_items + 1, sizeof(*excluded)); /* none */
+	int64_t first = INT64_MAX;
 
+	node_usage_match_reservations(use);
+	if (asker)
+		first = node_reservations_mark(
+			use->reservations, use->n_reservations, &asker->user, asker->class);
 	*ret = (struct reserved_places){.items = xcalloc(use->n_reservations + 1, sizeof(*ret->items))};
 	projected_state_init(&ret->node, state, excluded);
 	in_flight_init(&ret->in_flight, state, excluded, use->n_reservations);

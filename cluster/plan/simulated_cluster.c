@@ -109,6 +109,8 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	for (size_t i = 0; i < c->n_reservations; i++) {
 		reservation_release(&c->reservations[i].facts);
 		free(c->reservations[i].node);
+		if (c->reservations[i].class)
+			pod_classes_drop(&c->classes, c->reservations[i].class);
 	}
 	for (size_t i = 0; i < c->n_items; i++) {
 		allocation_release(c->items[i]);

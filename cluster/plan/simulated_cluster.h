@@ -17,7 +17,7 @@
 #include "cluster/objects/disruption_budgets.h"
 #include "cluster/objects/pod_class.h"
 #include "cluster/objects/pod_status.h"
-#include "cluster/objects/reservation.h"
+#include "cluster/model/node_reservations.h"
 #include "cluster/constraints/scheduling_constraints.h"
 #include "scoring/node/node_admission.h"
 
@@ -85,6 +85,8 @@ struct simulated_node {
 struct simulated_reservation {
 	struct reservation facts;
 	char *node;
+	struct pod_class *class; /* after simulated_apply_reservations() */
+	bool arrived;            /* a pod of the node uses the reservation */
 	size_t user; /* the wanted pod that gets the reservation, after simulated_apply_reservations(); or SIMULATED_NOWHERE */
 };
 

@@ -439,20 +439,35 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 
 /* ---- reservations */
 
-/* Whether the pod that the reservation is for has arrived on the node. */
-static bool has_arrived(const struct simulated_cluster *c, const struct simulated_reservation *r)
+static struct reservation_user reservation_user(const struct simulated_pod *p)
 {
-	size_t node = simulated_cluster_find(c, r->node);
+	return (struct reservation_user){
+		.namespace = p->namespace, .uid = p->uid, .controller = p->controller};
+}
 
-	for (size_t i = 0; node != SIMULATED_NOWHERE && i < c->nodes[node].n_pods; i++) {
-		const struct simulated_pod *p = &c->pods[c->nodes[node].pods[i]];
+/* Finds which pods of a node use its n reservations. */
+static void match_reservations(
+	struct simulated_cluster *c, struct simulated_reservation *reservations, size_t n)
+{
+	size_t at = simulated_cluster_find(c, reservations[0].node);
+	const struct simulated_node *node = at == SIMULATED_NOWHERE ? NULL : &c->nodes[at];
+	CLEANUP(freep) struct reservation_use *uses = xcalloc(n, sizeof(*uses));
+	CLEANUP(freep) struct reservation_pod *pods = xcalloc(node ? node->n_pods + 1 : 1, sizeof(*pods));
+	size_t n_pods = 0;
 
-		if (*r->facts.uid ? !strcmp(p->uid, r->facts.uid)
-				  : *r->facts.controller && !strcmp(p->controller, r->facts.controller) &&
-					    p->created_s >= r->facts.created_s)
-			return true;
+	for (size_t i = 0; i < n; i++)
+		uses[i] = (struct reservation_use){
+			.facts = &reservations[i].facts, .class = reservations[i].class};
+	for (size_t i = 0; node && i < node->n_pods; i++) {
+		const struct simulated_pod *p = &c->pods[node->pods[i]];
+
+		if (p->class->aligned)
+			pods[n_pods++] = (struct reservation_pod){
+				.user = reservation_user(p), .created_s = p->created_s, .class = p->class};
 	}
-	return false;
+	reservations_match(uses, n, pods, n_pods);
+	for (size_t i = 0; i < n; i++)
+		reservations[i].arrived = uses[i].user;
 }
 
 size_t simulated_reserved_node(const struct simulated_cluster *c, size_t wanted)
@@ -464,29 +479,27 @@ size_t simulated_reserved_node(const struct simulated_cluster *c, size_t wanted)
 }
 
 /* The first of the wanted pods that may use the reservation and has none. */
-static size_t find_user(const struct simulated_cluster *c, const struct reservation *r,
-	const struct pod_class *class, const size_t *wanted, size_t n_wanted)
+static size_t find_user(const struct simulated_cluster *c, const struct simulated_reservation *r,
+	const size_t *wanted, size_t n_wanted)
 {
 	for (size_t i = 0; i < n_wanted; i++) {
 		const struct simulated_pod *p = &c->pods[wanted[i]];
-		const struct reservation_user user = {
-			.namespace = p->namespace, .uid = p->uid, .controller = p->controller};
+		const struct reservation_user user = reservation_user(p);
 
-		if (reservation_is_for(r, &user, class == p->class) &&
+		if (reservation_is_for(&r->facts, &user, r->class == p->class) &&
 			simulated_reserved_node(c, wanted[i]) == SIMULATED_NOWHERE)
 			return wanted[i];
 	}
 	return SIMULATED_NOWHERE;
 }
 
-static void start_reserved(
-	struct simulated_cluster *c, const struct simulated_reservation *r, struct pod_class *class)
+static void start_reserved(struct simulated_cluster *c, const struct simulated_reservation *r)
 {
 	size_t node = simulated_cluster_find(c, r->node);
 
 	if (node == SIMULATED_NOWHERE || c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
 		return;
-	add_copy(c, NULL, r->facts.namespace, r->facts.pod, class);
+	add_copy(c, NULL, r->facts.namespace, r->facts.pod, r->class);
 	c->pods[c->n_pods - 1].reserved = true;
 	if (!simulated_start(c, node, c->n_pods - 1))
 		c->nodes[node].obstacle = SIMULATED_RESERVED;
@@ -494,16 +507,24 @@ static void start_reserved(
 
 void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted)
 {
+	for (size_t i = 0; i < c->n_reservations; i++)
+		c->reservations[i].class = pod_classes_take(&c->classes, &c->reservations[i].facts.request);
+	/* The reservations of a node follow one another. */
+	for (size_t i = 0, n; i < c->n_reservations; i += n) {
+		struct simulated_reservation *first = &c->reservations[i];
+
+		for (n = 1; i + n < c->n_reservations && !strcmp(first[n].node, first->node);)
+			n++;
+		match_reservations(c, first, n);
+	}
 	for (size_t i = 0; i < c->n_reservations; i++) {
 		struct simulated_reservation *r = &c->reservations[i];
-		struct pod_class *class = pod_classes_take(&c->classes, &r->facts.request);
 
-		if (!r->facts.closed && !has_arrived(c, r)) {
-			r->user = find_user(c, &r->facts, class, wanted, n_wanted);
-			if (r->user == SIMULATED_NOWHERE)
-				start_reserved(c, r, class);
-		}
-		pod_classes_drop(&c->classes, class);
+		if (r->facts.closed || r->arrived)
+			continue;
+		r->user = find_user(c, r, wanted, n_wanted);
+		if (r->user == SIMULATED_NOWHERE)
+			start_reserved(c, r);
 	}
 	simulated_forget_undo(c);
 }

@@ -3,6 +3,7 @@
 
 #include "agent/render/render.h"
 #include "scoring/node/node_admission.h"
+#include "common/io/time.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -161,6 +162,18 @@ static void pod_object(
 	doc_add_string(metadata, "name", pod->name);
 	doc_add_string(metadata, "namespace", "default");
 	doc_add_string(metadata, "uid", pod->name);
+	if (pod->created_s > 0) {
+		char text[TIMESTAMP_MICRO_MAX];
+
+		timestamp_print_micro(pod->created_s * 1000000, text);
+		doc_add_string(metadata, "creationTimestamp", text);
+	}
+	if (pod->controller) {
+		struct doc *owner = doc_add_map(doc_add_list(metadata, "ownerReferences"), NULL);
+
+		doc_add_string(owner, "uid", pod->controller);
+		doc_add_bool(owner, "controller", true);
+	}
 	if (pod->app)
 		doc_add_string(doc_add_map(metadata, "labels"), "app", pod->app);
 	spec = doc_add_map(ret, "spec");
@@ -220,6 +233,24 @@ void extender_cluster_report_deleted(
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
 	cache_delete(&c->cache, CACHE_POD, &object, now_ms);
+}
+
+void extender_cluster_restart(struct extender_cluster *c)
+{
+	verdicts_release(&c->verdicts);
+	cache_release(&c->cache);
+	cache_init(&c->cache, &cache_config);
+	verdicts_init(&c->verdicts, &c->cache);
+	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+		extender_cluster_report_node(c, i);
+		extender_cluster_publish(c, i, 0);
+	}
+	cache_list_begin(&c->cache, CACHE_POD);
+	for (size_t i = c->n_pods; i > 0; i--)
+		if (c->pods[i - 1].reported && !c->pods[i - 1].ended)
+			extender_cluster_report(
+				c, &c->pods[i - 1], c->pods[i - 1].runs ? "Running" : NULL, 0);
+	cache_list_end(&c->cache, CACHE_POD, 0, 0);
 }
 
 void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,

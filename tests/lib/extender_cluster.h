@@ -19,7 +19,8 @@ struct cluster_pod_sim {
 	const char *text; /* tests/lib/pods.h */
 	size_t node;
 	int priority;
-	const char *controller; /* its UID in the scheduler's request; NULL = none */
+	const char *controller; /* its UID; NULL = none */
+	int64_t created_s;      /* metadata.creationTimestamp; 0 = none */
 	const char *gang;       /* name of its PodGroup; NULL = none */
 	const char *nominated;  /* its nominated node in the scheduler's request; NULL = none */
 	const char *app;        /* its label app; NULL = no labels */
@@ -64,6 +65,9 @@ void extender_cluster_pod_object(const struct extender_cluster *c, const struct 
 
 /* Passes the node's current NodeResourceTopology object to the cache. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
+
+/* Restarts the extender: a new cache lists the objects of the nodes, and the pods that have been reported and not ended. */
+void extender_cluster_restart(struct extender_cluster *c);
 
 /* Passes a Node object to the cache. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);

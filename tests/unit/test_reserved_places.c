@@ -42,8 +42,8 @@ static const char *draw_text(struct extender_cluster *c)
 	return texts[draw(c, ARRAY_SIZE(texts))];
 }
 
-/* For pods to come, for controllers, or for equal requests. */
-static void reserve(struct extender_cluster *c, unsigned i)
+/* For pods to come, for pods that run, for controllers, or for equal requests. */
+static void reserve(struct extender_cluster *c, unsigned i, int64_t now_s)
 {
 	char id[8], uid[16] = "", none[] = "", namespace[] = "default", name[] = "web", controller[] = "c1";
 	const struct cluster_pod_sim pod = {.name = "reserved", .text = draw_text(c)};
@@ -54,23 +54,24 @@ static void reserve(struct extender_cluster *c, unsigned i)
 		.controller = draw(c, 3) == 0 ? controller : none,
 		.closed = draw(c, 4) == 0,
 		.step = draw(c, 3),
-		.created_s = clock_ms(CLOCK_REALTIME) / 1000};
+		.created_s = now_s + draw(c, 2)};
 
 	r.expires_s = r.created_s + 600;
 	snprintf(id, sizeof(id), "r%u", i);
 	if (draw(c, 3) == 0)
-		snprintf(uid, sizeof(uid), "p%u", N_PODS + draw(c, 4));
+		snprintf(uid, sizeof(uid), "p%u", draw(c, N_PODS + 4));
 	extender_cluster_reserve(c, draw(c, CLUSTER_NODES), &r, &pod);
 }
 
 static void begin(struct extender_cluster *c, struct cluster_usage *usage)
 {
+	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	struct err err = {""};
 
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		extender_cluster_report_node(c, i);
 	for (unsigned i = 0; i < 6; i++)
-		reserve(c, i);
+		reserve(c, i, now_s);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		CLEANUP(doc_release) struct doc object;
 
@@ -81,6 +82,8 @@ static void begin(struct extender_cluster *c, struct cluster_usage *usage)
 		struct cluster_pod_sim *pod = extender_cluster_pod(c, draw_text(c));
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 
+		pod->controller = draw(c, 2) ? "c1" : NULL;
+		pod->created_s = now_s - 1 + draw(c, 3);
 		if (!extender_cluster_begin(c, pod, draw(c, CLUSTER_NODES)))
 			continue;
 		extender_cluster_report(c, pod, "Running", 0);
@@ -89,6 +92,17 @@ static void begin(struct extender_cluster *c, struct cluster_usage *usage)
 	}
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		extender_cluster_publish(c, i, 0);
+}
+
+/* How many reservations have the pod that they are for. */
+static size_t count_used(const struct extender_cluster *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->cache.n_nodes; i++)
+		for (size_t k = 0; c->cache.nodes[i] && k < c->cache.nodes[i]->n_reservations; k++)
+			n += c->cache.nodes[i]->reservations[k].user != NULL;
+	return n;
 }
 
 /* The nodes whose kubelets admit the pod according to fit, one bit per node. Counts those with reservations. */
@@ -121,11 +135,11 @@ static unsigned fit(const struct extender_cluster *c, struct cluster_usage *usag
 	return bits;
 }
 
-/* One pod per cluster: a request that suspends reservations may change the order in which the extender places their pods. */
+/* So does an extender that starts on these objects. One pod per cluster: a request that suspends reservations may change the order in which the extender places their pods. */
 static void fit_counts_reservations_as_the_extender_does(void **state)
 {
 	uint64_t seed = test_seed(1);
-	size_t admitted = 0, reserved = 0;
+	size_t admitted = 0, reserved = 0, used = 0;
 
 	(void)state;
 	for (size_t n = 0; n < N_CASES; n++) {
@@ -142,11 +156,16 @@ static void fit_counts_reservations_as_the_extender_does(void **state)
 		pod->controller = draw(&c, 2) ? "c1" : NULL;
 		got = fit(&c, &usage, pod, &reserved);
 		want = extender_cluster_ask(&c, &answer_all, pod, 0);
+		used += count_used(&c);
 		if (got != want)
 			fail_msg("case %zu (%s): fit %x, extender %x", n, pod->text, got, want);
+		extender_cluster_restart(&c);
+		want = extender_cluster_ask(&c, &answer_all, pod, 0);
+		if (got != want)
+			fail_msg("case %zu (%s): fit %x, restarted extender %x", n, pod->text, got, want);
 		admitted += (size_t)__builtin_popcount(got);
 	}
-	assert_true(admitted > N_CASES / 2 && reserved > N_CASES / 4);
+	assert_true(admitted > N_CASES / 2 && reserved > N_CASES / 4 && used > N_CASES / 2);
 }
 
 int main(void)
