@@ -89,6 +89,30 @@ check "show draws the place" says '  ml/web-0 \(reserved\)'
 check "on its NUMA node" says '7 CPUs 25-31'
 nodes "$(reservation x 7 "\"uid\":\"$one\",")" && run top -o json
 check "the place of a pod that has arrived counts once" is a .cpus.free 13
+# A pod uses one reservation: of equal requests, or of two for its controller.
+cat >"$dir/cluster/arrived.yaml" <<END
+kind: Pod
+metadata: {name: first, namespace: ml, uid: $one, creationTimestamp: "2020-01-01T00:00:01Z", ownerReferences: [{uid: set-1, controller: true}]}
+spec: {nodeName: a, containers: [{name: c, resources: {limits: {cpu: 9, memory: 1Gi}}}]}
+status: {phase: Running}
+END
+mv "$dir/cluster/pods.yaml" "$dir/pods.yaml"
+both_say() { # NAME NODES: fit and plan admit a pod of 7 CPUs on node a, or neither does
+	run fit a --cpus 7 --memory 1Gi -o json
+	check "fit: $1" has ".admitted == $2"
+	run plan --cpus 7 --memory 1Gi -o json
+	check "plan: $1" has "(.steps | length > 0) == $2"
+}
+nodes "$(reservation x 9)" "unschedulable: true"
+both_say "the pod of equal requests has arrived" true
+nodes "$(reservation x 7 '"controller":"set-1",')" "unschedulable: true"
+both_say "the controller's pod has arrived" true
+nodes "$(reservation x 7 '"controller":"set-1",')$(reservation y 7 '"controller":"set-1",')" "unschedulable: true"
+both_say "one of the controller's two pods has arrived" false
+nodes "$(reservation x 7 '"controller":"set-2",')" "unschedulable: true"
+both_say "another controller's pod has not arrived" false
+mv "$dir/pods.yaml" "$dir/cluster/pods.yaml"
+rm "$dir/cluster/arrived.yaml"
 nodes "$(reservation x 12)" && run top -o json
 check "while room is being made" is a '[.reservations[0].placed, .largestPods[0]]' '[false,0]'
 run top
