@@ -147,6 +147,7 @@ void admission_copies(const struct admission_node *node, const struct pod_reques
 /* ---- the nearest request that the kubelet would admit */
 
 #define AMOUNTS_MAX ((size_t)1 << 18) /* distinct amounts to try */
+#define LIMITS_MAX  ((size_t)1 << 16) /* sets of NUMA nodes: all of 16 */
 #define OTHERS_MAX  8                 /* containers whose amounts are combined, in any choice */
 
 /* Distinct amounts, descending. */
@@ -197,8 +198,8 @@ static void add_amount(struct amounts *a, qty_t amount)
 	*item = amount;
 }
 
-/* Add what sets of NUMA nodes hold and have free of one type of memory, and the whole node's free amount. */
-static void add_memory_limits(const struct search *s, const char *name, struct amounts *ret)
+/* Add what the first LIMITS_MAX sets of NUMA nodes hold and have free of one type of memory, and the whole node's free amount. */
+static void add_memory_limits(struct search *s, const char *name, struct amounts *ret)
 {
 	const struct memory_manager *mm = &s->node->kubelet->memory;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
@@ -214,9 +215,13 @@ static void add_memory_limits(const struct search *s, const char *name, struct a
 	if (type == mm->n_types)
 		return;
 	node_mask_walk_start(&walk, mm->nodes);
-	while (node_mask_walk_next(&walk, &mask)) {
+	for (size_t n = 0; node_mask_walk_next(&walk, &mask); n++) {
 		struct memory_amount sum = memory_manager_sum(mm, &mm->now, type, mask);
 
+		if (n == LIMITS_MAX) {
+			s->best.complete = false;
+			break;
+		}
 		add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
 		add_amount(ret, (qty_t)sum.free * QTY_UNIT);
 	}

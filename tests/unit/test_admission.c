@@ -332,6 +332,26 @@ static void work_is_limited(void **state)
 	fixture_release(&f);
 }
 
+/* 64 NUMA nodes have 2^64 sets: the search ends, and says that it is not complete. */
+static void sets_of_numa_nodes_are_limited(void **state)
+{
+	static const struct synthetic many = {
+		.sockets = 8, .numas = 8, .uncores = 1, .cores = 1, .threads = 1, .memory_bytes = 1000};
+	struct admission_nearest n;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, &many, TOPOLOGY_MANAGER_BEST_EFFORT);
+	f.on.settings.topology.max_numa_nodes = 64;
+	set_free(&f, "cpu", "64");
+	set_free(&f, "memory", "64000");
+	pod_from_text(&f.pod, "app cpu=1 memory=65000");
+	open_kubelet(&f);
+	admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
+	assert_false(n.complete);
+	fixture_release(&f);
+}
+
 /* Every smaller amount of every container, the plain way. */
 /* Lowering the CPUs leads to a verdict that cannot be made: then nothing is found, and that is said. */
 static void nearest_of_an_unknown_kubelet(void **state)
@@ -426,6 +446,7 @@ int main(void)
 		cmocka_unit_test(the_first_short_resource_may_be_another),
 		cmocka_unit_test(nearest_requests),
 		cmocka_unit_test(nearest_of_an_unknown_kubelet),
+		cmocka_unit_test(sets_of_numa_nodes_are_limited),
 		cmocka_unit_test(copies_are_pods_one_after_the_other),
 		cmocka_unit_test(copies_end_at_the_amounts_or_the_limit),
 		cmocka_unit_test(work_is_limited),
