@@ -145,7 +145,7 @@ get() { kubectl get "$@" -o json; }
 # managers: the kubelet's, under the kubelet's name, with its folder and its socket
 managers() {
 	rm -f "$work/managers.in" && mkfifo "$work/managers.in"
-	ln -sf "$programs/managers" "$work/kubelet"
+	ln -sf "$PWD/$programs/managers" "$work/kubelet"
 	("$work/kubelet" --root=/var/lib/kubelet --config=/var/lib/kubelet/config.yaml \
 		<"$work/managers.in" >"$work/managers.out" 2>&1) &
 	managers_pid=$!
