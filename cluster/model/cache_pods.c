@@ -426,8 +426,6 @@ static void reopen_reservation(struct cluster_cache *cache, struct node_info *no
 		free(r->user);
 		r->user = NULL;
 		cache_add_stand_in(cache, node, r);
-		cache_match_reservations(cache, node);
-		return;
 	}
 }
 

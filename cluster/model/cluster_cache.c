@@ -360,6 +360,17 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	return 0;
 }
 
+/* A reservation that the pod used may be another pod's now. A node with reservations has an object, and stays. */
+static void end_pod(struct cluster_cache *cache, struct pod_info *pod,
+	void (*end)(struct cluster_cache *, struct pod_info *, uint64_t), uint64_t now_ms)
+{
+	struct node_info *node = pod->node->n_reservations > 0 ? pod->node : NULL;
+
+	end(cache, pod, now_ms);
+	if (node)
+		cache_match_reservations(cache, node);
+}
+
 static uint64_t version_of(const struct doc *object)
 {
 	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
@@ -384,7 +395,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		cache_forget_gang_pod(cache, status.namespace, pod_gang_name(object), status.uid);
 		cached = cache_find_pod(cache, status.uid);
 		if (cached)
-			cache_end_pod(cache, cached, now_ms);
+			end_pod(cache, cached, cache_end_pod, now_ms);
 		return 0;
 	}
 	if (!*status.node) {
@@ -471,10 +482,9 @@ void cache_delete(
 	cache_drop_nomination(cache, uid);
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
-	if (pod && pod_has_running_containers(object))
-		cache_drop_running_pod(cache, pod, now_ms);
-	else if (pod)
-		cache_end_pod(cache, pod, now_ms);
+	if (pod)
+		end_pod(cache, pod,
+			pod_has_running_containers(object) ? cache_drop_running_pod : cache_end_pod, now_ms);
 }
 
 /* ---- lists */
