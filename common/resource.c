@@ -265,38 +265,47 @@ static bool prints_as_binary(struct quantity q)
 	       (q.nano >= 1024 * QTY_UNIT || q.nano <= -1024 * QTY_UNIT);
 }
 
-void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX])
+/* Print whole units with the largest suffix that leaves no fraction: 2048 as "2Ki". */
+static void print_binary(uqty_t units, char *text, size_t size)
 {
-	uqty_t value = q.nano < 0 ? -(uqty_t)q.nano : (uqty_t)q.nano;
-	const char *suffix = "";
+	size_t suffix = 0, n;
+
+	for (; units % 1024 == 0 && suffix < ARRAY_SIZE(binary_suffixes); suffix++)
+		units /= 1024;
+	n = print_digits(units, text);
+	snprintf(text + n, size - n, "%s", suffix > 0 ? binary_suffixes[suffix - 1].text : "");
+}
+
+/* Print billionths likewise, with a suffix or an exponent of ten: 1500000000 as "1500m". */
+static void print_decimal(uqty_t value, enum quantity_format format, char *text, size_t size)
+{
 	int power = -NANO_DIGITS;
-	size_t n = 0;
+	size_t n;
 
-	if (q.nano < 0)
-		text[n++] = '-';
-	if (prints_as_binary(q)) {
-		size_t at = 0;
-
-		for (value /= (uqty_t)QTY_UNIT; value % 1024 == 0 && at < ARRAY_SIZE(binary_suffixes); at++)
-			value /= 1024;
-		suffix = at > 0 ? binary_suffixes[at - 1].text : "";
-		n += print_digits(value, text + n);
-		snprintf(text + n, QUANTITY_TEXT_MAX - n, "%s", suffix);
-		return;
-	}
 	/* The largest decimal suffix is "E", 10^18; exponents have no limit. */
-	while (value > 0 && value % 1000 == 0 && (power < 18 || q.format == QUANTITY_DECIMAL_EXPONENT)) {
+	while (value > 0 && value % 1000 == 0 && (power < 18 || format == QUANTITY_DECIMAL_EXPONENT)) {
 		value /= 1000;
 		power += 3;
 	}
-	n += print_digits(value, text + n);
+	n = print_digits(value, text);
 	if (value == 0 || power == 0)
 		text[n] = '\0';
-	else if (q.format == QUANTITY_DECIMAL_EXPONENT)
-		snprintf(text + n, QUANTITY_TEXT_MAX - n, "e%d", power);
+	else if (format == QUANTITY_DECIMAL_EXPONENT)
+		snprintf(text + n, size - n, "e%d", power);
 	else
-		snprintf(text + n, QUANTITY_TEXT_MAX - n, "%s",
-			decimal_suffixes[(power + NANO_DIGITS) / 3].text);
+		snprintf(text + n, size - n, "%s", decimal_suffixes[(power + NANO_DIGITS) / 3].text);
+}
+
+void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX])
+{
+	uqty_t value = q.nano < 0 ? -(uqty_t)q.nano : (uqty_t)q.nano;
+	size_t sign = q.nano < 0;
+
+	text[0] = '-'; /* overwritten unless there is a sign */
+	if (prints_as_binary(q))
+		print_binary(value / (uqty_t)QTY_UNIT, text + sign, QUANTITY_TEXT_MAX - sign);
+	else
+		print_decimal(value, q.format, text + sign, QUANTITY_TEXT_MAX - sign);
 }
 
 qty_t qty_add(qty_t a, qty_t b)

@@ -129,7 +129,8 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
 	return list_children(ws, acc, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET, n_sockets);
 }
 
-static size_t list_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+/* Lists the sockets in the order in which the kubelet takes them, in ws->lists. Returns their number. */
+static size_t order_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
 	size_t n_numas;
 
@@ -145,7 +146,7 @@ size_t cpu_accumulator_order(
 {
 	switch (level) {
 	case CPU_LEVEL_SOCKET:
-		return list_sockets(ws, acc);
+		return order_sockets(ws, acc);
 	case CPU_LEVEL_NUMA:
 		return cpu_accumulator_order_numas(ws, acc);
 	case CPU_LEVEL_UNCORE:
@@ -153,7 +154,7 @@ size_t cpu_accumulator_order(
 			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_CORE:
 		return ws->numa_first ? list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
-						list_sockets(ws, acc))
+						order_sockets(ws, acc))
 				      : list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
 						cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_COUNT: /* GCOVR_EXCL_LINE: no level has this name */
@@ -208,7 +209,7 @@ static size_t append_turn(
  */
 static size_t list_cpus_spread(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
-	size_t n_sockets = list_sockets(ws, acc), n = 0;
+	size_t n_sockets = order_sockets(ws, acc), n = 0;
 
 	for (size_t s = 0; s < n_sockets; s++) {
 		size_t n_cores = list_children_of(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,

@@ -180,7 +180,7 @@ void fit_subtract(struct fit_space *s, const struct resource_list *request, uint
 	}
 }
 
-bool fit_counts(enum qos_class qos, const char *resource)
+bool fit_needs_numa_nodes(enum qos_class qos, const char *resource)
 {
 	return qos == QOS_GUARANTEED || !resource_name_is_numa_affine(resource);
 }
@@ -199,7 +199,7 @@ static uint64_t read_request(struct fit_space *s, enum qos_class qos, const stru
 		if (r < 0)
 			return 0;
 		candidates &= s->present[r];
-		if (wanted <= 0 || !fit_counts(qos, request->items[i].name))
+		if (wanted <= 0 || !fit_needs_numa_nodes(qos, request->items[i].name))
 			continue;
 		f->needs[f->n_needs].resource = (size_t)r;
 		f->needs[f->n_needs].wanted = wanted;

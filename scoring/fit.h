@@ -70,10 +70,10 @@ struct fit {
 };
 
 /*
- * Whether amounts of this resource are compared. For pods that are not Guaranteed, amounts of cpu, memory and
- * hugepages are not compared: the scheduler plugin assumes that they are available anywhere.
+ * Whether a pod of this QoS class needs NUMA nodes for this resource. For cpu, memory and hugepages only Guaranteed pods
+ * do: the scheduler plugin assumes that other pods find them anywhere.
  */
-bool fit_counts(enum qos_class qos, const char *resource);
+bool fit_needs_numa_nodes(enum qos_class qos, const char *resource);
 
 /*
  * The fit of a request on the available amounts. Every resource of the request, also one of quantity 0,

@@ -245,8 +245,7 @@ void frontier_init(struct frontier *ret, const struct fit_space *s, const struct
 {
 	struct frontier_builder m = {.space = s, .limits = limits, .frontier = ret};
 
-	*ret = (struct frontier){
-		.inventory = s->inventory, .wanted = xcalloc(s->n_resources + 1, sizeof(*ret->wanted))};
+	*ret = (struct frontier){.inventory = s->inventory};
 	build_frontier(&m);
 	free(m.candidates);
 	free(m.sketches);
@@ -257,37 +256,38 @@ void frontier_release(struct frontier *f)
 {
 	free(f->entries);
 	free(f->amounts);
-	free(f->wanted);
 	*f = (struct frontier){0};
 }
 
 /*
- * Fill f->wanted with the request's vector; false when the request names a resource that the inventory does
+ * Fill *ret with the request's vector; false when the request names a resource that the inventory does
  * not have.
  */
-static bool read_request(struct frontier *f, enum qos_class qos, const struct resource_list *request)
+static bool read_request(
+	const struct frontier *f, enum qos_class qos, const struct resource_list *request, qty_t *ret)
 {
 	for (size_t r = 0; r < f->inventory->n_resources; r++)
-		f->wanted[r] = FRONTIER_ABSENT;
+		ret[r] = FRONTIER_ABSENT;
 	for (size_t i = 0; i < request->n_items; i++) {
 		const struct resource_quantity *q = &request->items[i];
 		int r = inventory_resource(f->inventory, q->name);
 
 		if (r < 0)
 			return false;
-		f->wanted[r] = q->quantity.nano > 0 && fit_counts(qos, q->name) ? q->quantity.nano : 0;
+		ret[r] = q->quantity.nano > 0 && fit_needs_numa_nodes(qos, q->name) ? q->quantity.nano : 0;
 	}
 	return true;
 }
 
-struct fit frontier_find(struct frontier *f, enum qos_class qos, const struct resource_list *request)
+struct fit frontier_find(const struct frontier *f, enum qos_class qos, const struct resource_list *request)
 {
 	size_t n = f->inventory->n_resources;
+	CLEANUP(freep) qty_t *wanted = xcalloc(n + 1, sizeof(*wanted));
 
-	if (!read_request(f, qos, request))
+	if (!read_request(f, qos, request, wanted))
 		return (struct fit){.verdict = FIT_NONE};
 	for (size_t i = 0; i < f->n_entries; i++)
-		if (covers_row(f->amounts + i * n, f->wanted, n))
+		if (covers_row(f->amounts + i * n, wanted, n))
 			return f->entries[i];
 	return (struct fit){.verdict = f->truncated ? FIT_UNKNOWN : FIT_NONE};
 }

@@ -69,7 +69,6 @@ struct frontier {
 	qty_t *amounts; /* n_entries rows of the inventory's resources, FRONTIER_ABSENT or at least 0 */
 	size_t amounts_size;
 	bool truncated; /* entries are missing at the end */
-	qty_t *wanted;  /* scratch: the vector of one request */
 };
 
 /* The frontier of the amounts left in the space. *ret is to be released. The space need not outlive *ret. */
@@ -83,9 +82,9 @@ static inline qty_t frontier_amount(const struct frontier *f, size_t entry, size
 
 /*
  * The answer of fit_required(), from the table. FIT_NONE: no combination covers the request; FIT_UNKNOWN:
- * no entry does, but the table was cut short. Allocates nothing; one thread at a time.
+ * no entry does, but the table was cut short.
  */
-struct fit frontier_find(struct frontier *f, enum qos_class qos, const struct resource_list *request);
+struct fit frontier_find(const struct frontier *f, enum qos_class qos, const struct resource_list *request);
 
 /* A pod to be scored, under the name of its shape. */
 struct request_shape {

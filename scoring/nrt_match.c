@@ -143,7 +143,7 @@ static bool is_sufficient(const struct fit_space *s, enum qos_class qos,
 {
 	if (resource < 0 || !(s->present[resource] & UINT64_C(1) << position))
 		return false;
-	return !fit_counts(qos, wanted->name) ||
+	return !fit_needs_numa_nodes(qos, wanted->name) ||
 	       *fit_available(s, (size_t)resource, position) >= wanted->quantity.nano;
 }
 
@@ -275,7 +275,7 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 			qty_t *left;
 
 			if (r < 0 || !(s->present[r] & UINT64_C(1) << position) ||
-				wanted->quantity.nano == 0 || !fit_counts(qos, wanted->name))
+				wanted->quantity.nano == 0 || !fit_needs_numa_nodes(qos, wanted->name))
 				continue;
 			left = fit_available(s, (size_t)r, position);
 			if (*left >= wanted->quantity.nano) {

@@ -516,7 +516,7 @@ static void combine_sources(struct source_snapshot *s, struct allocations_answer
 	} else if (a->from_files) {
 		bool memory = files_know_memory(&s->api.held, &s->files);
 
-		allocations_join(&s->api.held, &s->files, memory);
+		allocations_add_from_files(&s->api.held, &s->files, memory);
 		move_state(&s->api.held, &s->files, memory);
 	}
 	move_allocations(&a->all, &s->api.held);

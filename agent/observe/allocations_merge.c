@@ -589,7 +589,7 @@ static bool lists_all_but_memory(const struct joining *j, const struct allocatio
 	return hwloc_bitmap_isincluded(file->cpus, j->cpus);
 }
 
-void allocations_join(struct allocations *api, const struct allocations *files, bool memory)
+void allocations_add_from_files(struct allocations *api, const struct allocations *files, bool memory)
 {
 	CLEANUP(joining_release)
 	struct joining j = {.api = api,

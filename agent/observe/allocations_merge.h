@@ -70,4 +70,4 @@ int cross_check(const struct allocations *api, const struct allocations *files, 
  * pod's name where `api` has the UID. Memory is added only if `memory` is set, that is, if the files' memory
  * state is used.
  */
-void allocations_join(struct allocations *api, const struct allocations *files, bool memory);
+void allocations_add_from_files(struct allocations *api, const struct allocations *files, bool memory);

@@ -125,8 +125,8 @@ static int parse_set(struct reader *rd, bool mask, unsigned limit, hwloc_bitmap_
 	return 0;
 }
 
-/* The same for an optional file: *ret is NULL when it is missing. */
-static int read_set(struct reader *rd, const char *path, unsigned limit, hwloc_bitmap_t *ret)
+/* Read a file with a list of ids below `limit`. *ret is NULL if the file does not exist. */
+static int read_optional_set(struct reader *rd, const char *path, unsigned limit, hwloc_bitmap_t *ret)
 {
 	int r = read_text(rd, "%s", path);
 
@@ -164,10 +164,10 @@ static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
 
 	if (r < 0)
 		return r;
-	r = read_set(rd, CPU_DIR "/online", MACHINE_MAX_CPUS, &cpus->online);
+	r = read_optional_set(rd, CPU_DIR "/online", MACHINE_MAX_CPUS, &cpus->online);
 	if (r < 0)
 		return r;
-	r = read_set(rd, CPU_DIR "/present", MACHINE_MAX_CPUS, &cpus->present);
+	r = read_optional_set(rd, CPU_DIR "/present", MACHINE_MAX_CPUS, &cpus->present);
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))
@@ -364,7 +364,7 @@ static int read_nodes(struct reader *rd, struct machine *m)
 		return read_single_node(rd, m);
 	if (r < 0)
 		return r;
-	r = read_set(rd, NODE_DIR "/online", MACHINE_MAX_NODES, &online);
+	r = read_optional_set(rd, NODE_DIR "/online", MACHINE_MAX_NODES, &online);
 	if (r < 0)
 		return r;
 	if (hwloc_bitmap_iszero(dirs))

@@ -111,7 +111,8 @@ static int print(const struct fit_query *q)
 	return print_text(writer_finish(&w), &text);
 }
 
-static int status_of_all(const struct fit_query *q)
+/* Of a question about many nodes; says on standard error why there is no verdict. */
+static int exit_status(const struct fit_query *q)
 {
 	const struct pod_report *report = &q->report;
 	bool fits = report->n_admit > 0 && report->placed_replicas == report->wanted_replicas;
@@ -229,5 +230,5 @@ int command_numa_fit(const struct options *options)
 	}
 	if (print(&q) < 0)
 		return EXIT_FAILURE;
-	return q.only ? fit_flags_status(&q.report.nodes[0]) : status_of_all(&q);
+	return q.only ? fit_flags_status(&q.report.nodes[0]) : exit_status(&q);
 }

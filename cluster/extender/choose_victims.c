@@ -172,7 +172,7 @@ static int evict_until_admitted(struct verdicts *verdicts, struct node_victims *
 	do {
 		int r = judge_victims(verdicts, v, ret);
 
-		v->n_added += n;
+		v->n_own += n;
 		if (r < 0 || *ret != KUBELET_REJECTS)
 			return r;
 		n = consider_next(v);
@@ -222,11 +222,12 @@ static int drop_unnecessary(struct verdicts *verdicts, struct node_victims *v, b
 	return r;
 }
 
-static void count_added(struct node_victims *v)
+/* Victims that nrtd has added to those of the scheduler. */
+static void count_own_victims(struct node_victims *v)
 {
-	v->n_added = 0;
+	v->n_own = 0;
 	for (size_t i = 0; i < v->node->n_pods; i++)
-		v->n_added += v->pods[i].evicted && !v->pods[i].asked;
+		v->n_own += v->pods[i].evicted && !v->pods[i].asked;
 }
 
 int choose_victims(struct verdicts *verdicts, const struct extender_preemption *args,
@@ -241,7 +242,7 @@ int choose_victims(struct verdicts *verdicts, const struct extender_preemption *
 	r = evict_until_admitted(verdicts, ret, ret_answer);
 	if (r == 0 && *ret_answer == KUBELET_ADMITS)
 		r = drop_unnecessary(verdicts, ret, true);
-	count_added(ret);
+	count_own_victims(ret);
 	return r;
 }
 
@@ -383,13 +384,13 @@ void improve_victims(struct verdicts *verdicts, struct node_victims *v)
 {
 	CLEANUP(freep) bool *best = NULL;
 
-	if (!v->node || v->n_added == 0)
+	if (!v->node || v->n_own == 0)
 		return;
 	best = xcalloc(v->node->n_pods + 1, sizeof(*best));
 	copy_evicted(v, best);
 	(void)find_better(verdicts, v, best); /* the best choice until the work limit */
 	set_evicted(v, best);
-	count_added(v);
+	count_own_victims(v);
 }
 
 /* ---- the answer */

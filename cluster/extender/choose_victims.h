@@ -31,7 +31,7 @@ struct node_victims {
 	const struct pod_class *class;
 	struct victim_candidate *pods; /* per pod of the node */
 	bool *scratch;                 /* the same */
-	size_t n_added;                /* victims that the scheduler does not have */
+	size_t n_own;                  /* victims that the scheduler does not have */
 	bool budgets_known;
 };
 

@@ -211,8 +211,8 @@ static int open_lease(struct extender *x, struct err *err)
 	return lease_new(&options, &x->config->credentials, &x->cancel, &x->lease, err);
 }
 
-/* Returns the time of the next call, as wait_for_lease(). */
-static int64_t step_lease(struct extender *x)
+/* One step of the election: read or write the Lease. Logs who leads and tells the server. Returns the time of the next step, as wait_for_lease(). */
+static int64_t renew_lease(struct extender *x)
 {
 	struct lease_state state;
 	struct err err = {""};
@@ -258,7 +258,7 @@ static void *run_lease(void *arg)
 		bool has_lists = server_has_lists(x->server);
 
 		if (has_lists && clock_ms(CLOCK_BOOTTIME) >= next)
-			next = step_lease(x);
+			next = renew_lease(x);
 		wait_for_lease(x, has_lists ? next : 0);
 	}
 	return NULL;

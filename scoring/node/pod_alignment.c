@@ -565,8 +565,8 @@ static void add_owner(struct shared_hardware *h, size_t owner)
 	cpuset_set(h->pods, (unsigned)owner);
 }
 
-/* The CPUs with an L3 cache that is smaller than a NUMA node: as the kubelet knows them (struct cpu), several uncore caches per socket. */
-static hwloc_bitmap_t find_cached(const struct machine *m)
+/* The CPUs of the sockets that have several L3 caches, which the kubelet calls uncore caches (struct cpu). */
+static hwloc_bitmap_t cpus_of_divided_sockets(const struct machine *m)
 {
 	hwloc_bitmap_t cached = cpuset_new();
 
@@ -655,7 +655,7 @@ void pod_alignments_find(const struct node_state *state, struct pod_alignments *
 {
 	CLEANUP(search_release) struct search search = {.state = state};
 	CLEANUP(freep) size_t *owners = NULL;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cached = find_cached(&state->machine);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t cached = cpus_of_divided_sockets(&state->machine);
 	const struct allocations *a = &state->allocations;
 
 	*ret = (struct pod_alignments){0};

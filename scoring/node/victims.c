@@ -618,7 +618,7 @@ static void shrink(struct search *s, bool few_first)
 	memset(s->chosen, 0, n * sizeof(*s->chosen));
 }
 
-/* Try sets of `size` pods: the chosen pods, which hold `cpus`, and `picks` more from `from` on. */
+/* Try all sets of `size` holders that consist of the chosen ones, which hold `cpus` CPUs, and of `picks` more among holders[from...]. */
 static void try_sets(struct search *s, size_t size, size_t picks, size_t from, size_t cpus)
 {
 	for (size_t h = from; h + picks <= s->n_holders && !s->gave_up; h++) {
@@ -626,16 +626,15 @@ static void try_sets(struct search *s, size_t size, size_t picks, size_t from, s
 
 		if (!is_better(s, size, cpus + picks * holder->cpus))
 			break;
+		/* Of holders of one kind, which are equal, the first ones are chosen. */
 		if (h > 0 && !s->chosen[h - 1] && !strcmp(holder->kind, s->holders[h - 1].kind))
 			continue;
 		s->chosen[h] = true;
 		if (++s->steps >= VICTIMS_STEPS || s->verdicts >= VICTIMS_VERDICTS)
 			s->gave_up = true;
-		else if (!bounds_allow(&s->bounds, s->chosen, h + 1, picks - 1))
-			;
-		else if (picks > 1)
+		else if (picks > 1 && bounds_allow(&s->bounds, s->chosen, h + 1, picks - 1))
 			try_sets(s, size, picks - 1, h + 1, cpus + holder->cpus);
-		else if (is_enough(s))
+		else if (picks == 1 && bounds_allow(&s->bounds, s->chosen, h + 1, 0) && is_enough(s))
 			keep_best(s);
 		s->chosen[h] = false;
 	}

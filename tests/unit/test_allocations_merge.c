@@ -667,7 +667,7 @@ static void names_and_uids_meet(void **state)
 	add_item(&files, "u2", "", "c", "", "nic1");
 	add_item(&files, "u9", "", "c", "8", "nic9");
 	allocations_find_uids(&api, &files, &none);
-	allocations_join(&api, &files, false);
+	allocations_add_from_files(&api, &files, false);
 	for (size_t i = 0; i < api.n_items; i++)
 		strbuf_addf(&text, "%s=%s ", api.items[i].pod, api.items[i].pod_uid);
 	test_assert_text("pods", text.text, "three= one=u1 one=u1 one=u1 two=u2 =u9 ");
@@ -726,7 +726,7 @@ static void memory_of_init_containers(void **state)
 		hold_bytes(&files, "u1", "init", 40);
 		add_item(&files, "u9", "", "c", "", "");
 		hold_bytes(&files, "u9", "c", 7);
-		allocations_join(&api, &files, cases[i].memory);
+		allocations_add_from_files(&api, &files, cases[i].memory);
 		test_allocations_text(&api, &text);
 		test_assert_text("holders", text.text, cases[i].text);
 	}
