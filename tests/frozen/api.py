@@ -55,6 +55,7 @@ class Store:
         self.version = 1000
         self.log = {kind: [] for kind in PATHS}  # version and line of each event
         self.forbidden = set()  # kinds that may not be listed
+        self.waiting = set()  # kinds whose lists wait for open()
         self.requests = []
         for kind in PATHS:
             for item in self.objects[kind].values():
@@ -79,6 +80,11 @@ class Store:
                 self.version += 1
                 item["metadata"]["resourceVersion"] = str(self.version)
                 self.send(kind, "DELETED", item)
+
+    def open(self, kind):
+        with self.changed:
+            self.waiting.discard(kind)
+            self.changed.notify_all()
 
     def bookmark(self, kind):
         with self.changed:
@@ -151,6 +157,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.watch(kind, int(query["resourceVersion"]))
             return
         with self.store.changed:
+            while kind in self.store.waiting and not self.server.ends:
+                self.store.changed.wait()
             self.store.requests.append("GET " + self.path)
             if urllib.parse.urlsplit(self.path).path == LEASE and self.store.lease:
                 self.answer(200, self.store.lease)

@@ -20,7 +20,7 @@ if [ ! -e "$base/built" ]; then
 	git archive "$commit" | tar -x -C "$base"
 	# Without the variables of the calling make.
 	env -u MAKEFLAGS -u MAKELEVEL -u B make -s -C "$base" -j"$(nproc)" build/nrtd build/kubectl-numa build/nrtd-extender build/tests/scenario/pod_resources >&2
-	(cd "$base" && B=build KEEP= tests/demo/demo.sh >build/demo.log 2>&1) || { tail -n 5 "$base/build/demo.log" >&2 && exit 1; }
+	(cd "$base" && B=build KEEP='' tests/demo/demo.sh >build/demo.log 2>&1) || { tail -n 5 "$base/build/demo.log" >&2 && exit 1; }
 	touch "$base/built"
 fi
 if [ ! -e "$work/clock.so" ] || [ tests/frozen/clock.c -nt "$work/clock.so" ]; then

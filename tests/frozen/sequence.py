@@ -122,7 +122,8 @@ class Play:
         self.store = api.Store(self.drawn.objects)
         self.server = api.Server(self.store)
         self.events = collections.Counter()
-        self.lists = collections.Counter({kind: 1 for kind in WATCHED})
+        self.store.waiting = set(WATCHED)
+        self.lists = collections.Counter()
         self.passed_ms, self.steps = 0, 0
         self.assumed = []  # pods that a filter request has passed on one node, with the node
         self.journal = open(os.path.join(folder, "journal"), "w", encoding="utf-8")
@@ -180,6 +181,12 @@ class Play:
         self.note(f"expire {kind}")
         self.store.expire(kind)
         self.lists[kind] += 1
+        self.settle()
+        self.bookmark(kind)  # else a further end of the watch is a failure, after which the extender waits
+
+    def bookmark(self, kind):
+        self.store.bookmark(kind)
+        self.events[kind, "bookmark"] += 1
         self.settle()
 
     def advance(self, ms):
@@ -448,7 +455,12 @@ class Play:
     # ---- the sequence
 
     def begin(self):
-        self.settle()
+        # One list after the other: what a list changes depends on the lists before.
+        for kind in self.r.sample(sorted(WATCHED), len(WATCHED)):
+            self.note(f"list {kind}")
+            self.store.open(kind)
+            self.lists[kind] = 1
+            self.settle()
         for extender in self.extenders:
             extender.wait_for_ticks()
         self.ask("GET", "/readyz")
@@ -473,9 +485,7 @@ class Play:
             self.ask("GET", "/readyz")
             self.schedule()
             for kind in WATCHED:
-                self.store.bookmark(kind)
-                self.events[kind, "bookmark"] += 1
-            self.settle()
+                self.bookmark(kind)
         elif n < 0.35:
             self.expire(r.choice(list(WATCHED)))
 
