@@ -7,13 +7,19 @@ are kept in the folder failures. The last line is "N passed, N failed".
 """
 import argparse
 import difflib
+import fcntl
 import json
 import multiprocessing
 import os
+import pty
 import random
+import select
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
 import time
 import traceback
 
@@ -54,7 +60,7 @@ class Answers:
 def environment(question):
     env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LC_ALL": "C", "HWLOC_HIDE_ERRORS": "2", "FROZEN_CLOCK": CLOCK}
     if question.get("columns"):
-        env["COLUMNS"] = question["columns"]
+        env["COLUMNS"] = str(question["columns"])
     for name in ("GCOV_PREFIX", "GCOV_PREFIX_STRIP"):
         if name in os.environ:
             env[name] = os.environ[name]
@@ -66,6 +72,8 @@ def run(options, build, question, folder):
     env = environment(question)
     env["LD_PRELOAD"] = options.clock
     stdin = question.get("stdin")
+    if question.get("terminal"):
+        return run_on_terminal(options, build, question, folder, env)
     try:
         done = subprocess.run([question["program"], *question["args"]], executable=os.path.join(build, question["program"]), cwd=folder, env=env, check=False,
                               input=(stdin or "").encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
@@ -74,12 +82,35 @@ def run(options, build, question, folder):
         return {"output": "", "errors": "", "status": "timeout"}
 
 
+def run_on_terminal(options, build, question, folder, env):
+    """As run(), with a terminal of so many columns as standard output."""
+    with tempfile.TemporaryFile() as errors:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, question["terminal"], 0, 0))
+        process = subprocess.Popen([question["program"], *question["args"]], executable=os.path.join(build, question["program"]), cwd=folder, env=dict(env, TERM="xterm"), stdin=subprocess.DEVNULL, stdout=theirs, stderr=errors)
+        os.close(theirs)
+        output, end = [], time.monotonic() + 60
+        while select.select([ours], [], [], max(0, end - time.monotonic()))[0]:
+            try:
+                output.append(os.read(ours, 65536))
+            except OSError:  # the program has ended
+                break
+        status = str(process.wait()) if time.monotonic() < end else "timeout"
+        process.kill()
+        process.wait()
+        os.close(ours)
+        errors.seek(0)
+        return {"output": b"".join(output).decode(errors="replace"), "errors": errors.read().decode(errors="replace"), "status": status}
+
+
 def quote(word):
     return word if word and all(c.isalnum() or c in "-_./=:,+@" for c in word) else "'" + word.replace("'", "'\\''") + "'"
 
 
 def command_line(options, question):
     env = [f"{name}={value}" for name, value in environment(question).items() if name in ("COLUMNS", "FROZEN_CLOCK", "HWLOC_HIDE_ERRORS")]
+    if question.get("terminal"):
+        env.insert(0, f"stty cols {question['terminal']};")
     return " ".join(env + [f"LD_PRELOAD={options.clock}", os.path.join(options.build, question["program"])] + [quote(word) for word in question["args"]])
 
 

@@ -74,11 +74,14 @@ def about_cluster(r, objects, files, source):
     plain = [["--no-headers"]]
     questions = []
 
-    def ask(*words, stdin=None, columns=None):
-        questions.append({"program": "kubectl-numa", "args": [words[0], *source, *words[1:]], "stdin": stdin, "columns": columns})
+    def ask(*words, columns=None):
+        question = {"program": "kubectl-numa", "args": [words[0], *source, *words[1:]]}
+        if columns:
+            question["columns" if r.random() < 0.4 else "terminal"] = columns
+        questions.append(question)
 
     def width():
-        return r.choice([None, None, "40", "100", "200"])
+        return r.choice([None, None, 40, 100, 200])
 
     for output in TABLES + ["html", "name"]:
         ask("top", "-o", output, *some_flags(r, plain + [["--sort-by", r.choice("node status label policy scope numa free 1-numa 2-numa stranded age exporter devices allocatable basis".split())],
