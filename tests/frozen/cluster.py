@@ -34,7 +34,7 @@ def micro_timestamp(seconds):
 
 def parse_cpus(text):
     cpus = []
-    for part in text.strip().split(","):
+    for part in text.strip("\n\0 ").split(","):
         if part:
             first, _, last = part.partition("-")
             cpus += range(int(first), int(last or first) + 1)
