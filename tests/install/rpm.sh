@@ -95,7 +95,12 @@ prepare() {
 # ---- the checks, in the order of a life
 
 # Debian's rpm says before everything that it should not be used.
-rpm_inside() { inside rpm "$@" 2> >(grep -v '^rpm: ' >&2); }
+rpm_inside() {
+	local status=0
+	inside rpm "$@" 2>"$work/rpm-stderr" || status=$?
+	grep -v '^rpm: ' "$work/rpm-stderr" >&2
+	return $status
+}
 refused() { # refused COMMAND... -- PATTERN: it fails, with a line that has PATTERN
 	local -a command=()
 	while [ "$1" != -- ]; do
