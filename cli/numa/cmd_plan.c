@@ -14,7 +14,6 @@
 #include "cli/numa/plan_apply.h"
 #include "cli/pod_input.h"
 #include "cli/numa/source.h"
-#include "cli/report/simulated_page.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
@@ -39,7 +38,6 @@ struct planning {
 	struct doc expected;      /* the plan of --expect; null = none */
 	const struct doc *object; /* of the file: the wanted pods' metadata and spec; part of `templates` */
 	struct plan plan;
-	struct simulated_pictures before; /* for a page */
 };
 
 /* Releases the cluster, the wanted pods and the plan. */
@@ -47,7 +45,6 @@ static void forget_plan(struct planning *p)
 {
 	pod_templates_release(&p->templates);
 	plan_release(&p->plan);
-	simulated_pictures_release(&p->before);
 	simulated_cluster_release(&p->cluster);
 	p->n_wanted = 0;
 }
@@ -211,8 +208,6 @@ static int make_plan(struct planning *p, struct err *err)
 	r = option_set(p->options, OPT_PENDING) ? add_pending_pods(p, err) : add_wanted_copies(p, err);
 	if (r < 0)
 		return r;
-	if (!strcmp(p->options->value[OPT_OUTPUT], "html"))
-		simulated_pictures_draw(&p->cluster, &p->before);
 	plan_find(&p->cluster, p->wanted, p->n_wanted, &p->limits, &p->plan);
 	return 0;
 }
@@ -221,17 +216,11 @@ static int print(struct planning *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
-	int r;
 
 	writer_init(&w, p->options->value[OPT_OUTPUT], !option_set(p->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	plan_report(&w, &p->cluster, &p->plan);
-	if (w.format == WRITER_HTML)
-		r = simulated_page("Plan of moves", &w.doc, &p->before, &p->cluster,
-			p->options->value[OPT_POOL_LABEL], &text);
-	else
-		r = writer_finish(&w);
-	return print_text(r, &text);
+	return print_text(writer_finish(&w), &text);
 }
 
 static int exit_status(enum plan_outcome outcome)

@@ -10,7 +10,6 @@
 #include "common/io/fs.h"
 #include "cli/pod_input.h"
 #include "cli/numa/source.h"
-#include "cli/report/simulated_page.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
 #include "scoring/node/machine_spec.h"
@@ -28,7 +27,6 @@ struct simulating {
 	const char *settings[OPTIONS_MAX_REPEATED], *without[OPTIONS_MAX_REPEATED];
 	struct simulated_addition additions[OPTIONS_MAX_REPEATED];
 	struct simulation simulation;
-	struct simulated_pictures before; /* for a page */
 };
 
 static void simulating_release(struct simulating *s)
@@ -38,7 +36,6 @@ static void simulating_release(struct simulating *s)
 	source_close(s->source);
 	pod_templates_release(&s->templates);
 	simulation_release(&s->simulation);
-	simulated_pictures_release(&s->before);
 	simulated_cluster_release(&s->cluster);
 }
 
@@ -184,8 +181,6 @@ static int run_simulation(struct simulating *s, struct err *err)
 		return r;
 	s->changes.namespace = source_namespace(s->source);
 	warn_of_missing_pods(s);
-	if (!strcmp(s->options->value[OPT_OUTPUT], "html"))
-		simulated_pictures_draw(&s->cluster, &s->before);
 	r = simulate(&s->cluster, &s->changes, &s->simulation, err);
 	if (r == 0 && option_set(s->options, OPT_WITHOUT_EACH))
 		simulate_losses(&s->cluster, &s->simulation);
@@ -195,23 +190,14 @@ static int run_simulation(struct simulating *s, struct err *err)
 static int print(const struct simulating *s)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
-	CLEANUP(writer_release) struct writer w = {0};
-	const char *format = s->options->value[OPT_OUTPUT];
-	int r;
+	CLEANUP(writer_release) struct writer w;
 
-	if (!strcmp(format, "svg"))
-		return print_text(simulate_picture(&s->cluster, &s->simulation, &text), &text);
-	writer_init(&w, format, !option_set(s->options, OPT_NO_HEADERS), &text);
+	writer_init(&w, s->options->value[OPT_OUTPUT], !option_set(s->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
 	if (option_set(s->options, OPT_WITHOUT_EACH))
 		simulate_report_losses(&w, &s->cluster, &s->simulation);
-	if (w.format == WRITER_HTML)
-		r = simulated_page("Simulation", &w.doc, &s->before, &s->cluster,
-			s->options->value[OPT_POOL_LABEL], &text);
-	else
-		r = writer_finish(&w);
-	return print_text(r, &text);
+	return print_text(writer_finish(&w), &text);
 }
 
 int command_simulate(const struct options *options)

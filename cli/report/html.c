@@ -9,7 +9,7 @@
 
 /* Of the contents of <style> and <script>. After a change of these, tests/scenario/test_html.sh prints the new hashes. */
 #define STYLE_HASH  "sha256-znGULREdsrdi9jlRJy2jYE+DCskAfF+9kM3r4Agxhnc="
-#define SCRIPT_HASH "sha256-A4NJlRFUlFGMs3lB0GnhdDTgO9wFVr93jwqCy6f4lN4="
+#define SCRIPT_HASH "sha256-F0zdVUEk/FyMlPlNTtj++WLKJY5F0hcGeIEUFEjF/WQ="
 
 static const char style_sheet[] =
 	":root{color-scheme:light dark}\n"
@@ -44,18 +44,17 @@ static const char script[] =
 	"var bar=get(\"p-filter\");if(!bar)return;\n"
 	"var name=get(\"p-name\"),pool=get(\"p-pool\"),mark=get(\"p-mark\"),count=get(\"p-count\");\n"
 	"var items=Array.prototype.slice.call(document.querySelectorAll(\"[data-name]\"));\n"
-	"var kind=document.querySelector(\"details\")?\"details\":\"tr\";\n"
 	"function apply(){\n"
 	"var text=name.value.toLowerCase(),shown=0,all=0;\n"
 	"items.forEach(function(e){\n"
 	"var d=e.dataset,ok=d.name.toLowerCase().indexOf(text)>=0&&(!pool||!pool.value||d.pool===pool.value.slice(1))&&\n"
-	"(!mark||!mark.checked||d.mark===\"1\");\n"
-	"e.hidden=!ok;if(e.localName===kind){all++;if(ok)shown++}\n"
+	"(!mark.checked||d.mark===\"1\");\n"
+	"e.hidden=!ok;if(e.localName===\"details\"){all++;if(ok)shown++}\n"
 	"});\n"
-	"count.textContent=shown+\" of \"+all+(kind===\"tr\"?\" rows\":\" nodes\");\n"
+	"count.textContent=shown+\" of \"+all+\" nodes\";\n"
 	"}\n"
 	"var query=new URLSearchParams(location.search);\n"
-	"name.value=query.get(\"name\")||\"\";if(mark)mark.checked=query.has(\"mark\");\n"
+	"name.value=query.get(\"name\")||\"\";mark.checked=query.has(\"mark\");\n"
 	"if(pool&&query.has(\"pool\"))pool.value=\"=\"+query.get(\"pool\");\n"
 	"bar.hidden=false;bar.addEventListener(\"input\",apply);apply();\n"
 	"})();\n";
@@ -131,11 +130,9 @@ void html_filter(struct strbuf *out, struct strv *pools, const char *mark)
 		}
 		strbuf_addstr(out, "</select></label>\n");
 	}
-	if (mark) {
-		strbuf_addstr(out, "<label><input type=\"checkbox\" id=\"p-mark\"> ");
-		svg_escape(out, mark);
-		strbuf_addstr(out, "</label>\n");
-	}
+	strbuf_addstr(out, "<label><input type=\"checkbox\" id=\"p-mark\"> ");
+	svg_escape(out, mark);
+	strbuf_addstr(out, "</label>\n");
 	strbuf_addstr(out, "<span class=\"p-note\" id=\"p-count\"></span>\n</div>\n");
 }
 

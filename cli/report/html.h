@@ -13,7 +13,7 @@ void html_begin(struct strbuf *out, const char *title);
 void html_end(struct strbuf *out);
 
 /*
- * A filter by name, by one of the pools, and by the mark (NULL: no mark). `pools` has the pool of each node, "" without one, and is
+ * A filter by name, by one of the pools, and by the mark. `pools` has the pool of each node, "" without one, and is
  * then sorted, each pool once; no choice of a pool if no node has one. The page's address may contain the filter's first values:
  * "?name=worker&pool=hpc&mark".
  */

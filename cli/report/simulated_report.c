@@ -283,7 +283,8 @@ static bool is_equal(const struct simulated_amounts *a, const struct simulated_a
 	       a->copies.known == b->copies.known && a->copies.n == b->copies.n;
 }
 
-bool simulate_is_shown(const struct simulated_change *n)
+/* Whether the node's free amounts or pods change. */
+static bool simulated_node_is_shown(const struct simulated_change *n)
 {
 	return n->changed || n->without || n->added || !is_equal(&n->before, &n->after);
 }
@@ -320,7 +321,7 @@ static void write_nodes(
 		w, copies ? with_copies : headings, copies ? ARRAY_SIZE(with_copies) : ARRAY_SIZE(headings));
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < s->n_nodes; i++)
-		if (simulate_is_shown(&s->nodes[i]))
+		if (simulated_node_is_shown(&s->nodes[i]))
 			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
 	writer_end(w);
 	w->optional = optional;

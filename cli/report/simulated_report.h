@@ -16,12 +16,3 @@ void simulate_report(
 
 /* Writes a row per node whose loss alone leaves pods without a place; with WRITER_WIDE and in documents per node. */
 void simulate_report_losses(struct writer *w, const struct simulated_cluster *c, const struct simulation *s);
-
-/*
- * Appends an SVG document with a row per node that changes: the CPUs of its NUMA nodes before and after, as bars of what is free,
- * held and reserved, and the pods that are rejected. 0 or -EFBIG.
- */
-int simulate_picture(const struct simulated_cluster *c, const struct simulation *s, struct strbuf *out);
-
-/* Whether the node's free amounts or pods change. */
-bool simulate_is_shown(const struct simulated_change *n);

@@ -18,7 +18,7 @@
 
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out)
 {
-	static const char *const names[] = {"text", "wide", "name", "json", "yaml", "html"};
+	static const char *const names[] = {"text", "wide", "name", "json", "yaml"};
 
 	*w = (struct writer){.headings = headings, .indent = INDENT, .out = out, .doc = {.kind = DOC_MAP}};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -34,7 +34,7 @@ void writer_release(struct writer *w)
 
 bool writer_is_doc(const struct writer *w)
 {
-	return w->format == WRITER_JSON || w->format == WRITER_YAML || w->format == WRITER_HTML;
+	return w->format == WRITER_JSON || w->format == WRITER_YAML;
 }
 
 /* ---- tables */

@@ -16,7 +16,7 @@
 #include "common/strbuf.h"
 #include "common/vec.h"
 
-enum writer_format { WRITER_TEXT, WRITER_WIDE, WRITER_NAME, WRITER_JSON, WRITER_YAML, WRITER_HTML };
+enum writer_format { WRITER_TEXT, WRITER_WIDE, WRITER_NAME, WRITER_JSON, WRITER_YAML };
 
 /* Columns as wide as their cells, with two spaces between them. */
 struct table {
@@ -42,13 +42,13 @@ struct writer {
 };
 
 /*
- * `output` is the value of --output: "text", "wide", "name", "json", "yaml" or "html". Appends to `out`,
+ * `output` is the value of --output: "text", "wide", "name", "json" or "yaml". Appends to `out`,
  * which must outlive `w`.
  */
 void writer_init(struct writer *w, const char *output, bool headings, struct strbuf *out);
 void writer_release(struct writer *w);
 
-/* Whether the report is a document: JSON, YAML, or HTML, for which the caller makes a page of the document. */
+/* Whether the report is a document: JSON or YAML. */
 bool writer_is_doc(const struct writer *w);
 
 /*

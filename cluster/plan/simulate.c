@@ -25,8 +25,6 @@ const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT] = {
 void simulation_release(struct simulation *s)
 {
 	for (size_t i = 0; i < s->n_nodes; i++) {
-		free(s->nodes[i].before.zones);
-		free(s->nodes[i].after.zones);
 		free(s->nodes[i].problem);
 		free(s->nodes[i].hazard);
 		free(s->nodes[i].action);
@@ -47,19 +45,18 @@ void simulation_release(struct simulation *s)
 
 /* ---- amounts */
 
-static void add_zones(const struct inventory *inv, struct simulated_amounts *ret)
+static size_t count_free_cpus(const struct inventory *inv)
 {
 	int cpu = inventory_resource(inv, "cpu");
+	size_t n = 0;
 
 	for (size_t i = 0; i < inv->n_nodes && cpu >= 0; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, (size_t)cpu);
 
-		if (!amount->present)
-			continue;
-		*(struct simulated_zone *)vec_push(&ret->zones, &ret->n_zones, &ret->zones_size,
-			sizeof(*ret->zones)) = (struct simulated_zone){inv->nodes[i].id, *amount};
-		ret->free += amount->available > 0 ? (size_t)(amount->available / QTY_UNIT) : 0;
+		if (amount->present && amount->available > 0)
+			n += (size_t)(amount->available / QTY_UNIT);
 	}
+	return n;
 }
 
 static struct simulated_amounts measure(
@@ -82,7 +79,7 @@ static struct simulated_amounts measure(
 	node_admission_init(&a, &state);
 	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);
 	node_admission_limit(&a, &requestable);
-	add_zones(&inv, &ret);
+	ret.free = count_free_cpus(&inv);
 	exclusive_cpus_find(&a.kubelet, &admitted);
 	ret.known = true;
 	for (unsigned i = 0; i < 2; i++)

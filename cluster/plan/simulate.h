@@ -28,11 +28,6 @@ struct simulate_options {
 	const char *namespace;            /* of the shape */
 };
 
-struct simulated_zone {
-	unsigned id; /* NUMA node */
-	struct inventory_amount cpus;
-};
-
 /* What is free on a node. Unknown without the static CPU manager policy, and for a node with an obstacle. */
 struct simulated_amounts {
 	bool known;
@@ -40,8 +35,6 @@ struct simulated_amounts {
 	size_t stranded;          /* free CPUs that no further pod can get aligned */
 	size_t largest[2];        /* CPUs of the largest pod on one NUMA node, and on at most two */
 	struct pod_copies copies; /* of the shape, on this node alone, within its scheduling constraints */
-	struct simulated_zone *zones; /* NUMA nodes with CPUs; none for a node with an obstacle */
-	size_t n_zones, zones_size;
 };
 
 struct simulated_change {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kubectl numa top, plan and simulate -o html: the pages' content, their Content-Security-Policy, names that would bring elements or scripts into the page, and
+# kubectl numa top -o html: the page's content, its Content-Security-Policy, names that would bring elements or scripts into the page, and
 # 500 nodes. With Chromium the page is opened: its script runs, and no other. B names the build folder.
 # shellcheck disable=SC2317 # functions called by name
 set -u
@@ -103,38 +103,11 @@ check "and a warning" grep -q "^kubectl-numa: warning: the page has no picture: 
 "$numa" top --from "$dir/cluster" -o html --watch >"$dir/out" 2>"$dir/err"
 check "a page cannot be watched" test $? -eq 2
 
-# --- a plan and a simulation
-check "a plan" page plan --cpus 20 --memory 1Gi --from "$dir/cluster" -o html
-check "is safe" safe
-check "the outcome" has '<td>full</td>'
-check "a step" has '<td>request</td>'
-check "the node's pool" has 'data-pool="hpc"'
-check "two pictures of the node, before and after the plan" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 2
-check "the wanted pod is only in the second" test "$(grep -o '<p class="p-note">before\|<p class="p-note">after\|default/request-*[0-9]*</text>' "$dir/page.html" | tr '\n' ' ')" = '<p class="p-note">before <p class="p-note">after default/request</text> '
-check "which names the pod that is there" has 'ml/wide'
-page plan --cpus 64 --memory 1Gi --from "$dir/cluster" -o html
-check "no plan has its exit status" test $? -eq 3
-check "is safe" safe
-check "the reasons" has '<h2>unplaced</h2>'
-page simulate --set reservedCPUs=31 --from "$dir/cluster" -o html
-check "a simulation has its exit status" test $? -eq 3
-check "is safe" safe
-check "the rejected pod" has '<td>rejected</td>'
-check "words" has '<th>on more NUMA nodes</th>'
-check "the node before and after" test "$(grep -c 'role="img"' "$dir/page.html")" -eq 4
-
 # --- names that would bring a script into the page
 evil='x"><script>document.title="owned"</script><img src=x onerror=alert(1)>&lt;</td></details>`'
 objects "$evil" "$evil" "$evil"
 check "a page of hostile names" page top --from "$dir/cluster" -o html
 check "is safe, too" safe
-for command in "plan --cpus 20 --memory 1Gi" "simulate --set reservedCPUs=31"; do
-	# shellcheck disable=SC2086 # words
-	page $command --from "$dir/cluster" -o html
-	check "${command%% *} of hostile names is safe" safe
-	check "and has them as text" has '&lt;script&gt;document.title=&quot;owned&quot;&lt;/script&gt;'
-done
-page top --from "$dir/cluster" -o html
 check "the names are text" has 'x&quot;&gt;&lt;script&gt;document.title=&quot;owned&quot;&lt;/script&gt;'
 cp "$dir/page.html" "$dir/evil.html"
 
@@ -174,13 +147,6 @@ check "hides the other node" dom '1 of 2 nodes'
 check "hides its picture" dom '<details [^>]*data-name="a"[^>]* hidden'
 check "the filter by name" open "$dir/page.html" "?name=b&mark"
 check "works beside the mark" dom '1 of 2 nodes'
-page plan --cpus 20 --memory 1Gi --from "$dir/cluster" -o html
-check "Chromium opens a plan" open "$dir/page.html" "?pool=batch"
-check "its filter hides the other pool" dom '<tr [^>]*data-pool="hpc"[^>]* hidden'
-page simulate --set reservedCPUs=4 --from "$dir/cluster" -o html
-check "Chromium opens a simulation" open "$dir/page.html" "?name=b"
-check "its filter hides the other node's pictures" dom '<details [^>]*data-name="a"[^>]* hidden'
-check "the policy blocks nothing of it, either" test ! -s "$dir/console"
 check "Chromium opens the page of hostile names" open "$dir/evil.html" ""
 check "only the page's script runs" dom '<title>NUMA nodes of the cluster</title>'
 check "and says nothing" test ! -s "$dir/console"

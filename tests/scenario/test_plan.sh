@@ -258,22 +258,6 @@ run "a new machine for the pods of a lost node" 0 "sorted(p['to'] for p in d['po
 run "new machines from an object" 0 "[a['copies'] for a in $added] == [7, 7, 7]" simulate --add "3:$dir/x.yaml" --like a --cpus 4
 run "the kubelet's defaults" 0 "[a['copies'] for a in $added] == [4] and d['totals']['after']['copies'] == d['totals']['before']['copies'] + 4" simulate --add 1x1x8,64Gi --cpus 4
 
-# --- simulate -o svg: a row per node, with bars per NUMA node before and after
-"$numa" simulate --add 1x4x8,64Gi --like a --without-node a --from "$dir/nrt.yaml" --from "$dir/objects.json" -o svg >"$dir/out" 2>"$dir/err"
-cat >"$dir/svg.py" <<'END'
-import sys
-import xml.etree.ElementTree
-
-picture = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
-texts = [t.text for t in picture.findall("{*}text")]
-zones = picture.findall("{*}g")
-widths = [sum(int(r.get("width")) for r in z.findall("{*}rect")) for z in zones]
-print(texts, len(zones), widths)
-# Nodes a and b have two NUMA nodes before, b two and new-1 four after.
-sys.exit(not (texts[4:9] == ["a", "gone", "b", "new-1", "new"] and len(zones) == 10 and len(set(widths[:6])) == 1))
-END
-if python3 "$dir/svg.py" "$dir/out" >"$dir/err" 2>&1; then ok "a picture"; else not_ok "a picture" "$dir/err"; fi
-
 # Pods of 7, 7, 8 and 9 CPUs fill the node. In the order of their creation the first two share a NUMA node, and the last has no place.
 example_node "$dir/d"
 printf '{"policyName":"static","defaultCpuSet":"0","entries":{"%s":{"c":"1-7"},"%s":{"c":"16-22"},"%s":{"c":"8-15"},"%s":{"c":"23-31"}},"checksum":0}' \
@@ -321,5 +305,7 @@ bad "a kubelet that does not start" "--add: the kubelet would not start: policy 
 bad "an unknown model" "--like: no such node: 'c'" simulate --add 2x4x16,512Gi --like c
 bad "a model without a machine" "--like is for the machines of --add" simulate --like a --restart
 bad "a restart of new machines" "--restart is for nodes that exist, not for --add" simulate --add 2x4x16,512Gi --restart
+bad "a plan as a page" "--output: 'html' is not one of text|wide|json|yaml" plan --cpus 4 -o html
+bad "a simulation as a picture" "--output: 'svg' is not one of text|wide|json|yaml" simulate --restart -o svg
 bad "two kinds of wanted pods" "--pending is for the pods of the cluster, not for a pod that is described" plan --pending --cpus 4
 exit "$failed"
