@@ -14,16 +14,6 @@
 
 /* ---- the families */
 
-enum label { NO_LABEL, TARGET, RESULT, SOURCE, STATE, CAUSE, LABEL_COUNT };
-
-static const char *const label_names[LABEL_COUNT] = {
-	[TARGET] = "target",
-	[RESULT] = "result",
-	[SOURCE] = "source",
-	[STATE] = "state",
-	[CAUSE] = "cause",
-};
-
 /* The families after those of enum metric, whose values are set as a whole. */
 enum {
 	READY = METRIC_COUNT,
@@ -43,69 +33,78 @@ enum {
 	FAMILY_COUNT
 };
 
-static const struct family {
-	const char *name, *help;
-	enum exposition_kind kind;
-	enum label labels[2]; /* of the families of enum metric */
-} families[FAMILY_COUNT] = {
+static const struct exposition_family families[FAMILY_COUNT] = {
 	[METRIC_PUBLISHES] = {"nrtd_publishes_total", "Attempts to publish, by target and result.", COUNTER,
-		{TARGET, RESULT}},
+		{"target", "result"}},
 	[METRIC_PUBLISH_SECONDS] = {"nrtd_publish_duration_seconds",
-		"Time that publishing to the API server took.", HISTOGRAM, {TARGET}},
+		"Time that publishing to the API server took.", HISTOGRAM, {"target"}},
 	[METRIC_OBSERVE_SECONDS] = {"nrtd_observe_duration_seconds",
-		"Time that reading every source once took.", HISTOGRAM, {NO_LABEL}},
+		"Time that reading every source once took.", HISTOGRAM, {NULL}},
 	[METRIC_CHANGE_SECONDS] = {"nrtd_change_to_publish_seconds",
-		"Time from the first sign of a change to its publication.", HISTOGRAM, {NO_LABEL}},
+		"Time from the first sign of a change to its publication.", HISTOGRAM, {NULL}},
 	[METRIC_SOURCE_STATE] = {"nrtd_source_state",
-		"1 for the state that a source is in, 0 for the others.", GAUGE, {SOURCE, STATE}},
+		"1 for the state that a source is in, 0 for the others.", GAUGE, {"source", "state"}},
 	[METRIC_LAST_SUCCESS] = {"nrtd_last_success_timestamp_seconds",
 		"Unix time when the target was last known to be current, 0 before the first time.", GAUGE,
-		{TARGET}},
+		{"target"}},
 	[METRIC_DIRTY_MARKS] = {"nrtd_dirty_marks_total",
-		"Events that may have made the published state out of date, by cause.", COUNTER, {CAUSE}},
+		"Events that may have made the published state out of date, by cause.", COUNTER, {"cause"}},
 	[METRIC_DISAGREEMENTS] = {"nrtd_source_disagreements_total",
-		"How often two sources contradicted each other.", COUNTER, {NO_LABEL}},
+		"How often two sources contradicted each other.", COUNTER, {NULL}},
 	[METRIC_EVENTS] = {"nrtd_events_total", "Attempts to write an Event about the Node, by result.",
-		COUNTER, {RESULT}},
-	[READY] = {"nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, {NO_LABEL}},
+		COUNTER, {"result"}},
+	[READY] = {"nrtd_ready", "1 while /readyz answers 200, else 0.", GAUGE, {NULL}},
 	[RESOURCE_CAPACITY] = {"nrtd_resource_capacity",
 		"Capacity of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.", GAUGE,
-		{NO_LABEL}},
+		{"numa_node", "resource"}},
 	[RESOURCE_ALLOCATABLE] = {"nrtd_resource_allocatable",
 		"Allocatable amount of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"numa_node", "resource"}},
 	[RESOURCE_AVAILABLE] = {"nrtd_resource_available",
 		"Free amount of a resource per NUMA node: CPUs, bytes of memory and hugepages, devices.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"numa_node", "resource"}},
 	[MAX_EXCLUSIVE_CPUS] = {"nrtd_max_exclusive_cpus",
 		"Most exclusive CPUs that a container can get now on at most this number of NUMA nodes.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"numa_nodes"}},
 	[STRANDED_CPUS] = {"nrtd_stranded_cpus",
 		"Free CPUs that would remain after filling the node with the smallest pods with exclusive CPUs.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {NULL}},
 	[SLOWEST_SECONDS] = {"nrtd_kubelet_slowest_container_seconds",
 		"Estimated time of the Topology Manager for a container that requests every resource with NUMA nodes.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {NULL}},
 	[SHAPE_COPIES] = {"nrtd_shape_copies",
 		"Pods of a --shape that the kubelet would admit now, one after the other, up to 1000.", GAUGE,
-		{NO_LABEL}},
+		{"shape"}},
 	[SHAPE_STRANDED_CPUS] = {"nrtd_shape_stranded_cpus",
 		"Free CPUs that would remain after filling the node with pods of a --shape.", GAUGE,
-		{NO_LABEL}},
+		{"shape"}},
 	[POD_MEMORY_BYTES] = {"nrtd_pod_memory_bytes",
 		"Memory that pods with exclusive CPUs or memory use, by NUMA node, local or remote to their CPUs.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"numa_node", "locality"}},
 	[POD_MEMORY_PODS] = {"nrtd_pod_memory_pods",
 		"Pods with exclusive CPUs or memory, by where their memory is: remote is more than 10 % remote.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"locality"}},
 	[POD_REMOTE_MEMORY_RATIO] = {"nrtd_pod_remote_memory_ratio",
 		"Part of a pod's memory that is on other NUMA nodes than its exclusive CPUs.", GAUGE,
-		{NO_LABEL}},
+		{"namespace", "pod"}},
 	[PODS] = {"nrtd_pods", "Pods that hold CPUs, memory or devices exclusively, by their alignment.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"alignment"}},
 	[OTHER_WRITER] = {"nrtd_other_writer",
 		"1 for another program that writes the NodeResourceTopology object, by its field manager.",
-		GAUGE, {NO_LABEL}},
+		GAUGE, {"manager"}},
+};
+
+/* Lists of the values that a label has. */
+enum label { NO_LABEL, TARGET, RESULT, SOURCE, STATE, CAUSE, LABEL_COUNT };
+
+/* Of the labels of families[], in their order. */
+static const enum label value_lists[METRIC_COUNT][EXPOSITION_LABELS] = {
+	[METRIC_PUBLISHES] = {TARGET, RESULT},
+	[METRIC_PUBLISH_SECONDS] = {TARGET},
+	[METRIC_SOURCE_STATE] = {SOURCE, STATE},
+	[METRIC_LAST_SUCCESS] = {TARGET},
+	[METRIC_DIRTY_MARKS] = {CAUSE},
+	[METRIC_EVENTS] = {RESULT},
 };
 
 static const double bounds[] = {
@@ -133,7 +132,7 @@ struct metrics {
 
 static size_t n_values(const struct metrics *m, enum metric metric, unsigned which)
 {
-	enum label label = families[metric].labels[which];
+	enum label label = value_lists[metric][which];
 
 	return label == NO_LABEL ? 1 : m->labels[label].n;
 }
@@ -253,16 +252,6 @@ static void replace_text(struct metrics *m, struct strbuf *slot, struct strbuf *
 	*text = old;
 }
 
-static void add_head(struct strbuf *out, size_t family)
-{
-	exposition_head(out, families[family].name, families[family].help, families[family].kind);
-}
-
-static void add_one(struct strbuf *out, size_t family, double value)
-{
-	exposition_one(out, families[family].name, families[family].help, families[family].kind, value);
-}
-
 static qty_t quantity_of(const struct inventory_amount *a, size_t family)
 {
 	return family == RESOURCE_CAPACITY      ? a->capacity
@@ -273,18 +262,16 @@ static qty_t quantity_of(const struct inventory_amount *a, size_t family)
 static void print_inventory(const struct inventory *inv, struct strbuf *out)
 {
 	for (size_t family = RESOURCE_CAPACITY; family <= RESOURCE_AVAILABLE; family++) {
-		add_head(out, family);
+		exposition_head(out, &families[family]);
 		for (size_t i = 0; i < inv->n_nodes * inv->n_resources; i++) {
 			const struct inventory_amount *a = &inv->amounts[i];
+			char id[16];
 
 			if (!a->present)
 				continue;
-			strbuf_addf(out, "%s{numa_node=\"%u\",", families[family].name,
-				inv->nodes[i / inv->n_resources].id);
-			exposition_label(out, "resource", inv->resources[i % inv->n_resources]);
-			strbuf_addstr(out, "} ");
-			exposition_number(out, (double)quantity_of(a, family) / (double)QTY_UNIT);
-			strbuf_addch(out, '\n');
+			snprintf(id, sizeof(id), "%u", inv->nodes[i / inv->n_resources].id);
+			exposition_sample(out, &families[family], id, inv->resources[i % inv->n_resources],
+				(double)quantity_of(a, family) / (double)QTY_UNIT);
 		}
 	}
 }
@@ -294,16 +281,15 @@ static void print_shapes(const struct headroom *headroom, const struct hints_con
 	struct strbuf *out)
 {
 	if (headroom->n_shapes > 0)
-		add_head(out, family);
+		exposition_head(out, &families[family]);
 	for (size_t i = 0; i < headroom->n_shapes; i++) {
 		const struct shape_headroom *shape = &headroom->shapes[i];
 		bool is_copies = family == SHAPE_COPIES;
 
 		if (is_copies ? !shape->copies.known : !shape->stranded_known)
 			continue;
-		strbuf_addf(out, "%s{", families[family].name);
-		exposition_label(out, "shape", shapes->shapes[i].name);
-		strbuf_addf(out, "} %zu\n", is_copies ? shape->copies.n : shape->stranded);
+		exposition_sample(out, &families[family], shapes->shapes[i].name, NULL,
+			(double)(is_copies ? shape->copies.n : shape->stranded));
 	}
 }
 
@@ -311,14 +297,18 @@ static void print_headroom(
 	const struct headroom *headroom, const struct hints_config *shapes, struct strbuf *out)
 {
 	if (headroom->n_max > 0)
-		add_head(out, MAX_EXCLUSIVE_CPUS);
-	for (unsigned i = 0; i < headroom->n_max; i++)
-		strbuf_addf(out, "%s{numa_nodes=\"%u\"} %zu\n", families[MAX_EXCLUSIVE_CPUS].name, i + 1,
-			headroom->max_exclusive[i]);
+		exposition_head(out, &families[MAX_EXCLUSIVE_CPUS]);
+	for (unsigned i = 0; i < headroom->n_max; i++) {
+		char n_nodes[16];
+
+		snprintf(n_nodes, sizeof(n_nodes), "%u", i + 1);
+		exposition_sample(out, &families[MAX_EXCLUSIVE_CPUS], n_nodes, NULL,
+			(double)headroom->max_exclusive[i]);
+	}
 	if (headroom->stranded_known)
-		add_one(out, STRANDED_CPUS, (double)headroom->stranded);
+		exposition_one(out, &families[STRANDED_CPUS], (double)headroom->stranded);
 	if (headroom->slowest.known)
-		add_one(out, SLOWEST_SECONDS, (double)headroom->slowest.time.ns / 1e9);
+		exposition_one(out, &families[SLOWEST_SECONDS], (double)headroom->slowest.time.ns / 1e9);
 	print_shapes(headroom, shapes, SHAPE_COPIES, out);
 	print_shapes(headroom, shapes, SHAPE_STRANDED_CPUS, out);
 }
@@ -345,6 +335,7 @@ static void add_node_memory(const struct node_state *node, size_t at, struct str
 {
 	const unsigned id = node->machine.nodes[at].id;
 	double local = 0, remote = 0;
+	char text[16];
 
 	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
 		const struct pod_memory *p = &node->pods_memory.items[i];
@@ -355,11 +346,9 @@ static void add_node_memory(const struct node_state *node, size_t at, struct str
 		else
 			remote += bytes;
 	}
-	strbuf_addf(out, "%s{numa_node=\"%u\",locality=\"local\"} ", families[POD_MEMORY_BYTES].name, id);
-	exposition_number(out, local);
-	strbuf_addf(out, "\n%s{numa_node=\"%u\",locality=\"remote\"} ", families[POD_MEMORY_BYTES].name, id);
-	exposition_number(out, remote);
-	strbuf_addch(out, '\n');
+	snprintf(text, sizeof(text), "%u", id);
+	exposition_sample(out, &families[POD_MEMORY_BYTES], text, "local", local);
+	exposition_sample(out, &families[POD_MEMORY_BYTES], text, "remote", remote);
 }
 
 static void add_pod_counts(const struct node_state *node, struct strbuf *out)
@@ -373,28 +362,22 @@ static void add_pod_counts(const struct node_state *node, struct strbuf *out)
 
 		counts[p->unknown ? 2 : percent > POD_MEMORY_REMOTE_PERCENT ? 1 : 0]++;
 	}
-	add_head(out, POD_MEMORY_PODS);
+	exposition_head(out, &families[POD_MEMORY_PODS]);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		strbuf_addf(out, "%s{locality=\"%s\"} %zu\n", families[POD_MEMORY_PODS].name, names[i],
-			counts[i]);
+		exposition_sample(out, &families[POD_MEMORY_PODS], names[i], NULL, (double)counts[i]);
 }
 
 static void add_pod_ratios(const struct node_state *node, struct strbuf *out)
 {
-	add_head(out, POD_REMOTE_MEMORY_RATIO);
+	exposition_head(out, &families[POD_REMOTE_MEMORY_RATIO]);
 	for (size_t i = 0; i < node->pods_memory.n_items; i++) {
 		const struct pod_memory *p = &node->pods_memory.items[i];
 		uint64_t total, remote = pod_memory_remote(p, &node->machine, &total);
 
 		if (p->unknown || !*p->pod || total == 0)
 			continue;
-		strbuf_addf(out, "%s{", families[POD_REMOTE_MEMORY_RATIO].name);
-		exposition_label(out, "namespace", p->namespace);
-		strbuf_addch(out, ',');
-		exposition_label(out, "pod", p->pod);
-		strbuf_addstr(out, "} ");
-		exposition_number(out, (double)remote / (double)total);
-		strbuf_addch(out, '\n');
+		exposition_sample(out, &families[POD_REMOTE_MEMORY_RATIO], p->namespace, p->pod,
+			(double)remote / (double)total);
 	}
 }
 
@@ -403,7 +386,7 @@ void metrics_set_pod_memory(struct metrics *m, const struct node_state *node, bo
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
 	if (node) {
-		add_head(&text, POD_MEMORY_BYTES);
+		exposition_head(&text, &families[POD_MEMORY_BYTES]);
 		for (size_t i = 0; i < node->machine.n_nodes; i++)
 			add_node_memory(node, i, &text);
 		add_pod_counts(node, &text);
@@ -420,10 +403,9 @@ void metrics_set_alignment(struct metrics *m, const struct pod_alignments *pods)
 
 	for (size_t i = 0; i < pods->n_items; i++)
 		counts[pods->items[i].alignment]++;
-	add_head(&text, PODS);
+	exposition_head(&text, &families[PODS]);
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
-		strbuf_addf(&text, "%s{alignment=\"%s\"} %zu\n", families[PODS].name, alignment_names[a],
-			counts[a]);
+		exposition_sample(&text, &families[PODS], alignment_names[a], NULL, (double)counts[a]);
 	replace_text(m, &m->alignment, &text);
 }
 
@@ -432,10 +414,8 @@ void metrics_set_rival(struct metrics *m, const char *manager)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GAUGES_MAX);
 
 	if (*manager) {
-		add_head(&text, OTHER_WRITER);
-		strbuf_addf(&text, "%s{", families[OTHER_WRITER].name);
-		exposition_label(&text, "manager", manager);
-		strbuf_addstr(&text, "} 1\n");
+		exposition_head(&text, &families[OTHER_WRITER]);
+		exposition_sample(&text, &families[OTHER_WRITER], manager, NULL, 1);
 	}
 	replace_text(m, &m->rival, &text);
 }
@@ -449,54 +429,13 @@ void metrics_set_certificate(struct metrics *m, int64_t until_s)
 
 /* ---- printing */
 
-/* The name and the labels of a series, with the label `le` unless NULL, up to the space before the value. */
-static void add_series(struct strbuf *out, const struct metrics *m, enum metric metric, const char *suffix,
-	size_t at, const char *le)
+/* The value of a label in series `at`; NULL = no label, or a value without series. */
+static const char *label_value(const struct metrics *m, enum metric metric, unsigned which, size_t at)
 {
-	const struct family *f = &families[metric];
+	enum label label = value_lists[metric][which];
 	size_t columns = n_values(m, metric, 1);
-	const size_t index[2] = {at / columns, at % columns};
-	const char *separator = "{";
 
-	strbuf_addf(out, "%s%s", f->name, suffix);
-	for (unsigned i = 0; i < 2; i++) {
-		if (f->labels[i] == NO_LABEL)
-			continue;
-		strbuf_addstr(out, separator);
-		exposition_label(out, label_names[f->labels[i]], m->labels[f->labels[i]].names[index[i]]);
-		separator = ",";
-	}
-	if (le)
-		strbuf_addf(out, "%sle=\"%s\"", separator, le);
-	strbuf_addstr(out, f->labels[0] != NO_LABEL || le ? "} " : " ");
-}
-
-static bool is_omitted(const struct metrics *m, enum metric metric, size_t at)
-{
-	enum label label = families[metric].labels[0];
-
-	return label != NO_LABEL && !m->labels[label].names[at / n_values(m, metric, 1)];
-}
-
-static void add_histogram(struct strbuf *out, const struct metrics *m, enum metric metric, size_t at)
-{
-	const struct histogram *h = &m->histograms[metric][at];
-	uint64_t below = 0;
-
-	for (size_t i = 0; i <= N_BOUNDS; i++) {
-		char le[32] = "+Inf";
-
-		if (i < N_BOUNDS)
-			snprintf(le, sizeof(le), "%g", bounds[i]);
-		below += h->counts[i];
-		add_series(out, m, metric, "_bucket", at, le);
-		strbuf_addf(out, "%llu\n", (unsigned long long)below);
-	}
-	add_series(out, m, metric, "_sum", at, NULL);
-	exposition_number(out, h->sum);
-	strbuf_addch(out, '\n');
-	add_series(out, m, metric, "_count", at, NULL);
-	strbuf_addf(out, "%llu\n", (unsigned long long)below);
+	return label == NO_LABEL ? NULL : m->labels[label].names[which == 0 ? at / columns : at % columns];
 }
 
 /* Computed from the age, so that a change of the wall clock has no effect. */
@@ -508,26 +447,27 @@ static double success_time(const struct metrics_moment *now, double value)
 static void add_family(
 	struct strbuf *out, const struct metrics *m, enum metric metric, const struct metrics_moment *now)
 {
-	add_head(out, metric);
+	exposition_head(out, &families[metric]);
 	for (size_t i = 0; i < n_series(m, metric); i++) {
+		const char *label1 = label_value(m, metric, 0, i), *label2 = label_value(m, metric, 1, i);
+		const struct histogram *h = &m->histograms[metric][i];
 		double value = m->values[metric][i];
 
-		if (is_omitted(m, metric, i))
+		if (!label1 && families[metric].labels[0])
 			continue;
-		if (families[metric].kind == HISTOGRAM) {
-			add_histogram(out, m, metric, i);
-			continue;
-		}
-		add_series(out, m, metric, "", i, NULL);
-		exposition_number(out, metric == METRIC_LAST_SUCCESS ? success_time(now, value) : value);
-		strbuf_addch(out, '\n');
+		if (families[metric].kind == HISTOGRAM)
+			exposition_histogram(out, &families[metric], label1, label2,
+				&(struct exposition_histogram){bounds, N_BOUNDS, h->counts, h->sum});
+		else
+			exposition_sample(out, &families[metric], label1, label2,
+				metric == METRIC_LAST_SUCCESS ? success_time(now, value) : value);
 	}
 }
 
 int metrics_render(struct metrics *m, const struct metrics_moment *now, struct strbuf *out)
 {
 	process_stats_print(&m->process, out);
-	add_one(out, READY, now->ready);
+	exposition_one(out, &families[READY], now->ready);
 	pthread_mutex_lock(&m->lock);
 	for (enum metric i = 0; i < METRIC_COUNT; i++)
 		add_family(out, m, i, now);

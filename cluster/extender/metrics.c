@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/extender/metrics.h"
 
-#include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "common/http/exposition.h"
 #include "common/cleanup.h"
@@ -14,6 +14,70 @@ static const char *const result_names[RESULT_COUNT] = {
 
 static const char *const kind_names[CACHE_KIND_COUNT] = {
 	"noderesourcetopologies", "nodes", "pods", "poddisruptionbudgets"};
+
+/* ---- the families */
+
+enum {
+	REQUESTS,
+	REQUEST_SECONDS,
+	UNKNOWN_NODES,
+	UNREACHED_NODES,
+	SLOW_KUBELET_NODES,
+	READY,
+	PODS,
+	ASSUMED_PODS,
+	RESERVATIONS,
+	ASSUMED_PODS_EXPIRED,
+	REJECTED_PODS,
+	SILENCE_SECONDS,
+	NODES,
+	SKIPPED_OBJECTS,
+	ASSUMED_PODS_REJECTED,
+	WATCH,
+	LEASE_HELD,
+	FAMILY_COUNT
+};
+
+static const struct exposition_family families[FAMILY_COUNT] = {
+	[REQUESTS] = {"nrtd_extender_requests_total", "Requests of schedulers, by verb and result.", COUNTER,
+		{"verb", "result"}},
+	[REQUEST_SECONDS] = {"nrtd_extender_request_duration_seconds", "Time to answer a request, by verb.",
+		HISTOGRAM, {"verb"}},
+	[UNKNOWN_NODES] = {"nrtd_extender_unknown_nodes_total",
+		"Nodes in requests whose NodeResourceTopology object is missing or has no usable state.",
+		COUNTER, {NULL}},
+	[UNREACHED_NODES] = {"nrtd_extender_unreached_nodes_total",
+		"Nodes in requests that were not judged within the CPU time limit per request.", COUNTER,
+		{NULL}},
+	[SLOW_KUBELET_NODES] = {"nrtd_extender_slow_kubelet_nodes_total",
+		"Nodes in requests whose kubelets would need more than --max-kubelet-time for the pod.",
+		COUNTER, {NULL}},
+	[READY] = {"nrtd_extender_ready", "Whether /readyz returns 200 (1) or not (0).", GAUGE, {NULL}},
+	[PODS] = {"nrtd_extender_pods", "Pods bound to a node or assumed on a node.", GAUGE, {NULL}},
+	[ASSUMED_PODS] = {"nrtd_extender_assumed_pods", "Pods assumed on a node and not bound yet.", GAUGE,
+		{NULL}},
+	[RESERVATIONS] = {"nrtd_extender_reservations",
+		"Reservations that `kubectl numa plan --apply` has written and that have not expired.", GAUGE,
+		{NULL}},
+	[ASSUMED_PODS_EXPIRED] = {"nrtd_extender_assumed_pods_expired_total",
+		"Assumed pods forgotten because they were not bound within --assume-timeout.", COUNTER,
+		{NULL}},
+	[REJECTED_PODS] = {"nrtd_extender_rejected_pods_total",
+		"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER, {NULL}},
+	[SILENCE_SECONDS] = {"nrtd_extender_silence_seconds",
+		"Seconds since the API server last sent anything; the maximum over NodeResourceTopologies, Nodes and Pods.",
+		GAUGE, {NULL}},
+	[NODES] = {"nrtd_extender_nodes", "Nodes, by basis of their verdicts: exact, estimated or unknown.",
+		GAUGE, {"state"}},
+	[SKIPPED_OBJECTS] = {"nrtd_extender_skipped_objects_total",
+		"Unreadable objects that were skipped, by kind.", COUNTER, {"kind"}},
+	[ASSUMED_PODS_REJECTED] = {"nrtd_extender_assumed_pods_rejected_total",
+		"Pods assumed on a node by this replica and then rejected by the node's kubelet, by reason.",
+		COUNTER, {"reason"}},
+	[WATCH] = {"nrtd_extender_watch_total", "Lists, watches, objects, events and errors, by kind.",
+		COUNTER, {"kind", "what"}},
+	[LEASE_HELD] = {"nrtd_extender_lease_held", "Whether this replica holds the lease.", GAUGE, {NULL}},
+};
 
 static const double bounds[REQUEST_BUCKETS] = {0.0001, 0.0005, 0.001, 0.002, 0.005, 0.02, 0.1, 1};
 
@@ -30,66 +94,54 @@ void request_counts_add(struct request_counts *c, enum verb verb, enum result re
 
 /* ---- samples with labels */
 
-static void print_requests(const struct metrics_source *from, const char *name, struct strbuf *out)
+static void print_requests(const struct request_counts *c, struct strbuf *out)
 {
+	exposition_head(out, &families[REQUESTS]);
 	for (size_t v = 0; v < VERB_COUNT; v++)
 		for (size_t r = 0; r < RESULT_COUNT; r++)
-			strbuf_addf(out, "%s{verb=\"%s\",result=\"%s\"} %" PRIu64 "\n", name, verb_names[v],
-				result_names[r], from->requests->results[v][r]);
+			exposition_sample(out, &families[REQUESTS], verb_names[v], result_names[r],
+				(double)c->results[v][r]);
 }
 
-static void print_durations(const struct metrics_source *from, const char *name, struct strbuf *out)
+/* To nine significant digits; the other digits of a sum of durations are noise. */
+static double round_seconds(double seconds)
 {
-	for (size_t v = 0; v < VERB_COUNT; v++) {
-		uint64_t n = 0;
+	char text[32];
 
-		for (size_t i = 0; i < REQUEST_BUCKETS; i++) {
-			n += from->requests->buckets[v][i];
-			strbuf_addf(out, "%s_bucket{verb=\"%s\",le=\"%g\"} %" PRIu64 "\n", name,
-				verb_names[v], bounds[i], n);
-		}
-		n += from->requests->buckets[v][REQUEST_BUCKETS];
-		strbuf_addf(out,
-			"%s_bucket{verb=\"%s\",le=\"+Inf\"} %" PRIu64 "\n"
-			"%s_sum{verb=\"%s\"} %.9g\n"
-			"%s_count{verb=\"%s\"} %" PRIu64 "\n",
-			name, verb_names[v], n, name, verb_names[v], from->requests->seconds[v], name,
-			verb_names[v], n);
-	}
+	snprintf(text, sizeof(text), "%.9g", seconds);
+	return strtod(text, NULL);
+}
+
+static void print_durations(const struct request_counts *c, struct strbuf *out)
+{
+	exposition_head(out, &families[REQUEST_SECONDS]);
+	for (size_t v = 0; v < VERB_COUNT; v++)
+		exposition_histogram(out, &families[REQUEST_SECONDS], verb_names[v], NULL,
+			&(struct exposition_histogram){
+				bounds, REQUEST_BUCKETS, c->buckets[v], round_seconds(c->seconds[v])});
 }
 
 /* A Node without a NodeResourceTopology object counts as unknown. */
-static void print_nodes(const struct metrics_source *from, const char *name, struct strbuf *out)
+static void print_nodes(const struct cluster_cache *cache, struct strbuf *out)
 {
 	size_t n[CLUSTER_BASIS_COUNT] = {0};
 
-	for (size_t i = 0; i < from->cache->n_nodes; i++) {
-		const struct node_info *node = from->cache->nodes[i];
+	for (size_t i = 0; i < cache->n_nodes; i++) {
+		const struct node_info *node = cache->nodes[i];
 
 		if (node && (node->has_object || node->has_node))
 			n[node->has_object ? node->object.basis : CLUSTER_UNKNOWN]++;
 	}
+	exposition_head(out, &families[NODES]);
 	for (size_t i = 0; i < CLUSTER_BASIS_COUNT; i++)
-		strbuf_addf(out, "%s{state=\"%s\"} %zu\n", name, cluster_basis_names[i], n[i]);
+		exposition_sample(out, &families[NODES], cluster_basis_names[i], NULL, (double)n[i]);
 }
 
-static void print_skipped(const struct metrics_source *from, const char *name, struct strbuf *out)
+static void print_watches(const struct reflector_counts *watches, struct strbuf *out)
 {
-	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
-		strbuf_addf(out, "%s{kind=\"%s\"} %" PRIu64 "\n", name, kind_names[k], from->skipped[k]);
-}
-
-static void print_broken(const struct metrics_source *from, const char *name, struct strbuf *out)
-{
-	for (size_t i = 0; i < CACHE_REASONS; i++)
-		strbuf_addf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", name, cache_reasons[i],
-			from->cache->n_assumed_rejected[i]);
-}
-
-static void print_watches(const struct metrics_source *from, const char *name, struct strbuf *out)
-{
+	exposition_head(out, &families[WATCH]);
 	for (size_t k = 0; k < CACHE_KIND_COUNT; k++) {
-		const struct reflector_counts *c = &from->watches[k];
+		const struct reflector_counts *c = &watches[k];
 		const struct {
 			const char *what;
 			uint64_t n;
@@ -98,82 +150,46 @@ static void print_watches(const struct metrics_source *from, const char *name, s
 			{"error", c->errors}};
 
 		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-			strbuf_addf(out, "%s{kind=\"%s\",what=\"%s\"} %" PRIu64 "\n", name, kind_names[k],
-				counts[i].what, counts[i].n);
+			exposition_sample(
+				out, &families[WATCH], kind_names[k], counts[i].what, (double)counts[i].n);
 	}
+}
+
+/* A series per value of the family's label. */
+static void print_counters(
+	size_t family, const char *const *values, const uint64_t *counts, size_t n, struct strbuf *out)
+{
+	exposition_head(out, &families[family]);
+	for (size_t i = 0; i < n; i++)
+		exposition_sample(out, &families[family], values[i], NULL, (double)counts[i]);
 }
 
 /* ---- all metrics */
 
-/* One sample `value` without labels, or the samples that `print` prints. */
-struct family {
-	const char *name, *help;
-	enum exposition_kind kind;
-	bool omitted;
-	double value;
-	void (*print)(const struct metrics_source *from, const char *name, struct strbuf *out);
-};
-
 void metrics_print(const struct metrics_source *from, struct strbuf *out)
 {
+	const struct request_counts *requests = from->requests;
 	const struct cluster_cache *cache = from->cache;
-	const struct family families[] = {
-		{"nrtd_extender_requests_total", "Requests of schedulers, by verb and result.", COUNTER,
-			.print = print_requests},
-		{"nrtd_extender_request_duration_seconds", "Time to answer a request, by verb.", HISTOGRAM,
-			.print = print_durations},
-		{"nrtd_extender_unknown_nodes_total",
-			"Nodes in requests whose NodeResourceTopology object is missing or has no usable state.",
-			COUNTER, .value = (double)from->requests->unknown_nodes},
-		{"nrtd_extender_unreached_nodes_total",
-			"Nodes in requests that were not judged within the CPU time limit per request.",
-			COUNTER, .value = (double)from->requests->unreached_nodes},
-		{"nrtd_extender_slow_kubelet_nodes_total",
-			"Nodes in requests whose kubelets would need more than --max-kubelet-time for the pod.",
-			COUNTER, .value = (double)from->requests->slow_nodes},
-		{"nrtd_extender_ready", "Whether /readyz returns 200 (1) or not (0).", GAUGE,
-			.value = from->ready},
-		{"nrtd_extender_pods", "Pods bound to a node or assumed on a node.", GAUGE,
-			.value = (double)cache->n_pods},
-		{"nrtd_extender_assumed_pods", "Pods assumed on a node and not bound yet.", GAUGE,
-			.value = (double)cache->n_assumed},
-		{"nrtd_extender_reservations",
-			"Reservations that `kubectl numa plan --apply` has written and that have not expired.",
-			GAUGE, .value = (double)cache->n_reservations},
-		{"nrtd_extender_assumed_pods_expired_total",
-			"Assumed pods forgotten because they were not bound within --assume-timeout.",
-			COUNTER, .value = (double)cache->n_expired},
-		{"nrtd_extender_rejected_pods_total",
-			"Pods rejected by kubelets, including pods not assumed by this replica.", COUNTER,
-			.value = (double)cache->n_rejected},
-		{"nrtd_extender_silence_seconds",
-			"Seconds since the API server last sent anything; the maximum over NodeResourceTopologies, Nodes and Pods.",
-			GAUGE, .value = from->silence_s},
-		{"nrtd_extender_nodes", "Nodes, by basis of their verdicts: exact, estimated or unknown.",
-			GAUGE, .print = print_nodes},
-		{"nrtd_extender_skipped_objects_total", "Unreadable objects that were skipped, by kind.",
-			COUNTER, .print = print_skipped},
-		{"nrtd_extender_assumed_pods_rejected_total",
-			"Pods assumed on a node by this replica and then rejected by the node's kubelet, by reason.",
-			COUNTER, .print = print_broken},
-		{"nrtd_extender_watch_total", "Lists, watches, objects, events and errors, by kind.", COUNTER,
-			.print = print_watches, .omitted = !from->watches},
-		{"nrtd_extender_lease_held", "Whether this replica holds the lease.", GAUGE,
-			.value = from->lease && lease_held(from->lease), .omitted = !from->lease},
-	};
 
 	process_stats_print(from->process, out);
-	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-		const struct family *f = &families[i];
-
-		if (f->omitted)
-			continue;
-		if (!f->print) {
-			exposition_one(out, f->name, f->help, f->kind, f->value);
-			continue;
-		}
-		exposition_head(out, f->name, f->help, f->kind);
-		f->print(from, f->name, out);
-	}
+	print_requests(requests, out);
+	print_durations(requests, out);
+	exposition_one(out, &families[UNKNOWN_NODES], (double)requests->unknown_nodes);
+	exposition_one(out, &families[UNREACHED_NODES], (double)requests->unreached_nodes);
+	exposition_one(out, &families[SLOW_KUBELET_NODES], (double)requests->slow_nodes);
+	exposition_one(out, &families[READY], from->ready);
+	exposition_one(out, &families[PODS], (double)cache->n_pods);
+	exposition_one(out, &families[ASSUMED_PODS], (double)cache->n_assumed);
+	exposition_one(out, &families[RESERVATIONS], (double)cache->n_reservations);
+	exposition_one(out, &families[ASSUMED_PODS_EXPIRED], (double)cache->n_expired);
+	exposition_one(out, &families[REJECTED_PODS], (double)cache->n_rejected);
+	exposition_one(out, &families[SILENCE_SECONDS], from->silence_s);
+	print_nodes(cache, out);
+	print_counters(SKIPPED_OBJECTS, kind_names, from->skipped, CACHE_KIND_COUNT, out);
+	print_counters(ASSUMED_PODS_REJECTED, cache_reasons, cache->n_assumed_rejected, CACHE_REASONS, out);
+	if (from->watches)
+		print_watches(from->watches, out);
+	if (from->lease)
+		exposition_one(out, &families[LEASE_HELD], lease_held(from->lease));
 	exposition_certificate(out, "server", from->certificate_until_s);
 }

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
@@ -16,12 +15,13 @@
 
 static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
-void exposition_head(struct strbuf *out, const char *name, const char *help, enum exposition_kind kind)
+void exposition_head(struct strbuf *out, const struct exposition_family *f)
 {
-	strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind_names[kind]);
+	strbuf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, kind_names[f->kind]);
 }
 
-void exposition_label(struct strbuf *out, const char *name, const char *value)
+/* name="value" */
+static void add_label(struct strbuf *out, const char *name, const char *value)
 {
 	strbuf_addf(out, "%s=\"", name);
 	for (; *value; value++) {
@@ -35,7 +35,7 @@ void exposition_label(struct strbuf *out, const char *name, const char *value)
 	strbuf_addch(out, '"');
 }
 
-void exposition_number(struct strbuf *out, double value)
+static void add_number(struct strbuf *out, double value)
 {
 	char text[32];
 
@@ -51,23 +51,66 @@ void exposition_number(struct strbuf *out, double value)
 	strbuf_addstr(out, text);
 }
 
-void exposition_one(
-	struct strbuf *out, const char *name, const char *help, enum exposition_kind kind, double value)
+/* The name and the labels of a series, with the label `le` unless NULL, then the number. */
+static void add_series(struct strbuf *out, const struct exposition_family *f, const char *suffix,
+	const char *const *values, const char *le, double number)
 {
-	exposition_head(out, name, help, kind);
-	strbuf_addf(out, "%s ", name);
-	exposition_number(out, value);
+	const char *separator = "{";
+
+	strbuf_addf(out, "%s%s", f->name, suffix);
+	for (size_t i = 0; i < EXPOSITION_LABELS; i++) {
+		if (!f->labels[i])
+			continue;
+		strbuf_addstr(out, separator);
+		add_label(out, f->labels[i], values[i]);
+		separator = ",";
+	}
+	if (le)
+		strbuf_addf(out, "%sle=\"%s\"", separator, le);
+	strbuf_addstr(out, f->labels[0] || le ? "} " : " ");
+	add_number(out, number);
 	strbuf_addch(out, '\n');
+}
+
+void exposition_sample(struct strbuf *out, const struct exposition_family *f, const char *label1,
+	const char *label2, double value)
+{
+	add_series(out, f, "", (const char *const[]){label1, label2}, NULL, value);
+}
+
+void exposition_histogram(struct strbuf *out, const struct exposition_family *f, const char *label1,
+	const char *label2, const struct exposition_histogram *h)
+{
+	const char *const values[] = {label1, label2};
+	uint64_t below = 0;
+
+	for (size_t i = 0; i <= h->n_bounds; i++) {
+		char le[32] = "+Inf";
+
+		if (i < h->n_bounds)
+			snprintf(le, sizeof(le), "%g", h->bounds[i]);
+		below += h->counts[i];
+		add_series(out, f, "_bucket", values, le, (double)below);
+	}
+	add_series(out, f, "_sum", values, NULL, h->sum);
+	add_series(out, f, "_count", values, NULL, (double)below);
+}
+
+void exposition_one(struct strbuf *out, const struct exposition_family *f, double value)
+{
+	exposition_head(out, f);
+	exposition_sample(out, f, NULL, NULL, value);
 }
 
 void exposition_certificate(struct strbuf *out, const char *use, int64_t until_s)
 {
-	static const char name[] = "nrtd_certificate_expiry_timestamp_seconds";
+	static const struct exposition_family family = {"nrtd_certificate_expiry_timestamp_seconds",
+		"Unix time when the certificate expires, by its use.", GAUGE, {"use"}};
 
 	if (until_s == 0)
 		return;
-	exposition_head(out, name, "Unix time when the certificate expires, by its use.", GAUGE);
-	strbuf_addf(out, "%s{use=\"%s\"} %" PRId64 "\n", name, use, until_s);
+	exposition_head(out, &family);
+	exposition_sample(out, &family, use, NULL, (double)until_s);
 }
 
 /* ---- this process */
@@ -143,27 +186,31 @@ static int read_cpu_seconds(double *ret)
 
 void process_stats_print(const struct process_stats *p, struct strbuf *out)
 {
+	static const struct exposition_family
+		build = {"nrtd_build_info", "1, with the version of this nrtd as a label.", GAUGE,
+			{"version"}},
+		start = {"process_start_time_seconds",
+			"Start time of the process since unix epoch in seconds.", GAUGE, {NULL}};
 	static const struct {
-		const char *name, *help;
-		enum exposition_kind kind;
+		struct exposition_family family;
 		int (*read)(double *ret);
 	} stats[] = {
-		{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", COUNTER,
+		{{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", COUNTER,
+			 {NULL}},
 			read_cpu_seconds},
-		{"process_open_fds", "Number of open file descriptors.", GAUGE, count_open_files},
-		{"process_resident_memory_bytes", "Resident memory size in bytes.", GAUGE,
+		{{"process_open_fds", "Number of open file descriptors.", GAUGE, {NULL}}, count_open_files},
+		{{"process_resident_memory_bytes", "Resident memory size in bytes.", GAUGE, {NULL}},
 			read_resident_bytes},
 	};
 
-	exposition_head(out, "nrtd_build_info", "1, with the version of this nrtd as a label.", GAUGE);
-	strbuf_addstr(out, "nrtd_build_info{version=\"" NRTD_VERSION "\"} 1\n");
+	exposition_head(out, &build);
+	exposition_sample(out, &build, NRTD_VERSION, NULL, 1);
 	if (p->start_s > 0)
-		exposition_one(out, "process_start_time_seconds",
-			"Start time of the process since unix epoch in seconds.", GAUGE, p->start_s);
+		exposition_one(out, &start, p->start_s);
 	for (size_t i = 0; i < ARRAY_SIZE(stats); i++) {
 		double value;
 
 		if (stats[i].read(&value) == 0)
-			exposition_one(out, stats[i].name, stats[i].help, stats[i].kind, value);
+			exposition_one(out, &stats[i].family, value);
 	}
 }

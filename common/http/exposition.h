@@ -11,18 +11,39 @@
 
 enum exposition_kind { COUNTER, GAUGE, HISTOGRAM };
 
-/* The HELP and TYPE lines of a family. */
-void exposition_head(struct strbuf *out, const char *name, const char *help, enum exposition_kind kind);
+#define EXPOSITION_LABELS 2
 
-/* name="value", with the value escaped. */
-void exposition_label(struct strbuf *out, const char *name, const char *value);
+/* The series of one name. Each program has its families in one table. */
+struct exposition_family {
+	const char *name, *help;
+	enum exposition_kind kind;
+	const char *labels[EXPOSITION_LABELS]; /* their names; NULL = no label */
+};
 
-/* The shortest decimal that parses to the same double, as other exporters print; "+Inf" and "-Inf". */
-void exposition_number(struct strbuf *out, double value);
+struct exposition_histogram {
+	const double *bounds;
+	size_t n_bounds;
+	const uint64_t
+		*counts; /* in (bounds[i - 1], bounds[i]]; the last one, counts[n_bounds]: above all bounds */
+	double sum;
+};
+
+/* The HELP and TYPE lines of a family; the samples follow. */
+void exposition_head(struct strbuf *out, const struct exposition_family *f);
+
+/*
+ * A sample with the values of the family's labels, which are escaped; a value is ignored if the family does not have the label. The
+ * number is the shortest decimal that parses to the same double, as other exporters print; "+Inf" and "-Inf".
+ */
+void exposition_sample(struct strbuf *out, const struct exposition_family *f, const char *label1,
+	const char *label2, double value);
+
+/* The samples of a histogram with these values of the labels. */
+void exposition_histogram(struct strbuf *out, const struct exposition_family *f, const char *label1,
+	const char *label2, const struct exposition_histogram *h);
 
 /* A family of one series without labels. */
-void exposition_one(
-	struct strbuf *out, const char *name, const char *help, enum exposition_kind kind, double value);
+void exposition_one(struct strbuf *out, const struct exposition_family *f, double value);
 
 /* nrtd_certificate_expiry_timestamp_seconds with the label `use`: "client", "server". Prints nothing if
  * `until_s` (seconds since 1970) is 0: no certificate. */
