@@ -600,7 +600,7 @@ static bool is_known(const struct simulated_cluster *c, const char *uid)
 static int find_successor(struct doc *pod, void *data, struct err *err)
 {
 	const struct doc *metadata = doc_get(pod, "metadata"), *status = doc_get(pod, "status");
-	const char *uid = doc_text(metadata, "uid"), *node = doc_text(doc_get(pod, "spec"), "nodeName");
+	const char *uid = doc_text(metadata, "uid"), *node = pod_node_name(pod);
 	const char *phase = doc_text(status, "phase");
 	struct successor *s = data;
 
@@ -777,7 +777,7 @@ static int check_started(struct plan_apply *a, const struct wait *w, struct err 
 	if (!*doc_text(status, "startTime"))
 		return err_set(
 			err, -EINPROGRESS, "pod '%s/%s' has not started in time", p->namespace, p->name);
-	text_set(w->ret_node, doc_text(doc_get(&pod, "spec"), "nodeName"));
+	text_set(w->ret_node, pod_node_name(&pod));
 	return 0;
 }
 

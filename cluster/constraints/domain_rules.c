@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cluster/objects/label_match.h"
+#include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/xalloc.h"
 
@@ -160,8 +161,7 @@ static bool rule_matches(const struct domain_rules *rules, const struct domain_r
 		return any_port(rules->pod, is_taken, pod);
 	if (rule->kind == DOMAIN_SPREAD)
 		return !strcmp(namespace, rules->namespace) && !selects_everything(rule->term, rules->pod) &&
-		       term_matches(rule->term, rules->pod, labels_of(pod)) &&
-		       !is_given(doc_get(doc_get(pod, "metadata"), "deletionTimestamp"));
+		       term_matches(rule->term, rules->pod, labels_of(pod)) && !pod_is_terminating(pod);
 	return selects_namespace(rule->term, rules->namespace, namespace, &unknown) &&
 	       term_matches(rule->term, rules->pod, labels_of(pod));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster/model/cluster_usage.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
@@ -68,13 +69,11 @@ static bool find_untolerated(
 	return false;
 }
 
-static bool is_cordoned(const struct doc *pod, const struct doc *node)
+static bool is_cordoned_for(const struct doc *pod, const struct doc *node)
 {
 	static const struct taint cordon = {"node.kubernetes.io/unschedulable", "", "NoSchedule"};
-	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
 
-	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true") &&
-	       !is_tolerated(pod, &cordon);
+	return node_is_cordoned(node) && !is_tolerated(pod, &cordon);
 }
 
 /* The node controller adds a taint to a node that is not ready, but with a delay. */
@@ -147,7 +146,7 @@ char *scheduling_constraints_of_node(const struct doc *pod, const struct doc *no
 	const struct doc *missing;
 	struct taint taint;
 
-	if (!bound && is_cordoned(pod, node))
+	if (!bound && is_cordoned_for(pod, node))
 		return xstrdup("cordoned");
 	if (find_untolerated(pod, node, bound, &taint))
 		return xasprintf("taint %s%s%s:%s is not tolerated", taint.key, *taint.value ? "=" : "",
@@ -191,7 +190,7 @@ void scheduling_constraints_release(struct scheduling_constraints *sc)
 void scheduling_constraints_init(
 	struct scheduling_constraints *ret, const struct doc *pod, const char *namespace, bool bound)
 {
-	const char *node = doc_text(doc_get(pod, "spec"), "nodeName");
+	const char *node = pod_node_name(pod);
 
 	*ret = (struct scheduling_constraints){.pod = pod, .bound = bound && *node ? node : NULL};
 	domain_rules_init(
@@ -274,7 +273,7 @@ static void note_pod_node(struct scheduling_constraints *sc, const char *node)
 static void add_pod(struct scheduling_constraints *sc, const struct doc *object, const char *name)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
+	const char *node = pod_node_name(object);
 	struct constrained_match *slot;
 	bool excluded = false;
 	uint64_t mask;

@@ -42,7 +42,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.controller = xstrdup(controller_uid(metadata));
 	p.scheduler = xstrdup(pod_scheduler_name(pod));
 	p.gang = xstrdup(pod_gang_name(pod));
-	p.nominated = xstrdup(doc_text(doc_get(pod, "status"), "nominatedNodeName"));
+	p.nominated = xstrdup(pod_nominated_node(pod));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = pod_volume_traits(pod) & VOLUME_IS_CLAIMED;

@@ -73,7 +73,7 @@ static int add_stand_in(struct cluster_cache *cache, const struct doc *object,
 int cache_nominate_pod(struct cluster_cache *cache, const struct doc *object, const struct pod_status *status,
 	struct err *err)
 {
-	const char *name = doc_text(doc_get(object, "status"), "nominatedNodeName");
+	const char *name = pod_nominated_node(object);
 	struct node_info *node = *name && *status->uid ? cache_find_node(cache, name) : NULL;
 	size_t i = find_nomination(cache, status->uid);
 	int r = 0;

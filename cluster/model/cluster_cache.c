@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "cluster/model/cluster_usage.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
 #include "scoring/node/node_state_codec.h"
@@ -197,7 +197,7 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
-	int r = cluster_allocatable(object, &allocatable, err);
+	int r = node_allocatable(object, &allocatable, err);
 
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
@@ -312,7 +312,7 @@ static void note_owner(struct pod_info *pod, const struct doc *metadata)
 {
 	const char *controller = controller_uid(metadata);
 
-	timestamp_parse(doc_text(metadata, "creationTimestamp"), &pod->created_s);
+	pod->created_s = pod_created_s(metadata);
 	if (*controller && !pod->controller)
 		pod->controller = xstrdup(controller);
 }
@@ -347,7 +347,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
 			cache_find_or_add_node(cache, status->node));
 	}
-	cached->terminating = *doc_text(metadata, "deletionTimestamp");
+	cached->terminating = pod_is_terminating(object);
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
 	if (cached->class->aligned) {
 		budgeted_pod_set_labels(&cached->budgeted, doc_get(metadata, "labels"));
@@ -400,7 +400,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 	}
 	if (!*status.node) {
 		cache_keep_nominated(cache, status.namespace, pod_gang_name(object), status.uid,
-			doc_text(doc_get(object, "status"), "nominatedNodeName"), version_of(object));
+			pod_nominated_node(object), version_of(object));
 		if (cached)
 			cached->list_number = cache->list_number[CACHE_POD];
 		pending_pods_add(&cache->pending, status.uid);

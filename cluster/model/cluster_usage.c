@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
@@ -122,60 +122,12 @@ static void note_arrived(struct cluster_usage *u, struct node_usage *use, const 
 	p->namespace = xstrdup(doc_text(metadata, "namespace"));
 	p->uid = xstrdup(doc_text(metadata, "uid"));
 	p->controller = xstrdup(controller_uid(metadata));
-	timestamp_parse(doc_text(metadata, "creationTimestamp"), &p->created_s);
+	p->created_s = pod_created_s(metadata);
 	p->class = class;
 	use->matched = false;
 }
 
 /* ---- Nodes */
-
-const char *node_ready_status(const struct doc *node)
-{
-	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
-
-	DOC_FOREACH_ITEM (condition, conditions)
-		if (!strcmp(doc_text(condition, "type"), "Ready"))
-			return doc_text(condition, "status");
-	return "True";
-}
-
-int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err)
-{
-	const struct doc *map = doc_get(doc_get(node, "status"), "allocatable");
-
-	if (!map || map->kind != DOC_MAP)
-		return 0;
-	DOC_FOREACH (item, map) {
-		struct quantity q = {.nano = 0};
-		int r = item->kind == DOC_STRING || item->kind == DOC_NUMBER
-				? quantity_parse(item->text, &q, err)
-				: err_set(err, -EINVAL, "a quantity is expected, not %s",
-					  doc_kind_name(item));
-
-		if (r < 0)
-			return err_wrap(err, r, "status.allocatable.%.60s", item->key);
-		resource_list_append(ret, item->key, q);
-	}
-	resource_list_sort(ret);
-	return 0;
-}
-
-static bool is_ready(const struct doc *node)
-{
-	return !strcmp(node_ready_status(node), "True");
-}
-
-static bool is_cordoned(const struct doc *node)
-{
-	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
-
-	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
-}
-
-bool node_is_usable(const struct doc *node)
-{
-	return is_ready(node) && !is_cordoned(node);
-}
 
 static int add_node(struct cluster_usage *u, const struct doc *object, const char *name, struct err *err)
 {
@@ -186,13 +138,13 @@ static int add_node(struct cluster_usage *u, const struct doc *object, const cha
 		return 0;
 	u->n_nodes++;
 	use->known = true;
-	use->not_ready = !is_ready(object);
-	use->unschedulable = is_cordoned(object);
+	use->not_ready = strcmp(node_ready_status(object), "True") != 0;
+	use->unschedulable = node_is_cordoned(object);
 	use->reservations = node_reservations_read(&u->classes, NULL,
 		doc_get(doc_get(object, "metadata"), "annotations"), 0, &use->n_reservations);
 	if (use->n_reservations == 0)
 		forget_arrived(use);
-	r = cluster_allocatable(object, &use->allocatable, err);
+	r = node_allocatable(object, &use->allocatable, err);
 	return r < 0 ? err_wrap(err, r, "Node '%.60s'", name) : 0;
 }
 
@@ -224,7 +176,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
+	const char *node = pod_node_name(object);
 	struct node_usage *use;
 	int r;
 

@@ -66,15 +66,6 @@ void cluster_usage_release(struct cluster_usage *u);
 int cluster_usage_add(
 	struct cluster_usage *u, enum object_kind kind, const struct doc *object, struct err *err);
 
-/* The status of a Node's condition Ready: "True", "False" or "Unknown"; "True" for a Node without the condition. */
-const char *node_ready_status(const struct doc *node);
-
-/* Whether the Node is ready and not cordoned: totals of free amounts omit other nodes. */
-bool node_is_usable(const struct doc *node);
-
-/* status.allocatable of a Node. 0; -EINVAL with one line. */
-int cluster_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);
-
 /* NULL = no such node. */
 struct node_usage *cluster_usage_find(const struct cluster_usage *u, const char *name);
 

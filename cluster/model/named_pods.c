@@ -23,7 +23,7 @@ void named_pods_release(struct named_pods *p)
 struct named_pod *named_pods_add(struct named_pods *p, const struct doc *object)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
-	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
+	const char *node = pod_node_name(object);
 	struct named_pod *pod;
 
 	if (!*node || pod_has_ended(object))

@@ -82,14 +82,14 @@ static void read_owner(const struct doc *metadata, struct pod_status *s)
 }
 
 static void read_texts(
-	const struct doc *metadata, const struct doc *spec, const struct doc *status, struct pod_status *s)
+	const struct doc *pod, const struct doc *metadata, const struct doc *status, struct pod_status *s)
 {
 	const char *namespace = doc_text(metadata, "namespace");
 
 	text_set(&s->namespace, *namespace ? namespace : "default");
 	text_set(&s->name, doc_text(metadata, "name"));
 	text_set(&s->uid, doc_text(metadata, "uid"));
-	text_set(&s->node, doc_text(spec, "nodeName"));
+	text_set(&s->node, pod_node_name(pod));
 	text_set(&s->phase, doc_text(status, "phase"));
 	text_set(&s->reason, doc_text(status, "reason"));
 	text_set(&s->message, doc_text(status, "message"));
@@ -105,7 +105,7 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 
 	if (!*doc_text(metadata, "name"))
 		return err_set(err, -EINVAL, "a Pod without a name");
-	read_texts(metadata, spec, status, &s);
+	read_texts(pod, metadata, status, &s);
 	s.names = pod_names_of_object(metadata);
 	s.stage = find_stage(status, &s);
 	*ret = s;
@@ -115,6 +115,28 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 const char *pod_gang_name(const struct doc *pod)
 {
 	return doc_text(doc_get(doc_get(pod, "spec"), "schedulingGroup"), "podGroupName");
+}
+
+const char *pod_node_name(const struct doc *pod)
+{
+	return doc_text(doc_get(pod, "spec"), "nodeName");
+}
+
+const char *pod_nominated_node(const struct doc *pod)
+{
+	return doc_text(doc_get(pod, "status"), "nominatedNodeName");
+}
+
+bool pod_is_terminating(const struct doc *pod)
+{
+	return *doc_text(doc_get(pod, "metadata"), "deletionTimestamp");
+}
+
+int64_t pod_created_s(const struct doc *metadata)
+{
+	int64_t s = 0;
+
+	return timestamp_parse(doc_text(metadata, "creationTimestamp"), &s) < 0 ? 0 : s;
 }
 
 bool pod_has_ended(const struct doc *pod)

@@ -40,6 +40,16 @@ void pod_status_release(struct pod_status *s);
 /* Reads a Pod. 0; -EINVAL with one line if the Pod has no name. `ret` is untouched on failure. */
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err);
 
+/* spec.nodeName and status.nominatedNodeName of the Pod; "" if omitted. */
+const char *pod_node_name(const struct doc *pod);
+const char *pod_nominated_node(const struct doc *pod);
+
+/* Whether the Pod is being deleted. */
+bool pod_is_terminating(const struct doc *pod);
+
+/* metadata.creationTimestamp of an object's metadata in seconds since the epoch; 0 = not set. */
+int64_t pod_created_s(const struct doc *metadata);
+
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster/model/cluster_usage.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/plan/simulated_reasons.h"
 #include "scoring/node/manager_state.h"

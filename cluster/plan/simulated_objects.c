@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/io/json.h"
-#include "common/io/time.h"
 #include "cluster/model/cluster_usage.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
@@ -91,7 +91,7 @@ static int add_node_object(
 
 	if (n->has_node)
 		return 0;
-	r = cluster_allocatable(object, &n->allocatable, err);
+	r = node_allocatable(object, &n->allocatable, err);
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", name);
 	n->has_node = true;
@@ -147,7 +147,6 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	const struct doc *controller = controller_of(metadata), *gates = doc_get(spec, "schedulingGates");
 	const char *kind = doc_text(controller, "kind");
 	unsigned volumes = pod_volume_traits(object);
-	int64_t created = 0;
 
 	p->owner = controller ? xasprintf("%s '%s'", kind, doc_text(controller, "name")) : xstrdup("");
 	p->controller = xstrdup(controller ? doc_text(controller, "uid") : "");
@@ -157,11 +156,10 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->local_storage = volumes & VOLUME_IS_TEMPORARY;
 	p->bound_volumes = volumes & VOLUME_LIMITS_NODES;
 	p->responders = doc_list_items(doc_get(spec, "evictionResponders")) != NULL;
-	p->terminating = doc_get(metadata, "deletionTimestamp") != NULL;
+	p->terminating = pod_is_terminating(object);
 	p->gated = doc_list_items(gates) != NULL;
 	p->priority_known = pod_priority_read(object, &p->priority);
-	if (timestamp_parse(doc_text(metadata, "creationTimestamp"), &created) == 0)
-		p->created_s = created;
+	p->created_s = pod_created_s(metadata);
 }
 
 /* A pod whose requests cannot be read stays on its node, and counts as a pod without requests. */
@@ -198,7 +196,7 @@ static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct 
 
 static void add_pod_object(struct simulated_cluster *c, const struct doc *object, const char *name)
 {
-	const char *node = doc_text(doc_get(object, "spec"), "nodeName");
+	const char *node = pod_node_name(object);
 	struct simulated_pod *p;
 
 	if (pod_has_ended(object))

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/objects/node_status.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *node_ready_status(const struct doc *node)
+{
+	const struct doc *conditions = doc_get(doc_get(node, "status"), "conditions");
+
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "Ready"))
+			return doc_text(condition, "status");
+	return "True";
+}
+
+bool node_is_cordoned(const struct doc *node)
+{
+	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
+
+	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+}
+
+bool node_is_usable(const struct doc *node)
+{
+	return !strcmp(node_ready_status(node), "True") && !node_is_cordoned(node);
+}
+
+int node_allocatable(const struct doc *node, struct resource_list *ret, struct err *err)
+{
+	const struct doc *map = doc_get(doc_get(node, "status"), "allocatable");
+
+	if (!map || map->kind != DOC_MAP)
+		return 0;
+	DOC_FOREACH (item, map) {
+		struct quantity q = {.nano = 0};
+		int r = item->kind == DOC_STRING || item->kind == DOC_NUMBER
+				? quantity_parse(item->text, &q, err)
+				: err_set(err, -EINVAL, "a quantity is expected, not %s",
+					  doc_kind_name(item));
+
+		if (r < 0)
+			return err_wrap(err, r, "status.allocatable.%.60s", item->key);
+		resource_list_append(ret, item->key, q);
+	}
+	resource_list_sort(ret);
+	return 0;
+}
