@@ -191,7 +191,7 @@ def ask_machine(options, answers, path):
     os.makedirs(os.path.join(root, "var/lib/kubelet"), exist_ok=True)
     with open(os.path.join(root, "var/lib/kubelet/cpu_manager_state"), "w", encoding="utf-8") as file:
         file.write('{"policyName":"static","defaultCpuSet":"0","entries":{"11111111-b6a5-4aaa-8fcd-76c1aa64e6fd":{"c":"1"}},"checksum":0}')
-    ask_all(options, answers, questions.about_machine("root", len(cluster.Machine(path).nodes)), folder)
+    ask_all(options, answers, questions.about_machine("root"), folder)
     shutil.rmtree(folder)
 
 

@@ -207,7 +207,7 @@ def configurations():
     }
 
 
-def about_machine(sysroot, numa_nodes):
+def about_machine(sysroot):
     """Questions of nrtd about a machine; its folder has the files of configurations() in etc/frozen."""
     questions = []
 
@@ -225,8 +225,7 @@ def about_machine(sysroot, numa_nodes):
         for output in ("text", "json", "yaml"):
             ask("fit", *config, "--cpus", "4", "--memory", "2Gi", "--what-frees", "--assume-empty", "-o", output)
             ask("fit", *config, "--cpus", "2", "-o", output)
-        if numa_nodes <= 16:  # with more the verdict takes minutes
-            ask("fit", *config, "--cpus", "64", "--memory", "1Ti", "--assume-empty")
+        ask("fit", *config, "--cpus", "64", "--memory", "1Ti", "--assume-empty")
         for output in ("text", "svg", "json", "yaml"):
             ask("show", *config, "-o", output)
         ask("show", *config, "--width", "60", "--color", "always")
