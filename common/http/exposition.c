@@ -59,15 +59,17 @@ static void add_series(struct strbuf *out, const struct exposition_family *f, co
 
 	strbuf_addf(out, "%s%s", f->name, suffix);
 	for (size_t i = 0; i < EXPOSITION_LABELS; i++) {
-		if (!f->labels[i])
+		if (!f->labels[i] || !values[i])
 			continue;
 		strbuf_addstr(out, separator);
 		add_label(out, f->labels[i], values[i]);
 		separator = ",";
 	}
-	if (le)
+	if (le) {
 		strbuf_addf(out, "%sle=\"%s\"", separator, le);
-	strbuf_addstr(out, f->labels[0] || le ? "} " : " ");
+		separator = ",";
+	}
+	strbuf_addstr(out, *separator == ',' ? "} " : " ");
 	add_number(out, number);
 	strbuf_addch(out, '\n');
 }

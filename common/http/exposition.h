@@ -32,8 +32,8 @@ struct exposition_histogram {
 void exposition_head(struct strbuf *out, const struct exposition_family *f);
 
 /*
- * A sample with the values of the family's labels, which are escaped; a value is ignored if the family does not have the label. The
- * number is the shortest decimal that parses to the same double, as other exporters print; "+Inf" and "-Inf".
+ * A sample with the values of the family's labels, which are escaped; a label is omitted without a value (NULL), and a value without
+ * a label. The number is the shortest decimal that parses to the same double, as other exporters print; "+Inf" and "-Inf".
  */
 void exposition_sample(struct strbuf *out, const struct exposition_family *f, const char *label1,
 	const char *label2, double value);
