@@ -235,22 +235,41 @@ void extender_cluster_report_deleted(
 	cache_delete(&c->cache, CACHE_POD, &object, now_ms);
 }
 
-void extender_cluster_restart(struct extender_cluster *c)
+static void list_nodes(struct extender_cluster *c)
 {
-	verdicts_release(&c->verdicts);
-	cache_release(&c->cache);
-	cache_init(&c->cache, &cache_config);
-	verdicts_init(&c->verdicts, &c->cache);
-	for (size_t i = 0; i < CLUSTER_NODES; i++) {
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		extender_cluster_report_node(c, i);
+}
+
+static void list_objects(struct extender_cluster *c)
+{
+	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		extender_cluster_publish(c, i, 0);
-	}
+}
+
+static void list_pods(struct extender_cluster *c)
+{
 	cache_list_begin(&c->cache, CACHE_POD);
 	for (size_t i = c->n_pods; i > 0; i--)
 		if (c->pods[i - 1].reported && !c->pods[i - 1].ended)
 			extender_cluster_report(
 				c, &c->pods[i - 1], c->pods[i - 1].runs ? "Running" : NULL, 0);
 	cache_list_end(&c->cache, CACHE_POD, 0, 0);
+}
+
+void extender_cluster_restart(struct extender_cluster *c, unsigned order)
+{
+	static void (*const lists[CLUSTER_ORDERS][3])(struct extender_cluster *) = {
+		{list_nodes, list_objects, list_pods}, {list_nodes, list_pods, list_objects},
+		{list_objects, list_nodes, list_pods}, {list_objects, list_pods, list_nodes},
+		{list_pods, list_nodes, list_objects}, {list_pods, list_objects, list_nodes}};
+
+	verdicts_release(&c->verdicts);
+	cache_release(&c->cache);
+	cache_init(&c->cache, &cache_config);
+	verdicts_init(&c->verdicts, &c->cache);
+	for (size_t i = 0; i < 3; i++)
+		lists[order][i](c);
 }
 
 void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,

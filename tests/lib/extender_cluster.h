@@ -66,8 +66,11 @@ void extender_cluster_pod_object(const struct extender_cluster *c, const struct 
 /* Passes the node's current NodeResourceTopology object to the cache. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
 
-/* Restarts the extender: a new cache lists the objects of the nodes, and the pods that have been reported and not ended. */
-void extender_cluster_restart(struct extender_cluster *c);
+#define CLUSTER_ORDERS 6
+
+/* Restarts the extender: a new cache lists the Nodes, the nodes' objects, and the pods that have been reported and not ended, in one of
+ * CLUSTER_ORDERS orders. */
+void extender_cluster_restart(struct extender_cluster *c, unsigned order);
 
 /* Passes a Node object to the cache. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);

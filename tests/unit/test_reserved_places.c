@@ -63,7 +63,8 @@ static void reserve(struct extender_cluster *c, unsigned i, int64_t now_s)
 	extender_cluster_reserve(c, draw(c, CLUSTER_NODES), &r, &pod);
 }
 
-static void begin(struct extender_cluster *c, struct cluster_usage *usage)
+/* With `in_flight`, a third of the pods is bound and has not reached its kubelet. */
+static void begin(struct extender_cluster *c, struct cluster_usage *usage, bool in_flight)
 {
 	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
 	struct err err = {""};
@@ -84,6 +85,11 @@ static void begin(struct extender_cluster *c, struct cluster_usage *usage)
 
 		pod->controller = draw(c, 2) ? "c1" : NULL;
 		pod->created_s = now_s - 1 + draw(c, 3);
+		if (in_flight && draw(c, 3) == 0) {
+			pod->node = draw(c, CLUSTER_NODES);
+			extender_cluster_report(c, pod, NULL, 0);
+			continue;
+		}
 		if (!extender_cluster_begin(c, pod, draw(c, CLUSTER_NODES)))
 			continue;
 		extender_cluster_report(c, pod, "Running", 0);
@@ -151,7 +157,7 @@ static void fit_counts_reservations_as_the_extender_does(void **state)
 
 		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
 		extender_cluster_init(&c, setups, seed);
-		begin(&c, &usage);
+		begin(&c, &usage, false);
 		pod = extender_cluster_pod(&c, draw_text(&c));
 		pod->controller = draw(&c, 2) ? "c1" : NULL;
 		got = fit(&c, &usage, pod, &reserved);
@@ -159,19 +165,56 @@ static void fit_counts_reservations_as_the_extender_does(void **state)
 		used += count_used(&c);
 		if (got != want)
 			fail_msg("case %zu (%s): fit %x, extender %x", n, pod->text, got, want);
-		extender_cluster_restart(&c);
-		want = extender_cluster_ask(&c, &answer_all, pod, 0);
-		if (got != want)
-			fail_msg("case %zu (%s): fit %x, restarted extender %x", n, pod->text, got, want);
+		for (unsigned order = 0; order < CLUSTER_ORDERS; order++) {
+			extender_cluster_restart(&c, order);
+			want = extender_cluster_ask(&c, &answer_all, pod, 0);
+			if (got != want)
+				fail_msg("case %zu (%s): fit %x, restarted extender %x, order %u", n,
+					pod->text, got, want, order);
+		}
 		admitted += (size_t)__builtin_popcount(got);
 	}
 	assert_true(admitted > N_CASES / 2 && reserved > N_CASES / 4 && used > N_CASES / 2);
+}
+
+/* An extender that starts answers in one way, whichever list arrives first. */
+static void the_order_of_the_lists_does_not_matter(void **state)
+{
+	uint64_t seed = test_seed(1);
+	size_t admitted = 0;
+
+	(void)state;
+	for (size_t n = 0; n < N_CASES; n++) {
+		CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+		CLEANUP(extender_cluster_release) struct extender_cluster c;
+		struct node_sim_setup setups[CLUSTER_NODES];
+		struct cluster_pod_sim *pod;
+		unsigned first = 0;
+
+		extender_cluster_draw(setups, machines, ARRAY_SIZE(machines), &seed);
+		extender_cluster_init(&c, setups, seed);
+		begin(&c, &usage, true);
+		pod = extender_cluster_pod(&c, draw_text(&c));
+		for (unsigned order = 0; order < CLUSTER_ORDERS; order++) {
+			unsigned got;
+
+			extender_cluster_restart(&c, order);
+			got = extender_cluster_ask(&c, &answer_all, pod, 0);
+			first = order == 0 ? got : first;
+			if (got != first)
+				fail_msg(
+					"case %zu (%s): %x, in order %u %x", n, pod->text, first, order, got);
+		}
+		admitted += (size_t)__builtin_popcount(first);
+	}
+	assert_true(admitted > N_CASES / 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fit_counts_reservations_as_the_extender_does),
+		cmocka_unit_test(the_order_of_the_lists_does_not_matter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
