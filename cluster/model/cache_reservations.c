@@ -133,7 +133,7 @@ static size_t list_bound(const struct node_info *node, struct reservation_pod *r
 		if (!pod->bound || !pod->class->aligned)
 			continue;
 		namespace = xstrndup(pod->full_name, strcspn(pod->full_name, "/"));
-		strv_push(namespaces, namespace);
+		strv_take(namespaces, namespace);
 		ret[n++] = (struct reservation_pod){.user = {.namespace = namespace,
 							    .uid = pod->uid,
 							    .controller = text_or_empty(pod->controller)},
