@@ -42,10 +42,13 @@ const (
 func survive(call func()) (failure, string) {
 	done := make(chan any, 1) // what the call panicked with
 	thread := make(chan int, 1)
+	var before time.Duration // what the thread had used for other calls
 	go func() {
 		runtime.LockOSThread() // the thread's CPU time is the call's
 		defer runtime.UnlockOSThread()
-		thread <- syscall.Gettid()
+		id := syscall.Gettid()
+		before = cpuTime(id)
+		thread <- id
 		defer func() { done <- recover() }()
 		call()
 	}()
@@ -60,7 +63,7 @@ func survive(call func()) (failure, string) {
 			return "", ""
 		case <-time.After(time.Second):
 		}
-		used := cpuTime(id)
+		used := cpuTime(id) - before
 		if used > cpuLimit || time.Since(begun) > waitLimit || (used > loopLimit && distributing()) {
 			return hang, fmt.Sprintf("no answer after %v of CPU time", used.Round(time.Second))
 		}
