@@ -17,20 +17,26 @@ static void add_function_name(struct strbuf *out, const struct program *program)
 		strbuf_addch(out, *p == '-' ? '_' : *p);
 }
 
-/* The values "a|b|c" with another separator. */
-static void add_values(struct strbuf *out, const char *values, char separator)
+/* Appends the values with spaces between them, and the texts around them. False: the flag has no list of values. */
+static bool add_values(
+	struct strbuf *out, const char *before, const struct option_def *def, const char *after)
 {
-	for (; *values; values++)
-		strbuf_addch(out, *values == '|' ? separator : *values);
+	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(OPTION_VALUES_MAX);
+
+	if (!option_values(def, &values))
+		return false;
+	strbuf_addstr(out, before);
+	for (const char *p = values.text; *p; p++)
+		strbuf_addch(out, *p == '|' ? ' ' : *p);
+	strbuf_addstr(out, after);
+	return true;
 }
 
 static void add_flags(struct strbuf *out, const struct program *program, const struct command_def *c)
 {
 	FOREACH_OPTION (def, program, c) {
-		if (def->word) {
-			add_values(out, def->values, ' ');
-			strbuf_addch(out, ' ');
-		}
+		if (def->word)
+			add_values(out, "", def, " ");
 		strbuf_addf(out, "%s ", def->flag);
 		if (def->letter)
 			strbuf_addf(out, "-%c ", def->letter);
@@ -53,13 +59,8 @@ static void add_bash_values(struct strbuf *out, const struct command_def *c, con
 	if (def->letter)
 		strbuf_addf(out, " | %s:-%c", c->name, def->letter);
 	strbuf_addstr(out, ")\n\t\tCOMPREPLY=(");
-	if (def->values) {
-		strbuf_addstr(out, "$(compgen -W \"");
-		add_values(out, def->values, ' ');
-		strbuf_addstr(out, "\" -- \"$cur\")");
-	} else {
+	if (!add_values(out, "$(compgen -W \"", def, "\" -- \"$cur\")"))
 		strbuf_addstr(out, "$(compgen -f -- \"$cur\")");
-	}
 	strbuf_addstr(out, ")\n\t\treturn\n\t\t;;\n");
 }
 
@@ -134,13 +135,8 @@ static void add_zsh_flag(struct strbuf *out, const struct option_def *def, const
 		add_zsh_text(out, def->arg);
 		strbuf_addch(out, ':');
 	}
-	if (def->values) {
-		strbuf_addch(out, '(');
-		add_values(out, def->values, ' ');
-		strbuf_addch(out, ')');
-	} else if (def->arg && !def->implied) {
+	if (!add_values(out, "(", def, ")") && def->arg && !def->implied)
 		strbuf_addstr(out, "_files");
-	}
 	strbuf_addstr(out, "' \\\n");
 }
 
@@ -169,8 +165,7 @@ static void add_zsh_flags(struct strbuf *out, const struct program *program, con
 		if (!def->word)
 			continue;
 		strbuf_addf(out, "\t\t\t'1:%s:(", def->arg);
-		add_values(out, def->values, ' ');
-		strbuf_addstr(out, ")' \\\n");
+		add_values(out, "", def, ")' \\\n");
 	}
 	strbuf_addstr(out, "\t\t\t&& return\n\t\t;;\n");
 }
@@ -226,22 +221,15 @@ static void add_fish_flag(struct strbuf *out, const struct program *program, con
 	strbuf_addf(out, " -l %s", def->flag + 2);
 	if (def->letter)
 		strbuf_addf(out, " -s %c", def->letter);
-	if (def->values) {
-		strbuf_addstr(out, " -x -a '");
-		add_values(out, def->values, ' ');
-		strbuf_addch(out, '\'');
-	} else if (def->arg && !def->implied) {
+	if (!add_values(out, " -x -a '", def, "'") && def->arg && !def->implied)
 		strbuf_addstr(out, " -r -F");
-	}
 	strbuf_addstr(out, " -d ");
 	add_fish_text(out, def->help);
 	strbuf_addch(out, '\n');
 	if (!def->word)
 		return;
 	begin_fish(out, program, c);
-	strbuf_addstr(out, " -a '");
-	add_values(out, def->values, ' ');
-	strbuf_addstr(out, "'\n");
+	add_values(out, " -a '", def, "'\n");
 }
 
 static void add_fish_words(struct strbuf *out, const struct program *program)

@@ -32,6 +32,15 @@ const struct option_def *options_def(const struct options *o, enum option_id id)
 	return NULL;
 }
 
+bool option_values(const struct option_def *def, struct strbuf *out)
+{
+	if (def->print_values)
+		def->print_values(out);
+	else if (def->values)
+		strbuf_addstr(out, def->values);
+	return def->print_values || def->values;
+}
+
 /* Whether `text` is one of the words of "a|b|c". */
 static bool is_one_of(const char *text, const char *values)
 {
@@ -46,10 +55,11 @@ static bool is_one_of(const char *text, const char *values)
 static int set_value(struct options *o, const struct option_def *def, const char *value, const char *origin,
 	struct err *err)
 {
+	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(OPTION_VALUES_MAX);
 	enum option_id id = def->id;
 
-	if (def->values && !is_one_of(value, def->values))
-		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, def->values);
+	if (option_values(def, &values) && !is_one_of(value, values.text))
+		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, values.text);
 	if (def->check) {
 		int r = def->check(value, err);
 
@@ -418,7 +428,8 @@ int options_parse(const struct program *program, int argc, char **argv, struct o
 
 static void help_option(const struct command_def *command, const struct option_def *def, struct strbuf *out)
 {
-	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(512);
+	CLEANUP(strbuf_release)
+	struct strbuf left = STRBUF_INIT(512), values = STRBUF_INIT(OPTION_VALUES_MAX);
 
 	if (def->letter)
 		strbuf_addf(&left, "-%c, ", def->letter);
@@ -431,8 +442,8 @@ static void help_option(const struct command_def *command, const struct option_d
 	if (left.len >= HELP_COLUMN - 2)
 		strbuf_addf(out, "\n%*s", HELP_COLUMN, "");
 	strbuf_addf(out, "%s", def->help);
-	if (def->values)
-		strbuf_addf(out, " [%s]", def->values);
+	if (option_values(def, &values))
+		strbuf_addf(out, " [%s]", values.text);
 	if (def->implied)
 		strbuf_addf(out, " (without a value %s)", def->implied);
 	if (def->fallback && *def->fallback)

@@ -181,11 +181,17 @@ struct option_def {
 	const char *arg;   /* the value's name in help; NULL = the flag has no value */
 	const char
 		*implied; /* the value if none is given: "--watch" means "--watch=2"; NULL = needs a value */
-	const char *values;                               /* "yaml|json": the only values accepted, or NULL */
+	const char *values;                       /* "yaml|json": the only values accepted, or NULL */
+	void (*print_values)(struct strbuf *out); /* appends these values, in place of `values`; or NULL */
 	int (*check)(const char *value, struct err *err); /* rejects bad values; NULL = any text */
 	const char *fallback;                             /* default value, or NULL */
 	const char *help;
 };
+
+#define OPTION_VALUES_MAX 1024 /* bytes */
+
+/* Appends the only values accepted, "yaml|json". False: there is no such list. */
+bool option_values(const struct option_def *def, struct strbuf *out);
 
 struct options;
 
