@@ -2,6 +2,7 @@
 /* kubectl-numa: its commands, and the flags that no other program has. */
 #include "cli/commands.h"
 #include "cli/opts_check.h"
+#include "cli/report/top.h"
 
 #define SELECTS_NODES                                                                             \
 	(ON(TOP) | ON(NUMA_FIT) | ON(SCORE) | ON(WHY) | ON(NUMA_SHOW) | ON(PLAN) | ON(SIMULATE) | \
@@ -335,8 +336,7 @@ static const struct option_def options_reports[] = {
 		.flag = "--sort-by",
 		.commands = ON(TOP),
 		.arg = "COLUMN",
-		.values =
-			"node|status|label|policy|scope|numa|free|1-numa|2-numa|stranded|age|exporter|devices|allocatable|basis",
+		.print_values = top_column_names,
 		.fallback = "node",
 		.help = "column to sort the nodes by; numbers descending, texts ascending"},
 	{.id = OPT_NO_HEADERS,

@@ -251,13 +251,14 @@ static void write_change(struct writer *w, const struct changes_report *r, const
 
 void changes_report_write(struct writer *w, const struct changes_report *r)
 {
-	static const char *const headings[] = {"AGE", "WHAT", "POD", "MESSAGE"};
+	static const struct column columns[] = {
+		COLUMN("AGE"), COLUMN("WHAT"), COLUMN("POD"), COLUMN("MESSAGE")};
 	char since[AGE_TEXT_MAX];
 
 	writer_string(w, "node", NULL, r->node);
 	writer_number(w, "sinceSeconds", NULL, true, r->now_s - r->since_s);
 	writer_bool(w, "eventsKnown", true, r->events_known);
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "changes");
 	for (size_t i = 0; i < r->n_items; i++)
 		write_change(w, r, &r->items[i]);

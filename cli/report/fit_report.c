@@ -262,9 +262,9 @@ static void write_placement(struct writer *w, const struct container_report *c)
 
 static void write_containers(struct writer *w, const struct node_report *n)
 {
-	static const char *const headings[] = {"container", NUMA_HEADING, "CPUs"};
+	static const struct column columns[] = {COLUMN("container"), COLUMN(NUMA_HEADING), COLUMN("CPUs")};
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "containers");
 	for (size_t i = 0; i < n->n_containers; i++)
 		write_placement(w, &n->containers[i]);
@@ -488,8 +488,6 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 
 /* ---- many nodes */
 
-const char *const fit_optional_columns[] = {"WOULD FIT", "NUMA NODES", NULL};
-
 void fit_write_row(struct writer *w, const struct pod_report *r, const struct node_report *n)
 {
 	CLEANUP(strbuf_release) struct strbuf nearest = STRBUF_INIT(300);
@@ -568,27 +566,15 @@ static void add_replicas(const struct pod_report *r, struct strbuf *out)
 
 static void write_table(struct writer *w, const struct pod_report *r)
 {
-	const char *headings[11];
-	size_t n = 0;
+	static const struct column columns[] = {COLUMN("NODE"), COLUMN("KUBELET"), COLUMN("COPIES"),
+		COLUMN("REPLICAS"), COLUMN("NUMA NODES", .rank = 2), COLUMN("POLICY", .in = TABLE_WIDE),
+		COLUMN("SCOPE", .in = TABLE_WIDE), COLUMN("BASIS", .in = TABLE_WIDE),
+		COLUMN("EXPORTER", .in = TABLE_WIDE), COLUMN("WOULD FIT", .rank = 1), COLUMN("REASON")};
 
-	headings[n++] = "NODE";
-	headings[n++] = "KUBELET";
-	headings[n++] = "COPIES";
-	if (r->wanted_replicas > 0)
-		headings[n++] = "REPLICAS";
-	headings[n++] = "NUMA NODES";
-	if (w->format == WRITER_WIDE) {
-		headings[n++] = "POLICY";
-		headings[n++] = "SCOPE";
-		headings[n++] = "BASIS";
-		headings[n++] = "EXPORTER";
-	}
-	headings[n++] = "WOULD FIT";
-	headings[n++] = "REASON";
-	writer_columns(w, headings, n);
+	writer_columns(w, columns, ARRAY_SIZE(columns));
+	table_find(&w->table, "REPLICAS")->omitted = r->wanted_replicas == 0;
 	for (size_t i = 0; i < r->n_nodes; i++)
 		fit_write_row(w, r, &r->nodes[i]);
-	w->optional = fit_optional_columns;
 	writer_table(w);
 	writer_columns(w, NULL, 0);
 	if (!w->headings)

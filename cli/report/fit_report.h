@@ -35,9 +35,6 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
  */
 void fit_write(struct writer *w, const struct pod_report *r);
 
-/* Columns of the tables of fit_write_row() that a terminal may be too narrow for: writer.optional. */
-extern const char *const fit_optional_columns[];
-
 /*
  * Starts a row with the fields of a node, which writer_end() ends: {"name", "admitted" (null = unknown),
  * "rejection", "reason", "caution" (null = none), "nearest", "numaNodes" (ids; null = no affinity, or not admitted), "copies",

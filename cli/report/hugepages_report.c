@@ -149,16 +149,15 @@ static void write_remedies(struct writer *w, const struct groups *g)
 void hugepages_report_write(
 	struct writer *w, const struct hugepages_report *r, const struct cluster_usage *usage)
 {
-	static const char *const headings[] = {
-		"HUGEPAGES", "VERDICT", "RESERVED", "REQUESTED", "NODES", "PER NODE"};
-	static const char *const optional[] = {"RESERVED", NULL};
+	static const struct column columns[] = {COLUMN("HUGEPAGES"), COLUMN("VERDICT"),
+		COLUMN("RESERVED", .rank = 1), COLUMN("REQUESTED"), COLUMN("NODES"), COLUMN("PER NODE")};
 	CLEANUP(groups_release) struct groups g = {0};
 
 	for (size_t i = 0; i < r->n_items; i++)
 		add_node(&g, &r->items[i], usage);
 	if (g.n_items > 1)
 		qsort(g.items, g.n_items, sizeof(*g.items), compare_groups);
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "hugepages");
 	for (size_t i = 0; i < g.n_items; i++)
 		write_group(w, &g.items[i]);
@@ -166,7 +165,6 @@ void hugepages_report_write(
 	if (writer_is_doc(w) || g.n_items == 0)
 		return;
 	strbuf_addch(w->out, '\n');
-	w->optional = optional;
 	writer_table(w);
 	if (w->headings)
 		write_remedies(w, &g);

@@ -288,7 +288,8 @@ static int by_node(const void *a, const void *b)
 size_t node_comparison_write_settings(
 	struct writer *w, const struct node_facts *nodes, size_t n, bool only_different)
 {
-	static const char *const headings[] = {"SETTING", "VALUE", "NODES", "WHICH"};
+	static const struct column columns[] = {
+		COLUMN("SETTING"), COLUMN("VALUE"), COLUMN("NODES"), COLUMN("WHICH")};
 	CLEANUP(freep) struct node_facts *sorted = xcalloc(n + 1, sizeof(*sorted));
 	size_t different = 0;
 
@@ -297,7 +298,7 @@ size_t node_comparison_write_settings(
 	if (n > 1)
 		qsort(sorted, n, sizeof(*sorted), by_node);
 	writer_number(w, "nodes", NULL, true, (int64_t)n);
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "settings");
 	for (size_t i = 0; n > 0 && i < sorted[0].n_items; i++) {
 		CLEANUP(groups_release) struct groups g = {0};
@@ -360,14 +361,15 @@ static size_t write_section(struct writer *w, const struct node_facts nodes[2], 
 
 size_t node_comparison_write_diff(struct writer *w, const struct node_facts nodes[2])
 {
-	const char *const headings[] = {"ABOUT", "WHAT", nodes[0].node, nodes[1].node};
+	const struct column columns[] = {
+		COLUMN("ABOUT"), COLUMN("WHAT"), COLUMN(nodes[0].node), COLUMN(nodes[1].node)};
 	size_t different = 0;
 
 	writer_list(w, "nodes");
 	writer_string(w, NULL, NULL, nodes[0].node);
 	writer_string(w, NULL, NULL, nodes[1].node);
 	writer_end(w);
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "facts");
 	for (enum fact_section s = 0; s < FACT_SECTION_COUNT; s++)
 		if (s != FACT_DEVICE || (nodes[0].devices_known && nodes[1].devices_known))
@@ -382,6 +384,6 @@ size_t node_comparison_write_diff(struct writer *w, const struct node_facts node
 		strbuf_addstr(w->out, w->table.cells.n_items > 0 ? "\nno difference\n" : "no difference\n");
 	else if (w->headings)
 		strbuf_addf(w->out, "\n%zu difference%s\n", different, different == 1 ? "" : "s");
-	writer_columns(w, NULL, 0); /* the headings end with this function */
+	writer_columns(w, NULL, 0); /* the columns end with this function */
 	return different;
 }

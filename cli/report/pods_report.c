@@ -345,17 +345,14 @@ static void write_objects(struct writer *w, const struct pods_report *r)
 
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces)
 {
-	static const char *const headings[] = {
-		"NAMESPACE", "POD", "NODE", "CPUS", "MEMORY", "DEVICES", "SHARES", "ALIGNMENT", "REASON"};
-	static const char *const wide[] = {"NAMESPACE", "POD", "NODE", "CPUS", "CPU IDS", "MEMORY", "DEVICES",
-		"PCIE ROOTS", "SHARES", "CORES WITH", "L3 WITH", "ALIGNMENT", "REASON"};
-	static const char *const optional[] = {"SHARES", "MEMORY", "DEVICES", "CPUS", NULL};
-	bool is_wide = w->format == WRITER_WIDE;
-	size_t first = namespaces ? 0 : 1;
+	static const struct column columns[] = {COLUMN("NAMESPACE"), COLUMN("POD"), COLUMN("NODE"),
+		COLUMN("CPUS", .rank = 4), COLUMN("CPU IDS", .in = TABLE_WIDE), COLUMN("MEMORY", .rank = 2),
+		COLUMN("DEVICES", .rank = 3), COLUMN("PCIE ROOTS", .in = TABLE_WIDE),
+		COLUMN("SHARES", .rank = 1), COLUMN("CORES WITH", .in = TABLE_WIDE),
+		COLUMN("L3 WITH", .in = TABLE_WIDE), COLUMN("ALIGNMENT"), COLUMN("REASON")};
 
-	w->optional = optional;
-	writer_columns(w, (is_wide ? wide : headings) + first,
-		(is_wide ? ARRAY_SIZE(wide) : ARRAY_SIZE(headings)) - first);
+	writer_columns(w, columns, ARRAY_SIZE(columns));
+	table_find(&w->table, "NAMESPACE")->omitted = !namespaces;
 	writer_list(w, "pods");
 	for (size_t i = 0; i < r->n_rows; i++)
 		write_row(w, r, &r->rows[i]);

@@ -224,19 +224,17 @@ static void write_node(struct writer *w, const struct score_report *report, cons
 
 void score_write(struct writer *w, const struct score_report *report)
 {
-	const char *headings[6 + ARRAY_SIZE(strategies) + 1] = {
-		"NODE", "KUBELET", "FILTER", "NUMA NODES", "MIN DISTANCE"};
-	static const char *const optional[] = {"MIN DISTANCE", "NUMA NODES", NULL};
+	struct column columns[6 + ARRAY_SIZE(strategies) + 1] = {COLUMN("NODE"), COLUMN("KUBELET"),
+		COLUMN("FILTER"), COLUMN("NUMA NODES", .rank = 2), COLUMN("MIN DISTANCE", .rank = 1)};
 	const struct pod_report *pods = &report->pods;
 	size_t n = 5;
 
 	for (size_t i = 0; i < ARRAY_SIZE(strategies) && w->format == WRITER_WIDE; i++)
-		headings[n++] = strategy_title((int)strategies[i]);
-	headings[n++] =
+		columns[n++].heading = strategy_title((int)strategies[i]);
+	columns[n++].heading =
 		strategy_title(w->format == WRITER_WIDE ? SCORE_BY_VOLCANO : report->options.strategy);
-	headings[n++] = "REASON";
-	w->optional = optional;
-	writer_columns(w, headings, n);
+	columns[n++].heading = "REASON";
+	writer_columns(w, columns, n);
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < pods->n_nodes; i++) {
 		write_node(w, report, &pods->nodes[i]);

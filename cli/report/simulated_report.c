@@ -60,18 +60,18 @@ static void write_step(
 
 static void write_steps(struct writer *w, const struct simulated_cluster *c, const struct plan *plan)
 {
-	static const char *const headings[] = {
-		"STEP", "ACTION", "POD", "FROM", "TO", "NUMA", "CPUS", "OWNER", "PRIORITY", "PDB", "COST"};
-	static const char *const optional[] = {"OWNER", "PRIORITY", "CPUS", "PDB", "NUMA", NULL};
+	static const struct column columns[] = {COLUMN("STEP"), COLUMN("ACTION"), COLUMN("POD"),
+		COLUMN("FROM"), COLUMN("TO"), COLUMN("NUMA", .rank = 5), COLUMN("CPUS", .rank = 3),
+		COLUMN("OWNER", .rank = 1), COLUMN("PRIORITY", .rank = 2), COLUMN("PDB", .rank = 4),
+		COLUMN("COST")};
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "steps");
 	for (size_t i = 0; i < plan->n_steps; i++)
 		write_step(w, c, &plan->steps[i], i + 1);
 	writer_end(w);
 	if (plan->n_steps == 0 || writer_is_doc(w))
 		return;
-	w->optional = optional;
 	writer_table(w);
 	strbuf_addch(w->out, '\n');
 }
@@ -311,20 +311,18 @@ static void write_node(struct writer *w, const char *name, const struct simulate
 static void write_nodes(
 	struct writer *w, const struct simulated_cluster *c, const struct simulation *s, bool copies)
 {
-	static const char *const headings[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
-		"STRANDED", "1-NUMA", "2-NUMA", "PROBLEM"};
-	static const char *const optional[] = {"NARROWER", "2-NUMA", "WIDER", "UNKNOWN", NULL};
-	static const char *const with_copies[] = {"NODE", "REJECTED", "UNKNOWN", "WIDER", "NARROWER", "FREE",
-		"STRANDED", "1-NUMA", "2-NUMA", "COPIES", "PROBLEM"};
+	static const struct column columns[] = {COLUMN("NODE"), COLUMN("REJECTED"),
+		COLUMN("UNKNOWN", .rank = 4), COLUMN("WIDER", .rank = 3), COLUMN("NARROWER", .rank = 1),
+		COLUMN("FREE"), COLUMN("STRANDED"), COLUMN("1-NUMA"), COLUMN("2-NUMA", .rank = 2),
+		COLUMN("COPIES"), COLUMN("PROBLEM")};
 
-	writer_columns(
-		w, copies ? with_copies : headings, copies ? ARRAY_SIZE(with_copies) : ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
+	table_find(&w->table, "COPIES")->omitted = !copies;
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < s->n_nodes; i++)
 		if (simulated_node_is_shown(&s->nodes[i]))
 			write_node(w, c->nodes[i].name, &s->nodes[i], copies);
 	writer_end(w);
-	w->optional = optional;
 	if (!writer_is_doc(w) && w->table.cells.n_items > 0)
 		writer_table(w);
 }
@@ -401,11 +399,11 @@ static void write_event(struct writer *w, const struct simulated_cluster *c, con
 /* The table of nodes has the problem of a node and the number of its pods; a document names the pods too. */
 static void write_events(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
 {
-	static const char *const headings[] = {"POD", "NODE", "WHAT", "TO", "NUMA", "OWNER", "REASON"};
-	static const char *const optional[] = {"OWNER", NULL};
+	static const struct column columns[] = {COLUMN("POD"), COLUMN("NODE"), COLUMN("WHAT"), COLUMN("TO"),
+		COLUMN("NUMA"), COLUMN("OWNER", .rank = 1), COLUMN("REASON")};
 	size_t n = 0;
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "pods");
 	for (size_t i = 0; i < s->n_events; i++) {
 		if (s->nodes[s->events[i].node].problem && !writer_is_doc(w))
@@ -417,7 +415,6 @@ static void write_events(struct writer *w, const struct simulated_cluster *c, co
 	if (writer_is_doc(w) || n == 0)
 		return;
 	strbuf_addch(w->out, '\n');
-	w->optional = optional;
 	writer_table(w);
 }
 
@@ -573,10 +570,11 @@ static void write_unplaced_pods(
 
 void simulate_report_losses(struct writer *w, const struct simulated_cluster *c, const struct simulation *s)
 {
-	static const char *const headings[] = {"LOST NODE", "MOVED", "NO PLACE", "PODS", "WHY THE FIRST"};
+	static const struct column columns[] = {COLUMN("LOST NODE"), COLUMN("MOVED"), COLUMN("NO PLACE"),
+		COLUMN("PODS"), COLUMN("WHY THE FIRST")};
 	size_t n_bad = simulation_count_bad_losses(s);
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "losses");
 	for (size_t i = 0; i < s->n_losses; i++) {
 		const struct simulated_loss *loss = &s->losses[i];
@@ -596,7 +594,6 @@ void simulate_report_losses(struct writer *w, const struct simulated_cluster *c,
 		return;
 	if (w->out->len > 0)
 		strbuf_addch(w->out, '\n');
-	w->optional = NULL;
 	if (w->table.cells.n_items > 0)
 		writer_table(w);
 	strbuf_addf(w->out, "%sthe loss of %zu of %zu node%s alone leaves pods without a place\n",

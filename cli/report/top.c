@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/top.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/io/time.h"
 #include "cli/report/writer.h"
@@ -140,155 +140,66 @@ void top_row_release(struct top_row *row)
 
 static void add_device(struct top_totals *t, const struct top_device *device)
 {
-	struct top_device *sum =
-		t->n_devices > 0 ? bsearch(device, t->devices, t->n_devices, sizeof(*t->devices), by_resource)
-				 : NULL;
+	struct top_row *sum = &t->sum;
+	struct top_device *same = sum->n_devices > 0 ? bsearch(device, sum->devices, sum->n_devices,
+							       sizeof(*sum->devices), by_resource)
+						     : NULL;
 
-	if (!sum) {
+	if (!same) {
 		char *resource = xstrdup(device->resource);
 
-		sum = vec_push(&t->devices, &t->n_devices, &t->devices_size, sizeof(*t->devices));
-		*sum = (struct top_device){resource, device->free, device->healthy};
-		qsort(t->devices, t->n_devices, sizeof(*t->devices), by_resource);
+		same = vec_push(&sum->devices, &sum->n_devices, &t->devices_size, sizeof(*sum->devices));
+		*same = (struct top_device){resource, device->free, device->healthy};
+		qsort(sum->devices, sum->n_devices, sizeof(*sum->devices), by_resource);
 		return;
 	}
-	sum->free += device->free;
-	sum->healthy += device->healthy;
+	same->free += device->free;
+	same->healthy += device->healthy;
 }
 
 void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret)
 {
-	CLEANUP(top_totals_release) struct top_totals t = {.n_nodes = n};
+	struct top_totals t = {.n_nodes = n, .sum = {.age_s = -1}};
+	struct top_row *sum = &t.sum;
 
 	for (const struct top_row *row = rows; row < rows + n; row++) {
 		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
 		t.n_unusable += row->unusable;
 		if (row->unusable)
 			continue;
-		t.free += row->free;
-		t.allocatable += row->allocatable;
-		t.stranded.known |= row->stranded.known;
-		t.stranded.n += row->stranded.n;
+		sum->free += row->free;
+		sum->allocatable += row->allocatable;
+		sum->stranded.known |= row->stranded.known;
+		sum->stranded.n += row->stranded.n;
 		for (unsigned i = 0; i < TOP_LARGEST; i++) {
-			t.largest[i].known |= row->largest[i].known;
-			if (row->largest[i].n > t.largest[i].n)
-				t.largest[i].n = row->largest[i].n;
+			sum->largest[i].known |= row->largest[i].known;
+			if (row->largest[i].n > sum->largest[i].n)
+				sum->largest[i].n = row->largest[i].n;
 		}
 		for (size_t d = 0; d < row->n_devices; d++)
 			add_device(&t, &row->devices[d]);
 	}
+	sum->basis = t.n_estimated > 0 ? CLUSTER_ESTIMATED : CLUSTER_EXACT;
 	*ret = t;
-	t = (struct top_totals){0};
 }
 
 void top_totals_release(struct top_totals *t)
 {
-	devices_release(t->devices, t->n_devices);
+	top_row_release(&t->sum);
 	*t = (struct top_totals){0};
 }
 
-static const char *const headings[] = {"NODE", "STATUS", "LABEL", "POLICY", "SCOPE", "NUMA", "FREE", "1-NUMA",
-	"2-NUMA", "STRANDED", "AGE", "EXPORTER", "DEVICES", "ALLOCATABLE", "BASIS"};
+/* ---- cells and members that are more than a value */
 
-_Static_assert(sizeof(headings) / sizeof(*headings) == TOP_COLUMN_COUNT, "a name for each column");
+#define DIGITS_MAX   16 /* NUMA nodes whose bars have numbers */
+#define RESERVED_MAX 5  /* reservations that have a line */
 
-enum top_column top_column_find(const char *name)
-{
-	enum top_column c = 0;
-
-	while (c < TOP_COLUMN_COUNT && strcasecmp(name, headings[c]) != 0)
-		c++;
-	return c;
-}
-
-/* The sort key of a number, in descending order; -1 = unknown. */
-static int64_t key_of(const struct top_number *n)
-{
-	return n->known ? (int64_t)n->n : -1;
-}
-
-static int64_t free_devices(const struct top_row *row)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < row->n_devices; i++)
-		sum += row->devices[i].free;
-	return sum;
-}
-
-/* The sort key of a column with numbers; 0 for other columns. */
-static int64_t number_key(const struct top_row *row, enum top_column column)
-{
-	switch (column) {
-	case TOP_NUMA:
-	case TOP_FREE:
-		return row->free;
-	case TOP_ONE_NUMA:
-	case TOP_TWO_NUMA:
-		return key_of(&row->largest[column - TOP_ONE_NUMA]);
-	case TOP_STRANDED:
-		return key_of(&row->stranded);
-	case TOP_AGE:
-		return row->age_s;
-	case TOP_DEVICES:
-		return free_devices(row);
-	case TOP_ALLOCATABLE:
-		return row->allocatable;
-	case TOP_NODE:
-	case TOP_STATUS:
-	case TOP_LABEL:
-	case TOP_POLICY:
-	case TOP_SCOPE:
-	case TOP_EXPORTER:
-	case TOP_BASIS:
-	case TOP_COLUMN_COUNT:
-		break;
-	}
-	return 0;
-}
-
-/* The sort key of a column with texts; "" for other columns. */
-static const char *text_key(const struct top_row *row, enum top_column column)
-{
-	if (column == TOP_STATUS)
-		return text_or_empty(row->status);
-	if (column == TOP_LABEL)
-		return text_or_empty(row->label);
-	if (column == TOP_POLICY)
-		return topology_manager_policy_names[row->policy];
-	if (column == TOP_SCOPE)
-		return topology_manager_scope_names[row->scope];
-	if (column == TOP_EXPORTER)
-		return row->exporter;
-	return column == TOP_BASIS ? cluster_basis_names[row->basis] : "";
-}
-
-static int compare_rows(const void *va, const void *vb, void *data)
-{
-	const struct top_row *a = va, *b = vb;
-	enum top_column column = *(const enum top_column *)data;
-	int64_t key_a = number_key(a, column), key_b = number_key(b, column);
-	int r = strcmp(text_key(a, column), text_key(b, column));
-
-	if (key_a != key_b)
-		return key_a > key_b ? -1 : 1;
-	return r ? r : text_compare_numbered(a->name, b->name);
-}
-
-void top_sort(struct top_row *rows, size_t n, enum top_column column)
-{
-	vec_sort(rows, n, sizeof(*rows), compare_rows, &column);
-}
-
-/* ---- fields of both formats */
-
-#define CELL_MAX 1024 /* bytes of a cell; a longer text is cut */
-
-/* How the free CPUs of NUMA nodes are drawn. */
+/* How the free CPUs of NUMA nodes are drawn: table.report. */
 struct layout {
 	bool bars;
 	bool digits;         /* a number beside each bar */
 	size_t digits_width; /* of the largest number of free CPUs */
+	size_t max_numa;     /* NUMA nodes of a row */
 };
 
 static size_t bars_width(const struct layout *l, const struct top_row *row)
@@ -298,80 +209,154 @@ static size_t bars_width(const struct layout *l, const struct top_row *row)
 	return l->digits ? row->n_numa * (l->digits_width + 2) - 1 : row->n_numa;
 }
 
-static void write_number(
-	struct writer *w, const char *key, enum top_column column, bool estimated, const struct top_number *n)
+/* In a narrow table only the reason why a node is unusable. */
+static void status_cell(const struct table_cell *cell, struct strbuf *out)
 {
-	if (writer_is_doc(w))
-		writer_number(w, key, NULL, n->known, (int64_t)n->n);
-	else if (n->known)
-		writer_cell(w, headings[column], "%s%zu", estimated ? "~" : "", n->n);
+	const char *status = column_value(cell->column, cell->row).text, *comma = strchr(status, ',');
+
+	if (cell->table->kind != TABLE_TEXT || !comma)
+		strbuf_addstr(out, status);
+	else if (!strncmp(status, "NotReady", 8))
+		strbuf_add(out, status, (size_t)(comma - status));
 	else
-		writer_cell(w, headings[column], "-");
+		strbuf_addstr(out, comma + 1);
 }
 
-static void write_cpus(
-	struct writer *w, size_t free, size_t allocatable, bool estimated, const struct top_number *stranded)
+static bool is_unusable(const void *data)
 {
-	writer_map(w, "cpus");
-	writer_number(w, "free", NULL, true, (int64_t)free);
-	writer_number(w, "allocatable", NULL, true, (int64_t)allocatable);
-	write_number(w, "stranded", TOP_STRANDED, estimated, stranded);
-	writer_end(w);
-	writer_cell(w, headings[TOP_FREE], "%zu/%zu", free, allocatable);
+	const struct top_row *row = data;
+
+	return row->unusable;
 }
 
-static void write_largest(struct writer *w, bool estimated, const struct top_number largest[TOP_LARGEST])
+static bool has_stranded(const void *data)
 {
-	writer_list(w, "largestPods");
-	for (unsigned i = 0; i < TOP_LARGEST; i++)
-		write_number(w, NULL, TOP_ONE_NUMA + i, estimated, &largest[i]);
-	writer_end(w);
+	const struct top_row *row = data;
+
+	return row->stranded.known && row->stranded.n > 0;
 }
 
-static void write_numa(struct writer *w, const struct layout *l, const struct top_row *row)
+/* null in documents if unknown */
+static struct value policy_value(const void *data)
 {
-	CLEANUP(strbuf_release) struct strbuf free = STRBUF_INIT(CELL_MAX), all = STRBUF_INIT(CELL_MAX);
+	enum topology_manager_policy policy = ((const struct top_row *)data)->policy;
 
-	writer_list(w, "numaNodes");
-	for (size_t i = 0; i < row->n_numa; i++) {
-		const struct top_numa *numa = &row->numa[i];
+	return (struct value){policy != TOPOLOGY_MANAGER_UNKNOWN, topology_manager_policy_names[policy], 0};
+}
 
+static struct value scope_value(const void *data)
+{
+	enum topology_manager_scope scope = ((const struct top_row *)data)->scope;
+
+	return (struct value){scope != TOPOLOGY_SCOPE_UNKNOWN, topology_manager_scope_names[scope], 0};
+}
+
+static struct value basis_value(const void *data)
+{
+	return (struct value){true, cluster_basis_names[((const struct top_row *)data)->basis], 0};
+}
+
+static struct value pool_value(const void *data)
+{
+	return (struct value){true, ((const struct top_row *)data)->details->pool, 0};
+}
+
+static struct value spans_value(const void *data)
+{
+	return (struct value){true, NULL, (int64_t)((const struct top_row *)data)->details->n_spans};
+}
+
+static struct value devices_value(const void *data)
+{
+	const struct top_row *row = data;
+	struct value sum = {.known = true};
+
+	for (size_t i = 0; i < row->n_devices; i++)
+		sum.number += row->devices[i].free;
+	return sum;
+}
+
+static void number_cell(const struct table_cell *cell, struct strbuf *out)
+{
+	const struct top_row *row = cell->row;
+	struct value v = column_value(cell->column, row);
+
+	if (v.known)
+		strbuf_addf(out, "%s%" PRId64, row->basis == CLUSTER_ESTIMATED ? "~" : "", v.number);
+	else
+		strbuf_addch(out, '-');
+}
+
+static void free_cell(const struct table_cell *cell, struct strbuf *out)
+{
+	const struct top_row *row = cell->row;
+
+	strbuf_addf(out, "%zu/%zu", row->free, row->allocatable);
+}
+
+static void numa_cell(const struct table_cell *cell, struct strbuf *out)
+{
+	const struct top_row *row = cell->row;
+	const struct layout *l = cell->table->report;
+
+	if (l && l->bars)
+		strbuf_addf(out, "%*s", (int)bars_width(l, row), "");
+	for (size_t i = 0; i < row->n_numa && !(l && l->bars); i++)
+		strbuf_addf(out, row->numa[i].has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", row->numa[i].free);
+}
+
+static void numa_member(struct writer *w, const char *key, const void *data)
+{
+	const struct top_row *row = data;
+
+	writer_list(w, key);
+	for (const struct top_numa *numa = row->numa; numa < row->numa + row->n_numa; numa++) {
 		writer_map(w, NULL);
 		writer_number(w, "id", NULL, true, numa->id);
 		writer_number(w, "free", NULL, numa->has_cpus, numa->free);
 		writer_number(w, "allocatable", NULL, numa->has_cpus, numa->allocatable);
 		writer_end(w);
-		strbuf_addf(&free, numa->has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", numa->free);
-		strbuf_addf(&all, numa->has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "", numa->allocatable);
 	}
 	writer_end(w);
-	if (l && l->bars)
-		writer_cell(w, headings[TOP_NUMA], "%*s", (int)bars_width(l, row), "");
-	else
-		writer_string(w, NULL, headings[TOP_NUMA], free.text);
-	writer_string(w, NULL, headings[TOP_ALLOCATABLE], all.text);
 }
 
-static void write_devices(struct writer *w, const struct top_device *devices, size_t n)
+static void allocatable_cell(const struct table_cell *cell, struct strbuf *out)
 {
-	CLEANUP(strbuf_release) struct strbuf cell = STRBUF_INIT(CELL_MAX);
+	const struct top_row *row = cell->row;
 
-	writer_map(w, "devices");
-	for (size_t i = 0; i < n; i++) {
-		writer_map(w, devices[i].resource);
-		writer_number(w, "free", NULL, true, devices[i].free);
-		writer_number(w, "healthy", NULL, true, devices[i].healthy);
+	for (size_t i = 0; i < row->n_numa; i++)
+		strbuf_addf(out, row->numa[i].has_cpus ? "%s%u" : "%s-", i > 0 ? "," : "",
+			row->numa[i].allocatable);
+}
+
+static void devices_cell(const struct table_cell *cell, struct strbuf *out)
+{
+	const struct top_row *row = cell->row;
+
+	for (size_t i = 0; i < row->n_devices; i++)
+		strbuf_addf(out, "%s%s=%u/%u", i > 0 ? "," : "", row->devices[i].resource,
+			row->devices[i].free, row->devices[i].healthy);
+}
+
+static void devices_member(struct writer *w, const char *key, const void *data)
+{
+	const struct top_row *row = data;
+
+	writer_map(w, key);
+	for (size_t i = 0; i < row->n_devices; i++) {
+		writer_map(w, row->devices[i].resource);
+		writer_number(w, "free", NULL, true, row->devices[i].free);
+		writer_number(w, "healthy", NULL, true, row->devices[i].healthy);
 		writer_end(w);
-		strbuf_addf(&cell, "%s%s=%u/%u", i > 0 ? "," : "", devices[i].resource, devices[i].free,
-			devices[i].healthy);
 	}
 	writer_end(w);
-	writer_string(w, NULL, headings[TOP_DEVICES], cell.text);
 }
 
-static void write_reservations(struct writer *w, const struct top_row *row)
+static void reservations_member(struct writer *w, const char *key, const void *data)
 {
-	writer_list(w, "reservations");
+	const struct top_row *row = data;
+
+	writer_list(w, key);
 	for (size_t i = 0; i < row->n_reservations; i++) {
 		writer_map(w, NULL);
 		writer_string(w, "pod", NULL, row->reservations[i].pod);
@@ -382,93 +367,101 @@ static void write_reservations(struct writer *w, const struct top_row *row)
 	writer_end(w);
 }
 
-/* In a narrow table only the reason why a node is unusable. */
-static void write_status(struct writer *w, const char *status)
-{
-	const char *comma = strchr(status, ',');
-	int ready = comma ? (int)(comma - status) : 0;
+/* ---- columns */
 
-	if (w->format == WRITER_WIDE || !comma)
-		writer_string(w, NULL, headings[TOP_STATUS], status);
-	else if (!strncmp(status, "NotReady", 8))
-		writer_cell(w, headings[TOP_STATUS], "%.*s", ready, status);
-	else
-		writer_cell(w, headings[TOP_STATUS], "%s", comma + 1);
+#define ALL           (TABLE_TEXT | TABLE_WIDE | TABLE_PAGE)
+#define STRING(field) .type = COLUMN_STRING, .offset = offsetof(struct top_row, field)
+#define SIZE(field)   .type = COLUMN_SIZE, .offset = offsetof(struct top_row, field)
+#define NUMBER(field) .type = COLUMN_NUMBER, .offset = offsetof(struct top_row, field), .cell = number_cell
+#define AGE(field)    .type = COLUMN_AGE, .offset = offsetof(struct top_row, field)
+
+static const struct column columns[] = {
+	{"NODE", "name", 1, STRING(name), .in = ALL, .style = STYLE_STRONG},
+	{"STATUS", "status", 2, STRING(status), .cell = status_cell, .in = ALL, .style = STYLE_FAINT,
+		.marked = is_unusable},
+	{"POOL", .value = pool_value, .in = TABLE_PAGE},
+	{"LABEL", "label", 3, STRING(label)},
+	{"POLICY", "topologyManager.policy", 8, .value = policy_value, .in = ALL, .rank = 3},
+	{"SCOPE", "topologyManager.scope", 9, .value = scope_value, .rank = 2},
+	{"NUMA", "numaNodes", 15, SIZE(free), .cell = numa_cell, .member = numa_member, .in = ALL, .rank = 5},
+	{"FREE", "cpus.free", 10, SIZE(free), .cell = free_cell, .in = ALL, .right = true, .total = true},
+	{"1-NUMA", "largestPods[]", 13, NUMBER(largest[0]), .in = ALL, .right = true, .total = true},
+	{"2-NUMA", "largestPods[]", 14, NUMBER(largest[1]), .in = ALL, .right = true, .total = true,
+		.rank = 7},
+	{"STRANDED", "cpus.stranded", 12, NUMBER(stranded), .in = ALL, .right = true, .total = true,
+		.marked = has_stranded},
+	{"NOT ALIGNED", .value = spans_value, .in = TABLE_PAGE, .right = true},
+	{"AGE", "ageSeconds", 5, AGE(age_s), .in = ALL, .right = true, .rank = 4, .style = STYLE_FAINT},
+	{"EXPORTER", "exporter", 4, STRING(exporter), .rank = 1, .style = STYLE_FAINT},
+	{"DEVICES", "devices", 16, .value = devices_value, .cell = devices_cell, .member = devices_member,
+		.in = ALL, .total = true, .rank = 6},
+	{"ALLOCATABLE", "cpus.allocatable", 11, SIZE(allocatable), .cell = allocatable_cell, .in = TABLE_WIDE,
+		.total = true},
+	{"BASIS", "basis", 6, .value = basis_value, .in = TABLE_WIDE | TABLE_PAGE, .style = STYLE_FAINT},
+	{NULL, "reason", 7, STRING(unknown)},
+	{NULL, "reservations", 17, .member = reservations_member},
+};
+
+const struct column *top_column_find(const char *heading)
+{
+	return column_find(columns, ARRAY_SIZE(columns), heading);
 }
 
-static void write_row(struct writer *w, const struct layout *l, const struct top_row *row)
+void top_column_names(struct strbuf *out)
 {
-	const char *policy = topology_manager_policy_names[row->policy];
-	const char *scope = topology_manager_scope_names[row->scope];
-	bool estimated = row->basis == CLUSTER_ESTIMATED;
-	char age[AGE_TEXT_MAX];
-
-	timestamp_print_age(row->age_s, age);
-	writer_row(w);
-	writer_text(w, "name", headings[TOP_NODE], row->name);
-	writer_text(w, "status", NULL, text_or_empty(row->status));
-	write_status(w, text_or_empty(row->status));
-	writer_text(w, "label", headings[TOP_LABEL], text_or_empty(row->label));
-	writer_text(w, "exporter", headings[TOP_EXPORTER], row->exporter);
-	writer_number(w, "ageSeconds", NULL, row->age_s >= 0, row->age_s);
-	writer_string(w, NULL, headings[TOP_AGE], age);
-	writer_string(w, "basis", headings[TOP_BASIS], cluster_basis_names[row->basis]);
-	writer_text(w, "reason", NULL, row->unknown);
-	writer_map(w, "topologyManager");
-	writer_text(w, "policy", NULL, row->policy == TOPOLOGY_MANAGER_UNKNOWN ? "" : policy);
-	writer_text(w, "scope", NULL, row->scope == TOPOLOGY_SCOPE_UNKNOWN ? "" : scope);
-	writer_end(w);
-	writer_string(w, NULL, headings[TOP_POLICY], policy);
-	writer_string(w, NULL, headings[TOP_SCOPE], scope);
-	write_cpus(w, row->free, row->allocatable, estimated, &row->stranded);
-	write_largest(w, estimated, row->largest);
-	write_numa(w, l, row);
-	write_devices(w, row->devices, row->n_devices);
-	write_reservations(w, row);
-	writer_end(w);
+	column_names(columns, ARRAY_SIZE(columns), out);
 }
 
-/* In a table: the last row, with empty cells in columns without a total. */
-static void write_totals(struct writer *w, const struct top_totals *t)
+static int compare_rows(const void *va, const void *vb, void *data)
 {
-	if (writer_is_doc(w))
-		writer_map(w, "totals");
-	else
-		writer_row(w);
-	for (enum top_column c = 0; c < TOP_COLUMN_COUNT; c++)
-		writer_cell(w, headings[c], "%s", "");
-	writer_number(w, "nodes", NULL, true, (int64_t)t->n_nodes);
-	writer_cell(w, headings[TOP_NODE], "%zu node%s", t->n_nodes, t->n_nodes == 1 ? "" : "s");
-	writer_number(w, "unusable", NULL, true, (int64_t)t->n_unusable);
-	writer_number(w, "estimated", NULL, true, (int64_t)t->n_estimated);
-	write_cpus(w, t->free, t->allocatable, t->n_estimated > 0, &t->stranded);
-	write_largest(w, t->n_estimated > 0, t->largest);
-	write_devices(w, t->devices, t->n_devices);
-	writer_end(w);
+	const struct top_row *a = va, *b = vb;
+	const struct column *column = *(const struct column *const *)data;
+	int r = column == &columns[0] ? 0 : column_compare(column, a, b);
+
+	return r ? r : text_compare_numbered(a->name, b->name);
 }
+
+void top_sort(struct top_row *rows, size_t n, const struct column *column)
+{
+	vec_sort(rows, n, sizeof(*rows), compare_rows, &column);
+}
+
+/* ---- documents, and the table of a page */
 
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals)
 {
 	writer_list(w, "nodes");
-	for (size_t i = 0; i < n; i++)
-		write_row(w, NULL, &rows[i]);
+	for (size_t i = 0; i < n; i++) {
+		writer_map(w, NULL);
+		writer_members(w, columns, ARRAY_SIZE(columns), &rows[i], false);
+		writer_end(w);
+	}
 	writer_end(w);
-	write_totals(w, totals);
+	writer_map(w, "totals");
+	writer_number(w, "nodes", NULL, true, (int64_t)totals->n_nodes);
+	writer_number(w, "unusable", NULL, true, (int64_t)totals->n_unusable);
+	writer_number(w, "estimated", NULL, true, (int64_t)totals->n_estimated);
+	writer_members(w, columns, ARRAY_SIZE(columns), &totals->sum, true);
+	writer_end(w);
 }
 
-void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals)
+static void add_rows(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *t)
 {
-	writer_columns(w, headings, TOP_COLUMN_COUNT);
 	for (size_t i = 0; i < n; i++)
-		write_row(w, NULL, &rows[i]);
-	write_totals(w, totals);
+		table_add_row(t, &rows[i], false);
+	if (!totals)
+		return;
+	table_add_row(t, &totals->sum, true);
+	table_set_cell(t, columns[0].heading, xasprintf("%zu node%s", n, n == 1 ? "" : "s"));
+}
+
+void top_page_table(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *ret)
+{
+	table_begin(ret, TABLE_PAGE, columns, ARRAY_SIZE(columns));
+	add_rows(rows, n, totals, ret);
 }
 
 /* ---- the table on a canvas */
-
-#define GAP          2  /* spaces between columns */
-#define DIGITS_MAX   16 /* NUMA nodes whose bars have numbers */
-#define RESERVED_MAX 5  /* reservations that have a line */
 
 static size_t count_digits(unsigned n)
 {
@@ -477,161 +470,42 @@ static size_t count_digits(unsigned n)
 
 static void lay_out(struct layout *l, const struct top_row *rows, size_t n)
 {
-	size_t max_numa = 0;
-
 	l->digits_width = 1;
 	for (size_t i = 0; i < n; i++) {
-		max_numa = rows[i].n_numa > max_numa ? rows[i].n_numa : max_numa;
+		l->max_numa = rows[i].n_numa > l->max_numa ? rows[i].n_numa : l->max_numa;
 		for (size_t k = 0; k < rows[i].n_numa; k++)
 			if (count_digits(rows[i].numa[k].free) > l->digits_width)
 				l->digits_width = count_digits(rows[i].numa[k].free);
 	}
-	l->digits = max_numa <= DIGITS_MAX;
+	l->digits = l->max_numa <= DIGITS_MAX;
 }
 
-/* The columns of a table. */
-struct columns {
-	enum top_column items[TOP_COLUMN_COUNT];
-	const char *names[TOP_COLUMN_COUNT]; /* of writer_columns() */
-	size_t widths[TOP_COLUMN_COUNT];
-	size_t n;
-};
-
-static void choose_columns(
-	const struct top_look *look, const struct top_totals *totals, unsigned omitted, struct columns *ret)
+/* Fills in the table with the columns for which there is room. */
+static void fill_table(const struct top_row *rows, size_t n, const struct top_totals *totals,
+	const struct top_look *look, struct layout *l, struct table *t)
 {
-	ret->n = 0;
-	for (enum top_column c = 0; c < (look->wide ? TOP_COLUMN_COUNT : TOP_WIDE); c++) {
-		if (omitted >> c & 1 || (c == TOP_LABEL && !look->label) ||
-			(c == TOP_STATUS && !look->wide && totals->n_unusable == 0))
-			continue;
-		ret->items[ret->n] = c;
-		ret->names[ret->n++] = headings[c];
-	}
-}
+	struct table_column *numa, *label, *status;
 
-/* What is drawn of the rows. */
-struct drawing {
-	const struct top_row *rows;
-	size_t n;
-	const struct top_totals *totals;
-	const struct top_look *look;
-	struct layout layout;
-	unsigned omitted; /* columns, as bits */
-	struct columns columns;
-	size_t widths[TOP_COLUMN_COUNT]; /* of each column, whether it is omitted or not */
-	size_t narrow_bars;              /* width of TOP_NUMA without digits */
-};
-
-static void fill_table(struct drawing *d, struct writer *w)
-{
-	writer_columns(w, d->columns.names, d->columns.n);
-	for (size_t i = 0; i < d->n; i++)
-		write_row(w, &d->layout, &d->rows[i]);
-	if (w->headings)
-		write_totals(w, d->totals);
-}
-
-/* Fills in the table with all columns, and measures them. */
-static void measure_columns(struct drawing *d, struct writer *w)
-{
-	struct layout narrow = d->layout;
-	CLEANUP(freep) size_t *measured = NULL;
-
-	choose_columns(d->look, d->totals, 0, &d->columns);
-	fill_table(d, w);
-	measured = table_widths(&w->table, w->headings);
-	for (size_t i = 0; i < d->columns.n; i++) {
-		enum top_column c = d->columns.items[i];
-		size_t heading = c == TOP_LABEL && w->headings ? strlen(d->look->label) : 0;
-
-		d->widths[c] = measured[i] > heading ? measured[i] : heading;
-	}
-	narrow.digits = false;
-	d->narrow_bars = w->headings ? strlen(headings[TOP_NUMA]) : 0;
-	for (size_t i = 0; i < d->n; i++)
-		if (bars_width(&narrow, &d->rows[i]) > d->narrow_bars)
-			d->narrow_bars = bars_width(&narrow, &d->rows[i]);
-}
-
-/* Sets the columns that are not omitted. Returns the table's width. */
-static size_t set_columns(struct drawing *d)
-{
-	size_t width = 0;
-
-	choose_columns(d->look, d->totals, d->omitted, &d->columns);
-	for (size_t i = 0; i < d->columns.n; i++) {
-		enum top_column c = d->columns.items[i];
-		bool narrow = c == TOP_NUMA && d->layout.bars && !d->layout.digits;
-
-		d->columns.widths[i] = narrow ? d->narrow_bars : d->widths[c];
-		width += d->columns.widths[i] + (i > 0 ? GAP : 0);
-	}
-	return width;
-}
-
-/* In a wide table only the digits beside the bars. */
-static void omit(struct drawing *d, enum top_column column, bool omitted)
-{
-	if (column == TOP_NUMA)
-		d->layout.digits = !omitted;
-	else if (!d->look->wide)
-		d->omitted = omitted ? d->omitted | 1u << column : d->omitted & ~(1u << column);
-}
-
-/* Omits columns, the least important ones first, until the table fits the width. Returns the table's width. */
-static size_t fit_columns(struct drawing *d)
-{
-	static const enum top_column order[] = {
-		TOP_EXPORTER, TOP_SCOPE, TOP_POLICY, TOP_AGE, TOP_NUMA, TOP_DEVICES, TOP_TWO_NUMA};
-	size_t width = set_columns(d), limit = d->look->width, n = 0;
-
-	if (limit == 0 || width <= limit)
-		return width;
-	if (d->totals->n_devices == 0)
-		omit(d, TOP_DEVICES, true);
-	for (; n < ARRAY_SIZE(order) && width > limit; n++) {
-		if (order[n] == TOP_NUMA && !d->layout.digits)
-			continue;
-		omit(d, order[n], true);
-		width = set_columns(d);
-	}
-	/* A column that was omitted last may have left space for others. */
-	for (; n > 1 && !d->look->wide; n--) {
-		if (order[n - 2] == TOP_NUMA)
-			continue;
-		omit(d, order[n - 2], false);
-		if (set_columns(d) > limit)
-			omit(d, order[n - 2], true);
-	}
-	return set_columns(d);
-}
-
-/* Fills in the table with the columns for which there is room. Returns its width. */
-static size_t fit_table(struct drawing *d, struct writer *w)
-{
-	bool digits = d->layout.digits;
-	size_t n_measured, width;
-
-	measure_columns(d, w);
-	n_measured = d->columns.n;
-	width = fit_columns(d);
-	if (d->columns.n != n_measured || d->layout.digits != digits)
-		fill_table(d, w);
-	return width;
-}
-
-static enum canvas_style style_of(const struct top_row *row, enum top_column column)
-{
-	if (!row)
-		return STYLE_STRONG;
-	if (column == TOP_STRANDED && row->stranded.known && row->stranded.n > 0)
-		return STYLE_NOTE;
-	if (column == TOP_STATUS && row->unusable)
-		return STYLE_NOTE;
-	if (column == TOP_AGE || column == TOP_EXPORTER || column == TOP_BASIS || column == TOP_STATUS)
-		return STYLE_FAINT;
-	return column == TOP_NODE ? STYLE_STRONG : STYLE_PLAIN;
+	table_begin(t, look->wide ? TABLE_WIDE : TABLE_TEXT, columns, ARRAY_SIZE(columns));
+	t->report = l;
+	label = table_find(t, "LABEL");
+	label->omitted = !look->label;
+	label->heading = look->label ? look->label : label->heading;
+	status = table_find(t, "STATUS");
+	status->omitted = !look->wide && totals->n_unusable == 0;
+	lay_out(l, rows, n);
+	add_rows(rows, n, look->headers ? totals : NULL, t);
+	table_measure(t, look->headers);
+	if (look->width == 0 || table_width(t) <= look->width)
+		return;
+	numa = table_find(t, "NUMA");
+	numa->narrow = !l->bars || !l->digits || l->max_numa == 0;
+	numa->narrow_width =
+		look->headers && l->max_numa < strlen(numa->heading) ? strlen(numa->heading) : l->max_numa;
+	if (totals->sum.n_devices == 0 && !look->wide)
+		table_find(t, "DEVICES")->omitted = true;
+	table_fit(t, look->width);
+	l->digits = !numa->narrow;
 }
 
 static void draw_bars(
@@ -657,35 +531,30 @@ static void draw_bars(
 	}
 }
 
-/* Draws the texts of one line: a row, or (`row` NULL) the totals. */
-static void draw_line(struct canvas *c, size_t at, const struct layout *l, const struct columns *columns,
-	const struct top_row *row, const char *const *texts)
+/* Draws one line: a row, or (`row` NULL) the totals, or (`cells` NULL, too) the headings. */
+static void draw_line(struct canvas *canvas, size_t at, const struct table *t, const struct top_row *row,
+	char *const *cells)
 {
+	const struct layout *l = t->report;
 	size_t col = 0;
 
-	for (size_t i = 0; i < columns->n; i++) {
-		enum top_column column = columns->items[i];
-		enum canvas_style style = style_of(row, column);
-		bool right = column >= TOP_FREE && column <= TOP_AGE;
+	for (size_t i = 0; i < t->n_columns; i++) {
+		const struct table_column *c = &t->columns[i];
+		const char *text = cells ? cells[i] : c->heading;
+		enum canvas_style style = !row                                    ? STYLE_STRONG
+					  : c->def->marked && c->def->marked(row) ? STYLE_NOTE
+										  : c->def->style;
 
-		if (row && column == TOP_NUMA && l->bars)
-			draw_bars(c, at, col, l, row);
-		else if (right)
-			canvas_text_right(c, at, col, columns->widths[i], style, texts[i]);
+		if (c->omitted)
+			continue;
+		if (row && l->bars && c->def->cell == numa_cell)
+			draw_bars(canvas, at, col, l, row);
+		else if (c->def->right)
+			canvas_text_right(canvas, at, col, c->width, style, text);
 		else
-			canvas_text(c, at, col, columns->widths[i], style, texts[i]);
-		col += columns->widths[i] + GAP;
+			canvas_text(canvas, at, col, c->width, style, text);
+		col += c->width + TABLE_GAP;
 	}
-}
-
-static void draw_headings(
-	struct canvas *c, const struct layout *l, const struct columns *columns, const struct top_look *look)
-{
-	const char *texts[TOP_COLUMN_COUNT];
-
-	for (size_t i = 0; i < columns->n; i++)
-		texts[i] = columns->items[i] == TOP_LABEL ? look->label : columns->names[i];
-	draw_line(c, 0, l, columns, NULL, texts);
 }
 
 /* ---- the lines below the table */
@@ -711,35 +580,26 @@ static void note_reservations(const struct top_row *rows, size_t n, struct strv 
 		strv_take(ret, xasprintf("reserved: %zu more place%s", more, more == 1 ? "" : "s"));
 }
 
-/* Why the first node has dashes instead of the kubelet's numbers. */
-/* Notes the text of the first row that has one, and how many others have one. */
-static void note_first(const char *before, const struct top_row *rows, size_t n,
-	const char *(*text_of)(const struct top_row *row), struct strv *ret)
+/* Notes the text at `offset` of the first row that has one, and how many others have one. */
+static void note_first(
+	const char *before, const struct top_row *rows, size_t n, size_t offset, struct strv *ret)
 {
+	const struct column text = {.type = COLUMN_STRING, .offset = offset};
 	const struct top_row *first = NULL;
 	size_t more = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!*text_of(&rows[i]))
+		if (!column_value(&text, &rows[i]).known)
 			continue;
 		more += first != NULL;
 		first = first ? first : &rows[i];
 	}
 	if (first && more > 0)
 		strv_take(ret, xasprintf("%snode '%s' (and %zu more): %s", before, first->name, more,
-				       text_of(first)));
+				       column_value(&text, first).text));
 	else if (first)
-		strv_take(ret, xasprintf("%snode '%s': %s", before, first->name, text_of(first)));
-}
-
-static const char *unknown_of(const struct top_row *row)
-{
-	return text_or_empty(row->unknown);
-}
-
-static const char *caution_of(const struct top_row *row)
-{
-	return text_or_empty(row->caution);
+		strv_take(ret,
+			xasprintf("%snode '%s': %s", before, first->name, column_value(&text, first).text));
 }
 
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret)
@@ -753,8 +613,8 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 				totals->n_unusable == 1 ? "is" : "are"));
 	if (totals->n_estimated > 0)
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
-	note_first("- ", rows, n, unknown_of, ret);
-	note_first("", rows, n, caution_of, ret);
+	note_first("- ", rows, n, offsetof(struct top_row, unknown), ret);
+	note_first("", rows, n, offsetof(struct top_row, caution), ret);
 }
 
 static size_t widest(const struct strv *lines)
@@ -777,16 +637,14 @@ static void draw_notes(struct canvas *c, size_t at, size_t width, const struct s
 void top_draw(const struct top_row *rows, size_t n, const struct top_totals *totals,
 	const struct top_look *look, struct canvas *c)
 {
-	CLEANUP(writer_release) struct writer w;
+	CLEANUP(table_release) struct table t = {0};
 	CLEANUP(strv_release) struct strv notes = {0};
-	struct drawing d = {
-		.rows = rows, .n = n, .totals = totals, .look = look, .layout = {.bars = look->bars}};
+	struct layout layout = {.bars = look->bars};
 	size_t at = look->headers, width, notes_width = 0;
-	const char *const *cells;
+	char *const *cells;
 
-	writer_init(&w, look->wide ? "wide" : "text", look->headers, NULL);
-	lay_out(&d.layout, rows, n);
-	width = fit_table(&d, &w);
+	fill_table(rows, n, totals, look, &layout, &t);
+	width = table_width(&t);
 	if (look->headers) {
 		top_notes(rows, n, totals, &notes);
 		notes_width = widest(&notes);
@@ -795,13 +653,13 @@ void top_draw(const struct top_row *rows, size_t n, const struct top_totals *tot
 	}
 	canvas_init(c, width > notes_width ? width : notes_width);
 	if (look->headers)
-		draw_headings(c, &d.layout, &d.columns, look);
-	cells = (const char *const *)w.table.cells.items;
-	for (size_t i = 0; i < n; i++, cells += d.columns.n)
-		draw_line(c, at++, &d.layout, &d.columns, &rows[i], cells);
+		draw_line(c, 0, &t, NULL, NULL);
+	cells = t.cells.items;
+	for (size_t i = 0; i < n; i++, cells += t.n_columns)
+		draw_line(c, at++, &t, &rows[i], cells);
 	if (!look->headers)
 		return;
 	at++; /* an empty line */
-	draw_line(c, at++, &d.layout, &d.columns, NULL, cells);
+	draw_line(c, at++, &t, NULL, cells);
 	draw_notes(c, at, c->width, &notes);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cluster/objects/cluster_node.h"
+#include "cli/report/table.h"
 #include "cli/report/terminal.h"
 #include "cli/report/writer.h"
 #include "scoring/node/node_admission.h"
@@ -25,11 +26,6 @@ struct top_device {
 };
 
 #define TOP_LARGEST 2 /* the largest pods on 1 NUMA node and on 2 */
-
-struct top_number {
-	bool known;
-	size_t n;
-};
 
 /* A pod that spans NUMA nodes or has parts on remote ones (scoring/node/pod_alignment.h). */
 struct top_span {
@@ -71,9 +67,9 @@ struct top_row {
 	size_t n_numa;
 	struct top_device *devices; /* by name */
 	size_t n_devices;
-	unsigned free, allocatable;             /* whole CPUs of all NUMA nodes */
-	struct top_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
-	struct top_number stranded;             /* free CPUs that no pod of the shape can get */
+	size_t free, allocatable;           /* whole CPUs of all NUMA nodes */
+	struct number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
+	struct number stranded;             /* free CPUs that no pod of the shape can get */
 	struct top_reservation *reservations;
 	size_t n_reservations;
 	struct top_details *details; /* NULL unless the rows are for a page */
@@ -93,11 +89,9 @@ void top_row_release(struct top_row *row);
 struct top_totals {
 	size_t n_nodes, n_estimated;
 	size_t n_unusable; /* nodes that no other total counts */
-	size_t free, allocatable;
-	struct top_number largest[TOP_LARGEST]; /* of any node; known if the number of one node is */
-	struct top_number stranded;             /* of the nodes whose number is known */
-	struct top_device *devices;             /* by name */
-	size_t n_devices;
+	/* Estimated if one node is. A largest pod is that of any node, and known if the number of one node is; stranded CPUs are
+	 * those of the nodes whose number is known. */
+	struct top_row sum;
 	size_t devices_size;
 };
 
@@ -106,36 +100,18 @@ void top_totals_release(struct top_totals *t);
 
 /* ---- the order */
 
-enum top_column {
-	TOP_NODE,
-	TOP_STATUS, /* in narrow tables only if a node is unusable */
-	TOP_LABEL,  /* only with a label */
-	TOP_POLICY,
-	TOP_SCOPE,
-	TOP_NUMA, /* free CPUs per NUMA node */
-	TOP_FREE,
-	TOP_ONE_NUMA,
-	TOP_TWO_NUMA,
-	TOP_STRANDED,
-	TOP_AGE,
-	TOP_EXPORTER,
-	TOP_DEVICES,
-	TOP_ALLOCATABLE, /* this column and the next ones are in wide tables only */
-	TOP_BASIS,
-	TOP_COLUMN_COUNT
-};
+/* The column with this heading, ignoring case; NULL = none. */
+const struct column *top_column_find(const char *heading);
 
-#define TOP_WIDE TOP_ALLOCATABLE
-
-/* The column with this heading, ignoring case; TOP_COLUMN_COUNT = none. */
-enum top_column top_column_find(const char *name);
+/* Appends the headings in lower case, "node|status". */
+void top_column_names(struct strbuf *out);
 
 /*
  * Sorts the rows by a column: numbers descending with unknown ones last, texts ascending, the oldest object
  * first. NUMA and FREE sort by the free CPUs, ALLOCATABLE by all CPUs, DEVICES by the free devices. Equal
  * rows are in natural order of the nodes' names ("node-2" before "node-10").
  */
-void top_sort(struct top_row *rows, size_t n, enum top_column column);
+void top_sort(struct top_row *rows, size_t n, const struct column *column);
 
 /* ---- the output */
 
@@ -148,8 +124,8 @@ void top_sort(struct top_row *rows, size_t n, enum top_column column);
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
-/* The same cells as in a wide table, with the totals as the last row. */
-void top_table(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
+/* Fills a table of the columns of a page, with the totals as the last row. The caller releases the table. */
+void top_page_table(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *ret);
 
 /* The lines below a table: reservations, nodes that the totals omit, estimates, and why numbers are unknown. */
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret);

@@ -68,22 +68,16 @@ static void add_summary(const struct top_row *rows, size_t n, const struct top_t
 	for (size_t i = 0; i < n; i++)
 		spans += rows[i].details->n_spans;
 	strbuf_addf(&text, "%zu node%s, %zu of %zu CPUs free", t->n_nodes, t->n_nodes == 1 ? "" : "s",
-		t->free, t->allocatable);
-	if (t->stranded.known)
-		strbuf_addf(&text, ", %zu of them stranded", t->stranded.n);
-	if (t->largest[0].known)
-		strbuf_addf(
-			&text, "; the largest additional pod on one NUMA node has %zu CPUs", t->largest[0].n);
+		t->sum.free, t->sum.allocatable);
+	if (t->sum.stranded.known)
+		strbuf_addf(&text, ", %zu of them stranded", t->sum.stranded.n);
+	if (t->sum.largest[0].known)
+		strbuf_addf(&text, "; the largest additional pod on one NUMA node has %zu CPUs",
+			t->sum.largest[0].n);
 	strbuf_addf(
 		&text, "; %zu pod%s %s not aligned", spans, spans == 1 ? "" : "s", spans == 1 ? "is" : "are");
 	html_text(out, "p", NULL, text.text);
 }
-
-/* The table's columns, of enum top_column or of the page alone. */
-enum { COLUMN_POOL = TOP_COLUMN_COUNT, COLUMN_SPANS };
-
-static const unsigned columns[] = {TOP_NODE, TOP_STATUS, COLUMN_POOL, TOP_POLICY, TOP_NUMA, TOP_FREE,
-	TOP_ONE_NUMA, TOP_TWO_NUMA, TOP_STRANDED, COLUMN_SPANS, TOP_AGE, TOP_DEVICES, TOP_BASIS};
 
 static void add_link(size_t at, const char *name, struct strbuf *out)
 {
@@ -92,65 +86,49 @@ static void add_link(size_t at, const char *name, struct strbuf *out)
 	strbuf_addstr(out, "</a></td>\n");
 }
 
-/* A cell of a row, or without a row of the totals. `cells` are those of the row in top_table(). */
-static void add_cell(
-	unsigned column, size_t at, const struct top_row *row, char *const *cells, struct strbuf *out)
+/* A cell of a row, or without a row of the totals. */
+static void add_cell(const struct column *c, const struct top_row *row, const char *cell, struct strbuf *out)
 {
-	bool stranded = row && column == TOP_STRANDED && row->stranded.known && row->stranded.n > 0;
-	bool is_number = (column >= TOP_FREE && column <= TOP_AGE) || column == COLUMN_SPANS;
-	char number[32] = "";
+	bool marked = row && c->right && c->marked && c->marked(row);
 
-	if (row && column == TOP_NODE) {
-		add_link(at, row->name, out);
-		return;
-	}
-	if (row && column == COLUMN_SPANS)
-		snprintf(number, sizeof(number), "%zu", row->details->n_spans);
-	html_text(out, row ? "td" : "th",
-		stranded    ? "number p-stranded"
-		: is_number ? "number"
-			    : NULL,
-		column < TOP_COLUMN_COUNT      ? cells[column]
-		: column == COLUMN_POOL && row ? row->details->pool
-					       : number);
+	html_text(out, row ? "td" : "th", marked ? "number p-stranded" : c->right ? "number" : NULL, cell);
 }
 
-static void add_headings(const struct table *t, struct strbuf *out)
+static void add_rows(const struct top_row *rows, size_t n, const struct table *t, struct strbuf *out)
 {
-	strbuf_addstr(out, "<thead><tr>");
-	for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
-		html_text(out, "th", NULL,
-			columns[c] == COLUMN_POOL    ? "POOL"
-			: columns[c] == COLUMN_SPANS ? "NOT ALIGNED"
-						     : t->headings[columns[c]]);
-	strbuf_addstr(out, "</tr></thead>\n");
+	char *const *cells = t->cells.items;
+
+	for (size_t i = 0; i <= n; i++, cells += t->n_columns) {
+		const struct top_row *row = i < n ? &rows[i] : NULL;
+
+		if (row) {
+			html_item(out, "tr", NULL, row->name, row->details->pool, is_marked(row));
+			add_link(i, row->name, out);
+		} else {
+			strbuf_addstr(out, "</tbody>\n<tfoot><tr>");
+			add_cell(t->columns[0].def, NULL, cells[0], out);
+		}
+		for (size_t c = 1; c < t->n_columns; c++)
+			add_cell(t->columns[c].def, row, cells[c], out);
+		strbuf_addstr(out, "</tr>\n");
+	}
 }
 
 static void add_table(
 	const struct top_row *rows, size_t n, const struct top_totals *totals, struct strbuf *out)
 {
-	CLEANUP(writer_release) struct writer w;
+	CLEANUP(table_release) struct table t = {0};
 	CLEANUP(strv_release) struct strv notes = {0};
 
-	writer_init(&w, "wide", true, NULL);
-	top_table(&w, rows, n, totals);
+	top_page_table(rows, n, totals, &t);
 	html_text(out, "p", "note",
 		"1-NUMA and 2-NUMA: exclusive CPUs of the largest additional pod that the kubelet would admit on one and on two NUMA "
 		"nodes. STRANDED: free CPUs that no such pod can get. NOT ALIGNED: pods that span NUMA nodes, or whose memory or devices are remote.");
-	strbuf_addstr(out, "<div class=\"p-wide\"><table>\n");
-	add_headings(&w.table, out);
-	strbuf_addstr(out, "<tbody>\n");
-	for (size_t i = 0; i <= n; i++) {
-		const struct top_row *row = i < n ? &rows[i] : NULL;
-
-		if (row)
-			html_item(out, "tr", NULL, row->name, row->details->pool, is_marked(row));
-		else
-			strbuf_addstr(out, "</tbody>\n<tfoot><tr>");
-		for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
-			add_cell(columns[c], i, row, &w.table.cells.items[i * w.table.n_columns], out);
-		strbuf_addstr(out, "</tr>\n");
-	}
+	strbuf_addstr(out, "<div class=\"p-wide\"><table>\n<thead><tr>");
+	for (size_t c = 0; c < t.n_columns; c++)
+		html_text(out, "th", NULL, t.columns[c].heading);
+	strbuf_addstr(out, "</tr></thead>\n<tbody>\n");
+	add_rows(rows, n, &t, out);
 	strbuf_addstr(out, "</tfoot></table></div>\n");
 	top_notes(rows, n, totals, &notes);
 	for (size_t i = 0; i < notes.n_items; i++)
@@ -196,7 +174,7 @@ static void add_node(const struct top_row *row, size_t at, bool open, struct str
 	html_item(out, open ? "details open" : "details", id, row->name, row->details->pool, is_marked(row));
 	strbuf_addstr(out, "<summary>");
 	html_text(out, "b", NULL, row->name);
-	strbuf_addf(&text, " %s%s%u of %u CPUs free", row->details->pool, *row->details->pool ? ", " : "",
+	strbuf_addf(&text, " %s%s%zu of %zu CPUs free", row->details->pool, *row->details->pool ? ", " : "",
 		row->free, row->allocatable);
 	if (row->stranded.known && row->stranded.n > 0)
 		strbuf_addf(&text, ", %zu stranded", row->stranded.n);

@@ -421,9 +421,10 @@ static void write_counts(struct writer *w, const struct why_report *r)
 
 static void write_nodes(struct writer *w, const struct why_report *r)
 {
-	static const char *const headings[] = {"NODE", "KUBELET", "NUMA NODES", "WOULD FIT", "REASON"};
+	static const struct column columns[] = {COLUMN("NODE"), COLUMN("KUBELET"),
+		COLUMN("NUMA NODES", .rank = 2), COLUMN("WOULD FIT", .rank = 1), COLUMN("REASON")};
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "nodes");
 	for (size_t i = 0; i < r->pods.n_nodes; i++) {
 		const struct node_report *n = &r->pods.nodes[i];
@@ -468,7 +469,8 @@ static void write_event(struct writer *w, const struct why_report *r, const stru
 
 static void write_events(struct writer *w, const struct why_report *r)
 {
-	static const char *const headings[] = {"LAST SEEN", "COUNT", "EVENT", "FROM", "MESSAGE"};
+	static const struct column columns[] = {
+		COLUMN("LAST SEEN"), COLUMN("COUNT"), COLUMN("EVENT"), COLUMN("FROM"), COLUMN("MESSAGE")};
 	size_t n = r->events.n_items;
 
 	if (!r->events_known) {
@@ -477,7 +479,7 @@ static void write_events(struct writer *w, const struct why_report *r)
 	}
 	if (!writer_is_doc(w) && n > EVENTS_MAX)
 		n = EVENTS_MAX;
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "events");
 	for (size_t i = 0; i < n; i++)
 		write_event(w, r, &r->events.items[i]);
@@ -513,7 +515,6 @@ static void write_text(struct writer *w, const struct why_report *r)
 	fit_write_not_evaluated(w, &r->constraints.not_evaluated);
 	strbuf_addch(w->out, '\n');
 	write_nodes(w, r);
-	w->optional = fit_optional_columns;
 	writer_table(w);
 }
 

@@ -12,18 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/report/table.h"
 #include "common/doc.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 
 enum writer_format { WRITER_TEXT, WRITER_WIDE, WRITER_NAME, WRITER_JSON, WRITER_YAML };
-
-/* Columns as wide as their cells, with two spaces between them. */
-struct table {
-	const char *const *headings;
-	size_t n_columns;
-	struct strv cells; /* row by row, each cell on one line */
-};
 
 #define WRITER_DEPTH 8
 
@@ -32,11 +26,9 @@ struct writer {
 	bool headings;      /* tables have headings */
 	struct strbuf *out; /* the caller's */
 	struct table table;
-	size_t width;  /* of a terminal, for the format "text"; 0 = unlimited */
-	size_t indent; /* of the rest of a line that is wider */
-	const char *const
-		*optional; /* headings of columns that tables may omit, in this order; NULL at the end */
-	struct doc doc;    /* unless the format is text; a report may fill it in directly */
+	size_t width;   /* of a terminal, for the format "text"; 0 = unlimited */
+	size_t indent;  /* of the rest of a line that is wider */
+	struct doc doc; /* unless the format is text; a report may fill it in directly */
 	struct doc *open[WRITER_DEPTH];
 	size_t depth;
 };
@@ -59,21 +51,15 @@ int writer_finish(struct writer *w);
 
 /* ---- tables */
 
-/* Starts a table, in place of the previous one. `headings` must outlive the table. */
-void writer_columns(struct writer *w, const char *const *headings, size_t n);
+/* Starts a table, in place of the previous one. `columns` must outlive the table. */
+void writer_columns(struct writer *w, const struct column *columns, size_t n);
 
 /* A cell of the last row; without this call the cell is "-". */
 __attribute__((format(printf, 3, 4))) void writer_cell(
 	struct writer *w, const char *heading, const char *fmt, ...);
 
-/*
- * Appends the table to the text. A table that is wider than w->width omits columns: those without content, then those of
- * w->optional, as few as possible. What does not fit into the last column continues on the next lines.
- */
+/* Appends the table to the text, at most w->width wide. */
 void writer_table(struct writer *w);
-
-/* The width of each column, headings included if asked for: an array that the caller frees. */
-size_t *table_widths(const struct table *t, bool headings);
 
 /* In the format "name" a line "node/NAME"; no effect in other formats. */
 void writer_name(struct writer *w, const char *name);
@@ -107,3 +93,9 @@ void writer_null(struct writer *w, const char *key);
 void writer_ids(struct writer *w, const char *key, bool known, uint64_t ids);
 
 void writer_strings(struct writer *w, const char *key, const struct strv *list);
+
+/*
+ * Adds the members of a row to the open map, in the order of their places; for `totals` those of columns with a total. For
+ * JSON and YAML only.
+ */
+void writer_members(struct writer *w, const struct column *columns, size_t n, const void *row, bool totals);

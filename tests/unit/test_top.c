@@ -179,13 +179,13 @@ static void devices_and_totals(void **state)
 	top_totals(rows, 2, &totals);
 	assert_int_equal(totals.n_nodes, 2);
 	assert_int_equal(totals.n_estimated, 1);
-	assert_int_equal(totals.free, rows[0].free + 23);
-	assert_int_equal(totals.allocatable, rows[0].allocatable + 31);
-	assert_int_equal(totals.largest[0].n, 12);
-	assert_int_equal(totals.largest[1].n, rows[0].largest[1].n);
-	assert_int_equal(totals.stranded.n, rows[0].stranded.n + 1);
-	assert_int_equal(totals.n_devices, 2);
-	assert_int_equal(totals.devices[1].free, rows[0].devices[1].free);
+	assert_int_equal(totals.sum.free, rows[0].free + 23);
+	assert_int_equal(totals.sum.allocatable, rows[0].allocatable + 31);
+	assert_int_equal(totals.sum.largest[0].n, 12);
+	assert_int_equal(totals.sum.largest[1].n, rows[0].largest[1].n);
+	assert_int_equal(totals.sum.stranded.n, rows[0].stranded.n + 1);
+	assert_int_equal(totals.sum.n_devices, 2);
+	assert_int_equal(totals.sum.devices[1].free, rows[0].devices[1].free);
 	top_row_release(&rows[0]);
 	top_row_release(&rows[1]);
 }

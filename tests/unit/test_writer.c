@@ -9,9 +9,9 @@
 /* Two rows with a field for both formats, one for the table, one for documents; and one value that is unknown. */
 static void write_report(struct writer *w)
 {
-	static const char *const headings[] = {"NAME", "N", "WHY"};
+	static const struct column columns[] = {COLUMN("NAME"), COLUMN("N"), COLUMN("WHY")};
 
-	writer_columns(w, headings, ARRAY_SIZE(headings));
+	writer_columns(w, columns, ARRAY_SIZE(columns));
 	writer_list(w, "items");
 	writer_row(w);
 	writer_string(w, "why", "WHY", "x");
@@ -103,13 +103,13 @@ static void wide_lines_are_broken_on_a_terminal(void **state)
 
 static void a_table_without_rows_has_no_lines(void **state)
 {
-	static const char *const headings[] = {"A HEADING"};
+	static const struct column columns[] = {COLUMN("A HEADING")};
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64);
 	CLEANUP(writer_release) struct writer w;
 
 	(void)state;
 	writer_init(&w, "text", false, &out);
-	writer_columns(&w, headings, 1);
+	writer_columns(&w, columns, 1);
 	writer_table(&w);
 	assert_int_equal(out.len, 0);
 	w.headings = true;
@@ -131,14 +131,13 @@ static void a_text_that_is_too_long_is_an_error(void **state)
 /* A row of five columns, of which OWNER has no content. */
 static void print_narrow(size_t width, struct strbuf *out)
 {
-	static const char *const headings[] = {"POD", "OWNER", "FROM", "COST", "REASON"};
-	static const char *const optional[] = {"COST", "FROM", NULL};
+	static const struct column columns[] = {COLUMN("POD"), COLUMN("OWNER"), COLUMN("FROM", .rank = 2),
+		COLUMN("COST", .rank = 1), COLUMN("REASON")};
 	CLEANUP(writer_release) struct writer w;
 
 	writer_init(&w, "text", true, out);
 	w.width = width;
-	w.optional = optional;
-	writer_columns(&w, headings, ARRAY_SIZE(headings));
+	writer_columns(&w, columns, ARRAY_SIZE(columns));
 	writer_row(&w);
 	writer_cell(&w, "POD", "default/web-0");
 	writer_cell(&w, "FROM", "node-1");
