@@ -12,7 +12,7 @@
 #include "tests/lib/top_rows.h"
 
 #define PICTURE_MAX    (64u << 20)
-#define TERMINAL_WIDTH 100
+#define PICTURE_WIDTH 100
 #define CELL_WIDTH     8
 #define CELL_HEIGHT    17
 #define MARGIN         14
@@ -153,7 +153,7 @@ static void draw_show(const char *dir)
 	write_picture(dir, "show.txt", &out);
 	assert_int_equal(show_svg(&v, SHOW_SVG_WIDTH, &out), 0);
 	write_picture(dir, "show.svg", &out);
-	canvas_init(&c, TERMINAL_WIDTH);
+	canvas_init(&c, PICTURE_WIDTH);
 	show_text_draw(&v, true, &c);
 	terminal_svg(&c, "nrtd show", &out);
 	write_picture(dir, "show-terminal.svg", &out);
