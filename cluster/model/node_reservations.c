@@ -92,7 +92,8 @@ static int compare_uses(const void *va, const void *vb)
 	return strcmp(a->id, b->id);
 }
 
-/* As reservation_is_for(), but a reservation for one pod is older than the pod's move, and a closed one may have been open. */
+/* As reservation_is_for(), for a pod that has a node already: a closed reservation may have been open when the pod came. Unless it is for one
+ * UID, a reservation is older than its pod: the pods that ran before are not those that it waits for. */
 static bool is_used_by(const struct reservation_use *use, const struct reservation_pod *pod)
 {
 	const struct reservation *r = use->facts;
