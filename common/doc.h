@@ -105,6 +105,12 @@ static inline const char *doc_object_name(const struct doc *object)
 /* The first item of a list whose member "name" is this name, or NULL. */
 const struct doc *doc_find_named(const struct doc *list, const char *name);
 
+/* Whether `d` is the boolean true. */
+static inline bool doc_is_true(const struct doc *d)
+{
+	return d && d->kind == DOC_BOOL && !strcmp(d->text, "true");
+}
+
 /* NULL if `d` is NULL, not a list, or an empty list. */
 static inline struct doc *doc_list_items(const struct doc *d)
 {

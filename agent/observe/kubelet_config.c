@@ -340,7 +340,7 @@ static int wants_default_eviction(const struct doc *fields, bool *ret, struct er
 	if (member && member->kind != DOC_BOOL && member->kind != DOC_NULL)
 		return err_set(err, -EINVAL, "mergeDefaultEvictionSettings: a boolean expected, not %s",
 			doc_kind_name(member));
-	*ret = member && member->kind == DOC_BOOL && !strcmp(member->text, "true");
+	*ret = doc_is_true(member);
 	return 0;
 }
 

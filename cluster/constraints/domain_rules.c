@@ -51,11 +51,6 @@ static bool read_port(const struct doc *port, bool host_network, struct port *re
 	       ret->number > 0;
 }
 
-static bool is_true(const struct doc *d)
-{
-	return d && d->kind == DOC_BOOL && !strcmp(d->text, "true");
-}
-
 typedef bool port_fn(const struct port *port, const void *data);
 
 /* Whether `fn` is true for a host port of the pod. Ordinary init containers hold no ports while the pod runs; sidecars do. */
@@ -63,7 +58,7 @@ static bool any_port(const struct doc *pod, port_fn *fn, const void *data)
 {
 	static const char *const lists[] = {"initContainers", "containers"};
 	const struct doc *spec = doc_get(pod, "spec");
-	bool host_network = is_true(doc_get(spec, "hostNetwork"));
+	bool host_network = doc_is_true(doc_get(spec, "hostNetwork"));
 	struct port port;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

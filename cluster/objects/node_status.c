@@ -16,9 +16,7 @@ const char *node_ready_status(const struct doc *node)
 
 bool node_is_cordoned(const struct doc *node)
 {
-	const struct doc *unschedulable = doc_get(doc_get(node, "spec"), "unschedulable");
-
-	return unschedulable && unschedulable->kind == DOC_BOOL && !strcmp(unschedulable->text, "true");
+	return doc_is_true(doc_get(doc_get(node, "spec"), "unschedulable"));
 }
 
 bool node_is_usable(const struct doc *node)

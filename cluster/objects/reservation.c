@@ -42,7 +42,6 @@ static int read_value(const struct doc *value, const char *id, struct reservatio
 {
 	CLEANUP(reservation_release) struct reservation r = {0};
 	CLEANUP(pod_template_release) struct pod_template template = {0};
-	const struct doc *closed = doc_get(value, "closed");
 	int error;
 
 	if (value->kind != DOC_MAP || !*doc_text(value, "namespace"))
@@ -63,7 +62,7 @@ static int read_value(const struct doc *value, const char *id, struct reservatio
 	r.controller = xstrdup(doc_text(value, "controller"));
 	if (doc_int64(doc_get(value, "step"), &r.step) < 0)
 		r.step = 0;
-	r.closed = closed && closed->kind == DOC_BOOL && !strcmp(closed->text, "true");
+	r.closed = doc_is_true(doc_get(value, "closed"));
 	*ret = r;
 	r = (struct reservation){0};
 	return 0;
@@ -195,12 +194,9 @@ const struct doc *controller_of(const struct doc *metadata)
 {
 	const struct doc *owners = doc_get(metadata, "ownerReferences");
 
-	DOC_FOREACH_ITEM (owner, owners) {
-		const struct doc *flag = doc_get(owner, "controller");
-
-		if (flag && flag->kind == DOC_BOOL && !strcmp(flag->text, "true"))
+	DOC_FOREACH_ITEM (owner, owners)
+		if (doc_is_true(doc_get(owner, "controller")))
 			return owner;
-	}
 	return NULL;
 }
 
