@@ -145,6 +145,14 @@ uint32_t cpu_topology_average(const struct cpu_topology *t, enum cpu_level level
 	return t->levels[level].n ? (uint32_t)(t->n_cpus / t->levels[level].n) : 0;
 }
 
+bool cpu_topology_is_uniform(const struct cpu_topology *t, enum cpu_level level)
+{
+	for (size_t i = 1; i < t->levels[level].n; i++)
+		if (cpu_element_size(t, level, i) != cpu_element_size(t, level, 0))
+			return false;
+	return true;
+}
+
 size_t cpu_set_from_bitmap(const struct cpu_topology *t, hwloc_const_bitmap_t bitmap, bool *set)
 {
 	size_t n = 0;

@@ -41,6 +41,9 @@ static inline uint32_t cpu_element_size(const struct cpu_topology *t, enum cpu_l
 	return t->levels[level].first[element + 1] - t->levels[level].first[element];
 }
 
+/* Whether all elements of the level have equally many CPUs. */
+bool cpu_topology_is_uniform(const struct cpu_topology *t, enum cpu_level level);
+
 /* CPUsPerCore(), CPUsPerUncore(), CPUsPerSocket(): the machine's average, rounded down; 0 without CPUs. */
 uint32_t cpu_topology_average(const struct cpu_topology *t, enum cpu_level level);
 

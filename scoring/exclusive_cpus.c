@@ -31,15 +31,6 @@ static void append_number(struct range_finder *f, size_t n)
 	*range = (struct exclusive_cpu_range){.first = n, .last = n};
 }
 
-/* Whether all elements of the level have the average number of CPUs. */
-static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
-{
-	for (size_t i = 0; i < t->levels[level].n; i++)
-		if (cpu_element_size(t, level, i) != cpu_topology_average(t, level))
-			return false;
-	return true;
-}
-
 /*
  * Whether a packed choice succeeds whenever enough CPUs are free: if all cores and all sockets have the same
  * size. The kubelet takes whole elements, then single CPUs. Because a kubelet up to 1.37 recognises a whole core or
@@ -48,7 +39,8 @@ static bool is_uniform(const struct cpu_topology *t, enum cpu_level level)
 static bool free_count_decides_packed(const struct cpu_manager *cm)
 {
 	return !cm->rules.version.whole_by_average ||
-	       (is_uniform(cm->topology, CPU_LEVEL_CORE) && is_uniform(cm->topology, CPU_LEVEL_SOCKET));
+	       (cpu_topology_is_uniform(cm->topology, CPU_LEVEL_CORE) &&
+		       cpu_topology_is_uniform(cm->topology, CPU_LEVEL_SOCKET));
 }
 
 /*

@@ -380,17 +380,9 @@ static void known_machine_recount(struct machine *m)
 
 static bool known_machine_has_equal_cores(const struct machine *m)
 {
-	CLEANUP(freep) size_t *size = xcalloc(MACHINE_MAX_CPUS, sizeof(*size));
-	size_t first = 0;
-	bool equal = true;
+	CLEANUP(cpu_topology_release) struct cpu_topology topology = {0};
 
-	for (size_t i = 0; i < m->n_cpus; i++)
-		size[m->cpus[i].core]++;
-	for (size_t i = 0; i < m->n_cpus; i++) {
-		first = first > 0 ? first : size[m->cpus[i].core];
-		equal = equal && size[m->cpus[i].core] == first;
-	}
-	return equal;
+	return cpu_topology_init(&topology, m) < 0 || cpu_topology_is_uniform(&topology, CPU_LEVEL_CORE);
 }
 
 bool known_machine_gave_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved)
