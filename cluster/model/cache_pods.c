@@ -449,19 +449,13 @@ void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
 	cache_drop_if_empty(cache, node);
 }
 
-void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
+void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms)
 {
-	if (pod->bound && pod_info_is_managed(pod))
+	bool stays_held = may_run && is_reported(pod->node, &pod->names);
+
+	if (pod->bound && pod_info_is_managed(pod) && !stays_held)
 		remember_ended(cache, pod->node, &pod->names, now_ms);
 	cache_remove_pod(cache, pod);
-}
-
-void cache_drop_running_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms)
-{
-	if (pod->bound && is_reported(pod->node, &pod->names))
-		cache_remove_pod(cache, pod);
-	else
-		cache_end_pod(cache, pod, now_ms);
 }
 
 void cache_forget_pod(struct cluster_cache *cache, const char *uid)

@@ -307,14 +307,16 @@ static void update_pod(
 	cached->list_number = cache->list_number[CACHE_POD];
 }
 
-/* What decides whether the pod uses a reservation. */
-static void note_owner(struct pod_info *pod, const struct doc *metadata)
+/* What decides whether the pod uses a reservation. Whether the pod has its controller since this call. */
+static bool note_owner(struct pod_info *pod, const struct doc *object)
 {
-	const char *controller = controller_uid(metadata);
+	const char *controller = controller_uid(doc_get(object, "metadata"));
 
-	pod->created_s = pod_created_s(metadata);
-	if (*controller && !pod->controller)
-		pod->controller = xstrdup(controller);
+	pod->created_s = pod_created_s(object);
+	if (!*controller || pod->controller)
+		return false;
+	pod->controller = xstrdup(controller);
+	return true;
 }
 
 /* Adds or updates a pod that has a node. */
@@ -322,9 +324,8 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
-	const struct doc *metadata = doc_get(object, "metadata");
 	struct pod_info *cached;
-	bool keeps_node;
+	bool keeps_node, may_use;
 	struct pod_info init = {.names = status->names,
 		.mirror = status->names.mirror,
 		.bound = true,
@@ -338,6 +339,7 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	cached = cache_find_pod(cache, status->uid);
 	keeps_node = cached && !strcmp(cached->node->name, status->node);
 	init.class = pod_classes_take(&cache->classes, &template.pod);
+	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
 		update_pod(cache, cached, init.class, now_ms);
 	else {
@@ -350,10 +352,11 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 	cached->terminating = pod_is_terminating(object);
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
 	if (cached->class->aligned) {
-		budgeted_pod_set_labels(&cached->budgeted, doc_get(metadata, "labels"));
-		note_owner(cached, metadata);
-		cache_match_reservations(cache, cached->node);
+		budgeted_pod_set_labels(&cached->budgeted, doc_get(doc_get(object, "metadata"), "labels"));
+		may_use |= note_owner(cached, object);
 	}
+	if (may_use)
+		cache_match_reservations(cache, cached->node);
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cache, cached, object, now_ms);
@@ -361,12 +364,11 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 }
 
 /* A reservation that the pod used may be another pod's now. A node with reservations has an object, and stays. */
-static void end_pod(struct cluster_cache *cache, struct pod_info *pod,
-	void (*end)(struct cluster_cache *, struct pod_info *, uint64_t), uint64_t now_ms)
+static void end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms)
 {
 	struct node_info *node = pod->node->n_reservations > 0 ? pod->node : NULL;
 
-	end(cache, pod, now_ms);
+	cache_end_pod(cache, pod, may_run, now_ms);
 	if (node)
 		cache_match_reservations(cache, node);
 }
@@ -395,7 +397,7 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 		cache_forget_gang_pod(cache, status.namespace, pod_gang_name(object), status.uid);
 		cached = cache_find_pod(cache, status.uid);
 		if (cached)
-			end_pod(cache, cached, cache_end_pod, now_ms);
+			end_pod(cache, cached, false, now_ms);
 		return 0;
 	}
 	if (!*status.node) {
@@ -483,8 +485,7 @@ void cache_delete(
 	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
 	pod = cache_find_pod(cache, uid);
 	if (pod)
-		end_pod(cache, pod,
-			pod_has_running_containers(object) ? cache_drop_running_pod : cache_end_pod, now_ms);
+		end_pod(cache, pod, pod_has_running_containers(object), now_ms);
 }
 
 /* ---- lists */
@@ -514,7 +515,7 @@ static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t vers
 {
 	for (size_t i = cache->nodes[slot]->n_pods; i > 0; i--)
 		if (is_unlisted(cache, cache->nodes[slot]->pods[i - 1], version))
-			cache_end_pod(cache, cache->nodes[slot]->pods[i - 1], now_ms);
+			cache_end_pod(cache, cache->nodes[slot]->pods[i - 1], false, now_ms);
 }
 
 /* The admissions that the list has reported precede all later ends. */

@@ -318,12 +318,9 @@ struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, con
 void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
 
 /* Removes the pod. The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod
- * may continue to run. */
-void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
-
-/* Removes a pod that was deleted while a container ran: what the node's object reports stays held until the object changes. A pod that the
- * object does not report ends. */
-void cache_drop_running_pod(struct cluster_cache *cache, struct pod_info *pod, uint64_t now_ms);
+ * may continue to run. With `may_run` the pod was deleted while a container ran: what the object reports of it stays held until the object
+ * changes. */
+void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms);
 
 /* Frees the node if it has no objects and no pods. */
 void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node);

@@ -16,12 +16,8 @@
 
 static void forget_arrived(struct node_usage *use)
 {
-	for (size_t i = 0; i < use->n_arrived; i++) {
-		free(use->arrived[i].namespace);
-		free(use->arrived[i].uid);
-		free(use->arrived[i].controller);
-	}
 	free(use->arrived);
+	strv_release(&use->arrived_texts);
 	use->arrived = NULL;
 	use->n_arrived = use->arrived_size = 0;
 }
@@ -83,22 +79,14 @@ static struct node_usage *find_or_add(struct cluster_usage *u, const char *name)
 void node_usage_match_reservations(struct node_usage *use)
 {
 	CLEANUP(freep) struct reservation_use *uses = NULL;
-	CLEANUP(freep) struct reservation_pod *pods = NULL;
 
 	if (use->matched)
 		return;
 	uses = xcalloc(use->n_reservations + 1, sizeof(*uses));
-	pods = xcalloc(use->n_arrived + 1, sizeof(*pods));
 	for (size_t i = 0; i < use->n_reservations; i++)
 		uses[i] = (struct reservation_use){
 			.facts = &use->reservations[i].facts, .class = use->reservations[i].class};
-	for (size_t i = 0; i < use->n_arrived; i++)
-		pods[i] = (struct reservation_pod){.user = {.namespace = use->arrived[i].namespace,
-							   .uid = use->arrived[i].uid,
-							   .controller = use->arrived[i].controller},
-			.created_s = use->arrived[i].created_s,
-			.class = use->arrived[i].class};
-	reservations_match(uses, use->n_reservations, pods, use->n_arrived);
+	reservations_match(uses, use->n_reservations, use->arrived, use->n_arrived);
 	for (size_t i = 0; i < use->n_reservations; i++) {
 		free(use->reservations[i].user);
 		use->reservations[i].user = uses[i].user ? xstrdup(uses[i].user) : NULL;
@@ -106,24 +94,32 @@ void node_usage_match_reservations(struct node_usage *use)
 	use->matched = true;
 }
 
+/* Copies a text, which the list owns. */
+static const char *keep(struct strv *texts, const char *text)
+{
+	strv_push(texts, text);
+	return texts->items[texts->n_items - 1];
+}
+
 /* The pod's requests move to its class. */
-static void note_arrived(struct cluster_usage *u, struct node_usage *use, const struct doc *metadata,
+static void note_arrived(struct cluster_usage *u, struct node_usage *use, const struct doc *object,
 	struct pod_request *request)
 {
+	const struct doc *metadata = doc_get(object, "metadata");
 	struct pod_class *class;
-	struct arrived_pod *p;
 
 	if (use->known && use->n_reservations == 0)
 		return;
 	class = pod_classes_take(&u->classes, request);
 	if (!class->aligned)
 		return;
-	p = vec_push(&use->arrived, &use->n_arrived, &use->arrived_size, sizeof(*p));
-	p->namespace = xstrdup(doc_text(metadata, "namespace"));
-	p->uid = xstrdup(doc_text(metadata, "uid"));
-	p->controller = xstrdup(controller_uid(metadata));
-	p->created_s = pod_created_s(metadata);
-	p->class = class;
+	*(struct reservation_pod *)vec_push(&use->arrived, &use->n_arrived, &use->arrived_size,
+		sizeof(*use->arrived)) = (struct reservation_pod){
+		.user = {.namespace = keep(&use->arrived_texts, doc_text(metadata, "namespace")),
+			.uid = keep(&use->arrived_texts, doc_text(metadata, "uid")),
+			.controller = keep(&use->arrived_texts, controller_uid(metadata))},
+		.created_s = pod_created_s(object),
+		.class = class};
 	use->matched = false;
 }
 
@@ -195,7 +191,7 @@ static int add_pod(struct cluster_usage *u, const struct doc *object, const char
 	use->n_pods++;
 	if (u->only && !strcmp(u->only, node))
 		list_pod(use, object, &wanted);
-	note_arrived(u, use, metadata, &template.pod);
+	note_arrived(u, use, object, &template.pod);
 	return 0;
 }
 

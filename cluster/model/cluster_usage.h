@@ -22,13 +22,6 @@ struct cluster_pod {
 	struct resource_list requests; /* node-level request */
 };
 
-/* A pod of a node with reservations, which may be the pod of a reservation: kubelets align it. */
-struct arrived_pod {
-	char *namespace, *uid, *controller; /* controller: its UID; "" = none */
-	int64_t created_s;                  /* 0 = unknown */
-	struct pod_class *class;
-};
-
 struct node_usage {
 	char *name;
 	bool known;                    /* the node has a Node object; else only pods name the node */
@@ -42,7 +35,8 @@ struct node_usage {
 	size_t pods_size;
 	struct node_reservation *reservations; /* `user`: after node_usage_match_reservations() */
 	size_t n_reservations;
-	struct arrived_pod *arrived; /* only of a node that has reservations, or no Node object */
+	struct reservation_pod *arrived; /* only of a node that has reservations, or no Node object */
+	struct strv arrived_texts;       /* of the pods in `arrived` */
 	size_t n_arrived, arrived_size;
 	bool matched; /* the users of the reservations are those of `arrived` */
 };

@@ -132,11 +132,11 @@ bool pod_is_terminating(const struct doc *pod)
 	return *doc_text(doc_get(pod, "metadata"), "deletionTimestamp");
 }
 
-int64_t pod_created_s(const struct doc *metadata)
+int64_t pod_created_s(const struct doc *pod)
 {
 	int64_t s = 0;
 
-	return timestamp_parse(doc_text(metadata, "creationTimestamp"), &s) < 0 ? 0 : s;
+	return timestamp_parse(doc_text(doc_get(pod, "metadata"), "creationTimestamp"), &s) < 0 ? 0 : s;
 }
 
 bool pod_has_ended(const struct doc *pod)

@@ -47,8 +47,8 @@ const char *pod_nominated_node(const struct doc *pod);
 /* Whether the Pod is being deleted. */
 bool pod_is_terminating(const struct doc *pod);
 
-/* metadata.creationTimestamp of an object's metadata in seconds since the epoch; 0 = not set. */
-int64_t pod_created_s(const struct doc *metadata);
+/* metadata.creationTimestamp of the Pod in seconds since the epoch; 0 = not set. */
+int64_t pod_created_s(const struct doc *pod);
 
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);

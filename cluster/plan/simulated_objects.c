@@ -159,7 +159,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->terminating = pod_is_terminating(object);
 	p->gated = doc_list_items(gates) != NULL;
 	p->priority_known = pod_priority_read(object, &p->priority);
-	p->created_s = pod_created_s(metadata);
+	p->created_s = pod_created_s(object);
 }
 
 /* A pod whose requests cannot be read stays on its node, and counts as a pod without requests. */
