@@ -18,32 +18,32 @@
 
 /* ---- columns */
 
-struct value column_value(const struct column *c, const void *row)
+struct column_value column_value(const struct column *c, const void *row)
 {
 	const void *member = (const char *)row + c->offset;
 	const char *const *text = member;
 	const size_t *size = member;
-	const struct number *number = member;
+	const struct column_number *number = member;
 	const int64_t *age_s = member;
 
 	switch (c->type) {
 	case COLUMN_STRING:
-		return (struct value){*text && **text, text_or_empty(*text), 0};
+		return (struct column_value){*text && **text, text_or_empty(*text), 0};
 	case COLUMN_SIZE:
-		return (struct value){true, NULL, (int64_t)*size};
+		return (struct column_value){true, NULL, (int64_t)*size};
 	case COLUMN_NUMBER:
-		return (struct value){number->known, NULL, number->known ? (int64_t)number->n : -1};
+		return (struct column_value){number->known, NULL, number->known ? (int64_t)number->n : -1};
 	case COLUMN_AGE:
-		return (struct value){*age_s >= 0, NULL, *age_s >= 0 ? *age_s : -1};
+		return (struct column_value){*age_s >= 0, NULL, *age_s >= 0 ? *age_s : -1};
 	case COLUMN_NO_MEMBER:
 		break;
 	}
-	return c->value ? c->value(row) : (struct value){false, "", 0};
+	return c->value ? c->value(row) : (struct column_value){false, "", 0};
 }
 
 int column_compare(const struct column *c, const void *a, const void *b)
 {
-	struct value x = column_value(c, a), y = column_value(c, b);
+	struct column_value x = column_value(c, a), y = column_value(c, b);
 
 	return x.text ? strcmp(x.text, y.text) : (x.number < y.number) - (x.number > y.number);
 }
@@ -123,7 +123,7 @@ void table_set_cell(struct table *t, const char *heading, char *text)
 
 static char *print_value(const struct column *c, const void *row)
 {
-	struct value v = column_value(c, row);
+	struct column_value v = column_value(c, row);
 	char age[AGE_TEXT_MAX];
 
 	if (v.text)
@@ -304,9 +304,12 @@ static void fit_text(struct print *p, struct table *t, size_t limit)
 
 	for (size_t i = 0; i + 1 < t->n_columns && !fits(t, limit); i++)
 		t->columns[i].omitted |= is_empty(t, i);
-	for (unsigned rank = 1; rank <= RANK_MAX && !fits(t, limit); rank++)
-		if (find_rank(t, rank))
-			find_rank(t, rank)->omitted = true;
+	for (unsigned rank = 1; rank <= RANK_MAX && !fits(t, limit); rank++) {
+		struct table_column *c = find_rank(t, rank);
+
+		if (c)
+			c->omitted = true;
+	}
 	before = width_before_last(t);
 	p->own_width = fits(t, limit) ? 0 : limit - INDENT;
 	p->limit = limit > before ? limit - before : 0;

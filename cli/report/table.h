@@ -23,12 +23,12 @@ struct writer;
 enum table_kind { TABLE_TEXT = 1, TABLE_WIDE = 2, TABLE_PAGE = 4 };
 
 /* A number that may be unknown. */
-struct number {
+struct column_number {
 	bool known;
 	size_t n;
 };
 
-struct value {
+struct column_value {
 	bool known;
 	const char *text; /* NULL = a number; borrows from the row */
 	int64_t number;   /* -1 = unknown */
@@ -39,7 +39,7 @@ enum column_member {
 	COLUMN_NO_MEMBER,
 	COLUMN_STRING, /* char *; NULL and "" are unknown */
 	COLUMN_SIZE,   /* size_t */
-	COLUMN_NUMBER, /* struct number */
+	COLUMN_NUMBER, /* struct column_number */
 	COLUMN_AGE,    /* int64_t, in seconds; -1 = unknown */
 };
 
@@ -54,8 +54,8 @@ struct column {
 	const char *key;     /* in JSON and YAML: "age", "cpus.free", or "sizes[]" for an item; or NULL */
 	unsigned place;      /* of the key among the keys, from 1 without holes */
 	enum column_member type;
-	size_t offset;                          /* of the member of the row */
-	struct value (*value)(const void *row); /* in place of a member of the row */
+	size_t offset;                                 /* of the member of the row */
+	struct column_value (*value)(const void *row); /* in place of a member of the row */
 	/* Prints the cell; NULL = the value. An empty cell becomes "-", in the totals "". */
 	void (*cell)(const struct table_cell *cell, struct strbuf *out);
 	/* Writes the member of JSON and YAML; NULL = the value, null if unknown. */
@@ -75,7 +75,7 @@ struct column {
 	}
 
 /* The value of a column in a row. */
-struct value column_value(const struct column *c, const void *row);
+struct column_value column_value(const struct column *c, const void *row);
 
 /* Orders rows by a column: numbers descending with unknown ones last, texts ascending. The result is that of strcmp(3). */
 int column_compare(const struct column *c, const void *a, const void *b);

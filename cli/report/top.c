@@ -237,39 +237,40 @@ static bool has_stranded(const void *data)
 }
 
 /* null in documents if unknown */
-static struct value policy_value(const void *data)
+static struct column_value policy_value(const void *data)
 {
 	enum topology_manager_policy policy = ((const struct top_row *)data)->policy;
 
-	return (struct value){policy != TOPOLOGY_MANAGER_UNKNOWN, topology_manager_policy_names[policy], 0};
+	return (struct column_value){
+		policy != TOPOLOGY_MANAGER_UNKNOWN, topology_manager_policy_names[policy], 0};
 }
 
-static struct value scope_value(const void *data)
+static struct column_value scope_value(const void *data)
 {
 	enum topology_manager_scope scope = ((const struct top_row *)data)->scope;
 
-	return (struct value){scope != TOPOLOGY_SCOPE_UNKNOWN, topology_manager_scope_names[scope], 0};
+	return (struct column_value){scope != TOPOLOGY_SCOPE_UNKNOWN, topology_manager_scope_names[scope], 0};
 }
 
-static struct value basis_value(const void *data)
+static struct column_value basis_value(const void *data)
 {
-	return (struct value){true, cluster_basis_names[((const struct top_row *)data)->basis], 0};
+	return (struct column_value){true, cluster_basis_names[((const struct top_row *)data)->basis], 0};
 }
 
-static struct value pool_value(const void *data)
+static struct column_value pool_value(const void *data)
 {
-	return (struct value){true, ((const struct top_row *)data)->details->pool, 0};
+	return (struct column_value){true, ((const struct top_row *)data)->details->pool, 0};
 }
 
-static struct value spans_value(const void *data)
+static struct column_value spans_value(const void *data)
 {
-	return (struct value){true, NULL, (int64_t)((const struct top_row *)data)->details->n_spans};
+	return (struct column_value){true, NULL, (int64_t)((const struct top_row *)data)->details->n_spans};
 }
 
-static struct value devices_value(const void *data)
+static struct column_value devices_value(const void *data)
 {
 	const struct top_row *row = data;
-	struct value sum = {.known = true};
+	struct column_value sum = {.known = true};
 
 	for (size_t i = 0; i < row->n_devices; i++)
 		sum.number += row->devices[i].free;
@@ -279,7 +280,7 @@ static struct value devices_value(const void *data)
 static void number_cell(const struct table_cell *cell, struct strbuf *out)
 {
 	const struct top_row *row = cell->row;
-	struct value v = column_value(cell->column, row);
+	struct column_value v = column_value(cell->column, row);
 
 	if (v.known)
 		strbuf_addf(out, "%s%" PRId64, row->basis == CLUSTER_ESTIMATED ? "~" : "", v.number);

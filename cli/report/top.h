@@ -67,9 +67,9 @@ struct top_row {
 	size_t n_numa;
 	struct top_device *devices; /* by name */
 	size_t n_devices;
-	size_t free, allocatable;           /* whole CPUs of all NUMA nodes */
-	struct number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
-	struct number stranded;             /* free CPUs that no pod of the shape can get */
+	size_t free, allocatable;                  /* whole CPUs of all NUMA nodes */
+	struct column_number largest[TOP_LARGEST]; /* exclusive CPUs of one Guaranteed container */
+	struct column_number stranded;             /* free CPUs that no pod of the shape can get */
 	struct top_reservation *reservations;
 	size_t n_reservations;
 	struct top_details *details; /* NULL unless the rows are for a page */

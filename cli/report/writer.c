@@ -220,7 +220,7 @@ static const struct column *find_place(const struct column *columns, size_t n, u
 
 static void write_member(struct writer *w, const struct column *c, const char *key, const void *row)
 {
-	struct value v = column_value(c, row);
+	struct column_value v = column_value(c, row);
 
 	if (c->member)
 		c->member(w, key, row);

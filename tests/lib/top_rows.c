@@ -47,9 +47,9 @@ static void add_row(struct top_row *row, const char *name, const char *exporter,
 
 static void add_verdicts(struct top_row *row, size_t one, size_t two, size_t stranded)
 {
-	row->largest[0] = (struct number){true, one};
-	row->largest[1] = (struct number){true, two};
-	row->stranded = (struct number){true, stranded};
+	row->largest[0] = (struct column_number){true, one};
+	row->largest[1] = (struct column_number){true, two};
+	row->stranded = (struct column_number){true, stranded};
 }
 
 static void add_reservation(struct top_row *row, const char *pod, int64_t left_s, bool placed)

@@ -7,7 +7,7 @@
 struct pod {
 	const char *name, *owner;
 	size_t cpus, size;
-	struct number left;
+	struct column_number left;
 	int64_t age_s;
 };
 
@@ -18,9 +18,9 @@ static void cpus_cell(const struct table_cell *cell, struct strbuf *out)
 	strbuf_addf(out, cell->table->kind == TABLE_WIDE ? "%zu CPUs" : "%zu", pod->cpus);
 }
 
-static struct value kind_value(const void *row)
+static struct column_value kind_value(const void *row)
 {
-	return (struct value){true, ((const struct pod *)row)->cpus > 9 ? "large" : "", 0};
+	return (struct column_value){true, ((const struct pod *)row)->cpus > 9 ? "large" : "", 0};
 }
 
 static void sizes_member(struct writer *w, const char *key, const void *row)
