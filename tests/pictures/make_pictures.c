@@ -11,11 +11,11 @@
 #include "tests/lib/test.h"
 #include "tests/lib/top_rows.h"
 
-#define PICTURE_MAX    (64u << 20)
+#define PICTURE_MAX   (64u << 20)
 #define PICTURE_WIDTH 100
-#define CELL_WIDTH     8
-#define CELL_HEIGHT    17
-#define MARGIN         14
+#define CELL_WIDTH    8
+#define CELL_HEIGHT   17
+#define MARGIN        14
 
 /* A colour of the 256-colour palette as xterm defines it. */
 static unsigned palette(unsigned n)
