@@ -2,9 +2,9 @@
 /* completion: prints the script for a shell. */
 #include "cli/commands.h"
 
-#include "common/io/fs.h"
 #include "cli/completion.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 
 #define COMPLETION_MAX (1u << 20)

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "common/io/fs.h"
 #include "cli/opts.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/settings.h"
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/settings_change.h"
 
 /* ---- the settings to assume */
 

@@ -4,8 +4,8 @@
  * Applies the flags that `nrtd fit` and `kubectl numa fit` have in common, and finds the exit status.
  */
 #include "cli/opts.h"
-#include "cluster/model/cluster_usage.h"
 #include "cli/report/pod_report.h"
+#include "cluster/model/cluster_usage.h"
 
 /* Set --policy, --scope and --option in the settings. 0; -EINVAL with one line for an invalid --option. */
 int fit_flags_assume(const struct options *options, struct settings *s, struct err *err);

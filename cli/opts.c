@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "cli/report/show.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/time.h"
 #include "common/settings.h"
 
 int option_check_cpu_list(const char *value, struct err *err)

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/manifest.h"
-#include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

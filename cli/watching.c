@@ -8,12 +8,12 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/io/json.h"
-#include "common/io/yaml.h"
 #include "cli/commands.h"
 #include "cli/report/show.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
 #include "common/log.h"
 
 #define SVG_PER_COLUMN 8            /* pixels */

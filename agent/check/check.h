@@ -6,15 +6,15 @@
  */
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "common/kube/credentials.h"
 #include "agent/observe/observe.h"
 #include "agent/observe/state_file.h"
 #include "agent/render/render.h"
-#include "scoring/node/node_derive.h"
+#include "common/doc.h"
 #include "common/err.h"
+#include "common/kube/credentials.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
+#include "scoring/node/node_derive.h"
 
 /* ---- check_report.c: the report, as plain data, and printed as text or JSON */
 

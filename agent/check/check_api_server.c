@@ -2,14 +2,14 @@
 /* Checks the API server: what would prevent nrtd from publishing. */
 #include <errno.h>
 
-#include "common/io/json.h"
-#include "common/io/time.h"
 #include "agent/check/check.h"
 #include "agent/publish/publish.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "scoring/kubelet_release.h"
+#include "scoring/node/node_state_codec.h"
 
 #define CONNECT_MS    2000u
 #define REQUEST_MS    3000u

@@ -3,19 +3,19 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "common/io/time.h"
 #include "agent/check/check.h"
 #include "agent/observe/allocations_files.h"
 #include "agent/observe/discover.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/pod_memory.h"
 #include "agent/observe/pods_api.h"
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/settings.h"
 #include "common/settings_table.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_hazards.h"
+#include "scoring/node/node_admission.h"
 
 #define DIFFERENCES_MAX (8u << 20)
 

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "agent/check/check.h"
-#include "scoring/node/kubelet_restart.h"
-#include "scoring/node/node_start.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
+#include "scoring/node/kubelet_restart.h"
+#include "scoring/node/node_start.h"
 
 /* A running kubelet has not read such settings, and fails at its next start. */
 static enum check_level level_of_failure(bool runs)

@@ -8,11 +8,11 @@
 
 #include "agent/check/check.h"
 #include "agent/observe/fs_root.h"
+#include "common/claim.h"
+#include "common/cleanup.h"
+#include "common/xalloc.h"
 #include "scoring/node/hugepages.h"
 #include "scoring/node/node_admission.h"
-#include "common/cleanup.h"
-#include "common/claim.h"
-#include "common/xalloc.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
 #define IRQ_DIR "/proc/irq"

@@ -3,17 +3,17 @@
 
 #include <errno.h>
 
-#include "common/hash.h"
-#include "common/io/time.h"
 #include "agent/observe/allocations_merge.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/state_file.h"
-#include "scoring/node/manager_state.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/hash.h"
+#include "common/io/time.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
 
 /* Pauses before the sources are read again. Each pause is four times the previous pause, because the disk may
  * be slow. */

@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 
-#include "scoring/node/manager_state.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
 
 /* Whether both items hold the first id of a device block of `a`. Pods never share a device. */
 static bool share_a_device(const struct allocation *a, const struct allocation *b)

@@ -6,10 +6,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "common/hash.h"
 #include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/hash.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

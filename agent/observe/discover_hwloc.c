@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
 #include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/thread.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

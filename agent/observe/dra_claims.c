@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/json.h"
-#include "common/io/yaml.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/state_file.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
 #include "common/machine.h"
 #include "common/resource.h"
 #include "common/strbuf.h"

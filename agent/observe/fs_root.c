@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/xalloc.h"
 
 #define FS_PATH_MAX ((size_t)2 * PATH_MAX) /* a root and a path below it */

@@ -12,10 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
-#include "common/io/time.h"
 #include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
+#include "common/io/time.h"
 #include "common/xalloc.h"
 
 #define PREFIX_LEN   5u /* of a gRPC message: compressed or not, and four bytes of length */

@@ -6,11 +6,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "common/io/fs.h"
-#include "common/io/yaml.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/release_names.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/yaml.h"
 #include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/io/fs.h"
-#include "common/io/yaml.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/systemd_syntax.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/yaml.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -5,12 +5,12 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "common/io/fs.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/kubelet_k3s.h"
 #include "agent/observe/service_unit.h"
 #include "agent/observe/systemd_syntax.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/kubelet_args.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

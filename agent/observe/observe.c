@@ -7,8 +7,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "common/hash.h"
-#include "common/io/node_name.h"
 #include "agent/observe/discover.h"
 #include "agent/observe/dra_claims.h"
 #include "agent/observe/fs_root.h"
@@ -17,6 +15,8 @@
 #include "agent/observe/settings_evidence.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/hash.h"
+#include "common/io/node_name.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

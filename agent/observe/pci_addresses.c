@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/json.h"
-#include "common/io/yaml.h"
 #include "agent/observe/discover.h"
 #include "agent/observe/dra_claims.h"
 #include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

@@ -7,17 +7,17 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
-#include "common/io/time.h"
 #include "agent/observe/grpc_unary.h"
 #include "agent/observe/pod_resources.pb-c.h"
-#include "scoring/node/known_machine.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/thread.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/known_machine.h"
 
 #define SERVICE      "/v1.PodResourcesLister/"
 #define PAUSE_MIN_MS 100u

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/fs.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/systemd_syntax.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

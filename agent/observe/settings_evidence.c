@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/strbuf.h"
 #include "common/text.h"
+#include "scoring/node/node_derive.h"
 
 #define API "the pod-resources API"
 

@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "common/io/fs.h"
-#include "common/io/time.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/kubelet_args.h"
 #include "agent/observe/kubelet_config.h"
 #include "agent/observe/kubelet_places.h"
 #include "agent/observe/kubelet_process.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/time.h"
 #include "common/strbuf.h"
 #include "common/xalloc.h"
 

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "scoring/node/known_machine.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node/known_machine.h"
 
 /* ---- the Go structs under the checksum */
 

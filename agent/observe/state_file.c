@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <strings.h>
 
-#include "common/io/json.h"
 #include "agent/observe/fs_root.h"
-#include "scoring/node/known_machine.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/json.h"
 #include "common/xalloc.h"
+#include "scoring/node/known_machine.h"
 
 void state_file_release(struct state_file *f)
 {

@@ -7,10 +7,10 @@
  */
 #include <stdbool.h>
 
-#include "common/doc.h"
 #include "agent/observe/checksum.h"
 #include "common/allocation.h"
 #include "common/cpuset.h"
+#include "common/doc.h"
 #include "common/err.h"
 #include "common/machine.h"
 #include "common/vec.h"

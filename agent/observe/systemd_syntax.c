@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/fs.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

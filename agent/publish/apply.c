@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
+#include "agent/render/render.h"
+#include "common/cleanup.h"
 #include "common/hash.h"
 #include "common/io/json.h"
-#include "agent/render/render.h"
-#include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_codec.h"
 
 #define FIELDS_MAX   ((size_t)1 << 20)
 #define REWRITES_MAX 2u

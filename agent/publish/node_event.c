@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

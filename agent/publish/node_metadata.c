@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
-#include "scoring/node/node_state_codec.h"
-#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/settings.h"
 #include "common/text.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/settings_change.h"
 
 void node_metadata_init(struct node_metadata *m)
 {

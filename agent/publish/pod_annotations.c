@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

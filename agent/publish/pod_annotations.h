@@ -3,8 +3,8 @@
 /*
  * Tracks which annotations of pods have been written, and makes the patches. No I/O.
  */
-#include "common/doc.h"
 #include "agent/render/render.h"
+#include "common/doc.h"
 
 /* Zeroed, nothing has been written. */
 struct pods_written {

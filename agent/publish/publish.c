@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/hash.h"
 #include "common/io/json.h"
 #include "common/io/node_name.h"
 #include "common/io/time.h"
 #include "common/kube/backoff.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

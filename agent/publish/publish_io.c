@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 
 #define BODY_MAX ((size_t)1 << 20)
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "common/doc.h"
-#include "common/kube/api_client.h"
 #include "common/err.h"
+#include "common/kube/api_client.h"
 
 #define PUBLISH_MANAGER       "nrtd" /* nrtd's name as a field manager */
 #define PUBLISH_MANAGER_QUERY "fieldManager=" PUBLISH_MANAGER

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/publish/target.h"
 
-#include "common/io/fs.h"
-#include "common/hash.h"
-#include "common/io/yaml.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/io/fs.h"
+#include "common/io/yaml.h"
 
 #define TEXT_MAX (16u << 20)
 

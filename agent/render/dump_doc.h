@@ -3,8 +3,8 @@
 /*
  * Makes the documents of `nrtd dump`: the machine, the inventory and the pods.
  */
-#include "common/doc.h"
 #include "agent/observe/observe.h"
+#include "common/doc.h"
 
 /*
  * `nrtd dump --what machine`: the whole machine. `ret` must be empty.

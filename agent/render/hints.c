@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/io/json.h"
 #include "agent/render/render.h"
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/settings_table.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_admission.h"
 
 #define SCORE_PREFIX "nrtd.dev/fit-score."
 

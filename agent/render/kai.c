@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/json.h"
-#include "common/io/node_name.h"
 #include "agent/render/render.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/node_name.h"
 #include "common/text.h"
 
 /* What a pod holds of one resource on one NUMA node. */

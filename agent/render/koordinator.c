@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/io/json.h"
 #include "agent/render/render.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/json.h"
 #include "common/xalloc.h"
 
 /* A CPU's socket and core, numbered on the machine from 0. */

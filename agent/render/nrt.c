@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
+#include "agent/render/render.h"
+#include "common/cleanup.h"
 #include "common/hash.h"
 #include "common/io/json.h"
-#include "agent/render/render.h"
-#include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/xalloc.h"
-#include "scoring/nrt_match.h"
 #include "scoring/kubelet_release.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/nrt_match.h"
 
 #define NAME_MAX_BYTES 32
 

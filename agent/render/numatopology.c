@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "agent/render/render.h"
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_admission.h"
 
 static void add_policies(const struct settings *s, struct doc *spec)
 {

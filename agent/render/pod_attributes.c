@@ -4,8 +4,8 @@
 #include <endian.h>
 #include <errno.h>
 
-#include "common/hash.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "common/xalloc.h"
 
 #define FINGERPRINT_PREFIX "pfp0v001"

@@ -3,14 +3,14 @@
 /*
  * Renders a node's state as the objects, annotations and labels that nrtd publishes.
  */
-#include "common/doc.h"
 #include "agent/render/pod_attributes.h"
-#include "scoring/node/node_admission.h"
+#include "common/doc.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
 #include "scoring/fit_hints.h"
 #include "scoring/kubelet_slowest.h"
+#include "scoring/node/node_admission.h"
 #include "scoring/nrt_match.h"
 
 /* ---- nrt.c: the NodeResourceTopology object (topology.node.k8s.io/v1alpha2) */

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "common/hash.h"
-#include "scoring/node/node_derive.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 
 static const char file_removed_note[] =
 	"cpu_manager_state or memory_manager_state was removed: when the kubelet starts, it assigns the CPUs and memory of running pods anew";

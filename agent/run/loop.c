@@ -10,10 +10,10 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
-#include "common/io/time.h"
 #include "agent/run/lock.h"
 #include "agent/run/resident.h"
+#include "common/io/thread.h"
+#include "common/io/time.h"
 
 #include "agent/run/watch.h"
 #include "agent/run/worker.h"

@@ -5,9 +5,9 @@
  * Only loop.c includes libsystemd.
  */
 
-#include "common/io/time.h"
-#include "common/http/http.h"
 #include "agent/run/reconcile.h"
+#include "common/http/http.h"
+#include "common/io/time.h"
 
 struct cancel; /* common/io/thread.h */
 

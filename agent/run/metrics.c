@@ -6,8 +6,8 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "common/http/exposition.h"
 #include "common/cleanup.h"
+#include "common/http/exposition.h"
 #include "common/xalloc.h"
 
 #define GAUGES_MAX (1u << 20)

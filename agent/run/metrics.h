@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "agent/render/render.h"
-#include "scoring/node/pod_alignment.h"
 #include "common/node_state.h"
 #include "common/strbuf.h"
+#include "scoring/node/pod_alignment.h"
 
 /* The families that callers count or measure. */
 enum metric {

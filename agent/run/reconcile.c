@@ -6,10 +6,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "common/hash.h"
-#include "common/io/json.h"
-#include "common/io/time.h"
-#include "common/kube/backoff.h"
 #include "agent/observe/discover.h"
 #include "agent/observe/dra_claims.h"
 #include "agent/observe/fs_root.h"
@@ -20,11 +16,15 @@
 #include "agent/render/dump_doc.h"
 #include "agent/render/render.h"
 #include "agent/run/resident.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
+#include "common/kube/backoff.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
+#include "scoring/node/node_state_codec.h"
 
 /* How long a run waits for the pod-resources API: from the first sign of the change, but at least for a moment if the run
  * itself is late. */

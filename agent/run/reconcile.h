@@ -9,8 +9,8 @@
 #include "agent/render/render.h"
 #include "agent/run/changes.h"
 #include "agent/run/metrics.h"
-#include "scoring/node/node_derive.h"
 #include "common/vec.h"
+#include "scoring/node/node_derive.h"
 
 /* The configuration of every run. */
 struct reconcile_config {

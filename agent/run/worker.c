@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "common/xalloc.h"
 
 #define EARLY_DIVISOR 10u /* of the coalescing time, after the first run that published nothing */

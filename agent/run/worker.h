@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/io/time.h"
 #include "agent/run/reconcile.h"
+#include "common/io/time.h"
 
 /* ---- when a run is due. A mark means that something may have changed since the last run. A run reads all sources, so it
  * covers all earlier marks. Times are monotonic milliseconds. */

@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <string.h>
 
-#include "common/io/thread.h"
 #include "cli/opts.h"
 #include "cli/opts_check.h"
 #include "cluster/extender/extender.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 

@@ -4,12 +4,12 @@
 
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "cli/nrtd/stage_config.h"
 #include "agent/check/check.h"
+#include "cli/nrtd/stage_config.h"
 #include "cli/report/terminal.h"
 #include "cli/report/writer.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 
 #define CHECK_MAX (8u << 20)

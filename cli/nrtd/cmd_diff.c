@@ -4,18 +4,18 @@
 
 #include <errno.h>
 
+#include "agent/publish/node_metadata.h"
+#include "agent/render/render.h"
+#include "cli/nrtd/observe_local.h"
+#include "cli/nrtd/stage_config.h"
+#include "common/cleanup.h"
 #include "common/doc.h"
 #include "common/io/fs.h"
 #include "common/io/json.h"
-#include "cli/nrtd/observe_local.h"
-#include "cli/nrtd/stage_config.h"
-#include "agent/publish/node_metadata.h"
-#include "agent/render/render.h"
+#include "common/log.h"
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/pod_names.h"
 #include "scoring/node/settings_change.h"
-#include "common/cleanup.h"
-#include "common/log.h"
 
 #define DIFF_MAX       (16u << 20)
 #define EXIT_DIFFERENT 1

@@ -4,18 +4,18 @@
 
 #include <errno.h>
 
-#include "common/io/fs.h"
-#include "cli/nrtd/observe_local.h"
-#include "cli/nrtd/stage_config.h"
 #include "agent/publish/pod_annotations.h"
 #include "agent/render/dump_doc.h"
 #include "agent/render/render.h"
+#include "cli/nrtd/observe_local.h"
+#include "cli/nrtd/stage_config.h"
 #include "cli/report/writer.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "common/settings_table.h"
+#include "scoring/node/node_state_codec.h"
 
 #define DUMP_MAX (256u << 20)
 

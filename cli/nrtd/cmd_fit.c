@@ -5,22 +5,22 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
+#include "agent/observe/pods_api.h"
 #include "cli/fit_flags.h"
 #include "cli/nrtd/observe_local.h"
-#include "cli/pod_input.h"
 #include "cli/nrtd/stage_config.h"
-#include "agent/observe/pods_api.h"
+#include "cli/pod_input.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/terminal.h"
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_admission.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/projected_state.h"
 
 #define FIT_TEXT_MAX (8u << 20)
 

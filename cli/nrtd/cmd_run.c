@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/io/thread.h"
-#include "cli/opts_check.h"
-#include "cli/nrtd/stage_config.h"
 #include "agent/publish/target.h"
+#include "cli/nrtd/stage_config.h"
+#include "cli/opts_check.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 

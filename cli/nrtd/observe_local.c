@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/nrtd/stage_config.h"
 #include "agent/observe/pod_memory.h"
+#include "cli/nrtd/stage_config.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

@@ -3,8 +3,8 @@
 /*
  * Observes this node and derives its state, as a command's flags ask for.
  */
-#include "cli/opts.h"
 #include "agent/observe/observe.h"
+#include "cli/opts.h"
 
 /* 0 or -errno with one line in `err`; `ret` (as after observation_init()) is to be released in any case. */
 int observe_local(const struct options *options, struct observation *ret, struct err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nrtd: its commands, and the flags that no other program has. */
-#include "common/io/node_name.h"
+#include "agent/observe/pod_memory.h"
 #include "cli/commands.h"
 #include "cli/opts_check.h"
 #include "common/http/http.h"
-#include "agent/observe/pod_memory.h"
+#include "common/io/node_name.h"
 
 /* Commands about the local machine, and commands about what nrtd run publishes. */
 #define LOCAL   (ON(DUMP) | ON(CHECK) | ON(FIT) | ON(SHOW) | ON(RUN) | ON(DIFF))

@@ -4,9 +4,9 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "agent/observe/kubelet_config.h"
 #include "cli/opts_check.h"
 #include "cluster/objects/pod_parse.h"
-#include "agent/observe/kubelet_config.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

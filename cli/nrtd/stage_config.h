@@ -6,12 +6,12 @@
  * A configuration borrows its texts from the command line and the environment, and its lists from struct stage_lists,
  * which must outlive the configuration.
  */
-#include "cli/opts.h"
 #include "agent/check/check.h"
 #include "agent/observe/observe.h"
 #include "agent/publish/target.h"
 #include "agent/render/render.h"
 #include "agent/run/loop.h"
+#include "cli/opts.h"
 #include "scoring/node/node_derive.h"
 
 /* The values of the flags that repeat. */

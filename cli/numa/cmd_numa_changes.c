@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/io/time.h"
-#include "cli/opts_check.h"
 #include "cli/numa/source.h"
+#include "cli/opts_check.h"
 #include "cli/report/changes_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/time.h"
 #include "common/log.h"
 
 #define OUTPUT_MAX ((size_t)1 << 30)

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
 #include "cli/numa/source.h"
 #include "cli/report/hugepages_report.h"
 #include "cli/report/node_comparison.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/vec.h"
 

@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
 #include "cli/fit_flags.h"
-#include "cli/pod_input.h"
 #include "cli/numa/source.h"
-#include "cluster/constraints/scheduling_constraints.h"
+#include "cli/pod_input.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/terminal.h"
+#include "cluster/constraints/scheduling_constraints.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/text.h"
 

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/hash.h"
 #include "cli/numa/source.h"
-#include "cluster/objects/cluster_node.h"
-#include "cluster/model/named_pods.h"
-#include "cluster/objects/pod_parse.h"
 #include "cli/report/pods_report.h"
 #include "cli/report/terminal.h"
+#include "cluster/model/named_pods.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet.h"

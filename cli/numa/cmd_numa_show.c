@@ -6,9 +6,9 @@
 
 #include "cli/numa/source.h"
 #include "cli/watching.h"
-#include "cluster/objects/cluster_node.h"
 #include "cluster/model/named_pods.h"
 #include "cluster/model/reserved_places.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/io/time.h"
 #include "cli/numa/expected_plan.h"
-#include "cli/opts_check.h"
 #include "cli/numa/plan_apply.h"
-#include "cli/pod_input.h"
 #include "cli/numa/source.h"
+#include "cli/opts_check.h"
+#include "cli/pod_input.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/time.h"
 #include "common/log.h"
 #include "common/xalloc.h"
 

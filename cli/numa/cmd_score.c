@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "cli/pod_input.h"
 #include "cli/numa/source.h"
+#include "cli/pod_input.h"
 #include "cli/report/score_report.h"
 #include "cli/report/terminal.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "cli/pod_input.h"
 #include "cli/numa/source.h"
+#include "cli/pod_input.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
-#include "scoring/node/machine_spec.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/log.h"
+#include "scoring/node/machine_spec.h"
 
 #define OUTPUT_MAX ((size_t)1 << 30)
 

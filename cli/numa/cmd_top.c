@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <time.h>
 
-#include "common/io/time.h"
-#include "cli/pod_input.h"
 #include "cli/numa/source.h"
+#include "cli/pod_input.h"
+#include "cli/report/top_page.h"
 #include "cli/watching.h"
-#include "cluster/objects/cluster_node.h"
 #include "cluster/model/named_pods.h"
 #include "cluster/model/reserved_places.h"
-#include "cli/report/top_page.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"

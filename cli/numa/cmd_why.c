@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/numa/source.h"
+#include "cli/report/terminal.h"
+#include "cli/report/why_report.h"
+#include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/time.h"
-#include "cli/numa/source.h"
-#include "cli/report/why_report.h"
-#include "cli/report/terminal.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 
 #define WHY_OUTPUT_MAX ((size_t)1 << 30)

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 
 #define FILE_MAX ((size_t)64 << 20)
 

@@ -3,9 +3,9 @@
 /*
  * Compares a plan of moves with a plan that a person has reviewed: `kubectl numa plan --apply --expect FILE`.
  */
-#include "common/doc.h"
 #include "cluster/plan/plan.h"
 #include "cluster/plan/simulated_cluster.h"
+#include "common/doc.h"
 #include "common/err.h"
 
 /* Reads a plan from a file of `kubectl numa plan -o json` or `-o yaml`; "-" = standard input. The caller releases *ret. 0; -EINVAL

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/io/time.h"
 #include "common/kube/api_list.h"
-#include "common/cleanup.h"
 #include "common/xalloc.h"
 
 #define PATH_BYTES 1600u

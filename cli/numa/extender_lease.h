@@ -9,8 +9,8 @@
 #include "cluster/objects/extender_record.h"
 #include "cluster/plan/plan.h"
 #include "cluster/plan/simulated_cluster.h"
-#include "common/kube/api_client.h"
 #include "common/err.h"
+#include "common/kube/api_client.h"
 
 /*
  * Reads the record of the Lease `lease`, NAMESPACE/NAME. 0; -ENOENT: no Lease, or a Lease without a holder; -ENODATA: the

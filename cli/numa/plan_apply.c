@@ -6,16 +6,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/io/json.h"
-#include "common/io/time.h"
 #include "cli/numa/extender_lease.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
 #include "cluster/objects/reservation.h"
-#include "common/kube/api_list.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
+#include "common/kube/api_list.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"

@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "cluster/plan/plan.h"
 #include "cluster/objects/reservation.h"
+#include "cluster/plan/plan.h"
 #include "cluster/plan/simulated_cluster.h"
-#include "common/kube/api_client.h"
+#include "common/doc.h"
 #include "common/err.h"
+#include "common/kube/api_client.h"
 
 struct plan_apply_options {
 	struct api_client *client; /* borrowed */

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/hash.h"
 #include "cli/commands.h"
 #include "cli/opts_check.h"
 #include "cluster/objects/label_match.h"
-#include "common/kube/api_list.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/io/fs.h"
+#include "common/kube/api_list.h"
 #include "common/log.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

@@ -4,11 +4,11 @@
  * Reads a cluster's objects for kubectl-numa, from the API server or from the files of --from.
  */
 #include "cli/opts.h"
+#include "cluster/constraints/scheduling_constraints.h"
+#include "cluster/model/cluster_usage.h"
 #include "cluster/objects/claim_devices.h"
 #include "cluster/objects/cluster_node.h"
-#include "cluster/model/cluster_usage.h"
 #include "cluster/objects/object_input.h"
-#include "cluster/constraints/scheduling_constraints.h"
 #include "cluster/plan/simulated_cluster.h"
 #include "common/kube/api_client.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

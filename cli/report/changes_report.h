@@ -3,8 +3,8 @@
 /*
  * Collects what has changed on a node lately: the Events about its Node, and the pods that started, ended or were rejected. No I/O.
  */
-#include "cluster/objects/pod_status.h"
 #include "cli/report/writer.h"
+#include "cluster/objects/pod_status.h"
 
 enum change_kind { CHANGE_EVENT, CHANGE_POD_STARTED, CHANGE_POD_REJECTED, CHANGE_POD_ENDED };
 

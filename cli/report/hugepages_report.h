@@ -3,8 +3,8 @@
 /*
  * Reports the hugepages of many nodes: on which NUMA nodes they are, what pods request of them, and whether kubelets align them.
  */
-#include "cluster/model/cluster_usage.h"
 #include "cli/report/writer.h"
+#include "cluster/model/cluster_usage.h"
 #include "scoring/node/hugepages.h"
 
 struct node_hugepages {

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/objects/nrt_parse.h"
 #include "cli/report/show.h"
-#include "scoring/node/pod_alignment.h"
+#include "cluster/objects/nrt_parse.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/pod_alignment.h"
 
 #define TEXT_MAX_BYTES (1u << 20) /* of a value */
 #define NAMES_MAX      32u        /* nodes that a row of text names */

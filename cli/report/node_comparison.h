@@ -3,8 +3,8 @@
 /*
  * Compares nodes: the kubelets' settings of many nodes, or all that is published of two nodes.
  */
-#include "cluster/objects/cluster_node.h"
 #include "cli/report/writer.h"
+#include "cluster/objects/cluster_node.h"
 #include "scoring/node/node_facts.h"
 
 /* Adds the kubelet's settings of a node, the same settings in the same order for every node. Reads node->object. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -12,8 +11,9 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "scoring/request.h"
 #include "scoring/kubelet_release.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/request.h"
 
 static void release_containers(struct node_report *n)
 {

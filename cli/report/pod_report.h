@@ -5,17 +5,17 @@
  * the pod's placement, the nearest request that the kubelet would admit, the number of copies, the answers of
  * schedulers, and the violated constraints. `fit`, `score` and `why` print parts of the report. No I/O.
  */
-#include "cluster/objects/cluster_node.h"
+#include "cluster/constraints/scheduling_constraints.h"
 #include "cluster/model/cluster_usage.h"
 #include "cluster/model/reserved_places.h"
-#include "cluster/constraints/scheduling_constraints.h"
-#include "scoring/node/pci_pair.h"
-#include "scoring/node/victims.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
 #include "scoring/admission.h"
 #include "scoring/fit.h"
+#include "scoring/node/pci_pair.h"
+#include "scoring/node/victims.h"
 #include "scoring/nrt_match.h"
 
 /* Where the kubelet would put one container. */

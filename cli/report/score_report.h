@@ -3,9 +3,9 @@
 /*
  * Ranks nodes by what schedulers and kubelets would decide about a pod, and prints the ranking.
  */
-#include "cluster/objects/pod_parse.h"
 #include "cli/report/pod_report.h"
 #include "cli/report/writer.h"
+#include "cluster/objects/pod_parse.h"
 
 /* Follows the scoring strategies of the scheduler plugin. */
 #define SCORE_BY_VOLCANO STRATEGY_COUNT

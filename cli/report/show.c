@@ -4,13 +4,13 @@
 #include <limits.h>
 #include <string.h>
 
-#include "scoring/node/pod_alignment.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/pod_alignment.h"
 
 #define LINE_MAX_BYTES (1u << 20) /* of a line of text; the list of every second of 8192 CPUs has 25 KiB */
 #define SHORT_UID      8          /* characters of a UID, shown if the pod's name is unknown */

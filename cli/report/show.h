@@ -9,8 +9,8 @@
  */
 #include <stddef.h>
 
-#include "common/doc.h"
 #include "cli/report/terminal.h"
+#include "common/doc.h"
 #include "common/node_state.h"
 #include "common/resource.h"
 

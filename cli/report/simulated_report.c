@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#include "cluster/plan/simulated_reasons.h"
 #include "cli/report/fit_report.h"
+#include "cluster/plan/simulated_reasons.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-#include "scoring/node_mask.h"
 #include "scoring/kubelet_release.h"
+#include "scoring/node_mask.h"
 
 static void write_pod(struct writer *w, const struct simulated_pod *p)
 {

@@ -3,9 +3,9 @@
 /*
  * Reports a plan of moves, and what a simulation of other settings changes.
  */
+#include "cli/report/writer.h"
 #include "cluster/plan/plan.h"
 #include "cluster/plan/simulate.h"
-#include "cli/report/writer.h"
 
 /* Writes the steps, the outcome and, unless the plan is full, why. `c` is the cluster as the plan left it. */
 void plan_report(struct writer *w, struct simulated_cluster *c, const struct plan *plan);

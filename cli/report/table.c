@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "cli/report/writer.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/vec.h"

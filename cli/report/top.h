@@ -5,10 +5,10 @@
  */
 #include <stdint.h>
 
-#include "cluster/objects/cluster_node.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
 #include "cli/report/writer.h"
+#include "cluster/objects/cluster_node.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/pod_alignment.h"
 

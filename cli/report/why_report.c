@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "cli/report/fit_report.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "scoring/request.h"

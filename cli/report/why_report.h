@@ -3,11 +3,11 @@
 /*
  * Explains a pod's state, finds the nodes whose kubelets would admit it, and prints both for `why`. No I/O.
  */
+#include "cli/report/pod_report.h"
+#include "cli/report/writer.h"
 #include "cluster/objects/object_input.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
-#include "cli/report/pod_report.h"
-#include "cli/report/writer.h"
 #include "scoring/node/pod_alignment.h"
 
 struct why_report {

@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cluster/model/cluster_usage.h"
-#include "cluster/objects/node_status.h"
 #include "cluster/objects/label_match.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/text.h"

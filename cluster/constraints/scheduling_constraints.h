@@ -6,10 +6,10 @@
  * Constraints are all reasons against a node other than amounts and NUMA nodes: cordon, taints, readiness, node selector, node
  * affinity, pod affinity and anti-affinity, topology spread, host ports. kube-scheduler 1.35 is the model.
  */
-#include "common/hash.h"
 #include "cluster/constraints/domain_rules.h"
 #include "cluster/objects/object_input.h"
 #include "cluster/objects/pod_parse.h"
+#include "common/hash.h"
 #include "scoring/node/pod_names.h"
 
 /* A node with a Node object. */

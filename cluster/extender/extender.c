@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cluster/objects/pod_parse.h"
+#include "common/cleanup.h"
 #include "common/io/thread.h"
 #include "common/io/time.h"
-#include "cluster/objects/pod_parse.h"
 #include "common/kube/lease.h"
 #include "common/kube/reflector.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 

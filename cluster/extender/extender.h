@@ -4,9 +4,9 @@
  * Runs nrtd-extender: watches the API server or reads a file, and serves scheduler requests.
  */
 #include "cluster/extender/server.h"
+#include "common/err.h"
 #include "common/http/http.h"
 #include "common/kube/credentials.h"
-#include "common/err.h"
 
 #define EXTENDER_LISTEN_DEFAULT "127.0.0.1:8096"
 

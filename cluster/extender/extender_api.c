@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/io/json.h"
 #include "cluster/objects/pod_status.h"
 #include "cluster/objects/reservation.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/io/json.h"
 #include "cluster/objects/pod_parse.h"
 #include "common/err.h"
+#include "common/io/json.h"
 #include "common/strbuf.h"
 
 #define EXTENDER_SCORE_MAX 10

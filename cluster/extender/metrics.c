@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/http/exposition.h"
 #include "common/cleanup.h"
+#include "common/http/exposition.h"
 
 const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/extender/work_limit.h"
 #include "cluster/model/cluster_cache.h"
 #include "cluster/model/in_flight_pods.h"
-#include "cluster/extender/work_limit.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/projected_state.h"
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
-#include "cluster/objects/object_input.h"
 #include "cluster/extender/work_limit.h"
 #include "cluster/objects/extender_record.h"
+#include "cluster/objects/object_input.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "cluster/model/cluster_cache.h"
 #include "cluster/extender/metrics.h"
 #include "cluster/extender/verbs.h"
 #include "cluster/extender/work_limit.h"
-#include "common/kube/lease.h"
+#include "cluster/model/cluster_cache.h"
+#include "common/doc.h"
 #include "common/err.h"
+#include "common/kube/lease.h"
 #include "common/strbuf.h"
 
 struct server_config {

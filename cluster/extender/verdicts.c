@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/pci_pair.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/kubelet_release.h"
+#include "scoring/node/pci_pair.h"
+#include "scoring/node/projected_state.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
-#include "scoring/kubelet_release.h"
 
 /* ---- the score */
 

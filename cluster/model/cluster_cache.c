@@ -9,11 +9,11 @@
 #include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
-#include "scoring/node/node_state_codec.h"
-#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/vec.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/settings_change.h"
 
 void cache_init(struct cluster_cache *cache, const struct cache_config *config)
 {

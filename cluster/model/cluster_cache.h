@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "common/hash.h"
-#include "cluster/objects/cluster_node.h"
-#include "cluster/objects/disruption_budgets.h"
 #include "cluster/model/namespace_counts.h"
 #include "cluster/model/node_reservations.h"
 #include "cluster/model/pending_pods.h"
-#include "cluster/objects/pod_class.h"
 #include "cluster/model/reported_pods.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/objects/disruption_budgets.h"
+#include "cluster/objects/pod_class.h"
+#include "common/doc.h"
 #include "common/err.h"
+#include "common/hash.h"
 
 /* The last kind is optional: only /preempt uses the PodDisruptionBudgets, and without the right to list them it does without. */
 enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_PDB, CACHE_KIND_COUNT };

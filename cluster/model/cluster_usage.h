@@ -5,13 +5,13 @@
  *
  * The kubelet and the scheduler compare the sum with the node's allocatable.
  */
-#include "common/hash.h"
 #include "cluster/model/node_reservations.h"
 #include "cluster/objects/object_input.h"
-#include "scoring/node/pod_names.h"
 #include "common/allocation.h"
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/request.h"
+#include "scoring/node/pod_names.h"
 
 /* A pod of the node in question. */
 struct cluster_pod {

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/io/time.h"
 #include "cluster/objects/pod_class.h"
+#include "common/io/time.h"
 #include "scoring/node/projected_state.h"
 
 struct in_flight_pods {

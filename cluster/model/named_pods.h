@@ -4,8 +4,8 @@
  * Names the pods in node states of objects, which have hashes instead of names.
  */
 #include "common/doc.h"
-#include "scoring/node/pod_names.h"
 #include "common/node_state.h"
+#include "scoring/node/pod_names.h"
 
 struct named_pod {
 	char *node, *namespace, *name;

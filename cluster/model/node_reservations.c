@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/xalloc.h"

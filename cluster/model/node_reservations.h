@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "common/hash.h"
 #include "cluster/objects/pod_class.h"
 #include "cluster/objects/reservation.h"
+#include "common/doc.h"
+#include "common/hash.h"
 
 struct pod_info;
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "cluster/objects/pod_class.h"
-#include "scoring/node/pod_names.h"
 #include "common/node_state.h"
+#include "scoring/node/pod_names.h"
 
 struct reported_key {
 	const char *name; /* the item's pod UID or pod name */

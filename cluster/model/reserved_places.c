@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_derive.h"
 
 void reserved_places_release(struct reserved_places *p)
 {

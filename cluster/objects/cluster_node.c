@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cluster/objects/nrt_parse.h"
+#include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
-#include "cluster/objects/nrt_parse.h"
-#include "scoring/node/node_derive.h"
-#include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/settings_table.h"
 #include "common/text.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 
 const char *const cluster_basis_names[CLUSTER_BASIS_COUNT] = {"unknown", "estimated", "exact"};
 

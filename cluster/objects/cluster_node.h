@@ -5,12 +5,12 @@
  */
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "common/hash.h"
 #include "cluster/objects/object_input.h"
-#include "scoring/node/pod_names.h"
+#include "common/doc.h"
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/node_state.h"
+#include "scoring/node/pod_names.h"
 
 /* The basis of the verdicts on a node. */
 enum cluster_basis {

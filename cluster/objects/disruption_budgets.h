@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "common/doc.h"
-#include "common/hash.h"
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/vec.h"
 
 struct disruption_budget {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/io/json.h"
-#include "common/io/time.h"
 #include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
 
 #define TEXT_MAX ((size_t)16 << 10)
 

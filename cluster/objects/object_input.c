@@ -6,11 +6,11 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
 #include "common/io/encoding.h"
 #include "common/io/fs.h"
 #include "common/io/json.h"
 #include "common/io/manifest.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)

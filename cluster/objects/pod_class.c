@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "common/resource.h"
 #include "common/text.h"
 #include "common/xalloc.h"

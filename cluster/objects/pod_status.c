@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/time.h"
 #include "cluster/objects/object_input.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
 #include "cluster/objects/object_input.h"
-#include "scoring/node/pod_names.h"
+#include "common/doc.h"
 #include "common/err.h"
 #include "common/node_state.h"
+#include "scoring/node/pod_names.h"
 
 enum pod_stage {
 	POD_WAITS,    /* the pod has no node */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/json.h"
-#include "common/io/time.h"
 #include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

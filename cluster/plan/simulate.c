@@ -9,16 +9,16 @@
 #include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/plan/simulated_reasons.h"
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_derive.h"
-#include "scoring/node/projected_state.h"
-#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_hazards.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/projected_state.h"
+#include "scoring/node/settings_change.h"
 
 const char *const simulated_effect_names[SIMULATED_EFFECT_COUNT] = {
 	"rejected", "unknown", "no place", "moved", "more NUMA nodes"};

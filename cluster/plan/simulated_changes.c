@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
-#include "scoring/node/node_start.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_start.h"
 #include "scoring/node_mask.h"
 
 /* ---- pods */

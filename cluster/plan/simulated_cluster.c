@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "cluster/model/cluster_usage.h"
-#include "scoring/node/manager_state.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/projected_state.h"
 #include "scoring/node_mask.h"
 
 #define CACHE_ENTRIES ((size_t)1 << 16)

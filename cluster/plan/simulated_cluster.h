@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/doc.h"
-#include "common/hash.h"
+#include "cluster/constraints/scheduling_constraints.h"
+#include "cluster/model/node_reservations.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/disruption_budgets.h"
 #include "cluster/objects/pod_class.h"
 #include "cluster/objects/pod_status.h"
-#include "cluster/model/node_reservations.h"
-#include "cluster/constraints/scheduling_constraints.h"
+#include "common/doc.h"
+#include "common/hash.h"
 #include "scoring/node/node_admission.h"
 
 #define SIMULATED_NOWHERE SIZE_MAX /* the node of a pod that runs nowhere */

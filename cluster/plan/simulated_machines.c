@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -17,6 +15,8 @@
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/projected_state.h"
 
 #define HOSTNAME          "kubernetes.io/hostname"
 #define CONTROLLER_TAINTS "node.kubernetes.io/" /* not-ready, unschedulable, ... */

@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/json.h"
 #include "cluster/model/cluster_usage.h"
-#include "cluster/objects/node_status.h"
+#include "cluster/model/reported_pods.h"
 #include "cluster/objects/label_match.h"
+#include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
-#include "cluster/model/reported_pods.h"
 #include "cluster/objects/reservation.h"
-#include "scoring/node/manager_state.h"
-#include "scoring/node/settings_change.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/settings_change.h"
 
 /* ---- objects */
 

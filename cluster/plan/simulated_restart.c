@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/kubelet_restart.h"
-#include "scoring/node/manager_state.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/xalloc.h"
+#include "scoring/node/kubelet_restart.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/projected_state.h"
 #include "scoring/node_mask.h"
 
 #define EARLIER_UNKNOWN   "the verdict on a pod that is admitted before is unknown"

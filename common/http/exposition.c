@@ -6,9 +6,9 @@
 #include <math.h>
 #include <time.h>
 
+#include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/time.h"
-#include "common/cleanup.h"
 
 #define PROC_FILE_MAX    4096u
 #define START_TIME_FIELD 22 /* of /proc/self/stat, in clock ticks since boot: proc(5) */

@@ -12,8 +12,8 @@
 
 #include <microhttpd.h>
 
-#include "common/kube/credentials.h"
 #include "common/cleanup.h"
+#include "common/kube/credentials.h"
 #include "common/xalloc.h"
 
 #ifndef MHD_HTTP_CONTENT_TOO_LARGE /* before 0.9.74 */

@@ -9,8 +9,8 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
-#include "common/io/fs.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
 #include "common/xalloc.h"
 
 #define LIBRARY "libgnutls.so.30"

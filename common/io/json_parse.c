@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/encoding.h"
 #include "common/cleanup.h"
+#include "common/io/encoding.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

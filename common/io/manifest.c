@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/io/encoding.h"
 #include "common/io/json.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 
 #define MANIFEST_MAX ((size_t)1 << 30) /* bytes */
 

@@ -6,10 +6,10 @@
 
 #include <yaml.h>
 
+#include "common/cleanup.h"
 #include "common/io/encoding.h"
 #include "common/io/json.h"
 #include "common/io/yaml_scalar.h"
-#include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 

@@ -13,10 +13,10 @@
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS, which every version has */
 #include <curl/curl.h>
 
+#include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/thread.h"
 #include "common/io/time.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 

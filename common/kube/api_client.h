@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/kube/credentials.h"
 #include "common/err.h"
+#include "common/kube/credentials.h"
 #include "common/strbuf.h"
 
 /* Accept: only the metadata of an object, if the server supports it. */

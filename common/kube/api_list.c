@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
 
 struct listing {

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/io/thread.h"
 #include "common/io/time.h"
-#include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

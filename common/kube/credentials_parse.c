@@ -3,12 +3,12 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/doc.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
 #include "common/io/yaml.h"
 #include "common/kube/credentials.h"
-#include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 #include "common/xalloc.h"

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "common/doc.h"
-#include "common/kube/credentials.h"
 #include "common/err.h"
+#include "common/kube/credentials.h"
 
 struct lease_options {
 	const char *namespace, *name; /* of the Lease object; valid names */

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "common/doc.h"
-#include "common/kube/credentials.h"
 #include "common/err.h"
+#include "common/kube/credentials.h"
 
 /*
  * Callbacks, called in the reflector's thread. After a return value of -errno the reflector waits and lists

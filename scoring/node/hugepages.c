@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_derive.h"
 
 const char *const hugepages_problem_texts[HUGEPAGES_PROBLEM_COUNT] = {
 	"the memory manager aligns them",

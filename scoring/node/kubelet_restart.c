@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/machine.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
+#include "scoring/node/node_derive.h"
 
 #define RESTART_MINOR_MIN 34u /* minor number of the oldest release whose restart code was read */
 

@@ -6,9 +6,9 @@
  * pkg/kubelet/cm/cpumanager and memorymanager, state/state_checkpoint.go (restoreState) and policy_static.go
  * (validateState), in 1.34.4, 1.35.4, 1.36.3 and 1.37.2 (1.38.0-alpha.0 has the managers of 1.37.2).
  */
-#include "scoring/node/settings_change.h"
 #include "common/err.h"
 #include "common/node_state.h"
+#include "scoring/node/settings_change.h"
 
 /* Why the file must be removed, in the kubelet's words; NULL = the file stays valid. */
 struct kubelet_restart {

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "scoring/node/known_machine.h"
-#include "scoring/node/node_derive.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
@@ -12,6 +10,8 @@
 #include "scoring/combinations.h"
 #include "scoring/cpu_manager.h"
 #include "scoring/kubelet.h"
+#include "scoring/node/known_machine.h"
+#include "scoring/node/node_derive.h"
 #include "scoring/node_mask.h"
 #include "scoring/request.h"
 

@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "scoring/node/known_machine.h"
-#include "scoring/node/manager_state.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
@@ -15,6 +13,8 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/cpu_manager.h"
+#include "scoring/node/known_machine.h"
+#include "scoring/node/manager_state.h"
 
 #define DISTANCE_SELF 10u /* ACPI's SLIT: a node's distance to itself */
 

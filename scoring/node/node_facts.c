@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/settings_table.h"
@@ -13,6 +12,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet.h"
+#include "scoring/node/node_derive.h"
 
 #define TEXT_MAX_BYTES 65536u /* of a value */
 #define SHOWN_BYTES    160u   /* of a value in the text of a change */

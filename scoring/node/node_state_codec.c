@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "scoring/node/node_state_sections.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_sections.h"
 
 #define VERSION 1
 

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_codec.h"
 
 #define UNKNOWN "-"
 

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scoring/node/pod_names.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/pod_names.h"
 
 #define HASH_CHARS  (POD_NAMES_HASH_SIZE - 2) /* without '#' and the closing NUL */
 #define DRIVER_SIZE 128 /* longer names are cut; a valid name has 63 characters at most */

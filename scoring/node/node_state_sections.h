@@ -4,10 +4,10 @@
  * The sections of the node state's text, for node_state_codec.c alone: it prints and parses each file's
  * sections in turn.
  */
-#include "scoring/node/token_reader.h"
 #include "common/allocation.h"
 #include "common/node_state.h"
 #include "common/vec.h"
+#include "scoring/node/token_reader.h"
 
 /* Limits, so that hostile text does not cost more than a large node. */
 #define NODE_STATE_MAX_TYPES     64u

@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "scoring/kubelet.h"
+#include "scoring/node/node_derive.h"
 
 #define GATES_MAX 256u /* bytes; twice the names of all gates */
 

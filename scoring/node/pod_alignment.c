@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/pci_pair.h"
 #include "scoring/node/pod_names.h"
 #include "scoring/node/projected_state.h"
-#include "common/cleanup.h"
-#include "common/vec.h"
-#include "common/xalloc.h"
 #include "scoring/request.h"
 
 const char *const alignment_names[ALIGNMENT_COUNT] = {

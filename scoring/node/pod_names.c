@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
-#include "scoring/node/manager_state.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
 
 /* ---- hashes */
 

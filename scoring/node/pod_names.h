@@ -6,8 +6,8 @@
  */
 #include <stdbool.h>
 
-#include "common/doc.h"
 #include "common/allocation.h"
+#include "common/doc.h"
 #include "common/err.h"
 #include "common/vec.h"
 

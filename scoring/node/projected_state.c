@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_derive.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_derive.h"
 #include "scoring/request.h"
 
 void projected_state_init(struct projected_state *p, const struct node_state *state, const bool *excluded)

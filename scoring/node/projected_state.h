@@ -3,9 +3,9 @@
 /*
  * Computes a node's state without some of its pods, or with pods that its kubelet would admit.
  */
-#include "scoring/node/node_admission.h"
 #include "common/err.h"
 #include "common/node_state.h"
+#include "scoring/node/node_admission.h"
 
 struct projected_state {
 	struct node_state state;    /* borrows from the node except allocations.items, .shared and .memory */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/machine.h"
 #include "common/resource.h"
@@ -16,6 +15,7 @@
 #include "common/xalloc.h"
 #include "scoring/kubelet_start.h"
 #include "scoring/kubelet_version.h"
+#include "scoring/node/node_derive.h"
 
 /* A number from 0 to `max`. */
 static bool parse_number(const char *text, unsigned long max, unsigned long *ret)

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/node_admission.h"
-#include "scoring/node/projected_state.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/projected_state.h"
 #include "scoring/request.h"
 
 void victims_release(struct victims *v)

@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/io/json.h"
-#include "cluster/objects/nrt_parse.h"
 #include "agent/render/render.h"
 #include "cli/report/pod_report.h"
+#include "cluster/objects/nrt_parse.h"
+#include "common/cleanup.h"
+#include "common/io/json.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "tests/bench/bench.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"

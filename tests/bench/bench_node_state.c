@@ -4,11 +4,11 @@
  * NAME: N us (goal G us, ok|missed)
  */
 
+#include "common/cleanup.h"
 #include "common/io/time.h"
+#include "common/vec.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
-#include "common/vec.h"
 #include "tests/lib/synthetic.h"
 
 #define N_PODS 48

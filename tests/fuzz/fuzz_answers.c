@@ -5,10 +5,10 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/io/json.h"
-#include "common/kube/credentials.h"
 #include "agent/publish/publish.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/kube/credentials.h"
 
 #define PATCH_MAX ((size_t)64 << 20)
 

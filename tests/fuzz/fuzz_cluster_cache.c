@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "cluster/extender/verbs.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/log.h"
 #include "tests/fuzz/objects.h"
 

@@ -5,9 +5,9 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/io/json.h"
 #include "cluster/extender/extender_api.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 
 #define REPLY_MAX ((size_t)64 << 20)
 

@@ -5,8 +5,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 
 #define OUT_MAX ((size_t)64 << 20)
 

@@ -4,8 +4,8 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/kube/credentials.h"
 #include "common/cleanup.h"
+#include "common/kube/credentials.h"
 
 /* One of a text and a file at most, and a secret only for a server that proves who it is. */
 static void check(const struct credentials_config *c)

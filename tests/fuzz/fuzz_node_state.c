@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "scoring/nrt_match.h"
 
 static char *print(const struct node_state *state)

@@ -5,14 +5,14 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "cluster/objects/cluster_node.h"
-#include "cluster/objects/object_input.h"
 #include "agent/observe/observe.h"
 #include "cli/report/score_report.h"
 #include "cli/report/show.h"
-#include "scoring/node/node_admission.h"
+#include "cluster/objects/cluster_node.h"
+#include "cluster/objects/object_input.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "scoring/node/node_admission.h"
 #include "tests/lib/file_reader.h"
 
 #define OUTPUT_MAX ((size_t)256 << 20)

@@ -2,8 +2,8 @@
 /* The kubelet's answer to ListPods, up to the sum of the requests. */
 #include "tests/fuzz/fuzz.h"
 
-#include "cluster/model/cluster_usage.h"
 #include "agent/observe/pods_api.h"
+#include "cluster/model/cluster_usage.h"
 #include "common/cleanup.h"
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

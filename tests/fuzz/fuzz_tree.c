@@ -9,9 +9,6 @@
 
 #include <time.h>
 
-#include "common/hash.h"
-#include "common/io/json.h"
-#include "common/io/yaml.h"
 #include "agent/check/check.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/observe.h"
@@ -22,9 +19,12 @@
 #include "agent/render/render.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/show.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/io/json.h"
+#include "common/io/yaml.h"
 #include "common/text.h"
+#include "scoring/node/node_state_codec.h"
 
 #define CDI_DIR     "/var/run/cdi"
 #define OUTPUT_MAX  ((size_t)64 << 20)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scoring/node/pod_names.h"
 #include "common/strbuf.h"
+#include "scoring/node/pod_names.h"
 
 #define OBJECTS_NODES 4u /* "node-0" and on */
 #define OBJECTS_UIDS  8u /* "uid-0" and on */

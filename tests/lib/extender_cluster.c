@@ -2,11 +2,11 @@
 #include "tests/lib/extender_cluster.h"
 
 #include "agent/render/render.h"
-#include "scoring/node/node_admission.h"
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_admission.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 

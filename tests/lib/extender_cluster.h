@@ -5,8 +5,8 @@
  *
  * The cache gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
  */
-#include "cluster/objects/reservation.h"
 #include "cluster/extender/verbs.h"
+#include "cluster/objects/reservation.h"
 #include "tests/lib/node_sim.h"
 
 #define CLUSTER_NODES 4

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/node_sim.h"
 
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_admission.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"
 

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 
-#include "scoring/node/node_admission.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"

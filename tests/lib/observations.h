@@ -5,8 +5,8 @@
  * hold. For the tests of `nrtd show` and its pictures.
  */
 #include "agent/observe/observe.h"
-#include "scoring/node/node_derive.h"
 #include "common/vec.h"
+#include "scoring/node/node_derive.h"
 
 struct holding {
 	const char *uid, *namespace, *pod, *container; /* NULL = "" */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/planned_cluster.h"
 
-#include "common/io/yaml.h"
-#include "cluster/objects/pod_parse.h"
 #include "agent/render/render.h"
+#include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "common/text.h"
 #include "tests/lib/test.h"
 

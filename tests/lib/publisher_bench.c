@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/publisher_bench.h"
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/test.h"
 
 static uint64_t given_random(void *data)

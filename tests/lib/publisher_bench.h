@@ -4,8 +4,8 @@
  * A publisher for node-a against a scripted API server (api_server.h).
  */
 
-#include "common/io/thread.h"
 #include "agent/publish/publish.h"
+#include "common/io/thread.h"
 #include "tests/lib/api_server.h"
 
 /* What a test holds: the server and a publisher that speaks to it. */

@@ -8,11 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io/yaml.h"
 #include "agent/observe/discover.h"
 #include "agent/render/render.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"
 #include "tests/lib/wire.h"

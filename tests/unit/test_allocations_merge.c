@@ -7,10 +7,10 @@
 
 #include "agent/observe/allocations_merge.h"
 #include "agent/observe/state_file.h"
-#include "scoring/node/manager_state.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/manager_state.h"
 #include "tests/lib/states.h"
 
 /* A node on which the files list pods, and what shows that they are there. */

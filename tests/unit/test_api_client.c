@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/io/time.h"
 #include "common/kube/api_client.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"
 

@@ -2,8 +2,8 @@
 /* How long failures wait, and when many nodes that wait come back. */
 #include "tests/lib/test.h"
 
-#include "common/kube/backoff.h"
 #include "common/cleanup.h"
+#include "common/kube/backoff.h"
 
 static void backoff_grows_to_its_limit(void **state)
 {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agent/run/reconcile.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
 

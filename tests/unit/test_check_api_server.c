@@ -7,9 +7,9 @@
 
 #include <unistd.h>
 
-#include "common/io/json.h"
 #include "agent/check/check.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "scoring/kubelet_release.h"
 #include "tests/lib/api_server.h"
 

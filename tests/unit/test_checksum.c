@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "agent/observe/checksum.h"
 #include "agent/observe/state_file.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/strbuf.h"
 
 /* "(*state.CPUManagerCheckpointV2)" and "(*state.CPUManagerCheckpoint)" are names of one struct. */

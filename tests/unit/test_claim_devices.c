@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "common/io/yaml.h"
 #include "cluster/objects/claim_devices.h"
-#include "scoring/node/pod_alignment.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
+#include "scoring/node/pod_alignment.h"
 #include "tests/lib/observations.h"
 
 static const char slices[] =

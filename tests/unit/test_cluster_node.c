@@ -7,12 +7,12 @@
 
 #include <errno.h>
 
-#include "common/io/yaml.h"
-#include "cluster/objects/cluster_node.h"
 #include "cli/report/score_report.h"
-#include "scoring/node/node_state_codec.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/observations.h"
 
 #define TEXT_MAX (1u << 20)

@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "common/io/json.h"
+#include "agent/render/render.h"
 #include "cli/commands.h"
 #include "cli/nrtd/observe_local.h"
 #include "cli/nrtd/stage_config.h"
-#include "agent/render/render.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/api_server.h"
 
 #define NOT_FOUND                           \

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/kube/credentials.h"
 #include "agent/observe/fs_root.h"
 #include "common/cleanup.h"
+#include "common/kube/credentials.h"
 
 #define EXEC_V1 "client.authentication.k8s.io/v1"
 

@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io/json.h"
 #include "agent/observe/discover.h"
 #include "agent/observe/observe.h"
 #include "agent/observe/pod_memory.h"
 #include "agent/render/dump_doc.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "scoring/node/node_derive.h"
 
 #define ALL_MAX   (1u << 20)
 #define ENOUGH    100 /* observations that fail, and as many that are whole */

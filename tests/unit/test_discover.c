@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/io/yaml.h"
 #include "agent/observe/discover.h"
 #include "agent/render/dump_doc.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "tests/lib/sysfs.h"
 
 #define SYSTEM "sys/devices/system/"

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "common/io/thread.h"
 #include "agent/observe/discover.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "tests/lib/sysfs.h"
 
 static sem_t done;

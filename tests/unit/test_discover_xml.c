@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/io/yaml.h"
 #include "agent/observe/discover.h"
 #include "agent/render/dump_doc.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 
 /* The machine as text. */
 static char *describe(const char *root, const char *xml)

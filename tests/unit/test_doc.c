@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <time.h>
 
+#include "common/cleanup.h"
 #include "common/doc.h"
 #include "common/io/json.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 #include "tests/lib/parsed.h"
 
 static void json_reads_what_json_is(void **state)

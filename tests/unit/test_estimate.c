@@ -3,8 +3,8 @@
 #include "tests/lib/test.h"
 
 #include "cluster/objects/cluster_node.h"
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
+#include "scoring/node/node_admission.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"
 

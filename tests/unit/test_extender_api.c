@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/io/json.h"
 #include "cluster/extender/extender_api.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 
 #define REPLY_MAX (1u << 20)
 #define POD                                                                                               \

@@ -7,11 +7,11 @@
 
 #include <pthread.h>
 
-#include "common/io/time.h"
+#include "agent/render/render.h"
 #include "cluster/extender/server.h"
 #include "cluster/extender/work_limit.h"
-#include "agent/render/render.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"

@@ -7,9 +7,9 @@
 
 #include "tests/lib/test.h"
 
+#include "common/cleanup.h"
 #include "common/io/time.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/extender_cluster.h"
 

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "common/io/json.h"
-#include "common/io/time.h"
 #include "cluster/objects/extender_record.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/io/time.h"
 #include "tests/lib/test.h"
 
 static void assert_ready(struct server *s, bool want, const char *text)

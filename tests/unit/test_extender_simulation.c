@@ -6,8 +6,8 @@
  */
 #include "tests/lib/test.h"
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "tests/lib/extender_cluster.h"
 
 #define N_STEPS 150

@@ -2,8 +2,8 @@
 /* Tests complete replies with a current cache and with a stale cache. */
 #include "tests/lib/test.h"
 
-#include "cluster/extender/server.h"
 #include "agent/render/render.h"
+#include "cluster/extender/server.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/node_sim.h"

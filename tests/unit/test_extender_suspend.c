@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io/json.h"
 #include "cluster/extender/server.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/log.h"
 #include "tests/lib/api_server.h"
 

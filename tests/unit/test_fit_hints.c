@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "agent/render/render.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/synthetic.h"
 

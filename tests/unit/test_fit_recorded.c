@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"

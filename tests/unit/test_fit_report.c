@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/io/json.h"
 #include "cli/report/fit_report.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/fit_fixture.h"

@@ -2,8 +2,8 @@
 /* Tests where the pods of a PodGroup are assumed while the scheduler tries placements, and until when. */
 #include "tests/lib/test.h"
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/xalloc.h"
 #include "tests/lib/extender_cluster.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "common/hash.h"
 #include "common/cleanup.h"
+#include "common/hash.h"
 
 #define N_NAMES 300
 #define N_STEPS 20000

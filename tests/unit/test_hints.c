@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
-#include "cli/nrtd/stage_config.h"
 #include "agent/render/render.h"
+#include "cli/nrtd/stage_config.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/io/json.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"
 

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "common/http/http.h"
 #include "common/cleanup.h"
+#include "common/http/http.h"
 #include "tests/lib/http_client.h"
 
 #define REPLY_MAX (1u << 20)

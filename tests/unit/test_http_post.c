@@ -12,8 +12,8 @@
 
 #include <curl/curl.h>
 
-#include "common/http/http.h"
 #include "common/cleanup.h"
+#include "common/http/http.h"
 #include "tests/lib/http_client.h"
 
 #define REPLY_MAX  ((size_t)8 << 20)

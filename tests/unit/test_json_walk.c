@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 
 #define TEXT_MAX (80u << 20)
 

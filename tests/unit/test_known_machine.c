@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/node/known_machine.h"
 
-#include "scoring/node/manager_state.h"
-#include "scoring/node/node_admission.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/manager_state.h"
+#include "scoring/node/node_admission.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/synthetic.h"
 #include "tests/lib/test.h"

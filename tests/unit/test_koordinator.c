@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/io/json.h"
 #include "agent/render/render.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/node_sim.h"

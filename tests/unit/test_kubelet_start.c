@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scoring/node/node_start.h"
 #include "common/cleanup.h"
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_start.h"
 #include "tests/lib/synthetic.h"
 #include "tests/lib/test.h"
 

@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
 #include "common/kube/lease.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "tests/lib/api_server.h"
 

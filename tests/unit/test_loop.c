@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/io/thread.h"
-#include "cli/nrtd/stage_config.h"
 #include "agent/run/loop.h"
 #include "agent/run/resident.h"
+#include "cli/nrtd/stage_config.h"
 #include "common/cleanup.h"
+#include "common/io/thread.h"
 #include "common/log.h"
 
 #define HEARD_MAX (256u << 10)

@@ -3,10 +3,10 @@
 
 #include "tests/lib/test.h"
 
-#include "scoring/node/machine_spec.h"
 #include "common/allocation.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "scoring/node/machine_spec.h"
 
 #define GIB ((uint64_t)1 << 30)
 

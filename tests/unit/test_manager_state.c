@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
-#include "scoring/node/manager_state.h"
 #include "common/cleanup.h"
 #include "common/vec.h"
+#include "scoring/node/manager_state.h"
 #include "tests/lib/states.h"
 #include "tests/lib/synthetic.h"
 

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "common/io/manifest.h"
 #include "common/cleanup.h"
+#include "common/io/manifest.h"
 #include "tests/lib/parsed.h"
 
 struct manifest_case {

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/test.h"
 
 /* Adds a Pod with these further metadata members and this phase. */

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 
-#include "scoring/node/node_derive.h"
 #include "common/claim.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/node_derive.h"
 
 #define GIB (1ull << 30)
 

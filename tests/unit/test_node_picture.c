@@ -4,11 +4,11 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "common/io/json.h"
-#include "cluster/objects/cluster_node.h"
 #include "agent/render/render.h"
 #include "cli/report/show.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/observations.h"
 
 static void render(const struct observation *o, struct doc *ret)

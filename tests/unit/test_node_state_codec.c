@@ -3,13 +3,13 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "scoring/kubelet_version.h"
 #include "scoring/node/manager_state.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/pod_names.h"
-#include "common/cleanup.h"
-#include "common/text.h"
-#include "scoring/kubelet_version.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"

@@ -5,9 +5,9 @@
 
 #include "tests/lib/test.h"
 
+#include "common/cleanup.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 
 #define HEAD    "1;cpu=static;memory=None;topology=none,?,8;ram=4k;nodes=0:4k"
 #define CPUS    ";cores=0-1=0;sockets=0-1=0;numa=0-1=0;uncore=0-1=0"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include "agent/render/render.h"
+#include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/yaml.h"
-#include "agent/render/render.h"
-#include "scoring/node/node_derive.h"
-#include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
+#include "scoring/node/node_derive.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/synthetic.h"
 
 struct world {

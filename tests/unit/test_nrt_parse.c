@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/test.h"
 
 static int parse(const char *text, struct inventory *ret, struct err *err)

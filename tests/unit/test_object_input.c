@@ -5,9 +5,9 @@
 
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/nrt_parse.h"
-#include "common/io/encoding.h"
 #include "cluster/objects/object_input.h"
 #include "common/cleanup.h"
+#include "common/io/encoding.h"
 #include "common/machine.h"
 
 #define TEXT_MAX (64u << 20)

@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "tests/lib/states.h"
 #include "tests/lib/test.h"
 #include "tests/lib/wire.h"

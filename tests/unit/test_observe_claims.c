@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "agent/observe/observe.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/claims.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/states.h"

@@ -7,12 +7,12 @@
 
 #include <inttypes.h>
 
-#include "common/io/json.h"
 #include "agent/render/render.h"
 #include "cli/report/pod_report.h"
-#include "scoring/node/node_derive.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
+#include "scoring/node/node_derive.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/pods.h"
 

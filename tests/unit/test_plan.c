@@ -5,9 +5,9 @@
  */
 #include "tests/lib/test.h"
 
-#include "common/io/time.h"
 #include "cluster/plan/plan.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "tests/lib/planned_cluster.h"
 
 static const struct plan_options limits = {.max_moves = 20};

@@ -4,12 +4,12 @@
 #include <glob.h>
 #include <stdlib.h>
 
+#include "common/cleanup.h"
+#include "common/text.h"
 #include "scoring/node/manager_state.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/pci_pair.h"
 #include "scoring/node/projected_state.h"
-#include "common/cleanup.h"
-#include "common/text.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/sysfs.h"

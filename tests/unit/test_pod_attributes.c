@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "common/io/json.h"
 #include "agent/render/pod_attributes.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "tests/lib/synthetic.h"

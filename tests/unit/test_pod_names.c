@@ -4,9 +4,9 @@
  */
 #include "tests/lib/test.h"
 
+#include "common/cleanup.h"
 #include "common/io/yaml.h"
 #include "scoring/node/pod_names.h"
-#include "common/cleanup.h"
 
 /* Checks an item of the node, and the same item of its published state. */
 static void assert_match(

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "common/io/yaml.h"
 #include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "scoring/request.h"
 
 /* A priority is an int32; a pod of a class whose value nobody filled in has an unknown one. */

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/io/json.h"
-#include "cluster/objects/nrt_parse.h"
 #include "agent/render/render.h"
 #include "cli/report/pod_report.h"
-#include "scoring/node/node_state_codec.h"
+#include "cluster/objects/nrt_parse.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/file_reader.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/pods.h"

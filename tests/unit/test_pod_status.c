@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/io/yaml.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "tests/lib/file_reader.h"
 
 static void parse(const char *text, struct doc *ret)

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
-#include "cluster/model/cluster_usage.h"
-#include "agent/observe/pods_api.h"
 #include "agent/observe/grpc_unary.h"
+#include "agent/observe/pods_api.h"
+#include "cluster/model/cluster_usage.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/grpc_server.h"
 #include "tests/lib/wire.h"
 

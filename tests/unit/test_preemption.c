@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "common/io/yaml.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "tests/lib/extender_cluster.h"
 
 #define PODS_MAX    8

@@ -15,10 +15,10 @@
 
 #include <curl/curlver.h>
 
-#include "common/io/json.h"
-#include "common/kube/api_client.h"
 #include "agent/publish/publish.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
+#include "common/kube/api_client.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "tests/lib/publisher_bench.h"

@@ -6,9 +6,9 @@
 
 #include "tests/lib/test.h"
 
+#include "common/cleanup.h"
 #include "common/io/time.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 #include "tests/lib/extender_cluster.h"

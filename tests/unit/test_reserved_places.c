@@ -2,9 +2,9 @@
 /* fit and why count the reservations of nodes exactly as the extender does. */
 #include "cluster/model/reserved_places.h"
 
-#include "common/io/time.h"
 #include "cli/report/pod_report.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 #include "tests/lib/extender_cluster.h"
 #include "tests/lib/pods.h"
 #include "tests/lib/test.h"

@@ -4,9 +4,9 @@
  */
 #include "tests/lib/test.h"
 
-#include "common/io/yaml.h"
 #include "cluster/constraints/scheduling_constraints.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 
 static void parse(const char *text, struct doc *ret)
 {

@@ -4,16 +4,16 @@
 
 #include <errno.h>
 
-#include "cli/opts.h"
-#include "cluster/objects/cluster_node.h"
 #include "agent/observe/kubelet_config.h"
 #include "agent/render/render.h"
+#include "cli/opts.h"
 #include "cli/report/node_comparison.h"
-#include "scoring/node/node_state_codec.h"
-#include "scoring/node/settings_change.h"
+#include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
+#include "scoring/node/node_state_codec.h"
+#include "scoring/node/settings_change.h"
 #include "tests/lib/node_states.h"
 #include "tests/lib/observations.h"
 #include "tests/lib/test.h"

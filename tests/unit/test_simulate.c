@@ -7,8 +7,8 @@
 #include "tests/lib/test.h"
 
 #include "cluster/plan/simulate.h"
-#include "scoring/node/machine_spec.h"
 #include "common/cleanup.h"
+#include "scoring/node/machine_spec.h"
 #include "tests/lib/planned_cluster.h"
 
 static void draw_setup(struct node_sim_setup *ret, uint64_t *seed)

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "common/io/json.h"
 #include "agent/observe/state_file.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "tests/lib/states.h"
 
 /* NUMA nodes 0 and 1 exist. */

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "common/io/time.h"
 #include "common/cleanup.h"
+#include "common/io/time.h"
 
 static void durations(void **state)
 {

@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/vec.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/pod_names.h"
 #include "scoring/node/projected_state.h"
 #include "scoring/node/victims.h"
-#include "common/cleanup.h"
-#include "common/text.h"
-#include "common/vec.h"
 #include "tests/lib/node_sim.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/pods.h"

@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/io/yaml.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/why_report.h"
+#include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 #include "tests/lib/node_sim.h"
 
 #define N_NODES 5

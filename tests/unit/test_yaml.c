@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "common/io/yaml.h"
 #include "common/cleanup.h"
+#include "common/io/yaml.h"
 #include "tests/lib/parsed.h"
 
 static int parse_config(const char *text, size_t len, struct doc *ret, struct err *err)

@@ -2,8 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "cluster/objects/cluster_node.h"
-#include "scoring/node/node_admission.h"
 #include "common/cleanup.h"
+#include "scoring/node/node_admission.h"
 #include "scoring/nrt_match.h"
 #include "tests/lib/nodes.h"
 #include "tests/lib/pods.h"

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/cpuset.h"
 #include "common/io/json.h"
 #include "common/io/manifest.h"
 #include "common/io/yaml.h"
-#include "common/cleanup.h"
-#include "common/cpuset.h"
 #include "common/resource.h"
 
 #define TEXT_MAX ((size_t)64 << 20)

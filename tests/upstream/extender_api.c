@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cluster/extender/extender_api.h"
-#include "common/http/http.h"
 #include "common/cleanup.h"
+#include "common/http/http.h"
 
 #define BODY_MAX ((size_t)64 << 20)
 

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/io/thread.h"
 #include "common/io/time.h"
 #include "common/kube/lease.h"
 #include "common/kube/reflector.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 
 static struct cancel cancel;

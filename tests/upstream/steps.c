@@ -19,13 +19,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "common/io/fs.h"
-#include "common/io/json.h"
 #include "agent/observe/fs_root.h"
 #include "agent/publish/publish.h"
-#include "scoring/node/node_state_codec.h"
 #include "common/cleanup.h"
+#include "common/io/fs.h"
+#include "common/io/json.h"
 #include "common/text.h"
+#include "scoring/node/node_state_codec.h"
 
 #define LINE_WORDS 16
 

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/io/json.h"
-#include "cluster/objects/pod_parse.h"
 #include "agent/observe/fs_root.h"
 #include "cli/report/fit_report.h"
+#include "cluster/objects/pod_parse.h"
+#include "common/cleanup.h"
+#include "common/io/json.h"
 #include "scoring/node/node_derive.h"
 #include "scoring/node/node_state_codec.h"
-#include "common/cleanup.h"
 
 #define MAX_BYTES (1u << 20)
 
