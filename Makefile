@@ -69,9 +69,9 @@ TEST_LDLIBS := $(shell $(PKG_CONFIG) --libs $(TEST_LIBS) 2>/dev/null)
 LIBC_LIBS := -lm -ldl -lpthread -lutil
 
 # ---- sources, objects and programs
-ROOMS := agent cli cluster common scoring
+TOP_FOLDERS := agent cli cluster common scoring
 MAINS := $(sort $(wildcard cli/*/main_*.c))
-SRC := $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(ROOMS) $(addsuffix /*,$(ROOMS))))))
+SRC := $(filter-out $(MAINS),$(sort $(wildcard $(addsuffix /*.c,$(TOP_FOLDERS) $(addsuffix /*,$(TOP_FOLDERS))))))
 PROTO := $(sort $(wildcard agent/*/*.proto))
 # kubectl-numa is built without the daemons' folders, so that it can be built on other systems than Linux (doc/platforms.md).
 NUMA_SRC := $(filter-out agent/% common/http/% cluster/extender/% cli/nrtd/% cli/extender/% common/kube/backoff.c,$(SRC))
@@ -213,4 +213,4 @@ include $(filter-out Makefile packaging/cross.mk,$(makefiles))
 clean:
 	rm -rf build
 
--include $(shell find $(addprefix $(B)/,$(ROOMS) tests) build/fuzz/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(B)/,$(TOP_FOLDERS) tests) build/fuzz/obj -name '*.d' 2>/dev/null)

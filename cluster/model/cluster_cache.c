@@ -307,7 +307,7 @@ static void update_pod(
 	cached->list_number = cache->list_number[CACHE_POD];
 }
 
-/* What decides whether the pod uses a reservation. Whether the pod has its controller since this call. */
+/* Notes what decides whether the pod uses a reservation. Returns whether it has found the pod's controller now. */
 static bool note_owner(struct pod_info *pod, const struct doc *object)
 {
 	const char *controller = controller_uid(doc_get(object, "metadata"));

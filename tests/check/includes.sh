@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# includes.sh: print the includes between the rooms as a table (a row includes a column), and fail if an include breaks a rule. A folder may
+# includes.sh: print the includes between the top folders as a table (a row includes a column), and fail if an include breaks a rule. A folder may
 # include itself and the folders before it in tests/check/folders. The agent and the cluster half include nothing of each other, and common/
 # nothing of scoring/. Modules may not include each other in a circle; a module is a .c, its .h, and the headers whose comment says "Inside
 # of X.h". Run the script from the top of the tree.
@@ -16,12 +16,12 @@ find agent cli cluster common scoring -name '*.[ch]' -exec grep -HE '^#include "
 
 awk '
 	function folder(path) { sub(/[^\/]*$/, "", path); return path }
-	function room(path) { sub(/\/.*/, "", path); return path }
+	function top(path) { sub(/\/.*/, "", path); return path }
 	function bad(text) { print "includes: " text >"/dev/stderr"; failed = 1 }
-	function apart(a, b) { return room(from) == a && room(to) == b || room(from) == b && room(to) == a }
+	function apart(a, b) { return top(from) == a && top(to) == b || top(from) == b && top(to) == a }
 	FNR == NR {
 		rank[$1] = ++n
-		if (!seen[room($1)]++) rooms[++n_rooms] = room($1)
+		if (!seen[top($1)]++) tops[++n_tops] = top($1)
 		next
 	}
 	{
@@ -30,18 +30,18 @@ awk '
 		if (!(from in rank)) bad($1 ": " from " is not in tests/check/folders")
 		else if (!(to in rank)) bad($1 ": " to " is not in tests/check/folders")
 		else if (apart("agent", "cluster")) bad($1 " includes " $2 ": agent/ and cluster/ use nothing of each other")
-		else if (room(from) == "common" && room(to) == "scoring") bad($1 " includes " $2 ": common/ uses nothing of scoring/")
+		else if (top(from) == "common" && top(to) == "scoring") bad($1 " includes " $2 ": common/ uses nothing of scoring/")
 		else if (rank[to] > rank[from]) bad($1 " includes " $2 ": " to " comes after " from)
-		count[room(from), room(to)]++
+		count[top(from), top(to)]++
 	}
 	END {
 		printf "%-8s", ""
-		for (i = 1; i <= n_rooms; i++) printf " %8s", rooms[i]
+		for (i = 1; i <= n_tops; i++) printf " %8s", tops[i]
 		print ""
-		for (i = 1; i <= n_rooms; i++) {
-			printf "%-8s", rooms[i]
-			for (k = 1; k <= n_rooms; k++)
-				printf " %8s", (rooms[i], rooms[k]) in count ? count[rooms[i], rooms[k]] : "."
+		for (i = 1; i <= n_tops; i++) {
+			printf "%-8s", tops[i]
+			for (k = 1; k <= n_tops; k++)
+				printf " %8s", (tops[i], tops[k]) in count ? count[tops[i], tops[k]] : "."
 			print ""
 		}
 		exit failed
