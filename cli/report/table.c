@@ -55,20 +55,21 @@ static bool column_is_in(const struct column *c, unsigned kinds)
 
 const struct column *column_find(const struct column *columns, size_t n, const char *heading)
 {
-	for (const struct column *c = columns; c < columns + n; c++)
-		if (column_is_in(c, TABLE_TEXT | TABLE_WIDE) && !strcasecmp(c->heading, heading))
-			return c;
+	for (size_t i = 0; i < n; i++)
+		if (column_is_in(&columns[i], TABLE_TEXT | TABLE_WIDE) &&
+			!strcasecmp(columns[i].heading, heading))
+			return &columns[i];
 	return NULL;
 }
 
 void column_names(const struct column *columns, size_t n, struct strbuf *out)
 {
-	for (const struct column *c = columns; c < columns + n; c++) {
-		if (!column_is_in(c, TABLE_TEXT | TABLE_WIDE))
+	for (size_t i = 0; i < n; i++) {
+		if (!column_is_in(&columns[i], TABLE_TEXT | TABLE_WIDE))
 			continue;
-		if (c > columns)
+		if (i > 0)
 			strbuf_addch(out, '|');
-		for (const char *p = c->heading; *p; p++)
+		for (const char *p = columns[i].heading; *p; p++)
 			strbuf_addch(out, (char)(*p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p));
 	}
 }
@@ -80,9 +81,10 @@ void table_begin(struct table *t, enum table_kind kind, const struct column *col
 	table_release(t);
 	t->kind = kind;
 	t->columns = xcalloc(n + 1, sizeof(*t->columns));
-	for (const struct column *c = columns; c < columns + n; c++)
-		if (column_is_in(c, kind))
-			t->columns[t->n_columns++] = (struct table_column){.def = c, .heading = c->heading};
+	for (size_t i = 0; i < n; i++)
+		if (column_is_in(&columns[i], kind))
+			t->columns[t->n_columns++] =
+				(struct table_column){.def = &columns[i], .heading = columns[i].heading};
 }
 
 void table_release(struct table *t)

@@ -162,7 +162,9 @@ void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret)
 	struct top_totals t = {.n_nodes = n, .sum = {.age_s = -1}};
 	struct top_row *sum = &t.sum;
 
-	for (const struct top_row *row = rows; row < rows + n; row++) {
+	for (size_t at = 0; at < n; at++) {
+		const struct top_row *row = &rows[at];
+
 		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
 		t.n_unusable += row->unusable;
 		if (row->unusable)
@@ -311,7 +313,9 @@ static void numa_member(struct writer *w, const char *key, const void *data)
 	const struct top_row *row = data;
 
 	writer_list(w, key);
-	for (const struct top_numa *numa = row->numa; numa < row->numa + row->n_numa; numa++) {
+	for (size_t i = 0; i < row->n_numa; i++) {
+		const struct top_numa *numa = &row->numa[i];
+
 		writer_map(w, NULL);
 		writer_number(w, "id", NULL, true, numa->id);
 		writer_number(w, "free", NULL, numa->has_cpus, numa->free);
