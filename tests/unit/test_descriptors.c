@@ -118,10 +118,14 @@ static int observe_all(const char *dir, const struct machine *machine, bool with
 	return strbuf_error(ret);
 }
 
-/* Takes the file descriptors away and gives them back, for microseconds at a time, at any moment of an observation. */
+/*
+ * Takes the file descriptors away and gives them back, for microseconds at a time, at any moment of an observation. How long the
+ * thief waits follows what came of it, because an observation takes milliseconds here and tens of them under a sanitizer.
+ */
 struct thief {
 	pthread_t thread;
 	atomic_bool stop;
+	atomic_uint wait_max_us;
 	struct rlimit all, none;
 };
 
@@ -131,7 +135,8 @@ static void *steal(void *arg)
 	uint64_t seed = 1;
 
 	while (!atomic_load(&t->stop)) {
-		const struct timespec with = {.tv_nsec = (long)(test_random(&seed) % 1000000)};
+		const unsigned us = (unsigned)(test_random(&seed) % atomic_load(&t->wait_max_us));
+		const struct timespec with = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000L};
 		const struct timespec without = {.tv_nsec = (long)(test_random(&seed) % 20000)};
 
 		nanosleep(&with, NULL);
@@ -149,6 +154,7 @@ static void thief_start(struct thief *t)
 	assert_int_not_equal(lowest, -1);
 	close(lowest);
 	atomic_init(&t->stop, false);
+	atomic_init(&t->wait_max_us, 1000);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &t->all), 0);
 	t->none = (struct rlimit){.rlim_cur = (rlim_t)lowest, .rlim_max = t->all.rlim_max};
 	assert_int_equal(pthread_create(&t->thread, NULL, steal, t), 0);
@@ -158,6 +164,17 @@ static void thief_stop(struct thief *t)
 {
 	atomic_store(&t->stop, true);
 	assert_int_equal(pthread_join(t->thread, NULL), 0);
+}
+
+/* So that about half of the observations fail. */
+static void thief_adapt(struct thief *t, bool failed)
+{
+	const unsigned us = atomic_load(&t->wait_max_us);
+
+	if (failed && us < 1000000)
+		atomic_store(&t->wait_max_us, us + us / 8 + 1);
+	else if (!failed && us > 100)
+		atomic_store(&t->wait_max_us, us - us / 8);
 }
 
 static void compare(const char *dir, const struct machine *machine, bool with_process, const char *want)
@@ -177,6 +194,7 @@ static void compare(const char *dir, const struct machine *machine, bool with_pr
 			test_assert_text("whole", got.text, want);
 		failed += r < 0;
 		whole += r == 0;
+		thief_adapt(&thief, r < 0);
 	}
 	thief_stop(&thief);
 	if (failed == 0 || whole == 0)
