@@ -58,7 +58,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 								   : strategy_by_name(strategy),
 			.all = option_is(options, OPT_ANSWER, "all"),
 			.pass_unknown = option_is(options, OPT_UNKNOWN, "pass")},
-		.cache = {.assume_ms = option_ms(options, OPT_ASSUME_TIMEOUT),
+		.cluster = {.assume_ms = option_ms(options, OPT_ASSUME_TIMEOUT),
 			.rejection_ms = REJECTION_MS,
 			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
 		.max_kubelet_ns = option_ms(options, OPT_MAX_KUBELET_TIME) * 1000000,

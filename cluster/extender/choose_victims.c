@@ -94,7 +94,7 @@ static void find_violations(struct disruption_budgets *budgets, const struct nod
 static void init_victims(struct verdicts *verdicts, const struct extender_preemption *args,
 	const struct extender_victims *asked, const struct node_info *node, struct node_victims *v)
 {
-	struct disruption_budgets *budgets = &verdicts->cache->budgets;
+	struct disruption_budgets *budgets = &verdicts->cluster->budgets;
 
 	v->budgets_known = disruption_budgets_current(budgets);
 	v->pods = xcalloc(node->n_pods + 1, sizeof(*v->pods));
@@ -234,7 +234,7 @@ int choose_victims(struct verdicts *verdicts, const struct extender_preemption *
 	const struct extender_victims *asked, const struct pod_class *class, struct node_victims *ret,
 	enum kubelet_answer *ret_answer)
 {
-	const struct node_info *node = cache_find_node(verdicts->cache, asked->node);
+	const struct node_info *node = cluster_find_node(verdicts->cluster, asked->node);
 	int r;
 
 	*ret = (struct node_victims){.node = node, .class = class};
@@ -395,7 +395,7 @@ void improve_victims(struct verdicts *verdicts, struct node_victims *v)
 
 /* ---- the answer */
 
-/* The scheduler's victims that the cache does not have come first, because their priorities are not known. */
+/* The scheduler's victims that the cluster does not have come first, because their priorities are not known. */
 static void list_unknown(const struct node_victims *v, struct extender_victims *asked, struct strv *ret)
 {
 	for (size_t i = 0; i < asked->n_uids; i++) {

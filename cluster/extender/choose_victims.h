@@ -40,7 +40,7 @@ void node_victims_release(struct node_victims *v);
 /*
  * Adds victims to the scheduler's until the kubelet admits the pod, its answer is unknown, or no pod of lower priority is left,
  * and drops each added victim that is not necessary. *ret_answer: the kubelet's answer after the evictions. 0; -ETIME when the work
- * limit is reached first. `ret` is to be released in either case; it is valid until the cache changes.
+ * limit is reached first. `ret` is to be released in either case; it is valid until the cluster changes.
  */
 int choose_victims(struct verdicts *verdicts, const struct extender_preemption *args,
 	const struct extender_victims *asked, const struct pod_class *class, struct node_victims *ret,

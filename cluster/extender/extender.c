@@ -32,22 +32,21 @@
 #define WORK_MS      50u                /* CPU time per request for WORK_NODES nodes */
 
 /* API paths by kind. */
-static const char *const paths[CACHE_KIND_COUNT] = {
-	"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "/api/v1/nodes", "/api/v1/pods",
-	"/apis/policy/v1/poddisruptionbudgets"};
+static const char *const paths[CLUSTER_KINDS] = {"/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies",
+	"/api/v1/nodes", "/api/v1/pods", "/apis/policy/v1/poddisruptionbudgets"};
 
-/* The watch of one kind, which fills the cache. */
+/* The watch of one kind, which fills the cluster. */
 struct watch {
 	struct extender *extender;
 	struct server *server;
-	enum cache_kind kind;
+	enum object_kind kind;
 	struct reflector *reflector;
 };
 
 struct extender {
 	const struct extender_config *config;
 	struct server *server;
-	struct watch watches[CACHE_KIND_COUNT];
+	struct watch watches[CLUSTER_KINDS];
 	struct lease *lease;
 	pthread_t lease_thread; /* slow requests about the Lease must not delay signals */
 	bool has_lease_thread;
@@ -79,7 +78,7 @@ static void extender_release(struct extender *x)
 	cancel_request(&x->cancel);
 	http_server_free(x->http);
 	stop_lease_thread(x);
-	for (size_t k = 0; k < CACHE_KIND_COUNT; k++)
+	for (size_t k = 0; k < CLUSTER_KINDS; k++)
 		reflector_free(x->watches[k].reflector);
 	lease_free(x->lease);
 	server_free(x->server);
@@ -151,11 +150,11 @@ static int watch_all(struct extender *x, struct err *err)
 {
 	int r = 0;
 
-	for (size_t k = 0; k < CACHE_KIND_COUNT && r == 0; k++) {
+	for (size_t k = 0; k < CLUSTER_KINDS && r == 0; k++) {
 		const struct reflector_options options = {.path = paths[k]};
 
 		x->watches[k] =
-			(struct watch){.extender = x, .server = x->server, .kind = (enum cache_kind)k};
+			(struct watch){.extender = x, .server = x->server, .kind = (enum object_kind)k};
 		r = reflector_new(&options, &x->config->credentials, &events, &x->watches[k], &x->cancel,
 			&x->watches[k].reflector, err);
 	}
@@ -291,10 +290,10 @@ static bool is_ready(void *ctx, struct strbuf *line)
 static int print_metrics(void *ctx, struct strbuf *text)
 {
 	struct extender *x = ctx;
-	struct reflector_counts watches[CACHE_KIND_COUNT];
+	struct reflector_counts watches[CLUSTER_KINDS];
 	struct metrics_source from = {.certificate_until_s = atomic_load(&x->certificate_until_s)};
 
-	for (size_t k = 0; k < CACHE_KIND_COUNT && !x->config->nrt; k++)
+	for (size_t k = 0; k < CLUSTER_KINDS && !x->config->nrt; k++)
 		reflector_counts(x->watches[k].reflector, &watches[k]);
 	if (!x->config->nrt)
 		from.watches = watches;

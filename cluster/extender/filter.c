@@ -21,7 +21,7 @@
 
 /* A requested node. */
 struct candidate {
-	struct node_info *node; /* NULL = not in the cache */
+	struct node_info *node; /* NULL = not in the cluster */
 	const struct verdict
 		*verdict; /* NULL if `node` is NULL, or if the pod's Volcano policy excludes the node */
 	size_t index;     /* in the request */
@@ -37,12 +37,12 @@ struct candidates {
 	size_t n_bounded, bounded_size;
 };
 
-void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache)
+void verb_answer_release(struct verb_answer *a, struct cluster *cluster)
 {
 	free(a->verdicts);
 	free(a->scores);
 	free(a->nodes);
-	pod_classes_drop(&cache->classes, a->class);
+	pod_classes_drop(&cluster->classes, a->class);
 	*a = (struct verb_answer){0};
 }
 
@@ -62,7 +62,7 @@ static void candidates_init(struct candidates *c, struct verdicts *verdicts, str
 	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
 	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
 	answer->counts.n_nodes = args->n_names;
-	answer->class = pod_classes_take(&verdicts->cache->classes, &args->pod.template.pod);
+	answer->class = pod_classes_take(&verdicts->cluster->classes, &args->pod.template.pod);
 }
 
 static enum strategy strategy_of(const struct verb_config *config)
@@ -209,7 +209,7 @@ static void begin_candidate(struct verdicts *verdicts, const struct verb_config 
 	} else if (volcano_excludes(config, pod, candidate->node)) {
 		*ret = (struct extender_verdict){OTHER_POLICY, true};
 	} else {
-		candidate->reserved = cache_has_usable_reservation(candidate->node);
+		candidate->reserved = cluster_has_usable_reservation(candidate->node);
 		set_verdict(candidate,
 			(only_best ? verdict_or_bound : verdict_of)(
 				verdicts, class, candidate->node, strategy_of(config)),
@@ -224,7 +224,7 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 {
 	for (size_t i = 0; i < args->n_names; i++) {
 		struct candidate candidate = {
-			.node = cache_find_node(verdicts->cache, args->names[i]), .index = i};
+			.node = cluster_find_node(verdicts->cluster, args->names[i]), .index = i};
 
 		begin_candidate(verdicts, config, &args->pod, answer->class, only_best, &candidate,
 			&answer->verdicts[i]);
@@ -307,7 +307,7 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
 	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {
 		return;
-	} else if (cache_namespace_is_full(verdicts->cache, args->pod.namespace, args->pod.uid)) {
+	} else if (cluster_namespace_is_full(verdicts->cluster, args->pod.namespace, args->pod.uid)) {
 		reject_all(ret, NAMESPACE_FULL);
 	} else {
 		pass_best(ret, &c->best);
@@ -315,28 +315,28 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 	}
 }
 
-static void hide_reverted(struct cluster_cache *cache, const struct extender_args *args)
+static void hide_reverted(struct cluster *cluster, const struct extender_args *args)
 {
 	for (size_t i = 0; *args->pod.gang && i < args->n_names; i++) {
-		struct node_info *node = cache_find_node(cache, args->names[i]);
+		struct node_info *node = cluster_find_node(cluster, args->names[i]);
 
 		if (node)
-			cache_hide_reverted(cache, args->pod.namespace, args->pod.gang, node);
+			cluster_hide_reverted(cluster, args->pod.namespace, args->pod.gang, node);
 	}
 }
 
 /* Whether the pod is assumed by a later request. Then the scheduler has given this request up, and may be binding the pod. */
-static bool is_outdated(const struct cluster_cache *cache, const struct extender_pod *pod)
+static bool is_outdated(const struct cluster *cluster, const struct extender_pod *pod)
 {
-	const struct pod_info *cached = cache_find_pod(cache, pod->uid);
+	const struct pod_info *cached = cluster_find_pod(cluster, pod->uid);
 
 	return cached && !cached->bound && cached->arrival > pod->arrival;
 }
 
-bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args)
+bool extender_has_victims(const struct cluster *cluster, const struct extender_args *args)
 {
 	const struct node_info *node =
-		*args->pod.nominated ? cache_find_node(cache, args->pod.nominated) : NULL;
+		*args->pod.nominated ? cluster_find_node(cluster, args->pod.nominated) : NULL;
 	bool asked = false, found = false;
 
 	for (size_t i = 0; node && i < args->n_names && !asked; i++)
@@ -357,16 +357,16 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
 		return;
 	}
-	if (is_outdated(verdicts->cache, &args->pod)) {
+	if (is_outdated(verdicts->cluster, &args->pod)) {
 		reject_all(ret, OUTDATED);
 		return;
 	}
-	cache_begin_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
-	hide_reverted(verdicts->cache, args);
-	hide_reservations(verdicts->cache, &args->pod, ret->class);
-	cache_hide_nominations(verdicts->cache, args->pod.uid, args->pod.priority);
+	cluster_begin_request(verdicts->cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
+	hide_reverted(verdicts->cluster, args);
+	hide_reservations(verdicts->cluster, &args->pod, ret->class);
+	cluster_hide_nominations(verdicts->cluster, args->pod.uid, args->pod.priority);
 	choose_nodes(&c, verdicts, config, args, now_ms, ret);
-	cache_end_request(verdicts->cache, args->pod.namespace, args->pod.gang, args->pod.uid);
+	cluster_end_request(verdicts->cluster, args->pod.namespace, args->pod.gang, args->pod.uid);
 }
 
 /* ---- /prioritize */

@@ -12,7 +12,7 @@ const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
 static const char *const result_names[RESULT_COUNT] = {
 	"assumed", "passed", "unschedulable", "bad-request", "stale", "forwarded", "failed", "settling"};
 
-static const char *const kind_names[CACHE_KIND_COUNT] = {
+static const char *const kind_names[CLUSTER_KINDS] = {
 	"noderesourcetopologies", "nodes", "pods", "poddisruptionbudgets"};
 
 /* ---- the families */
@@ -122,12 +122,12 @@ static void print_durations(const struct request_counts *c, struct strbuf *out)
 }
 
 /* A Node without a NodeResourceTopology object counts as unknown. */
-static void print_nodes(const struct cluster_cache *cache, struct strbuf *out)
+static void print_nodes(const struct cluster *cluster, struct strbuf *out)
 {
 	size_t n[CLUSTER_BASIS_COUNT] = {0};
 
-	for (size_t i = 0; i < cache->n_nodes; i++) {
-		const struct node_info *node = cache->nodes[i];
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		const struct node_info *node = cluster->nodes[i];
 
 		if (node && (node->has_object || node->has_node))
 			n[node->has_object ? node->object.basis : CLUSTER_UNKNOWN]++;
@@ -140,7 +140,7 @@ static void print_nodes(const struct cluster_cache *cache, struct strbuf *out)
 static void print_watches(const struct reflector_counts *watches, struct strbuf *out)
 {
 	exposition_head(out, &families[WATCH]);
-	for (size_t k = 0; k < CACHE_KIND_COUNT; k++) {
+	for (size_t k = 0; k < CLUSTER_KINDS; k++) {
 		const struct reflector_counts *c = &watches[k];
 		const struct {
 			const char *what;
@@ -169,7 +169,7 @@ static void print_counters(
 void metrics_print(const struct metrics_source *from, struct strbuf *out)
 {
 	const struct request_counts *requests = from->requests;
-	const struct cluster_cache *cache = from->cache;
+	const struct cluster *cluster = from->cluster;
 
 	process_stats_print(from->process, out);
 	print_requests(requests, out);
@@ -178,15 +178,16 @@ void metrics_print(const struct metrics_source *from, struct strbuf *out)
 	exposition_one(out, &families[UNREACHED_NODES], (double)requests->unreached_nodes);
 	exposition_one(out, &families[SLOW_KUBELET_NODES], (double)requests->slow_nodes);
 	exposition_one(out, &families[READY], from->ready);
-	exposition_one(out, &families[PODS], (double)cache->n_pods);
-	exposition_one(out, &families[ASSUMED_PODS], (double)cache->n_assumed);
-	exposition_one(out, &families[RESERVATIONS], (double)cache->n_reservations);
-	exposition_one(out, &families[ASSUMED_PODS_EXPIRED], (double)cache->n_expired);
-	exposition_one(out, &families[REJECTED_PODS], (double)cache->n_rejected);
+	exposition_one(out, &families[PODS], (double)cluster->n_pods);
+	exposition_one(out, &families[ASSUMED_PODS], (double)cluster->n_assumed);
+	exposition_one(out, &families[RESERVATIONS], (double)cluster->n_reservations);
+	exposition_one(out, &families[ASSUMED_PODS_EXPIRED], (double)cluster->n_expired);
+	exposition_one(out, &families[REJECTED_PODS], (double)cluster->n_rejected);
 	exposition_one(out, &families[SILENCE_SECONDS], from->silence_s);
-	print_nodes(cache, out);
-	print_counters(SKIPPED_OBJECTS, kind_names, from->skipped, CACHE_KIND_COUNT, out);
-	print_counters(ASSUMED_PODS_REJECTED, cache_reasons, cache->n_assumed_rejected, CACHE_REASONS, out);
+	print_nodes(cluster, out);
+	print_counters(SKIPPED_OBJECTS, kind_names, from->skipped, CLUSTER_KINDS, out);
+	print_counters(
+		ASSUMED_PODS_REJECTED, cluster_reasons, cluster->n_assumed_rejected, CLUSTER_REASONS, out);
 	if (from->watches)
 		print_watches(from->watches, out);
 	if (from->lease)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cluster/model/cluster_cache.h"
+#include "cluster/model/cluster.h"
 #include "common/http/exposition.h"
 #include "common/kube/lease.h"
 #include "common/kube/reflector.h"
@@ -19,7 +19,7 @@ enum result {
 	RESULT_PASSED,        /* nodes pass, and the pod is not assumed */
 	RESULT_UNSCHEDULABLE, /* no node passes */
 	RESULT_BAD,           /* the request cannot be parsed */
-	RESULT_STALE,         /* stale cache, incomplete lists, or no holder of the lease */
+	RESULT_STALE,         /* stale cluster, incomplete lists, or no holder of the lease */
 	RESULT_FORWARDED,     /* redirected to the replica that holds the lease */
 	RESULT_FAILED,        /* the answer is larger than allowed */
 	RESULT_SETTLING,      /* of /preempt: the pod probably fits its nominated node in a moment */
@@ -45,7 +45,7 @@ void request_counts_add(struct request_counts *c, enum verb verb, enum result re
 struct metrics_source {
 	const struct process_stats *process;
 	const struct request_counts *requests;
-	const struct cluster_cache *cache;
+	const struct cluster *cluster;
 	const uint64_t *skipped; /* unreadable objects, by kind */
 	bool ready;
 	double silence_s;                       /* since the API server last sent anything */

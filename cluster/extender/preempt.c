@@ -22,12 +22,12 @@ static int judge_item(struct verdicts *verdicts, const struct pod_class *class,
 	const struct extender_preemption *args, const struct extender_victims *item,
 	struct node_victims *victims, enum kubelet_answer *ret)
 {
-	const struct node_info *node = cache_find_node(verdicts->cache, item->node);
+	const struct node_info *node = cluster_find_node(verdicts->cluster, item->node);
 
 	*ret = class->aligned ? KUBELET_UNKNOWN : KUBELET_ADMITS;
 	if (!node || !class->aligned)
 		return 0;
-	if (is_reserved(node) || verdict_lacks(verdicts->cache, class, node)) {
+	if (is_reserved(node) || verdict_lacks(verdicts->cluster, class, node)) {
 		*ret = KUBELET_REJECTS;
 		return 0;
 	}
@@ -89,7 +89,7 @@ static bool is_settling(struct verdicts *verdicts, const struct extender_pod *po
 	const struct pod_class *class, uint64_t now_ms)
 {
 	const struct node_info *node =
-		*pod->nominated ? cache_find_node(verdicts->cache, pod->nominated) : NULL;
+		*pod->nominated ? cluster_find_node(verdicts->cluster, pod->nominated) : NULL;
 	const struct projected_node *o;
 	enum kubelet_answer answer;
 
@@ -105,15 +105,15 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	struct extender_preemption *args, struct pod_class *class, uint64_t now_ms, struct verb_counts *ret)
 {
 	CLEANUP(freep) struct node_victims *victims = xcalloc(args->n_items + 1, sizeof(*victims));
-	struct cluster_cache *cache = verdicts->cache;
+	struct cluster *cluster = verdicts->cluster;
 
-	cache_forget_pod(cache, args->pod.uid);
-	hide_reservations(cache, &args->pod, class);
-	cache_hide_nominations(cache, args->pod.uid, args->pod.priority);
+	cluster_forget_pod(cluster, args->pod.uid);
+	hide_reservations(cluster, &args->pod, class);
+	cluster_hide_nominations(cluster, args->pod.uid, args->pod.priority);
 	ret->settling = is_settling(verdicts, &args->pod, class, now_ms);
 	if (!ret->settling)
 		judge_items(verdicts, config, args, class, victims, ret);
 	for (size_t i = 0; i < args->n_items; i++)
 		node_victims_release(&victims[i]);
-	cache_end_request(cache, args->pod.namespace, args->pod.gang, args->pod.uid);
+	cluster_end_request(cluster, args->pod.namespace, args->pod.gang, args->pod.uid);
 }

@@ -16,7 +16,7 @@
 #include "common/text.h"
 #include "common/xalloc.h"
 
-static const char *const kind_names[CACHE_KIND_COUNT] = {
+static const char *const kind_names[CLUSTER_KINDS] = {
 	"NodeResourceTopologies", "Nodes", "Pods", "PodDisruptionBudgets"};
 
 #define SKIP_LOG_INTERVAL_MS 60000u
@@ -26,7 +26,7 @@ struct server {
 	_Atomic uint64_t n_arrived;  /* requests */
 	pthread_cond_t pods_changed; /* with `lock` */
 	pthread_mutex_t lock;        /* of the members up to `state_lock`; held while a request is answered */
-	struct cluster_cache cache;
+	struct cluster cluster;
 	struct verdicts verdicts;
 	struct request_counts requests;
 	struct work_history work;
@@ -34,11 +34,11 @@ struct server {
 	/* Protects all members below; never held while a request is answered. Lock order: `lock` before `state_lock`. */
 	pthread_mutex_t state_lock;
 	struct process_stats process;
-	uint64_t skipped[CACHE_KIND_COUNT];        /* unreadable objects */
-	uint64_t skipped_logged[CACHE_KIND_COUNT]; /* the part of `skipped` that log lines have reported */
-	uint64_t next_skip_log_ms[CACHE_KIND_COUNT];
-	bool listed[CACHE_KIND_COUNT]; /* at least one list was complete */
-	uint64_t alive_ms[CACHE_KIND_COUNT];
+	uint64_t skipped[CLUSTER_KINDS];        /* unreadable objects */
+	uint64_t skipped_logged[CLUSTER_KINDS]; /* the part of `skipped` that log lines have reported */
+	uint64_t next_skip_log_ms[CLUSTER_KINDS];
+	bool listed[CLUSTER_KINDS]; /* at least one list was complete */
+	uint64_t alive_ms[CLUSTER_KINDS];
 	const struct lease *lease;
 	struct extender_record record; /* nodes_version: 0 while the Nodes are listed */
 	char *holder;                  /* identity of the lease's holder, "" = none; for messages */
@@ -48,7 +48,7 @@ struct server {
 	bool logged_budgets; /* that the PodDisruptionBudgets are not known */
 };
 
-/* CLOCK_BOOTTIME includes the time in suspend, during which the cache becomes outdated. */
+/* CLOCK_BOOTTIME includes the time in suspend, during which the cluster becomes outdated. */
 static uint64_t now_ms(void)
 {
 	return (uint64_t)clock_ms(CLOCK_BOOTTIME);
@@ -76,8 +76,8 @@ void server_new(const struct server_config *config, const struct lease *lease, s
 	s->lease = lease;
 	text_set(&s->holder, "");
 	text_set(&s->url, "");
-	cache_init(&s->cache, &config->cache);
-	verdicts_init(&s->verdicts, &s->cache);
+	cluster_init(&s->cluster, &config->cluster);
+	verdicts_init(&s->verdicts, &s->cluster);
 	s->verdicts.max_kubelet_ns = config->max_kubelet_ns;
 	*ret = TAKE(s);
 }
@@ -87,7 +87,7 @@ void server_free(struct server *s)
 	if (!s)
 		return;
 	verdicts_release(&s->verdicts);
-	cache_release(&s->cache);
+	cluster_release(&s->cluster);
 	pthread_cond_destroy(&s->pods_changed);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->state_lock);
@@ -108,20 +108,20 @@ static void unlock(pthread_mutex_t **lock)
 #define LOCKED(s)       HOLD(locked_, &(s)->lock)
 #define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
 
-/* ---- cache updates */
+/* ---- updates of the cluster */
 
-void server_list_begin(struct server *s, enum cache_kind kind)
+void server_list_begin(struct server *s, enum object_kind kind)
 {
 	LOCKED(s);
 	STATE_LOCKED(s);
 
-	cache_list_begin(&s->cache, kind);
-	if (kind == CACHE_NODE)
+	cluster_list_begin(&s->cluster, kind);
+	if (kind == OBJECT_NODE)
 		s->record.nodes_version = 0;
 }
 
 /* Logs at most one line a minute: users can create any number of unreadable objects. */
-static void note_skipped(struct server *s, enum cache_kind kind, const struct err *why)
+static void note_skipped(struct server *s, enum object_kind kind, const struct err *why)
 {
 	uint64_t now = now_ms(), n;
 	STATE_LOCKED(s);
@@ -139,58 +139,58 @@ static void note_skipped(struct server *s, enum cache_kind kind, const struct er
 	s->next_skip_log_ms[kind] = now + SKIP_LOG_INTERVAL_MS;
 }
 
-void server_skip(struct server *s, enum cache_kind kind, const struct err *why)
+void server_skip(struct server *s, enum object_kind kind, const struct err *why)
 {
 	{
 		LOCKED(s);
-		cache_skip(&s->cache, kind);
+		cluster_skip(&s->cluster, kind);
 	}
 	note_skipped(s, kind, why);
 }
 
 /* The version of a Node that a watch has delivered. The objects of a list have versions in any order. */
-static void note_version(struct server *s, enum cache_kind kind, uint64_t version)
+static void note_version(struct server *s, enum object_kind kind, uint64_t version)
 {
 	STATE_LOCKED(s);
 
-	if (kind == CACHE_NODE && s->record.nodes_version > 0 && version > s->record.nodes_version)
+	if (kind == OBJECT_NODE && s->record.nodes_version > 0 && version > s->record.nodes_version)
 		s->record.nodes_version = version;
 }
 
-void server_update(struct server *s, enum cache_kind kind, struct doc *object)
+void server_update(struct server *s, enum object_kind kind, struct doc *object)
 {
 	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
 	struct err err = {""};
 	LOCKED(s);
 
-	if (cache_update(&s->cache, kind, object, now_ms(), &err) < 0)
+	if (cluster_update(&s->cluster, kind, object, now_ms(), &err) < 0)
 		note_skipped(s, kind, &err);
 	else
 		note_version(s, kind, version);
 }
 
-void server_delete(struct server *s, enum cache_kind kind, const struct doc *object)
+void server_delete(struct server *s, enum object_kind kind, const struct doc *object)
 {
 	LOCKED(s);
 
-	cache_delete(&s->cache, kind, object, now_ms());
-	if (kind == CACHE_POD)
+	cluster_delete(&s->cluster, kind, object, now_ms());
+	if (kind == OBJECT_POD)
 		pthread_cond_broadcast(&s->pods_changed);
 }
 
-void server_list_end(struct server *s, enum cache_kind kind, uint64_t version)
+void server_list_end(struct server *s, enum object_kind kind, uint64_t version)
 {
 	{
 		LOCKED(s);
-		cache_list_end(&s->cache, kind, version, now_ms());
+		cluster_list_end(&s->cluster, kind, version, now_ms());
 	}
 	STATE_LOCKED(s);
-	if (kind == CACHE_NODE)
+	if (kind == OBJECT_NODE)
 		s->record.nodes_version = version;
 	s->listed[kind] = true;
 }
 
-void server_api_alive(struct server *s, enum cache_kind kind)
+void server_api_alive(struct server *s, enum object_kind kind)
 {
 	STATE_LOCKED(s);
 	s->alive_ms[kind] = now_ms();
@@ -198,13 +198,9 @@ void server_api_alive(struct server *s, enum cache_kind kind)
 
 static int load_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	static const enum cache_kind kinds[OBJECT_KIND_COUNT] = {[OBJECT_NRT] = CACHE_NRT,
-		[OBJECT_NODE] = CACHE_NODE,
-		[OBJECT_POD] = CACHE_POD,
-		[OBJECT_PDB] = CACHE_PDB};
 	struct server *s = data;
 
-	return cache_update(&s->cache, kinds[kind], object, now_ms(), err);
+	return cluster_update(&s->cluster, kind, object, now_ms(), err);
 }
 
 int server_load(struct server *s, const char *path, struct err *err)
@@ -215,7 +211,7 @@ int server_load(struct server *s, const char *path, struct err *err)
 		STATE_LOCKED(s);
 		s->from_file = true;
 	}
-	s->cache.budgets.known = true;
+	s->cluster.budgets.known = true;
 	return object_input_read(path,
 		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object, s,
 		err);
@@ -228,7 +224,7 @@ static uint64_t silence_ms(const struct server *s)
 {
 	uint64_t now = now_ms(), longest = 0;
 
-	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
+	for (size_t k = 0; k < CLUSTER_KINDS_REQUIRED && !s->from_file; k++)
 		if (now - s->alive_ms[k] > longest)
 			longest = now - s->alive_ms[k];
 	return longest;
@@ -239,7 +235,7 @@ static bool is_stale(const struct server *s)
 	return silence_ms(s) > s->config.max_stale_ms;
 }
 
-/* Whether the cache is stale and --stale=open lets every node pass. */
+/* Whether the cluster is stale and --stale=open lets every node pass. */
 static bool passes_stale(struct server *s)
 {
 	STATE_LOCKED(s);
@@ -269,7 +265,7 @@ static void find_unready_reason(struct server *s, struct strbuf *line)
 {
 	uint64_t takeover_ms;
 
-	for (size_t k = 0; k < CACHE_KINDS_REQUIRED && !s->from_file; k++)
+	for (size_t k = 0; k < CLUSTER_KINDS_REQUIRED && !s->from_file; k++)
 		if (!s->listed[k]) {
 			strbuf_addf(line, "the %s are not listed yet", kind_names[k]);
 			return;
@@ -318,7 +314,7 @@ bool server_has_lists(struct server *s)
 {
 	STATE_LOCKED(s);
 
-	return s->from_file || (s->listed[CACHE_NRT] && s->listed[CACHE_NODE] && s->listed[CACHE_POD]);
+	return s->from_file || (s->listed[OBJECT_NRT] && s->listed[OBJECT_NODE] && s->listed[OBJECT_POD]);
 }
 
 bool server_ready(struct server *s, struct strbuf *line)
@@ -357,7 +353,7 @@ void server_tick(struct server *s)
 {
 	note_readiness(s);
 	LOCKED(s);
-	cache_expire(&s->cache, now_ms());
+	cluster_expire(&s->cluster, now_ms());
 }
 
 /* ---- requests that this replica does not answer */
@@ -442,7 +438,7 @@ static void wait_for_victims(struct server *s, const struct extender_args *args)
 
 	if (begun_ms < s->no_wait_until_ms)
 		return;
-	while (extender_has_victims(&s->cache, args) &&
+	while (extender_has_victims(&s->cluster, args) &&
 		pthread_cond_timedwait(&s->pods_changed, &s->lock, &until) == 0)
 		;
 	now = clock_ms(CLOCK_MONOTONIC);
@@ -466,7 +462,7 @@ static enum result reply_filter(struct server *s, struct extender_args *args,
 		result = answer_filter(s, args, request, &answer);
 	if (extender_filter_print(args, answer.verdicts, reply) < 0)
 		result = RESULT_FAILED;
-	verb_answer_release(&answer, &s->cache);
+	verb_answer_release(&answer, &s->cluster);
 	return result;
 }
 
@@ -491,7 +487,7 @@ static enum result reply_prioritize(struct server *s, struct extender_args *args
 	}
 	if (extender_priorities_print(args, answer.scores, reply) < 0)
 		result = RESULT_FAILED;
-	verb_answer_release(&answer, &s->cache);
+	verb_answer_release(&answer, &s->cluster);
 	return result;
 }
 
@@ -499,10 +495,10 @@ static enum result reply_prioritize(struct server *s, struct extender_args *args
  * list them is missing. */
 static void check_budgets(struct server *s)
 {
-	struct disruption_budgets *budgets = &s->cache.budgets;
+	struct disruption_budgets *budgets = &s->cluster.budgets;
 	STATE_LOCKED(s);
 
-	budgets->outdated = !s->from_file && now_ms() - s->alive_ms[CACHE_PDB] > s->config.max_stale_ms;
+	budgets->outdated = !s->from_file && now_ms() - s->alive_ms[OBJECT_PDB] > s->config.max_stale_ms;
 	if (!s->logged_budgets && !disruption_budgets_current(budgets))
 		log_warning(
 			"the PodDisruptionBudgets are not known: each victim that /preempt adds counts as a violation");
@@ -515,12 +511,12 @@ static enum result answer_preempt(struct server *s, struct extender_preemption *
 	struct verb_counts counts = {0};
 	struct pod_class *class;
 
-	class = pod_classes_take(&s->cache.classes, &args->pod.template.pod);
+	class = pod_classes_take(&s->cluster.classes, &args->pod.template.pod);
 	check_budgets(s);
 	begin_work(s, request);
 	extender_preempt(&s->verdicts, &s->config.verbs, args, class, now_ms(), &counts);
 	end_work(s, request, class, counts.n_unreached);
-	pod_classes_drop(&s->cache.classes, class);
+	pod_classes_drop(&s->cluster.classes, class);
 	*ret_kept = counts.n_passing;
 	if (counts.settling)
 		return RESULT_SETTLING;
@@ -642,7 +638,7 @@ int server_metrics(struct server *s, struct metrics_source *from, struct strbuf 
 
 	from->process = &s->process;
 	from->requests = &s->requests;
-	from->cache = &s->cache;
+	from->cluster = &s->cluster;
 	from->skipped = s->skipped;
 	from->ready = ready;
 	from->silence_s = (double)silence_ms(s) / 1000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Serves scheduler requests from the cluster cache: locking, readiness, forwarding and metrics.
+ * Serves scheduler requests from the cluster: locking, readiness, forwarding and metrics.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "cluster/extender/metrics.h"
 #include "cluster/extender/verbs.h"
 #include "cluster/extender/work_limit.h"
-#include "cluster/model/cluster_cache.h"
+#include "cluster/model/cluster.h"
 #include "common/doc.h"
 #include "common/err.h"
 #include "common/kube/lease.h"
@@ -18,11 +18,11 @@
 
 struct server_config {
 	struct verb_config verbs;
-	struct cache_config cache;
+	struct cluster_config cluster;
 	uint64_t
 		max_kubelet_ns; /* nodes whose kubelets need more time for the pod do not pass; 0 = no limit */
-	uint64_t max_stale_ms;  /* the cache is stale if the API server has sent nothing for this time */
-	bool stale_open; /* while the cache is stale, every node passes; false = every request gets an error */
+	uint64_t max_stale_ms;  /* the cluster is stale if the API server has sent nothing for this time */
+	bool stale_open; /* while the cluster is stale, every node passes; false = every request gets an error */
 	/* A replica that begins to answer rejects requests for this time: pods that the replica before it has assumed may not
 	 * be bound yet. */
 	uint64_t takeover_ms;
@@ -47,23 +47,23 @@ static inline void server_freep(struct server **s)
 	*s = NULL;
 }
 
-/* Fills the cache from a file, a directory or standard input instead of an API server. Returns as object_input_read(). */
+/* Fills the cluster from a file, a directory or standard input instead of an API server. Returns as object_input_read(). */
 int server_load(struct server *s, const char *path, struct err *err);
 
-/* ---- cache updates, from any thread. An unreadable object is logged and skipped. */
+/* ---- updates of the cluster, from any thread. An unreadable object is logged and skipped. */
 
-void server_list_begin(struct server *s, enum cache_kind kind);
-void server_update(struct server *s, enum cache_kind kind, struct doc *object);
-void server_delete(struct server *s, enum cache_kind kind, const struct doc *object);
+void server_list_begin(struct server *s, enum object_kind kind);
+void server_update(struct server *s, enum object_kind kind, struct doc *object);
+void server_delete(struct server *s, enum object_kind kind, const struct doc *object);
 
 /* An object that cannot be parsed was skipped. */
-void server_skip(struct server *s, enum cache_kind kind, const struct err *why);
+void server_skip(struct server *s, enum object_kind kind, const struct err *why);
 
-/* `version` as for cache_list_end(). */
-void server_list_end(struct server *s, enum cache_kind kind, uint64_t version);
+/* `version` as for cluster_list_end(). */
+void server_list_end(struct server *s, enum object_kind kind, uint64_t version);
 
-/* Notes that the API server has sent something about this kind: the kind's part of the cache is not stale. */
-void server_api_alive(struct server *s, enum cache_kind kind);
+/* Notes that the API server has sent something about this kind: the kind's part of the cluster is not stale. */
+void server_api_alive(struct server *s, enum object_kind kind);
 
 /* Whether each kind was listed completely at least once. */
 bool server_has_lists(struct server *s);
@@ -82,7 +82,7 @@ void server_tick(struct server *s);
 /* ---- HTTP */
 
 /* Whether the replica is ready: each kind was listed completely, the replica holds the lease or can forward requests,
- * and the cache is not stale (unless stale_open is set). Writes the reason to `line`. Never waits for a request. */
+ * and the cluster is not stale (unless stale_open is set). Writes the reason to `line`. Never waits for a request. */
 bool server_ready(struct server *s, struct strbuf *line);
 
 /* Answers a POST of a verb; returns the HTTP status. */

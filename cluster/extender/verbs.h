@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Answers a scheduler's filter, prioritize and preempt requests from the cluster cache.
+ * Answers a scheduler's filter, prioritize and preempt requests from the cluster.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@ struct verb_config {
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
-/* Hides the reservations that the pod may use, until cache_end_request(). */
+/* Hides the reservations that the pod may use, until cluster_end_request(). */
 static inline void hide_reservations(
-	struct cluster_cache *cache, const struct extender_pod *pod, const struct pod_class *class)
+	struct cluster *cluster, const struct extender_pod *pod, const struct pod_class *class)
 {
 	const struct reservation_user user = {
 		.namespace = pod->namespace, .uid = pod->uid, .controller = pod->controller};
 
-	cache_hide_reservations(cache, &user, class);
+	cluster_hide_reservations(cluster, &user, class);
 }
 
 /* The nodes of one request, counted for logs and metrics. */
@@ -37,20 +37,20 @@ struct verb_counts {
 	size_t n_slow;            /* the kubelet would need too much time for the pod */
 	size_t n_bounded;         /* not judged, because another node is better; not in the other counts */
 	size_t n_aligning;        /* admitting nodes whose kubelet assigns NUMA nodes to the pod */
-	const char *assumed_node; /* NULL = not assumed; valid while the cache is locked */
+	const char *assumed_node; /* NULL = not assumed; valid while the cluster is locked */
 	bool settling;            /* of /preempt: see extender_preempt() */
 };
 
 struct verb_answer {
 	struct extender_verdict
-		*verdicts;        /* per requested node; reasons are valid while the cache is locked */
+		*verdicts;        /* per requested node; reasons are valid while the cluster is locked */
 	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
-	struct node_info **nodes; /* per requested node, owned by the cache; NULL = not in the cache */
+	struct node_info **nodes; /* per requested node, owned by the cluster; NULL = not in the cluster */
 	struct verb_counts counts;
 	struct pod_class *class; /* a reference */
 };
 
-void verb_answer_release(struct verb_answer *a, struct cluster_cache *cache);
+void verb_answer_release(struct verb_answer *a, struct cluster *cluster);
 
 /*
  * Answers /filter. A pod that no kubelet has to align passes every node. Any other pod passes only the best node, and
@@ -74,7 +74,7 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
  * Whether the request is about the pod's nominated node while pods of lower priority are being deleted there. The scheduler
  * requests this node again when it knows that the pods have been deleted.
  */
-bool extender_has_victims(const struct cluster_cache *cache, const struct extender_args *args);
+bool extender_has_victims(const struct cluster *cluster, const struct extender_args *args);
 
 /* Answers /prioritize with scores. The pod is not assumed. `ret` is to be released. */
 void extender_prioritize(struct verdicts *verdicts, const struct verb_config *config,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/extender/project_node.h"
+#include "cluster/model/project_node.h"
 #include "common/xalloc.h"
 #include "scoring/combinations.h"
 #include "scoring/kubelet.h"

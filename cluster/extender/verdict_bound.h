@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/model/cluster_cache.h"
+#include "cluster/model/cluster.h"
 
 /* What a verdict that admits the pod class has at least. */
 struct verdict_bound {

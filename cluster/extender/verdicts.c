@@ -116,10 +116,10 @@ static const struct node_rejection *find_rejection(
 }
 
 const char *verdict_lacks(
-	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node)
+	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node)
 {
-	return node->has_node ? pod_class_lacks(class, &cache->classes.known, &node->allocatable,
-					&node->resources[CACHE_NRT])
+	return node->has_node ? pod_class_lacks(class, &cluster->classes.known, &node->allocatable,
+					&node->resources[OBJECT_NRT])
 			      : NULL;
 }
 
@@ -211,7 +211,7 @@ static bool judge_node(struct verdicts *verdicts, const struct node_info *node, 
 	enum strategy strategy, struct verdict *v)
 {
 	const struct node_rejection *rejection = find_rejection(node, class);
-	const char *lacks = verdict_lacks(verdicts->cache, class, node);
+	const char *lacks = verdict_lacks(verdicts->cluster, class, node);
 
 	v->basis = node->has_object ? node->object.basis : CLUSTER_UNKNOWN;
 	v->answer = rejection || lacks ? KUBELET_REJECTS : KUBELET_UNKNOWN;
@@ -232,9 +232,9 @@ static bool judge_node(struct verdicts *verdicts, const struct node_info *node, 
 
 /* ---- cached verdicts */
 
-void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache)
+void verdicts_init(struct verdicts *verdicts, struct cluster *cluster)
 {
-	*verdicts = (struct verdicts){.cache = cache, .projections = {.cache = cache}};
+	*verdicts = (struct verdicts){.cluster = cluster, .projections = {.cluster = cluster}};
 }
 
 static void clear_verdicts(struct class_verdicts *c)
@@ -311,14 +311,14 @@ static void update_known(
 /* Finds or adds the verdicts on the class, with an item for every node slot. */
 static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const struct pod_class *class)
 {
-	const struct cluster_cache *cache = verdicts->cache;
+	const struct cluster *cluster = verdicts->cluster;
 	struct class_verdicts *c = find_class(verdicts, class);
 
 	if (!c)
 		c = add_class(verdicts, class);
 	c->last_request = ++verdicts->n_requests;
-	update_known(&cache->classes.known, class, c);
-	vec_grow(&c->items, &c->items_size, cache->n_nodes, sizeof(*c->items));
+	update_known(&cluster->classes.known, class, c);
+	vec_grow(&c->items, &c->items_size, cluster->n_nodes, sizeof(*c->items));
 	verdicts->last = c;
 	return c;
 }
@@ -389,7 +389,7 @@ static bool bound_verdict(struct verdicts *verdicts, const struct node_info *nod
 {
 	struct verdict_bound bound;
 
-	vec_grow(&verdicts->free_cpus, &verdicts->free_cpus_size, verdicts->cache->n_nodes,
+	vec_grow(&verdicts->free_cpus, &verdicts->free_cpus_size, verdicts->cluster->n_nodes,
 		sizeof(*verdicts->free_cpus));
 	if (!verdict_bound_find(node, class, &verdicts->free_cpus[node->slot], &bound))
 		return false;
@@ -477,13 +477,13 @@ static void project_without_pods(const struct node_state *state, struct projecte
 }
 
 bool verdict_rejects_always(
-	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class)
+	const struct cluster *cluster, const struct node_info *node, const struct pod_class *class)
 {
 	CLEANUP(projected_state_release) struct projected_state projected = {0};
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	struct admission a;
 
-	if (verdict_lacks(cache, class, node))
+	if (verdict_lacks(cluster, class, node))
 		return true;
 	if (!node->has_object || node->object.basis != CLUSTER_EXACT)
 		return false;
@@ -511,7 +511,7 @@ void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *con
 		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
 			continue;
 		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
-			v->unresolvable = verdict_rejects_always(verdicts->cache, node, class);
+			v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
 			v->unresolvable_known = work->advanced = true;
 		}
 		answers[i].unresolvable = answers[i].unresolvable || v->unresolvable;

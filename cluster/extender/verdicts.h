@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/extender/extender_api.h"
-#include "cluster/extender/project_node.h"
+#include "cluster/model/project_node.h"
 #include "cluster/extender/verdict_bound.h"
 #include "scoring/combinations.h"
 #include "scoring/nrt_match.h"
@@ -47,7 +47,7 @@ struct class_verdicts {
 #define VERDICTS_CLASSES 64u /* pod classes with verdicts: up to 1 MB each for 5000 nodes with reasons */
 
 struct verdicts {
-	struct cluster_cache *cache; /* borrowed */
+	struct cluster *cluster; /* borrowed */
 	struct projections projections;
 	uint64_t max_kubelet_ns;         /* see kubelet_limit_time() */
 	struct distances_kept distances; /* of the last judged machine */
@@ -58,8 +58,8 @@ struct verdicts {
 	uint64_t n_requests;
 };
 
-/* Borrows the cluster cache. */
-void verdicts_init(struct verdicts *verdicts, struct cluster_cache *cache);
+/* Borrows the cluster. */
+void verdicts_init(struct verdicts *verdicts, struct cluster *cluster);
 void verdicts_release(struct verdicts *verdicts);
 
 /*
@@ -88,7 +88,7 @@ const struct verdict *verdict_confirm(
 
 /* pod_class_lacks() of the node; NULL without a Node object. */
 const char *verdict_lacks(
-	const struct cluster_cache *cache, const struct pod_class *class, const struct node_info *node);
+	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);
 
 /*
  * The kubelet's answer to the pod class after the eviction of each node->pods[i] whose excluded[i] is set (`excluded` NULL =
@@ -105,14 +105,14 @@ int verdict_without(struct verdicts *verdicts, const struct pod_class *class, co
  * an estimate, or the kubelet rejects only a later container, whose result may depend on the placement of earlier containers.
  */
 bool verdict_rejects_always(
-	const struct cluster_cache *cache, const struct node_info *node, const struct pod_class *class);
+	const struct cluster *cluster, const struct node_info *node, const struct pod_class *class);
 
 /* Maximum number of nodes tested per request. Later requests test the remaining nodes. */
 #define UNRESOLVABLE_MAX 256u
 
 /*
  * Sets answers[i].unresolvable for each unresolvable node of the n nodes, none of which passes. nodes[i] is
- * NULL for a node that is not in the cache. The results are cached with the pod class's verdicts.
+ * NULL for a node that is not in the cluster. The results are cached with the pod class's verdicts.
  */
 void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
 	const struct pod_class *class, struct extender_verdict *answers);

@@ -14,17 +14,17 @@
 
 struct pod_info;
 
-/* A reservation of the Node. The cluster cache counts a reservation as an assumed pod, until a pod uses the reservation. */
+/* A reservation of the Node. The cluster counts a reservation as an assumed pod, until a pod uses the reservation. */
 struct node_reservation {
 	struct reservation facts; /* the class has the request */
 	struct pod_class *class;
 	struct pod_info *stand_in; /* NULL while a pod uses the reservation */
 	char *user;                /* UID of the pod that uses the reservation; NULL = none */
-	bool usable; /* by the pod of the request that is being answered: cache_hide_reservations() */
+	bool usable; /* by the pod of the request that is being answered: cluster_hide_reservations() */
 	uint64_t expires_ms;
 };
 
-/* Frees the texts; the class and `stand_in` belong to the cluster cache. */
+/* Frees the texts; the class and `stand_in` belong to the cluster. */
 void node_reservation_release(struct node_reservation *r);
 
 /* Hashes the reservations among a Node's annotations (NULL = none); "" = no reservations. */

@@ -56,7 +56,7 @@ void disruption_budgets_release(struct disruption_budgets *budgets);
 int disruption_budgets_update(struct disruption_budgets *budgets, const struct doc *object, struct err *err);
 void disruption_budgets_delete(struct disruption_budgets *budgets, const struct doc *object);
 
-/* As cache_list_begin() and cache_list_end(). */
+/* As cluster_list_begin() and cluster_list_end(). */
 void disruption_budgets_list_begin(struct disruption_budgets *budgets);
 void disruption_budgets_list_end(struct disruption_budgets *budgets);
 

@@ -17,8 +17,8 @@
 #define CHUNK_BYTES   65536
 #define KINDS_SIZE    128 /* of the names of all kinds, and " or " between them */
 
-const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod", "Event",
-	"PodDisruptionBudget", "ResourceClaim", "ResourceSlice"};
+const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod",
+	"PodDisruptionBudget", "Event", "ResourceClaim", "ResourceSlice"};
 
 /* Where the objects go. */
 struct sink {

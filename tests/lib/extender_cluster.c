@@ -13,7 +13,7 @@
 const struct verb_config answer_best = {.strategy = STRATEGY_LEAST_NUMA_NODES};
 const struct verb_config answer_all = {.strategy = STRATEGY_LEAST_NUMA_NODES, .all = true};
 
-static const struct cache_config cache_config = {.assume_ms = 60000, .rejection_ms = 30000};
+static const struct cluster_config cluster_config = {.assume_ms = 60000, .rejection_ms = 30000};
 
 void extender_cluster_draw(struct node_sim_setup setups[CLUSTER_NODES], const struct synthetic *machines,
 	size_t n_machines, uint64_t *seed)
@@ -49,8 +49,8 @@ void extender_cluster_init(
 	struct extender_cluster *c, const struct node_sim_setup setups[CLUSTER_NODES], uint64_t seed)
 {
 	*c = (struct extender_cluster){.seed = seed};
-	cache_init(&c->cache, &cache_config);
-	verdicts_init(&c->verdicts, &c->cache);
+	cluster_init(&c->cluster, &cluster_config);
+	verdicts_init(&c->verdicts, &c->cluster);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_init(&c->sims[i], &setups[i]);
 		snprintf(c->names[i], sizeof(c->names[i]), "node-%zu", i);
@@ -74,7 +74,7 @@ void extender_cluster_init_alike(struct extender_cluster *c, const struct node_s
 void extender_cluster_release(struct extender_cluster *c)
 {
 	verdicts_release(&c->verdicts);
-	cache_release(&c->cache);
+	cluster_release(&c->cluster);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		node_sim_release(&c->sims[i]);
 		doc_release(&c->reservations[i]);
@@ -96,7 +96,7 @@ void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t 
 	struct err err = {""};
 
 	extender_cluster_nrt(c, node, &object);
-	if (cache_update(&c->cache, CACHE_NRT, &object, now_ms, &err) < 0)
+	if (cluster_update(&c->cluster, OBJECT_NRT, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -126,7 +126,7 @@ void extender_cluster_report_node(struct extender_cluster *c, size_t node)
 	struct err err = {""};
 
 	extender_cluster_node(c, node, &object);
-	if (cache_update(&c->cache, CACHE_NODE, &object, 0, &err) < 0)
+	if (cluster_update(&c->cluster, OBJECT_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -220,7 +220,7 @@ void extender_cluster_report(
 	struct err err = {""};
 
 	extender_cluster_pod_object(c, pod, phase, &object);
-	if (cache_update(&c->cache, CACHE_POD, &object, now_ms, &err) < 0)
+	if (cluster_update(&c->cluster, OBJECT_POD, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	pod->reported = true;
 	pod->runs = phase && !strcmp(phase, "Running");
@@ -232,7 +232,7 @@ void extender_cluster_report_deleted(
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 
 	pod_object(pod, c->names[pod->node], NULL, &object);
-	cache_delete(&c->cache, CACHE_POD, &object, now_ms);
+	cluster_delete(&c->cluster, OBJECT_POD, &object, now_ms);
 }
 
 static void list_nodes(struct extender_cluster *c)
@@ -249,12 +249,12 @@ static void list_objects(struct extender_cluster *c)
 
 static void list_pods(struct extender_cluster *c)
 {
-	cache_list_begin(&c->cache, CACHE_POD);
+	cluster_list_begin(&c->cluster, OBJECT_POD);
 	for (size_t i = c->n_pods; i > 0; i--)
 		if (c->pods[i - 1].reported && !c->pods[i - 1].ended)
 			extender_cluster_report(
 				c, &c->pods[i - 1], c->pods[i - 1].runs ? "Running" : NULL, 0);
-	cache_list_end(&c->cache, CACHE_POD, 0, 0);
+	cluster_list_end(&c->cluster, OBJECT_POD, 0, 0);
 }
 
 void extender_cluster_restart(struct extender_cluster *c, unsigned order)
@@ -265,9 +265,9 @@ void extender_cluster_restart(struct extender_cluster *c, unsigned order)
 		{list_pods, list_nodes, list_objects}, {list_pods, list_objects, list_nodes}};
 
 	verdicts_release(&c->verdicts);
-	cache_release(&c->cache);
-	cache_init(&c->cache, &cache_config);
-	verdicts_init(&c->verdicts, &c->cache);
+	cluster_release(&c->cluster);
+	cluster_init(&c->cluster, &cluster_config);
+	verdicts_init(&c->verdicts, &c->cluster);
 	for (size_t i = 0; i < 3; i++)
 		lists[order][i](c);
 }
@@ -360,7 +360,7 @@ unsigned extender_cluster_ask(struct extender_cluster *c, const struct verb_conf
 	extender_filter(&c->verdicts, how, &args, now_ms, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		passing |= a.verdicts[i].reason ? 0 : 1u << i;
-	verb_answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cluster);
 	return passing;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Simulates a few nodes, and fills an extender's cluster cache from them.
+ * Simulates a few nodes, and fills an extender's cluster from them.
  *
- * The cache gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
+ * The cluster gets an object or a pod only when the test calls extender_cluster_publish() or extender_cluster_report().
  */
 #include "cluster/extender/verbs.h"
 #include "cluster/objects/reservation.h"
@@ -29,11 +29,11 @@ struct cluster_pod_sim {
 	uint64_t version;       /* resourceVersion in the scheduler's request; 0 = none */
 	uint64_t arrival;       /* of the scheduler's request */
 	bool begun, reported, runs,
-		ended; /* begun on the simulated node; reported to the cache, also as running; ended */
+		ended; /* begun on the simulated node; reported to the cluster, also as running; ended */
 };
 
 struct extender_cluster {
-	struct cluster_cache cache;
+	struct cluster cluster;
 	struct verdicts verdicts;
 	struct node_sim sims[CLUSTER_NODES];
 	char names[CLUSTER_NODES][16];  /* "node-0" */
@@ -63,29 +63,29 @@ void extender_cluster_node(const struct extender_cluster *c, size_t node, struct
 void extender_cluster_pod_object(const struct extender_cluster *c, const struct cluster_pod_sim *pod,
 	const char *phase, struct doc *ret);
 
-/* Passes the node's current NodeResourceTopology object to the cache. */
+/* Passes the node's current NodeResourceTopology object to the cluster. */
 void extender_cluster_publish(struct extender_cluster *c, size_t node, uint64_t now_ms);
 
 #define CLUSTER_ORDERS 6
 
-/* Restarts the extender: a new cache lists the Nodes, the nodes' objects, and the pods that have been reported and not ended, in one of
+/* Restarts the extender: a new cluster lists the Nodes, the nodes' objects, and the pods that have been reported and not ended, in one of
  * CLUSTER_ORDERS orders. */
 void extender_cluster_restart(struct extender_cluster *c, unsigned order);
 
-/* Passes a Node object to the cache. */
+/* Passes a Node object to the cluster. */
 void extender_cluster_report_node(struct extender_cluster *c, size_t node);
 
 /* Reserves what the pod requests on the node, or with `pod` NULL removes the reservation of this id; reports the Node. */
 void extender_cluster_reserve(struct extender_cluster *c, size_t node, const struct reservation *reservation,
 	const struct cluster_pod_sim *pod);
 
-/* Adds a pod "pN". Neither the node nor the cache knows the pod yet. */
+/* Adds a pod "pN". Neither the node nor the cluster knows the pod yet. */
 struct cluster_pod_sim *extender_cluster_pod(struct extender_cluster *c, const char *text);
 
 /* Starts the pod on the simulated node. Returns whether the kubelet admits the pod. */
 bool extender_cluster_begin(struct extender_cluster *c, struct cluster_pod_sim *pod, size_t node);
 
-/* Passes the Pod object, bound to its node and in this phase (NULL = Pending), to the cache. */
+/* Passes the Pod object, bound to its node and in this phase (NULL = Pending), to the cluster. */
 void extender_cluster_report(
 	struct extender_cluster *c, struct cluster_pod_sim *pod, const char *phase, uint64_t now_ms);
 void extender_cluster_report_deleted(

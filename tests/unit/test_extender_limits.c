@@ -65,7 +65,7 @@ static void unjudged_nodes_do_not_pass(void **state)
 		test_assert_text("reason", answer.verdicts[i].reason,
 			"not judged yet: the CPU time limit of the request was reached");
 	}
-	verb_answer_release(&answer, &c.cache);
+	verb_answer_release(&answer, &c.cluster);
 }
 
 /* The orders of in-flight pods are tried within the limit. Until they are tried, their node does not pass, and the other nodes
@@ -121,12 +121,12 @@ static void victims_count_as_work(void **state)
 		item->uids[0] = strdup("victim");
 		p.n_items++;
 	}
-	class = pod_classes_take(&c.cache.classes, &p.pod.template.pod);
+	class = pod_classes_take(&c.cluster.classes, &p.pod.template.pod);
 	limit(&c);
 	extender_preempt(&c.verdicts, &answer_best, &p, class, 0, &counts);
 	assert_int_equal(counts.n_passing, 1);
 	assert_int_equal(counts.n_unreached, CLUSTER_NODES - 1);
-	pod_classes_drop(&c.cache.classes, class);
+	pod_classes_drop(&c.cluster.classes, class);
 }
 
 /* ---- namespaces */
@@ -185,7 +185,7 @@ static struct server *start_server(uint64_t work_ms)
 	struct node_sim_setup setup = node_sim_plain;
 	const struct server_config config = {.max_stale_ms = UINT64_MAX,
 		.verbs = {.pass_unknown = true},
-		.cache = {.assume_ms = 60000},
+		.cluster = {.assume_ms = 60000},
 		.work_ms = work_ms};
 	struct server *s = NULL;
 	struct node_sim sim;
@@ -202,9 +202,9 @@ static struct server *start_server(uint64_t work_ms)
 		snprintf(name, sizeof(name), "n%u", i);
 		text_set(&sim.state.node_name, name);
 		nrt_render(&sim.state, &nrt, &object, NULL);
-		server_update(s, CACHE_NRT, &object);
+		server_update(s, OBJECT_NRT, &object);
 	}
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++)
 		server_list_end(s, kind, 0);
 	node_sim_release(&sim);
 	return s;

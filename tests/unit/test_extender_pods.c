@@ -24,23 +24,23 @@ static void parse(const char *yaml, struct doc *ret)
 		fail_msg("%s", err.text);
 }
 
-static void report(struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
+static void report(struct extender_cluster *c, enum object_kind kind, const char *yaml, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object;
 	struct err err = {""};
 
 	parse(yaml, &object);
-	if (cache_update(&c->cache, kind, &object, now_ms, &err) < 0)
+	if (cluster_update(&c->cluster, kind, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 static void report_deleted(
-	struct extender_cluster *c, enum cache_kind kind, const char *yaml, uint64_t now_ms)
+	struct extender_cluster *c, enum object_kind kind, const char *yaml, uint64_t now_ms)
 {
 	CLEANUP(doc_release) struct doc object;
 
 	parse(yaml, &object);
-	cache_delete(&c->cache, kind, &object, now_ms);
+	cluster_delete(&c->cluster, kind, &object, now_ms);
 }
 
 /* The nodes that admit the pod, one bit per node. The pod is not assumed. */
@@ -76,10 +76,10 @@ static void a_mirror_pod_neither_frees_nor_holds_resources(void **state)
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	run_pod(&c, "app cpu=8 memory=1Gi");
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report(&c, CACHE_POD, FAKE_MIRROR, 0);
+	report(&c, OBJECT_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_deleted(&c, CACHE_POD, FAKE_MIRROR, 0);
+	report_deleted(&c, OBJECT_POD, FAKE_MIRROR, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 }
@@ -97,10 +97,10 @@ static void a_request_that_was_given_up_moves_no_pod(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->arrival = 2;
 	assert_int_not_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
-	node = cache_find_pod(&c.cache, pod->name)->node;
+	node = cluster_find_pod(&c.cluster, pod->name)->node;
 	pod->arrival = 1;
 	assert_int_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
-	assert_ptr_equal(cache_find_pod(&c.cache, pod->name)->node, node);
+	assert_ptr_equal(cluster_find_pod(&c.cluster, pod->name)->node, node);
 	pod->arrival = 3;
 	assert_int_not_equal(extender_cluster_ask(&c, &best, pod, 0), 0);
 }
@@ -140,14 +140,14 @@ static void an_item_without_a_uid_is_freed_only_by_its_pod(void **state)
 	assert_string_equal(one, two);
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	run_without_uid(&c);
-	report(&c, CACHE_POD, owner, 0);
+	report(&c, OBJECT_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	/* The pod with the equal hash counts additionally, and its end frees only its own resources. */
-	report(&c, CACHE_POD, other, 0);
+	report(&c, OBJECT_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_deleted(&c, CACHE_POD, other, 0);
+	report_deleted(&c, OBJECT_POD, other, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
-	report_deleted(&c, CACHE_POD, owner, 0);
+	report_deleted(&c, OBJECT_POD, owner, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -168,8 +168,8 @@ static void a_pod_deleted_by_force_holds_until_the_object_changes(void **state)
 
 		extender_cluster_init_alike(&c, &node_sim_nics);
 		run_without_uid(&c);
-		report(&c, CACHE_POD, pod, 0);
-		report_deleted(&c, CACHE_POD, forced ? unstopped : stopped, 0);
+		report(&c, OBJECT_POD, pod, 0);
+		report_deleted(&c, OBJECT_POD, forced ? unstopped : stopped, 0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), forced ? NODES & ~1u : NODES);
 		node_sim_end(&c.sims[0], 0);
 		extender_cluster_publish(&c, 0, 0);
@@ -224,7 +224,7 @@ static void pod_level_resources_with_a_device_free_nothing(void **state)
 	node_sim_end(&c.sims[0], 0);
 	extender_cluster_publish(&c, 0, 0);
 	assert_int_equal(takes(&c, both), NODES & ~1u);
-	report(&c, CACHE_POD, pod_level, 0);
+	report(&c, OBJECT_POD, pod_level, 0);
 	assert_int_equal(takes(&c, both), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
@@ -255,11 +255,11 @@ static void a_pending_resize_neither_frees_nor_holds_resources(void **state)
 		run_pod(&c, "app cpu=7 memory=1Gi");
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		/* Without a resize condition the pod holds 7 CPUs, and the eighth CPU is reserved for it. */
-		report(&c, CACHE_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"),
+		report(&c, OBJECT_POD, RESIZED("status: {phase: Running, startTime: 2026-01-01T00:00:00Z}"),
 			0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 		snprintf(text, sizeof(text), RESIZED("%s"), statuses[i]);
-		report(&c, CACHE_POD, text, 0);
+		report(&c, OBJECT_POD, text, 0);
 		assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 		assert_int_equal(takes(&c, "app cpu=9 memory=1Gi"), NODES & ~1u);
 	}
@@ -334,8 +334,8 @@ static void only_rejections_by_managers_block_a_node(void **state)
 		if (cases[i].assumed)
 			assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 		extender_cluster_report(&c, pod, NULL, 0);
-		report(&c, CACHE_POD, cases[i].failed, 0);
-		assert_int_equal(c.cache.n_rejected, 1);
+		report(&c, OBJECT_POD, cases[i].failed, 0);
+		assert_int_equal(c.cluster.n_rejected, 1);
 		if (takes(&c, "app cpu=3 memory=1Gi") != (cases[i].blocks ? NODES & ~1u : NODES))
 			fail_msg("case %zu", i);
 		/* The next object contains the state that the kubelet had. */
@@ -356,9 +356,9 @@ static void a_node_with_a_rejection_can_be_deleted(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=3 memory=1Gi");
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
 	extender_cluster_report(&c, pod, NULL, 0);
-	report(&c, CACHE_POD, FAILED("TopologyAffinityError"), 0);
-	report_deleted(&c, CACHE_NRT, "{metadata: {name: node-0}}", 0);
-	assert_null(cache_find_node(&c.cache, "node-0"));
+	report(&c, OBJECT_POD, FAILED("TopologyAffinityError"), 0);
+	report_deleted(&c, OBJECT_NRT, "{metadata: {name: node-0}}", 0);
+	assert_null(cluster_find_node(&c.cluster, "node-0"));
 }
 
 /* ---- assumed pods */
@@ -370,11 +370,11 @@ static void a_node_with_a_rejection_can_be_deleted(void **state)
 /* Whether the extender assumes the pod, with this resourceVersion in the request. */
 static bool is_assumed(struct extender_cluster *c, struct cluster_pod_sim *pod, uint64_t version)
 {
-	size_t before = c->cache.n_assumed;
+	size_t before = c->cluster.n_assumed;
 
 	pod->version = version;
 	assert_int_not_equal(extender_cluster_ask(c, &answer_best, pod, 0), 0);
-	return c->cache.n_assumed > before;
+	return c->cluster.n_assumed > before;
 }
 
 static void a_deleted_pod_is_not_assumed(void **state)
@@ -386,12 +386,12 @@ static void a_deleted_pod_is_not_assumed(void **state)
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++)
 		pods[i] = extender_cluster_pod(&c, "app cpu=2 memory=1Gi");
-	cache_list_begin(&c.cache, CACHE_POD);
-	report(&c, CACHE_POD, WAITING_AT("p0", "4"), 0);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	report(&c, OBJECT_POD, WAITING_AT("p0", "4"), 0);
 	/* The list under way may still contain p3. */
 	assert_true(is_assumed(&c, pods[3], 5));
-	cache_list_end(&c.cache, CACHE_POD, 7, 0);
-	assert_int_equal(c.cache.n_assumed, 0);
+	cluster_list_end(&c.cluster, OBJECT_POD, 7, 0);
+	assert_int_equal(c.cluster.n_assumed, 0);
 	/* p1 was deleted before the list. */
 	assert_false(is_assumed(&c, pods[1], 6));
 	/* p0 is in the list, p1 is newer than the list, p2 has no resourceVersion. */
@@ -399,17 +399,17 @@ static void a_deleted_pod_is_not_assumed(void **state)
 	assert_true(is_assumed(&c, pods[1], 8));
 	assert_true(is_assumed(&c, pods[2], 0));
 	/* The extender's watch is ahead of the scheduler's. */
-	report_deleted(&c, CACHE_POD, WAITING_AT("p0", "9"), 0);
-	assert_int_equal(c.cache.n_assumed, 2);
+	report_deleted(&c, OBJECT_POD, WAITING_AT("p0", "9"), 0);
+	assert_int_equal(c.cluster.n_assumed, 2);
 	assert_false(is_assumed(&c, pods[0], 4));
-	report(&c, CACHE_POD, WAITING_AT("p3", "11"), 0);
+	report(&c, OBJECT_POD, WAITING_AT("p3", "11"), 0);
 	assert_true(is_assumed(&c, pods[3], 10));
-	assert_int_equal(c.cache.n_assumed, 3);
+	assert_int_equal(c.cluster.n_assumed, 3);
 	/* A second list without p2 and p3. */
-	cache_list_begin(&c.cache, CACHE_POD);
-	report(&c, CACHE_POD, WAITING_AT("p1", "8"), 0);
-	cache_list_end(&c.cache, CACHE_POD, 20, 0);
-	assert_int_equal(c.cache.n_assumed, 1);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	report(&c, OBJECT_POD, WAITING_AT("p1", "8"), 0);
+	cluster_list_end(&c.cluster, OBJECT_POD, 20, 0);
+	assert_int_equal(c.cluster.n_assumed, 1);
 	assert_false(is_assumed(&c, pods[3], 11));
 }
 
@@ -422,17 +422,17 @@ static void a_skipped_pod_may_be_any_pod(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_skip(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 7, 0);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_skip(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 7, 0);
 	assert_true(is_assumed(&c, pod, 6));
-	cache_forget_pod(&c.cache, pod->name);
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 8, 0);
+	cluster_forget_pod(&c.cluster, pod->name);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 8, 0);
 	assert_false(is_assumed(&c, pod, 6));
-	cache_skip(&c.cache, CACHE_NODE);
+	cluster_skip(&c.cluster, OBJECT_NODE);
 	assert_false(is_assumed(&c, pod, 6));
-	cache_skip(&c.cache, CACHE_POD);
+	cluster_skip(&c.cluster, OBJECT_POD);
 	assert_true(is_assumed(&c, pod, 6));
 }
 
@@ -447,12 +447,12 @@ static void an_unreadable_pod_is_no_other_pod(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 7, 0);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 7, 0);
 	parse("{metadata: {name: odd, uid: odd, resourceVersion: '9'}, spec: {nodeName: node-a,"
 	      " containers: [{name: app, resources: {limits: {cpu: many}}}]}}",
 		&object);
-	assert_int_equal(cache_update(&c.cache, CACHE_POD, &object, 0, &err), -EINVAL);
+	assert_int_equal(cluster_update(&c.cluster, OBJECT_POD, &object, 0, &err), -EINVAL);
 	assert_false(is_assumed(&c, pod, 8));
 	assert_true(is_assumed(&c, pod, 10));
 }
@@ -469,13 +469,13 @@ static void a_list_without_the_pod_forgets_it(void **state)
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	for (unsigned i = 0; i < 2; i++)
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
-	cache_list_begin(&c.cache, CACHE_POD);
-	report(&c, CACHE_POD, WAITING("p1"), 0);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	report(&c, OBJECT_POD, WAITING("p1"), 0);
 	/* p2 was created after the list was taken. */
 	extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0);
-	assert_int_equal(c.cache.n_assumed, 3);
-	cache_list_end(&c.cache, CACHE_POD, 0, 0);
-	assert_int_equal(c.cache.n_assumed, 2);
+	assert_int_equal(c.cluster.n_assumed, 3);
+	cluster_list_end(&c.cluster, OBJECT_POD, 0, 0);
+	assert_int_equal(c.cluster.n_assumed, 2);
 }
 
 static void a_namespace_has_a_limit_of_assumed_pods(void **state)
@@ -485,7 +485,7 @@ static void a_namespace_has_a_limit_of_assumed_pods(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	c.cache.config.namespace_assumed_max = 2;
+	c.cluster.config.namespace_assumed_max = 2;
 	for (unsigned i = 0; i < 2; i++) {
 		pod = extender_cluster_pod(&c, "app cpu=1 memory=1Gi");
 		assert_int_not_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 0);
@@ -499,9 +499,9 @@ static void a_namespace_has_a_limit_of_assumed_pods(void **state)
 	assert_int_not_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), 0),
 		0);
-	cache_expire(&c.cache, 60000);
-	assert_int_equal(c.cache.n_assumed, 0);
-	assert_int_equal(c.cache.namespaces.by_name.n, 0);
+	cluster_expire(&c.cluster, 60000);
+	assert_int_equal(c.cluster.n_assumed, 0);
+	assert_int_equal(c.cluster.namespaces.by_name.n, 0);
 }
 
 /* kube-scheduler waits up to ten minutes for volumes. */
@@ -516,11 +516,11 @@ static void a_pod_stays_assumed_while_volumes_are_bound(void **state)
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &args);
 	args.pod.has_volumes = true;
 	extender_filter(&c.verdicts, &answer_best, &args, 0, &a);
-	verb_answer_release(&a, &c.cache);
-	cache_expire(&c.cache, 600000);
-	assert_int_equal(c.cache.n_assumed, 1);
-	cache_expire(&c.cache, ASSUME_VOLUMES_MS);
-	assert_int_equal(c.cache.n_assumed, 0);
+	verb_answer_release(&a, &c.cluster);
+	cluster_expire(&c.cluster, 600000);
+	assert_int_equal(c.cluster.n_assumed, 1);
+	cluster_expire(&c.cluster, ASSUME_VOLUMES_MS);
+	assert_int_equal(c.cluster.n_assumed, 0);
 }
 
 /* Devices without NUMA affinity: no kubelet aligns the pod, but the only passing node will hold devices for it. */
@@ -544,10 +544,10 @@ static void the_pod_is_assumed_on_the_only_passing_node(void **state)
 		args.n_names = 1;
 		extender_filter(&c.verdicts, &answer_best, &args, 0, &a);
 		passing += a.counts.n_passing;
-		verb_answer_release(&a, &c.cache);
+		verb_answer_release(&a, &c.cluster);
 	}
 	assert_int_equal(passing, 1);
-	assert_int_equal(c.cache.n_assumed, 1);
+	assert_int_equal(c.cluster.n_assumed, 1);
 }
 
 /* ---- ended pods */
@@ -569,10 +569,10 @@ static void a_pod_that_ends_before_it_is_reported_holds_nothing(void **state)
 	extender_cluster_publish(&c, 0, 10);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	/* The first object without the pod lets the cache forget the ended pod. */
-	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, 1);
+	assert_int_equal(cluster_find_node(&c.cluster, "node-0")->n_ended, 1);
 	node_sim_end(&c.sims[0], 0);
 	extender_cluster_publish(&c, 0, 20);
-	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, 0);
+	assert_int_equal(cluster_find_node(&c.cluster, "node-0")->n_ended, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -590,10 +590,10 @@ static void ended_pods_are_remembered_up_to_a_limit(void **state)
 			"{metadata: {name: x, namespace: evil, uid: e%u}, spec: {nodeName: node-0, containers:"
 			" [{name: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}",
 			i);
-		report(&c, CACHE_POD, text, 0);
-		report_deleted(&c, CACHE_POD, text, 0);
+		report(&c, OBJECT_POD, text, 0);
+		report_deleted(&c, OBJECT_POD, text, 0);
 	}
-	assert_int_equal(cache_find_node(&c.cache, "node-0")->n_ended, ENDED_PODS_MAX);
+	assert_int_equal(cluster_find_node(&c.cluster, "node-0")->n_ended, ENDED_PODS_MAX);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -611,21 +611,21 @@ static void pods_larger_than_their_node_block_no_other_pod(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	report(&c, CACHE_POD, BOUND("1", "100"), 0);
-	report(&c, CACHE_POD, BOUND("2", "200"), 0);
-	report(&c, CACHE_POD, BOUND("3", "300"), 0);
+	report(&c, OBJECT_POD, BOUND("1", "100"), 0);
+	report(&c, OBJECT_POD, BOUND("2", "200"), 0);
+	report(&c, OBJECT_POD, BOUND("3", "300"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	/* The rejections are cached until something may become free. */
-	node = cache_find_node(&c.cache, "node-0");
+	node = cluster_find_node(&c.cluster, "node-0");
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(node->pods[i]->rejected_version >= node->freed_version);
 		assert_true(node->pods[i]->rejected_alone_version >= node->freed_version);
 	}
 	/* A pod that fits may reach the kubelet before or after another pod that fits. */
-	report(&c, CACHE_POD, BOUND("4", "8"), 0);
+	report(&c, OBJECT_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~1u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
-	report_deleted(&c, CACHE_POD, BOUND("4", "8"), 0);
+	report_deleted(&c, OBJECT_POD, BOUND("4", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -653,7 +653,7 @@ static void a_pod_too_large_to_be_judged_blocks_no_other_pod(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	report(&c, CACHE_POD, large, 0);
+	report(&c, OBJECT_POD, large, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
 	parse(large, &object);
@@ -663,8 +663,8 @@ static void a_pod_too_large_to_be_judged_blocks_no_other_pod(void **state)
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		test_assert_text("reason", a.verdicts[i].reason,
 			"the pod has too many containers and resources to be judged");
-	verb_answer_release(&a, &c.cache);
-	report_deleted(&c, CACHE_POD, large, 0);
+	verb_answer_release(&a, &c.cluster);
+	report_deleted(&c, OBJECT_POD, large, 0);
 }
 
 /* A pod rejected behind other pods is judged again after one of them ends. */
@@ -676,7 +676,7 @@ static void a_rejected_pod_is_judged_again_when_something_is_free(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	pod = run_pod(&c, "app cpu=8 memory=1Gi");
-	report(&c, CACHE_POD, BOUND("1", "8"), 0);
+	report(&c, OBJECT_POD, BOUND("1", "8"), 0);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	extender_cluster_report_deleted(&c, pod, 0);
 	/* The pod e1 now gets the NUMA node with 8 CPUs. */
@@ -717,8 +717,8 @@ static bool node_9_takes(struct extender_cluster *c)
 	args.n_names = 1;
 	extender_filter(&c->verdicts, &answer_all, &args, 0, &a);
 	yes = !a.verdicts[0].reason;
-	verb_answer_release(&a, &c->cache);
-	cache_forget_pod(&c->cache, args.pod.uid);
+	verb_answer_release(&a, &c->cluster);
+	cluster_forget_pod(&c->cluster, args.pod.uid);
 	return yes;
 }
 
@@ -729,20 +729,20 @@ static void an_unchanged_object_does_not_include_new_pods(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
+	report(&c, OBJECT_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 1000);
 	assert_true(node_9_takes(&c));
-	report(&c, CACHE_POD, ON_NODE_9("phase: Pending"), 2000);
+	report(&c, OBJECT_POD, ON_NODE_9("phase: Pending"), 2000);
 	assert_false(node_9_takes(&c));
-	report(&c, CACHE_POD, ON_NODE_9(STARTED("10:01:00")), 2000);
-	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 60000);
+	report(&c, OBJECT_POD, ON_NODE_9(STARTED("10:01:00")), 2000);
+	report(&c, OBJECT_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 60000);
 	assert_false(node_9_takes(&c));
-	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
+	report(&c, OBJECT_NRT, ZONES("8", "y", BY_EXPORTER("10:00:00") "," BY_USER("10:02:00")), 61000);
 	assert_false(node_9_takes(&c));
 	/* The exporter has written the zones after the pod's start: the zones include the pod. */
-	report(&c, CACHE_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
+	report(&c, OBJECT_NRT, ZONES("8", "y", BY_EXPORTER("10:01:10") "," BY_USER("10:02:00")), 62000);
 	assert_true(node_9_takes(&c));
 	/* The zones have changed after the binding: they include the pod. */
-	report(&c, CACHE_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
+	report(&c, OBJECT_NRT, ZONES("3", "y", BY_EXPORTER("10:01:20")), 63000);
 	assert_false(node_9_takes(&c));
 }
 
@@ -762,10 +762,10 @@ static void an_object_older_than_a_running_pod_does_not_include_it(void **state)
 
 			extender_cluster_init_alike(&c, &node_sim_nics);
 			if (order == 0)
-				report(&c, CACHE_POD, cases[i].started, 1);
-			report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
+				report(&c, OBJECT_POD, cases[i].started, 1);
+			report(&c, OBJECT_NRT, ZONES("8", "x", BY_EXPORTER("10:00:00")), 100000);
 			if (order == 1)
-				report(&c, CACHE_POD, cases[i].started, 100000);
+				report(&c, OBJECT_POD, cases[i].started, 100000);
 			if (node_9_takes(&c) != cases[i].takes)
 				fail_msg("case %zu, order %u", i, order);
 		}
@@ -781,17 +781,17 @@ static void an_end_that_changes_no_object_is_forgotten(void **state)
 
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
-	report(&c, CACHE_NRT, ZONES("7", "x", BY_EXPORTER("10:00:00")), 1000);
-	report(&c, CACHE_POD, POD_ON_NODE_9("small", "500m", STARTED("10:00:10")), 2000);
-	report(&c, CACHE_POD, POD_ON_NODE_9("a", "1", STARTED("10:01:00")), 60000);
-	report(&c, CACHE_POD, POD_ON_NODE_9("b", "1", STARTED("10:01:00")), 60000);
-	report(&c, CACHE_NRT, ZONES("8", "x", BY_EXPORTER("10:01:01")), 61000);
+	report(&c, OBJECT_NRT, ZONES("7", "x", BY_EXPORTER("10:00:00")), 1000);
+	report(&c, OBJECT_POD, POD_ON_NODE_9("small", "500m", STARTED("10:00:10")), 2000);
+	report(&c, OBJECT_POD, POD_ON_NODE_9("a", "1", STARTED("10:01:00")), 60000);
+	report(&c, OBJECT_POD, POD_ON_NODE_9("b", "1", STARTED("10:01:00")), 60000);
+	report(&c, OBJECT_NRT, ZONES("8", "x", BY_EXPORTER("10:01:01")), 61000);
 	assert_true(node_9_takes(&c));
-	report_deleted(&c, CACHE_POD, POD_ON_NODE_9("small", "500m", ""), 70000);
+	report_deleted(&c, OBJECT_POD, POD_ON_NODE_9("small", "500m", ""), 70000);
 	assert_false(node_9_takes(&c));
-	cache_expire(&c.cache, 189000);
+	cluster_expire(&c.cluster, 189000);
 	assert_false(node_9_takes(&c));
-	cache_expire(&c.cache, 190000);
+	cluster_expire(&c.cluster, 190000);
 	assert_true(node_9_takes(&c));
 }
 

@@ -41,12 +41,12 @@ static void judge(struct extender_cluster *c, const char *text, size_t node, enu
 	struct pod_class *class;
 
 	extender_cluster_args(c, extender_cluster_pod(c, text), &args);
-	class = pod_classes_take(&c->cache.classes, &args.pod.template.pod);
-	v = verdict_of(
-		&c->verdicts, class, cache_find_node(&c->cache, c->names[node]), STRATEGY_LEAST_NUMA_NODES);
+	class = pod_classes_take(&c->cluster.classes, &args.pod.template.pod);
+	v = verdict_of(&c->verdicts, class, cluster_find_node(&c->cluster, c->names[node]),
+		STRATEGY_LEAST_NUMA_NODES);
 	assert_int_equal(v->answer, want);
 	test_assert_text("reason", v->reason ? v->reason : "", reason);
-	pod_classes_drop(&c->cache.classes, class);
+	pod_classes_drop(&c->cluster.classes, class);
 }
 
 static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
@@ -63,10 +63,10 @@ static void a_node_without_a_resource_of_other_nodes_rejects(void **state)
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/nic");
 	judge(&c, text, CLUSTER_NODES - 1, KUBELET_ADMITS, ""); /* the Node may list it */
 	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
-	class = pod_classes_take(&c.cache.classes, &args.pod.template.pod);
-	refuses = verdict_rejects_always(&c.cache, cache_find_node(&c.cache, c.names[1]), class);
+	class = pod_classes_take(&c.cluster.classes, &args.pod.template.pod);
+	refuses = verdict_rejects_always(&c.cluster, cluster_find_node(&c.cluster, c.names[1]), class);
 	assert_true(refuses);
-	pod_classes_drop(&c.cache.classes, class);
+	pod_classes_drop(&c.cluster.classes, class);
 }
 
 /* A kubelet has no devices from its restart until its plugins register, also while the Node reports them. */
@@ -114,9 +114,9 @@ static void another_node_changes_the_answer(void **state)
 	assert_non_null(doc_add_string(doc_add_map(&node, "metadata"), "name", "another"));
 	allocatable = doc_add_map(doc_add_map(&node, "status"), "allocatable");
 	assert_non_null(doc_add_string(allocatable, "vendor.com/gpu", "4"));
-	assert_int_equal(cache_update(&c.cache, CACHE_NODE, &node, 0, NULL), 0);
+	assert_int_equal(cluster_update(&c.cluster, OBJECT_NODE, &node, 0, NULL), 0);
 	judge(&c, text, 1, KUBELET_REJECTS, "insufficient vendor.com/gpu");
-	cache_delete(&c.cache, CACHE_NODE, &node, 0);
+	cluster_delete(&c.cluster, OBJECT_NODE, &node, 0);
 	judge(&c, text, 1, KUBELET_ADMITS, "");
 }
 
@@ -129,7 +129,7 @@ static void deleted_pods_leave_no_resource_names(void **state)
 
 	(void)state;
 	init(&c);
-	node = cache_find_node(&c.cache, c.names[1]);
+	node = cluster_find_node(&c.cluster, c.names[1]);
 	for (unsigned i = 0; i < 50; i++) {
 		snprintf(text, sizeof(text), "app cpu=1 a.example.com/%u=1", i);
 		pod = extender_cluster_pod(&c, text);
@@ -151,7 +151,7 @@ static void the_largest_amounts_add_up(void **state)
 
 	(void)state;
 	init(&c);
-	node = cache_find_node(&c.cache, c.names[1]);
+	node = cluster_find_node(&c.cluster, c.names[1]);
 	for (unsigned i = 0; i < 3; i++) {
 		pods[i] = extender_cluster_pod(&c, text);
 		pods[i]->node = 1;
@@ -177,8 +177,8 @@ static void init_with_rejected_pod(struct extender_cluster *c)
 	assert_int_equal(extender_cluster_ask(c, &answer_best, pod, 0), 1);
 	extender_cluster_report(c, pod, NULL, 0);
 	extender_cluster_report(c, pod, "Failed", 0);
-	assert_int_equal(c->cache.n_rejected, 1);
-	assert_int_equal(cache_find_node(&c->cache, c->names[0])->n_rejections, 1);
+	assert_int_equal(c->cluster.n_rejected, 1);
+	assert_int_equal(cluster_find_node(&c->cluster, c->names[0])->n_rejections, 1);
 }
 
 static void a_node_is_deleted_while_a_rejection_counts(void **state)
@@ -187,9 +187,9 @@ static void a_node_is_deleted_while_a_rejection_counts(void **state)
 
 	(void)state;
 	init_with_rejected_pod(&c);
-	cache_list_begin(&c.cache, CACHE_NRT);
-	cache_list_end(&c.cache, CACHE_NRT, 0, 0);
-	assert_null(cache_find_node(&c.cache, c.names[0]));
+	cluster_list_begin(&c.cluster, OBJECT_NRT);
+	cluster_list_end(&c.cluster, OBJECT_NRT, 0, 0);
+	assert_null(cluster_find_node(&c.cluster, c.names[0]));
 }
 
 static void a_node_comes_back_without_the_rejection(void **state)
@@ -198,14 +198,14 @@ static void a_node_comes_back_without_the_rejection(void **state)
 
 	(void)state;
 	init_with_rejected_pod(&c);
-	cache_list_begin(&c.cache, CACHE_NRT);
-	cache_list_end(&c.cache, CACHE_NRT, 0, 0);
+	cluster_list_begin(&c.cluster, OBJECT_NRT);
+	cluster_list_end(&c.cluster, OBJECT_NRT, 0, 0);
 	extender_cluster_publish(&c, 0, 0);
-	assert_int_equal(cache_find_node(&c.cache, c.names[0])->n_rejections, 0);
+	assert_int_equal(cluster_find_node(&c.cluster, c.names[0])->n_rejections, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_best, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),
 		1);
-	cache_expire(&c.cache, 30000);
+	cluster_expire(&c.cluster, 30000);
 }
 
 static void the_cluster_ends_while_a_rejection_counts(void **state)
@@ -235,11 +235,12 @@ static void devices_of_which_nothing_is_known_make_a_verdict_unknown(void **stat
 	judge(&c, "app cpu=20 memory=1Gi vendor.com/nic=1", 0, KUBELET_REJECTS,
 		"restricted: 20 CPUs wanted, 15 available");
 	extender_cluster_args(&c, extender_cluster_pod(&c, text), &args);
-	class = pod_classes_take(&c.cache.classes, &args.pod.template.pod);
+	class = pod_classes_take(&c.cluster.classes, &args.pod.template.pod);
 	assert_int_equal(
-		verdict_without(&c.verdicts, class, cache_find_node(&c.cache, "node-0"), NULL, &answer), 0);
+		verdict_without(&c.verdicts, class, cluster_find_node(&c.cluster, "node-0"), NULL, &answer),
+		0);
 	assert_int_equal(answer, KUBELET_UNKNOWN);
-	pod_classes_drop(&c.cache.classes, class);
+	pod_classes_drop(&c.cluster.classes, class);
 }
 
 /* ---- a GPU and a NIC below one PCIe root */

@@ -21,10 +21,10 @@ static void assert_ready(struct server *s, bool want, const char *text)
 
 static void list_all(struct server *s)
 {
-	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++) {
-		server_list_begin(s, (enum cache_kind)kind);
-		server_api_alive(s, (enum cache_kind)kind);
-		server_list_end(s, (enum cache_kind)kind, 0);
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++) {
+		server_list_begin(s, (enum object_kind)kind);
+		server_api_alive(s, (enum object_kind)kind);
+		server_list_end(s, (enum object_kind)kind, 0);
 	}
 }
 
@@ -32,18 +32,18 @@ static void list_all(struct server *s)
 static void it_is_ready_with_the_three_required_lists(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 3600000};
-	static const char *const texts[CACHE_KINDS_REQUIRED] = {
+	static const char *const texts[CLUSTER_KINDS_REQUIRED] = {
 		"the NodeResourceTopologies are not listed yet", "the Nodes are not listed yet",
 		"the Pods are not listed yet"};
 	CLEANUP(server_freep) struct server *s = NULL;
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	for (int kind = 0; kind < CACHE_KINDS_REQUIRED; kind++) {
+	for (int kind = 0; kind < CLUSTER_KINDS_REQUIRED; kind++) {
 		assert_ready(s, false, texts[kind]);
-		server_list_begin(s, (enum cache_kind)kind);
-		server_api_alive(s, (enum cache_kind)kind);
-		server_list_end(s, (enum cache_kind)kind, 0);
+		server_list_begin(s, (enum object_kind)kind);
+		server_api_alive(s, (enum object_kind)kind);
+		server_list_end(s, (enum object_kind)kind, 0);
 	}
 	assert_ready(s, true, "ok");
 }
@@ -54,15 +54,15 @@ static void the_cache_is_stale_when_one_kind_is_silent(void **state)
 	static const struct server_config config = {.max_stale_ms = 20};
 
 	(void)state;
-	for (int silent = 0; silent < CACHE_KINDS_REQUIRED; silent++) {
+	for (int silent = 0; silent < CLUSTER_KINDS_REQUIRED; silent++) {
 		CLEANUP(server_freep) struct server *s = NULL;
 
 		server_new(&config, NULL, &s);
 		list_all(s);
 		usleep(60000);
-		for (int kind = 0; kind < CACHE_KIND_COUNT; kind++)
+		for (int kind = 0; kind < CLUSTER_KINDS; kind++)
 			if (kind != silent)
-				server_api_alive(s, (enum cache_kind)kind);
+				server_api_alive(s, (enum object_kind)kind);
 		assert_ready(s, false, "the API server has sent nothing for ");
 	}
 }
@@ -88,10 +88,10 @@ static void unknown_budgets_are_logged_once(void **state)
 		CLEANUP(server_freep) struct server *s = NULL;
 
 		server_new(&config, NULL, &s);
-		for (int kind = 0; kind < (known ? CACHE_KIND_COUNT : CACHE_KINDS_REQUIRED); kind++) {
-			server_list_begin(s, (enum cache_kind)kind);
-			server_api_alive(s, (enum cache_kind)kind);
-			server_list_end(s, (enum cache_kind)kind, 0);
+		for (int kind = 0; kind < (known ? CLUSTER_KINDS : CLUSTER_KINDS_REQUIRED); kind++) {
+			server_list_begin(s, (enum object_kind)kind);
+			server_api_alive(s, (enum object_kind)kind);
+			server_list_end(s, (enum object_kind)kind, 0);
 		}
 		preempt(s);
 		preempt(s);
@@ -103,8 +103,8 @@ static void unknown_budgets_are_logged_once(void **state)
 		server_new(&impatient, NULL, &s);
 		list_all(s);
 		usleep(60000);
-		for (int kind = 0; kind < (silent ? CACHE_KINDS_REQUIRED : CACHE_KIND_COUNT); kind++)
-			server_api_alive(s, (enum cache_kind)kind);
+		for (int kind = 0; kind < (silent ? CLUSTER_KINDS_REQUIRED : CLUSTER_KINDS); kind++)
+			server_api_alive(s, (enum object_kind)kind);
 		preempt(s);
 		assert_int_equal(lines.n, 1 + silent);
 	}
@@ -148,7 +148,7 @@ static void report_victim(struct server *s, int priority)
 
 	snprintf(text, sizeof(text), VICTIM, priority);
 	parse(text, &pod);
-	server_update(s, CACHE_POD, &pod);
+	server_update(s, OBJECT_POD, &pod);
 }
 
 static void *delete_soon(void *data)
@@ -157,7 +157,7 @@ static void *delete_soon(void *data)
 
 	usleep(20000);
 	parse("{\"metadata\":{\"name\":\"v\",\"uid\":\"v\"}}", &pod);
-	server_delete(data, CACHE_POD, &pod);
+	server_delete(data, OBJECT_POD, &pod);
 	return NULL;
 }
 
@@ -199,8 +199,8 @@ static void a_cache_that_gets_stale_during_a_request_answers_nothing(void **stat
 	list_all(s);
 	report_victim(s, 4);
 	snprintf(text, sizeof(text), NOMINATED_FILTER, "n");
-	for (int kind = 0; kind < CACHE_KIND_COUNT; kind++)
-		server_api_alive(s, (enum cache_kind)kind);
+	for (int kind = 0; kind < CLUSTER_KINDS; kind++)
+		server_api_alive(s, (enum object_kind)kind);
 	assert_int_equal(server_post(s, "/filter", text, strlen(text), &reply), 503);
 	assert_non_null(strstr(reply.text, "the API server has sent nothing for "));
 }
@@ -268,11 +268,11 @@ static void requests_are_counted_by_duration(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(65536);
 	static const struct process_stats process;
-	static const struct cluster_cache cache;
-	static const uint64_t skipped[CACHE_KIND_COUNT];
+	static const struct cluster cluster;
+	static const uint64_t skipped[CLUSTER_KINDS];
 	struct request_counts counts = {.unknown_nodes = 7};
 	const struct metrics_source from = {
-		.process = &process, .requests = &counts, .cache = &cache, .skipped = skipped};
+		.process = &process, .requests = &counts, .cluster = &cluster, .skipped = skipped};
 
 	(void)state;
 	request_counts_add(&counts, VERB_PRIORITIZE, RESULT_PASSED, 0.0001);
@@ -331,19 +331,19 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 {
 	static const struct server_config config = {.max_stale_ms = 3600000};
 	static const struct {
-		enum cache_kind kind;
+		enum object_kind kind;
 		const char *text;
 	} bad[] = {
-		{CACHE_POD,
+		{OBJECT_POD,
 			"{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\",\"containers\":"
 			"[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"1e99\"}}}]}}"},
-		{CACHE_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\"}}"},
-		{CACHE_POD, "{\"metadata\":{\"uid\":\"1\"}}"},
-		{CACHE_POD, "{}"},
-		{CACHE_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":[]}}}"},
-		{CACHE_NODE, "{\"metadata\":{}}"},
-		{CACHE_NRT, "{\"metadata\":{\"name\":\"n\"}}"},
-		{CACHE_NRT,
+		{OBJECT_POD, "{\"metadata\":{\"name\":\"p\",\"uid\":\"1\"},\"spec\":{\"nodeName\":\"n\"}}"},
+		{OBJECT_POD, "{\"metadata\":{\"uid\":\"1\"}}"},
+		{OBJECT_POD, "{}"},
+		{OBJECT_NODE, "{\"metadata\":{\"name\":\"n\"},\"status\":{\"allocatable\":{\"cpu\":[]}}}"},
+		{OBJECT_NODE, "{\"metadata\":{}}"},
+		{OBJECT_NRT, "{\"metadata\":{\"name\":\"n\"}}"},
+		{OBJECT_NRT,
 			"{\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\","
 			"\"resources\":[{\"name\":\"cpu\",\"capacity\":\"1e99\"}]}]}"},
 	};
@@ -359,7 +359,7 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++)
 		server_list_begin(s, kind);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -367,7 +367,7 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 		assert_int_equal(json_parse(bad[i].text, strlen(bad[i].text), &object, NULL), 0);
 		server_update(s, bad[i].kind, &object);
 	}
-	server_skip(s, CACHE_POD, &why);
+	server_skip(s, OBJECT_POD, &why);
 	/* 44 containers with 500 extended resources each. */
 	strbuf_addstr(&large, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"2\"},\"spec\":"
 			      "{\"nodeName\":\"n\",\"containers\":[");
@@ -380,8 +380,8 @@ static void a_bad_object_does_not_affect_other_objects(void **state)
 	}
 	strbuf_addstr(&large, "]}}");
 	assert_int_equal(json_parse(large.text, large.len, &pod, NULL), 0);
-	server_update(s, CACHE_POD, &pod);
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+	server_update(s, OBJECT_POD, &pod);
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++) {
 		server_api_alive(s, kind);
 		server_list_end(s, kind, 0);
 	}
@@ -456,7 +456,7 @@ static void update_node(struct server *s, const char *version)
 	doc_add_string(metadata, "name", "n");
 	doc_add_string(metadata, "resourceVersion", version);
 	doc_add_map(doc_add_map(&node, "status"), "allocatable");
-	server_update(s, CACHE_NODE, &node);
+	server_update(s, OBJECT_NODE, &node);
 }
 
 static void the_version_of_the_nodes_is_recorded(void **state)
@@ -466,21 +466,21 @@ static void the_version_of_the_nodes_is_recorded(void **state)
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	server_list_begin(s, CACHE_NODE);
+	server_list_begin(s, OBJECT_NODE);
 	update_node(s, "90"); /* a Node that is listed before this one may still be missing */
 	expect_record(s, NULL, "{}", "0");
-	server_list_end(s, CACHE_NODE, 100);
+	server_list_end(s, OBJECT_NODE, 100);
 	expect_record(s, NULL, "{}", "100");
 	update_node(s, "120");
 	expect_record(s, NULL, "{}", "120");
 	update_node(s, "110");
 	expect_record(s, NULL, "{}", "120");
-	server_list_end(s, CACHE_POD, 300);
+	server_list_end(s, OBJECT_POD, 300);
 	expect_record(s, NULL, "{}", "120");
-	server_list_begin(s, CACHE_NODE);
+	server_list_begin(s, OBJECT_NODE);
 	update_node(s, "200");
 	expect_record(s, NULL, "{}", "0");
-	server_list_end(s, CACHE_NODE, 50); /* the API server's data were restored */
+	server_list_end(s, OBJECT_NODE, 50); /* the API server's data were restored */
 	expect_record(s, NULL, "{}", "50");
 }
 

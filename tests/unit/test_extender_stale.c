@@ -22,7 +22,7 @@ static struct server *begin(bool stale, bool open)
 {
 	static const struct nrt_config nrt = {.node_state = true};
 	const struct server_config config = {
-		.max_stale_ms = stale ? 0 : UINT64_MAX, .stale_open = open, .cache = {.assume_ms = 60000}};
+		.max_stale_ms = stale ? 0 : UINT64_MAX, .stale_open = open, .cluster = {.assume_ms = 60000}};
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct server *s = NULL;
 	struct node_sim sim;
@@ -31,8 +31,8 @@ static struct server *begin(bool stale, bool open)
 	text_set(&sim.state.node_name, "node-0");
 	server_new(&config, NULL, &s);
 	nrt_render(&sim.state, &nrt, &object, NULL);
-	server_update(s, CACHE_NRT, &object);
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++)
+	server_update(s, OBJECT_NRT, &object);
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++)
 		server_list_end(s, kind, 0);
 	node_sim_release(&sim);
 	return s;

@@ -35,13 +35,13 @@ static int wake(void **state)
 
 static void the_cache_is_stale_after_suspend(void **state)
 {
-	const struct server_config config = {.max_stale_ms = 60000, .cache = {.assume_ms = 60000}};
+	const struct server_config config = {.max_stale_ms = 60000, .cluster = {.assume_ms = 60000}};
 	CLEANUP(server_freep) struct server *s = NULL;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 
 	(void)state;
 	server_new(&config, NULL, &s);
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++) {
 		server_list_end(s, kind, 0);
 		server_api_alive(s, kind);
 	}
@@ -64,12 +64,12 @@ static void bad_objects_do_not_flood_the_log(void **state)
 	test_log_begin(&lines);
 	for (unsigned i = 0; i < 6000; i++) {
 		suspended_s = i / 102; /* up to 58 s */
-		server_skip(s, CACHE_POD, &why);
+		server_skip(s, OBJECT_POD, &why);
 	}
 	assert_int_equal(lines.n, 1);
 	test_assert_text("line", lines.last, "Pods: skipped an object: bad quantity");
 	suspended_s = 60;
-	server_skip(s, CACHE_POD, &why);
+	server_skip(s, OBJECT_POD, &why);
 	test_log_end();
 	assert_int_equal(lines.n, 2);
 	test_assert_text(

@@ -25,7 +25,7 @@ static size_t ask(struct extender_cluster *c, const struct cluster_pod_sim *pod,
 	for (size_t i = 0; i < n; i++)
 		if (!a.verdicts[i].reason)
 			passing = first + i;
-	verb_answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cluster);
 	return passing;
 }
 
@@ -68,7 +68,7 @@ static size_t count_free(struct fixture *f, uint64_t now_ms)
 		if (ask(&f->c, pod, i, 1, now_ms) == NONE)
 			continue;
 		n++;
-		cache_forget_pod(&f->c.cache, pod->name);
+		cluster_forget_pod(&f->c.cluster, pod->name);
 	}
 	return n;
 }
@@ -92,11 +92,11 @@ static void every_placement_counts_until_one_is_chosen(void **state)
 		assert_int_equal(count_free(&f, 0), 0);
 		bind(&f, 0, chosen ? b[0] : a[0], 10);
 		assert_int_equal(count_free(&f, 10), 1);
-		assert_int_equal(f.c.cache.n_assumed, 2);
+		assert_int_equal(f.c.cluster.n_assumed, 2);
 		bind(&f, 1, chosen ? b[1] : a[1], 20);
 		assert_int_equal(count_free(&f, 20), 2);
-		assert_int_equal(f.c.cache.n_assumed, 0);
-		assert_int_equal(f.c.cache.n_pods, 2);
+		assert_int_equal(f.c.cluster.n_assumed, 0);
+		assert_int_equal(f.c.cluster.n_pods, 2);
 		if (chosen == 0)
 			fixture_release(&f);
 	}
@@ -111,11 +111,11 @@ static void a_gang_without_a_placement_holds_nothing(void **state)
 	fixture_init(&f);
 	try_placement(&f, 0, 100, nodes);
 	try_placement(&f, 2, 200, nodes);
-	cache_expire(&f.c.cache, 199 + GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 4);
-	cache_expire(&f.c.cache, 200 + GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 0);
-	assert_int_equal(f.c.cache.gangs.n, 0);
+	cluster_expire(&f.c.cluster, 199 + GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 4);
+	cluster_expire(&f.c.cluster, 200 + GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 0);
+	assert_int_equal(f.c.cluster.gangs.n, 0);
 	assert_int_equal(count_free(&f, 200 + GANG_UNDECIDED_MS), CLUSTER_NODES);
 	/* also before the next request, without a tick */
 	try_placement(&f, 0, 5000, nodes);
@@ -132,10 +132,10 @@ static void a_binding_renews_the_time(void **state)
 	fixture_init(&f);
 	try_placement(&f, 0, 0, nodes);
 	bind(&f, 0, nodes[0], 1000);
-	cache_expire(&f.c.cache, 999 + GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 1);
-	cache_expire(&f.c.cache, 1000 + GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 0);
+	cluster_expire(&f.c.cluster, 999 + GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 1);
+	cluster_expire(&f.c.cluster, 1000 + GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 0);
 }
 
 /* The next scheduling cycle tries the same nodes again. */
@@ -180,7 +180,7 @@ static void update(struct fixture *f, const char *text, uint64_t now_ms)
 	struct err err = {""};
 
 	if (json_parse(text, strlen(text), &object, &err) < 0 ||
-		cache_update(&f->c.cache, CACHE_POD, &object, now_ms, &err) < 0)
+		cluster_update(&f->c.cluster, OBJECT_POD, &object, now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -201,15 +201,15 @@ static void a_nominated_node_lasts(void **state)
 	old = xasprintf(form, 7u, nodes[0]);
 	new = xasprintf(form, 8u, nodes[0]);
 	update(&f, old, 1);
-	cache_expire(&f.c.cache, GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 0);
+	cluster_expire(&f.c.cluster, GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 0);
 	try_placement(&f, 0, 5000, nodes);
 	update(&f, new, 5001);
-	cache_expire(&f.c.cache, 5000 + GANG_UNDECIDED_MS);
-	assert_int_equal(f.c.cache.n_assumed, 1);
+	cluster_expire(&f.c.cluster, 5000 + GANG_UNDECIDED_MS);
+	assert_int_equal(f.c.cluster.n_assumed, 1);
 	assert_int_equal(count_free(&f, 5000 + GANG_UNDECIDED_MS), 3);
-	cache_expire(&f.c.cache, 65000);
-	assert_int_equal(f.c.cache.n_assumed, 0);
+	cluster_expire(&f.c.cluster, 65000);
+	assert_int_equal(f.c.cluster.n_assumed, 0);
 }
 
 static void an_end_or_another_node_frees_every_placement(void **state)
@@ -223,10 +223,10 @@ static void an_end_or_another_node_frees_every_placement(void **state)
 	try_placement(&f, 2, 0, nodes);
 	f.pods[1]->node = nodes[1];
 	extender_cluster_report_deleted(&f.c, f.pods[1], 0);
-	assert_int_equal(f.c.cache.n_assumed, 2);
+	assert_int_equal(f.c.cluster.n_assumed, 2);
 	assert_int_equal(count_free(&f, 0), 2);
 	bind(&f, 0, 5 - nodes[0], 0); /* the other node of the last placement */
-	assert_int_equal(f.c.cache.n_assumed, 0);
+	assert_int_equal(f.c.cluster.n_assumed, 0);
 	assert_int_equal(count_free(&f, 0), 3);
 }
 
@@ -240,7 +240,7 @@ static void a_pod_without_a_gang_has_one_assumption(void **state)
 	pod = extender_cluster_pod(&c, POD);
 	assert_int_equal(ask(&c, pod, 0, 1, 0), 0);
 	assert_int_equal(ask(&c, pod, 1, 1, 0), 1);
-	assert_int_equal(c.cache.n_assumed, 1);
+	assert_int_equal(c.cluster.n_assumed, 1);
 }
 
 int main(void)

@@ -36,13 +36,13 @@ struct preemption {
 	"{metadata: {namespace: " namespace ", name: b}, spec: {selector: " selector "}" STATUS(status)
 #define NO_BUDGET BUDGET_OF("other", "{}", "disruptionsAllowed: 0")
 
-static void report_object(struct extender_cluster *c, enum cache_kind kind, const char *yaml)
+static void report_object(struct extender_cluster *c, enum object_kind kind, const char *yaml)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
 
 	if (yaml_parse(yaml, strlen(yaml), &object, &err) < 0 ||
-		cache_update(&c->cache, kind, &object, 0, &err) < 0)
+		cluster_update(&c->cluster, kind, &object, 0, &err) < 0)
 		fail_msg("%s: %s", yaml, err.text);
 }
 
@@ -50,7 +50,7 @@ static void fill_node(struct extender_cluster *c, const struct preemption *p)
 {
 	extender_cluster_init_alike(c, &node_sim_nics);
 	if (p->node)
-		report_object(c, CACHE_NODE, p->node);
+		report_object(c, OBJECT_NODE, p->node);
 	else
 		extender_cluster_report_node(c, 0);
 	for (size_t i = 0; i < PODS_MAX && p->pods[i].text; i++) {
@@ -64,10 +64,10 @@ static void fill_node(struct extender_cluster *c, const struct preemption *p)
 	}
 	extender_cluster_publish(c, 0, 0);
 	if (p->budgets[0]) {
-		cache_list_begin(&c->cache, CACHE_PDB);
+		cluster_list_begin(&c->cluster, OBJECT_PDB);
 		for (size_t i = 0; i < BUDGETS_MAX && p->budgets[i]; i++)
-			report_object(c, CACHE_PDB, p->budgets[i]);
-		cache_list_end(&c->cache, CACHE_PDB, 1, 0);
+			report_object(c, OBJECT_PDB, p->budgets[i]);
+		cluster_list_end(&c->cluster, OBJECT_PDB, 1, 0);
 	}
 }
 
@@ -105,9 +105,9 @@ static void preempt(struct extender_cluster *c, const struct preemption *p, stru
 	args.items = calloc(1, sizeof(*args.items));
 	assert_non_null(args.items);
 	ask_for(p->asked, &args.items[args.n_items++]);
-	class = pod_classes_take(&c->cache.classes, &args.pod.template.pod);
+	class = pod_classes_take(&c->cluster.classes, &args.pod.template.pod);
 	extender_preempt(&c->verdicts, &answer_best, &args, class, p->now_ms, &counts);
-	pod_classes_drop(&c->cache.classes, class);
+	pod_classes_drop(&c->cluster.classes, class);
 	if (counts.settling)
 		strbuf_addstr(out, "settling");
 	if (counts.n_passing > 0)
@@ -307,7 +307,7 @@ static void budgets_and_labels_change(void **state)
 	(void)state;
 	fill_node(&c, &p);
 	preempt(&c, &p, &out);
-	report_object(&c, CACHE_PDB, text); /* the same budget, with another selector */
+	report_object(&c, OBJECT_PDB, text); /* the same budget, with another selector */
 	preempt(&c, &p, &out);
 	c.pods[1].app = "b";
 	extender_cluster_report(&c, &c.pods[1], "Running", 0);
@@ -316,14 +316,14 @@ static void budgets_and_labels_change(void **state)
 	extender_cluster_report(&c, &c.pods[2], "Running", 0);
 	preempt(&c, &p, &out);
 	assert_int_equal(yaml_parse(text, strlen(text), &budget, NULL), 0);
-	cache_delete(&c.cache, CACHE_PDB, &budget, 0);
+	cluster_delete(&c.cluster, OBJECT_PDB, &budget, 0);
 	preempt(&c, &p, &out);
-	report_object(&c, CACHE_PDB, text);
+	report_object(&c, OBJECT_PDB, text);
 	preempt(&c, &p, &out);
-	cache_list_begin(&c.cache, CACHE_PDB);
-	cache_list_end(&c.cache, CACHE_PDB, 2, 0);
+	cluster_list_begin(&c.cluster, OBJECT_PDB);
+	cluster_list_end(&c.cluster, OBJECT_PDB, 2, 0);
 	preempt(&c, &p, &out);
-	c.cache.budgets.outdated = true;
+	c.cluster.budgets.outdated = true;
 	preempt(&c, &p, &out);
 	test_assert_text("victims", out.text, "p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 1p2 p1 0p2 p1 2");
 }
@@ -361,7 +361,7 @@ static void a_nominated_pod_keeps_its_room(void **state)
 	extender_cluster_report(&c, victim, "Running", 0);
 	extender_cluster_publish(&c, 0, 0);
 	/* While the victim is there: any CPU of the node may be needed. */
-	report_object(&c, CACHE_POD, NOMINATED);
+	report_object(&c, OBJECT_POD, NOMINATED);
 	assert_int_equal(takes(&c, 5, CPU(1)), ALL_NODES & ~1u);
 	assert_int_equal(takes(&c, 6, CPU(1)), ALL_NODES);
 	extender_cluster_report_deleted(&c, victim, 0);
@@ -370,11 +370,11 @@ static void a_nominated_pod_keeps_its_room(void **state)
 	assert_int_equal(takes(&c, 6, CPU(8)), ALL_NODES);
 	/* The pod itself gets its room, and is assumed. */
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, nominated, 0), 1);
-	assert_int_equal(c.cache.n_nominations, 0);
-	assert_int_equal(c.cache.n_assumed, 1);
+	assert_int_equal(c.cluster.n_nominations, 0);
+	assert_int_equal(c.cluster.n_assumed, 1);
 	assert_int_equal(takes(&c, 6, CPU(8)), ALL_NODES & ~1u);
-	report_object(&c, CACHE_POD, NOMINATED);
-	assert_int_equal(c.cache.n_nominations, 0);
+	report_object(&c, OBJECT_POD, NOMINATED);
+	assert_int_equal(c.cluster.n_nominations, 0);
 }
 
 static void a_nomination_ends(void **state)
@@ -389,32 +389,32 @@ static void a_nomination_ends(void **state)
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	assert_string_equal(extender_cluster_pod(&c, CPU(8))->name, "p0");
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		report_object(&c, CACHE_POD, NOMINATED);
-		report_object(&c, CACHE_POD, NOMINATED);
-		assert_int_equal(c.cache.n_nominations, 1);
+		report_object(&c, OBJECT_POD, NOMINATED);
+		report_object(&c, OBJECT_POD, NOMINATED);
+		assert_int_equal(c.cluster.n_nominations, 1);
 		assert_int_equal(takes(&c, 0, CPU(8)) & 1, 0);
-		report_object(&c, CACHE_POD, ends[i]);
-		assert_int_equal(c.cache.n_nominations, i == 1);
+		report_object(&c, OBJECT_POD, ends[i]);
+		assert_int_equal(c.cluster.n_nominations, i == 1);
 		assert_int_equal(takes(&c, 0, CPU(8)) & 1, 1);
 		assert_int_equal(yaml_parse(NOMINATED, strlen(NOMINATED), &object, NULL), 0);
-		cache_delete(&c.cache, CACHE_POD, &object, 0);
+		cluster_delete(&c.cluster, OBJECT_POD, &object, 0);
 		doc_release(&object);
-		assert_int_equal(c.cache.n_nominations, 0);
+		assert_int_equal(c.cluster.n_nominations, 0);
 	}
-	report_object(&c, CACHE_POD, NOMINATED);
-	cache_list_begin(&c.cache, CACHE_POD);
-	report_object(&c, CACHE_POD, NOMINATED);
-	cache_list_end(&c.cache, CACHE_POD, 1, 0);
-	assert_int_equal(c.cache.n_nominations, 1);
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 2, 0);
-	assert_int_equal(c.cache.n_nominations, 0);
+	report_object(&c, OBJECT_POD, NOMINATED);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	report_object(&c, OBJECT_POD, NOMINATED);
+	cluster_list_end(&c.cluster, OBJECT_POD, 1, 0);
+	assert_int_equal(c.cluster.n_nominations, 1);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 2, 0);
+	assert_int_equal(c.cluster.n_nominations, 0);
 	/* Unknown nodes, and pods that no kubelet aligns. */
-	report_object(&c, CACHE_POD, WAITING(", status: {nominatedNodeName: node-9}"));
-	report_object(&c, CACHE_POD,
+	report_object(&c, OBJECT_POD, WAITING(", status: {nominatedNodeName: node-9}"));
+	report_object(&c, OBJECT_POD,
 		"{metadata: {name: q, namespace: default, uid: q}, spec: {containers: [{name: app}]},"
 		" status: {nominatedNodeName: node-0}}");
-	assert_int_equal(c.cache.n_nominations, 0);
+	assert_int_equal(c.cluster.n_nominations, 0);
 }
 
 /* Verdicts on the node stay valid, and its pods keep their order. */
@@ -434,18 +434,18 @@ static void a_request_leaves_no_trace(void **state)
 		char name[] = {(char)('a' + i), '\0'}, text[512];
 
 		snprintf(text, sizeof(text), pod, name, i % 2);
-		report_object(&c, CACHE_POD, text);
+		report_object(&c, OBJECT_POD, text);
 	}
-	node = cache_find_node(&c.cache, "node-0");
+	node = cluster_find_node(&c.cluster, "node-0");
 	assert_int_equal(node->n_pods, ARRAY_SIZE(before));
 	memcpy(before, node->pods, sizeof(before));
 	version = node->version;
-	cache_begin_request(&c.cache, "default", "", "b", 0);
-	cache_hide_nominations(&c.cache, "b", 1);
+	cluster_begin_request(&c.cluster, "default", "", "b", 0);
+	cluster_hide_nominations(&c.cluster, "b", 1);
 	assert_int_equal(node->n_pods, 1);
 	assert_ptr_equal(node->pods[0], before[3]);
 	assert_true(node->version > version);
-	cache_end_request(&c.cache, "default", "", "b");
+	cluster_end_request(&c.cluster, "default", "", "b");
 	assert_int_equal(node->n_pods, ARRAY_SIZE(before));
 	assert_memory_equal(node->pods, before, sizeof(before));
 	assert_int_equal(node->version, version);
@@ -460,12 +460,12 @@ static void no_second_pod_preempts_for_the_room_of_a_nominated_pod(void **state)
 
 	(void)state;
 	fill_node(&c, &p);
-	report_object(&c, CACHE_POD,
+	report_object(&c, OBJECT_POD,
 		"{metadata: {name: other, namespace: default, uid: other}, spec: {priority: 9, containers: [{name: app,"
 		" resources: {limits: {cpu: 8, memory: 1Gi}}}]}, status: {nominatedNodeName: node-0}}");
 	preempt(&c, &p, &out);
 	assert_int_equal(out.len, 0);
-	report_object(&c, CACHE_POD,
+	report_object(&c, OBJECT_POD,
 		"{metadata: {name: other, namespace: default, uid: other}, spec: {containers: [{name: app}]}}");
 	preempt(&c, &p, &out);
 	test_assert_text("victims", out.text, "p2 p1 0");

@@ -101,7 +101,7 @@ static void annotate(struct extender_cluster *c, size_t node, const char *annota
 	struct err err = {""};
 
 	parse(yaml, &object);
-	if (cache_update(&c->cache, CACHE_NODE, &object, 0, &err) < 0)
+	if (cluster_update(&c->cluster, OBJECT_NODE, &object, 0, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -155,24 +155,24 @@ static void a_reservation_counts_until_it_is_removed_or_expires(void **state)
 	(void)state;
 	begin(&c);
 	annotate(&c, 2, eight);
-	assert_int_equal(c.cache.n_reservations, 1);
-	assert_int_equal(c.cache.n_assumed, 0);
+	assert_int_equal(c.cluster.n_reservations, 1);
+	assert_int_equal(c.cluster.n_assumed, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~4u);
 	assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 	annotate(&c, 2, seven); /* the same reservation with other requests */
-	assert_int_equal(c.cache.n_reservations, 1);
+	assert_int_equal(c.cluster.n_reservations, 1);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 	annotate(&c, 2, "");
-	assert_int_equal(c.cache.n_reservations, 0);
+	assert_int_equal(c.cluster.n_reservations, 0);
 	annotate(&c, 2, eight);
 	/* A new list of pods contains no reservation. */
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 1, 0);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 1, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES & ~4u);
-	cache_expire(&c.cache, 599000 - 5000);
-	assert_int_equal(c.cache.n_reservations, 1);
-	cache_expire(&c.cache, 600000);
-	assert_int_equal(c.cache.n_reservations, 0);
+	cluster_expire(&c.cluster, 599000 - 5000);
+	assert_int_equal(c.cluster.n_reservations, 1);
+	cluster_expire(&c.cluster, 600000);
+	assert_int_equal(c.cluster.n_reservations, 0);
 	assert_int_equal(takes(&c, "app cpu=8 memory=1Gi"), NODES);
 }
 
@@ -206,13 +206,14 @@ static void the_pod_of_a_reservation_gets_its_node(void **state)
 		assert_string_equal(pod->name, "p1");
 		pod->controller = cases[i].controller;
 		nodes = extender_cluster_ask(&c, &answer_best, pod, 0);
-		if ((cache_find_node(&c.cache, "node-2")->reservations[0].user != NULL) != cases[i].may_use ||
+		if ((cluster_find_node(&c.cluster, "node-2")->reservations[0].user != NULL) !=
+				cases[i].may_use ||
 			(cases[i].may_use && nodes != 4))
 			fail_msg("case %zu: node %u", i, nodes);
 		/* Used or not, the reservation counts once. */
 		assert_int_equal(takes(&c, "app cpu=7 memory=1Gi"), NODES);
 		/* The pod did not get the node: the reservation counts again. */
-		cache_forget_pod(&c.cache, pod->name);
+		cluster_forget_pod(&c.cluster, pod->name);
 		nodes = takes(&c, "init cpu=8 memory=1Gi; app cpu=8 memory=1Gi");
 		assert_int_equal(nodes, cases[i].cpus == 8 ? NODES & ~4u : NODES);
 	}
@@ -310,11 +311,11 @@ static void preemption_leaves_reserved_nodes_alone(void **state)
 		item.uids[0] = strdup("victim");
 		annotate(&c, 0, reservation);
 		extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), &pod);
-		class = pod_classes_take(&c.cache.classes, &pod.pod.template.pod);
+		class = pod_classes_take(&c.cluster.classes, &pod.pod.template.pod);
 		args.pod = pod.pod;
 		extender_preempt(&c.verdicts, &answer_best, &args, class, 0, &counts);
 		assert_int_equal(counts.n_passing, who == 1 ? 0 : 1);
-		pod_classes_drop(&c.cache.classes, class);
+		pod_classes_drop(&c.cluster.classes, class);
 		free(item.uids[0]);
 		free(item.uids);
 	}
@@ -331,17 +332,17 @@ static void bad_and_outdated_reservations_are_ignored(void **state)
 	annotate(&c, 0, RESERVATION_PREFIX "x: 'no JSON'");
 	annotate(&c, 1, outdated);
 	annotate(&c, 2, far);
-	assert_int_equal(c.cache.n_reservations, 1);
-	cache_expire(&c.cache, RESERVATION_MAX_S * 1000u);
-	assert_int_equal(c.cache.n_reservations, 0);
+	assert_int_equal(c.cluster.n_reservations, 1);
+	cluster_expire(&c.cluster, RESERVATION_MAX_S * 1000u);
+	assert_int_equal(c.cluster.n_reservations, 0);
 	annotate(&c, 2, "");
 	annotate(&c, 2, far);
-	cache_delete(&c.cache, CACHE_NODE, &(struct doc){.kind = DOC_MAP}, 0);
-	assert_int_equal(c.cache.n_reservations, 1);
-	cache_list_begin(&c.cache, CACHE_NODE);
-	cache_list_end(&c.cache, CACHE_NODE, 1, 0); /* the Node has been deleted */
-	assert_int_equal(c.cache.n_reservations, 0);
-	assert_int_equal(c.cache.n_pods, 0);
+	cluster_delete(&c.cluster, OBJECT_NODE, &(struct doc){.kind = DOC_MAP}, 0);
+	assert_int_equal(c.cluster.n_reservations, 1);
+	cluster_list_begin(&c.cluster, OBJECT_NODE);
+	cluster_list_end(&c.cluster, OBJECT_NODE, 1, 0); /* the Node has been deleted */
+	assert_int_equal(c.cluster.n_reservations, 0);
+	assert_int_equal(c.cluster.n_pods, 0);
 }
 
 int main(void)

@@ -105,9 +105,9 @@ static size_t count_used(const struct extender_cluster *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->cache.n_nodes; i++)
-		for (size_t k = 0; c->cache.nodes[i] && k < c->cache.nodes[i]->n_reservations; k++)
-			n += c->cache.nodes[i]->reservations[k].user != NULL;
+	for (size_t i = 0; i < c->cluster.n_nodes; i++)
+		for (size_t k = 0; c->cluster.nodes[i] && k < c->cluster.nodes[i]->n_reservations; k++)
+			n += c->cluster.nodes[i]->reservations[k].user != NULL;
 	return n;
 }
 

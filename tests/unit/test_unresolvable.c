@@ -74,8 +74,8 @@ static void check(struct extender_cluster *c, const struct extender_cluster *emp
 		*ret_unresolvable += a.verdicts[i].unresolvable;
 		*ret_resolvable += a.counts.n_passing == 0 && !a.verdicts[i].unresolvable;
 	}
-	cache_forget_pod(&c->cache, args.pod.uid);
-	verb_answer_release(&a, &c->cache);
+	cluster_forget_pod(&c->cluster, args.pod.uid);
+	verb_answer_release(&a, &c->cluster);
 }
 
 static void nodes_that_are_too_small_are_unresolvable(void **state)
@@ -125,7 +125,7 @@ static void another_policy_is_unresolvable(void **state)
 	extender_filter(&c->verdicts, &by_volcano, &args, 0, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_true(a.verdicts[i].unresolvable);
-	verb_answer_release(&a, &c->cache);
+	verb_answer_release(&a, &c->cluster);
 	extender_cluster_release(c);
 	free(c);
 }

@@ -33,7 +33,7 @@ static const struct node_sim_setup setup = {
 	.nics = 2,
 	.near = 1};
 
-/* A verdict without pointers into the cluster cache. */
+/* A verdict without pointers into the cluster. */
 struct copy {
 	enum kubelet_answer answer;
 	unsigned numa_nodes;
@@ -44,7 +44,7 @@ struct copy {
 
 static void judge(struct extender_cluster *c, struct pod_class *class, const char *name, struct copy *ret)
 {
-	struct node_info *node = cache_find_node(&c->cache, name);
+	struct node_info *node = cluster_find_node(&c->cluster, name);
 	const struct verdict *v;
 
 	verdict_of(&c->verdicts, class, node, STRATEGY_LEAST_NUMA_NODES);
@@ -93,7 +93,7 @@ static size_t check_bounds(struct extender_cluster *c, struct pod_class *const *
 
 	forget_verdicts(c);
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++) {
-		struct node_info *node = cache_find_node(&c->cache, c->names[i / N_TEXTS]);
+		struct node_info *node = cluster_find_node(&c->cluster, c->names[i / N_TEXTS]);
 		const struct verdict *b =
 			verdict_or_bound(&c->verdicts, classes[i % N_TEXTS], node, STRATEGY_LEAST_NUMA_NODES);
 		const struct copy bound = {
@@ -129,7 +129,7 @@ static void check_choice(struct extender_cluster *c, size_t text, const struct c
 	if (best < CLUSTER_NODES && computed[best * N_TEXTS + text].numa_nodes > 0 && chosen != 1u << best)
 		fail_msg("step %zu, %s: nodes %#x pass, and %s is the best", step, texts[text], chosen,
 			c->names[best]);
-	cache_forget_pod(&c->cache, pod->name);
+	cluster_forget_pod(&c->cluster, pod->name);
 	c->n_pods--;
 }
 
@@ -195,7 +195,7 @@ static void cached_verdicts_equal_new_verdicts(void **state)
 			struct pod_request pod;
 
 			pod_from_text(&pod, texts[i]);
-			classes[i] = pod_classes_take(&c.cache.classes, &pod);
+			classes[i] = pod_classes_take(&c.cluster.classes, &pod);
 			pod_request_release(&pod);
 		}
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
@@ -239,7 +239,7 @@ static void only_recent_pod_classes_keep_verdicts(void **state)
 
 			snprintf(text, sizeof(text), "app cpu=%zu memory=%zuMi", i % 8 + 1, i + 1);
 			pod_from_text(&pod, text);
-			classes[i] = pod_classes_take(&c.cache.classes, &pod);
+			classes[i] = pod_classes_take(&c.cluster.classes, &pod);
 			pod_request_release(&pod);
 			judge(&c, classes[0], c.names[0], &copy);
 			judge(&c, classes[i], c.names[0], &copy);
@@ -339,7 +339,7 @@ static void slow_kubelets_do_not_pass(void **state)
 		assert_int_equal(answer.counts.n_slow, slow ? CLUSTER_NODES : 0);
 		if (slow)
 			assert_non_null(strstr(answer.verdicts[0].reason, "the kubelet needs about 0 s"));
-		verb_answer_release(&answer, &c.cache);
+		verb_answer_release(&answer, &c.cluster);
 	}
 }
 
@@ -533,7 +533,7 @@ static void a_list_shows_an_admission_and_an_end(void **state)
 		node_sim_end(&c.sims[0], ends);
 		if (!arrives_first)
 			assert_true(extender_cluster_begin(&c, unsure, 0));
-		cache_list_begin(&c.cache, CACHE_POD);
+		cluster_list_begin(&c.cluster, OBJECT_POD);
 		if (!is_listed_last)
 			extender_cluster_report(&c, unsure, "Running", 0);
 		for (size_t i = 0; i < n_started; i++)
@@ -541,7 +541,7 @@ static void a_list_shows_an_admission_and_an_end(void **state)
 		if (is_listed_last)
 			extender_cluster_report(&c, unsure, "Running", 0);
 		if (list_ends)
-			cache_list_end(&c.cache, CACHE_POD, 0, 0);
+			cluster_list_end(&c.cluster, OBJECT_POD, 0, 0);
 		expect_no_pod_until_published(&c, "app cpu=4 memory=1Mi");
 	}
 }

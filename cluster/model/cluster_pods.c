@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The nodes and pods of the cluster cache: how they are added, removed and counted.
+ * The nodes and pods of the cluster: how they are added, removed and counted.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/cluster_cache.h"
+#include "cluster/model/cluster.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
@@ -76,29 +76,29 @@ static void free_gang_and_earlier(void *item)
 	gang_free(g);
 }
 
-void cache_release_nodes(struct cluster_cache *cache)
+void cluster_release_nodes(struct cluster *cluster)
 {
-	name_table_release_values(&cache->gangs, free_gang_and_earlier);
-	name_table_release_values(&cache->pods_by_uid, pod_free);
-	name_table_release_values(&cache->nodes_by_name, node_free);
+	name_table_release_values(&cluster->gangs, free_gang_and_earlier);
+	name_table_release_values(&cluster->pods_by_uid, pod_free);
+	name_table_release_values(&cluster->nodes_by_name, node_free);
 }
 
 /* ---- nodes */
 
-struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid)
+struct pod_info *cluster_find_pod(const struct cluster *cluster, const char *uid)
 {
-	return name_table_find(&cache->pods_by_uid, uid);
+	return name_table_find(&cluster->pods_by_uid, uid);
 }
 
-void cache_bump_version(struct cluster_cache *cache, struct node_info *node)
+void cluster_bump_version(struct cluster *cluster, struct node_info *node)
 {
-	node->version = ++cache->version;
+	node->version = ++cluster->version;
 }
 
-void cache_bump_freed_version(struct cluster_cache *cache, struct node_info *node)
+void cluster_bump_freed_version(struct cluster *cluster, struct node_info *node)
 {
-	cache_bump_version(cache, node);
-	node->freed_version = cache->version;
+	cluster_bump_version(cluster, node);
+	node->freed_version = cluster->version;
 }
 
 bool pod_info_is_managed(const struct pod_info *pod)
@@ -107,57 +107,57 @@ bool pod_info_is_managed(const struct pod_info *pod)
 }
 
 /* Call when the pod is added or removed. */
-static void bump_version_for(struct cluster_cache *cache, struct node_info *node, const struct pod_info *pod)
+static void bump_version_for(struct cluster *cluster, struct node_info *node, const struct pod_info *pod)
 {
 	if (pod_info_is_managed(pod))
-		cache_bump_version(cache, node);
+		cluster_bump_version(cluster, node);
 	else
-		node->amounts_version = ++cache->version;
+		node->amounts_version = ++cluster->version;
 }
 
-struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name)
+struct node_info *cluster_find_node(const struct cluster *cluster, const char *name)
 {
-	return name_table_find(&cache->nodes_by_name, name);
+	return name_table_find(&cluster->nodes_by_name, name);
 }
 
-static size_t find_free_slot(struct cluster_cache *cache)
+static size_t find_free_slot(struct cluster *cluster)
 {
-	for (size_t i = 0; i < cache->n_nodes; i++)
-		if (!cache->nodes[i])
+	for (size_t i = 0; i < cluster->n_nodes; i++)
+		if (!cluster->nodes[i])
 			return i;
-	vec_push(&cache->nodes, &cache->n_nodes, &cache->nodes_size, sizeof(*cache->nodes));
-	return cache->n_nodes - 1;
+	vec_push(&cluster->nodes, &cluster->n_nodes, &cluster->nodes_size, sizeof(*cluster->nodes));
+	return cluster->n_nodes - 1;
 }
 
-struct node_info *cache_find_or_add_node(struct cluster_cache *cache, const char *name)
+struct node_info *cluster_find_or_add_node(struct cluster *cluster, const char *name)
 {
-	struct node_info *node = cache_find_node(cache, name);
+	struct node_info *node = cluster_find_node(cluster, name);
 
 	if (node)
 		return node;
 	node = xcalloc(1, sizeof(*node));
 	text_set(&node->name, name);
-	node->slot = find_free_slot(cache);
-	name_table_add(&cache->nodes_by_name, node->name, node);
-	cache->nodes[node->slot] = node;
-	cache_bump_version(cache, node);
+	node->slot = find_free_slot(cluster);
+	name_table_add(&cluster->nodes_by_name, node->name, node);
+	cluster->nodes[node->slot] = node;
+	cluster_bump_version(cluster, node);
 	return node;
 }
 
-void cache_drop_rejections(struct cluster_cache *cache, struct node_info *node)
+void cluster_drop_rejections(struct cluster *cluster, struct node_info *node)
 {
 	for (size_t i = 0; i < node->n_rejections; i++)
-		pod_classes_drop(&cache->classes, node->rejections[i].class);
+		pod_classes_drop(&cluster->classes, node->rejections[i].class);
 	node->n_rejections = 0;
 }
 
-void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node)
+void cluster_drop_if_empty(struct cluster *cluster, struct node_info *node)
 {
 	if (node->has_object || node->has_node || node->n_pods > 0)
 		return;
-	cache_drop_rejections(cache, node);
-	cache->nodes[node->slot] = NULL;
-	name_table_remove(&cache->nodes_by_name, node->name);
+	cluster_drop_rejections(cluster, node);
+	cluster->nodes[node->slot] = NULL;
+	name_table_remove(&cluster->nodes_by_name, node->name);
 	node_free(node);
 }
 
@@ -186,7 +186,7 @@ void node_info_forget_ended(struct node_info *node, uint64_t now_ms)
 	node->n_ended = kept;
 }
 
-void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+void cluster_expire_ended(struct cluster *cluster, struct node_info *node, uint64_t now_ms)
 {
 	size_t before = node->n_ended;
 
@@ -196,12 +196,12 @@ void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uin
 		return;
 	node_info_forget_ended(node, now_ms);
 	if (node->n_ended < before)
-		cache_bump_version(cache, node);
+		cluster_bump_version(cluster, node);
 }
 
 /* What the node's object reports for the pod, now or later, counts as free. */
 static void remember_ended(
-	struct cluster_cache *cache, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
+	struct cluster *cluster, struct node_info *node, const struct pod_names *names, uint64_t now_ms)
 {
 	struct ended_pod *slot;
 
@@ -210,51 +210,50 @@ static void remember_ended(
 		memmove(&node->ended[0], &node->ended[1], node->n_ended * sizeof(node->ended[0]));
 	}
 	slot = vec_push(&node->ended, &node->n_ended, &node->ended_size, sizeof(*slot));
-	cache_bump_freed_version(cache, node);
+	cluster_bump_freed_version(cluster, node);
 	*slot = (struct ended_pod){.names = *names,
-		.version = cache->version,
+		.version = cluster->version,
 		.ended_ms = now_ms,
 		.reported = is_reported(node, names)};
 }
 
 /* ---- assumed pods per namespace */
 
-static void count_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+static void count_assumed(struct cluster *cluster, const struct pod_info *pod)
 {
 	if (pod->is_reservation)
 		return;
-	namespace_counts_add(&cache->namespaces, pod->full_name);
-	cache->n_assumed++;
+	namespace_counts_add(&cluster->namespaces, pod->full_name);
+	cluster->n_assumed++;
 }
 
-void cache_uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod)
+void cluster_uncount_assumed(struct cluster *cluster, const struct pod_info *pod)
 {
 	if (pod->is_reservation)
 		return;
-	namespace_counts_remove(&cache->namespaces, pod->full_name);
-	cache->n_assumed--;
+	namespace_counts_remove(&cluster->namespaces, pod->full_name);
+	cluster->n_assumed--;
 }
 
-bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid)
+bool cluster_namespace_is_full(const struct cluster *cluster, const char *namespace, const char *uid)
 {
-	const struct pod_info *cached = cache_find_pod(cache, uid);
-	size_t n = namespace_counts_get(&cache->namespaces, namespace);
+	const struct pod_info *cached = cluster_find_pod(cluster, uid);
+	size_t n = namespace_counts_get(&cluster->namespaces, namespace);
 
 	n -= n > 0 && cached && !cached->bound;
-	return cache->config.namespace_assumed_max > 0 && n >= cache->config.namespace_assumed_max;
+	return cluster->config.namespace_assumed_max > 0 && n >= cluster->config.namespace_assumed_max;
 }
 
 /* ---- pods on nodes */
 
-static void insert_pod(
-	struct cluster_cache *cache, struct node_info *node, struct pod_info *pod, size_t position)
+static void insert_pod(struct cluster *cluster, struct node_info *node, struct pod_info *pod, size_t position)
 {
 	vec_push(&node->pods, &node->n_pods, &node->pods_size, sizeof(*node->pods));
 	memmove(&node->pods[position + 1], &node->pods[position],
 		(node->n_pods - position - 1) * sizeof(*node->pods));
 	node->pods[position] = pod;
 	if (!pod->bound)
-		count_assumed(cache, pod);
+		count_assumed(cluster, pod);
 	resource_list_add(&node->requested, &pod->class->wanted, 1);
 }
 
@@ -278,14 +277,14 @@ static void note_overlaps(const struct node_info *node, struct pod_info *pod)
 	}
 }
 
-void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node)
+void cluster_put_on_node(struct cluster *cluster, struct pod_info *pod, struct node_info *node)
 {
-	insert_pod(cache, node, pod, node->n_pods);
+	insert_pod(cluster, node, pod, node->n_pods);
 	pod->node = node;
-	bump_version_for(cache, node, pod);
-	pod->placed_version = pod->bound && cache->lists_pods ? cache->list_version : cache->version;
+	bump_version_for(cluster, node, pod);
+	pod->placed_version = pod->bound && cluster->lists_pods ? cluster->list_version : cluster->version;
 	pod->bound_version = pod->bound ? pod->placed_version : VERSION_UNKNOWN;
-	pod->admitted_version = pod->admitted ? cache->version : 0;
+	pod->admitted_version = pod->admitted ? cluster->version : 0;
 	if (pod->class->aligned && !pod->is_reservation)
 		note_overlaps(node, pod);
 }
@@ -299,7 +298,7 @@ static size_t position_of(const struct node_info *node, const struct pod_info *p
 	return i;
 }
 
-void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
+void cluster_take_off_node(struct cluster *cluster, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 	size_t i = position_of(node, pod);
@@ -308,9 +307,9 @@ void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod)
 	memmove(&node->pods[i], &node->pods[i + 1], (node->n_pods - i) * sizeof(*node->pods));
 	pod_class_subtract(pod->class, &node->requested);
 	if (!pod->bound)
-		cache_uncount_assumed(cache, pod);
-	bump_version_for(cache, node, pod);
-	node->freed_version = cache->version;
+		cluster_uncount_assumed(cluster, pod);
+	bump_version_for(cluster, node, pod);
+	node->freed_version = cluster->version;
 }
 
 /* ---- pods that a request does not see */
@@ -326,49 +325,50 @@ static bool has_versions(const struct node_info *node, const struct node_version
 	       node->freed_version == v->freed;
 }
 
-void cache_hide_pod(struct cluster_cache *cache, struct pod_info *pod)
+void cluster_hide_pod(struct cluster *cluster, struct pod_info *pod)
 {
-	struct hidden_pod *h =
-		vec_push(&cache->hidden, &cache->n_hidden, &cache->hidden_size, sizeof(*cache->hidden));
+	struct hidden_pod *h = vec_push(
+		&cluster->hidden, &cluster->n_hidden, &cluster->hidden_size, sizeof(*cluster->hidden));
 
 	*h = (struct hidden_pod){
 		.pod = pod, .position = position_of(pod->node, pod), .before = versions_of(pod->node)};
-	cache_take_off_node(cache, pod);
+	cluster_take_off_node(cluster, pod);
 	h->after = versions_of(pod->node);
 	pod->hidden = true;
 }
 
 /* The pod is about to be freed. */
-static void forget_hidden(struct cluster_cache *cache, const struct pod_info *pod)
+static void forget_hidden(struct cluster *cluster, const struct pod_info *pod)
 {
 	size_t i = 0;
 
-	while (cache->hidden[i].pod != pod)
+	while (cluster->hidden[i].pod != pod)
 		i++;
-	cache->n_hidden--;
-	memmove(&cache->hidden[i], &cache->hidden[i + 1], (cache->n_hidden - i) * sizeof(*cache->hidden));
+	cluster->n_hidden--;
+	memmove(&cluster->hidden[i], &cluster->hidden[i + 1],
+		(cluster->n_hidden - i) * sizeof(*cluster->hidden));
 }
 
-void cache_show_hidden_pods(struct cluster_cache *cache)
+void cluster_show_hidden_pods(struct cluster *cluster)
 {
-	while (cache->n_hidden > 0) {
-		const struct hidden_pod *h = &cache->hidden[--cache->n_hidden];
+	while (cluster->n_hidden > 0) {
+		const struct hidden_pod *h = &cluster->hidden[--cluster->n_hidden];
 		struct node_info *node = h->pod->node;
 
 		/* The list is shorter than before if a pod that was hidden earlier has been freed. */
-		insert_pod(cache, node, h->pod, h->position < node->n_pods ? h->position : node->n_pods);
+		insert_pod(cluster, node, h->pod, h->position < node->n_pods ? h->position : node->n_pods);
 		h->pod->hidden = false;
 		if (has_versions(node, &h->after)) {
 			node->version = h->before.any;
 			node->amounts_version = h->before.amounts;
 			node->freed_version = h->before.freed;
 		} else {
-			bump_version_for(cache, node, h->pod);
+			bump_version_for(cluster, node, h->pod);
 		}
 	}
 }
 
-struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+struct pod_info *cluster_add_pod(struct cluster *cluster, const char *uid, const char *namespace,
 	const char *name, const struct pod_info *init, struct node_info *node)
 {
 	struct pod_info *pod = xcalloc(1, sizeof(*pod));
@@ -376,15 +376,15 @@ struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, con
 	*pod = *init;
 	pod->uid = xstrdup(uid);
 	pod->full_name = xasprintf("%s/%s", namespace, name);
-	name_table_add(&cache->pods_by_uid, pod->uid, pod);
-	cache_put_on_node(cache, pod, node);
-	cache->n_pods += !pod->is_reservation;
+	name_table_add(&cluster->pods_by_uid, pod->uid, pod);
+	cluster_put_on_node(cluster, pod, node);
+	cluster->n_pods += !pod->is_reservation;
 	return pod;
 }
 
 /* ---- gangs and reservations */
 
-void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod)
+void cluster_leave_gang(struct cluster *cluster, struct pod_info *pod)
 {
 	struct gang *g = pod->gang;
 
@@ -398,12 +398,12 @@ void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod)
 	pod->gang = NULL;
 	if (g->n_pods > 0)
 		return;
-	name_table_remove(&cache->gangs, g->full_name);
+	name_table_remove(&cluster->gangs, g->full_name);
 	gang_free(g);
 }
 
 /* The name is not that of a pod, so that no object reports the stand-in. */
-void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r)
+void cluster_add_stand_in(struct cluster *cluster, struct node_info *node, struct node_reservation *r)
 {
 	CLEANUP(freep) char *name = xasprintf("reservation/%s/%s", node->name, r->facts.id);
 	const struct pod_info init = {.class = r->class,
@@ -412,11 +412,11 @@ void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, str
 		.is_reservation = true};
 
 	r->class->users++;
-	r->stand_in = cache_add_pod(cache, name, r->facts.namespace, name, &init, node);
+	r->stand_in = cluster_add_pod(cluster, name, r->facts.namespace, name, &init, node);
 }
 
 /* The pod with this UID no longer uses a reservation of the node. */
-static void reopen_reservation(struct cluster_cache *cache, struct node_info *node, const char *uid)
+static void reopen_reservation(struct cluster *cluster, struct node_info *node, const char *uid)
 {
 	for (size_t i = 0; i < node->n_reservations; i++) {
 		struct node_reservation *r = &node->reservations[i];
@@ -425,43 +425,43 @@ static void reopen_reservation(struct cluster_cache *cache, struct node_info *no
 			continue;
 		free(r->user);
 		r->user = NULL;
-		cache_add_stand_in(cache, node, r);
+		cluster_add_stand_in(cluster, node, r);
 	}
 }
 
 /* ---- the end of pods */
 
-void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod)
+void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod)
 {
 	struct node_info *node = pod->node;
 
-	cache_leave_gang(cache, pod);
+	cluster_leave_gang(cluster, pod);
 	if (pod->hidden)
-		forget_hidden(cache, pod);
+		forget_hidden(cluster, pod);
 	else
-		cache_take_off_node(cache, pod);
-	pod_classes_drop(&cache->classes, pod->class);
+		cluster_take_off_node(cluster, pod);
+	pod_classes_drop(&cluster->classes, pod->class);
 	if (!pod->earlier)
-		name_table_remove(&cache->pods_by_uid, pod->uid);
-	cache->n_pods -= !pod->is_reservation;
-	reopen_reservation(cache, node, pod->uid);
+		name_table_remove(&cluster->pods_by_uid, pod->uid);
+	cluster->n_pods -= !pod->is_reservation;
+	reopen_reservation(cluster, node, pod->uid);
 	pod_free(pod);
-	cache_drop_if_empty(cache, node);
+	cluster_drop_if_empty(cluster, node);
 }
 
-void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms)
+void cluster_end_pod(struct cluster *cluster, struct pod_info *pod, bool may_run, uint64_t now_ms)
 {
 	bool stays_held = may_run && is_reported(pod->node, &pod->names);
 
 	if (pod->bound && pod_info_is_managed(pod) && !stays_held)
-		remember_ended(cache, pod->node, &pod->names, now_ms);
-	cache_remove_pod(cache, pod);
+		remember_ended(cluster, pod->node, &pod->names, now_ms);
+	cluster_remove_pod(cluster, pod);
 }
 
-void cache_forget_pod(struct cluster_cache *cache, const char *uid)
+void cluster_forget_pod(struct cluster *cluster, const char *uid)
 {
-	struct pod_info *pod = cache_find_pod(cache, uid);
+	struct pod_info *pod = cluster_find_pod(cluster, uid);
 
 	if (pod && !pod->bound)
-		cache_remove_pod(cache, pod);
+		cluster_remove_pod(cluster, pod);
 }

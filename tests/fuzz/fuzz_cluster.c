@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes one cluster cache (cluster/model/cluster_cache.h) with a sequence of objects and scheduler requests.
+ * Fuzzes one cluster (cluster/model/cluster.h) with a sequence of objects and scheduler requests.
  *
  * The input is a sequence of operations: a byte selects the operation, and the following bytes select names, amounts, phases and
  * annotations (tests/fuzz/objects.h). An operation can also contain an object as JSON, or a node state as text.
@@ -19,20 +19,20 @@
 #define REPLY_MAX      ((size_t)1 << 20)
 #define OPERATIONS_MAX 100u /* further operations of an input are ignored */
 
-static const struct cache_config cache_config = {
+static const struct cluster_config cluster_config = {
 	.assume_ms = 60000, .rejection_ms = 30000, .namespace_assumed_max = 4};
 
 #define LISTED 1u /* the resourceVersion of each list */
 
 struct run {
 	struct objects_input in;
-	struct cluster_cache cache;
+	struct cluster cluster;
 	struct verdicts verdicts;
 	uint64_t now_ms;
 	bool deleted[OBJECTS_UIDS]; /* the UID's last event was a deletion */
 };
 
-/* ---- invariants of the cluster cache */
+/* ---- invariants of the cluster */
 
 static void check_pod(const struct node_info *node, const struct pod_info *pod)
 {
@@ -56,15 +56,15 @@ static void check_requested(const struct node_info *node)
 
 static void check_cache(const struct run *run)
 {
-	const struct cluster_cache *cache = &run->cache;
+	const struct cluster *cluster = &run->cluster;
 	size_t pods = 0, assumed = 0, nominated = 0, rejections = 0;
 
-	for (size_t i = 0; i < cache->n_nodes; i++) {
-		const struct node_info *node = cache->nodes[i];
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		const struct node_info *node = cluster->nodes[i];
 
 		if (!node)
 			continue;
-		fuzz_require(node->slot == i && cache_find_node(cache, node->name) == node);
+		fuzz_require(node->slot == i && cluster_find_node(cluster, node->name) == node);
 		fuzz_require(node->has_object || node->has_node || node->n_pods > 0);
 		for (size_t k = 0; k < node->n_pods; k++) {
 			check_pod(node, node->pods[k]);
@@ -76,9 +76,9 @@ static void check_cache(const struct run *run)
 		rejections += node->n_rejections;
 		fuzz_require(node->n_ended <= ENDED_PODS_MAX);
 	}
-	fuzz_require(pods == cache->n_pods && assumed == cache->n_assumed);
-	fuzz_require(nominated == cache->n_nominations);
-	fuzz_require(cache->classes.n <= pods + nominated + rejections + CLASSES_IDLE);
+	fuzz_require(pods == cluster->n_pods && assumed == cluster->n_assumed);
+	fuzz_require(nominated == cluster->n_nominations);
+	fuzz_require(cluster->classes.n <= pods + nominated + rejections + CLASSES_IDLE);
 }
 
 /* ---- requests */
@@ -102,20 +102,21 @@ static void check_reply(const struct strbuf *reply, size_t n_passing)
 	}
 }
 
-static const struct pod_info *find_assumed(const struct cluster_cache *cache, const char *uid)
+static const struct pod_info *find_assumed(const struct cluster *cluster, const char *uid)
 {
-	for (size_t i = 0; i < cache->n_nodes; i++)
-		for (size_t k = 0; cache->nodes[i] && k < cache->nodes[i]->n_pods; k++)
-			if (!cache->nodes[i]->pods[k]->bound && !strcmp(cache->nodes[i]->pods[k]->uid, uid))
-				return cache->nodes[i]->pods[k];
+	for (size_t i = 0; i < cluster->n_nodes; i++)
+		for (size_t k = 0; cluster->nodes[i] && k < cluster->nodes[i]->n_pods; k++)
+			if (!cluster->nodes[i]->pods[k]->bound &&
+				!strcmp(cluster->nodes[i]->pods[k]->uid, uid))
+				return cluster->nodes[i]->pods[k];
 	return NULL;
 }
 
 /* The pod is assumed on the answer's node or nowhere, and a deleted pod is not assumed. */
 static void check_assumed(const struct run *run, const struct extender_pod *pod, const struct verb_answer *a)
 {
-	const struct cluster_cache *cache = &run->cache;
-	const struct pod_info *assumed = find_assumed(cache, pod->uid);
+	const struct cluster *cluster = &run->cluster;
+	const struct pod_info *assumed = find_assumed(cluster, pod->uid);
 	unsigned uid;
 	char behind;
 
@@ -123,7 +124,7 @@ static void check_assumed(const struct run *run, const struct extender_pod *pod,
 		return;
 	fuzz_require(a->counts.assumed_node && !strcmp(assumed->node->name, a->counts.assumed_node));
 	if (sscanf(pod->uid, "uid-%u%c", &uid, &behind) == 1 && uid < OBJECTS_UIDS)
-		fuzz_require(!run->deleted[uid] || pod->version > cache->pending.version);
+		fuzz_require(!run->deleted[uid] || pod->version > cluster->pending.version);
 }
 
 static void ask_filter(struct run *run, const struct verb_config *config, struct extender_args *args)
@@ -139,7 +140,7 @@ static void ask_filter(struct run *run, const struct verb_config *config, struct
 	fuzz_require(extender_filter_print(args, a.verdicts, &reply) == 0);
 	check_reply(&reply, passing);
 	check_assumed(run, &args->pod, &a);
-	verb_answer_release(&a, &run->cache);
+	verb_answer_release(&a, &run->cluster);
 }
 
 static void ask_prioritize(struct run *run, const struct verb_config *config, struct extender_args *args)
@@ -153,14 +154,13 @@ static void ask_prioritize(struct run *run, const struct verb_config *config, st
 		fuzz_require(a.scores[i] >= 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
 	fuzz_require(extender_priorities_print(args, a.scores, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0 && doc.n_items == args->n_names);
-	verb_answer_release(&a, &run->cache);
+	verb_answer_release(&a, &run->cluster);
 }
 
 /* Each victim is a pod of the node with a lower priority, or a victim of the request. */
-static void check_victims(
-	const struct cluster_cache *cache, const struct extender_victims *v, int32_t priority)
+static void check_victims(const struct cluster *cluster, const struct extender_victims *v, int32_t priority)
 {
-	const struct node_info *node = cache_find_node(cache, v->node);
+	const struct node_info *node = cluster_find_node(cluster, v->node);
 
 	fuzz_require(v->pdb_violations >= 0 && (size_t)v->pdb_violations <= v->n_uids);
 	for (size_t i = 0; i < v->n_uids; i++) {
@@ -189,14 +189,14 @@ static void ask_preempt(struct run *run, const struct verb_config *config, const
 	strbuf_addstr(&text, "}}");
 	if (extender_preemption_parse(text.text, text.len, &args, NULL) < 0)
 		return;
-	class = pod_classes_take(&run->cache.classes, &args.pod.template.pod);
+	class = pod_classes_take(&run->cluster.classes, &args.pod.template.pod);
 	aligned = class->aligned;
 	extender_preempt(&run->verdicts, config, &args, class, run->now_ms, &counts);
-	pod_classes_drop(&run->cache.classes, class);
+	pod_classes_drop(&run->cluster.classes, class);
 	fuzz_require(counts.n_passing <= args.n_items && args.n_items == OBJECTS_NODES);
 	for (size_t i = 0; i < counts.n_passing; i++) {
 		fuzz_require(!aligned || args.items[i].n_uids > 0);
-		check_victims(&run->cache, &args.items[i], args.pod.priority);
+		check_victims(&run->cluster, &args.items[i], args.pod.priority);
 	}
 	fuzz_require(extender_preemption_print(args.items, counts.n_passing, &reply) == 0 &&
 		     json_parse(reply.text, reply.len, &doc, NULL) == 0);
@@ -241,7 +241,7 @@ static void ask(struct run *run)
 /* ---- operations */
 
 /* As in the extender, an object is parsed JSON. */
-static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *text, bool deleted)
+static void deliver(struct run *run, enum object_kind kind, const struct strbuf *text, bool deleted)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	struct err err = {""};
@@ -250,25 +250,25 @@ static void deliver(struct run *run, enum cache_kind kind, const struct strbuf *
 	if (strbuf_error(text) < 0 || json_parse(text->text, text->len, &object, NULL) < 0)
 		return;
 	if (deleted)
-		cache_delete(&run->cache, kind, &object, run->now_ms);
+		cluster_delete(&run->cluster, kind, &object, run->now_ms);
 	else
-		r = cache_update(&run->cache, kind, &object, run->now_ms, &err);
+		r = cluster_update(&run->cluster, kind, &object, run->now_ms, &err);
 	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
 	if (r < 0)
 		fuzz_check_line(err.text);
 }
 
-static void change(struct run *run, enum cache_kind kind, bool deleted)
+static void change(struct run *run, enum object_kind kind, bool deleted)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OBJECT_MAX);
 	uint8_t who = objects_take(&run->in);
 
-	if (kind == CACHE_POD) {
+	if (kind == OBJECT_POD) {
 		objects_pod(&run->in, &text, who % OBJECTS_UIDS);
 		run->deleted[who % OBJECTS_UIDS] = deleted;
-	} else if (kind == CACHE_NODE) {
+	} else if (kind == OBJECT_NODE) {
 		objects_node(&run->in, &text, objects_node_name(who));
-	} else if (kind == CACHE_PDB) {
+	} else if (kind == OBJECT_PDB) {
 		objects_pdb(&run->in, &text, who);
 	} else {
 		objects_nrt(&run->in, &text, objects_node_name(who));
@@ -288,7 +288,7 @@ static void change_raw(struct run *run)
 	len = len < left ? len : left;
 	strbuf_add(&text, (const char *)run->in.at, len);
 	run->in.at += len;
-	deliver(run, how % CACHE_KIND_COUNT, &text, how & 4);
+	deliver(run, how % CLUSTER_KINDS, &text, how & 4);
 	/* The object may have any UID. */
 	if (!(how & 4))
 		memset(run->deleted, 0, sizeof(run->deleted));
@@ -297,18 +297,18 @@ static void change_raw(struct run *run)
 static void operate(struct run *run)
 {
 	uint8_t operation = objects_take(&run->in);
-	enum cache_kind kind = operation / 16 % CACHE_KIND_COUNT;
+	enum object_kind kind = operation / 16 % CLUSTER_KINDS;
 
 	switch (operation % 16) {
 	case 0:
-		cache_list_begin(&run->cache, kind);
+		cluster_list_begin(&run->cluster, kind);
 		break;
 	case 1:
-		cache_list_end(&run->cache, kind, LISTED, run->now_ms);
+		cluster_list_end(&run->cluster, kind, LISTED, run->now_ms);
 		break;
 	case 2:
 		run->now_ms += (uint64_t)objects_take(&run->in) * 500;
-		cache_expire(&run->cache, run->now_ms);
+		cluster_expire(&run->cluster, run->now_ms);
 		break;
 	case 3:
 		change_raw(run);
@@ -327,17 +327,17 @@ static void operate(struct run *run)
 /* After empty lists the cache is empty. */
 static void check_end(struct run *run)
 {
-	for (enum cache_kind kind = 0; kind < CACHE_KIND_COUNT; kind++) {
-		cache_list_begin(&run->cache, kind);
-		cache_list_end(&run->cache, kind, LISTED, run->now_ms);
+	for (enum object_kind kind = 0; kind < CLUSTER_KINDS; kind++) {
+		cluster_list_begin(&run->cluster, kind);
+		cluster_list_end(&run->cluster, kind, LISTED, run->now_ms);
 		check_cache(run);
 	}
-	cache_expire(&run->cache, run->now_ms + cache_config.assume_ms + cache_config.rejection_ms);
-	fuzz_require(run->cache.n_pods == 0 && run->cache.n_assumed == 0);
-	for (size_t i = 0; i < run->cache.n_nodes; i++)
-		fuzz_require(!run->cache.nodes[i]);
-	fuzz_require(run->cache.classes.n <= CLASSES_IDLE);
-	fuzz_require(run->cache.budgets.by_namespace.n == 0);
+	cluster_expire(&run->cluster, run->now_ms + cluster_config.assume_ms + cluster_config.rejection_ms);
+	fuzz_require(run->cluster.n_pods == 0 && run->cluster.n_assumed == 0);
+	for (size_t i = 0; i < run->cluster.n_nodes; i++)
+		fuzz_require(!run->cluster.nodes[i]);
+	fuzz_require(run->cluster.classes.n <= CLASSES_IDLE);
+	fuzz_require(run->cluster.budgets.by_namespace.n == 0);
 }
 
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -347,15 +347,15 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	log_set_level(LOG_LEVEL_ERROR);
 	for (size_t i = 0; i < OBJECTS_NODES; i++)
 		names[i] = (char *)(uintptr_t)objects_node_name((uint8_t)i);
-	cache_init(&run.cache, &cache_config);
-	verdicts_init(&run.verdicts, &run.cache);
-	cache_list_begin(&run.cache, CACHE_POD);
-	cache_list_end(&run.cache, CACHE_POD, LISTED, 0);
+	cluster_init(&run.cluster, &cluster_config);
+	verdicts_init(&run.verdicts, &run.cluster);
+	cluster_list_begin(&run.cluster, OBJECT_POD);
+	cluster_list_end(&run.cluster, OBJECT_POD, LISTED, 0);
 	for (unsigned i = 0; i < OPERATIONS_MAX && run.in.at < run.in.end; i++) {
 		operate(&run);
 		ask(&run);
 	}
 	check_end(&run);
 	verdicts_release(&run.verdicts);
-	cache_release(&run.cache);
+	cluster_release(&run.cluster);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Caches the cluster's nodes and pods from watched objects, and the pods assumed on nodes.
+ * The model of a cluster: its nodes and pods, from listed and watched objects, and the pods assumed on nodes.
  *
  * An assumed pod, as in kube-scheduler's cache, is a pod that the extender has placed on a node and that the API server does
  * not report as bound yet.
@@ -16,21 +16,23 @@
 #include "cluster/model/reported_pods.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/disruption_budgets.h"
+#include "cluster/objects/object_input.h"
 #include "cluster/objects/pod_class.h"
 #include "common/doc.h"
 #include "common/err.h"
 #include "common/hash.h"
 
-/* The last kind is optional: only /preempt uses the PodDisruptionBudgets, and without the right to list them it does without. */
-enum cache_kind { CACHE_NRT, CACHE_NODE, CACHE_POD, CACHE_PDB, CACHE_KIND_COUNT };
-#define CACHE_KINDS_REQUIRED CACHE_PDB
+/* The kinds of objects in a cluster are the first of enum object_kind. The last of them is optional: only /preempt uses
+ * PodDisruptionBudgets, and works without the right to list them. */
+#define CLUSTER_KINDS          (OBJECT_PDB + 1)
+#define CLUSTER_KINDS_REQUIRED OBJECT_PDB
 
 struct node_info;
 struct gang;
 
 #define VERSION_UNKNOWN UINT64_MAX
 
-/* A pod that is bound to a node or assumed on a node. Members named *_version hold the cache's version at that event. */
+/* A pod that is bound to a node or assumed on a node. Members named *_version hold the cluster's version at that event. */
 struct pod_info {
 	char *uid;
 	char *full_name; /* NAMESPACE/NAME */
@@ -38,7 +40,7 @@ struct pod_info {
 	struct pod_class *class;
 	struct node_info *node;
 	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c of the extender,
-	 * because it depends on the pods that the node had when the pod was assumed. The cache discards it when the pod
+	 * because it depends on the pods that the node had when the pod was assumed. The cluster discards it when the pod
 	 * is resized. */
 	struct allocation *held;
 	/* Also of project_node.c: versions at which the node's kubelet would have rejected the pod, after the earlier pods of
@@ -98,7 +100,7 @@ struct gang {
 /* A pod that has ended or was deleted. NodeResourceTopology objects may report the pod for a while after its end. */
 struct ended_pod {
 	struct pod_names names;
-	uint64_t version; /* the cache's, at the end */
+	uint64_t version; /* the cluster's, at the end */
 	uint64_t ended_ms;
 	bool reported; /* an object has reported the pod since the end */
 };
@@ -119,7 +121,7 @@ struct node_rejection {
 
 struct node_info {
 	char *name;
-	size_t slot;            /* index in cluster_cache.nodes */
+	size_t slot;            /* index in cluster.nodes */
 	uint64_t version;       /* changes whenever a verdict on the node may change */
 	uint64_t freed_version; /* the last version at which something on the node may have become free */
 	/* Changes when only node-level requests change: those of pods that get nothing from the kubelet's managers. */
@@ -133,7 +135,7 @@ struct node_info {
 	struct kubelet_release kubelet;    /* as the Node reports it */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over `pods` */
-	struct pod_info **pods;         /* in the order in which the cache learned of them */
+	struct pod_info **pods;         /* in the order in which the cluster learned of them */
 	size_t n_pods;
 	size_t pods_size;
 	struct ended_pod *ended;
@@ -145,13 +147,13 @@ struct node_info {
 	struct node_reservation *reservations;
 	size_t n_reservations;
 	char reservations_hash[HASH_TEXT_SIZE]; /* of the Node's annotations; "" = no reservations */
-	uint64_t list_number[CACHE_POD];        /* the last lists with its two objects */
-	struct strv resources[CACHE_POD];       /* resource names of the two objects */
+	uint64_t list_number[OBJECT_POD];       /* the last lists with its two objects */
+	struct strv resources[OBJECT_POD];      /* resource names of the two objects */
 	struct strv
 		devices; /* device resources that one of the node's objects has reported; at most DEVICE_NAMES_MAX */
 };
 
-struct cache_config {
+struct cluster_config {
 	uint64_t assume_ms;           /* an assumed pod that is not bound is forgotten after this time */
 	uint64_t rejection_ms;        /* how long a node_rejection lasts */
 	size_t namespace_assumed_max; /* assumed pods per namespace; 0 = no limit */
@@ -161,8 +163,8 @@ struct cache_config {
 #define ASSUME_VOLUMES_MS 660000u
 
 /* Reasons of rejections, as in status.reason of a pod. The last, "other", stands for all other reasons. */
-#define CACHE_REASONS 6
-extern const char *const cache_reasons[CACHE_REASONS];
+#define CLUSTER_REASONS 6
+extern const char *const cluster_reasons[CLUSTER_REASONS];
 
 /* The versions of a node: node_info. */
 struct node_versions {
@@ -176,8 +178,8 @@ struct hidden_pod {
 	struct node_versions before, after; /* of the node, when the pod was hidden */
 };
 
-struct cluster_cache {
-	struct cache_config config;
+struct cluster {
+	struct cluster_config config;
 	struct pod_classes classes;
 	struct name_table nodes_by_name;
 	struct name_table pods_by_uid;      /* struct pod_info */
@@ -185,7 +187,7 @@ struct cluster_cache {
 	struct namespace_counts namespaces; /* assumed pods */
 	struct pending_pods pending;
 	struct disruption_budgets budgets;
-	struct pod_info **nominations; /* the stand-ins of cache_nominations.c */
+	struct pod_info **nominations; /* the stand-ins of cluster_nominations.c */
 	size_t n_nominations, nominations_size;
 	struct hidden_pod *hidden; /* the last one hidden last */
 	size_t n_hidden, hidden_size;
@@ -193,46 +195,47 @@ struct cluster_cache {
 	size_t n_nodes;           /* slots */
 	size_t nodes_size;
 	uint64_t version; /* the last version given to a node; every version is unique */
-	uint64_t list_number[CACHE_KIND_COUNT];
-	uint64_t list_version; /* the cache's version when the current list of pods began */
+	uint64_t list_number[CLUSTER_KINDS];
+	uint64_t list_version; /* the cluster's version when the current list of pods began */
 	bool lists_pods;       /* a list of pods has begun and is incomplete */
 	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;
-	uint64_t n_assumed_rejected[CACHE_REASONS]; /* pods rejected on the node on which they were assumed */
+	uint64_t n_assumed_rejected
+		[CLUSTER_REASONS]; /* pods rejected on the node on which they were assumed */
 };
 
-void cache_init(struct cluster_cache *cache, const struct cache_config *config);
-void cache_release(struct cluster_cache *cache);
+void cluster_init(struct cluster *cluster, const struct cluster_config *config);
+void cluster_release(struct cluster *cluster);
 
 /*
- * Begins a list of a kind. cache_list_end() deletes the objects that the list did not contain. Pods assumed during the list
+ * Begins a list of a kind. cluster_list_end() deletes the objects that the list did not contain. Pods assumed during the list
  * stay, because they may have been created after the list was taken.
  */
-void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind);
+void cluster_list_begin(struct cluster *cluster, enum object_kind kind);
 
 /* `version` is the list's resource_version_parse(), 0 = not known. */
-void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms);
+void cluster_list_end(struct cluster *cluster, enum object_kind kind, uint64_t version, uint64_t now_ms);
 
 /*
  * Applies an added, modified or deleted object. 0; -EINVAL with one line that names the object (its previous content stays).
  * A Pod with a node is not pending, even if its requests cannot be read: users can create such Pods.
  */
-int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
-	struct err *err);
-void cache_delete(
-	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms);
+int cluster_update(
+	struct cluster *cluster, enum object_kind kind, struct doc *object, uint64_t now_ms, struct err *err);
+void cluster_delete(
+	struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms);
 
 /* Notes that an object could not be parsed and was skipped. The object's UID is unknown. */
-void cache_skip(struct cluster_cache *cache, enum cache_kind kind);
+void cluster_skip(struct cluster *cluster, enum object_kind kind);
 
 /* NULL = no such node. */
-struct node_info *cache_find_node(const struct cluster_cache *cache, const char *name);
+struct node_info *cluster_find_node(const struct cluster *cluster, const char *name);
 
 /* The pod that is to be assumed. */
 struct assume_request {
 	const char *uid, *namespace, *name;
-	struct pod_class *class; /* cache_assume_pod() adds a reference */
+	struct pod_class *class; /* cluster_assume_pod() adds a reference */
 	int32_t priority;
 	uint64_t resource_version; /* resource_version_parse() of the scheduler's pod; 0 = not known */
 	uint64_t arrival;          /* of the scheduler's request: a later request has a larger number */
@@ -245,62 +248,62 @@ struct assume_request {
  * it was, because the scheduler may still choose this placement. At the end hidden pods count again. A pod that has been assumed
  * during the request is no longer nominated. Until this pod ends or is forgotten, it uses the first suitable reservation of its node.
  */
-void cache_begin_request(struct cluster_cache *cache, const char *namespace, const char *gang,
-	const char *uid, uint64_t now_ms);
-void cache_end_request(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid);
+void cluster_begin_request(
+	struct cluster *cluster, const char *namespace, const char *gang, const char *uid, uint64_t now_ms);
+void cluster_end_request(struct cluster *cluster, const char *namespace, const char *gang, const char *uid);
 
 /* During a request: hides the gang's assumed pods on the node that the scheduler has reverted. */
-void cache_hide_reverted(
-	struct cluster_cache *cache, const char *namespace, const char *gang, struct node_info *node);
+void cluster_hide_reverted(
+	struct cluster *cluster, const char *namespace, const char *gang, struct node_info *node);
 
 /* Whether the namespace has reached config.namespace_assumed_max, not counting the pod `uid`. */
-bool cache_namespace_is_full(const struct cluster_cache *cache, const char *namespace, const char *uid);
+bool cluster_namespace_is_full(const struct cluster *cluster, const char *namespace, const char *uid);
 
 /* Assumes the pod on the node, in place of an earlier assumption. NULL for a bound pod, which keeps its node, and for a
  * pod that is known to be deleted. */
-struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+struct pod_info *cluster_assume_pod(struct cluster *cluster, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms);
 
 /* Forgets the pod if it is assumed. */
-void cache_forget_pod(struct cluster_cache *cache, const char *uid);
+void cluster_forget_pod(struct cluster *cluster, const char *uid);
 
 /*
  * During a request: hides the reservations that a pod of this class may use, and reservations of the plan's later steps on the same
  * nodes. The pod's UID is `user->uid`.
  */
-void cache_hide_reservations(
-	struct cluster_cache *cache, const struct reservation_user *user, const struct pod_class *class);
+void cluster_hide_reservations(
+	struct cluster *cluster, const struct reservation_user *user, const struct pod_class *class);
 
-/* Whether the node has a hidden reservation that the pod of cache_hide_reservations() may use. */
-bool cache_has_usable_reservation(const struct node_info *node);
+/* Whether the node has a hidden reservation that the pod of cluster_hide_reservations() may use. */
+bool cluster_has_usable_reservation(const struct node_info *node);
 
 /* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
-void cache_hide_nominations(struct cluster_cache *cache, const char *uid, int32_t priority);
+void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority);
 
 /* Forgets expired assumed pods, rejections, reservations and ended pods. */
-void cache_expire(struct cluster_cache *cache, uint64_t now_ms);
+void cluster_expire(struct cluster *cluster, uint64_t now_ms);
 
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);
 
-/* ---- cache_pods.c, for the other files of the cache */
+/* ---- cluster_pods.c, for the other files of the cluster */
 
 /* Frees all nodes, pods and gangs. */
-void cache_release_nodes(struct cluster_cache *cache);
+void cluster_release_nodes(struct cluster *cluster);
 
 /* NULL = no such pod. */
-struct pod_info *cache_find_pod(const struct cluster_cache *cache, const char *uid);
-struct node_info *cache_find_or_add_node(struct cluster_cache *cache, const char *name);
+struct pod_info *cluster_find_pod(const struct cluster *cluster, const char *uid);
+struct node_info *cluster_find_or_add_node(struct cluster *cluster, const char *name);
 
 /* Call when a verdict on the node may change, and when something on the node may have become free. */
-void cache_bump_version(struct cluster_cache *cache, struct node_info *node);
-void cache_bump_freed_version(struct cluster_cache *cache, struct node_info *node);
+void cluster_bump_version(struct cluster *cluster, struct node_info *node);
+void cluster_bump_freed_version(struct cluster *cluster, struct node_info *node);
 
 /* Whether the kubelet's managers may assign CPUs, memory or devices to the pod. False for a mirror pod: what its static
  * pod holds is only read from the object. */
 bool pod_info_is_managed(const struct pod_info *pod);
 
-void cache_drop_rejections(struct cluster_cache *cache, struct node_info *node);
+void cluster_drop_rejections(struct cluster *cluster, struct node_info *node);
 
 /* Forgets ended pods that no later object will report: an earlier object reported the pod and the current object does
  * not, or no object has reported the pod for two minutes. */
@@ -308,88 +311,88 @@ void node_info_forget_ended(struct node_info *node, uint64_t now_ms);
 
 /* The same for a node whose object does not change, unless nrtd has written the object. After an end the node's in-flight pods keep other
  * pods away until the object includes them. */
-void cache_expire_ended(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
+void cluster_expire_ended(struct cluster *cluster, struct node_info *node, uint64_t now_ms);
 
 /* Adds a copy of `init`, whose UID and full name are not set; init->class moves to the copy. */
-struct pod_info *cache_add_pod(struct cluster_cache *cache, const char *uid, const char *namespace,
+struct pod_info *cluster_add_pod(struct cluster *cluster, const char *uid, const char *namespace,
 	const char *name, const struct pod_info *init, struct node_info *node);
 
 /* Frees the pod. Frees its node too, if the node has no objects and no other pods. */
-void cache_remove_pod(struct cluster_cache *cache, struct pod_info *pod);
+void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod);
 
 /* Removes the pod. The pod holds nothing from now on, whatever its node's object reports. After the end of a mirror pod its static pod
  * may continue to run. With `may_run` the pod was deleted while a container ran: what the object reports of it stays held until the object
  * changes. */
-void cache_end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms);
+void cluster_end_pod(struct cluster *cluster, struct pod_info *pod, bool may_run, uint64_t now_ms);
 
 /* Frees the node if it has no objects and no pods. */
-void cache_drop_if_empty(struct cluster_cache *cache, struct node_info *node);
+void cluster_drop_if_empty(struct cluster *cluster, struct node_info *node);
 
 /* Adds the pod to the end of the node's pods, and removes it. The pod keeps `node`. */
-void cache_put_on_node(struct cluster_cache *cache, struct pod_info *pod, struct node_info *node);
-void cache_take_off_node(struct cluster_cache *cache, struct pod_info *pod);
+void cluster_put_on_node(struct cluster *cluster, struct pod_info *pod, struct node_info *node);
+void cluster_take_off_node(struct cluster *cluster, struct pod_info *pod);
 
-/* Takes the pod off its node until cache_show_hidden_pods(), which puts each pod back into its place. A node to which nothing
+/* Takes the pod off its node until cluster_show_hidden_pods(), which puts each pod back into its place. A node to which nothing
  * happened in between gets its previous versions, so that verdicts on it stay valid. */
-void cache_hide_pod(struct cluster_cache *cache, struct pod_info *pod);
-void cache_show_hidden_pods(struct cluster_cache *cache);
+void cluster_hide_pod(struct cluster *cluster, struct pod_info *pod);
+void cluster_show_hidden_pods(struct cluster *cluster);
 
 /* The request's pod uses a reservation, if it has been assumed. */
-void cache_use_reservation(struct cluster_cache *cache, const char *uid);
+void cluster_use_reservation(struct cluster *cluster, const char *uid);
 
 /* The pod is bound and no longer counts as assumed. */
-void cache_uncount_assumed(struct cluster_cache *cache, const struct pod_info *pod);
+void cluster_uncount_assumed(struct cluster *cluster, const struct pod_info *pod);
 
 /* Adds the pod that stands for the reservation. */
-void cache_add_stand_in(struct cluster_cache *cache, struct node_info *node, struct node_reservation *r);
+void cluster_add_stand_in(struct cluster *cluster, struct node_info *node, struct node_reservation *r);
 
 /* The pod is no longer assumed. May free the gang. */
-void cache_leave_gang(struct cluster_cache *cache, struct pod_info *pod);
+void cluster_leave_gang(struct cluster *cluster, struct pod_info *pod);
 
-/* ---- cache_gangs.c; a gang's name "" = no gang */
+/* ---- cluster_gangs.c; a gang's name "" = no gang */
 
 /* The pod has been assumed. */
-void cache_join_gang(struct cluster_cache *cache, struct pod_info *pod, const char *namespace,
-	const char *name, uint64_t now_ms);
+void cluster_join_gang(struct cluster *cluster, struct pod_info *pod, const char *namespace, const char *name,
+	uint64_t now_ms);
 
 /* The pod is bound to the node: forgets the pod on all other nodes. */
-void cache_choose_node(struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid,
+void cluster_choose_node(struct cluster *cluster, const char *namespace, const char *gang, const char *uid,
 	const char *node, uint64_t now_ms);
 
 /* The pod has ended: forgets the pod on all nodes. */
-void cache_forget_gang_pod(
-	struct cluster_cache *cache, const char *namespace, const char *gang, const char *uid);
+void cluster_forget_gang_pod(
+	struct cluster *cluster, const char *namespace, const char *gang, const char *uid);
 
 /* The Pod of this resourceVersion has status.nominatedNodeName `node`: the scheduler may bind the pod there later, so an assumption of the
  * pod on this node is not forgotten with the gang's others. */
-void cache_keep_nominated(struct cluster_cache *cache, const char *namespace, const char *gang,
-	const char *uid, const char *node, uint64_t resource_version);
+void cluster_keep_nominated(struct cluster *cluster, const char *namespace, const char *gang, const char *uid,
+	const char *node, uint64_t resource_version);
 
 /* Forgets the assumed pods of gangs that have chosen no placement in time. */
-void cache_expire_gangs(struct cluster_cache *cache, uint64_t now_ms);
+void cluster_expire_gangs(struct cluster *cluster, uint64_t now_ms);
 
-/* ---- cache_nominations.c; for pods without a gang */
+/* ---- cluster_nominations.c; for pods without a gang */
 
 struct pod_status;
 
 /* The Pod is not bound: keeps room for it on its nominated node, if it has one. 0; errors of pod_template_from_pod(). */
-int cache_nominate_pod(struct cluster_cache *cache, const struct doc *object, const struct pod_status *status,
-	struct err *err);
+int cluster_nominate_pod(
+	struct cluster *cluster, const struct doc *object, const struct pod_status *status, struct err *err);
 
 /* The pod is bound, or has ended. */
-void cache_drop_nomination(struct cluster_cache *cache, const char *uid);
+void cluster_drop_nomination(struct cluster *cluster, const char *uid);
 
 /* At the end of a list of Pods. */
-void cache_drop_unlisted_nominations(struct cluster_cache *cache);
+void cluster_drop_unlisted_nominations(struct cluster *cluster);
 
-/* ---- cache_reservations.c */
+/* ---- cluster_reservations.c */
 
 /* Finds which pods of the node use its reservations, unless a list of pods is incomplete. */
-void cache_match_reservations(struct cluster_cache *cache, struct node_info *node);
+void cluster_match_reservations(struct cluster *cluster, struct node_info *node);
 
 /* Reads the reservations of the Node object. */
-void cache_update_reservations(
-	struct cluster_cache *cache, struct node_info *node, const struct doc *object, uint64_t now_ms);
+void cluster_update_reservations(
+	struct cluster *cluster, struct node_info *node, const struct doc *object, uint64_t now_ms);
 
-void cache_drop_reservations(struct cluster_cache *cache, struct node_info *node);
-void cache_expire_reservations(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms);
+void cluster_drop_reservations(struct cluster *cluster, struct node_info *node);
+void cluster_expire_reservations(struct cluster *cluster, struct node_info *node, uint64_t now_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/model/cluster_cache.h"
+#include "cluster/model/cluster.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,57 +15,57 @@
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/settings_change.h"
 
-void cache_init(struct cluster_cache *cache, const struct cache_config *config)
+void cluster_init(struct cluster *cluster, const struct cluster_config *config)
 {
-	*cache = (struct cluster_cache){.config = *config};
+	*cluster = (struct cluster){.config = *config};
 }
 
-void cache_release(struct cluster_cache *cache)
+void cluster_release(struct cluster *cluster)
 {
-	cache_release_nodes(cache);
-	namespace_counts_release(&cache->namespaces);
-	pending_pods_release(&cache->pending);
-	disruption_budgets_release(&cache->budgets);
-	free(cache->nominations);
-	free(cache->hidden);
-	free(cache->nodes);
-	pod_classes_release(&cache->classes);
-	*cache = (struct cluster_cache){0};
+	cluster_release_nodes(cluster);
+	namespace_counts_release(&cluster->namespaces);
+	pending_pods_release(&cluster->pending);
+	disruption_budgets_release(&cluster->budgets);
+	free(cluster->nominations);
+	free(cluster->hidden);
+	free(cluster->nodes);
+	pod_classes_release(&cluster->classes);
+	*cluster = (struct cluster){0};
 }
 
 /* ---- assumed pods */
 
 /* How long the scheduler may take to bind the pod. */
-static uint64_t assume_ms(const struct cluster_cache *cache, const struct assume_request *request)
+static uint64_t assume_ms(const struct cluster *cluster, const struct assume_request *request)
 {
-	uint64_t ms = cache->config.assume_ms;
+	uint64_t ms = cluster->config.assume_ms;
 
 	return request->has_volumes && ms < ASSUME_VOLUMES_MS ? ASSUME_VOLUMES_MS : ms;
 }
 
-struct pod_info *cache_assume_pod(struct cluster_cache *cache, const struct assume_request *request,
+struct pod_info *cluster_assume_pod(struct cluster *cluster, const struct assume_request *request,
 	struct node_info *node, uint64_t now_ms)
 {
 	struct pod_info init = {.class = request->class,
 		.names = pod_names_of(request->uid, request->namespace, request->name),
-		.expires_ms = now_ms + assume_ms(cache, request),
+		.expires_ms = now_ms + assume_ms(cluster, request),
 		.resource_version = request->resource_version,
 		.arrival = request->arrival,
 		.priority = request->priority};
-	const struct pod_info *cached = cache_find_pod(cache, request->uid);
+	const struct pod_info *cached = cluster_find_pod(cluster, request->uid);
 	struct pod_info *pod;
 
-	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cache->pending, request->uid,
+	if ((cached && cached->bound) || (!cached && pending_pods_is_deleted(&cluster->pending, request->uid,
 							     request->resource_version)))
 		return NULL;
-	cache_forget_pod(cache, request->uid);
+	cluster_forget_pod(cluster, request->uid);
 	request->class->users++;
-	pod = cache_add_pod(cache, request->uid, request->namespace, request->name, &init, node);
-	cache_join_gang(cache, pod, request->namespace, request->gang, now_ms);
+	pod = cluster_add_pod(cluster, request->uid, request->namespace, request->name, &init, node);
+	cluster_join_gang(cluster, pod, request->namespace, request->gang, now_ms);
 	return pod;
 }
 
-static void expire_rejections(struct cluster_cache *cache, struct node_info *node, uint64_t now_ms)
+static void expire_rejections(struct cluster *cluster, struct node_info *node, uint64_t now_ms)
 {
 	size_t kept = 0;
 
@@ -76,8 +76,8 @@ static void expire_rejections(struct cluster_cache *cache, struct node_info *nod
 			node->rejections[kept++] = *rejection;
 			continue;
 		}
-		pod_classes_drop(&cache->classes, rejection->class);
-		cache_bump_version(cache, node);
+		pod_classes_drop(&cluster->classes, rejection->class);
+		cluster_bump_version(cluster, node);
 	}
 	node->n_rejections = kept;
 }
@@ -93,22 +93,22 @@ static struct pod_info *find_expired(const struct node_info *node, uint64_t now_
 	return NULL;
 }
 
-void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
+void cluster_expire(struct cluster *cluster, uint64_t now_ms)
 {
-	cache_expire_gangs(cache, now_ms);
-	for (size_t i = 0; i < cache->n_nodes; i++) {
+	cluster_expire_gangs(cluster, now_ms);
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
 		struct pod_info *pod;
 
-		if (cache->nodes[i]) {
-			expire_rejections(cache, cache->nodes[i], now_ms);
-			cache_expire_reservations(cache, cache->nodes[i], now_ms);
-			cache_expire_ended(cache, cache->nodes[i], now_ms);
+		if (cluster->nodes[i]) {
+			expire_rejections(cluster, cluster->nodes[i], now_ms);
+			cluster_expire_reservations(cluster, cluster->nodes[i], now_ms);
+			cluster_expire_ended(cluster, cluster->nodes[i], now_ms);
 		}
-		while ((pod = find_expired(cache->nodes[i], now_ms))) {
+		while ((pod = find_expired(cluster->nodes[i], now_ms))) {
 			log_info("assumed pod '%s' was not bound to node '%s' in time and is forgotten",
 				pod->full_name, pod->node->name);
-			cache->n_expired++;
-			cache_remove_pod(cache, pod);
+			cluster->n_expired++;
+			cluster_remove_pod(cluster, pod);
 		}
 	}
 }
@@ -117,14 +117,14 @@ void cache_expire(struct cluster_cache *cache, uint64_t now_ms)
 
 /* For an object whose content has not changed: updates the time of the last write. When another exporter writes
  * unchanged zones, the zones include the node's pods at that time. */
-static void update_written_time(struct cluster_cache *cache, struct node_info *node, const struct doc *object)
+static void update_written_time(struct cluster *cluster, struct node_info *node, const struct doc *object)
 {
 	int64_t written_s = cluster_zones_written_s(object);
 
 	if (node->object.basis == CLUSTER_EXACT || written_s <= node->object.zones_written_s)
 		return;
 	node->object.zones_written_s = written_s;
-	cache_bump_freed_version(cache, node);
+	cluster_bump_freed_version(cluster, node);
 }
 
 static void note_device(struct node_info *node, const char *resource)
@@ -146,8 +146,8 @@ static void note_devices(struct node_info *node)
 			note_device(node, a->items[i].devices[k].resource);
 }
 
-static int update_nrt(struct cluster_cache *cache, struct node_info *node, struct doc *object,
-	uint64_t now_ms, struct err *err)
+static int update_nrt(
+	struct cluster *cluster, struct node_info *node, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	char hash[HASH_TEXT_SIZE];
 	struct cluster_node read;
@@ -156,13 +156,13 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	if (r < 0)
 		return err_set(err, r, "NodeResourceTopology '%.100s': %s", node->name, strerror(-r));
 	if (node->has_object && !strcmp(hash, node->content_hash)) {
-		update_written_time(cache, node, object);
+		update_written_time(cluster, node, object);
 		return 0;
 	}
 	r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	known_resources_of_state(&cache->classes.known, &read.state, &node->resources[CACHE_NRT]);
+	known_resources_of_state(&cluster->classes.known, &read.state, &node->resources[OBJECT_NRT]);
 	if (read.unreadable_state)
 		log_warning("node '%s': %s", node->name, read.why.text);
 	node->object_ms = node->has_object ? now_ms : 0;
@@ -176,13 +176,12 @@ static int update_nrt(struct cluster_cache *cache, struct node_info *node, struc
 	reported_index_init(&node->reported, &read.state.allocations);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
 	node_info_forget_ended(node, now_ms);
-	cache_drop_rejections(cache, node);
-	cache_bump_freed_version(cache, node);
+	cluster_drop_rejections(cluster, node);
+	cluster_bump_freed_version(cluster, node);
 	return 0;
 }
 
-static void update_release(
-	struct cluster_cache *cache, struct node_info *node, struct kubelet_release kubelet)
+static void update_release(struct cluster *cluster, struct node_info *node, struct kubelet_release kubelet)
 {
 	if (kubelet.minor == node->kubelet.minor && kubelet.prerelease == node->kubelet.prerelease)
 		return;
@@ -190,10 +189,10 @@ static void update_release(
 	if (!node->has_object || node->object.has_release)
 		return;
 	cluster_node_set_release(&node->object, kubelet);
-	cache_bump_freed_version(cache, node);
+	cluster_bump_freed_version(cluster, node);
 }
 
-static int update_node(struct cluster_cache *cache, struct node_info *node, const struct doc *object,
+static int update_node(struct cluster *cluster, struct node_info *node, const struct doc *object,
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
@@ -201,16 +200,16 @@ static int update_node(struct cluster_cache *cache, struct node_info *node, cons
 
 	if (r < 0)
 		return err_wrap(err, r, "Node '%.60s'", node->name);
-	cache_update_reservations(cache, node, object, now_ms);
-	update_release(cache, node, node_kubelet_release(object));
+	cluster_update_reservations(cluster, node, object, now_ms);
+	update_release(cluster, node, node_kubelet_release(object));
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
-	known_resources_of_node(&cache->classes.known, &allocatable, &node->resources[CACHE_NODE]);
+	known_resources_of_node(&cluster->classes.known, &allocatable, &node->resources[OBJECT_NODE]);
 	resource_list_release(&node->allocatable);
 	node->allocatable = allocatable;
 	allocatable = (struct resource_list){0};
 	node->has_node = true;
-	cache_bump_version(cache, node);
+	cluster_bump_version(cluster, node);
 	return 0;
 }
 
@@ -228,43 +227,42 @@ static const char *find_manager_reason(const char *reason)
 	return NULL;
 }
 
-const char *const cache_reasons[CACHE_REASONS] = {
+const char *const cluster_reasons[CLUSTER_REASONS] = {
 	"TopologyAffinityError", "UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "OutOfpods", "other"};
 
-static void count_broken(struct cluster_cache *cache, const char *reason)
+static void count_broken(struct cluster *cluster, const char *reason)
 {
 	size_t i = 0;
 
-	while (i < CACHE_REASONS - 1 && strcmp(reason, cache_reasons[i]) != 0)
+	while (i < CLUSTER_REASONS - 1 && strcmp(reason, cluster_reasons[i]) != 0)
 		i++;
-	cache->n_assumed_rejected[i]++;
+	cluster->n_assumed_rejected[i]++;
 }
 
 /* Keeps pods of this class away from the node for config.rejection_ms, if the extender had assumed the pod there. */
-static void note_rejection(
-	struct cluster_cache *cache, struct pod_info *pod, const char *reason, uint64_t now_ms)
+static void note_rejection(struct cluster *cluster, struct pod_info *pod, const char *reason, uint64_t now_ms)
 {
 	struct node_info *node = pod->node;
 	const char *known = find_manager_reason(reason);
 	struct node_rejection *rejection;
 
-	cache->n_rejected++;
+	cluster->n_rejected++;
 	log_warning("the kubelet of node '%s' rejected pod '%s': %s", node->name, pod->full_name, reason);
 	if (!pod->assumed)
 		return;
-	count_broken(cache, reason);
+	count_broken(cluster, reason);
 	if (!known)
 		return;
 	rejection =
 		vec_push(&node->rejections, &node->n_rejections, &node->rejections_size, sizeof(*rejection));
 	*rejection = (struct node_rejection){
-		.class = pod->class, .reason = known, .expires_ms = now_ms + cache->config.rejection_ms};
+		.class = pod->class, .reason = known, .expires_ms = now_ms + cluster->config.rejection_ms};
 	pod->class->users++;
 }
 
 /* Notes the kubelet's admission: the pod precedes all pods that are bound to the node later. */
 static void note_admission(
-	struct cluster_cache *cache, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
+	struct cluster *cluster, struct pod_info *pod, const struct doc *object, uint64_t now_ms)
 {
 	if (pod->admitted)
 		return;
@@ -272,39 +270,39 @@ static void note_admission(
 	pod->admitted_ms = now_ms;
 	pod->started_s = pod_started_s(object);
 	if (pod_info_is_managed(pod))
-		cache_bump_version(cache, pod->node);
-	pod->admitted_version = cache->lists_pods ? VERSION_UNKNOWN : cache->version;
+		cluster_bump_version(cluster, pod->node);
+	pod->admitted_version = cluster->lists_pods ? VERSION_UNKNOWN : cluster->version;
 }
 
 /* The pod was resized. */
-static void change_class(struct cluster_cache *cache, struct pod_info *pod, struct pod_class *class)
+static void change_class(struct cluster *cluster, struct pod_info *pod, struct pod_class *class)
 {
 	struct resource_list *requested = &pod->node->requested;
 
 	resource_list_add(requested, &class->wanted, 1);
 	pod_class_subtract(pod->class, requested);
-	cache_bump_freed_version(cache, pod->node);
-	pod_classes_drop(&cache->classes, pod->class);
+	cluster_bump_freed_version(cluster, pod->node);
+	pod_classes_drop(&cluster->classes, pod->class);
 	pod->class = class;
 	pod_info_forget_held(pod);
 }
 
 /* Updates a pod that has kept its node. `class` moves to the pod on success. */
 static void update_pod(
-	struct cluster_cache *cache, struct pod_info *cached, struct pod_class *class, uint64_t now_ms)
+	struct cluster *cluster, struct pod_info *cached, struct pod_class *class, uint64_t now_ms)
 {
 	if (cached->class == class)
-		pod_classes_drop(&cache->classes, class);
+		pod_classes_drop(&cluster->classes, class);
 	else
-		change_class(cache, cached, class);
+		change_class(cluster, cached, class);
 	if (!cached->bound) {
-		cache_uncount_assumed(cache, cached);
-		cache_leave_gang(cache, cached);
+		cluster_uncount_assumed(cluster, cached);
+		cluster_leave_gang(cluster, cached);
 		cached->bound = cached->assumed = true;
 		cached->bound_ms = now_ms;
-		cached->bound_version = cache->lists_pods ? cache->list_version : cache->version;
+		cached->bound_version = cluster->lists_pods ? cluster->list_version : cluster->version;
 	}
-	cached->list_number = cache->list_number[CACHE_POD];
+	cached->list_number = cluster->list_number[OBJECT_POD];
 }
 
 /* Notes what decides whether the pod uses a reservation. Returns whether it has found the pod's controller now. */
@@ -320,7 +318,7 @@ static bool note_owner(struct pod_info *pod, const struct doc *object)
 }
 
 /* Adds or updates a pod that has a node. */
-static int place_pod(struct cluster_cache *cache, struct doc *object, const struct pod_status *status,
+static int place_pod(struct cluster *cluster, struct doc *object, const struct pod_status *status,
 	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
@@ -330,24 +328,25 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		.mirror = status->names.mirror,
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
-		.list_number = cache->list_number[CACHE_POD]};
+		.list_number = cluster->list_number[OBJECT_POD]};
 	int r = pod_template_from_pod(object, &template, err);
 
 	if (r < 0)
 		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
-	cache_choose_node(cache, status->namespace, pod_gang_name(object), status->uid, status->node, now_ms);
-	cached = cache_find_pod(cache, status->uid);
+	cluster_choose_node(
+		cluster, status->namespace, pod_gang_name(object), status->uid, status->node, now_ms);
+	cached = cluster_find_pod(cluster, status->uid);
 	keeps_node = cached && !strcmp(cached->node->name, status->node);
-	init.class = pod_classes_take(&cache->classes, &template.pod);
+	init.class = pod_classes_take(&cluster->classes, &template.pod);
 	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
-		update_pod(cache, cached, init.class, now_ms);
+		update_pod(cluster, cached, init.class, now_ms);
 	else {
 		pod_priority_read(object, &init.priority);
 		if (cached)
-			cache_remove_pod(cache, cached);
-		cached = cache_add_pod(cache, status->uid, status->namespace, status->name, &init,
-			cache_find_or_add_node(cache, status->node));
+			cluster_remove_pod(cluster, cached);
+		cached = cluster_add_pod(cluster, status->uid, status->namespace, status->name, &init,
+			cluster_find_or_add_node(cluster, status->node));
 	}
 	cached->terminating = pod_is_terminating(object);
 	cached->repels = doc_get(doc_get(doc_get(object, "spec"), "affinity"), "podAntiAffinity");
@@ -356,21 +355,21 @@ static int place_pod(struct cluster_cache *cache, struct doc *object, const stru
 		may_use |= note_owner(cached, object);
 	}
 	if (may_use)
-		cache_match_reservations(cache, cached->node);
+		cluster_match_reservations(cluster, cached->node);
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
-		note_admission(cache, cached, object, now_ms);
+		note_admission(cluster, cached, object, now_ms);
 	return 0;
 }
 
 /* A reservation that the pod used may be another pod's now. A node with reservations has an object, and stays. */
-static void end_pod(struct cluster_cache *cache, struct pod_info *pod, bool may_run, uint64_t now_ms)
+static void end_pod(struct cluster *cluster, struct pod_info *pod, bool may_run, uint64_t now_ms)
 {
 	struct node_info *node = pod->node->n_reservations > 0 ? pod->node : NULL;
 
-	cache_end_pod(cache, pod, may_run, now_ms);
+	cluster_end_pod(cluster, pod, may_run, now_ms);
 	if (node)
-		cache_match_reservations(cache, node);
+		cluster_match_reservations(cluster, node);
 }
 
 static uint64_t version_of(const struct doc *object)
@@ -378,7 +377,7 @@ static uint64_t version_of(const struct doc *object)
 	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
-static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint64_t now_ms, struct err *err)
+static int update_from_pod(struct cluster *cluster, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
 	struct pod_info *cached;
@@ -386,169 +385,168 @@ static int update_from_pod(struct cluster_cache *cache, struct doc *object, uint
 
 	if (r < 0)
 		return r;
-	cached = cache_find_pod(cache, status.uid);
+	cached = cluster_find_pod(cluster, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node) {
-		pending_pods_remove(&cache->pending, status.uid);
-		cache_drop_nomination(cache, status.uid);
+		pending_pods_remove(&cluster->pending, status.uid);
+		cluster_drop_nomination(cluster, status.uid);
 	}
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED) {
 		if (cached && cached->bound && status.stage == POD_REJECTED)
-			note_rejection(cache, cached, status.reason, now_ms);
-		cache_forget_gang_pod(cache, status.namespace, pod_gang_name(object), status.uid);
-		cached = cache_find_pod(cache, status.uid);
+			note_rejection(cluster, cached, status.reason, now_ms);
+		cluster_forget_gang_pod(cluster, status.namespace, pod_gang_name(object), status.uid);
+		cached = cluster_find_pod(cluster, status.uid);
 		if (cached)
-			end_pod(cache, cached, false, now_ms);
+			end_pod(cluster, cached, false, now_ms);
 		return 0;
 	}
 	if (!*status.node) {
-		cache_keep_nominated(cache, status.namespace, pod_gang_name(object), status.uid,
+		cluster_keep_nominated(cluster, status.namespace, pod_gang_name(object), status.uid,
 			pod_nominated_node(object), version_of(object));
 		if (cached)
-			cached->list_number = cache->list_number[CACHE_POD];
-		pending_pods_add(&cache->pending, status.uid);
-		return *pod_gang_name(object) ? 0 : cache_nominate_pod(cache, object, &status, err);
+			cached->list_number = cluster->list_number[OBJECT_POD];
+		pending_pods_add(&cluster->pending, status.uid);
+		return *pod_gang_name(object) ? 0 : cluster_nominate_pod(cluster, object, &status, err);
 	}
-	return place_pod(cache, object, &status, now_ms, err);
+	return place_pod(cluster, object, &status, now_ms, err);
 }
 
-void cache_skip(struct cluster_cache *cache, enum cache_kind kind)
+void cluster_skip(struct cluster *cluster, enum object_kind kind)
 {
-	if (kind == CACHE_POD)
-		pending_pods_skip(&cache->pending);
+	if (kind == OBJECT_POD)
+		pending_pods_skip(&cluster->pending);
 }
 
-int cache_update(struct cluster_cache *cache, enum cache_kind kind, struct doc *object, uint64_t now_ms,
-	struct err *err)
+int cluster_update(
+	struct cluster *cluster, enum object_kind kind, struct doc *object, uint64_t now_ms, struct err *err)
 {
 	const char *name = doc_object_name(object);
 	struct node_info *node;
 	int r;
 
-	if (kind == CACHE_POD) {
-		pending_pods_advance(&cache->pending, version_of(object));
-		r = update_from_pod(cache, object, now_ms, err);
+	if (kind == OBJECT_POD) {
+		pending_pods_advance(&cluster->pending, version_of(object));
+		r = update_from_pod(cluster, object, now_ms, err);
 		if (r < 0 && !*doc_text(doc_get(object, "metadata"), "uid"))
-			cache_skip(cache, kind);
+			cluster_skip(cluster, kind);
 		return r;
 	}
-	if (kind == CACHE_PDB)
-		return disruption_budgets_update(&cache->budgets, object, err);
+	if (kind == OBJECT_PDB)
+		return disruption_budgets_update(&cluster->budgets, object, err);
 	if (!name || !*name)
 		return err_set(err, -EINVAL, "an object has no name");
-	node = cache_find_or_add_node(cache, name);
-	node->list_number[kind] = cache->list_number[kind];
-	r = kind == CACHE_NRT ? update_nrt(cache, node, object, now_ms, err)
-			      : update_node(cache, node, object, now_ms, err);
-	cache_drop_if_empty(cache, node);
+	node = cluster_find_or_add_node(cluster, name);
+	node->list_number[kind] = cluster->list_number[kind];
+	r = kind == OBJECT_NRT ? update_nrt(cluster, node, object, now_ms, err)
+			       : update_node(cluster, node, object, now_ms, err);
+	cluster_drop_if_empty(cluster, node);
 	return r;
 }
 
-static void forget_object(struct cluster_cache *cache, struct node_info *node, enum cache_kind kind)
+static void forget_object(struct cluster *cluster, struct node_info *node, enum object_kind kind)
 {
-	if (kind == CACHE_NRT && node->has_object) {
+	if (kind == OBJECT_NRT && node->has_object) {
 		cluster_node_release(&node->object);
 		node->has_object = false;
 		*node->content_hash = '\0';
 		reported_index_release(&node->reported);
 		node->n_ended = 0;
-	} else if (kind == CACHE_NODE && node->has_node) {
+	} else if (kind == OBJECT_NODE && node->has_node) {
 		resource_list_release(&node->allocatable);
-		cache_drop_reservations(cache, node);
+		cluster_drop_reservations(cluster, node);
 		node->has_node = false;
 	} else {
 		return;
 	}
-	known_resources_forget(&cache->classes.known, &node->resources[kind]);
-	cache_bump_version(cache, node);
-	cache_drop_if_empty(cache, node);
+	known_resources_forget(&cluster->classes.known, &node->resources[kind]);
+	cluster_bump_version(cluster, node);
+	cluster_drop_if_empty(cluster, node);
 }
 
-void cache_delete(
-	struct cluster_cache *cache, enum cache_kind kind, const struct doc *object, uint64_t now_ms)
+void cluster_delete(struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const char *name = doc_string(doc_get(metadata, "name")), *uid = doc_string(doc_get(metadata, "uid"));
-	bool is_of_node = kind == CACHE_NRT || kind == CACHE_NODE;
-	struct node_info *node = name && is_of_node ? cache_find_node(cache, name) : NULL;
+	bool is_of_node = kind == OBJECT_NRT || kind == OBJECT_NODE;
+	struct node_info *node = name && is_of_node ? cluster_find_node(cluster, name) : NULL;
 	struct pod_info *pod;
 
 	if (node)
-		forget_object(cache, node, kind);
-	if (kind == CACHE_PDB)
-		disruption_budgets_delete(&cache->budgets, object);
-	if (kind == CACHE_POD)
-		pending_pods_advance(&cache->pending, version_of(object));
-	if (!uid || kind != CACHE_POD)
+		forget_object(cluster, node, kind);
+	if (kind == OBJECT_PDB)
+		disruption_budgets_delete(&cluster->budgets, object);
+	if (kind == OBJECT_POD)
+		pending_pods_advance(&cluster->pending, version_of(object));
+	if (!uid || kind != OBJECT_POD)
 		return;
-	pending_pods_remove(&cache->pending, uid);
-	cache_drop_nomination(cache, uid);
-	cache_forget_gang_pod(cache, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
-	pod = cache_find_pod(cache, uid);
+	pending_pods_remove(&cluster->pending, uid);
+	cluster_drop_nomination(cluster, uid);
+	cluster_forget_gang_pod(cluster, doc_text(metadata, "namespace"), pod_gang_name(object), uid);
+	pod = cluster_find_pod(cluster, uid);
 	if (pod)
-		end_pod(cache, pod, pod_has_running_containers(object), now_ms);
+		end_pod(cluster, pod, pod_has_running_containers(object), now_ms);
 }
 
 /* ---- lists */
 
-void cache_list_begin(struct cluster_cache *cache, enum cache_kind kind)
+void cluster_list_begin(struct cluster *cluster, enum object_kind kind)
 {
-	cache->list_number[kind]++;
-	if (kind == CACHE_PDB)
-		disruption_budgets_list_begin(&cache->budgets);
-	if (kind == CACHE_POD) {
-		cache->list_version = cache->version;
-		cache->lists_pods = true;
-		pending_pods_list_begin(&cache->pending);
+	cluster->list_number[kind]++;
+	if (kind == OBJECT_PDB)
+		disruption_budgets_list_begin(&cluster->budgets);
+	if (kind == OBJECT_POD) {
+		cluster->list_version = cluster->version;
+		cluster->lists_pods = true;
+		pending_pods_list_begin(&cluster->pending);
 	}
 }
 
 /* Whether a list of this version would contain the pod if the pod still existed. */
-static bool is_unlisted(const struct cluster_cache *cache, const struct pod_info *pod, uint64_t version)
+static bool is_unlisted(const struct cluster *cluster, const struct pod_info *pod, uint64_t version)
 {
-	return !pod->is_reservation && !pod->earlier && pod->list_number < cache->list_number[CACHE_POD] &&
-	       (pod->bound || pod->placed_version <= cache->list_version ||
+	return !pod->is_reservation && !pod->earlier && pod->list_number < cluster->list_number[OBJECT_POD] &&
+	       (pod->bound || pod->placed_version <= cluster->list_version ||
 		       (pod->resource_version > 0 && pod->resource_version <= version));
 }
 
 /* Removing the last pod may free the node, so the node is accessed by its slot. */
-static void end_unlisted(struct cluster_cache *cache, size_t slot, uint64_t version, uint64_t now_ms)
+static void end_unlisted(struct cluster *cluster, size_t slot, uint64_t version, uint64_t now_ms)
 {
-	for (size_t i = cache->nodes[slot]->n_pods; i > 0; i--)
-		if (is_unlisted(cache, cache->nodes[slot]->pods[i - 1], version))
-			cache_end_pod(cache, cache->nodes[slot]->pods[i - 1], false, now_ms);
+	for (size_t i = cluster->nodes[slot]->n_pods; i > 0; i--)
+		if (is_unlisted(cluster, cluster->nodes[slot]->pods[i - 1], version))
+			cluster_end_pod(cluster, cluster->nodes[slot]->pods[i - 1], false, now_ms);
 }
 
 /* The admissions that the list has reported precede all later ends. */
-static void end_admissions(struct cluster_cache *cache)
+static void end_admissions(struct cluster *cluster)
 {
-	cache->version++;
-	for (size_t i = 0; i < cache->n_nodes; i++)
-		for (size_t k = 0; cache->nodes[i] && k < cache->nodes[i]->n_pods; k++)
-			if (cache->nodes[i]->pods[k]->admitted_version == VERSION_UNKNOWN)
-				cache->nodes[i]->pods[k]->admitted_version = cache->version;
-	cache->lists_pods = false;
+	cluster->version++;
+	for (size_t i = 0; i < cluster->n_nodes; i++)
+		for (size_t k = 0; cluster->nodes[i] && k < cluster->nodes[i]->n_pods; k++)
+			if (cluster->nodes[i]->pods[k]->admitted_version == VERSION_UNKNOWN)
+				cluster->nodes[i]->pods[k]->admitted_version = cluster->version;
+	cluster->lists_pods = false;
 }
 
-void cache_list_end(struct cluster_cache *cache, enum cache_kind kind, uint64_t version, uint64_t now_ms)
+void cluster_list_end(struct cluster *cluster, enum object_kind kind, uint64_t version, uint64_t now_ms)
 {
-	if (kind == CACHE_PDB) {
-		disruption_budgets_list_end(&cache->budgets);
+	if (kind == OBJECT_PDB) {
+		disruption_budgets_list_end(&cluster->budgets);
 		return;
 	}
-	for (size_t i = 0; i < cache->n_nodes; i++) {
-		if (!cache->nodes[i])
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		if (!cluster->nodes[i])
 			continue;
-		if (kind == CACHE_POD)
-			end_unlisted(cache, i, version, now_ms);
-		else if (cache->nodes[i]->list_number[kind] < cache->list_number[kind])
-			forget_object(cache, cache->nodes[i], kind);
+		if (kind == OBJECT_POD)
+			end_unlisted(cluster, i, version, now_ms);
+		else if (cluster->nodes[i]->list_number[kind] < cluster->list_number[kind])
+			forget_object(cluster, cluster->nodes[i], kind);
 	}
-	if (kind == CACHE_POD) {
-		end_admissions(cache);
-		for (size_t i = 0; i < cache->n_nodes; i++)
-			if (cache->nodes[i])
-				cache_match_reservations(cache, cache->nodes[i]);
-		cache_drop_unlisted_nominations(cache);
-		pending_pods_list_end(&cache->pending, version);
+	if (kind == OBJECT_POD) {
+		end_admissions(cluster);
+		for (size_t i = 0; i < cluster->n_nodes; i++)
+			if (cluster->nodes[i])
+				cluster_match_reservations(cluster, cluster->nodes[i]);
+		cluster_drop_unlisted_nominations(cluster);
+		pending_pods_list_end(&cluster->pending, version);
 	}
 }

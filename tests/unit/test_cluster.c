@@ -34,12 +34,12 @@ static void an_assumed_pod_counts_until_it_expires(void **state)
 	(void)state;
 	extender_cluster_init_alike(&c, &node_sim_nics);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
-	assert_int_equal(c.cache.n_assumed, CLUSTER_NODES);
-	cache_expire(&c.cache, 59999);
+	assert_int_equal(c.cluster.n_assumed, CLUSTER_NODES);
+	cluster_expire(&c.cluster, 59999);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 59999), 0);
-	cache_expire(&c.cache, 60000);
-	assert_int_equal(c.cache.n_assumed, 0);
-	assert_int_equal(c.cache.n_expired, CLUSTER_NODES);
+	cluster_expire(&c.cluster, 60000);
+	assert_int_equal(c.cluster.n_assumed, 0);
+	assert_int_equal(c.cluster.n_expired, CLUSTER_NODES);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 60000), CLUSTER_NODES);
 }
 
@@ -54,7 +54,7 @@ static void the_node_knows_the_release_of_its_kubelet(void **state)
 		const struct node_info *node;
 
 		extender_cluster_init_alike(&c, &node_sim_nics);
-		node = cache_find_node(&c.cache, "node-0");
+		node = cluster_find_node(&c.cluster, "node-0");
 		for (unsigned i = 0; i < 2; i++) {
 			CLEANUP(doc_release) struct doc object = {.kind = DOC_MAP};
 			uint64_t version = node->version;
@@ -63,7 +63,7 @@ static void the_node_knows_the_release_of_its_kubelet(void **state)
 			doc_add_string(doc_add_map(&object, "metadata"), "name", "node-0");
 			doc_add_string(doc_add_map(doc_add_map(&object, "status"), "nodeInfo"),
 				"kubeletVersion", releases[i]);
-			assert_int_equal(cache_update(&c.cache, CACHE_NODE, &object, 0, &err), 0);
+			assert_int_equal(cluster_update(&c.cluster, OBJECT_NODE, &object, 0, &err), 0);
 			assert_int_equal(node->object.state.settings.kubelet_minor, 35 + 2 * i);
 			assert_true(node->version > version);
 		}
@@ -84,7 +84,7 @@ static void a_repeated_request_replaces_the_assumed_pod(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	for (unsigned i = 0; i < 3; i++)
 		ask_one(&c, pod, 0);
-	assert_int_equal(c.cache.n_assumed, 1);
+	assert_int_equal(c.cluster.n_assumed, 1);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES - 1);
 }
 
@@ -100,13 +100,13 @@ static void a_bound_pod_counts_once_before_and_after_it_is_reported(void **state
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
 	extender_cluster_report(&c, pod, NULL, 10);
-	cache_expire(&c.cache, 1000000);
-	assert_int_equal(c.cache.n_assumed, 0);
+	cluster_expire(&c.cluster, 1000000);
+	assert_int_equal(c.cluster.n_assumed, 0);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 1000000), CLUSTER_NODES - 1);
-	cache_expire(&c.cache, 2000000);
+	cluster_expire(&c.cluster, 2000000);
 	extender_cluster_publish(&c, node, 2000000);
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 2000000), CLUSTER_NODES - 1);
-	cache_expire(&c.cache, 3000000);
+	cluster_expire(&c.cluster, 3000000);
 	assert_int_equal(assume_all(&c, "app cpu=7 memory=1Gi", 3000000), 2 * CLUSTER_NODES - 1);
 }
 
@@ -123,7 +123,7 @@ static void a_pod_bound_to_another_node_counts_there(void **state)
 	other = (assumed + 1) % CLUSTER_NODES;
 	pod->node = other;
 	extender_cluster_report(&c, pod, NULL, 0);
-	assert_int_equal(c.cache.n_assumed, 0);
+	assert_int_equal(c.cluster.n_assumed, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_all, extender_cluster_pod(&c, "app cpu=8 memory=1Gi"), 0),
 		NODES & ~(1u << other));
@@ -143,8 +143,8 @@ static void a_single_requested_node_is_chosen(void **state)
 		args.n_names = n;
 		extender_filter(&c.verdicts, &answer_all, &args, 0, &a);
 		assert_int_equal(a.counts.n_passing, n);
-		assert_int_equal(c.cache.n_assumed, n == 1);
-		verb_answer_release(&a, &c.cache);
+		assert_int_equal(c.cluster.n_assumed, n == 1);
+		verb_answer_release(&a, &c.cluster);
 	}
 }
 
@@ -159,7 +159,7 @@ static void a_deleted_pod_frees_its_resources(void **state)
 	pod = extender_cluster_pod(&c, "app cpu=8 memory=1Gi");
 	pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report_deleted(&c, pod, 0);
-	assert_int_equal(c.cache.n_pods, 0);
+	assert_int_equal(c.cluster.n_pods, 0);
 	node = ask_one(&c, pod, 0);
 	assert_true(extender_cluster_begin(&c, pod, node));
 	extender_cluster_report(&c, pod, "Running", 0);
@@ -169,13 +169,13 @@ static void a_deleted_pod_frees_its_resources(void **state)
 	assert_int_equal(assume_all(&c, "app cpu=8 memory=1Gi", 0), CLUSTER_NODES);
 }
 
-static uint64_t broken(const struct cluster_cache *cache, const char *reason)
+static uint64_t broken(const struct cluster *cluster, const char *reason)
 {
 	size_t i = 0;
 
-	while (strcmp(reason, cache_reasons[i]) != 0)
+	while (strcmp(reason, cluster_reasons[i]) != 0)
 		i++;
-	return cache->n_assumed_rejected[i];
+	return cluster->n_assumed_rejected[i];
 }
 
 /* Only pods that were assumed on the node that rejected them: neither pods of other schedulers, nor pods bound to another node. */
@@ -200,8 +200,8 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 	pod->node = (ask_one(&c, pod, 0) + 1) % CLUSTER_NODES;
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
-	assert_int_equal(c.cache.n_rejected, 2);
-	assert_int_equal(broken(&c.cache, "TopologyAffinityError"), 0);
+	assert_int_equal(c.cluster.n_rejected, 2);
+	assert_int_equal(broken(&c.cluster, "TopologyAffinityError"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		pod = extender_cluster_pod(&c, cases[i].text);
 		pod->reason = cases[i].reason;
@@ -209,10 +209,10 @@ static void broken_assumptions_are_counted_by_reason(void **state)
 		extender_cluster_report(&c, pod, NULL, 0);
 		extender_cluster_report(&c, pod, NULL, 0);
 		extender_cluster_report(&c, pod, "Failed", 0);
-		assert_int_equal(c.cache.n_rejected, 3 + i);
-		assert_int_equal(broken(&c.cache, cases[i].counted), 1);
+		assert_int_equal(c.cluster.n_rejected, 3 + i);
+		assert_int_equal(broken(&c.cluster, cases[i].counted), 1);
 	}
-	assert_int_equal(broken(&c.cache, "OutOfpods"), 0);
+	assert_int_equal(broken(&c.cluster, "OutOfpods"), 0);
 }
 
 static void a_node_gets_no_equal_pod_after_a_rejection(void **state)
@@ -227,19 +227,19 @@ static void a_node_gets_no_equal_pod_after_a_rejection(void **state)
 	node = pod->node = ask_one(&c, pod, 0);
 	extender_cluster_report(&c, pod, NULL, 0);
 	extender_cluster_report(&c, pod, "Failed", 0);
-	assert_int_equal(c.cache.n_rejected, 1);
-	assert_int_equal(c.cache.n_pods, 0);
+	assert_int_equal(c.cluster.n_rejected, 1);
+	assert_int_equal(c.cluster.n_pods, 0);
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_all, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 0),
 		NODES & ~(1u << node));
 	assert_int_equal(
 		extender_cluster_ask(&c, &answer_all, extender_cluster_pod(&c, "app cpu=2 memory=1Gi"), 0),
 		NODES);
-	cache_expire(&c.cache, 29999);
+	cluster_expire(&c.cluster, 29999);
 	assert_int_equal(extender_cluster_ask(
 				 &c, &answer_all, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 29999),
 		NODES & ~(1u << node));
-	cache_expire(&c.cache, 30000);
+	cluster_expire(&c.cluster, 30000);
 	assert_int_equal(extender_cluster_ask(
 				 &c, &answer_all, extender_cluster_pod(&c, "app cpu=3 memory=1Gi"), 30000),
 		NODES);
@@ -282,15 +282,15 @@ static void a_list_deletes_missing_objects(void **state)
 		pods[i]->node = i;
 	}
 	extender_cluster_report(&c, pods[0], NULL, 0);
-	cache_list_begin(&c.cache, CACHE_POD);
-	cache_list_end(&c.cache, CACHE_POD, 0, 0);
-	assert_int_equal(c.cache.n_pods, 0);
-	assert_int_equal(c.cache.n_assumed, 0);
-	cache_list_begin(&c.cache, CACHE_NRT);
+	cluster_list_begin(&c.cluster, OBJECT_POD);
+	cluster_list_end(&c.cluster, OBJECT_POD, 0, 0);
+	assert_int_equal(c.cluster.n_pods, 0);
+	assert_int_equal(c.cluster.n_assumed, 0);
+	cluster_list_begin(&c.cluster, OBJECT_NRT);
 	extender_cluster_publish(&c, 2, 0);
-	cache_list_end(&c.cache, CACHE_NRT, 0, 0);
+	cluster_list_end(&c.cluster, OBJECT_NRT, 0, 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
-		const struct node_info *node = cache_find_node(&c.cache, c.names[i]);
+		const struct node_info *node = cluster_find_node(&c.cluster, c.names[i]);
 
 		assert_int_equal(node && node->has_object, i == 2);
 	}
@@ -384,7 +384,7 @@ static void nodes_of_a_request_are_counted(void **state)
 	assert_int_equal(a.counts.n_unknown, 1);
 	assert_int_equal(a.counts.n_passing, 1);
 	test_assert_text("node", a.counts.assumed_node, "node-0");
-	verb_answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cluster);
 
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=500m"), &small);
 	a = (struct verb_answer){0};
@@ -392,7 +392,7 @@ static void nodes_of_a_request_are_counted(void **state)
 	assert_int_equal(a.counts.n_admitting, CLUSTER_NODES);
 	assert_int_equal(a.counts.n_passing, CLUSTER_NODES);
 	assert_null(a.counts.assumed_node);
-	verb_answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cluster);
 }
 
 /* A node with too few free CPUs is judged only if no node admits the pod: then its reason is the kubelet's. */
@@ -417,7 +417,7 @@ static void full_nodes_are_judged_last(void **state)
 	test_assert_text("node", a.counts.assumed_node, "node-3");
 	assert_int_equal(a.counts.n_admitting, 1);
 	assert_int_equal(a.counts.n_bounded, CLUSTER_NODES - 1);
-	verb_answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cluster);
 
 	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=9 memory=1Gi"), &again);
 	a = (struct verb_answer){0};
@@ -426,7 +426,7 @@ static void full_nodes_are_judged_last(void **state)
 	assert_int_equal(a.counts.n_bounded, 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_non_null(strstr(a.verdicts[i].reason, "CPU"));
-	verb_answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cluster);
 }
 
 /* The extender does not evaluate resourceClaims, and the reason says so. */
@@ -452,7 +452,7 @@ static void a_rejection_mentions_ignored_claims(void **state)
 			assert_non_null(a.verdicts[i].reason);
 			assert_int_equal(strstr(a.verdicts[i].reason, note) != NULL, claims);
 		}
-		verb_answer_release(&a, &c.cache);
+		verb_answer_release(&a, &c.cluster);
 	}
 }
 
@@ -475,7 +475,7 @@ static void volcanos_annotation_selects_nodes_by_policy(void **state)
 	extender_filter(&c.verdicts, &volcano, &args, 0, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_int_equal(a.verdicts[i].reason == NULL, i == 3);
-	verb_answer_release(&a, &c.cache);
+	verb_answer_release(&a, &c.cluster);
 }
 
 static int score_on(
@@ -485,11 +485,11 @@ static int score_on(
 	struct pod_class *class;
 	int score;
 
-	class = pod_classes_take(&c->cache.classes, &args->pod.template.pod);
-	v = verdict_of(&c->verdicts, class, cache_find_node(&c->cache, node), strategy);
+	class = pod_classes_take(&c->cluster.classes, &args->pod.template.pod);
+	v = verdict_of(&c->verdicts, class, cluster_find_node(&c->cluster, node), strategy);
 	assert_int_equal(v->answer, KUBELET_ADMITS);
 	score = v->score;
-	pod_classes_drop(&c->cache.classes, class);
+	pod_classes_drop(&c->cluster.classes, class);
 	return score;
 }
 
@@ -547,8 +547,8 @@ static void prioritize_scores_up_to_ten_and_assumes_nothing(void **state)
 	extender_prioritize(&c.verdicts, &answer_all, &args, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
 		assert_true(a.scores[i] > 0 && a.scores[i] <= EXTENDER_SCORE_MAX);
-	assert_int_equal(c.cache.n_assumed, 0);
-	verb_answer_release(&a, &c.cache);
+	assert_int_equal(c.cluster.n_assumed, 0);
+	verb_answer_release(&a, &c.cluster);
 }
 
 int main(void)

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cluster/extender/work_limit.h"
-#include "cluster/model/cluster_cache.h"
+#include "common/io/time.h"
+#include "cluster/model/cluster.h"
 #include "cluster/model/in_flight_pods.h"
 #include "scoring/node/node_admission.h"
 #include "scoring/node/projected_state.h"
@@ -33,8 +33,8 @@ void projected_node_release(struct projected_node *o);
  * higher are stored in `kept` only if they have in-flight pods, because these nodes take the longest to project; else in `last`.
  */
 struct projections {
-	struct cluster_cache *cache; /* borrowed */
-	struct work_limit work;      /* of the current request */
+	struct cluster *cluster; /* borrowed */
+	struct work_limit work;  /* of the current request */
 	struct projected_node *kept[PROJECTIONS_KEPT];
 	struct projected_node *last;
 };
@@ -54,7 +54,7 @@ bool project_node_changes_nothing(const struct node_info *node);
 
 /*
  * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
- * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster cache
+ * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster
  * changes or another node is projected. NULL when the work limit is reached first.
  */
 struct projected_node *project_node(struct projections *p, const struct node_info *node);
@@ -65,7 +65,7 @@ int project_node_without(struct projections *p, const struct node_info *node, co
 	struct projected_node *ret);
 
 /*
- * Assumes the pod on the node with cache_assume_pod(). If project_node_possible(), also computes what the kubelet will assign to
+ * Assumes the pod on the node with cluster_assume_pod(). If project_node_possible(), also computes what the kubelet will assign to
  * the pod. The computation ignores the work limit and is not postponed, because pods that end later would change the result.
  */
 void project_assume_pod(

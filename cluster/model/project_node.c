@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/extender/project_node.h"
+#include "cluster/model/project_node.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static struct projected_node *find_cached(const struct projections *p, const str
 	return is_current(p->last, node) ? p->last : NULL;
 }
 
-/* Moves the projection to the cache. */
+/* Moves the projection to the cluster. */
 static void cache_projection(struct projections *p, size_t slot, struct projected_node *o)
 {
 	bool in_kept = o->in_flight.n > 0 || slot < PROJECTIONS_KEPT;
@@ -242,7 +242,7 @@ static void set_held(const struct projections *p, struct pod_info *pod, struct a
 {
 	pod_info_forget_held(pod);
 	pod->held = held;
-	pod->held_version = p->cache->version;
+	pod->held_version = p->cluster->version;
 	text_set(&held->pod_uid, pod->names.uid);
 	text_set(&held->pod, pod->names.pod);
 }
@@ -296,7 +296,7 @@ static int add_placed_pod(struct projections *p, struct projected_state *o, cons
 		p->work.advanced = true;
 		place_pod(p, o, node, pod, pod_change, changes->adds_rest);
 		if (!pod->held && can_cache)
-			pod->rejected_version = p->cache->version;
+			pod->rejected_version = p->cluster->version;
 	}
 	if (pod->held)
 		projected_state_add(o, pod->held);
@@ -530,7 +530,7 @@ static int drop_rejected_pods(struct projections *p, struct projected_node *o, c
 		if (!is_known_rejected(node, pod->rejected_alone_version)) {
 			r = in_flight_admit_alone(&o->in_flight, pod->class, &p->work, &admits);
 			p->work.advanced = true;
-			pod->rejected_alone_version = r == 0 && !admits ? p->cache->version : 0;
+			pod->rejected_alone_version = r == 0 && !admits ? p->cluster->version : 0;
 		}
 		changes->pods[i].added = admits;
 		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
@@ -638,7 +638,7 @@ void project_assume_pod(
 	p->work = limit;
 	if (o)
 		held = admit_request(&o->admission, &request->class->pod, request->class->qos);
-	pod = cache_assume_pod(p->cache, request, node, now_ms);
+	pod = cluster_assume_pod(p->cluster, request, node, now_ms);
 	if (held && pod) {
 		set_held(p, pod, held);
 		return;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pods for which the scheduler makes room on a node by preemption (status.nominatedNodeName): no other pod gets this room.
+ *
+ * As in kube-scheduler, a nominated pod counts for pods of the same or a lower priority. A stand-in counts as the nominated pod,
+ * until the pod is assumed or bound.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/model/cluster.h"
+#include "cluster/objects/pod_parse.h"
+#include "cluster/objects/pod_status.h"
+#include "common/cleanup.h"
+#include "common/vec.h"
+#include "common/xalloc.h"
+
+#define STAND_IN "nomination/" /* before the nominated pod's UID: no object reports the stand-in */
+
+static bool stands_for(const struct pod_info *stand_in, const char *uid)
+{
+	return !strcmp(stand_in->uid + strlen(STAND_IN), uid);
+}
+
+/* The index of the pod's stand-in; n_nominations = none. */
+static size_t find_nomination(const struct cluster *cluster, const char *uid)
+{
+	size_t i = 0;
+
+	while (i < cluster->n_nominations && !stands_for(cluster->nominations[i], uid))
+		i++;
+	return i;
+}
+
+static void remove_nomination(struct cluster *cluster, size_t i)
+{
+	struct pod_info *stand_in = cluster->nominations[i];
+
+	cluster->nominations[i] = cluster->nominations[--cluster->n_nominations];
+	cluster_remove_pod(cluster, stand_in);
+}
+
+void cluster_drop_nomination(struct cluster *cluster, const char *uid)
+{
+	size_t i = find_nomination(cluster, uid);
+
+	if (i < cluster->n_nominations)
+		remove_nomination(cluster, i);
+}
+
+static int add_stand_in(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
+	struct node_info *node, struct err *err)
+{
+	CLEANUP(pod_template_release) struct pod_template template = {0};
+	CLEANUP(freep) char *key = xasprintf(STAND_IN "%s", status->uid);
+	struct pod_info init = {.names = pod_names_of(key, status->namespace, key), .is_reservation = true};
+	int r = pod_template_from_pod(object, &template, err);
+
+	if (r < 0)
+		return r;
+	pod_priority_read(object, &init.priority);
+	init.class = pod_classes_take(&cluster->classes, &template.pod);
+	if (!init.class->aligned) {
+		pod_classes_drop(&cluster->classes, init.class);
+		return 0;
+	}
+	*(struct pod_info **)vec_push(&cluster->nominations, &cluster->n_nominations,
+		&cluster->nominations_size, sizeof(*cluster->nominations)) =
+		cluster_add_pod(cluster, key, status->namespace, status->name, &init, node);
+	return 0;
+}
+
+int cluster_nominate_pod(
+	struct cluster *cluster, const struct doc *object, const struct pod_status *status, struct err *err)
+{
+	const char *name = pod_nominated_node(object);
+	struct node_info *node = *name && *status->uid ? cluster_find_node(cluster, name) : NULL;
+	size_t i = find_nomination(cluster, status->uid);
+	int r = 0;
+
+	if (i < cluster->n_nominations && cluster->nominations[i]->node != node) {
+		remove_nomination(cluster, i);
+		i = cluster->n_nominations;
+	}
+	/* An assumed pod counts where it is assumed. */
+	if (i == cluster->n_nominations && node && !cluster_find_pod(cluster, status->uid))
+		r = add_stand_in(cluster, object, status, node, err);
+	i = find_nomination(cluster, status->uid);
+	if (i < cluster->n_nominations)
+		cluster->nominations[i]->list_number = cluster->list_number[OBJECT_POD];
+	return r;
+}
+
+void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority)
+{
+	for (size_t i = 0; i < cluster->n_nominations; i++) {
+		struct pod_info *stand_in = cluster->nominations[i];
+
+		if (stand_in->priority < priority || stands_for(stand_in, uid))
+			cluster_hide_pod(cluster, stand_in);
+	}
+}
+
+void cluster_drop_unlisted_nominations(struct cluster *cluster)
+{
+	for (size_t i = cluster->n_nominations; i > 0; i--)
+		if (cluster->nominations[i - 1]->list_number < cluster->list_number[OBJECT_POD])
+			remove_nomination(cluster, i - 1);
+}
