@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cluster/model/named_pods.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/text.h"
-#include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node/settings_change.h"
 
@@ -61,77 +60,84 @@ void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 
 /* The holders of the node's allocations, per item. */
 struct holders {
-	const struct cluster_pod **pods; /* NULL = unknown */
+	const struct pod_info **pods; /* NULL = unknown */
 	const struct resource_list **requests;
-	bool *kept; /* the pod is no victim */
+	bool *kept;               /* the pod is no victim */
+	struct allocation *named; /* the items, with the names of the pods */
+	size_t n;
 };
 
 static void holders_release(struct holders *h)
 {
+	for (size_t i = 0; i < h->n; i++) {
+		free(h->named[i].namespace);
+		free(h->named[i].pod);
+		free(h->named[i].pod_uid);
+	}
+	free(h->named);
 	free(h->pods);
 	free(h->requests);
 	free(h->kept);
 }
 
-static void holders_init(struct holders *h, size_t n)
+/* Finds the holders, and copies the items with the names of their pods. */
+static void holders_find(const struct node_info *node, const struct allocations *held, struct holders *h)
 {
-	h->pods = xcalloc(n + 1, sizeof(*h->pods));
-	h->requests = xcalloc(n + 1, sizeof(*h->requests));
-	h->kept = xcalloc(n + 1, sizeof(*h->kept));
-}
+	h->n = held->n_items;
+	h->pods = xcalloc(h->n + 1, sizeof(*h->pods));
+	h->requests = xcalloc(h->n + 1, sizeof(*h->requests));
+	h->kept = xcalloc(h->n + 1, sizeof(*h->kept));
+	h->named = xcalloc(h->n + 1, sizeof(*h->named));
+	for (size_t i = 0; i < h->n; i++) {
+		const struct allocation *item = &held->items[i];
+		const struct pod_info *pod = node ? named_pods_find(node, item) : NULL;
 
-/* Sets the holders' names, and finds their pods' requests. */
-static void find_pods(const struct node_usage *use, struct allocations *held, struct holders *h)
-{
-	for (size_t i = 0; use && i < held->n_items; i++) {
-		struct allocation *item = &held->items[i];
-		const struct cluster_pod *pod = node_usage_find_pod(use, item);
-
-		if (!pod)
-			continue;
 		h->pods[i] = pod;
-		h->requests[i] = &pod->requests;
-		text_set(&item->namespace, pod->namespace);
-		text_set(&item->pod, pod->name);
-		text_set(&item->pod_uid, pod->uid);
+		h->requests[i] = pod ? &pod->class->wanted : NULL;
+		h->named[i] = *item;
+		h->named[i].namespace = xstrdup(pod ? pod->namespace : item->namespace);
+		h->named[i].pod = xstrdup(pod ? pod->name : item->pod);
+		h->named[i].pod_uid = xstrdup(!pod          ? item->pod_uid
+					      : pod->mirror ? pod->static_uid
+							    : pod->uid);
 	}
 }
 
 /* Excludes pods from the victims: those with a priority of --below-priority or higher, and those with an unknown priority. */
-static void keep_pods(const struct allocations *held, struct holders *h, struct victim_priority *ret)
+static void keep_pods(struct holders *h, struct victim_priority *ret)
 {
-	for (size_t i = 0; i < held->n_items; i++) {
-		const struct cluster_pod *pod = h->pods[i];
-		bool known = pod && pod->priority_known, first = i == 0;
+	for (size_t i = 0; i < h->n; i++) {
+		const struct pod_info *pod = h->pods[i];
+		bool known = pod && pod->priority_known;
+		bool first = i == 0 || !allocation_same_pod(&h->named[i - 1], &h->named[i]);
 
 		h->kept[i] = !known || pod->priority >= ret->below;
-		if (i > 0)
-			first = !allocation_same_pod(&held->items[i - 1], &held->items[i]);
 		ret->n_unknown_priority += first && !known;
 		ret->n_excluded += first && known && h->kept[i];
 	}
 }
 
-void fit_flags_add_victims(const struct options *options, const struct node_usage *use,
-	const struct resource_list *requestable, struct node_state *state, const struct pod_request *pod,
-	struct node_report *n)
+void fit_flags_add_victims(const struct options *options, const struct node_info *node,
+	const struct resource_list *requestable, const struct node_state *state,
+	const struct pod_request *pod, struct node_report *n)
 {
 	CLEANUP(holders_release) struct holders h = {0};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
 	struct victims_known known = {.requestable = requestable};
+	struct node_state named = *state; /* borrowed */
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return;
-	holders_init(&h, state->allocations.n_items);
-	find_pods(use, &state->allocations, &h);
+	holders_find(node, &state->allocations, &h);
+	named.allocations.items = h.named;
 	known.requests = h.requests;
 	if (below) {
 		n->priority.asked = true;
 		n->priority.below = (int32_t)strtol(below, NULL, 10);
-		keep_pods(&state->allocations, &h, &n->priority);
+		keep_pods(&h, &n->priority);
 		known.stays = h.kept;
 	}
-	node_report_add_victims(state, pod, &known, n);
+	node_report_add_victims(&named, pod, &known, n);
 }
 
 /* ---- the answer */

@@ -12,6 +12,8 @@
 #include "cli/pod_input.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/terminal.h"
+#include "cluster/model/named_pods.h"
+#include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/io/fs.h"
 #include "common/log.h"
@@ -31,8 +33,9 @@ struct fit_query {
 	const struct pod_template *picked;
 	char *node_name;
 	struct excluded_pods excluded;
-	struct cluster_usage usage; /* of this node */
-	bool from_pods_api;         /* `usage` has all pods of the node, and not the Node */
+	struct cluster cluster; /* has this node */
+	size_t n_nodes;         /* Node objects */
+	bool from_pods_api;     /* the cluster has all pods of the node, and not the Node */
 	struct observation o;
 };
 
@@ -40,7 +43,7 @@ static void fit_query_release(struct fit_query *q)
 {
 	pod_templates_release(&q->templates);
 	free(q->node_name);
-	cluster_usage_release(&q->usage);
+	cluster_release(&q->cluster);
 	excluded_pods_release(&q->excluded);
 	observation_release(&q->o);
 }
@@ -84,17 +87,17 @@ static int report_verdict(struct fit_query *q)
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	const struct resource_list none = {0};
 	struct node_state *node = &q->o.node;
-	const struct node_usage *use = cluster_usage_find(&q->usage, node->node_name);
-	bool known = (use && use->known) || q->from_pods_api;
+	const struct node_info *info = cluster_find_node(&q->cluster, node->node_name);
+	bool known = (info && info->has_node) || q->from_pods_api;
 
-	if (use && use->known)
-		node_usage_requestable(use, &free);
+	if (info && info->has_node)
+		node_info_requestable(info, NULL, &free);
 	else if (known)
-		node_admission_requestable(node, use ? &use->requested : &none, &free);
+		node_admission_requestable(node, info ? &info->requested : &none, &free);
 	pod_report_init(&report, &q->picked->pod);
 	node_report_make(&report, node, REPORT_ALL, known ? &free : NULL, &n);
 	suggest_flags(q, &n);
-	fit_flags_add_victims(q->options, use, known ? &free : NULL, node, &q->picked->pod, &n);
+	fit_flags_add_victims(q->options, info, known ? &free : NULL, node, &q->picked->pod, &n);
 	if (print(q->options, &report, &n) < 0)
 		return EXIT_FAILURE;
 	return fit_flags_status(&n);
@@ -125,18 +128,27 @@ static int check_flags(const struct options *options, struct err *err)
 	return options_stdin_once(options, err);
 }
 
-static int add_usage(enum object_kind kind, struct doc *object, void *data, struct err *err)
+/* Adds this machine's Node, and its pods except the excluded ones. */
+static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	return cluster_usage_add(data, kind, object, err);
+	const struct doc *metadata = doc_get(object, "metadata");
+	struct fit_query *q = data;
+	bool is_excluded = kind == OBJECT_POD && !pod_has_ended(object) &&
+			   !strcmp(pod_node_name(object), q->node_name) &&
+			   excluded_pods_find(&q->excluded, doc_text(metadata, "namespace"),
+				   doc_text(metadata, "name"), doc_text(metadata, "uid"));
+
+	q->n_nodes += kind == OBJECT_NODE;
+	return is_excluded ? 0 : cluster_update(&q->cluster, kind, object, 0, err);
 }
 
 /* Reads the requests of this node's pods from Nodes and Pods. */
-static int read_usage(struct fit_query *q, struct err *err)
+static int read_nodes_and_pods(struct fit_query *q, struct err *err)
 {
 	const struct options *options = q->options;
 	static const enum option_id files[] = {OPT_NODES, OPT_PODS};
 	const struct observe_config config = stage_observe(options);
-	const struct node_usage *use;
+	const struct node_info *node;
 	int r;
 
 	if (!option_set(options, OPT_NODES) && !option_set(options, OPT_PODS))
@@ -144,17 +156,16 @@ static int read_usage(struct fit_query *q, struct err *err)
 	r = observe_node_name(&config, &q->node_name, err);
 	if (r < 0)
 		return r;
-	q->usage.only = q->node_name;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		if (option_set(options, files[i]))
 			r = object_input_read(options->value[files[i]], 1u << OBJECT_NODE | 1u << OBJECT_POD,
-				add_usage, &q->usage, err);
-	if (r == 0 && option_set(options, OPT_PODS) && q->usage.n_nodes == 0 &&
+				add_object, q, err);
+	if (r == 0 && option_set(options, OPT_PODS) && q->n_nodes == 0 &&
 		!option_set(options, OPT_WHAT_FREES))
 		r = err_set(err, -EINVAL, "%s: requires --nodes, for the nodes' allocatable amounts",
 			options->origin[OPT_PODS]);
-	use = cluster_usage_find(&q->usage, q->node_name);
-	if (r == 0 && option_set(options, OPT_NODES) && (!use || !use->known))
+	node = cluster_find_node(&q->cluster, q->node_name);
+	if (r == 0 && option_set(options, OPT_NODES) && !(node && node->has_node))
 		r = err_set(err, -EINVAL, "%s: no Node '%.100s', which is this machine's name (--node-name)",
 			options->origin[OPT_NODES], q->node_name);
 	return r;
@@ -177,7 +188,7 @@ static int read_request(struct fit_query *q, struct err *err)
 	if (r < 0)
 		return r;
 	r = pod_input_pick(q->options, &q->templates, &q->picked, err);
-	return r < 0 ? r : read_usage(q, err);
+	return r < 0 ? r : read_nodes_and_pods(q, err);
 }
 
 /* Whether flags say which pods the node has: Nodes and Pods of the API server, or none. Then the kubelet is not asked for its pods. */
@@ -191,11 +202,11 @@ static bool has_usage_flags(const struct options *options)
 static void end_unlisted_pods(struct fit_query *q)
 {
 	struct allocations *held = &q->o.node.allocations;
-	const struct node_usage *use = cluster_usage_find(&q->usage, q->node_name);
+	const struct node_info *node = cluster_find_node(&q->cluster, q->node_name);
 	CLEANUP(freep) bool *ended = xcalloc(held->n_items + 1, sizeof(*ended));
 
 	for (size_t i = 0; i < held->n_items; i++)
-		ended[i] = !use || !node_usage_find_pod(use, &held->items[i]);
+		ended[i] = !node || !named_pods_find(node, &held->items[i]);
 	allocations_give_back(held, ended);
 }
 
@@ -213,17 +224,16 @@ static void read_pods_api(struct fit_query *q, const struct observe_config *conf
 	if (!socket || has_usage_flags(q->options))
 		return;
 	q->node_name = xstrdup(q->o.node.node_name);
-	q->usage.only = q->node_name;
 	r = pods_api_read(socket, q->node_name, &pods, &err);
 	for (size_t i = 0; r == 0 && i < pods.n_items; i++)
-		r = cluster_usage_add(&q->usage, OBJECT_POD, &pods.items[i], &err);
+		r = add_object(OBJECT_POD, &pods.items[i], q, &err);
 	q->from_pods_api = r == 0;
 	if (r == 0)
 		end_unlisted_pods(q);
 	if (r < 0 && (r != -ENOENT || config->pods_api_named))
 		notes_add(&q->o.notes, "%s; the requests of pods in the shared pool are unknown", err.text);
 	if (r < 0)
-		cluster_usage_release(&q->usage);
+		cluster_release(&q->cluster);
 }
 
 /* Removes the pods of --without-pod from the node's allocations. */
@@ -263,7 +273,6 @@ int command_fit(const struct options *options)
 	int r;
 
 	observation_init(&q.o);
-	q.usage.excluded = &q.excluded;
 	fit_flags_exclude(options, &q.excluded);
 	r = read_request(&q, &err);
 	if (r < 0) {

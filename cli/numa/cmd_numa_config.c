@@ -25,7 +25,7 @@ struct comparison {
 	bool whole; /* not only the settings */
 	struct hugepages_report hugepages;
 	bool has_hugepages;
-	struct cluster_usage usage; /* read if a node has hugepages */
+	struct cluster cluster; /* read if a node has hugepages */
 };
 
 static void comparison_release(struct comparison *c)
@@ -34,7 +34,7 @@ static void comparison_release(struct comparison *c)
 		node_facts_release(&c->nodes[i]);
 	free(c->nodes);
 	hugepages_report_release(&c->hugepages);
-	cluster_usage_release(&c->usage);
+	cluster_release(&c->cluster);
 	source_close(c->source);
 }
 
@@ -61,7 +61,7 @@ static int read_nodes(struct comparison *c, struct err *err)
 	if (r == 0)
 		r = source_each_node(c->source, add_node, c, err);
 	if (r == 0 && c->has_hugepages && !option_set(c->options, OPT_DIFFERENT))
-		r = source_read_usage(c->source, &c->usage, NULL, err);
+		r = source_fill_cluster(c->source, &c->cluster, NULL, NULL, err);
 	return r;
 }
 
@@ -98,7 +98,7 @@ static int print(const struct comparison *c, size_t *ret_different)
 				  : node_comparison_write_settings(
 					    &w, c->nodes, c->n_nodes, option_set(o, OPT_DIFFERENT));
 	if (!c->whole && !option_set(o, OPT_DIFFERENT))
-		hugepages_report_write(&w, &c->hugepages, &c->usage);
+		hugepages_report_write(&w, &c->hugepages, &c->cluster);
 	return print_text(writer_finish(&w), &text);
 }
 
@@ -125,7 +125,7 @@ static int compare(struct comparison *c)
 
 int command_numa_config(const struct options *options)
 {
-	CLEANUP(comparison_release) struct comparison c = {.options = options, .usage = {.only = NULL}};
+	CLEANUP(comparison_release) struct comparison c = {.options = options, .cluster = {.n_nodes = 0}};
 
 	return compare(&c);
 }

@@ -24,7 +24,7 @@ struct fit_query {
 	struct pod_templates templates;
 	const struct pod_template *picked;
 	struct excluded_pods excluded;
-	struct cluster_usage usage;
+	struct cluster cluster;
 	struct scheduling_constraints constraints;
 	struct pod_report report;
 	const char *only; /* the node, if the command names exactly one; else NULL */
@@ -36,7 +36,7 @@ static void fit_query_release(struct fit_query *q)
 	source_close(q->source);
 	pod_templates_release(&q->templates);
 	pod_report_release(&q->report);
-	cluster_usage_release(&q->usage);
+	cluster_release(&q->cluster);
 	scheduling_constraints_release(&q->constraints);
 	excluded_pods_release(&q->excluded);
 }
@@ -44,22 +44,22 @@ static void fit_query_release(struct fit_query *q)
 /* ---- the nodes */
 
 /* Reports in full on the only node. */
-static void report_only_node(struct fit_query *q, struct cluster_node *node)
+static void report_only_node(struct fit_query *q, const struct node_info *node)
 {
-	const struct pod_request *pod = &q->picked->pod;
-	const struct node_usage *use = cluster_usage_find(&q->usage, node->state.node_name);
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	struct node_report *n = pod_report_add(&q->report, node, REPORT_ALL);
-	bool known = use && use->known;
 
-	if (known)
-		node_usage_requestable(use, &free);
-	q->only_basis = node->basis;
+	if (node->has_node)
+		node_info_requestable(node, NULL, &free);
+	q->only_basis = node->object.basis;
 	if (n->rest_fits)
-		n->basis = node->basis; /* of the verdict on the pod without devices */
+		n->basis = node->object.basis; /* of the verdict on the pod without devices */
 	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
-	if (n->n_reserved == 0)
-		fit_flags_add_victims(q->options, use, known ? &free : NULL, &node->state, pod, n);
+	if (n->n_reserved == 0 && project_node_possible(node))
+		fit_flags_add_victims(q->options, node, node->has_node ? &free : NULL,
+			n->n_unreported > 0 ? &project_node(&q->report.projections, node)->node.state
+					    : &node->object.state,
+			&q->picked->pod, n);
 	else if (option_set(q->options, OPT_WHAT_FREES))
 		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
 }
@@ -67,30 +67,31 @@ static void report_only_node(struct fit_query *q, struct cluster_node *node)
 /* Warns if an excluded pod is on the node and the object does not contain what the pod holds. */
 static void warn_not_excluded(const struct fit_query *q, const struct cluster_node *node)
 {
-	const struct node_usage *use = cluster_usage_find(&q->usage, node->state.node_name);
-
-	if (use && use->has_excluded && node->basis != CLUSTER_EXACT)
+	if (node->basis != CLUSTER_EXACT && strv_contains(&q->excluded.nodes, node->state.node_name))
 		log_warning(
 			"node '%s': the object does not list pods, so the resources of excluded pods count as held",
 			node->state.node_name);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct fit_query *q = data;
+	struct node_info *node;
 	int r;
 
 	if (q->only && q->report.n_nodes > 0)
 		return 0;
-	r = fit_flags_assume(q->options, &node->state.settings, err);
+	r = fit_flags_assume(q->options, &object->state.settings, err);
 	if (r < 0)
 		return r;
-	warn_not_excluded(q, node);
-	cluster_node_exclude(node, &q->excluded);
+	warn_not_excluded(q, object);
+	cluster_node_exclude(object, &q->excluded);
+	node = cluster_set_object(&q->cluster, object, 0);
 	if (q->only)
 		report_only_node(q, node);
 	else
 		pod_report_add(&q->report, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+	pod_report_drop_node(&q->report, node);
 	return 0;
 }
 
@@ -191,19 +192,15 @@ static int make_report(struct fit_query *q, struct err *err)
 	if (r < 0)
 		return r;
 	pod = q->picked;
-	q->usage.only = q->only;
-	q->usage.excluded = &q->excluded;
 	pod_report_init(&q->report, &pod->pod);
-	q->report.usage = &q->usage;
-	q->report.asker.user = reservation_user_of(
-		pod->namespace ? pod->namespace : source_namespace(q->source), pod->owner);
 	q->report.constraints = &q->constraints;
 	scheduling_constraints_init_template(&q->constraints, pod, source_namespace(q->source));
 	q->constraints.only = q->only;
 	q->constraints.excluded = &q->excluded;
-	r = source_read_usage(q->source, &q->usage, &q->constraints, err);
+	r = source_fill_cluster(q->source, &q->cluster, &q->constraints, &q->excluded, err);
 	if (r < 0)
 		return r;
+	pod_report_set_cluster(&q->report, &q->cluster, pod, source_namespace(q->source));
 	scheduling_constraints_finish(&q->constraints);
 	r = source_each_node(q->source, add_node, q, err);
 	if (r < 0)

@@ -32,10 +32,11 @@ struct read_node {
 struct query {
 	const struct options *options;
 	struct source *source;
-	bool compares; /* objects with Pods: those of all namespaces were read */
-	bool read_pod; /* at least one Pod */
-	bool filtered; /* only pods whose Pod objects were read, of a namespace or with labels */
-	struct named_pods pods;
+	bool compares;             /* objects with Pods: those of all namespaces were read */
+	bool read_pod;             /* at least one Pod */
+	bool filtered;             /* only pods whose Pod objects were read, of a namespace or with labels */
+	struct cluster cluster;    /* the Pods that were read */
+	struct name_table found;   /* UIDs of the pods that a node's object has; borrowed */
 	struct name_table by_name; /* positions in `nodes` */
 	struct read_node *nodes;
 	size_t n_nodes, nodes_size;
@@ -47,7 +48,8 @@ struct query {
 static void query_release(struct query *q)
 {
 	source_close(q->source);
-	named_pods_release(&q->pods);
+	name_table_release(&q->found);
+	cluster_release(&q->cluster);
 	name_table_release(&q->by_name);
 	for (size_t i = 0; i < q->n_nodes; i++) {
 		free(q->nodes[i].name);
@@ -60,33 +62,17 @@ static void query_release(struct query *q)
 
 /* ---- Pods */
 
-/* What a kubelet may assign exclusively to the pod. A pod that cannot be read gets nothing. */
-static void read_requests(const struct doc *object, struct named_pod *pod)
-{
-	CLEANUP(pod_template_release) struct pod_template template = {0};
-	bool has_cpus;
-
-	if (pod_template_from_pod(object, &template, NULL) < 0)
-		return;
-	has_cpus = kubelet_pod_exclusive_cpus(&template.pod, request_qos(&template.pod)) > 0;
-	pod->may_hold = has_cpus || request_has_non_native(&template.pod);
-	pod->holds_cpus = has_cpus && !strcmp(doc_text(doc_get(object, "status"), "phase"), "Running");
-}
-
 static int add_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
+	const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
 	struct query *q = data;
-	struct named_pod *pod = named_pods_add(&q->pods, object);
+	struct err why = {""};
 
-	(void)kind;
 	(void)err;
 	q->read_pod = true;
-	if (pod) {
-		const struct doc *claims = doc_get(doc_get(object, "spec"), "resourceClaims");
-
-		read_requests(object, pod);
-		q->has_claims = q->has_claims || doc_list_items(claims);
-	}
+	q->has_claims = q->has_claims || doc_list_items(claims);
+	if (cluster_update(&q->cluster, kind, object, 0, &why) < 0)
+		log_warning("the answer omits a pod: %s", why.text);
 	return 0;
 }
 
@@ -94,11 +80,13 @@ static int add_pod(enum object_kind kind, struct doc *object, void *data, struct
 
 static enum pod_listing choose_pod(const struct pod_alignment *p, const char *node, void *data)
 {
-	const struct query *q = data;
-	bool known = p->n_items > 0 ? named_pods_find(&q->pods, node, p->items) != NULL
-				    : *p->ref->namespace != '\0';
+	struct query *q = data;
+	const struct node_info *info = cluster_find_node(&q->cluster, node);
+	const struct pod_info *pod = info && p->n_items > 0 ? named_pods_find(info, p->items) : NULL;
 
-	if (known)
+	if (pod && !name_table_find(&q->found, pod->uid))
+		name_table_add(&q->found, pod->uid, pod->uid);
+	if (pod || (p->n_items == 0 && *p->ref->namespace))
 		return POD_LISTED;
 	if (q->filtered)
 		return POD_OMITTED;
@@ -109,7 +97,7 @@ static void add_pods(struct query *q, struct node_state *state)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
 
-	named_pods_apply(&q->pods, state);
+	named_pods_apply(cluster_find_node(&q->cluster, state->node_name), state);
 	claim_devices_apply(&q->claim_devices, state);
 	pod_alignments_find(state, &all);
 	pods_report_add(&q->report, state->node_name, &all, choose_pod, q);
@@ -135,9 +123,9 @@ static int add_node(struct cluster_node *node, void *data, struct err *err)
 static const char missing[] = "the pod runs, but the node's object does not have it";
 
 /* Why it is unknown what a pod holds that no object has; NULL: it may hold nothing, or its node is not selected. */
-static const char *why_unknown(const struct query *q, const struct named_pod *pod)
+static const char *why_unknown(const struct query *q, const struct pod_info *pod)
 {
-	size_t i = name_table_find_index(&q->by_name, pod->node);
+	size_t i = name_table_find_index(&q->by_name, pod->node->name);
 
 	if (i == SIZE_MAX)
 		return q->options->n_words == 0 && !option_set(q->options, OPT_SELECTOR)
@@ -145,7 +133,17 @@ static const char *why_unknown(const struct query *q, const struct named_pod *po
 			       : NULL;
 	if (*q->nodes[i].why)
 		return q->nodes[i].why;
-	return pod->holds_cpus && q->nodes[i].assigns_cpus ? missing : NULL;
+	return pod->runs && pod->class->cpus > 0 && q->nodes[i].assigns_cpus ? missing : NULL;
+}
+
+static void add_unknown_pod(struct query *q, const struct pod_info *pod)
+{
+	bool may_hold = pod->bound && (pod->class->cpus > 0 || request_has_non_native(&pod->class->pod));
+	const char *why = may_hold && !name_table_find(&q->found, pod->uid) ? why_unknown(q, pod) : NULL;
+
+	if (why)
+		pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node->name, why,
+			q->compares && why == missing);
 }
 
 /* Adds the pods that no object has. */
@@ -154,14 +152,9 @@ static void add_unknown_pods(struct query *q)
 	for (size_t i = 0; i < q->n_nodes; i++)
 		if (name_table_find_index(&q->by_name, q->nodes[i].name) == SIZE_MAX)
 			name_table_add_index(&q->by_name, q->nodes[i].name, i);
-	for (size_t i = 0; i < q->pods.n_items; i++) {
-		const struct named_pod *pod = &q->pods.items[i];
-		const char *why = pod->may_hold && !pod->found ? why_unknown(q, pod) : NULL;
-
-		if (why)
-			pods_report_add_unknown(&q->report, pod->namespace, pod->name, pod->node, why,
-				q->compares && why == missing);
-	}
+	for (size_t i = 0; i < q->cluster.n_nodes; i++)
+		for (size_t k = 0; k < q->cluster.nodes[i]->n_pods; k++)
+			add_unknown_pod(q, q->cluster.nodes[i]->pods[k]);
 }
 
 /* ---- the command */
@@ -196,8 +189,7 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	if (option_set(o, OPT_POD_SELECTOR) && !q->read_pod)
 		log_warning("%s: no Pod matches '%s'; --node-selector selects nodes",
 			o->origin[OPT_POD_SELECTOR], o->value[OPT_POD_SELECTOR]);
-	named_pods_finish(&q->pods);
-	q->compares = !q->filtered && q->pods.n_items > 0;
+	q->compares = !q->filtered && q->cluster.n_pods > 0;
 	if (q->has_claims)
 		r = source_read_claims(q->source, &q->claim_devices, err);
 	if (r < 0)

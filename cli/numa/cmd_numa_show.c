@@ -5,33 +5,12 @@
 #include <errno.h>
 
 #include "cli/numa/source.h"
+#include "cli/report/show_expected.h"
 #include "cli/watching.h"
 #include "cluster/model/named_pods.h"
-#include "cluster/model/reserved_places.h"
 #include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-
-/* What Nodes and Pods add to the node's object. */
-struct known {
-	struct named_pods pods;
-	struct cluster_usage usage;
-};
-
-static void known_release(struct known *k)
-{
-	named_pods_release(&k->pods);
-	cluster_usage_release(&k->usage);
-}
-
-static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
-{
-	struct known *known = data;
-
-	if (kind == OBJECT_POD)
-		named_pods_add(&known->pods, object);
-	return cluster_usage_add(&known->usage, kind, object, err);
-}
 
 static void note_unnamed(const struct allocations *a, struct notes *notes)
 {
@@ -54,27 +33,28 @@ static int place_claims(struct source *source, struct node_state *state, struct 
 	return r;
 }
 
-/* Names the pods, and adds the places that are reserved. */
-static int add_known(
-	struct source *source, bool exact, struct node_state *state, struct notes *notes, struct err *err)
+/* Names the pods, and adds what pods will hold that the object does not report yet. */
+static int add_pods(struct source *source, const struct doc *object, struct node_state *state,
+	struct notes *notes, struct err *err)
 {
-	CLEANUP(known_release) struct known known = {.usage = {.excluded = NULL}};
-	struct node_usage *use;
-	int r = source_read_nodes_and_pods(source, add_object, &known, err);
+	CLEANUP(projections_release) struct projections projections = {.last = NULL};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
+	CLEANUP(cluster_node_release) struct cluster_node read = {.basis = CLUSTER_UNKNOWN};
+	int r = source_fill_cluster(source, &cluster, NULL, NULL, err);
 
 	if (r == -ENOENT) /* the Node was deleted */
 		return 0;
 	if (r < 0)
 		return r;
-	named_pods_finish(&known.pods);
-	named_pods_apply(&known.pods, state);
+	named_pods_apply(cluster_find_node(&cluster, state->node_name), state);
 	note_unnamed(&state->allocations, notes);
 	r = place_claims(source, state, err);
+	if (r == 0)
+		r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	use = cluster_usage_find(&known.usage, state->node_name);
-	if (use && use->known)
-		reserved_places_draw(state, use, exact, notes);
+	projections.cluster = &cluster;
+	show_add_expected(&projections, cluster_set_object(&cluster, &read, 0), state, notes);
 	return 0;
 }
 
@@ -101,7 +81,7 @@ static int picture(const struct options *options, void *data, const struct termi
 	if (r < 0)
 		return err_wrap(err, r, "%s", source_reader(*source).name);
 	if (!option_set(options, OPT_OBJECTS_ONLY))
-		r = add_known(*source, basis == CLUSTER_EXACT, &state, &notes, err);
+		r = add_pods(*source, &object, &state, &notes, err);
 	return r < 0 ? r : watching_draw(options, &state, &notes, terminal, out, err);
 }
 

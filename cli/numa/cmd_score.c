@@ -95,38 +95,42 @@ static int print(const struct options *options, const struct score_report *repor
 	return print_text(writer_finish(&w), &text);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int add_node(struct cluster_node *object, void *data, struct err *err)
 {
-	return score_report_add(data, node, err);
+	struct score_report *report = data;
+	struct node_info *node = cluster_set_object(report->pods.projections.cluster, object, 0);
+	int r = score_report_add(report, node, err);
+
+	pod_report_drop_node(&report->pods, node);
+	return r;
 }
 
 /* The Nodes and Pods: what pods request in total, and the constraints of schedulers. */
 struct surroundings {
-	struct cluster_usage usage;
+	struct cluster cluster;
 	struct scheduling_constraints constraints;
 };
 
 static void surroundings_release(struct surroundings *s)
 {
-	cluster_usage_release(&s->usage);
+	cluster_release(&s->cluster);
 	scheduling_constraints_release(&s->constraints);
 }
 
 static int read_surroundings(struct source *source, const struct pod_template *pod, struct surroundings *s,
 	struct score_report *report, struct err *err)
 {
-	const char *namespace = pod->namespace ? pod->namespace : source_namespace(source);
 	int r;
 
-	report->pods.usage = &s->usage;
 	report->pods.constraints = &s->constraints;
-	report->pods.asker.user = reservation_user_of(namespace, pod->owner);
-	s->usage.only = s->constraints.only = source_node(source);
+	s->constraints.only = source_node(source);
 	scheduling_constraints_init_template(&s->constraints, pod, source_namespace(source));
-	r = source_read_usage(source, &s->usage, &s->constraints, err);
-	if (r == 0)
-		scheduling_constraints_finish(&s->constraints);
-	return r;
+	r = source_fill_cluster(source, &s->cluster, &s->constraints, NULL, err);
+	if (r < 0)
+		return r;
+	pod_report_set_cluster(&report->pods, &s->cluster, pod, source_namespace(source));
+	scheduling_constraints_finish(&s->constraints);
+	return 0;
 }
 
 static int make_report(const struct options *options, struct pod_templates *pods, struct weights *weights,
@@ -185,7 +189,7 @@ int command_score(const struct options *options)
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(weights_release) struct weights weights = {0};
 	CLEANUP(score_report_release) struct score_report report = {0};
-	CLEANUP(surroundings_release) struct surroundings surroundings = {.usage = {.excluded = NULL}};
+	CLEANUP(surroundings_release) struct surroundings surroundings = {.constraints = {.pod = NULL}};
 	struct err err = {""};
 	int r = make_report(options, &pods, &weights, &surroundings, &report, &err);
 

@@ -7,10 +7,11 @@
 
 #include "cli/numa/source.h"
 #include "cli/pod_input.h"
+#include "cli/report/show_expected.h"
 #include "cli/report/top_page.h"
 #include "cli/watching.h"
 #include "cluster/model/named_pods.h"
-#include "cluster/model/reserved_places.h"
+#include "cluster/model/project_node.h"
 #include "cluster/objects/cluster_node.h"
 #include "common/cleanup.h"
 #include "common/io/time.h"
@@ -24,13 +25,15 @@ struct rows {
 	size_t n_items;
 	size_t items_size;
 	const struct pod_request *shape; /* the pod for which CPUs are stranded; NULL = the smallest pods */
-	struct cluster_usage usage;      /* the requests of each node's pods; empty = unknown */
+	struct cluster cluster;          /* the Nodes and Pods; empty = unknown */
+	struct projections projections;
+	size_t n_nodes; /* Node objects */
 	int64_t now_s;
-	const char *label;             /* the Node label of a column, or of the page's pools; NULL = none */
-	struct strv nodes, labels;     /* names and labels of the Nodes, in the same order */
-	struct name_table by_node;     /* indexes */
-	struct named_pods *named_pods; /* for a page, else NULL */
-	size_t picture_bytes;          /* of the page so far */
+	const char *label;         /* the Node label of a column, or of the page's pools; NULL = none */
+	struct strv nodes, labels; /* names and labels of the Nodes, in the same order */
+	struct name_table by_node; /* indexes */
+	bool is_page;
+	size_t picture_bytes; /* of the page so far */
 };
 
 /* ---- Nodes and Pods */
@@ -51,14 +54,12 @@ static void add_label(struct rows *rows, const struct doc *node)
 static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct rows *rows = data;
-	int r = cluster_usage_add(&rows->usage, kind, object, err);
+	int r = cluster_update(&rows->cluster, kind, object, 0, err);
 
-	if (r < 0)
+	if (r < 0 || kind != OBJECT_NODE)
 		return r;
-	if (kind == OBJECT_NODE)
-		add_label(rows, object);
-	else if (kind == OBJECT_POD && rows->named_pods)
-		named_pods_add(rows->named_pods, object);
+	rows->n_nodes++;
+	add_label(rows, object);
 	return 0;
 }
 
@@ -70,8 +71,7 @@ static const char *find_label(const struct rows *rows, const char *node)
 }
 
 /* Adds what an HTML page needs. Omits the picture of a node that cannot be drawn, with a warning. */
-static void add_details(
-	struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
+static void add_details(struct rows *rows, const struct node_info *node, struct top_row *row)
 {
 	CLEANUP(node_state_release) struct node_state state;
 	CLEANUP(notes_release) struct notes notes = {0};
@@ -81,14 +81,13 @@ static void add_details(
 	row->details = xcalloc(1, sizeof(*row->details));
 	text_set(&row->details->pool, find_label(rows, row->name));
 	node_state_init(&state);
-	if (cluster_node_read_picture(node->object, &state, &basis, &notes, &err) < 0) {
+	if (cluster_node_read_picture(node->object.object, &state, &basis, &notes, &err) < 0) {
 		log_warning("the page has no picture: %s", err.text);
 		text_set(&row->details->picture, "");
 		return;
 	}
-	named_pods_apply(rows->named_pods, &state);
-	if (use && use->known)
-		reserved_places_draw(&state, use, basis == CLUSTER_EXACT, &notes);
+	named_pods_apply(node, &state);
+	show_add_expected(&rows->projections, node, &state, &notes);
 	top_details_fill(row->details, &state, &notes, rows->picture_bytes < TOP_PICTURES_MAX);
 	rows->picture_bytes += strlen(row->details->picture);
 }
@@ -100,7 +99,8 @@ static void rows_release(struct rows *rows)
 	for (size_t i = 0; i < rows->n_items; i++)
 		top_row_release(&rows->items[i]);
 	free(rows->items);
-	cluster_usage_release(&rows->usage);
+	projections_release(&rows->projections);
+	cluster_release(&rows->cluster);
 	name_table_release(&rows->by_node);
 	strv_release(&rows->nodes);
 	strv_release(&rows->labels);
@@ -114,95 +114,89 @@ static int64_t find_age(const struct rows *rows, const struct cluster_node *node
 	return rows->now_s > node->written_s ? rows->now_s - node->written_s : 0;
 }
 
-/* Limits the admission to what pods can still request. No CPUs if the node has reached its maximum number of pods, or if the
- * extender keeps all pods away because room is being made for a reservation's pod. */
-static void limit_admission(
-	const struct node_usage *use, const struct reserved_places *places, struct node_admission *admission)
+/* No CPUs if the node has reached its maximum number of pods, or if the extender keeps all pods away because room is being made
+ * for a pod. */
+static void limit_admission(const struct node_info *node, bool reserved, struct node_admission *admission)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	const struct resource_quantity *room;
 
-	reserved_places_requestable(places, use, &free);
+	if (!node->has_node)
+		return;
+	node_info_requestable(node, NULL, &free);
 	room = resource_list_find(&free, "pods");
-	if (places->blocked || (room && room->quantity.nano == 0))
+	if (reserved || (room && room->quantity.nano == 0))
 		resource_list_set(&free, "cpu", (struct quantity){0});
 	node_admission_limit(admission, &free);
 }
 
-static void add_reservations(
-	const struct rows *rows, const struct reserved_places *places, struct top_row *row)
+static void add_reservations(const struct rows *rows, const struct node_info *node, struct top_row *row)
 {
-	row->reservations = xcalloc(places->n_items + 1, sizeof(*row->reservations));
-	for (size_t i = 0; i < places->n_items; i++) {
-		const struct reserved_place *place = &places->items[i];
-		const struct reservation *r = place->facts;
+	row->reservations = xcalloc(node->n_reservations + 1, sizeof(*row->reservations));
+	for (size_t i = 0; i < node->n_reservations; i++) {
+		const struct node_reservation *item = &node->reservations[i];
+		const struct reservation *r = &item->facts;
 
+		if (!item->stand_in)
+			continue;
 		row->reservations[row->n_reservations++] =
 			(struct top_reservation){.pod = xasprintf("%s/%s", r->namespace,
 							 *r->pod ? r->pod : "any pod with these requests"),
 				.left_s = r->expires_s > rows->now_s ? r->expires_s - rows->now_s : 0,
-				.placed = place->placed};
+				.placed = item->stand_in->held};
 	}
 }
 
-static void set_status(const struct node_usage *use, struct top_row *row)
+/* Fills in the numbers. */
+static void fill_row(struct rows *rows, const struct node_info *node, struct top_row *row)
 {
-	row->unusable = use->not_ready || use->unschedulable;
-	row->status = xasprintf("%s%s", use->not_ready ? "NotReady" : "Ready",
-		use->unschedulable ? ",SchedulingDisabled" : "");
+	CLEANUP(node_admission_release) struct node_admission own = {0};
+	struct projected_node *o;
+
+	if (project_node_possible(node) && !project_node_changes_nothing(node)) {
+		o = project_node(&rows->projections, node);
+		limit_admission(node, o->reserved, &o->admission);
+		top_row_fill(row, &o->admission, rows->shape);
+	} else {
+		node_admission_init(&own, &node->object.state);
+		limit_admission(node, false, &own);
+		top_row_fill(row, &own, rows->shape);
+	}
+	add_reservations(rows, node, row);
 }
 
-/* The numbers of a node whose Node object was read. */
-static void fill_with_node(
-	const struct rows *rows, const struct cluster_node *node, struct node_usage *use, struct top_row *row)
+static void set_status(const struct rows *rows, const struct node_info *node, struct top_row *row)
 {
-	CLEANUP(reserved_places_release) struct reserved_places places = {.items = NULL};
-	CLEANUP(node_admission_release) struct node_admission admission = {0};
-
-	if (use->n_reservations > 0)
-		reserved_places_init(&places, &node->state, use, NULL);
-	node_admission_init(&admission, places.n_items > 0 ? &places.node.state : &node->state);
-	limit_admission(use, &places, &admission);
-	top_row_fill(row, &admission, rows->shape);
-	add_reservations(rows, &places, row);
-	set_status(use, row);
+	row->unusable = rows->n_nodes > 0 && !(node->has_node && node->is_ready && !node->is_cordoned);
+	if (node->has_node)
+		row->status = xasprintf("%s%s", node->is_ready ? "Ready" : "NotReady",
+			node->is_cordoned ? ",SchedulingDisabled" : "");
+	else if (rows->n_nodes > 0)
+		text_set(&row->status, "NoNode");
 }
 
-static void fill_without_node(const struct rows *rows, const struct cluster_node *node, struct top_row *row)
-{
-	CLEANUP(node_admission_release) struct node_admission admission = {0};
-
-	node_admission_init(&admission, &node->state);
-	top_row_fill(row, &admission, rows->shape);
-}
-
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct rows *rows = data;
-	struct node_usage *use = cluster_usage_find(&rows->usage, node->state.node_name);
-	struct top_row *row;
+	struct node_info *node = cluster_set_object(&rows->cluster, object, 0);
+	struct top_row *row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
 
 	(void)err;
-	row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
-	row->basis = node->basis;
-	row->age_s = find_age(rows, node);
-	row->name = xstrdup(node->state.node_name);
+	row->basis = node->object.basis;
+	row->age_s = find_age(rows, &node->object);
+	row->name = xstrdup(node->name);
 	row->label = xstrdup(find_label(rows, row->name));
-	row->exporter = TAKE(node->exporter);
-	if (use && use->known)
-		fill_with_node(rows, node, use, row);
-	else
-		fill_without_node(rows, node, row);
-	if (rows->usage.n_nodes > 0 && !(use && use->known)) {
-		row->unusable = true;
-		text_set(&row->status, "NoNode");
-	}
-	if (node->basis == CLUSTER_UNKNOWN && !*row->unknown)
-		text_set(&row->unknown, node->why.text);
+	text_set(&row->exporter, node->object.exporter);
+	fill_row(rows, node, row);
+	set_status(rows, node, row);
+	if (row->basis == CLUSTER_UNKNOWN && !*row->unknown)
+		text_set(&row->unknown, node->object.why.text);
 	if (*row->unknown)
 		row->basis = CLUSTER_UNKNOWN;
-	if (rows->named_pods)
-		add_details(rows, node, use, row);
+	if (rows->is_page)
+		add_details(rows, node, row);
+	projections_forget(&rows->projections, node->slot);
+	cluster_drop_object(&rows->cluster, node);
 	return 0;
 }
 
@@ -227,10 +221,11 @@ static int read_rows(const struct options *options, struct request *request, str
 
 	rows->shape = request->pod ? &request->pod->pod : NULL;
 	rows->now_s = clock_ms(CLOCK_REALTIME) / 1000;
+	rows->projections.cluster = &rows->cluster;
+	cluster_list_begin(&rows->cluster, OBJECT_POD);
 	if (r == 0 && !option_set(options, OPT_OBJECTS_ONLY))
 		r = source_read_nodes_and_pods(request->source, add_object, rows, err);
-	if (r == 0 && rows->named_pods)
-		named_pods_finish(rows->named_pods);
+	cluster_list_end(&rows->cluster, OBJECT_POD, 0, 0);
 	if (r == 0)
 		r = source_each_node(request->source, add_node, rows, err);
 	if (r < 0) {
@@ -278,11 +273,10 @@ static int print_page(
 {
 	CLEANUP(rows_release) struct rows rows = {0};
 	CLEANUP(top_totals_release) struct top_totals totals = {0};
-	CLEANUP(named_pods_release) struct named_pods pods = {0};
 	char micro[TIMESTAMP_MICRO_MAX], made[TIMESTAMP_MICRO_MAX];
 	int r;
 
-	rows.named_pods = &pods;
+	rows.is_page = true;
 	rows.label = options->value[OPT_POOL_LABEL];
 	r = read_rows(options, request, &rows, &totals, err);
 	if (r < 0)

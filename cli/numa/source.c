@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/opts_check.h"
 #include "cluster/objects/label_match.h"
+#include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/hash.h"
 #include "common/io/fs.h"
@@ -593,29 +594,50 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
 	return 0;
 }
 
-struct usage_delivery {
-	struct cluster_usage *usage;
+struct cluster_delivery {
+	struct cluster *cluster;
 	struct scheduling_constraints *constraints;
+	struct excluded_pods *excluded;
+	const char *only; /* the node of the excluded pods; NULL = any node */
 };
 
-static int add_usage(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static bool is_excluded(const struct cluster_delivery *d, const struct doc *pod)
 {
-	struct usage_delivery *d = data;
-	int r = cluster_usage_add(d->usage, kind, object, err);
+	const struct doc *metadata = doc_get(pod, "metadata");
+	const char *node = pod_node_name(pod);
 
+	if (!d->excluded || !*node || pod_has_ended(pod) || (d->only && strcmp(d->only, node) != 0) ||
+		!excluded_pods_find(d->excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
+			doc_text(metadata, "uid")))
+		return false;
+	strv_push_new(&d->excluded->nodes, node);
+	return true;
+}
+
+static int deliver_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
+{
+	struct cluster_delivery *d = data;
+	int r = 0;
+
+	if (kind != OBJECT_POD || !is_excluded(d, object))
+		r = cluster_update(d->cluster, kind, object, 0, err);
 	if (r == 0 && d->constraints)
 		scheduling_constraints_add(d->constraints, kind, object);
 	return r;
 }
 
-int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
-	struct err *err)
+int source_fill_cluster(struct source *s, struct cluster *cluster, struct scheduling_constraints *constraints,
+	struct excluded_pods *excluded, struct err *err)
 {
-	struct usage_delivery delivery = {.usage = u, .constraints = constraints};
+	struct cluster_delivery delivery = {
+		.cluster = cluster, .constraints = constraints, .excluded = excluded, .only = source_node(s)};
+	int r = 0;
 
-	return option_set(s->options, OPT_OBJECTS_ONLY)
-		       ? 0
-		       : source_read_nodes_and_pods(s, add_usage, &delivery, err);
+	cluster_list_begin(cluster, OBJECT_POD);
+	if (!option_set(s->options, OPT_OBJECTS_ONLY))
+		r = source_read_nodes_and_pods(s, deliver_object, &delivery, err);
+	cluster_list_end(cluster, OBJECT_POD, 0, 0);
+	return r;
 }
 
 struct pods_filter {

@@ -5,7 +5,7 @@
  */
 #include "cli/opts.h"
 #include "cluster/constraints/scheduling_constraints.h"
-#include "cluster/model/cluster_usage.h"
+#include "cluster/model/cluster.h"
 #include "cluster/objects/claim_devices.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/object_input.h"
@@ -62,11 +62,12 @@ struct object_reader source_reader(struct source *s);
 int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct err *err);
 
 /*
- * Adds Nodes and Pods to the usage, and to the constraints (NULL = none). Adds nothing with --objects-only. Kinds that the API
- * server denies are omitted, with a warning. 0; -EINVAL with one line for an invalid object.
+ * Adds the Nodes and Pods to the cluster, and to the constraints (NULL = none). Adds nothing with --objects-only. Kinds that the API
+ * server denies are omitted, with a warning. Omits the pods of `excluded` (NULL = none), on the node that the command names, and adds the
+ * names of their nodes to `excluded`. 0; -EINVAL with one line for an invalid object.
  */
-int source_read_usage(struct source *s, struct cluster_usage *u, struct scheduling_constraints *constraints,
-	struct err *err);
+int source_fill_cluster(struct source *s, struct cluster *cluster, struct scheduling_constraints *constraints,
+	struct excluded_pods *excluded, struct err *err);
 
 /* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
  * initialized, and finished on success. */

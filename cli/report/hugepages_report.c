@@ -63,20 +63,21 @@ static struct group *find_group(struct groups *g, const struct hugepages *h)
 	return new;
 }
 
-static void add_node(struct groups *g, const struct node_hugepages *n, const struct cluster_usage *usage)
+static void add_node(struct groups *g, const struct node_hugepages *n, const struct cluster *cluster)
 {
-	const struct node_usage *use = usage ? cluster_usage_find(usage, n->node) : NULL;
+	const struct node_info *node = cluster ? cluster_find_node(cluster, n->node) : NULL;
 
 	for (size_t i = 0; i < n->list.n_items; i++) {
 		const struct hugepages *h = &n->list.items[i];
 		struct group *group = find_group(g, h);
-		const struct resource_quantity *q = use ? resource_list_find(&use->requested, h->name) : NULL;
+		const struct resource_quantity *q =
+			node ? resource_list_find(&node->requested, h->name) : NULL;
 
 		strv_push(&group->nodes, n->node);
 		group->reserved += h->reserved;
 		group->assigned += h->assigned;
 		group->requested += q ? (uint64_t)(q->quantity.nano / QTY_UNIT) : 0;
-		group->requested_known = group->requested_known && use && use->known;
+		group->requested_known = group->requested_known && node && node->has_node;
 	}
 }
 
@@ -146,15 +147,14 @@ static void write_remedies(struct writer *w, const struct groups *g)
 	}
 }
 
-void hugepages_report_write(
-	struct writer *w, const struct hugepages_report *r, const struct cluster_usage *usage)
+void hugepages_report_write(struct writer *w, const struct hugepages_report *r, const struct cluster *cluster)
 {
 	static const struct column columns[] = {COLUMN("HUGEPAGES"), COLUMN("VERDICT"),
 		COLUMN("RESERVED", .rank = 1), COLUMN("REQUESTED"), COLUMN("NODES"), COLUMN("PER NODE")};
 	CLEANUP(groups_release) struct groups g = {0};
 
 	for (size_t i = 0; i < r->n_items; i++)
-		add_node(&g, &r->items[i], usage);
+		add_node(&g, &r->items[i], cluster);
 	if (g.n_items > 1)
 		qsort(g.items, g.n_items, sizeof(*g.items), compare_groups);
 	writer_columns(w, columns, ARRAY_SIZE(columns));

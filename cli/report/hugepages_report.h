@@ -4,7 +4,7 @@
  * Reports the hugepages of many nodes: on which NUMA nodes they are, what pods request of them, and whether kubelets align them.
  */
 #include "cli/report/writer.h"
-#include "cluster/model/cluster_usage.h"
+#include "cluster/model/cluster.h"
 #include "scoring/node/hugepages.h"
 
 struct node_hugepages {
@@ -23,9 +23,9 @@ void hugepages_report_release(struct hugepages_report *r);
 bool hugepages_report_add(struct hugepages_report *r, const struct node_state *state);
 
 /*
- * Writes a table with a row per page size, allocation and judgement, and the remedies. `usage` has the requests of the nodes' pods; NULL =
+ * Writes a table with a row per page size, allocation and judgement, and the remedies. `cluster` has the requests of the nodes' pods; NULL =
  * unknown. {"hugepages": [{"name", "allocated", "nodes": [names], "reservedBytes", "requestedBytes" (null = unknown), "assignedBytes",
  * "aligned", "text", "remedy" (null = none)}]}; the amounts are sums of these nodes.
  */
 void hugepages_report_write(
-	struct writer *w, const struct hugepages_report *r, const struct cluster_usage *usage);
+	struct writer *w, const struct hugepages_report *r, const struct cluster *cluster);

@@ -71,8 +71,31 @@ void pod_report_init(struct pod_report *r, const struct pod_request *pod)
 	explain_class(pod, &r->not_guaranteed);
 }
 
+void pod_report_set_cluster(struct pod_report *r, struct cluster *cluster,
+	const struct pod_template *template, const char *namespace)
+{
+	CLEANUP(pod_request_release) struct pod_request copy;
+	const struct reservation_user user =
+		reservation_user_of(template->namespace ? template->namespace : namespace, template->owner);
+	int32_t priority = 0;
+
+	pod_request_copy(r->pod, &copy);
+	r->class = pod_classes_take(&cluster->classes, &copy);
+	r->projections.cluster = cluster;
+	if (template->owner)
+		pod_priority_read(template->owner, &priority);
+	cluster_hide_for(cluster, &user, priority, r->class);
+}
+
+void pod_report_drop_node(struct pod_report *r, struct node_info *node)
+{
+	projections_forget(&r->projections, node->slot);
+	cluster_drop_object(r->projections.cluster, node);
+}
+
 void pod_report_release(struct pod_report *r)
 {
+	projections_release(&r->projections);
 	for (size_t i = 0; i < r->n_nodes; i++)
 		node_report_release(&r->nodes[i]);
 	free(r->nodes);
@@ -571,71 +594,58 @@ static void apply_constraints(const struct scheduling_constraints *sc, struct no
 	n->unschedulable = true;
 }
 
-/* Rejects, as the extender does, a pod that the kubelet might not admit beside the pods of the reservations. */
-static void apply_reservations(
-	const struct pod_report *r, struct reserved_places *places, struct node_report *n)
+/* Rejects a pod that the kubelet might not admit beside the pods that are on the way to it. */
+static void apply_in_flight(struct pod_report *r, struct projected_node *o, struct node_report *n)
 {
-	const struct pod_class *class = r->asker.class;
+	bool admits = true;
 
-	n->n_reserved = places->n_items;
-	if (n->answer == KUBELET_REJECTS || !class->aligned || places->n_items == 0)
+	if (n->answer == KUBELET_REJECTS || !r->class->aligned)
 		return;
-	if (places->blocked)
-		reject(n, "Unschedulable",
-			"the node is reserved: room is being made for another pod (kubectl numa plan --apply)");
-	else if (node_report_numa(n) && !reserved_places_admit(places, class))
-		reject(n, "Unschedulable",
-			"depends on whether the pod or a pod with a reservation on the node starts first");
+	if (o->reserved) {
+		reject(n, "Unschedulable", PROJECTED_RESERVED);
+	} else if (node_report_numa(n)) {
+		in_flight_admit(&o->in_flight, r->class, &r->projections.work, &admits);
+		if (!admits)
+			reject(n, "Unschedulable", PROJECTED_ORDER);
+	}
 	n->unschedulable = n->answer == KUBELET_REJECTS;
 }
 
-static void judge_with_reservations(struct pod_report *r, const struct node_state *state,
-	struct node_usage *use, unsigned parts, struct node_report *n)
-{
-	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	CLEANUP(reserved_places_release) struct reserved_places places;
-
-	if (!r->asker.class)
-		r->asker.class = reserved_places_class(r->usage, r->pod);
-	reserved_places_init(&places, state, use, &r->asker);
-	reserved_places_requestable(&places, use, &requestable);
-	node_report_make(r, &places.node.state, parts, &requestable, n);
-	apply_pod_limit(&requestable, n);
-	apply_reservations(r, &places, n);
-}
-
 static void judge_node(
-	struct pod_report *r, const struct cluster_node *node, unsigned parts, struct node_report *n)
+	struct pod_report *r, const struct node_info *node, unsigned parts, struct node_report *n)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	struct node_usage *use = r->usage ? cluster_usage_find(r->usage, node->state.node_name) : NULL;
-	bool known = use && use->known;
+	struct projected_node *o = project_node_changes_nothing(node)
+					   ? NULL
+					   : project_node(&r->projections, node); /* without a work limit */
 
-	if (known && use->n_reservations > 0) {
-		judge_with_reservations(r, &node->state, use, parts, n);
-		return;
-	}
-	if (known)
-		node_usage_requestable(use, &requestable);
-	node_report_make(r, &node->state, parts, known ? &requestable : NULL, n);
-	if (known)
+	if (node->has_node)
+		node_info_requestable(node, NULL, &requestable);
+	node_report_make(
+		r, o ? &o->node.state : &node->object.state, parts, node->has_node ? &requestable : NULL, n);
+	n->n_reserved = node_info_count_reserved(node);
+	n->n_unreported = o ? o->n_unreported : 0;
+	if (node->has_node)
 		apply_pod_limit(&requestable, n);
+	if (o)
+		apply_in_flight(r, o, n);
 }
 
-struct node_report *pod_report_add(struct pod_report *r, const struct cluster_node *node, unsigned parts)
+struct node_report *pod_report_add(struct pod_report *r, const struct node_info *node, unsigned parts)
 {
 	struct node_report *n = vec_push(&r->nodes, &r->n_nodes, &r->nodes_size, sizeof(*n));
+	const struct cluster_node *object = &node->object;
 
-	if (node->basis == CLUSTER_UNKNOWN)
-		*n = (struct node_report){.topology = node->state.settings.topology,
-			.rejection = xstrdup(""),
-			.reason = xstrdup(node->why.text)};
-	else
+	if (project_node_possible(node))
 		judge_node(r, node, parts, n);
-	n->basis = n->answer == KUBELET_UNKNOWN ? CLUSTER_UNKNOWN : node->basis;
-	text_set(&n->name, node->state.node_name);
-	text_set(&n->exporter, node->exporter);
-	text_set(&n->why, node->why.text);
+	else
+		*n = (struct node_report){.topology = object->state.settings.topology,
+			.rejection = xstrdup(""),
+			.reason = xstrdup(object->why.text)};
+	n->basis = n->answer == KUBELET_UNKNOWN ? CLUSTER_UNKNOWN : object->basis;
+	text_set(&n->name, node->name);
+	text_set(&n->exporter, object->exporter);
+	text_set(&n->why, object->why.text);
 	apply_constraints(r->constraints, n);
 	r->n_admit += n->answer == KUBELET_ADMITS;
 	r->n_unknown += n->answer == KUBELET_UNKNOWN;

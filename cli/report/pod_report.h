@@ -6,9 +6,8 @@
  * schedulers, and the violated constraints. `fit`, `score` and `why` print parts of the report. No I/O.
  */
 #include "cluster/constraints/scheduling_constraints.h"
-#include "cluster/model/cluster_usage.h"
-#include "cluster/model/reserved_places.h"
-#include "cluster/objects/cluster_node.h"
+#include "cluster/model/project_node.h"
+#include "cluster/objects/pod_parse.h"
 #include "common/err.h"
 #include "common/node_state.h"
 #include "common/request.h"
@@ -70,8 +69,9 @@ struct node_report {
 	struct err
 		release; /* kubelet_release_caution(): the kubelet is newer than all that nrtd was compared with, else "" */
 	struct kubelet_time time; /* that the kubelet needs for the verdict */
-	char *slow;        /* one sentence about this time, "" = the kubelet is fast, or `reason` says so */
-	size_t n_reserved; /* reservations for other pods, whose places count as held */
+	char *slow;          /* one sentence about this time, "" = the kubelet is fast, or `reason` says so */
+	size_t n_reserved;   /* reservations for other pods, whose places count as held */
+	size_t n_unreported; /* pods that count as held although the node's object does not report them yet */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;
@@ -93,9 +93,8 @@ struct pod_report {
 	struct resource_list wanted; /* the pod's node-level request, including devices */
 	struct err
 		not_guaranteed; /* why the pod is not Guaranteed, "" = it is, or its class is unknown or that of pod-level resources */
-	struct cluster_usage *usage; /* NULL = unknown; the caller's, who may finish it later */
-	struct reserved_asker
-		asker; /* user: of the pod, set by the caller; class: set with the first reservation */
+	struct projections projections;             /* of the cluster */
+	struct pod_class *class;                    /* of the cluster */
 	struct scheduling_constraints *constraints; /* NULL = only the kubelets' verdicts */
 	struct distances_kept
 		kept; /* distances of the last node, reused because a cluster has few kinds of machines */
@@ -110,6 +109,14 @@ struct pod_report {
 
 /* The pod must outlive the report. */
 void pod_report_init(struct pod_report *r, const struct pod_request *pod);
+
+/*
+ * Sets the cluster whose nodes are added later, with all its Nodes and Pods, and the pod in question: `template` is the report's pod, in
+ * `namespace` if the template has none. Reservations that the pod may use, and nominated pods of a lower priority, do not count from now on.
+ * The cluster must outlive the report.
+ */
+void pod_report_set_cluster(struct pod_report *r, struct cluster *cluster,
+	const struct pod_template *template, const char *namespace);
 void pod_report_release(struct pod_report *r);
 
 /* What is computed in addition to the verdict; each part takes time. */
@@ -147,11 +154,14 @@ void node_report_add_victims(const struct node_state *node, const struct pod_req
 	const struct victims_known *known, struct node_report *n);
 
 /*
- * Adds a node as its object describes it, limited by the requests of the node's pods if they are known. A
+ * Adds a node of the cluster that has an object, with the pods that are bound to it, as nrtd-extender judges it. A
  * node to which the constraints do not allow the pod rejects it as "Unschedulable". The result is valid until
  * the next node is added.
  */
-struct node_report *pod_report_add(struct pod_report *r, const struct cluster_node *node, unsigned parts);
+struct node_report *pod_report_add(struct pod_report *r, const struct node_info *node, unsigned parts);
+
+/* Frees the object of a node that has been added. */
+void pod_report_drop_node(struct pod_report *r, struct node_info *node);
 
 /*
  * Sorts the nodes and places replicas. The order: nodes that admit the pod, of these the nodes first that have a GPU and a NIC

@@ -53,18 +53,18 @@ static void add_volcano_verdict(
 	text_set(&ret->volcano_reason, result.reason);
 }
 
-int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err)
+int score_report_add(struct score_report *report, const struct node_info *node, struct err *err)
 {
-	const struct inventory *inv = &node->state.inventory;
+	const struct inventory *inv = &node->object.state.inventory;
 	struct node_report *n;
 
 	if (inv->n_nodes > COMBINATION_MAX_NODES)
-		return err_set(err, -E2BIG, "node '%s' has more than %u zones", node->state.node_name,
-			COMBINATION_MAX_NODES);
+		return err_set(
+			err, -E2BIG, "node '%s' has more than %u zones", node->name, COMBINATION_MAX_NODES);
 	n = pod_report_add(&report->pods, node, 0);
 	scheduler_report_make(&report->pods, inv, &report->pod->pod, &inv->topology, &report->options.weights,
 		&n->scheduler);
-	add_volcano_verdict(report, node, &n->scheduler);
+	add_volcano_verdict(report, &node->object, &n->scheduler);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ void score_report_release(struct score_report *report);
  * because Volcano would otherwise see no NUMA nodes. 0; -E2BIG with one line for more than
  * COMBINATION_MAX_NODES zones.
  */
-int score_report_add(struct score_report *report, const struct cluster_node *node, struct err *err);
+int score_report_add(struct score_report *report, const struct node_info *node, struct err *err);
 
 /*
  * Computes Volcano's scores, which depend on all nodes, and sorts the nodes. SCORE_SORT_RANK: first nodes

@@ -21,8 +21,8 @@ void why_report_release(struct why_report *r)
 	pod_templates_release(&r->templates);
 	pod_status_release(&r->status);
 	pod_events_release(&r->events);
-	cluster_usage_release(&r->usage);
 	pod_report_release(&r->pods);
+	cluster_release(&r->cluster);
 	pod_held_release(&r->held);
 	*r = (struct why_report){0};
 }
@@ -84,8 +84,7 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	*ret = r;
 	r = (struct why_report){0};
 	ret->templates.items[0].owner = &ret->object;
-	ret->pods.usage = &ret->usage;
-	ret->pods.asker.user = reservation_user_of(ret->status.namespace, &ret->object);
+	cluster_list_begin(&ret->cluster, OBJECT_POD);
 	add_constraints(ret);
 	return 0;
 }
@@ -97,10 +96,9 @@ bool why_report_asks(const struct why_report *r)
 
 /* ---- the nodes */
 
-int why_report_add_object(
-	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err)
+int why_report_add_object(struct why_report *r, enum object_kind kind, struct doc *object, struct err *err)
 {
-	int error = cluster_usage_add(&r->usage, kind, object, err);
+	int error = cluster_update(&r->cluster, kind, object, 0, err);
 
 	if (error == 0)
 		scheduling_constraints_add(&r->constraints, kind, object);
@@ -109,6 +107,8 @@ int why_report_add_object(
 
 void why_report_end_objects(struct why_report *r)
 {
+	cluster_list_end(&r->cluster, OBJECT_POD, 0, 0);
+	pod_report_set_cluster(&r->pods, &r->cluster, &r->templates.items[0], r->status.namespace);
 	scheduling_constraints_finish(&r->constraints);
 }
 
@@ -124,21 +124,23 @@ static void find_alignment(struct why_report *r, const struct node_state *state)
 		}
 }
 
-void why_report_add_node(struct why_report *r, const struct cluster_node *node)
+void why_report_add_node(struct why_report *r, struct cluster_node *object)
 {
-	const struct pod_status *status = &r->status;
+	struct node_info *node = cluster_set_object(&r->cluster, object, 0);
+	const struct node_state *state = &node->object.state;
 
-	if (!strcmp(status->node, node->state.node_name)) {
+	if (!strcmp(r->status.node, node->name)) {
 		r->own_seen = true;
-		r->own_basis = node->basis;
+		r->own_basis = node->object.basis;
 		pod_held_release(&r->held);
-		if (node->basis == CLUSTER_EXACT) {
-			pod_held_find(&node->state, &status->names, &r->held);
-			find_alignment(r, &node->state);
+		if (node->object.basis == CLUSTER_EXACT) {
+			pod_held_find(state, &r->status.names, &r->held);
+			find_alignment(r, state);
 		}
 	}
 	if (why_report_asks(r))
 		pod_report_add(&r->pods, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+	pod_report_drop_node(&r->pods, node);
 }
 
 /* ---- the order of the nodes */

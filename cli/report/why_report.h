@@ -17,7 +17,7 @@ struct why_report {
 	struct err aligned; /* what the Topology Manager aligns for the pod, one sentence */
 	struct pod_events events;
 	bool events_known;
-	struct cluster_usage usage;
+	struct cluster cluster;
 	struct scheduling_constraints
 		constraints;    /* of schedulers; they do not change the kubelets' verdicts */
 	struct pod_report pods; /* no nodes if the pod has a node, see why_report_asks() */
@@ -46,13 +46,13 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err);
 bool why_report_asks(const struct why_report *r);
 
 /* Adds a Node or a Pod, before the first NodeResourceTopology object. 0; -EINVAL with one line. */
-int why_report_add_object(
-	struct why_report *r, enum object_kind kind, const struct doc *object, struct err *err);
+int why_report_add_object(struct why_report *r, enum object_kind kind, struct doc *object, struct err *err);
 
 /* To be called after the last Node or Pod. */
 void why_report_end_objects(struct why_report *r);
 
-void why_report_add_node(struct why_report *r, const struct cluster_node *node);
+/* The object moves to the report, which frees it. */
+void why_report_add_node(struct why_report *r, struct cluster_node *object);
 
 /*
  * Counts and sorts the nodes: the node that rejected the pod, then nodes that admit the pod (most copies

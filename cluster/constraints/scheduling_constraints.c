@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/cluster_usage.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_status.h"

@@ -83,11 +83,9 @@ static void find_violations(struct disruption_budgets *budgets, const struct nod
 	disruption_budgets_begin(budgets);
 	for (size_t i = 0; i < n; i++) {
 		struct pod_info *pod = node->pods[order[i]];
-		const char *name = strchr(pod->full_name, '/');
-		CLEANUP(freep) char *namespace = xstrndup(pod->full_name, (size_t)(name - pod->full_name));
 
 		v->pods[order[i]].violates =
-			disruption_budgets_violates(budgets, namespace, name + 1, &pod->budgeted);
+			disruption_budgets_violates(budgets, pod->namespace, pod->name, &pod->budgeted);
 	}
 }
 

@@ -363,8 +363,7 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 	}
 	cluster_begin_request(verdicts->cluster, args->pod.namespace, args->pod.gang, args->pod.uid, now_ms);
 	hide_reverted(verdicts->cluster, args);
-	hide_reservations(verdicts->cluster, &args->pod, ret->class);
-	cluster_hide_nominations(verdicts->cluster, args->pod.uid, args->pod.priority);
+	hide_for(verdicts->cluster, &args->pod, ret->class);
 	choose_nodes(&c, verdicts, config, args, now_ms, ret);
 	cluster_end_request(verdicts->cluster, args->pod.namespace, args->pod.gang, args->pod.uid);
 }

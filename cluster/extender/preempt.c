@@ -108,8 +108,7 @@ void extender_preempt(struct verdicts *verdicts, const struct verb_config *confi
 	struct cluster *cluster = verdicts->cluster;
 
 	cluster_forget_pod(cluster, args->pod.uid);
-	hide_reservations(cluster, &args->pod, class);
-	cluster_hide_nominations(cluster, args->pod.uid, args->pod.priority);
+	hide_for(cluster, &args->pod, class);
 	ret->settling = is_settling(verdicts, &args->pod, class, now_ms);
 	if (!ret->settling)
 		judge_items(verdicts, config, args, class, victims, ret);

@@ -20,14 +20,14 @@ struct verb_config {
 	bool pass_unknown; /* nodes with an unknown verdict pass, ranked behind all other nodes */
 };
 
-/* Hides the reservations that the pod may use, until cluster_end_request(). */
-static inline void hide_reservations(
+/* cluster_hide_for() the pod, until cluster_end_request(). */
+static inline void hide_for(
 	struct cluster *cluster, const struct extender_pod *pod, const struct pod_class *class)
 {
 	const struct reservation_user user = {
 		.namespace = pod->namespace, .uid = pod->uid, .controller = pod->controller};
 
-	cluster_hide_reservations(cluster, &user, class);
+	cluster_hide_for(cluster, &user, pod->priority, class);
 }
 
 /* The nodes of one request, counted for logs and metrics. */

@@ -123,9 +123,6 @@ const char *verdict_lacks(
 			      : NULL;
 }
 
-#define RESERVED \
-	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
-
 /*
  * The first device resource that the pod class requests and that no plugin has registered, although the Node has the resource and an earlier
  * object reported its devices: the kubelet has restarted, and the Node or the object is late. NULL = none. For other resources that only the
@@ -191,7 +188,7 @@ static bool judge_state(struct verdicts *verdicts, const struct node_info *node,
 		return false;
 	if (o->reserved) {
 		v->answer = KUBELET_REJECTS;
-		v->reason = xstrdup(RESERVED);
+		v->reason = xstrdup(PROJECTED_RESERVED);
 		return true;
 	}
 	judge_class(verdicts, &o->admission, class, &a);
@@ -434,7 +431,7 @@ const struct verdict *verdict_confirm(
 	if (!o || in_flight_admit(&o->in_flight, class, &verdicts->projections.work, &in_every_order) < 0)
 		return unreached();
 	if (!in_every_order) {
-		v->reason = xstrdup("depends on the start order of pods already assigned to the node");
+		v->reason = xstrdup(PROJECTED_ORDER);
 		v->answer = KUBELET_REJECTS;
 	}
 	v->confirmed = true;

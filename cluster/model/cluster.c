@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/cluster_usage.h"
 #include "cluster/objects/node_status.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/vec.h"
+#include "common/xalloc.h"
 #include "scoring/node/node_state_codec.h"
 #include "scoring/node/settings_change.h"
 
@@ -105,8 +106,8 @@ void cluster_expire(struct cluster *cluster, uint64_t now_ms)
 			cluster_expire_ended(cluster, cluster->nodes[i], now_ms);
 		}
 		while ((pod = find_expired(cluster->nodes[i], now_ms))) {
-			log_info("assumed pod '%s' was not bound to node '%s' in time and is forgotten",
-				pod->full_name, pod->node->name);
+			log_info("assumed pod '%s/%s' was not bound to node '%s' in time and is forgotten",
+				pod->namespace, pod->name, pod->node->name);
 			cluster->n_expired++;
 			cluster_remove_pod(cluster, pod);
 		}
@@ -146,6 +147,27 @@ static void note_devices(struct node_info *node)
 			note_device(node, a->items[i].devices[k].resource);
 }
 
+/* The object moves. */
+static void set_object(
+	struct cluster *cluster, struct node_info *node, struct cluster_node *object, uint64_t now_ms)
+{
+	known_resources_of_state(&cluster->classes.known, &object->state, &node->resources[OBJECT_NRT]);
+	node->object_ms = node->has_object ? now_ms : 0;
+	if (node->has_object)
+		cluster_node_release(&node->object);
+	reported_index_release(&node->reported);
+	node->object = *object;
+	*object = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
+	node_state_init(&object->state);
+	node->has_object = true;
+	note_devices(node);
+	cluster_node_set_release(&node->object, node->kubelet);
+	reported_index_init(&node->reported, &node->object.state.allocations);
+	node_info_forget_ended(node, now_ms);
+	cluster_drop_rejections(cluster, node);
+	cluster_bump_freed_version(cluster, node);
+}
+
 static int update_nrt(
 	struct cluster *cluster, struct node_info *node, struct doc *object, uint64_t now_ms, struct err *err)
 {
@@ -162,23 +184,19 @@ static int update_nrt(
 	r = cluster_node_read(object, &read, err);
 	if (r < 0)
 		return r;
-	known_resources_of_state(&cluster->classes.known, &read.state, &node->resources[OBJECT_NRT]);
 	if (read.unreadable_state)
 		log_warning("node '%s': %s", node->name, read.why.text);
-	node->object_ms = node->has_object ? now_ms : 0;
-	if (node->has_object)
-		cluster_node_release(&node->object);
-	reported_index_release(&node->reported);
-	node->object = read;
-	node->has_object = true;
-	note_devices(node);
-	cluster_node_set_release(&node->object, node->kubelet);
-	reported_index_init(&node->reported, &read.state.allocations);
+	set_object(cluster, node, &read, now_ms);
 	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
-	node_info_forget_ended(node, now_ms);
-	cluster_drop_rejections(cluster, node);
-	cluster_bump_freed_version(cluster, node);
 	return 0;
+}
+
+struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_node *object, uint64_t now_ms)
+{
+	struct node_info *node = cluster_find_or_add_node(cluster, object->state.node_name);
+
+	set_object(cluster, node, object, now_ms);
+	return node;
 }
 
 static void update_release(struct cluster *cluster, struct node_info *node, struct kubelet_release kubelet)
@@ -202,6 +220,8 @@ static int update_node(struct cluster *cluster, struct node_info *node, const st
 		return err_wrap(err, r, "Node '%.60s'", node->name);
 	cluster_update_reservations(cluster, node, object, now_ms);
 	update_release(cluster, node, node_kubelet_release(object));
+	node->is_ready = !strcmp(node_ready_status(object), "True");
+	node->is_cordoned = node_is_cordoned(object);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
 	known_resources_of_node(&cluster->classes.known, &allocatable, &node->resources[OBJECT_NODE]);
@@ -247,7 +267,8 @@ static void note_rejection(struct cluster *cluster, struct pod_info *pod, const 
 	struct node_rejection *rejection;
 
 	cluster->n_rejected++;
-	log_warning("the kubelet of node '%s' rejected pod '%s': %s", node->name, pod->full_name, reason);
+	log_warning("the kubelet of node '%s' rejected pod '%s/%s': %s", node->name, pod->namespace,
+		pod->name, reason);
 	if (!pod->assumed)
 		return;
 	count_broken(cluster, reason);
@@ -342,7 +363,7 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 	if (keeps_node)
 		update_pod(cluster, cached, init.class, now_ms);
 	else {
-		pod_priority_read(object, &init.priority);
+		init.priority_known = pod_priority_read(object, &init.priority);
 		if (cached)
 			cluster_remove_pod(cluster, cached);
 		cached = cluster_add_pod(cluster, status->uid, status->namespace, status->name, &init,
@@ -356,6 +377,9 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 	}
 	if (may_use)
 		cluster_match_reservations(cluster, cached->node);
+	cached->runs = status->stage == POD_RUNS;
+	if (cached->mirror)
+		text_set(&cached->static_uid, pod_names_kubelets_uid(doc_get(object, "metadata")));
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cluster, cached, object, now_ms);
@@ -385,6 +409,10 @@ static int update_from_pod(struct cluster *cluster, struct doc *object, uint64_t
 
 	if (r < 0)
 		return r;
+	if (!*status.uid) { /* a Pod that is not from an API server */
+		free(status.uid);
+		status.uid = xasprintf("%s/%s", status.namespace, status.name);
+	}
 	cached = cluster_find_pod(cluster, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node) {
 		pending_pods_remove(&cluster->pending, status.uid);
@@ -433,7 +461,7 @@ int cluster_update(
 	if (kind == OBJECT_PDB)
 		return disruption_budgets_update(&cluster->budgets, object, err);
 	if (!name || !*name)
-		return err_set(err, -EINVAL, "an object has no name");
+		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	node = cluster_find_or_add_node(cluster, name);
 	node->list_number[kind] = cluster->list_number[kind];
 	r = kind == OBJECT_NRT ? update_nrt(cluster, node, object, now_ms, err)
@@ -460,6 +488,11 @@ static void forget_object(struct cluster *cluster, struct node_info *node, enum 
 	known_resources_forget(&cluster->classes.known, &node->resources[kind]);
 	cluster_bump_version(cluster, node);
 	cluster_drop_if_empty(cluster, node);
+}
+
+void cluster_drop_object(struct cluster *cluster, struct node_info *node)
+{
+	forget_object(cluster, node, OBJECT_NRT);
 }
 
 void cluster_delete(struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms)

@@ -35,7 +35,8 @@ struct gang;
 /* A pod that is bound to a node or assumed on a node. Members named *_version hold the cluster's version at that event. */
 struct pod_info {
 	char *uid;
-	char *full_name; /* NAMESPACE/NAME */
+	char *static_uid; /* of a mirror pod: the UID of its static pod; else NULL */
+	char *namespace, *name;
 	struct pod_names names;
 	struct pod_class *class;
 	struct node_info *node;
@@ -63,7 +64,9 @@ struct pod_info {
 	/* Of an assumed pod of a gang: */
 	bool earlier;   /* the pod was requested again since; not in pods_by_uid */
 	bool nominated; /* the Pod has the node as its nominated node */
-	int32_t priority;
+	bool runs;      /* of a bound pod: a container has started */
+	bool priority_known;
+	int32_t priority; /* 0 if it is not known */
 	uint64_t expires_ms;
 	/* Versions at which the pod was placed on the node, and at which its admission was reported. A list does not show the order of what
 	 * it reports: a pod that a list reports first was placed before the list, and while the list is incomplete, an admission that it
@@ -132,6 +135,7 @@ struct node_info {
 	uint64_t object_ms; /* when a change of the object's content was last reported; 0 = never */
 	char content_hash[HASH_TEXT_SIZE]; /* of the object; "" = no object */
 	bool has_node;                     /* a Node object */
+	bool is_ready, is_cordoned;        /* node_ready_status(), node_is_cordoned() */
 	struct kubelet_release kubelet;    /* as the Node reports it */
 	struct resource_list allocatable;
 	struct resource_list requested; /* sum over `pods` */
@@ -226,6 +230,13 @@ int cluster_update(
 void cluster_delete(
 	struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms);
 
+/*
+ * Sets the node's NodeResourceTopology object, as cluster_node_read() has read it; the object moves. For a caller that needs
+ * the objects of all nodes one after another: cluster_drop_object() frees the object, and the node if it has nothing else.
+ */
+struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_node *object, uint64_t now_ms);
+void cluster_drop_object(struct cluster *cluster, struct node_info *node);
+
 /* Notes that an object could not be parsed and was skipped. The object's UID is unknown. */
 void cluster_skip(struct cluster *cluster, enum object_kind kind);
 
@@ -274,14 +285,27 @@ void cluster_forget_pod(struct cluster *cluster, const char *uid);
 void cluster_hide_reservations(
 	struct cluster *cluster, const struct reservation_user *user, const struct pod_class *class);
 
-/* Whether the node has a hidden reservation that the pod of cluster_hide_reservations() may use. */
+/* Whether the node has a hidden reservation that the pod of cluster_hide_for() may use. */
 bool cluster_has_usable_reservation(const struct node_info *node);
 
 /* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
 void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority);
 
+/* cluster_hide_reservations() and cluster_hide_nominations(). */
+void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
+	const struct pod_class *class);
+
+/* The node's reservations that count as held. */
+size_t node_info_count_reserved(const struct node_info *node);
+
 /* Forgets expired assumed pods, rejections, reservations and ended pods. */
 void cluster_expire(struct cluster *cluster, uint64_t now_ms);
+
+/*
+ * What pods can still request of a node that has a Node object: allocatable minus the requests of the node's pods, except those whose
+ * without[i] is set (NULL = none), at least 0. The resource "pods" counts pods. *ret is to be released.
+ */
+void node_info_requestable(const struct node_info *node, const bool *without, struct resource_list *ret);
 
 /* Discards pod->held. */
 void pod_info_forget_held(struct pod_info *pod);

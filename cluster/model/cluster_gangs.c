@@ -168,8 +168,8 @@ void cluster_expire_gangs(struct cluster *cluster, uint64_t now_ms)
 
 		if (!pod)
 			continue;
-		log_info("assumed pod '%s' of a PodGroup was not bound to node '%s' and is forgotten",
-			pod->full_name, pod->node->name);
+		log_info("assumed pod '%s/%s' of a PodGroup was not bound to node '%s' and is forgotten",
+			pod->namespace, pod->name, pod->node->name);
 		cluster_remove_pod(cluster, pod);
 		i = SIZE_MAX; /* the table may have changed */
 	}

@@ -31,7 +31,9 @@ static void pod_free(void *item)
 	pod_info_forget_held(pod);
 	budgeted_pod_release(&pod->budgeted);
 	free(pod->uid);
-	free(pod->full_name);
+	free(pod->static_uid);
+	free(pod->namespace);
+	free(pod->name);
 	free(pod->controller);
 	free(pod);
 }
@@ -161,6 +163,27 @@ void cluster_drop_if_empty(struct cluster *cluster, struct node_info *node)
 	node_free(node);
 }
 
+void node_info_requestable(const struct node_info *node, const bool *without, struct resource_list *ret)
+{
+	size_t n_pods = node->n_pods;
+
+	*ret = (struct resource_list){0};
+	resource_list_add(ret, &node->allocatable, 1);
+	for (size_t i = 0; without && i < node->n_pods; i++)
+		n_pods -= without[i];
+	for (size_t i = 0; i < ret->n_items; i++) {
+		struct resource_quantity *left = &ret->items[i];
+		qty_t held = strcmp(left->name, "pods") != 0
+				     ? resource_list_amount(&node->requested, left->name)
+				     : (qty_t)n_pods * QTY_UNIT;
+
+		for (size_t k = 0; without && k < node->n_pods; k++)
+			if (without[k])
+				held -= resource_list_amount(&node->pods[k]->class->wanted, left->name);
+		left->quantity.nano = left->quantity.nano > held ? left->quantity.nano - held : 0;
+	}
+}
+
 /* ---- ended pods */
 
 static bool is_reported(const struct node_info *node, const struct pod_names *names)
@@ -223,7 +246,7 @@ static void count_assumed(struct cluster *cluster, const struct pod_info *pod)
 {
 	if (pod->is_reservation)
 		return;
-	namespace_counts_add(&cluster->namespaces, pod->full_name);
+	namespace_counts_add(&cluster->namespaces, pod->namespace);
 	cluster->n_assumed++;
 }
 
@@ -231,7 +254,7 @@ void cluster_uncount_assumed(struct cluster *cluster, const struct pod_info *pod
 {
 	if (pod->is_reservation)
 		return;
-	namespace_counts_remove(&cluster->namespaces, pod->full_name);
+	namespace_counts_remove(&cluster->namespaces, pod->namespace);
 	cluster->n_assumed--;
 }
 
@@ -375,7 +398,8 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const char *uid, const
 
 	*pod = *init;
 	pod->uid = xstrdup(uid);
-	pod->full_name = xasprintf("%s/%s", namespace, name);
+	pod->namespace = xstrdup(namespace);
+	pod->name = xstrdup(name);
 	name_table_add(&cluster->pods_by_uid, pod->uid, pod);
 	cluster_put_on_node(cluster, pod, node);
 	cluster->n_pods += !pod->is_reservation;

@@ -41,6 +41,22 @@ void cluster_hide_reservations(
 	}
 }
 
+void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
+	const struct pod_class *class)
+{
+	cluster_hide_reservations(cluster, user, class);
+	cluster_hide_nominations(cluster, user->uid, priority);
+}
+
+size_t node_info_count_reserved(const struct node_info *node)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < node->n_reservations; i++)
+		n += node->reservations[i].stand_in && !node->reservations[i].stand_in->hidden;
+	return n;
+}
+
 bool cluster_has_usable_reservation(const struct node_info *node)
 {
 	for (size_t i = 0; i < node->n_reservations; i++)
@@ -121,24 +137,21 @@ static void keep_user(struct cluster *cluster, struct node_info *node, struct no
 	}
 }
 
-/* The pods of the node that have been bound, whether the extender assumed them or not. `namespaces` owns their namespaces. */
-static size_t list_bound(const struct node_info *node, struct reservation_pod *ret, struct strv *namespaces)
+/* The pods of the node that have been bound, whether the extender assumed them or not. */
+static size_t list_bound(const struct node_info *node, struct reservation_pod *ret)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
-		char *namespace;
 
-		if (!pod->bound || !pod->class->aligned)
-			continue;
-		namespace = xstrndup(pod->full_name, strcspn(pod->full_name, "/"));
-		strv_take(namespaces, namespace);
-		ret[n++] = (struct reservation_pod){.user = {.namespace = namespace,
-							    .uid = pod->uid,
-							    .controller = text_or_empty(pod->controller)},
-			.created_s = pod->created_s,
-			.class = pod->class};
+		if (pod->bound && pod->class->aligned)
+			ret[n++] = (struct reservation_pod){
+				.user = {.namespace = pod->namespace,
+					.uid = pod->uid,
+					.controller = text_or_empty(pod->controller)},
+				.created_s = pod->created_s,
+				.class = pod->class};
 	}
 	return n;
 }
@@ -164,7 +177,6 @@ static void set_user(
  */
 void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 {
-	CLEANUP(strv_release) struct strv namespaces = {0};
 	CLEANUP(freep) struct reservation_use *uses = NULL;
 	CLEANUP(freep) struct reservation_pod *pods = NULL;
 	size_t n_pods;
@@ -173,7 +185,7 @@ void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 		return;
 	uses = xcalloc(node->n_reservations, sizeof(*uses));
 	pods = xcalloc(node->n_pods + 1, sizeof(*pods));
-	n_pods = list_bound(node, pods, &namespaces);
+	n_pods = list_bound(node, pods);
 	for (size_t i = 0; i < node->n_reservations; i++) {
 		const struct node_reservation *r = &node->reservations[i];
 		const struct pod_info *user = r->user ? cluster_find_pod(cluster, r->user) : NULL;

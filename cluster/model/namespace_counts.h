@@ -14,8 +14,7 @@ struct namespace_counts {
 
 void namespace_counts_release(struct namespace_counts *c);
 
-/* The object's name is NAMESPACE/NAME. */
-void namespace_counts_add(struct namespace_counts *c, const char *full_name);
-void namespace_counts_remove(struct namespace_counts *c, const char *full_name);
+void namespace_counts_add(struct namespace_counts *c, const char *namespace);
+void namespace_counts_remove(struct namespace_counts *c, const char *namespace);
 
 size_t namespace_counts_get(const struct namespace_counts *c, const char *namespace);

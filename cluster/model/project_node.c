@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/cluster_usage.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
@@ -357,14 +356,11 @@ static bool has_items(
 /* Limits the admission to the Node's allocatable minus the requests of its pods. Without a Node object there is no limit. */
 static void limit_to_node(struct projected_node *o, const struct node_info *node, const bool *without)
 {
-	CLEANUP(resource_list_release) struct resource_list returned = {0}, requestable = {0};
+	CLEANUP(resource_list_release) struct resource_list requestable = {0};
 
 	if (!node->has_node)
 		return;
-	for (size_t i = 0; without && i < node->n_pods; i++)
-		if (without[i])
-			resource_list_add(&returned, &node->pods[i]->class->wanted, 1);
-	requestable_amounts(&node->allocatable, &node->requested, &returned, &requestable);
+	node_info_requestable(node, without, &requestable);
 	node_admission_limit(&o->admission, &requestable);
 }
 
@@ -580,6 +576,8 @@ static int collect_in_flight(struct projections *p, struct projected_node *o, co
 			if (is_in_flight(node, changes, i) && precedes == (pass == 0) &&
 				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
 				in_flight_add(&o->in_flight, pod->class, precedes);
+			o->n_unreported +=
+				pass == 0 && is_in_flight(node, changes, i) && !pod->is_reservation;
 		}
 	return r;
 }

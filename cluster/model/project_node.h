@@ -18,10 +18,16 @@ struct projected_node {
 	struct projected_state node;
 	struct node_admission admission;
 	struct in_flight_pods in_flight;
+	size_t n_unreported; /* of these pods, without those of reservations */
 	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave
 	 * first. Any free CPU or device of the node may be needed for the pod of the reservation. */
 	bool reserved;
 };
+
+/* Why no pod, or not every pod, may go to a projected node that `reserved`, or in_flight_admit(), keeps it away from. */
+#define PROJECTED_RESERVED \
+	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
+#define PROJECTED_ORDER "depends on the start order of pods already assigned to the node"
 
 /* Accepts a zeroed struct. */
 void projected_node_release(struct projected_node *o);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/cluster_usage.h"
 #include "cluster/model/reported_pods.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/node_status.h"

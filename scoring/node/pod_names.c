@@ -136,6 +136,7 @@ static bool is_named_by(const char *asked, const char *namespace, const char *na
 void excluded_pods_release(struct excluded_pods *e)
 {
 	strv_release(&e->uids);
+	strv_release(&e->nodes);
 	*e = (struct excluded_pods){0};
 }
 

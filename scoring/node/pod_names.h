@@ -57,7 +57,8 @@ struct excluded_pods {
 	const char *names[EXCLUDED_PODS_MAX]; /* borrowed */
 	bool found[EXCLUDED_PODS_MAX];        /* a source knows a pod of this name */
 	size_t n;
-	struct strv uids; /* of excluded pods whose Pod object was seen */
+	struct strv uids;  /* of excluded pods whose Pod object was seen */
+	struct strv nodes; /* of the same pods; set by the caller */
 };
 
 void excluded_pods_release(struct excluded_pods *e);

@@ -36,7 +36,7 @@ struct run {
 
 static void check_pod(const struct node_info *node, const struct pod_info *pod)
 {
-	fuzz_require(pod->node == node && pod->uid && pod->full_name && pod->class && pod->class->users > 0);
+	fuzz_require(pod->node == node && pod->uid && pod->name && pod->class && pod->class->users > 0);
 	for (size_t i = 0; i < node->n_pods; i++)
 		fuzz_require(node->pods[i] == pod || strcmp(node->pods[i]->uid, pod->uid) != 0);
 }

@@ -244,19 +244,24 @@ static void nodes_are_ranked(void **state)
 	/* 8 CPUs fit nowhere; without alignment 4 fit everywhere. */
 	static const char *const want[] = {"node2", "node9", "node10", "node1"};
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(score_report_release) struct score_report report = {0};
 	const struct score_options how = {.strategy = STRATEGY_LEAST_NUMA_NODES, .volcano_weight = 1};
 
 	(void)state;
 	make_pod("4", &pods);
 	score_report_init(&report, &pods.items[0], &how);
+	pod_report_set_cluster(&report.pods, &cluster, &pods.items[0], "default");
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
-		CLEANUP(cluster_node_release) struct cluster_node node;
+		CLEANUP(cluster_node_release) struct cluster_node read;
+		struct node_info *node;
 
 		make_object(nodes[i].name, "", nodes[i].attributes, &object);
-		assert_int_equal(cluster_node_read(&object, &node, NULL), 0);
-		assert_int_equal(score_report_add(&report, &node, NULL), 0);
+		assert_int_equal(cluster_node_read(&object, &read, NULL), 0);
+		node = cluster_set_object(&cluster, &read, 0);
+		assert_int_equal(score_report_add(&report, node, NULL), 0);
+		pod_report_drop_node(&report.pods, node);
 	}
 	/* What a kubelet rejects is last, whatever the scheduler's score. */
 	for (size_t i = 0; i < report.pods.n_nodes; i++)

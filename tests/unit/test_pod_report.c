@@ -80,11 +80,16 @@ static void add_object(struct node_sim *sim, size_t i, struct strbuf *list)
 	assert_int_equal(json_print(&object, list), 0);
 }
 
-static int take_node(struct cluster_node *node, void *data, struct err *err)
+static int take_node(struct cluster_node *object, void *data, struct err *err)
 {
+	struct pod_report *r = data;
+	struct node_info *node;
+
 	(void)err;
-	assert_int_equal(node->basis, CLUSTER_EXACT);
-	pod_report_add(data, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+	assert_int_equal(object->basis, CLUSTER_EXACT);
+	node = cluster_set_object(r->projections.cluster, object, 0);
+	pod_report_add(r, node, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+	pod_report_drop_node(r, node);
 	return 0;
 }
 
@@ -118,6 +123,8 @@ static bool check_row(
 static void check_pod(char *path, const struct node_sim *sims, const char *text)
 {
 	const struct object_reader reader = file_reader(path);
+	const struct pod_template template = {.namespace = "default"};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(pod_report_release) struct pod_report fit = {0};
 	struct pod_request pod;
 	size_t admit = 0, copies = 0, placed = 0;
@@ -125,6 +132,7 @@ static void check_pod(char *path, const struct node_sim *sims, const char *text)
 
 	pod_from_text(&pod, text);
 	pod_report_init(&fit, &pod);
+	pod_report_set_cluster(&fit, &cluster, &template, NULL);
 	if (cluster_nodes_each(&reader, take_node, &fit, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(fit.n_nodes, N_NODES);
@@ -174,6 +182,8 @@ static int take_node_without(struct cluster_node *node, void *data, struct err *
 static void check_without(char *path, struct node_sim *sims, const char *text)
 {
 	const struct object_reader reader = file_reader(path);
+	const struct pod_template template = {.namespace = "default"};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	struct without w = {.gone = {.names = {"default/p0", "default/p3"}, .n = 2}};
 	struct pod_request pod;
 	struct err err = {""};
@@ -181,6 +191,7 @@ static void check_without(char *path, struct node_sim *sims, const char *text)
 
 	pod_from_text(&pod, text);
 	pod_report_init(&w.fit, &pod);
+	pod_report_set_cluster(&w.fit, &cluster, &template, NULL);
 	if (cluster_nodes_each(&reader, take_node_without, &w, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(excluded_pods_check(&w.gone, NULL), 0);
@@ -231,20 +242,20 @@ static void the_objects_say_what_the_nodes_say(void **state)
 /* ---- Nodes and Pods */
 
 struct objects {
-	struct cluster_usage usage;
+	struct cluster cluster;
 	struct scheduling_constraints constraints;
 };
 
 static void objects_release(struct objects *o)
 {
-	cluster_usage_release(&o->usage);
+	cluster_release(&o->cluster);
 	scheduling_constraints_release(&o->constraints);
 }
 
 static int take_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct objects *objects = data;
-	int r = cluster_usage_add(&objects->usage, kind, object, err);
+	int r = cluster_update(&objects->cluster, kind, object, 0, err);
 
 	if (r < 0)
 		return r;
@@ -262,18 +273,18 @@ static void what_other_pods_ask_for_counts(void **state)
 		{"", "", "", 3},
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '110'}}", "", "", 3},
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '110'}}",
-			"{kind: Pod, metadata: {name: a}, spec: {nodeName: w1, containers: [{name: c, "
+			"{kind: Pod, metadata: {name: a}, spec: {nodeName: node0, containers: [{name: c, "
 			"resources: {requests: {cpu: 7500m}}}]}}",
 			"", 2},
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '110'}}",
-			"{kind: Pod, metadata: {name: a}, spec: {nodeName: w1, containers: [{name: c, "
+			"{kind: Pod, metadata: {name: a}, spec: {nodeName: node0, containers: [{name: c, "
 			"resources: {requests: {cpu: 12500m}}}]}}",
 			"OutOfcpu", 0},
 		/* It has ended, is elsewhere, or nowhere yet. */
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '110'}}",
-			"{kind: PodList, items: [{metadata: {name: a}, status: {phase: Failed}, spec: {nodeName: w1, "
+			"{kind: PodList, items: [{metadata: {name: a}, status: {phase: Failed}, spec: {nodeName: node0, "
 			"containers: [{name: c, resources: {requests: {cpu: 16}}}]}}, {metadata: {name: b}, spec: "
-			"{nodeName: w2, containers: [{name: c, resources: {requests: {cpu: 16}}}]}}, {metadata: {name: c}, "
+			"{nodeName: node2, containers: [{name: c, resources: {requests: {cpu: 16}}}]}}, {metadata: {name: c}, "
 			"spec: {containers: [{name: c, resources: {requests: {cpu: 16}}}]}}]}",
 			"", 3},
 		{"status: {allocatable: {cpu: '16', memory: 64Gi, pods: '2'}}", "", "", 2},
@@ -297,32 +308,36 @@ static void what_other_pods_ask_for_counts(void **state)
 
 	(void)state;
 	node_sim_init(&sim, &setup);
-	free(sim.state.node_name);
-	sim.state.node_name = strdup("w1");
 	sim.state.inventory.topology = sim.state.settings.topology;
 	pod_from_text(&pod, "app cpu=4 memory=1Gi");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(objects_release) struct objects objects = {0};
 		CLEANUP(pod_report_release) struct pod_report fit = {0};
 		CLEANUP(test_rmtree) char *dir = test_tmpdir();
-		char text[1024], exporter[] = "";
-		const struct cluster_node node = {
-			.state = sim.state, .basis = CLUSTER_EXACT, .exporter = exporter};
+		CLEANUP(strbuf_release) struct strbuf list = STRBUF_INIT(TEXT_MAX);
+		const struct pod_template template = {.namespace = "default"};
+		char text[1024];
+		struct object_reader reader;
 		struct err err = {""};
 
-		snprintf(text, sizeof(text), "---\n{kind: Node, metadata: {name: w1}, %s}\n---\n%s\n",
+		snprintf(text, sizeof(text), "---\n{kind: Node, metadata: {name: node0}, %s}\n---\n%s\n",
 			cases[i].node, cases[i].pods);
 		test_write_file(dir, "cluster.yaml", text);
 		snprintf(text, sizeof(text), "%s/cluster.yaml", dir);
 		pod_report_init(&fit, &pod);
-		fit.usage = &objects.usage;
 		fit.constraints = &objects.constraints;
 		scheduling_constraints_init(&objects.constraints, NULL, NULL, true);
 		if (*cases[i].node && object_input_read(text, 1u << OBJECT_NODE | 1u << OBJECT_POD,
 					      take_object, &objects, &err) < 0)
 			fail_msg("%s", err.text);
 		scheduling_constraints_finish(&objects.constraints);
-		pod_report_add(&fit, &node, REPORT_COPIES);
+		pod_report_set_cluster(&fit, &objects.cluster, &template, NULL);
+		add_object(&sim, 0, &list);
+		test_write_file(dir, "nrt.json", list.text);
+		snprintf(text, sizeof(text), "%s/nrt.json", dir);
+		reader = file_reader(text);
+		if (cluster_nodes_each(&reader, take_node, &fit, &err) < 0)
+			fail_msg("%s", err.text);
 		pod_report_place(&fit, 0);
 		test_assert_text(cases[i].pods, fit.nodes[0].rejection, cases[i].rejection);
 		assert_int_equal(fit.copies, cases[i].copies);

@@ -6,7 +6,7 @@
 
 #include "agent/observe/grpc_unary.h"
 #include "agent/observe/pods_api.h"
-#include "cluster/model/cluster_usage.h"
+#include "cluster/model/cluster.h"
 #include "common/cleanup.h"
 #include "common/io/json.h"
 #include "tests/lib/grpc_server.h"
@@ -63,20 +63,20 @@ static void requests_add_up(void **state)
 		" 1{1{1'b' 3'x' 5'u2'} 2{2{1'c' 8{2{1'cpu' 2{1'2'}} 2{1'memory' 2{1'1Gi'}}}}} 3{1'Pending'}}"
 		" 1{1{1'c' 3'x' 5'u3'} 2{2{1'c' 8{2{1'cpu' 2{1'7'}}}}} 3{1'Succeeded'}}";
 	CLEANUP(doc_release) struct doc pods = DOC_INIT;
-	CLEANUP(cluster_usage_release) struct cluster_usage usage = {.only = "n1"};
-	const struct node_usage *use;
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
+	const struct node_info *node;
 
 	(void)state;
 	parse(wire, &pods);
 	for (size_t i = 0; i < pods.n_items; i++)
-		assert_int_equal(cluster_usage_add(&usage, OBJECT_POD, &pods.items[i], NULL), 0);
-	use = cluster_usage_find(&usage, "n1");
-	assert_non_null(use);
-	assert_true(resource_list_amount(&use->requested, "cpu") == QTY_UNIT * 5 / 2);
-	assert_true(resource_list_amount(&use->requested, "memory") == QTY_UNIT << 30);
-	assert_int_equal(use->n_listed, 2);
-	assert_true(use->pods[0].priority_known);
-	assert_int_equal(use->pods[0].priority, -5);
+		assert_int_equal(cluster_update(&cluster, OBJECT_POD, &pods.items[i], 0, NULL), 0);
+	node = cluster_find_node(&cluster, "n1");
+	assert_non_null(node);
+	assert_true(resource_list_amount(&node->requested, "cpu") == QTY_UNIT * 5 / 2);
+	assert_true(resource_list_amount(&node->requested, "memory") == QTY_UNIT << 30);
+	assert_int_equal(node->n_pods, 2);
+	assert_true(node->pods[0]->priority_known);
+	assert_int_equal(node->pods[0]->priority, -5);
 }
 
 static void broken_messages(void **state)

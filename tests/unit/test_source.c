@@ -135,14 +135,14 @@ static void lists_are_read_from_the_server(void **state)
 		{.status = 200, .body = LIST("")},
 		{.status = 200, .body = LIST(NRT("a") ", " NRT("b"))},
 	};
-	CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(stop) struct session s = {.source = NULL};
 	char *words[] = {(char[]){"top"}, (char[]){"--as"}, (char[]){"jane"}, NULL};
 
 	(void)state;
 	start(&s, script, ARRAY_SIZE(script), words);
-	assert_int_equal(source_read_usage(s.source, &usage, NULL, NULL), 0);
-	assert_int_equal(usage.n_nodes, 2);
+	assert_int_equal(source_fill_cluster(s.source, &cluster, NULL, NULL, NULL), 0);
+	assert_int_equal(cluster.n_nodes, 2);
 	assert_int_equal(source_each_node(s.source, add_node_name, &s, NULL), 0);
 	assert_int_equal(s.names.n_items, 2);
 	check_request(&s, 0, "/api/v1/nodes", "");
@@ -159,14 +159,14 @@ static void one_node_is_one_object(void **state)
 		{.status = 200, .body = LIST("")},
 		{.status = 200, .body = NRT("a")},
 	};
-	CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(stop) struct session s = {.source = NULL};
 	char *words[] = {(char[]){"fit"}, (char[]){"node/a"}, NULL};
 
 	(void)state;
 	start(&s, script, ARRAY_SIZE(script), words);
 	test_assert_text("node", source_node(s.source), "a");
-	assert_int_equal(source_read_usage(s.source, &usage, NULL, NULL), 0);
+	assert_int_equal(source_fill_cluster(s.source, &cluster, NULL, NULL, NULL), 0);
 	assert_int_equal(source_each_node(s.source, add_node_name, &s, NULL), 0);
 	check_request(&s, 0, "/api/v1/nodes/a", "");
 	check_request(&s, 1, "/api/v1/pods",
@@ -292,13 +292,13 @@ static void an_answer_must_be_a_list(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct api_answer script[] = {
 			{.status = 200, .body = cases[i].body}, {.status = 200, .body = LIST("")}};
-		CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+		CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 		CLEANUP(stop) struct session s = {.source = NULL};
 		char *words[] = {(char[]){"top"}, NULL};
 		struct err err = {""};
 
 		start(&s, script, ARRAY_SIZE(script), words);
-		assert_int_equal(source_read_usage(s.source, &usage, NULL, &err), cases[i].want);
+		assert_int_equal(source_fill_cluster(s.source, &cluster, NULL, NULL, &err), cases[i].want);
 		if (cases[i].want < 0)
 			test_assert_text("error", err.text, "the API server's response is not a list");
 	}
@@ -310,15 +310,15 @@ static void denied_kinds_are_omitted(void **state)
 		{.status = 403, .body = DENIED},
 		{.status = 403, .body = DENIED},
 	};
-	CLEANUP(cluster_usage_release) struct cluster_usage usage = {0};
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(stop) struct session s = {.source = NULL};
 	char *words[] = {(char[]){"top"}, NULL};
 	struct err err = {""};
 
 	(void)state;
 	start(&s, script, ARRAY_SIZE(script), words);
-	assert_int_equal(source_read_usage(s.source, &usage, NULL, NULL), 0);
-	assert_int_equal(usage.n_nodes, 0);
+	assert_int_equal(source_fill_cluster(s.source, &cluster, NULL, NULL, NULL), 0);
+	assert_int_equal(cluster.n_nodes, 0);
 	assert_true(source_each_node(s.source, add_node_name, &s, &err) < 0);
 	test_assert_text("the objects are needed", err.text, "nodes is forbidden");
 	/* Without Nodes, Pods are not asked for. */

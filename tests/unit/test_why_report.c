@@ -107,8 +107,12 @@ static void add_node(struct why_report *report, const char *text)
 static void ask(struct why_report *report)
 {
 	why_report_end_objects(report);
-	for (size_t i = 0; i < N_NODES; i++)
-		why_report_add_node(report, &nodes[i]);
+	for (size_t i = 0; i < N_NODES; i++) {
+		struct cluster_node object; /* moves */
+
+		publish(&nodes[i].state, nodes[i].state.node_name, &object);
+		why_report_add_node(report, &object);
+	}
 	why_report_finish(report);
 }
 
