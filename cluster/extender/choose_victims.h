@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cluster/extender/extender_api.h"
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 
 /* A pod of the node. */
 struct victim_candidate {

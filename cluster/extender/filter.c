@@ -296,6 +296,16 @@ static void assume_pod(struct verdicts *verdicts, const struct extender_pod *pod
 	project_assume_pod(&verdicts->projections, &request, node, now_ms);
 }
 
+/* No node passes. */
+static void mark_unresolvable(struct verdicts *verdicts, struct verb_answer *ret)
+{
+	unsigned n_tested = 0;
+
+	for (size_t i = 0; i < ret->counts.n_nodes; i++)
+		if (ret->nodes[i] && verdict_is_unresolvable(verdicts, ret->nodes[i], ret->class, &n_tested))
+			ret->verdicts[i].unresolvable = true;
+}
+
 static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
 {
@@ -304,7 +314,7 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->verdicts[i].reason;
 	if (ret->counts.n_passing == 0) {
-		verdicts_mark_unresolvable(verdicts, ret->nodes, args->n_names, ret->class, ret->verdicts);
+		mark_unresolvable(verdicts, ret);
 	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {
 		return;
 	} else if (cluster_namespace_is_full(verdicts->cluster, args->pod.namespace, args->pod.uid)) {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cluster/extender/extender_api.h"
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 
 #define VERB_STRATEGY_VOLCANO STRATEGY_COUNT
 

@@ -2,7 +2,7 @@
 /* Tests when pods are assumed and forgotten, and what the answers of the three verbs depend on. */
 #include "tests/lib/test.h"
 
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 

@@ -3,7 +3,7 @@
  * Tests extended resources that only some nodes have, that deleted pods leave no resource names in memory, and deletions while a
  * rejection counts (valgrind and LeakSanitizer detect leaks).
  */
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 #include "tests/lib/node_sim.h"

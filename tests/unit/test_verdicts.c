@@ -2,7 +2,7 @@
 /* Tests that cached verdicts and projections equal newly computed ones, and which orders of in-flight pods are tried. */
 #include "tests/lib/test.h"
 
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 #include "common/cleanup.h"
 #include "tests/lib/extender_cluster.h"
 #include "tests/lib/pods.h"

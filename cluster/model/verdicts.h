@@ -6,9 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/extender/extender_api.h"
 #include "cluster/model/project_node.h"
-#include "cluster/extender/verdict_bound.h"
+#include "cluster/model/verdict_bound.h"
 #include "scoring/combinations.h"
 #include "scoring/nrt_match.h"
 
@@ -111,8 +110,8 @@ bool verdict_rejects_always(
 #define UNRESOLVABLE_MAX 256u
 
 /*
- * Sets answers[i].unresolvable for each unresolvable node of the n nodes, none of which passes. nodes[i] is
- * NULL for a node that is not in the cluster. The results are cached with the pod class's verdicts.
+ * Whether the node, which does not pass, is unresolvable; false if it has not been tested yet. The result is cached with the pod class's
+ * verdicts. *n_tested counts the nodes that the request has tested.
  */
-void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
-	const struct pod_class *class, struct extender_verdict *answers);
+bool verdict_is_unresolvable(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, unsigned *n_tested);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/extender/verdict_bound.h"
+#include "cluster/model/verdict_bound.h"
 
 #include <stdint.h>
 #include <stdlib.h>

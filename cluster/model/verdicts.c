@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cluster/extender/verdicts.h"
+#include "cluster/model/verdicts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -494,23 +494,18 @@ bool verdict_rejects_always(
 	return a.answer == KUBELET_REJECTS && (a.short_of || a.managers.container == 0);
 }
 
-void verdicts_mark_unresolvable(struct verdicts *verdicts, struct node_info *const *nodes, size_t n,
-	const struct pod_class *class, struct extender_verdict *answers)
+bool verdict_is_unresolvable(struct verdicts *verdicts, const struct node_info *node,
+	const struct pod_class *class, unsigned *n_tested)
 {
 	const struct class_verdicts *c = find_class(verdicts, class);
+	struct verdict *v = c && node->slot < c->items_size ? &c->items[node->slot] : NULL;
 	struct work_limit *work = &verdicts->projections.work;
-	unsigned n_judged = 0;
 
-	for (size_t i = 0; c && i < n; i++) {
-		const struct node_info *node = nodes[i];
-		struct verdict *v = node && node->slot < c->items_size ? &c->items[node->slot] : NULL;
-
-		if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
-			continue;
-		if (!v->unresolvable_known && n_judged++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
-			v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
-			v->unresolvable_known = work->advanced = true;
-		}
-		answers[i].unresolvable = answers[i].unresolvable || v->unresolvable;
+	if (!v || v->version != node->version || v->answer != KUBELET_REJECTS)
+		return false;
+	if (!v->unresolvable_known && (*n_tested)++ < UNRESOLVABLE_MAX && work_limit_goes_on(work)) {
+		v->unresolvable = verdict_rejects_always(verdicts->cluster, node, class);
+		v->unresolvable_known = work->advanced = true;
 	}
+	return v->unresolvable;
 }
