@@ -32,6 +32,27 @@ struct gang;
 
 #define VERSION_UNKNOWN UINT64_MAX
 
+/*
+ * The life of a pod, and who can cause each step:
+ *
+ *   step      from              event                                           who
+ *   pending   -                 a Pod without spec.nodeName                     whoever may create pods
+ *   assumed   pending           /filter is answered with one node               the scheduler
+ *   pending   assumed           /filter again; not bound in time                the scheduler; time
+ *   bound     pending, assumed  spec.nodeName                                   the scheduler; whoever may create pods
+ *   admitted  bound             status.startTime, or a container has started    the node's kubelet
+ *   reported  bound, admitted   the node's object has all that the pod holds    the node's agent
+ *   ended     all               phase Succeeded or Failed; deletion; the pod    the node's kubelet; whoever may delete
+ *                               is not in a list of all Pods                    the pod
+ *
+ * Pending pods are in cluster.pending, assumed and later ones in node_info.pods, ended ones in node_info.ended until no object can report
+ * them any more. "reported" is not stored: the projection compares the pod with the object (reported_pods.h).
+ *
+ * An assumed, bound or admitted pod adds what the kubelet is expected to assign to it; a reported pod adds nothing; an ended pod subtracts
+ * what the object has of it. No step changes what another pod holds. A pod that a user binds holds nothing if its kubelet would reject it
+ * in any order, and a pod that was deleted while a container ran holds what the object has of it until the object changes.
+ */
+
 /* A pod that is bound to a node or assumed on a node. Members named *_version hold the cluster's version at that event. */
 struct pod_info {
 	char *uid;
@@ -40,7 +61,7 @@ struct pod_info {
 	struct pod_names names;
 	struct pod_class *class;
 	struct node_info *node;
-	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c of the extender,
+	/* What the node's kubelet is expected to assign; NULL = not computed. Written by project_node.c,
 	 * because it depends on the pods that the node had when the pod was assumed. The cluster discards it when the pod
 	 * is resized. */
 	struct allocation *held;
