@@ -35,6 +35,9 @@ struct candidates {
 	/* Nodes that have not been judged yet: `verdict` is an upper bound. */
 	struct candidate *bounded;
 	size_t n_bounded, bounded_size;
+	/* Nodes with pods or reservations that their objects do not report, judged last: what they cost must not take the time for all others. */
+	struct candidate *disturbed;
+	size_t n_disturbed, disturbed_size;
 };
 
 void verb_answer_release(struct verb_answer *a, struct cluster *cluster)
@@ -50,6 +53,7 @@ static void candidates_release(struct candidates *c)
 {
 	free(c->unknown);
 	free(c->bounded);
+	free(c->disturbed);
 	*c = (struct candidates){0};
 }
 
@@ -198,11 +202,20 @@ static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const
 	}
 }
 
-/* Sets candidate->verdict to a verdict or, if the best node suffices, to an upper bound; or the reason of a node that needs none. */
-static void begin_candidate(struct verdicts *verdicts, const struct verb_config *config,
+/* Whether verdict_of() would have to compute what pods will hold. */
+static bool is_disturbed(const struct node_info *node)
+{
+	return project_node_possible(node) && !project_node_changes_nothing(node);
+}
+
+/* Sets candidate->verdict to a verdict or, if the best node suffices, to an upper bound; or the reason of a node that needs none. False for a
+ * disturbed node whose verdict is not cached. */
+static bool begin_candidate(struct verdicts *verdicts, const struct verb_config *config,
 	const struct extender_pod *pod, const struct pod_class *class, bool only_best,
 	struct candidate *candidate, struct extender_verdict *ret)
 {
+	const struct verdict *v;
+
 	*ret = (struct extender_verdict){NULL, false};
 	if (!candidate->node) {
 		ret->reason = NO_NODE;
@@ -210,10 +223,31 @@ static void begin_candidate(struct verdicts *verdicts, const struct verb_config 
 		*ret = (struct extender_verdict){OTHER_POLICY, true};
 	} else {
 		candidate->reserved = cluster_has_usable_reservation(candidate->node);
+		v = verdict_at_hand(verdicts, class, candidate->node, strategy_of(config), only_best);
+		if (!v && is_disturbed(candidate->node))
+			return false;
 		set_verdict(candidate,
-			(only_best ? verdict_or_bound : verdict_of)(
-				verdicts, class, candidate->node, strategy_of(config)),
-			ret);
+			v ? v : verdict_of(verdicts, class, candidate->node, strategy_of(config)), ret);
+	}
+	return true;
+}
+
+static void push_candidate(
+	struct candidate **list, size_t *n, size_t *size, const struct candidate *candidate)
+{
+	*(struct candidate *)vec_push(list, n, size, sizeof(*candidate)) = *candidate;
+}
+
+static void judge_disturbed(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
+	struct verb_answer *answer)
+{
+	for (size_t i = 0; i < c->n_disturbed; i++) {
+		struct candidate *candidate = &c->disturbed[i];
+
+		set_verdict(candidate,
+			verdict_of(verdicts, answer->class, candidate->node, strategy_of(config)),
+			&answer->verdicts[candidate->index]);
+		finish_candidate(c, verdicts, config->all, candidate, answer);
 	}
 }
 
@@ -225,21 +259,22 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 	for (size_t i = 0; i < args->n_names; i++) {
 		struct candidate candidate = {
 			.node = cluster_find_node(verdicts->cluster, args->names[i]), .index = i};
+		bool begun = begin_candidate(verdicts, config, &args->pod, answer->class, only_best,
+			&candidate, &answer->verdicts[i]);
 
-		begin_candidate(verdicts, config, &args->pod, answer->class, only_best, &candidate,
-			&answer->verdicts[i]);
 		answer->nodes[i] = candidate.node;
-		if (!candidate.verdict || !candidate.verdict->is_bound) {
+		if (!begun) {
+			push_candidate(&c->disturbed, &c->n_disturbed, &c->disturbed_size, &candidate);
+		} else if (!candidate.verdict || !candidate.verdict->is_bound) {
 			finish_candidate(c, verdicts, config->all, &candidate, answer);
-			continue;
-		}
-		answer->counts.n_bounded++;
-		if (may_be_best(c, &candidate)) {
-			vec_grow(&c->bounded, &c->bounded_size, c->n_bounded + 1, sizeof(candidate));
-			c->bounded[c->n_bounded++] = candidate;
+		} else {
+			answer->counts.n_bounded++;
+			if (may_be_best(c, &candidate))
+				push_candidate(&c->bounded, &c->n_bounded, &c->bounded_size, &candidate);
 		}
 	}
 	judge_bounded(c, verdicts, config, answer);
+	judge_disturbed(c, verdicts, config, answer);
 }
 
 /* ---- /filter */

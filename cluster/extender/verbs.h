@@ -65,7 +65,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster *cluster);
  * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: a node where a
  * GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs on the chosen
  * NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest aligned capacity.
- * A node whose upper bound (verdict_or_bound()) is not better than the best verdict is not judged. `ret` is to be released.
+ * A node whose upper bound (verdict_at_hand()) is not better than the best verdict is not judged. `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);

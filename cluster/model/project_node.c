@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/vec.h"
 #include "common/xalloc.h"
 
 /* Exporters that poll the kubelet report a pod within this time after the pod's start. */
@@ -41,6 +42,7 @@ void projections_release(struct projections *p)
 	for (size_t i = 0; i < PROJECTIONS_KEPT; i++)
 		discard(&p->kept[i]);
 	discard(&p->last);
+	free(p->node_work);
 }
 
 static bool is_current(const struct projected_node *o, const struct node_info *node)
@@ -594,22 +596,54 @@ static void projected_node_freep(struct projected_node **o)
 	free(*o);
 }
 
-struct projected_node *project_node(struct projections *p, const struct node_info *node)
+/* NULL when the work limit is reached first. */
+static struct projected_node *make_projection(struct projections *p, const struct node_info *node)
 {
-	CLEANUP(projected_node_freep) struct projected_node *o = NULL;
+	CLEANUP(projected_node_freep) struct projected_node *o = xcalloc(1, sizeof(*o));
 	CLEANUP(node_changes_release) struct node_changes changes = {0};
-	struct projected_node *found = find_cached(p, node);
+	struct projected_node *made = o;
 
-	if (found)
-		return found;
-	o = xcalloc(1, sizeof(*o));
 	if (build_projection(p, o, node, NULL, &changes) < 0 || collect_in_flight(p, o, node, &changes) < 0)
 		return NULL;
 	o->version = node->version;
 	o->amounts_version = node->amounts_version;
-	found = o;
 	cache_projection(p, node->slot, TAKE(o));
-	return found;
+	return made;
+}
+
+/* make_projection() within the node's share. */
+static struct projected_node *project_within_share(struct projections *p, const struct node_info *node)
+{
+	const struct work_limit request = p->work;
+	const uint64_t begun_ns = work_now_ns(), now_us = p->now_ms * 1000;
+	struct projected_node *made;
+	uint64_t left_us, *paid_us;
+
+	vec_grow(&p->node_work, &p->node_work_size, p->cluster->n_nodes, sizeof(*p->node_work));
+	paid_us = &p->node_work[node->slot].paid_us;
+	if (*paid_us < now_us)
+		*paid_us = now_us;
+	left_us = now_us + NODE_WORK_BURST_MS * NODE_WORK_SHARE * 1000;
+	if (*paid_us >= left_us)
+		return NULL;
+	left_us = (left_us - *paid_us) / NODE_WORK_SHARE;
+	if (begun_ns + left_us * 1000 < request.until_ns)
+		p->work.until_ns = begun_ns + left_us * 1000;
+	made = make_projection(p, node);
+	*paid_us += (work_now_ns() - begun_ns) / 1000 * NODE_WORK_SHARE;
+	if (p->work.until_ns < request.until_ns)
+		p->work.reached = request.reached;
+	p->work.until_ns = request.until_ns;
+	return made;
+}
+
+struct projected_node *project_node(struct projections *p, const struct node_info *node)
+{
+	struct projected_node *found = find_cached(p, node);
+
+	if (found)
+		return found;
+	return p->work.until_ns > 0 ? project_within_share(p, node) : make_projection(p, node);
 }
 
 int project_node_without(

@@ -32,6 +32,17 @@ struct projected_node {
 /* Accepts a zeroed struct. */
 void projected_node_release(struct projected_node *o);
 
+/*
+ * What a projection costs depends on the node's own pods and reservations, so its CPU time is charged to the node: while a node has used up its
+ * share, project_node() returns NULL for it, and only for it. The share is NODE_WORK_BURST_MS at once, and one of NODE_WORK_SHARE ms.
+ */
+#define NODE_WORK_BURST_MS 100u
+#define NODE_WORK_SHARE    20u
+
+struct node_work {
+	uint64_t paid_us; /* the time, in microseconds, at which the share has paid for all projections */
+};
+
 #define PROJECTIONS_KEPT 512u /* entries of 30 kB each for nodes of 96 CPUs and 8 NUMA nodes */
 
 /*
@@ -39,8 +50,11 @@ void projected_node_release(struct projected_node *o);
  * higher are stored in `kept` only if they have in-flight pods, because these nodes take the longest to project; else in `last`.
  */
 struct projections {
-	struct cluster *cluster; /* borrowed */
-	struct work_limit work;  /* of the current request */
+	struct cluster *cluster;     /* borrowed */
+	uint64_t now_ms;             /* of the current request, if its work is limited */
+	struct node_work *node_work; /* by node slot */
+	size_t node_work_size;
+	struct work_limit work; /* of the current request */
 	struct projected_node *kept[PROJECTIONS_KEPT];
 	struct projected_node *last;
 };
@@ -61,7 +75,8 @@ bool project_node_changes_nothing(const struct node_info *node);
 /*
  * Projects the node with all pods that are bound to or assumed on the node, and without ended pods. A pod that the
  * object reports in part is placed again from its requests. `p` owns the result, which is valid until the cluster
- * changes or another node is projected. NULL when the work limit is reached first.
+ * changes or another node is projected. NULL when the work limit is reached first, or when the node has used up its share of a limited
+ * request's time; then p->work.reached is not set.
  */
 struct projected_node *project_node(struct projections *p, const struct node_info *node);
 

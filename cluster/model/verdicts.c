@@ -350,14 +350,17 @@ static bool is_valid(const struct verdict *v, const struct node_info *node, cons
 					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 
-#define UNREACHED "not judged yet: the CPU time limit of the request was reached"
-
-static const struct verdict *unreached(void)
+/* Why there is no verdict: the request or the node has used up its CPU time. */
+static const struct verdict *unreached(const struct work_limit *work)
 {
-	static char reason[] = UNREACHED;
-	static const struct verdict v = {.answer = KUBELET_UNKNOWN, .unreached = true, .reason = reason};
+	static char by_request[] = "not judged yet: the CPU time limit of the request was reached";
+	static char by_node[] =
+		"not judged yet: the pods and reservations on their way to the node need too much CPU time";
+	static const struct verdict answers[] = {
+		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_request},
+		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_node}};
 
-	return &v;
+	return &answers[!work->reached];
 }
 
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
@@ -369,7 +372,7 @@ const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_cla
 
 	if (!is_valid(slot, node, class)) {
 		if (!work_limit_goes_on(work) || !judge_node(verdicts, node, class, strategy, &fresh))
-			return unreached();
+			return unreached(work);
 		free(slot->reason);
 		*slot = fresh;
 		work->advanced = true;
@@ -402,34 +405,46 @@ static bool bound_verdict(struct verdicts *verdicts, const struct node_info *nod
 	return true;
 }
 
-const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
-	struct node_info *node, enum strategy strategy)
+const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy, bool or_bound)
 {
 	struct verdict *slot = &verdicts_on_class(verdicts, class)->items[node->slot];
 	struct verdict bound;
 
+	if (is_valid(slot, node, class))
+		return verdict_of(verdicts, class, node, strategy);
+	if (!or_bound || strategy != STRATEGY_LEAST_NUMA_NODES)
+		return NULL;
 	if (slot->version == node->version && slot->is_bound)
 		return slot;
-	if (strategy != STRATEGY_LEAST_NUMA_NODES || is_valid(slot, node, class) ||
-		!bound_verdict(verdicts, node, class, &bound))
-		return verdict_of(verdicts, class, node, strategy);
+	if (!bound_verdict(verdicts, node, class, &bound))
+		return NULL;
 	free(slot->reason);
 	*slot = bound;
 	return slot;
 }
 
+/* CPU time for one node: many orders of costly in-flight pods must not use up the time for all nodes. */
+#define CONFIRM_NS UINT64_C(10000000)
+
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node)
 {
 	struct verdict *v = &verdicts->last->items[node->slot];
+	struct work_limit *work = &verdicts->projections.work, own;
 	struct projected_node *o;
 	bool in_every_order = true;
 
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return v;
 	o = project_node(&verdicts->projections, node);
-	if (!o || in_flight_admit(&o->in_flight, class, &verdicts->projections.work, &in_every_order) < 0)
-		return unreached();
+	if (!o)
+		return unreached(work);
+	own = work_limit_narrow(work, CONFIRM_NS);
+	if (in_flight_admit(&o->in_flight, class, &own, &in_every_order) < 0) {
+		work->reached = work->reached || own.until_ns == work->until_ns;
+		return unreached(work);
+	}
 	if (!in_every_order) {
 		v->reason = xstrdup(PROJECTED_ORDER);
 		v->answer = KUBELET_REJECTS;

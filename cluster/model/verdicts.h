@@ -67,15 +67,19 @@ void verdicts_release(struct verdicts *verdicts);
  * least recently requested class loses its verdicts.
  *
  * After the work limit is reached, cached verdicts are still returned. For all other nodes the answer is unknown, with
- * `unreached` set, and is not cached: the next request continues there. The result is valid until the next call for the
+ * `unreached` set, and is not cached: the next request continues there. So is the answer for a node that has used up its own share
+ * (project_node()). The result is valid until the next call for the
  * pod class.
  */
 const struct verdict *verdict_of(struct verdicts *verdicts, const struct pod_class *class,
 	struct node_info *node, enum strategy strategy);
 
-/* As verdict_of(), but returns an upper bound if the node has not been judged and there is one (verdict_bound.h). */
-const struct verdict *verdict_or_bound(struct verdicts *verdicts, const struct pod_class *class,
-	struct node_info *node, enum strategy strategy);
+/*
+ * The verdict if it is cached; with `or_bound` else an upper bound, if there is one (verdict_bound.h). NULL = the node must be judged, by
+ * verdict_of().
+ */
+const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct pod_class *class,
+	struct node_info *node, enum strategy strategy, bool or_bound);
 
 /*
  * Changes an admitting verdict that verdict_of() has just returned to a rejection if the kubelet would admit the pod

@@ -139,6 +139,16 @@ bool work_limit_has_time(struct work_limit *w)
 	return has_time;
 }
 
+struct work_limit work_limit_narrow(const struct work_limit *w, uint64_t ns)
+{
+	struct work_limit part = *w;
+	uint64_t until_ns = work_now_ns() + ns;
+
+	if (part.until_ns > until_ns)
+		part.until_ns = until_ns;
+	return part;
+}
+
 bool work_limit_goes_on(struct work_limit *w)
 {
 	return (!w->advanced && !w->cached_only) || work_limit_has_time(w);

@@ -77,6 +77,9 @@ struct work_limit {
 	bool reached;      /* a result was not computed because of the limit */
 };
 
+/* The limit of a part of the request: at most this CPU time from now on. Nothing that the part reaches counts for `w`. */
+struct work_limit work_limit_narrow(const struct work_limit *w, uint64_t ns);
+
 /* Whether the request may compute another result. Always true for the first result of a request, so that
  * repeated requests make progress. Call only in the thread that answers the request. */
 bool work_limit_goes_on(struct work_limit *w);

@@ -14,6 +14,7 @@
 #include "common/io/time.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/xalloc.h"
 #include "tests/lib/extender_cluster.h"
 
 #define ALL_NODES ((1u << CLUSTER_NODES) - 1)
@@ -94,6 +95,43 @@ static void orders_of_in_flight_pods_count_as_work(void **state)
 	assert_true(c.verdicts.projections.work.reached);
 	c.verdicts.projections.work = (struct work_limit){0};
 	assert_int_equal(extender_cluster_ask(&c, &answer_best, pod, 0), 1);
+}
+
+/* A node that has used up its share of the time is unknown, and no other node. Its share pays later. */
+static void a_node_pays_for_its_projections(void **state)
+{
+	static const struct verb_config config = {.all = true};
+	const struct work_limit generous = {.until_ns = UINT64_MAX};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+	CLEANUP(extender_cluster_args_release) struct extender_args args;
+	struct projections *p = &c.verdicts.projections;
+	struct verb_answer answer = {0};
+	struct cluster_pod_sim *in_flight;
+	const struct node_info *node;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_plain);
+	in_flight = extender_cluster_pod(&c, "app cpu=2 memory=1Gi"); /* on node-0 */
+	extender_cluster_report(&c, in_flight, NULL, 0);
+	extender_cluster_args(&c, extender_cluster_pod(&c, "app cpu=1 memory=1Gi"), &args);
+	node = cluster_find_node(&c.cluster, c.names[0]);
+	p->now_ms = 1000;
+	p->node_work = xcalloc(node->slot + 1, sizeof(*p->node_work));
+	p->node_work_size = node->slot + 1;
+	p->node_work[node->slot].paid_us =
+		(p->now_ms + (uint64_t)NODE_WORK_BURST_MS * NODE_WORK_SHARE) * 1000;
+	p->work = generous;
+	extender_filter(&c.verdicts, &config, &args, 0, &answer);
+	assert_int_equal(answer.counts.n_passing, CLUSTER_NODES - 1);
+	assert_int_equal(answer.counts.n_unreached, 1);
+	test_assert_text("reason", answer.verdicts[0].reason,
+		"not judged yet: the pods and reservations on their way to the node need too much CPU time");
+	assert_false(p->work.reached); /* the namespace of the pod is not charged */
+	verb_answer_release(&answer, &c.cluster);
+	p->now_ms += 1000;
+	p->work = generous;
+	assert_int_equal(extender_cluster_ask(&c, &config, &c.pods[1], 0), ALL_NODES);
+	assert_true(p->node_work[node->slot].paid_us > p->now_ms * 1000);
 }
 
 /* Nodes whose victims were not computed are not in the answer. */
@@ -323,6 +361,7 @@ int main(void)
 		cmocka_unit_test(each_request_continues_where_the_last_one_ended),
 		cmocka_unit_test(unjudged_nodes_do_not_pass),
 		cmocka_unit_test(orders_of_in_flight_pods_count_as_work),
+		cmocka_unit_test(a_node_pays_for_its_projections),
 		cmocka_unit_test(victims_count_as_work),
 		cmocka_unit_test(a_namespace_gets_a_twentieth_of_a_cpu),
 		cmocka_unit_test(all_namespaces_get_a_quarter_of_a_cpu),

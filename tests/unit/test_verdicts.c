@@ -94,11 +94,14 @@ static size_t check_bounds(struct extender_cluster *c, struct pod_class *const *
 	forget_verdicts(c);
 	for (size_t i = 0; i < N_TEXTS * CLUSTER_NODES; i++) {
 		struct node_info *node = cluster_find_node(&c->cluster, c->names[i / N_TEXTS]);
-		const struct verdict *b =
-			verdict_or_bound(&c->verdicts, classes[i % N_TEXTS], node, STRATEGY_LEAST_NUMA_NODES);
-		const struct copy bound = {
-			.score = b->score, .left = b->free_on_numa_nodes, .free = b->free_on_node};
+		const struct verdict *b = verdict_at_hand(
+			&c->verdicts, classes[i % N_TEXTS], node, STRATEGY_LEAST_NUMA_NODES, true);
+		struct copy bound;
 
+		if (!b)
+			continue;
+		bound = (struct copy){
+			.score = b->score, .left = b->free_on_numa_nodes, .free = b->free_on_node};
 		n += b->is_bound;
 		if (b->is_bound && computed[i].answer == KUBELET_ADMITS &&
 			is_before(computed[i].score, computed[i].left, computed[i].free, &bound))
