@@ -245,40 +245,43 @@ static void make_memory(const struct zones *z, struct node_state *s, struct allo
 
 /* ---- devices */
 
-static void add_device(struct node_state *s, struct allocation *holder, const char *resource, unsigned node,
-	uint64_t i, bool held)
+/* Adds a block with the devices `first` to `end` - 1 of the NUMA node. */
+static void add_devices(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
+	const char *resource, unsigned node, uint64_t first, uint64_t end)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
-	struct allocations *a = &s->allocations;
-	char id[48];
+	struct device_block *block;
 
-	cpuset_set(nodes, node);
-	snprintf(id, sizeof(id), "node-%u/%llu", node, (unsigned long long)i);
-	device_blocks_add(&a->registered, &a->n_registered, &a->registered_size, resource, nodes, false, id);
-	if (held)
-		device_blocks_add(&holder->devices, &holder->n_devices, &holder->devices_size, resource,
-			nodes, false, id);
+	if (first >= end)
+		return;
+	block = vec_push(blocks, n_blocks, blocks_size, sizeof(*block));
+	*block = (struct device_block){.resource = xstrdup(resource), .nodes = cpuset_new()};
+	cpuset_set(block->nodes, node);
+	for (uint64_t i = first; i < end; i++)
+		strv_take(&block->ids, xasprintf("node-%u/%llu", node, (unsigned long long)i));
 }
 
 static int make_devices(
 	const struct zones *z, struct node_state *s, struct allocation *holder, struct err *err)
 {
+	struct allocations *a = &s->allocations;
 	uint64_t all = 0;
 
-	s->allocations.devices_known = true;
+	a->devices_known = true;
 	for (size_t r = 0; r < z->inv->n_resources; r++) {
 		const char *name = z->inv->resources[r];
 
 		for (size_t i = 0; i < z->n && !resource_name_is_native(name); i++) {
 			struct units u = units_of(z->inv, z->order[i], (int)r);
+			unsigned node = z->inv->nodes[z->order[i]].id;
 
 			all = u.allocatable > ZONE_STATE_MAX_DEVICES ? u.allocatable : all + u.allocatable;
 			if (all > ZONE_STATE_MAX_DEVICES)
 				return err_set(err, -ERANGE, "%.100s: %llu devices, at most %d are supported",
 					name, (unsigned long long)all, ZONE_STATE_MAX_DEVICES);
-			for (uint64_t d = 0; d < u.allocatable; d++)
-				add_device(
-					s, holder, name, z->inv->nodes[z->order[i]].id, d, d >= u.available);
+			add_devices(&a->registered, &a->n_registered, &a->registered_size, name, node, 0,
+				u.allocatable);
+			add_devices(&holder->devices, &holder->n_devices, &holder->devices_size, name, node,
+				u.available, u.allocatable);
 		}
 	}
 	return 0;
