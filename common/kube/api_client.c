@@ -227,7 +227,7 @@ static size_t pass_to_stream(struct api_client *c, const char *piece, size_t len
 	return c->stream.r < 0 ? 0 : len;
 }
 
-static size_t on_data(char *data, size_t size, size_t n, void *client)
+static size_t on_body_data(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
@@ -260,7 +260,7 @@ static void read_date(struct api_client *c, const char *line, size_t len)
 }
 
 /* A header line of the response; the last one is empty. */
-static size_t on_header(char *data, size_t size, size_t n, void *client)
+static size_t on_response_header(char *data, size_t size, size_t n, void *client)
 {
 	struct api_client *c = client;
 
@@ -296,9 +296,9 @@ static void set_fixed_options(struct api_client *c)
 #endif
 	set_text(c, CURLOPT_USERAGENT, "nrtd/" NRTD_VERSION);
 	set_pointer(c, CURLOPT_ERRORBUFFER, c->error);
-	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data));
+	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body_data));
 	set_pointer(c, CURLOPT_WRITEDATA, c);
-	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header));
+	keep_error(c, c->curl.easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_response_header));
 	set_pointer(c, CURLOPT_HEADERDATA, c);
 }
 
@@ -523,7 +523,7 @@ static int to_errno(const struct api_client *c, CURLcode code)
 	return -EPROTO;
 }
 
-static int set_error(const struct api_client *c, CURLcode code, struct err *err)
+static int set_curl_error(const struct api_client *c, CURLcode code, struct err *err)
 {
 	int r = to_errno(c, code);
 
@@ -571,7 +571,7 @@ static CURLMcode run_transfer(struct api_client *c)
 	return code;
 }
 
-static CURLcode transfer(struct api_client *c)
+static CURLcode perform_transfer(struct api_client *c)
 {
 	CURLMcode code = c->curl.multi_add_handle(c->multi, c->easy);
 	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
@@ -612,11 +612,11 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	c->code = CURLE_OK;
 	set_request(c, request, headers);
 	if (c->code == CURLE_OK)
-		c->code = transfer(c);
+		c->code = perform_transfer(c);
 	c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);
 	c->curl.slist_free_all(headers);
 	if (c->code != CURLE_OK)
-		return set_error(c, c->code, err);
+		return set_curl_error(c, c->code, err);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &wait);
 	response->status = (int)status;

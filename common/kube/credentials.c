@@ -88,7 +88,7 @@ void credentials_free(struct credentials *c)
 
 /* ---- files */
 
-static bool is_same_file(const struct content *c, const struct stat *st)
+static bool is_unchanged(const struct content *c, const struct stat *st)
 {
 	return c->text && c->device == st->st_dev && c->inode == st->st_ino && c->size == st->st_size &&
 	       c->modified.tv_sec == st->st_mtim.tv_sec && c->modified.tv_nsec == st->st_mtim.tv_nsec;
@@ -108,7 +108,7 @@ static int read_if_changed(
 
 	if (stat(path, &st) < 0)
 		return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	if (is_same_file(c, &st) && !anyway)
+	if (is_unchanged(c, &st) && !anyway)
 		return 0;
 	r = fs_read_file(path, &text, err);
 	if (r < 0)
@@ -233,7 +233,7 @@ static bool add_home(struct strv *ret)
 	return true;
 }
 
-static int find_config(const struct credentials_options *options, struct credentials *c, struct err *err)
+static int choose_sources(const struct credentials_options *options, struct credentials *c, struct err *err)
 {
 	const char *list = getenv("KUBECONFIG"), *host = getenv("KUBERNETES_SERVICE_HOST");
 
@@ -262,7 +262,7 @@ static int find_config(const struct credentials_options *options, struct credent
 }
 
 /* Reads the changed kubeconfig files. On failure the next call reads the failed file again. */
-static int read_files(struct credentials *c, bool anyway, bool *changed, struct err *err)
+static int read_kubeconfigs(struct credentials *c, bool anyway, bool *changed, struct err *err)
 {
 	for (size_t i = 0; i < c->paths.n_items; i++) {
 		int r = read_if_changed(&c->files[i], c->paths.items[i], FS_FILE_MAX, anyway, changed, err);
@@ -280,10 +280,10 @@ int credentials_new(const struct credentials_options *options, struct credential
 	int r;
 
 	c->plugin.expires_s = INT64_MAX;
-	r = find_config(options, c, err);
+	r = choose_sources(options, c, err);
 	if (r < 0)
 		return r;
-	r = read_files(c, false, &changed, err);
+	r = read_kubeconfigs(c, false, &changed, err);
 	if (r < 0)
 		return r;
 	r = load_config(c, err);
@@ -559,7 +559,7 @@ static int update_all(struct credentials *c, const struct cancel *cancel, bool *
 	bool anyway = c->rejected, config_changed = false;
 	int r;
 
-	r = read_files(c, anyway, &config_changed, err);
+	r = read_kubeconfigs(c, anyway, &config_changed, err);
 	if (r == 0 && config_changed)
 		r = load_config(c, err);
 	if (r < 0) {

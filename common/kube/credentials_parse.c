@@ -118,21 +118,15 @@ static void parsed_files_release(struct parsed_files *files)
 		doc_release(&files->docs[i]);
 }
 
-/* The entry with this name in the file's list kind + "s"; NULL = there is none. */
-static const struct doc *find_entry(const struct doc *file, const char *kind, const char *name)
-{
-	char plural[16];
-
-	snprintf(plural, sizeof(plural), "%ss", kind);
-	return doc_find_named(doc_get(file, plural), name);
-}
-
 /* The member `kind` of the first entry with this name, and the directory of its file. */
 static int find_named(const struct parsed_files *files, const char *kind, const char *name,
 	const struct doc **ret, const char **ret_dir, struct err *err)
 {
+	char plural[16]; /* the list of all clusters has the key "clusters" */
+
+	snprintf(plural, sizeof(plural), "%ss", kind);
 	for (size_t i = 0; i < files->n; i++) {
-		const struct doc *entry = find_entry(&files->docs[i], kind, name);
+		const struct doc *entry = doc_find_named(doc_get(&files->docs[i], plural), name);
 		const struct doc *value = doc_get(entry, kind);
 
 		if (!entry)
@@ -196,7 +190,7 @@ int credentials_config_set_server(struct credentials_config *c, const char *url,
 
 /* ---- kubeconfig: credential plugin */
 
-static int parse_args(const struct doc *exec, struct exec_config *ret, struct err *err)
+static int parse_exec_args(const struct doc *exec, struct exec_config *ret, struct err *err)
 {
 	const struct doc *args = doc_get(exec, "args");
 
@@ -251,7 +245,7 @@ static int parse_exec(const struct doc *exec, const char *dir, struct exec_confi
 	if (get_path(exec, "command", is_relative ? dir : NULL, &ret->command, err) < 0 ||
 		get_string(exec, "apiVersion", &ret->api_version, err) < 0 ||
 		get_string(exec, "installHint", &ret->install_hint, err) < 0 ||
-		parse_args(exec, ret, err) < 0)
+		parse_exec_args(exec, ret, err) < 0)
 		return -EINVAL;
 	return parse_env(exec, ret, err);
 }
@@ -319,23 +313,10 @@ static int parse_user(
 	return parse_exec(exec, dir, &ret->exec, err) < 0 ? err_wrap(err, -EINVAL, "exec") : 0;
 }
 
-static int parse_named_user(
-	const struct parsed_files *files, const char *name, struct credentials_config *ret, struct err *err)
-{
-	const struct doc *user = NULL;
-	const char *dir = NULL;
-	int r = find_named(files, "user", name, &user, &dir, err);
-
-	if (r < 0)
-		return r;
-	r = parse_user(user, dir, ret, err);
-	return r < 0 ? err_wrap(err, r, "user '%.100s'", name) : 0;
-}
-
 static int parse_context(const struct parsed_files *files, const char *name,
 	const struct kubeconfig_choice *choice, struct credentials_config *ret, struct err *err)
 {
-	const struct doc *context = NULL, *cluster = NULL;
+	const struct doc *context = NULL, *user = NULL, *cluster = NULL;
 	const char *cluster_name = choice->cluster, *user_name = choice->user, *dir = NULL;
 	int r = find_named(files, "context", name, &context, &dir, err);
 
@@ -350,9 +331,14 @@ static int parse_context(const struct parsed_files *files, const char *name,
 	r = get_string(context, "namespace", &ret->namespace, err);
 	if (r < 0)
 		return r;
-	r = user_name && *user_name ? parse_named_user(files, user_name, ret, err) : 0;
-	if (r < 0)
-		return r;
+	if (user_name && *user_name) {
+		r = find_named(files, "user", user_name, &user, &dir, err);
+		if (r < 0)
+			return r;
+		r = parse_user(user, dir, ret, err);
+		if (r < 0)
+			return err_wrap(err, r, "user '%.100s'", user_name);
+	}
 	r = find_named(files, "cluster", cluster_name, &cluster, &dir, err);
 	if (r < 0)
 		return r;

@@ -103,7 +103,7 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 	set_number_member(spec, "leaseTransitions", transitions + (taken && l->spec));
 }
 
-static void annotate(const struct lease *l, struct doc *object)
+static void annotate_lease(const struct lease *l, struct doc *object)
 {
 	CLEANUP(doc_release) struct doc new = {.kind = DOC_MAP};
 	struct doc *metadata, *annotations;
@@ -120,7 +120,7 @@ static void annotate(const struct lease *l, struct doc *object)
 		set_member(annotations, annotation->key, DOC_STRING, text_or_empty(annotation->text));
 }
 
-static void new_object(const struct lease *l, struct doc *object)
+static void new_lease_object(const struct lease *l, struct doc *object)
 {
 	struct doc *metadata;
 
@@ -130,13 +130,6 @@ static void new_object(const struct lease *l, struct doc *object)
 	metadata = doc_add_map(object, "metadata");
 	doc_add_string(metadata, "name", l->name);
 	doc_add_string(metadata, "namespace", l->namespace);
-}
-
-static void forget(struct lease *l)
-{
-	doc_release(&l->object);
-	free(TAKE(l->spec));
-	*l->holder = '\0';
 }
 
 /* Stores the object of the last response. */
@@ -168,8 +161,8 @@ static int store_object(struct lease *l, struct err *err)
 /* ---- requests */
 
 /* 0 with l->response filled; -errno if there is no response. */
-static int send_request(struct lease *l, struct api_client *client, const char *method, const char *path,
-	const struct doc *body, struct err *err)
+static int send_lease_request(struct lease *l, struct api_client *client, const char *method,
+	const char *path, const struct doc *body, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(BODY_MAX);
 	struct api_request request = {.method = method, .path = path};
@@ -203,7 +196,7 @@ static bool succeeded(const struct lease *l)
 
 /* Writes this replica as the holder, over the object last observed or as a new object. -EAGAIN on a
  * conflict. */
-static int write_held(struct lease *l, struct err *err)
+static int write_lease(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	bool first = l->object.kind == DOC_NULL;
@@ -211,12 +204,13 @@ static int write_held(struct lease *l, struct err *err)
 	int r;
 
 	if (first)
-		new_object(l, &object);
+		new_lease_object(l, &object);
 	else
 		doc_copy(&l->object, &object);
 	set_holder(l, l->identity, &object);
-	annotate(l, &object);
-	r = send_request(l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
+	annotate_lease(l, &object);
+	r = send_lease_request(
+		l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
 	if (r < 0)
 		return r;
 	if (l->response.status == HTTP_CONFLICT || (!first && l->response.status == HTTP_NOT_FOUND))
@@ -231,12 +225,14 @@ static int write_held(struct lease *l, struct err *err)
 /* 0 also if the object does not exist. */
 static int read_lease(struct lease *l, struct err *err)
 {
-	int r = send_request(l, l->client, "GET", l->path, NULL, err);
+	int r = send_lease_request(l, l->client, "GET", l->path, NULL, err);
 
 	if (r < 0)
 		return r;
 	if (l->response.status == HTTP_NOT_FOUND) {
-		forget(l);
+		doc_release(&l->object);
+		free(TAKE(l->spec));
+		*l->holder = '\0';
 		return 0;
 	}
 	return succeeded(l) ? store_object(l, err) : set_denied(l, err);
@@ -283,7 +279,7 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 
 	/* The object of the last own write is current: no read is necessary. */
 	if (lease_held(l) && is_ours(l)) {
-		r = write_held(l, err);
+		r = write_lease(l, err);
 		if (r != -EAGAIN)
 			return r;
 	}
@@ -294,7 +290,7 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 		atomic_store(&l->until, NO_TIME);
 	if (is_held_by_other(l))
 		return 0;
-	r = write_held(l, err);
+	r = write_lease(l, err);
 	return r == -EAGAIN ? 0 : r;
 }
 
@@ -344,7 +340,7 @@ int lease_step_down(struct lease *l, struct err *err)
 	r = api_client_new(l->credentials, &how, &client, err);
 	if (r < 0)
 		return r;
-	r = send_request(l, client, "PUT", l->path, &object, err);
+	r = send_lease_request(l, client, "PUT", l->path, &object, err);
 	return r == 0 && !succeeded(l) ? set_denied(l, err) : r;
 }
 
@@ -356,7 +352,7 @@ static int64_t boottime_ms(void *data)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
-static void take_options(struct lease *l, const struct lease_options *options)
+static void set_lease_options(struct lease *l, const struct lease_options *options)
 {
 	l->options = *options;
 	if (!l->options.duration_s)
@@ -384,7 +380,7 @@ int lease_new(const struct lease_options *options, const struct credentials_opti
 
 	api_response_init(&l->response);
 	atomic_store(&l->until, NO_TIME);
-	take_options(l, options);
+	set_lease_options(l, options);
 	how.total_ms = l->options.deadline_ms / 2;
 	r = credentials_new(credentials, &l->credentials, err);
 	if (r < 0)

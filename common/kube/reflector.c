@@ -91,7 +91,7 @@ static int end_page(struct reflector *r, const struct doc *list, struct err *err
 	return 0;
 }
 
-static int deliver(struct reflector *r, int (*fn)(void *ctx, struct doc *object), struct doc *object,
+static int deliver_object(struct reflector *r, int (*fn)(void *ctx, struct doc *object), struct doc *object,
 	_Atomic uint64_t *count, struct err *err)
 {
 	int x = fn(r->ctx, object);
@@ -108,7 +108,7 @@ static int on_list_part(
 	struct reflector *r = data;
 
 	(void)list;
-	return what == JSON_STREAM_ITEM ? deliver(r, r->events.object, part, &r->counts.objects, err)
+	return what == JSON_STREAM_ITEM ? deliver_object(r, r->events.object, part, &r->counts.objects, err)
 					: end_page(r, part, err);
 }
 
@@ -131,9 +131,9 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 	int x = 0;
 
 	if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED"))
-		x = deliver(r, r->events.object, object, &r->counts.events, err);
+		x = deliver_object(r, r->events.object, object, &r->counts.events, err);
 	else if (!strcmp(type, "DELETED"))
-		x = deliver(r, r->events.deleted, object, &r->counts.events, err);
+		x = deliver_object(r, r->events.deleted, object, &r->counts.events, err);
 	else if (!strcmp(type, "BOOKMARK"))
 		atomic_fetch_add(&r->counts.bookmarks, 1);
 	else
@@ -177,7 +177,7 @@ static int on_event(
 	return 0;
 }
 
-static void on_skip(void *data, const struct err *why)
+static void on_skipped_object(void *data, const struct err *why)
 {
 	struct reflector *r = data;
 
@@ -186,40 +186,27 @@ static void on_skip(void *data, const struct err *why)
 	alive(r);
 }
 
-static void begin_response(struct reflector *r)
-{
-	r->opened = true;
-	alive(r);
-	if (!r->in_watch)
-		return;
-	atomic_fetch_add(&r->counts.watches, 1);
-	if (r->failure_logged)
-		log_info("watching %s again", r->name);
-	r->failure_logged = false;
-}
-
 /* An api_stream_fn. A piece without bytes begins the response. */
 static int on_piece(const char *piece, size_t len, void *data, struct err *err)
 {
 	struct reflector *r = data;
 
-	if (len == 0) {
-		begin_response(r);
+	if (len > 0)
+		return json_stream_feed(r->stream, piece, len, err);
+	r->opened = true;
+	alive(r);
+	if (!r->in_watch)
 		return 0;
-	}
-	return json_stream_feed(r->stream, piece, len, err);
+	atomic_fetch_add(&r->counts.watches, 1);
+	if (r->failure_logged)
+		log_info("watching %s again", r->name);
+	r->failure_logged = false;
+	return 0;
 }
 
 /* ---- requests */
 
-static enum outcome by_status(int status)
-{
-	return status == HTTP_GONE                                     ? OUTCOME_EXPIRED
-	       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_UNAVAILABLE
-								       : OUTCOME_DENIED;
-}
-
-static enum outcome by_errno(int x)
+static enum outcome outcome_of_errno(int x)
 {
 	switch (-x) {
 	case ECANCELED:
@@ -252,16 +239,20 @@ static enum outcome stream_request(struct reflector *r, const char *path, json_s
 	int x;
 
 	json_stream_init(&stream, fn, r);
-	stream.skip = on_skip;
+	stream.skip = on_skipped_object;
 	r->stream = &stream;
 	x = api_client_stream(r->client, &get, on_piece, r, &r->response, err);
 	r->silent = x == -ETIMEDOUT && r->opened;
 	if (x < 0)
-		return by_errno(x);
+		return outcome_of_errno(x);
 	if (!r->opened) {
+		int status = r->response.status;
+
 		api_response_message(&r->response, message);
-		err_set(err, 0, "the API server answers %d: %s", r->response.status, message);
-		return by_status(r->response.status);
+		err_set(err, 0, "the API server answers %d: %s", status, message);
+		return status == HTTP_GONE                                     ? OUTCOME_EXPIRED
+		       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_UNAVAILABLE
+									       : OUTCOME_DENIED;
 	}
 	return json_stream_end(&stream, err) < 0 ? OUTCOME_UNAVAILABLE : OUTCOME_DONE;
 }
@@ -272,7 +263,8 @@ static void add_parameter(struct strbuf *path, const char *name, const char *val
 	api_path_escape(path, value);
 }
 
-static enum outcome send_get(struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
+static enum outcome send_list_or_watch(
+	struct reflector *r, struct strbuf *path, json_stream_fn *fn, struct err *err)
 {
 	if (*r->query)
 		strbuf_addf(path, "&%s", r->query);
@@ -292,7 +284,7 @@ static enum outcome list_page(struct reflector *r, struct err *err)
 	strbuf_addf(&path, "%s?limit=%u", r->path, r->options.page);
 	if (r->next)
 		add_parameter(&path, "continue", r->next);
-	outcome = send_get(r, &path, on_list_part, err);
+	outcome = send_list_or_watch(r, &path, on_list_part, err);
 	if (outcome != OUTCOME_DONE || r->page_ended)
 		return outcome;
 	err_set(err, 0, "the API server's answer is empty");
@@ -333,7 +325,7 @@ static enum outcome watch_objects(struct reflector *r, struct err *err)
 	strbuf_addf(&path, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%u", r->path,
 		r->options.watch_s);
 	add_parameter(&path, "resourceVersion", r->version);
-	outcome = send_get(r, &path, on_event, err);
+	outcome = send_list_or_watch(r, &path, on_event, err);
 	if (r->error_code)
 		return r->error_code == HTTP_GONE ? OUTCOME_EXPIRED : OUTCOME_DENIED;
 	if (r->silent) {
@@ -369,7 +361,7 @@ static void wait_ms(const struct reflector *r, uint64_t ms)
 }
 
 /* Logs the first failure of each outcome since the last success, not each attempt. */
-static void log_failure(struct reflector *r, enum outcome outcome, const struct err *err)
+static void log_watch_failure(struct reflector *r, enum outcome outcome, const struct err *err)
 {
 	if (r->logged_outcomes & 1u << outcome)
 		return;
@@ -388,13 +380,13 @@ static void handle_failure(struct reflector *r, enum outcome outcome, const stru
 	atomic_fetch_add(outcome == OUTCOME_EXPIRED ? &r->counts.expired : &r->counts.errors, 1);
 	r->watch_next =
 		r->watch_next && outcome == OUTCOME_UNAVAILABLE && r->failures < UNAVAILABLE_RETRIES_MAX;
-	log_failure(r, outcome, err);
+	log_watch_failure(r, outcome, err);
 	if (r->failures++ == 0 && outcome == OUTCOME_EXPIRED)
 		return; /* list again at once: an expired resourceVersion is normal */
 	wait_ms(r, backoff_after_ms(r->failures, r->response.retry_after_s, r->options.random()));
 }
 
-static void *run_thread(void *arg)
+static void *run_reflector(void *arg)
 {
 	struct reflector *r = arg;
 
@@ -429,17 +421,6 @@ static void reflector_releasep(struct reflector **r)
 	reflector_release(*r);
 }
 
-static void take_options(struct reflector *r, const struct reflector_options *options)
-{
-	text_set(&r->path, options->path);
-	text_set(&r->query, options->query ? options->query : "");
-	r->name = strrchr(r->path, '/') + 1;
-	r->options.random = options->random ? options->random : backoff_random;
-	r->options.page = options->page ? options->page : PAGE;
-	r->options.watch_s = options->watch_s ? options->watch_s : WATCH_S;
-	r->options.idle_ms = options->idle_ms ? options->idle_ms : IDLE_MS;
-}
-
 int reflector_new(const struct reflector_options *options, const struct credentials_options *credentials,
 	const struct reflector_events *events, void *ctx, const struct cancel *cancel, struct reflector **ret,
 	struct err *err)
@@ -452,13 +433,19 @@ int reflector_new(const struct reflector_options *options, const struct credenti
 	r->events = *events;
 	r->ctx = ctx;
 	r->cancel = cancel;
-	take_options(r, options);
+	text_set(&r->path, options->path);
+	text_set(&r->query, options->query ? options->query : "");
+	r->name = strrchr(r->path, '/') + 1;
+	r->options.random = options->random ? options->random : backoff_random;
+	r->options.page = options->page ? options->page : PAGE;
+	r->options.watch_s = options->watch_s ? options->watch_s : WATCH_S;
+	r->options.idle_ms = options->idle_ms ? options->idle_ms : IDLE_MS;
 	x = credentials_new(credentials, &r->credentials, err);
 	if (x == 0)
 		x = api_client_new(r->credentials, &how, &r->client, err);
 	if (x < 0)
 		return x;
-	x = thread_start(&r->thread, run_thread, r);
+	x = thread_start(&r->thread, run_reflector, r);
 	if (x < 0)
 		return err_set(err, x, "cannot start a thread: %s", strerror(-x));
 	*ret = TAKE(r);
