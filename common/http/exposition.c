@@ -21,7 +21,7 @@ void exposition_head(struct strbuf *out, const struct exposition_family *f)
 }
 
 /* name="value" */
-static void add_label(struct strbuf *out, const char *name, const char *value)
+static void add_metric_label(struct strbuf *out, const char *name, const char *value)
 {
 	strbuf_addf(out, "%s=\"", name);
 	for (; *value; value++) {
@@ -62,7 +62,7 @@ static void add_series(struct strbuf *out, const struct exposition_family *f, co
 		if (!f->labels[i] || !values[i])
 			continue;
 		strbuf_addstr(out, separator);
-		add_label(out, f->labels[i], values[i]);
+		add_metric_label(out, f->labels[i], values[i]);
 		separator = ",";
 	}
 	if (le) {

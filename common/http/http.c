@@ -192,12 +192,6 @@ static struct client *add_client(struct clients *c, int fd)
 	return &c->items[i];
 }
 
-/* A client that sends a scheduler's requests is disconnected last. */
-static void touch_client(struct clients *c, struct client *client)
-{
-	client->number = c->n_uses++;
-}
-
 static void remove_client(struct clients *c, struct client *client)
 {
 	if (client->fd >= 0)
@@ -222,7 +216,7 @@ struct library {
 };
 
 /* RTLD_NODELETE: the library stays loaded, because its dependencies register callbacks with each other. */
-static int library_load(struct library *ret, struct err *err)
+static int load_libmicrohttpd(struct library *ret, struct err *err)
 {
 	struct library lib = {.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
 	bool complete = true;
@@ -326,15 +320,6 @@ static void answer_state(
 	strbuf_addch(&a->text, '\n');
 }
 
-static void answer_metrics(const struct http_server *s, struct answer *a)
-{
-	a->content_type = CONTENT_TYPE_PROM;
-	if (s->callbacks.metrics(s->ctx, &a->text) == 0)
-		return;
-	strbuf_reset(&a->text);
-	a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-}
-
 static bool is_page(const char *path)
 {
 	return !strcmp(path, "/healthz") || !strcmp(path, "/readyz") || !strcmp(path, "/metrics");
@@ -355,7 +340,11 @@ static void answer_path(const struct http_server *s, const char *path, bool is_g
 	} else if (!strcmp(path, "/readyz")) {
 		answer_state(s, s->callbacks.ready, a);
 	} else {
-		answer_metrics(s, a);
+		a->content_type = CONTENT_TYPE_PROM;
+		if (s->callbacks.metrics(s->ctx, &a->text) != 0) {
+			strbuf_reset(&a->text);
+			a->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+		}
 	}
 }
 
@@ -407,7 +396,8 @@ static bool admit_post(struct instance *in, struct MHD_Connection *connection)
 	if (client) {
 		LOCKED(in);
 
-		touch_client(&in->clients, client);
+		/* A client that sends a scheduler's requests is disconnected last. */
+		client->number = in->clients.n_uses++;
 	}
 	/* Only the connection's thread changes `authenticated`. */
 	if (!in->server->options.tls.client_ca || (client && client->authenticated))
@@ -438,8 +428,8 @@ static void request_free(struct request *q)
 	free(q);
 }
 
-/* False after drain() has begun: then no response is computed. */
-static bool begin_response(struct instance *in, struct request *q)
+/* False after wait_for_responses() has begun: then no response is computed. */
+static bool begin_post_response(struct instance *in, struct request *q)
 {
 	LOCKED(in);
 
@@ -449,7 +439,7 @@ static bool begin_response(struct instance *in, struct request *q)
 	return q->begun;
 }
 
-static void end_response(struct instance *in)
+static void end_post_response(struct instance *in)
 {
 	LOCKED(in);
 
@@ -470,10 +460,10 @@ static enum MHD_Result answer_post(struct request *q, struct MHD_Connection *con
 		strbuf_addstr(&a.text, "no certificate of the client CA\n");
 		return send_answer(s, connection, &a);
 	}
-	if (!begin_response(q->instance, q))
+	if (!begin_post_response(q->instance, q))
 		return MHD_NO;
 	a.status = (unsigned)s->callbacks.post(s->ctx, q->path, q->body.text, q->body.len, &a.text);
-	end_response(q->instance);
+	end_post_response(q->instance);
 	if (a.status == MHD_HTTP_TEMPORARY_REDIRECT)
 		a.content_type = CONTENT_TYPE;
 	if (strbuf_error(&a.text) < 0) {
@@ -518,7 +508,7 @@ static bool count_bytes(struct instance *in, size_t len)
 	return true;
 }
 
-static enum MHD_Result add_body(struct instance *in, struct request *q, const char *body, size_t *len)
+static enum MHD_Result add_post_body(struct instance *in, struct request *q, const char *body, size_t *len)
 {
 	if (q->forbidden) {
 		q->n_dropped += *len;
@@ -531,17 +521,6 @@ static enum MHD_Result add_body(struct instance *in, struct request *q, const ch
 	strbuf_add(&q->body, body, *len);
 	*len = 0;
 	return strbuf_error(&q->body) < 0 ? MHD_NO : MHD_YES;
-}
-
-/* Called as handle(); *request is NULL at the first call. */
-static enum MHD_Result handle_post(struct instance *in, struct MHD_Connection *connection, const char *path,
-	const char *body, size_t *body_len, void **request)
-{
-	struct request *q = *request;
-
-	if (!q)
-		return begin_post(in, connection, path, request);
-	return *body_len > 0 ? add_body(in, q, body, body_len) : answer_post(q, connection);
 }
 
 static void end_request(struct instance *in, const struct request *q)
@@ -581,8 +560,12 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 
 	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
 		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts requests of other protocols */
-	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path))
-		return handle_post(in, connection, path, body, body_len, request);
+	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path)) {
+		if (!*request)
+			return begin_post(in, connection, path, request);
+		return *body_len > 0 ? add_post_body(in, *request, body, body_len)
+				     : answer_post(*request, connection);
+	}
 	if (!*request && is_get_or_head) {
 		*request = data;
 		return MHD_YES;
@@ -596,7 +579,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 /* ---- life */
 
 /* Allows no further response to a POST. Waits until those before are computed, and then up to SEND_S until they are sent. */
-static void drain(struct instance *in)
+static void wait_for_responses(struct instance *in)
 {
 	struct timespec until;
 	LOCKED(in);
@@ -617,7 +600,7 @@ static void instance_free(struct instance *in)
 	if (in->daemon) {
 		CLEANUP(closep) int fd = in->server->lib.quiesce_daemon(in->daemon);
 
-		drain(in);
+		wait_for_responses(in);
 		in->server->lib.stop_daemon(in->daemon);
 	}
 	pthread_mutex_destroy(&in->lock);
@@ -720,7 +703,7 @@ int http_server_start(const char *address, uint16_t port, const struct http_opti
 		s->options = *options;
 	s->ctx = ctx;
 	http_tls_init(&s->tls);
-	r = library_load(&s->lib, err);
+	r = load_libmicrohttpd(&s->lib, err);
 	if (r < 0)
 		return r;
 	r = http_tls_read(&s->options.tls, &s->tls, err);

@@ -48,15 +48,15 @@ int http_tls_read(const struct http_tls_files *files, struct http_tls *t, struct
 	return r < 0 ? err_wrap(err, r, "HTTP") : 0;
 }
 
-static bool is_equal(const struct strbuf *a, const struct strbuf *b)
+static bool is_equal_text(const struct strbuf *a, const struct strbuf *b)
 {
 	return a->len == b->len && !memcmp(a->text, b->text, a->len);
 }
 
 bool http_tls_equal(const struct http_tls *a, const struct http_tls *b)
 {
-	return is_equal(&a->certificate, &b->certificate) && is_equal(&a->key, &b->key) &&
-	       is_equal(&a->client_ca, &b->client_ca);
+	return is_equal_text(&a->certificate, &b->certificate) && is_equal_text(&a->key, &b->key) &&
+	       is_equal_text(&a->client_ca, &b->client_ca);
 }
 
 /* ---- GnuTLS; the types of its functions are those of its header */
@@ -79,7 +79,7 @@ static void library_release(struct library *lib)
 		dlclose(lib->handle);
 }
 
-static int library_load(struct library *lib, struct err *err)
+static int load_gnutls(struct library *lib, struct err *err)
 {
 	lib->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!lib->handle)
@@ -123,7 +123,7 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 
 	if (!files->certificate)
 		return 0;
-	r = library_load(&lib, err);
+	r = load_gnutls(&lib, err);
 	if (r < 0)
 		return r;
 	if (lib.certificate_allocate_credentials(&credentials) < 0)
@@ -140,6 +140,6 @@ bool http_tls_client_is_authenticated(void *session)
 	gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = client};
 	unsigned status = 0;
 
-	return library_load(&lib, NULL) == 0 &&
+	return load_gnutls(&lib, NULL) == 0 &&
 	       lib.certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0;
 }

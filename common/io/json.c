@@ -221,7 +221,7 @@ static uint64_t has_zero(uint64_t word)
 }
 
 /* Whether none of the eight bytes must be escaped: printable ASCII, no quote, no backslash. */
-static bool is_plain(const char *text)
+static bool is_plain_word(const char *text)
 {
 	uint64_t word, below_space;
 
@@ -238,7 +238,7 @@ static size_t plain_length(const char *text, const char *end)
 {
 	const char *p = text;
 
-	while (end - p >= 8 && is_plain(p))
+	while (end - p >= 8 && is_plain_word(p))
 		p += 8;
 	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
 		p++;
@@ -288,7 +288,7 @@ static const char *skip_space(const char *at, const char *end)
 /* ---- walking a text in memory */
 
 /* The end of the value that starts at `at`, or NULL when there is no value. */
-static const char *skip_value(const char *at, const char *end)
+static const char *skip_json_value(const char *at, const char *end)
 {
 	const char *begin = at;
 
@@ -335,7 +335,7 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 		at = skip_space(at + 1, w->end);
 		*ret_key = key;
 	}
-	end = skip_value(at, w->end);
+	end = skip_json_value(at, w->end);
 	if (!end)
 		return -EINVAL;
 	*ret_value = (struct json_piece){.text = at, .len = (size_t)(end - at)};
@@ -346,7 +346,7 @@ int json_walk_next(struct json_walk *w, struct json_piece *ret_key, struct json_
 
 int json_walk_text(const char *text, size_t len, struct json_piece *ret)
 {
-	const char *end = text + len, *at = skip_space(text, end), *value_end = skip_value(at, end);
+	const char *end = text + len, *at = skip_space(text, end), *value_end = skip_json_value(at, end);
 
 	if (!value_end || skip_space(value_end, end) != end)
 		return -EINVAL;
@@ -447,7 +447,7 @@ static int parse_part(
 }
 
 /* False if the item has a kind that the caller does not want. The rest of such an item is not checked. */
-static bool is_wanted(const struct json_stream *s)
+static bool is_wanted_item(const struct json_stream *s)
 {
 	struct json_walk walk;
 	struct json_piece key, value;
@@ -534,7 +534,7 @@ static void end_string(struct json_stream *s)
 }
 
 /* At depth 1, outside of strings. */
-static int read_document(struct json_stream *s, char ch, struct err *err)
+static int read_document_byte(struct json_stream *s, char ch, struct err *err)
 {
 	strbuf_addch(&s->around, ch);
 	switch (ch) {
@@ -594,7 +594,7 @@ static int read_byte(struct json_stream *s, char ch, struct err *err)
 {
 	s->line += ch == '\n';
 	if (s->state == DOCUMENT)
-		return read_document(s, ch, err);
+		return read_document_byte(s, ch, err);
 	if (is_space(ch))
 		return 0;
 	return s->state == BETWEEN ? open_document(s, ch, err) : read_between_items(s, ch, err);
@@ -644,7 +644,7 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 			if (s->nesting.depth > 0 && can_continue(s, &s->text))
 				break;
 			s->state = AFTER_ITEM;
-			r = is_wanted(s) ? deliver_part(s, JSON_STREAM_ITEM, err) : 0;
+			r = is_wanted_item(s) ? deliver_part(s, JSON_STREAM_ITEM, err) : 0;
 			continue;
 		}
 		if (s->nesting.in_string || s->nesting.depth > 1)

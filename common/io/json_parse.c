@@ -61,7 +61,7 @@ static bool skip_byte(struct parser *p, char ch)
 /* ---- strings */
 
 /* The value of the four hexadecimal digits at `at`, or -1. */
-static long parse_hex(const struct parser *p, const char *at)
+static long parse_unicode_digits(const struct parser *p, const char *at)
 {
 	char digits[5] = "";
 
@@ -74,7 +74,7 @@ static long parse_hex(const struct parser *p, const char *at)
 /* The escape sequence of a UTF-16 unit at p->at, or two that are a surrogate pair. A surrogate without the other one is U+FFFD, as in Go. */
 static int parse_unicode_escape(struct parser *p)
 {
-	long unit = parse_hex(p, p->at + 2), low;
+	long unit = parse_unicode_digits(p, p->at + 2), low;
 	uint32_t c = (uint32_t)unit;
 
 	if (unit < 0)
@@ -84,7 +84,7 @@ static int parse_unicode_escape(struct parser *p)
 			p->err, -EINVAL, "line %zu: a string has a NUL character", json_line(p, p->at));
 	p->at += 6;
 	if (p->end - p->at >= 6 && p->at[0] == '\\' && p->at[1] == 'u') {
-		low = parse_hex(p, p->at + 2);
+		low = parse_unicode_digits(p, p->at + 2);
 		if (low >= 0 && encoding_join_surrogates(&c, (uint32_t)low))
 			p->at += 6;
 	}
@@ -174,7 +174,7 @@ static bool skip_number(struct parser *p)
 }
 
 /* The number is kept as it is written: an integer of any size is exact. */
-static int parse_number(struct parser *p, struct doc *ret)
+static int parse_json_number(struct parser *p, struct doc *ret)
 {
 	const char *begin = p->at;
 
@@ -196,7 +196,7 @@ static bool skip_word(struct parser *p, const char *word)
 	return true;
 }
 
-static int parse_word(struct parser *p, struct doc *ret)
+static int parse_json_word(struct parser *p, struct doc *ret)
 {
 	if (skip_word(p, "null"))
 		return 0;
@@ -228,20 +228,10 @@ static int parse_member(struct parser *p, int depth, struct doc *map)
 	return parse_value(p, depth + 1, child);
 }
 
-static int check_keys(const struct parser *p, const char *begin, const struct doc *map)
-{
-	const char *twice = doc_find_duplicate(map);
-
-	return twice ? err_set(p->err, -EINVAL,
-			       "key '%.100s' appears twice in the object that begins at line %zu", twice,
-			       json_line(p, begin))
-		     : 0;
-}
-
 /* The map or list at p->at. */
 static int parse_collection(struct parser *p, int depth, struct doc *ret)
 {
-	const char *begin = p->at++;
+	const char *begin = p->at++, *repeated;
 	bool is_map = *begin == '{';
 
 	ret->kind = is_map ? DOC_MAP : DOC_LIST;
@@ -260,7 +250,11 @@ static int parse_collection(struct parser *p, int depth, struct doc *ret)
 	if (!skip_byte(p, is_map ? '}' : ']'))
 		return json_error(p, p->at);
 	doc_fit(ret);
-	return p->unique_keys && is_map ? check_keys(p, begin, ret) : 0;
+	repeated = p->unique_keys && is_map ? doc_find_duplicate(ret) : NULL;
+	return repeated ? err_set(p->err, -EINVAL,
+				  "key '%.100s' appears twice in the object that begins at line %zu",
+				  repeated, json_line(p, begin))
+			: 0;
 }
 
 static int parse_value(struct parser *p, int depth, struct doc *ret)
@@ -273,9 +267,9 @@ static int parse_value(struct parser *p, int depth, struct doc *ret)
 	if (*p->at == '{' || *p->at == '[')
 		return parse_collection(p, depth, ret);
 	if (*p->at == '-' || isdigit((unsigned char)*p->at))
-		return parse_number(p, ret);
+		return parse_json_number(p, ret);
 	if (*p->at != '"')
-		return parse_word(p, ret);
+		return parse_json_word(p, ret);
 	r = parse_string(p, &ret->text);
 	if (r == 0)
 		ret->kind = DOC_STRING;

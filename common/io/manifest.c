@@ -89,7 +89,7 @@ static int is_separator(const struct manifest *m, const char *line, size_t len)
 }
 
 /* Append a line with a newline, and without the carriage return before the newline. */
-static void add_line(struct strbuf *out, const char *line, size_t len)
+static void add_manifest_line(struct strbuf *out, const char *line, size_t len)
 {
 	bool ended = len > 0 && line[len - 1] == '\n';
 
@@ -114,7 +114,7 @@ static int next_document(struct manifest *m, struct strbuf *out, size_t *ret_lin
 		advance_manifest(m, m->at + len);
 		if (separates && out->len > 0)
 			return 1;
-		add_line(out, line, len);
+		add_manifest_line(out, line, len);
 	}
 	return out->len > 0;
 }

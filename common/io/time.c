@@ -67,7 +67,7 @@ static const struct {
 	uint64_t ms;
 } units[] = {{"ms", 1}, {"h", 3600000}, {"m", 60000}, {"s", 1000}};
 
-static uint64_t read_unit(const char **p)
+static uint64_t read_duration_unit(const char **p)
 {
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		size_t len = strlen(units[i].name);
@@ -95,7 +95,7 @@ int duration_parse(const char *text, uint64_t *ret_ms, struct err *err)
 
 		for (; *p >= '0' && *p <= '9' && n <= DURATION_MAX_MS; p++)
 			n = n * 10 + (uint64_t)(*p - '0');
-		unit = p > digits ? read_unit(&p) : 0;
+		unit = p > digits ? read_duration_unit(&p) : 0;
 		if (unit == 0 || n > DURATION_MAX_MS / unit)
 			return err_set(
 				err, -EINVAL, "'%.60s' is not a duration like 50ms, 10s or 1m30s", text);

@@ -45,7 +45,7 @@ struct reader {
 	struct err *err;
 };
 
-static void reader_release(struct reader *rd)
+static void yaml_reader_release(struct reader *rd)
 {
 	for (size_t i = 0; i < rd->n_anchors; i++) {
 		free(rd->anchors[i].name);
@@ -90,7 +90,7 @@ static int reject_size(const struct reader *rd, const yaml_event_t *event)
  * Count nodes as go-yaml decodes them: `aliased` of them are in aliases. go-yaml refuses a document of which more than 99 %
  * are in aliases. Its limits for documents of 400000 nodes are not reached before YAML_MAX_COPIED.
  */
-static int count_nodes(struct reader *rd, const yaml_event_t *event, size_t aliased)
+static int count_decoded_nodes(struct reader *rd, const yaml_event_t *event, size_t aliased)
 {
 	rd->n_decoded += 1 + aliased;
 	rd->n_aliased += aliased;
@@ -175,7 +175,7 @@ static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, s
 		return reject_size(rd, event);
 	doc_copy(&anchor->value, ret);
 	ret->key = key;
-	return count_nodes(rd, event, anchor->n_decoded);
+	return count_decoded_nodes(rd, event, anchor->n_decoded);
 }
 
 /* ---- scalars */
@@ -269,17 +269,9 @@ static int set_scalar(
 	return 0;
 }
 
-static int read_scalar(struct reader *rd, const yaml_event_t *event, struct doc *ret)
-{
-	struct yaml_scalar value;
-	int r = resolve_event(rd, event, &value);
-
-	return r < 0 ? r : set_scalar(rd, event, &value, ret);
-}
-
 /* ---- maps */
 
-static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
+static int read_yaml_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
 static int read_items(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret);
 
 /* "<<", unless in quotes. */
@@ -310,7 +302,7 @@ static int read_scalar_key(struct reader *rd, const yaml_event_t *event, struct 
 	size_t anchor;
 	int r = begin_anchor(rd, event, &anchor);
 
-	r = r < 0 ? r : count_nodes(rd, event, 0);
+	r = r < 0 ? r : count_decoded_nodes(rd, event, 0);
 	r = r < 0 ? r : resolve_event(rd, event, &value);
 	if (r < 0)
 		return r;
@@ -378,7 +370,7 @@ static int read_merged(struct reader *rd, int depth, struct doc *to)
 				event_line(rd, &event));
 		return r < 0 ? r : read_merged_list(rd, &event, depth, to);
 	}
-	r = read_node(rd, &event, depth, &value);
+	r = read_yaml_node(rd, &event, depth, &value);
 	return r < 0 ? r : append_members(rd, &event, &value, to);
 }
 
@@ -399,7 +391,7 @@ static int read_member(struct reader *rd, const yaml_event_t *event, int depth, 
 	}
 	r = read_key(rd, event, depth, &key);
 	r = r < 0 ? r : next_event(rd, &value);
-	return r < 0 ? r : read_node(rd, &value, depth, doc_add(map, key.text));
+	return r < 0 ? r : read_yaml_node(rd, &value, depth, doc_add(map, key.text));
 }
 
 /*
@@ -465,15 +457,16 @@ static int read_items(struct reader *rd, const yaml_event_t *event, int depth, s
 			rd->brackets -= flow;
 			return 0;
 		}
-		r = read_node(rd, &value, depth + 1, doc_add(ret, NULL));
+		r = read_yaml_node(rd, &value, depth + 1, doc_add(ret, NULL));
 		if (r < 0)
 			return r;
 	}
 }
 
 /* Read the node that begins with `event`. */
-static int read_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
+static int read_yaml_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
+	struct yaml_scalar scalar;
 	size_t anchor;
 	int r;
 
@@ -482,11 +475,12 @@ static int read_node(struct reader *rd, const yaml_event_t *event, int depth, st
 	if (event->type == YAML_ALIAS_EVENT)
 		return read_alias(rd, event, depth, ret);
 	r = begin_anchor(rd, event, &anchor);
-	r = r < 0 ? r : count_nodes(rd, event, 0);
+	r = r < 0 ? r : count_decoded_nodes(rd, event, 0);
 	if (r < 0)
 		return r;
 	if (event->type == YAML_SCALAR_EVENT) {
-		r = read_scalar(rd, event, ret);
+		r = resolve_event(rd, event, &scalar);
+		r = r < 0 ? r : set_scalar(rd, event, &scalar, ret);
 	} else if (event->type == YAML_MAPPING_START_EVENT) {
 		ret->kind = DOC_MAP;
 		r = read_members(rd, event, depth, ret);
@@ -524,7 +518,7 @@ static int begin_document(struct reader *rd, const yaml_event_t *event)
 	if (version && version->minor != 1)
 		return err_set(rd->err, -EINVAL, "line %zu: Kubernetes reads YAML 1.1, not %d.%d",
 			event_line(rd, event), version->major, version->minor);
-	return count_nodes(rd, event, 0);
+	return count_decoded_nodes(rd, event, 0);
 }
 
 /* Text after a document without "---" or "..." between them: go-yaml ignores it, or not, so it is refused. */
@@ -536,7 +530,7 @@ static int check_rest(struct reader *rd)
 }
 
 /* Read up to the end of the first document. -ENOENT: there is none. */
-static int read_document(struct reader *rd, struct doc *ret)
+static int read_yaml_document(struct reader *rd, struct doc *ret)
 {
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t event = {0};
@@ -551,7 +545,7 @@ static int read_document(struct reader *rd, struct doc *ret)
 		if (event.type == YAML_STREAM_START_EVENT)
 			continue;
 		r = event.type == YAML_DOCUMENT_START_EVENT ? begin_document(rd, &event)
-							    : read_node(rd, &event, 0, ret);
+							    : read_yaml_node(rd, &event, 0, ret);
 		if (r < 0)
 			return r;
 	}
@@ -573,7 +567,7 @@ static int parse_utf8(const char *text, size_t len, struct reader *rd, struct do
 	yaml_parser_set_input_string(&rd->parser, (const unsigned char *)text, len);
 	rd->text = text;
 	rd->len = len;
-	r = read_document(rd, &d);
+	r = read_yaml_document(rd, &d);
 	if (r < 0)
 		return r;
 	*ret = d;
@@ -585,7 +579,8 @@ static int parse_document(
 	const char *text, size_t len, size_t line, bool unique_keys, struct doc *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf utf8 = STRBUF_INIT(YAML_TEXT_MAX);
-	CLEANUP(reader_release) struct reader rd = {.line = line, .unique_keys = unique_keys, .err = err};
+	CLEANUP(yaml_reader_release)
+	struct reader rd = {.line = line, .unique_keys = unique_keys, .err = err};
 	int r;
 
 	if (!yaml_parser_initialize(&rd.parser))
