@@ -112,7 +112,7 @@ static int claim_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->name, b->name);
 }
 
-static void add_memory(struct claim *c, const struct memory_block *block)
+static void add_memory_block(struct claim *c, const struct memory_block *block)
 {
 	struct memory_block *slot;
 
@@ -136,10 +136,10 @@ void claim_add_resources(struct claim *c, const struct claim *from)
 		text_set(&c->uid, from->uid);
 	cpuset_or(c->cpus, c->cpus, from->cpus);
 	for (size_t i = 0; i < from->n_memory; i++)
-		add_memory(c, &from->memory[i]);
+		add_memory_block(c, &from->memory[i]);
 }
 
-static void add_texts(struct strv *to, const struct strv *from)
+static void append_texts(struct strv *to, const struct strv *from)
 {
 	for (size_t i = 0; i < from->n_items; i++)
 		strv_push(to, from->items[i]);
@@ -183,16 +183,6 @@ static void sort_unique_pods(struct claim *c)
 	c->n_pods = kept;
 }
 
-/* Add the contents of `from`, which is of the same claim and driver. */
-static void add_contents(struct claim *to, const struct claim *from)
-{
-	claim_add_resources(to, from);
-	add_texts(&to->cdi, &from->cdi);
-	add_texts(&to->devices, &from->devices);
-	for (size_t i = 0; i < from->n_pods; i++)
-		claim_add_pod(to, from->pods[i].namespace, from->pods[i].name);
-}
-
 void claims_merge(struct claims *claims)
 {
 	size_t kept = 0;
@@ -200,14 +190,18 @@ void claims_merge(struct claims *claims)
 	if (claims->n_items > 1)
 		qsort(claims->items, claims->n_items, sizeof(*claims->items), claim_cmp);
 	for (size_t i = 0; i < claims->n_items; i++) {
-		struct claim *last = kept > 0 ? &claims->items[kept - 1] : NULL;
+		struct claim *last = kept > 0 ? &claims->items[kept - 1] : NULL, *claim = &claims->items[i];
 
-		if (last && claim_cmp(last, &claims->items[i]) == 0) {
-			add_contents(last, &claims->items[i]);
-			claim_release(&claims->items[i]);
+		if (!last || claim_cmp(last, claim) != 0) {
+			claims->items[kept++] = *claim;
 			continue;
 		}
-		claims->items[kept++] = claims->items[i];
+		claim_add_resources(last, claim);
+		append_texts(&last->cdi, &claim->cdi);
+		append_texts(&last->devices, &claim->devices);
+		for (size_t k = 0; k < claim->n_pods; k++)
+			claim_add_pod(last, claim->pods[k].namespace, claim->pods[k].name);
+		claim_release(claim);
 	}
 	claims->n_items = kept;
 	for (size_t i = 0; i < kept; i++) {

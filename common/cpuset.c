@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 
 /* Parse the decimal id at *p and advance *p past the id. A plus sign is allowed, as in Go's strconv.Atoi. */
-static int parse_id(const char **p, unsigned long *ret_id)
+static int parse_cpu_id(const char **p, unsigned long *ret_id)
 {
 	unsigned long id = 0;
 
@@ -26,20 +26,20 @@ static int parse_id(const char **p, unsigned long *ret_id)
 }
 
 /* Replaces hwloc_bitmap_list_sscanf(), which reads "08" as octal and returns all CPUs from 0 on. */
-static int parse_list(const char *list, hwloc_bitmap_t set)
+static int parse_cpu_list(const char *list, hwloc_bitmap_t set)
 {
 	const char *p = list;
 
 	while (*p) {
 		unsigned long first, last;
-		int r = parse_id(&p, &first);
+		int r = parse_cpu_id(&p, &first);
 
 		if (r < 0)
 			return r;
 		last = first;
 		if (*p == '-') {
 			p++;
-			r = parse_id(&p, &last);
+			r = parse_cpu_id(&p, &last);
 			if (r < 0)
 				return r;
 			if (last < first)
@@ -58,7 +58,7 @@ static int parse_list(const char *list, hwloc_bitmap_t set)
 int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
-	int r = parse_list(list, set);
+	int r = parse_cpu_list(list, set);
 
 	if (r == -ERANGE)
 		return err_set(err, r, "CPU id above %u in list '%.100s'", CPUSET_MAX_ID, list);
@@ -69,7 +69,7 @@ int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 }
 
 /* The value of `len` hexadecimal digits (1 to 8), or -1. */
-static int64_t parse_word(const char *digits, size_t len)
+static int64_t parse_mask_word(const char *digits, size_t len)
 {
 	static const char hex[] = "0123456789abcdefABCDEF";
 	int64_t value = 0;
@@ -94,7 +94,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 	for (const char *end = mask + strlen(mask); end > mask; base += 32) {
 		const char *comma = memrchr(mask, ',', (size_t)(end - mask));
 		const char *start = comma ? comma + 1 : mask;
-		int64_t word = parse_word(start, (size_t)(end - start));
+		int64_t word = parse_mask_word(start, (size_t)(end - start));
 
 		if (word < 0 || (comma && (end - start != 8 || comma == mask)))
 			return err_set(err, -EINVAL, "not a CPU mask: '%.100s'", mask);

@@ -349,11 +349,6 @@ void doc_normalize(struct doc *d)
 #define VALUE_MAX          200
 #define DIFFERENCE_CONTEXT 40 /* bytes before the first difference of long values */
 
-static bool is_leaf(const struct doc *d)
-{
-	return !d || (d->kind != DOC_MAP && d->kind != DOC_LIST);
-}
-
 static const char *item_name(const struct doc *item)
 {
 	return item->kind == DOC_MAP ? doc_string(doc_get(item, "name")) : NULL;
@@ -394,7 +389,7 @@ static size_t difference_start(const char *a, const char *b)
 	return n;
 }
 
-static void add_value(const struct doc *d, size_t start, struct strbuf *out)
+static void add_doc_value(const struct doc *d, size_t start, struct strbuf *out)
 {
 	if (!d)
 		strbuf_addstr(out, "(absent)");
@@ -412,9 +407,9 @@ static size_t add_difference(
 
 	strbuf_add_one_line(out, path);
 	strbuf_addstr(out, ": ");
-	add_value(from, start, out);
+	add_doc_value(from, start, out);
 	strbuf_addstr(out, " -> ");
-	add_value(to, start, out);
+	add_doc_value(to, start, out);
 	strbuf_addch(out, '\n');
 	return 1;
 }
@@ -469,7 +464,7 @@ size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, 
 {
 	if (!from || !to || from->kind != to->kind)
 		return from == to ? 0 : add_difference(path, from, to, out);
-	if (is_leaf(from))
+	if (from->kind != DOC_MAP && from->kind != DOC_LIST)
 		return (from->text && to->text ? strcmp(from->text, to->text) == 0 : from->text == to->text)
 			       ? 0
 			       : add_difference(path, from, to, out);

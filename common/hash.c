@@ -45,7 +45,7 @@ void name_table_release_values(struct name_table *t, void (*free_value)(void *va
 }
 
 /* The entry of the name, or the empty entry where the name belongs. */
-static struct name_entry *find_entry(const struct name_table *t, const char *name, uint64_t hash)
+static struct name_entry *find_name_entry(const struct name_table *t, const char *name, uint64_t hash)
 {
 	size_t at = hash & (t->size - 1);
 
@@ -56,17 +56,17 @@ static struct name_entry *find_entry(const struct name_table *t, const char *nam
 
 void *name_table_find(const struct name_table *t, const char *name)
 {
-	return t->size > 0 ? find_entry(t, name, hash_name(name))->value : NULL;
+	return t->size > 0 ? find_name_entry(t, name, hash_name(name))->value : NULL;
 }
 
-static void grow(struct name_table *t)
+static void grow_table(struct name_table *t)
 {
 	struct name_table larger = {.size = t->size > 0 ? 2 * t->size : FIRST_SIZE, .n = t->n};
 
 	larger.entries = xcalloc(larger.size, sizeof(*larger.entries));
 	for (size_t i = 0; i < t->size; i++)
 		if (t->entries[i].name)
-			*find_entry(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
+			*find_name_entry(&larger, t->entries[i].name, t->entries[i].hash) = t->entries[i];
 	free(t->entries);
 	*t = larger;
 }
@@ -76,8 +76,8 @@ void name_table_add(struct name_table *t, const char *name, void *value)
 	uint64_t hash = hash_name(name);
 
 	if (2 * (t->n + 1) > t->size)
-		grow(t);
-	*find_entry(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
+		grow_table(t);
+	*find_name_entry(t, name, hash) = (struct name_entry){.name = name, .hash = hash, .value = value};
 	t->n++;
 }
 
@@ -85,7 +85,7 @@ void name_table_add(struct name_table *t, const char *name, void *value)
  * gap. */
 void name_table_remove(struct name_table *t, const char *name)
 {
-	struct name_entry *gap = t->size > 0 ? find_entry(t, name, hash_name(name)) : NULL;
+	struct name_entry *gap = t->size > 0 ? find_name_entry(t, name, hash_name(name)) : NULL;
 	size_t mask = t->size - 1;
 
 	if (!gap || !gap->name)

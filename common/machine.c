@@ -97,7 +97,7 @@ static void add_to_socket(struct machine *m, const struct cpu *cpu)
 }
 
 /* The socket that has all CPUs of the node, or MACHINE_NONE. */
-static int find_socket(const struct machine *m, const struct numa_node *node)
+static int find_socket_of_node(const struct machine *m, const struct numa_node *node)
 {
 	for (size_t i = 0; i < m->n_sockets; i++) {
 		if (hwloc_bitmap_intersects(node->cpus, m->sockets[i].cpus))
@@ -183,7 +183,7 @@ static void derive_nodes(struct machine *m)
 		if (!node->cpus)
 			node->cpus = cpuset_dup(m->online);
 		cpuset_and(node->cpus, node->cpus, m->online);
-		node->socket = find_socket(m, node);
+		node->socket = find_socket_of_node(m, node);
 		for (int id = hwloc_bitmap_first(node->cpus); id >= 0;
 			id = hwloc_bitmap_next(node->cpus, id)) {
 			struct cpu *cpu = &m->cpus[cpu_index(m, (unsigned)id)];
@@ -194,7 +194,7 @@ static void derive_nodes(struct machine *m)
 	}
 }
 
-static int by_number(int a, int b)
+static int compare_numbers(int a, int b)
 {
 	return (a > b) - (a < b);
 }
@@ -203,13 +203,13 @@ static int by_number(int a, int b)
 static int by_core_name(const void *a, const void *b)
 {
 	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
-	int r = by_number(x->core_name.known, y->core_name.known);
+	int r = compare_numbers(x->core_name.known, y->core_name.known);
 
-	r = r != 0 ? r : by_number(x->numa, y->numa);
-	r = r != 0 ? r : by_number(x->socket, y->socket);
-	r = r != 0 ? r : by_number(x->core_name.drawer, y->core_name.drawer);
-	r = r != 0 ? r : by_number(x->core_name.book, y->core_name.book);
-	return r != 0 ? r : by_number(x->core_name.core, y->core_name.core);
+	r = r != 0 ? r : compare_numbers(x->numa, y->numa);
+	r = r != 0 ? r : compare_numbers(x->socket, y->socket);
+	r = r != 0 ? r : compare_numbers(x->core_name.drawer, y->core_name.drawer);
+	r = r != 0 ? r : compare_numbers(x->core_name.book, y->core_name.book);
+	return r != 0 ? r : compare_numbers(x->core_name.core, y->core_name.core);
 }
 
 static int by_core_name_and_id(const void *a, const void *b)

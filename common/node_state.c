@@ -16,7 +16,7 @@ void inventory_init(struct inventory *inv)
 }
 
 /* Copy the names into one memory block: the pointers, then the strings. */
-static char **copy_names(const char *const *names, size_t n)
+static char **copy_resource_names(const char *const *names, size_t n)
 {
 	size_t text_size = 0;
 	char **copy, *text;
@@ -49,7 +49,7 @@ void inventory_shape(struct inventory *inv, size_t n_nodes, const char *const *r
 	struct inventory fresh = {.n_nodes = n_nodes, .n_resources = n_resources, .topology = inv->topology};
 
 	fresh.nodes = xcalloc(n_nodes + 1, sizeof(*fresh.nodes));
-	fresh.resources = copy_names(resources, n_resources);
+	fresh.resources = copy_resource_names(resources, n_resources);
 	fresh.amounts = xcalloc(n_nodes * n_resources + 1, sizeof(*fresh.amounts));
 	fresh.costs = xcalloc(n_nodes * n_nodes + 1, sizeof(*fresh.costs));
 	*inv = fresh;

@@ -12,7 +12,7 @@
 /* ---- addresses and roots */
 
 /* The hexadecimal number of `min` to `max` digits at *p, advanced past it. */
-static bool parse_hex(const char **p, size_t min, size_t max, uint32_t *ret)
+static bool parse_hex_digits(const char **p, size_t min, size_t max, uint32_t *ret)
 {
 	size_t n = 0;
 
@@ -44,12 +44,13 @@ const char *pci_address_parse(const char *text, struct pci_address *ret)
 	uint32_t domain, bus, device, function;
 	char between;
 
-	if (!parse_hex(&text, 4, 8, &domain))
+	if (!parse_hex_digits(&text, 4, 8, &domain))
 		return NULL;
 	between = *text;
-	if ((between != ':' && between != '-') || !skip(&text, between) || !parse_hex(&text, 2, 2, &bus) ||
-		!skip(&text, between) || !parse_hex(&text, 2, 2, &device) || device > 0x1f ||
-		!skip(&text, between == ':' ? '.' : '-') || !parse_hex(&text, 1, 1, &function) ||
+	if ((between != ':' && between != '-') || !skip(&text, between) ||
+		!parse_hex_digits(&text, 2, 2, &bus) || !skip(&text, between) ||
+		!parse_hex_digits(&text, 2, 2, &device) || device > 0x1f ||
+		!skip(&text, between == ':' ? '.' : '-') || !parse_hex_digits(&text, 1, 1, &function) ||
 		function > 7)
 		return NULL;
 	*ret = (struct pci_address){domain, (uint8_t)bus, (uint8_t)(device << 3 | function)};
@@ -77,7 +78,8 @@ const char *pci_root_parse(const char *text, struct pci_root *ret)
 	if (strncmp(text, "pci", 3) != 0)
 		return NULL;
 	text += 3;
-	if (!parse_hex(&text, 4, 8, &domain) || !skip(&text, ':') || !parse_hex(&text, 2, 2, &bus))
+	if (!parse_hex_digits(&text, 4, 8, &domain) || !skip(&text, ':') ||
+		!parse_hex_digits(&text, 2, 2, &bus))
 		return NULL;
 	*ret = (struct pci_root){domain, (uint8_t)bus};
 	return text;
@@ -157,7 +159,7 @@ void pci_devices_copy(const struct pci_devices *from, struct pci_devices *ret)
 	ret->n_items = from->n_items;
 }
 
-static int by_address(const void *va, const void *vb)
+static int compare_pci_devices(const void *va, const void *vb)
 {
 	const struct pci_device *a = va, *b = vb;
 
@@ -169,9 +171,9 @@ void pci_devices_sort(struct pci_devices *d)
 	size_t kept = 0;
 
 	if (d->n_items > 1)
-		qsort(d->items, d->n_items, sizeof(*d->items), by_address);
+		qsort(d->items, d->n_items, sizeof(*d->items), compare_pci_devices);
 	for (size_t i = 0; i < d->n_items; i++)
-		if (kept > 0 && by_address(&d->items[kept - 1], &d->items[i]) == 0)
+		if (kept > 0 && compare_pci_devices(&d->items[kept - 1], &d->items[i]) == 0)
 			release_device(&d->items[i]);
 		else
 			d->items[kept++] = d->items[i];
@@ -182,7 +184,7 @@ const struct pci_device *pci_devices_find(const struct pci_devices *d, const str
 {
 	const struct pci_device key = {.address = *address};
 
-	return d->n_items > 0 ? bsearch(&key, d->items, d->n_items, sizeof(key), by_address) : NULL;
+	return d->n_items > 0 ? bsearch(&key, d->items, d->n_items, sizeof(key), compare_pci_devices) : NULL;
 }
 
 /* ---- the devices of plugins */

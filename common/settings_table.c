@@ -190,15 +190,6 @@ void policy_options_parse(enum setting what, const char *text, struct settings *
 	}
 }
 
-static void print_option(const struct policy_option *o, unsigned value, struct strbuf *out)
-{
-	strbuf_addf(out, "%s%s=", out->len > 0 ? "," : "", o->name);
-	if (o->kind == OPTION_IS_NUMBER)
-		strbuf_addf(out, "%u", value);
-	else
-		strbuf_addstr(out, o->kind == OPTION_IS_BOOL ? value ? "true" : "false" : o->names[value]);
-}
-
 /* The released option whose name follows `after` in the order of names; NULL = there is no more. */
 static const struct policy_option *next_option(enum setting what, const char *after)
 {
@@ -218,9 +209,18 @@ void policy_options_print(enum setting what, const struct settings *s, struct st
 {
 	const struct policy_option *o = next_option(what, "");
 
-	for (; o; o = next_option(what, o->name))
-		if (policy_option_value(o, s) != o->fallback)
-			print_option(o, policy_option_value(o, s), out);
+	for (; o; o = next_option(what, o->name)) {
+		unsigned value = policy_option_value(o, s);
+
+		if (value == o->fallback)
+			continue;
+		strbuf_addf(out, "%s%s=", out->len > 0 ? "," : "", o->name);
+		if (o->kind == OPTION_IS_NUMBER)
+			strbuf_addf(out, "%u", value);
+		else
+			strbuf_addstr(
+				out, o->kind == OPTION_IS_BOOL ? value ? "true" : "false" : o->names[value]);
+	}
 }
 
 /* ---- settings */
@@ -243,7 +243,7 @@ void *setting_second(struct settings *s, enum setting what)
 	return (char *)s + settings_table[what].second;
 }
 
-static const void *value_of(const struct settings *s, size_t offset)
+static const void *member_at(const struct settings *s, size_t offset)
 {
 	return (const char *)s + offset;
 }
@@ -253,7 +253,7 @@ unsigned setting_choice(const struct settings *s, enum setting what)
 	unsigned value;
 
 	assert(settings_table[what].kind == SETTING_IS_CHOICE);
-	memcpy(&value, value_of(s, settings_table[what].offset), sizeof(value));
+	memcpy(&value, member_at(s, settings_table[what].offset), sizeof(value));
 	return value;
 }
 
@@ -266,14 +266,7 @@ void setting_set_choice(struct settings *s, enum setting what, unsigned value)
 const char *setting_options_text(const struct settings *s, enum setting what)
 {
 	assert(settings_table[what].kind == SETTING_IS_OPTIONS);
-	return *(char *const *)value_of(s, settings_table[what].offset);
-}
-
-static void forget_options(struct settings *s, enum setting what)
-{
-	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
-		if (policy_options[i].setting == what)
-			policy_option_set(&policy_options[i], policy_options[i].fallback, s);
+	return *(char *const *)member_at(s, settings_table[what].offset);
 }
 
 void setting_forget(struct settings *s, enum setting what)
@@ -285,7 +278,9 @@ void setting_forget(struct settings *s, enum setting what)
 		setting_set_choice(s, what, 0);
 		break;
 	case SETTING_IS_OPTIONS:
-		forget_options(s, what);
+		for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+			if (policy_options[i].setting == what)
+				policy_option_set(&policy_options[i], policy_options[i].fallback, s);
 		freep(setting_value(s, what));
 		freep(setting_second(s, what));
 		break;
@@ -354,7 +349,7 @@ int settings_add_reservation(
 
 /* ---- as text */
 
-static void add_amount(struct strbuf *out, const char *name, qty_t nano, enum quantity_format format)
+static void add_amount_setting(struct strbuf *out, const char *name, qty_t nano, enum quantity_format format)
 {
 	struct quantity q = {.nano = nano, .format = format};
 	char text[QUANTITY_TEXT_MAX];
@@ -376,7 +371,7 @@ static void add_memory_reservations(struct strbuf *out, const struct settings *s
 	}
 }
 
-static void add_cpus(struct strbuf *out, hwloc_const_bitmap_t set)
+static void add_cpu_setting(struct strbuf *out, hwloc_const_bitmap_t set)
 {
 	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
 
@@ -387,18 +382,19 @@ char *settings_text(const struct settings *s, enum setting what)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
 	const struct setting_row *row = &settings_table[what];
-	const void *value = value_of(s, row->offset);
+	const void *value = member_at(s, row->offset);
 
 	switch (row->kind) {
 	case SETTING_IS_CHOICE:
 		strbuf_addstr(&out, row->names[setting_choice(s, what)]);
 		break;
 	case SETTING_IS_CPUS:
-		add_cpus(&out, *(const hwloc_bitmap_t *)value);
+		add_cpu_setting(&out, *(const hwloc_bitmap_t *)value);
 		break;
 	case SETTING_IS_AMOUNTS:
-		add_amount(&out, "cpu", *(const qty_t *)value, QUANTITY_DECIMAL_SI);
-		add_amount(&out, "memory", *(const qty_t *)value_of(s, row->second), QUANTITY_BINARY_SI);
+		add_amount_setting(&out, "cpu", *(const qty_t *)value, QUANTITY_DECIMAL_SI);
+		add_amount_setting(
+			&out, "memory", *(const qty_t *)member_at(s, row->second), QUANTITY_BINARY_SI);
 		break;
 	case SETTING_IS_THRESHOLDS:
 		strbuf_addf(&out, "memory.available=%s", text_or_empty(*(char *const *)value));

@@ -35,7 +35,7 @@ int strbuf_error(const struct strbuf *sb)
 }
 
 /* Reserve `more` bytes and one for the NUL. False if the buffer has an error, new or old. */
-static bool reserve(struct strbuf *sb, size_t more)
+static bool reserve_bytes(struct strbuf *sb, size_t more)
 {
 	size_t need, size;
 
@@ -58,7 +58,7 @@ static bool reserve(struct strbuf *sb, size_t more)
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t len)
 {
-	if (!reserve(sb, len))
+	if (!reserve_bytes(sb, len))
 		return;
 	if (len > 0)
 		memcpy(sb->text + sb->len, data, len);
@@ -119,7 +119,7 @@ void strbuf_addf(struct strbuf *sb, const char *fmt, ...)
 		sb->error = -EINVAL;
 		return;
 	}
-	if (!reserve(sb, (size_t)n))
+	if (!reserve_bytes(sb, (size_t)n))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(sb->text + sb->len, (size_t)n + 1, fmt, ap);
