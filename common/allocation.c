@@ -182,6 +182,11 @@ static int allocation_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->container, b->container);
 }
 
+bool allocation_is_empty(const struct allocation *item)
+{
+	return hwloc_bitmap_iszero(item->cpus) && item->n_memory == 0 && item->n_devices == 0;
+}
+
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b)
 {
 	return !strcmp(a->pod_uid, b->pod_uid) && !strcmp(a->namespace, b->namespace) &&

@@ -151,6 +151,9 @@ void allocations_remove(struct allocations *a, size_t at);
  */
 void allocations_merge(struct allocations *a, struct allocations *from);
 
+/* Whether the container holds no CPU, memory or device. */
+bool allocation_is_empty(const struct allocation *item);
+
 /* Whether both have the same pod UID, namespace and name. A pod's items are consecutive. */
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b);
 

@@ -43,12 +43,6 @@ static uint64_t bytes_on(const struct numa_node *node, uint64_t page_bytes)
 	return 0;
 }
 
-/* What the memory manager's state says of the NUMA node; NULL = nothing. */
-static const struct memory_table *table_on(const struct node_state *node, unsigned id, const char *name)
-{
-	return memory_node_table(allocations_memory_node(&node->allocations, id), name);
-}
-
 /* "4Gi on NUMA node 0, 2Gi on NUMA node 1" or "4Gi on each of 2 NUMA nodes". */
 static char *print_where(const struct machine *m, uint64_t page_bytes)
 {
@@ -76,7 +70,7 @@ static char *print_where(const struct machine *m, uint64_t page_bytes)
 	return strbuf_detach(&out);
 }
 
-static enum hugepages_problem find_problem(
+static enum hugepages_problem classify_pages(
 	const struct node_state *node, bool uncounted, size_t n_with_pages, size_t n_with_cpus)
 {
 	if (uncounted)
@@ -101,7 +95,8 @@ static void add_size(const struct node_state *node, uint64_t page_bytes, struct 
 	for (size_t i = 0; i < node->machine.n_nodes; i++) {
 		const struct numa_node *n = &node->machine.nodes[i];
 		uint64_t bytes = bytes_on(n, page_bytes);
-		const struct memory_table *table = table_on(node, n->id, h.name);
+		const struct memory_table *table =
+			memory_node_table(allocations_memory_node(&node->allocations, n->id), h.name);
 
 		n_with_cpus += !hwloc_bitmap_iszero(n->cpus);
 		uncounted |= table && table->total != bytes;
@@ -114,7 +109,7 @@ static void add_size(const struct node_state *node, uint64_t page_bytes, struct 
 	if (h.bytes == 0)
 		return;
 	h.where = print_where(&node->machine, page_bytes);
-	h.problem = find_problem(node, uncounted, n_with_pages, n_with_cpus);
+	h.problem = classify_pages(node, uncounted, n_with_pages, n_with_cpus);
 	*(struct hugepages *)vec_push(&ret->items, &ret->n_items, &ret->items_size, sizeof(h)) = h;
 }
 

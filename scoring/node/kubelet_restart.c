@@ -22,7 +22,7 @@ void kubelet_restart_release(struct kubelet_restart *r)
 	*r = (struct kubelet_restart){NULL};
 }
 
-static int check_release(unsigned before, unsigned after, struct err *err)
+static int check_restart_release(unsigned before, unsigned after, struct err *err)
 {
 	if (after == 0)
 		return err_set(err, -ENOTSUP,
@@ -47,7 +47,7 @@ static char *print_policy_mismatch(const char *after, const char *before)
 /* ---- cpu_manager_state */
 
 /* validateState(): the reserved CPUs against the shared pool. NULL = they agree. */
-static char *check_reserved(hwloc_const_bitmap_t shared, hwloc_const_bitmap_t reserved, bool strict)
+static char *check_reserved_cpus(hwloc_const_bitmap_t shared, hwloc_const_bitmap_t reserved, bool strict)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_new();
 	CLEANUP(freep) char *pool = cpuset_print(shared), *some = NULL;
@@ -81,7 +81,7 @@ static char *check_all_cpus(const struct node_state *node, hwloc_const_bitmap_t 
 		"current set of available CPUs \"%s\" doesn't match with CPUs in state \"%s\"", want, have);
 }
 
-static bool holds_cpus(const struct allocations *a)
+static bool any_container_holds_cpus(const struct allocations *a)
 {
 	for (size_t i = 0; i < a->n_items; i++)
 		if (!hwloc_bitmap_iszero(a->items[i].cpus))
@@ -103,7 +103,7 @@ static char *check_overlap(const struct allocations *a)
 	return NULL;
 }
 
-static int check_cpus(
+static int check_cpu_state(
 	const struct settings *before, const struct node_state *node, char **ret, struct err *err)
 {
 	const struct settings *after = &node->settings;
@@ -121,10 +121,10 @@ static int check_cpus(
 		return 0;
 	if (!reserved || !shared || !node->allocations.cpus_known)
 		return err_set(err, -ENOTSUP, "the reserved CPUs or the CPU manager's state are not known");
-	if (hwloc_bitmap_iszero(shared) && !holds_cpus(&node->allocations))
+	if (hwloc_bitmap_iszero(shared) && !any_container_holds_cpus(&node->allocations))
 		return 0; /* the kubelet makes a new shared pool */
 	*ret = hwloc_bitmap_iszero(shared) ? xstrdup("default cpuset cannot be empty")
-					   : check_reserved(shared, reserved, strict);
+					   : check_reserved_cpus(shared, reserved, strict);
 	if (!*ret)
 		*ret = check_overlap(&node->allocations);
 	if (!*ret)
@@ -160,7 +160,7 @@ static bool is_equal_state(const struct node_state *node)
 #define UNEQUAL_STATE "the expected machine state is different from the real one"
 
 /* Sets *group to the NUMA nodes of the containers' blocks that include the node; unchanged if there are none. False if the blocks differ. */
-static bool find_group(const struct allocations *a, unsigned node, hwloc_const_bitmap_t *group)
+static bool find_memory_group(const struct allocations *a, unsigned node, hwloc_const_bitmap_t *group)
 {
 	hwloc_const_bitmap_t first = NULL;
 
@@ -189,7 +189,7 @@ static int check_groups(const struct allocations *a, char **ret, struct err *err
 		hwloc_const_bitmap_t expected = alone;
 
 		cpuset_set(alone, node->id);
-		if (!find_group(a, node->id, &expected))
+		if (!find_memory_group(a, node->id, &expected))
 			return err_set(err, -ENOTSUP,
 				"whether the kubelet starts with its memory_manager_state is by chance: NUMA node %u is in two groups",
 				node->id);
@@ -199,7 +199,7 @@ static int check_groups(const struct allocations *a, char **ret, struct err *err
 	return 0;
 }
 
-static int check_memory(const struct settings *before, const struct node_state *node,
+static int check_memory_state(const struct settings *before, const struct node_state *node,
 	bool reservation_changed, char **ret, struct err *err)
 {
 	const struct settings *after = &node->settings;
@@ -222,14 +222,14 @@ int kubelet_restart_check(const struct settings *before, const struct node_state
 	const struct settings_changes *changes, struct kubelet_restart *ret, struct err *err)
 {
 	CLEANUP(kubelet_restart_release) struct kubelet_restart found = {NULL};
-	int r = check_release(before->kubelet_minor, node->settings.kubelet_minor, err);
+	int r = check_restart_release(before->kubelet_minor, node->settings.kubelet_minor, err);
 
 	if (r < 0)
 		return r;
-	r = check_cpus(before, node, &found.cpus, err);
+	r = check_cpu_state(before, node, &found.cpus, err);
 	if (r < 0)
 		return r;
-	r = check_memory(before, node, changes->reserved_memory, &found.memory, err);
+	r = check_memory_state(before, node, changes->reserved_memory, &found.memory, err);
 	if (r < 0)
 		return r;
 	*ret = found;

@@ -26,7 +26,7 @@ struct layout {
 
 /* ---- CPUs and NUMA nodes */
 
-static void add_cpus(const struct layout *l, struct machine *m)
+static void add_spec_cpus(const struct layout *l, struct machine *m)
 {
 	for (unsigned id = 0; id < l->n_cores * l->factors[THREADS]; id++) {
 		unsigned core = id % l->n_cores, numa = core / l->factors[CORES];
@@ -41,7 +41,7 @@ static void add_cpus(const struct layout *l, struct machine *m)
 	}
 }
 
-static void add_nodes(const struct layout *l, struct machine *m)
+static void add_spec_nodes(const struct layout *l, struct machine *m)
 {
 	m->distances = xcalloc((size_t)l->n_nodes * l->n_nodes, sizeof(*m->distances));
 	for (unsigned i = 0; i < l->n_nodes; i++) {
@@ -92,7 +92,7 @@ static int parse_layout(const char *text, struct layout *ret)
 }
 
 /* A whole number of bytes, or of devices. */
-static int parse_amount(const char *text, uint64_t max, uint64_t *ret)
+static int parse_spec_amount(const char *text, uint64_t max, uint64_t *ret)
 {
 	struct quantity q;
 
@@ -103,12 +103,12 @@ static int parse_amount(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-static int add_pages(const char *name, const char *amount, const struct layout *l, struct machine *m)
+static int add_spec_pages(const char *name, const char *amount, const struct layout *l, struct machine *m)
 {
 	uint64_t bytes, page;
 
-	if (parse_amount(amount, l->memory_bytes, &bytes) < 0 ||
-		parse_amount(name + strlen("hugepages-"), l->memory_bytes, &page) < 0)
+	if (parse_spec_amount(amount, l->memory_bytes, &bytes) < 0 ||
+		parse_spec_amount(name + strlen("hugepages-"), l->memory_bytes, &page) < 0)
 		return -EINVAL;
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		struct numa_node *node = &m->nodes[i];
@@ -120,14 +120,15 @@ static int add_pages(const char *name, const char *amount, const struct layout *
 	return 0;
 }
 
-static int add_devices(const char *name, const char *amount, const struct layout *l, struct node_state *ret)
+static int add_spec_devices(
+	const char *name, const char *amount, const struct layout *l, struct node_state *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *a = &ret->allocations;
 	uint64_t n;
 	char id[16];
 
-	if (parse_amount(amount, MAX_DEVICES, &n) < 0)
+	if (parse_spec_amount(amount, MAX_DEVICES, &n) < 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++) {
 		cpuset_only(nodes, (unsigned)(i * (uint64_t)l->n_nodes / n));
@@ -138,7 +139,7 @@ static int add_devices(const char *name, const char *amount, const struct layout
 	return 0;
 }
 
-static int add_resource(const char *text, const struct layout *l, struct node_state *ret)
+static int add_spec_resource(const char *text, const struct layout *l, struct node_state *ret)
 {
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *name = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
@@ -146,11 +147,11 @@ static int add_resource(const char *text, const struct layout *l, struct node_st
 	if (!name)
 		return -EINVAL;
 	if (resource_name_is_hugepages(name))
-		return add_pages(name, equals + 1, l, &ret->machine);
-	return resource_name_is_native(name) ? -EINVAL : add_devices(name, equals + 1, l, ret);
+		return add_spec_pages(name, equals + 1, l, &ret->machine);
+	return resource_name_is_native(name) ? -EINVAL : add_spec_devices(name, equals + 1, l, ret);
 }
 
-static int compare_pools(const void *a, const void *b)
+static int compare_page_sizes(const void *a, const void *b)
 {
 	uint64_t x = ((const struct hugepage_pool *)a)->page_bytes,
 		 y = ((const struct hugepage_pool *)b)->page_bytes;
@@ -158,7 +159,7 @@ static int compare_pools(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int parse(char *text, struct node_state *ret)
+static int parse_spec(char *text, struct node_state *ret)
 {
 	struct layout l;
 	char *rest = NULL;
@@ -166,17 +167,17 @@ static int parse(char *text, struct node_state *ret)
 	int r = part ? parse_layout(part, &l) : -EINVAL;
 
 	part = strtok_r(NULL, ",", &rest);
-	if (r < 0 || !part || parse_amount(part, (uint64_t)1 << 60, &l.memory_bytes) < 0)
+	if (r < 0 || !part || parse_spec_amount(part, (uint64_t)1 << 60, &l.memory_bytes) < 0)
 		return -EINVAL;
 	ret->machine.offline = cpuset_new();
-	add_nodes(&l, &ret->machine);
-	add_cpus(&l, &ret->machine);
+	add_spec_nodes(&l, &ret->machine);
+	add_spec_cpus(&l, &ret->machine);
 	while (r == 0 && (part = strtok_r(NULL, ",", &rest)))
-		r = add_resource(part, &l, ret);
+		r = add_spec_resource(part, &l, ret);
 	for (size_t i = 0; i < ret->machine.n_nodes; i++)
 		if (ret->machine.nodes[i].n_pools > 1)
 			qsort(ret->machine.nodes[i].pools, ret->machine.nodes[i].n_pools,
-				sizeof(struct hugepage_pool), compare_pools);
+				sizeof(struct hugepage_pool), compare_page_sizes);
 	machine_derive(&ret->machine);
 	ret->allocations.registered_known = true;
 	return r;
@@ -188,7 +189,7 @@ int machine_spec_parse(const char *text, struct node_state *ret, struct err *err
 	CLEANUP(freep) char *copy = xstrdup(text);
 
 	node_state_init(&state);
-	if (parse(copy, &state) < 0)
+	if (parse_spec(copy, &state) < 0)
 		return err_set(err, -EINVAL,
 			"'%.80s' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi",
 			text);

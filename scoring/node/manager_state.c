@@ -76,7 +76,7 @@ void allocations_give_back(struct allocations *a, const bool *ended)
 			allocations_remove(a, i - 1);
 }
 
-static void copy_memory(const struct memory_state *from, struct memory_state *to)
+static void copy_memory_state(const struct memory_state *from, struct memory_state *to)
 {
 	to->nodes = xcalloc(from->n_nodes + 1, sizeof(*to->nodes));
 	for (size_t i = 0; i < from->n_nodes; i++) {
@@ -102,7 +102,7 @@ void allocations_view_without(const struct allocations *all, const bool *exclude
 	ret->items_size = all->n_items;
 	ret->shared = all->shared ? cpuset_dup(all->shared) : NULL;
 	memory_state_init(&ret->memory);
-	copy_memory(&all->memory, &ret->memory);
+	copy_memory_state(&all->memory, &ret->memory);
 	for (size_t i = 0; i < all->n_items; i++)
 		if (excluded && excluded[i])
 			give_back_item(&all->items[i], ret->shared, &ret->memory);
@@ -120,7 +120,7 @@ void allocations_view_release(struct allocations *view)
 
 /* ---- the machine state from blocks */
 
-static struct memory_table *add_table(struct memory_node *node, const char *type, uint64_t total)
+static struct memory_table *add_memory_table(struct memory_node *node, const char *type, uint64_t total)
 {
 	struct memory_table *table =
 		vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*table));
@@ -130,29 +130,29 @@ static struct memory_table *add_table(struct memory_node *node, const char *type
 	return table;
 }
 
-static int by_type(const void *a, const void *b)
+static int compare_tables(const void *a, const void *b)
 {
 	return strcmp(((const struct memory_table *)a)->type, ((const struct memory_table *)b)->type);
 }
 
-static struct memory_node *add_memory_node(struct memory_state *state, const struct numa_node *from)
+static struct memory_node *add_node_memory(struct memory_state *state, const struct numa_node *from)
 {
 	struct memory_node *node =
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
 
 	node->id = from->id;
 	node->cells = cpuset_new();
-	add_table(node, "memory", from->memory_bytes);
+	add_memory_table(node, "memory", from->memory_bytes);
 	for (size_t i = 0; i < from->n_pools; i++) {
 		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 		resource_name_of_hugepages(from->pools[i].page_bytes, name);
-		add_table(node, name, from->pools[i].page_bytes * from->pools[i].pages);
+		add_memory_table(node, name, from->pools[i].page_bytes * from->pools[i].pages);
 	}
 	return node;
 }
 
-static int by_node_id(const void *va, const void *vb)
+static int compare_memory_nodes(const void *va, const void *vb)
 {
 	const struct memory_node *a = va, *b = vb;
 
@@ -166,12 +166,12 @@ static struct memory_table *find_or_add_table(struct memory_state *state, unsign
 	struct memory_table *table;
 
 	if (!node)
-		node = add_memory_node(state, &(struct numa_node){.id = id});
+		node = add_node_memory(state, &(struct numa_node){.id = id});
 	table = memory_node_table(node, type);
-	return table ? table : add_table(node, type, 0);
+	return table ? table : add_memory_table(node, type, 0);
 }
 
-static void set_allocatable(struct memory_state *state, const struct memory_block *block)
+static void set_block_allocatable(struct memory_state *state, const struct memory_block *block)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
 		struct memory_table *table = find_or_add_table(state, (unsigned)id, block->type);
@@ -188,7 +188,7 @@ static void set_allocatable(struct memory_state *state, const struct memory_bloc
 
 /* Reserved for the system: what is neither allocatable nor set aside as hugepages. A NUMA node of which nothing is allocatable may have
  * appeared after the kubelet's start: then the kubelet has not counted its memory. */
-static void set_reserved(struct memory_node *node)
+static void set_system_reserved(struct memory_node *node)
 {
 	uint64_t pages = 0, allocatable = 0;
 
@@ -234,14 +234,15 @@ uint64_t memory_state_from_blocks(const struct machine *machine, const struct me
 
 	memory_state_init(ret);
 	for (size_t i = 0; i < machine->n_nodes; i++)
-		add_memory_node(ret, &machine->nodes[i]);
+		add_node_memory(ret, &machine->nodes[i]);
 	for (size_t i = 0; i < n_allocatable; i++)
-		set_allocatable(ret, &allocatable[i]);
+		set_block_allocatable(ret, &allocatable[i]);
 	if (ret->n_nodes > 0)
-		qsort(ret->nodes, ret->n_nodes, sizeof(*ret->nodes), by_node_id);
+		qsort(ret->nodes, ret->n_nodes, sizeof(*ret->nodes), compare_memory_nodes);
 	for (size_t i = 0; i < ret->n_nodes; i++) {
-		qsort(ret->nodes[i].tables, ret->nodes[i].n_tables, sizeof(*ret->nodes[i].tables), by_type);
-		set_reserved(&ret->nodes[i]);
+		qsort(ret->nodes[i].tables, ret->nodes[i].n_tables, sizeof(*ret->nodes[i].tables),
+			compare_tables);
+		set_system_reserved(&ret->nodes[i]);
 	}
 	over = charge_blocks(ret, held, false); /* first: groups get what is left */
 	return over + charge_blocks(ret, held, true);

@@ -108,7 +108,7 @@ static qty_t allocatable_memory(const struct node_state *node)
 	       s->system_reserved_memory - node_derive_eviction_threshold(node);
 }
 
-static void set_amounts(
+static void set_free_amounts(
 	struct node_admission *a, const char *name, qty_t free, struct held held, enum quantity_format format)
 {
 	qty_t unsure = (qty_t)(held.sum - held.sure) * QTY_UNIT;
@@ -150,25 +150,8 @@ static qty_t allocatable_cpu(const struct node_state *node, const struct machine
 	return ((qty_t)cpuset_size(all) - (qty_t)(reserved ? cpuset_size(reserved) : 0)) * QTY_UNIT;
 }
 
-static void add_cpus(struct node_admission *a)
-{
-	struct held held = held_cpus(a->state);
-
-	set_amounts(a, "cpu", allocatable_cpu(a->state, a->machine) - (qty_t)held.sum * QTY_UNIT, held,
-		QUANTITY_DECIMAL_SI);
-}
-
-static void add_memory(struct node_admission *a)
-{
-	struct held held = held_bytes(a->state, "memory");
-
-	if (a->state->machine.memory_bytes > 0)
-		set_amounts(a, "memory", allocatable_memory(a->state) - (qty_t)held.sum * QTY_UNIT, held,
-			QUANTITY_BINARY_SI);
-}
-
 /* The hugepages of this name ("hugepages-1Gi"), unless they have been added. */
-static void add_pages_of(struct node_admission *a, const char *name)
+static void add_free_pages_of(struct node_admission *a, const char *name)
 {
 	const struct inventory *zones = &a->state->inventory;
 	int resource = inventory_resource(zones, name);
@@ -179,13 +162,13 @@ static void add_pages_of(struct node_admission *a, const char *name)
 	if (!node_derive_free_pages(a->state, name, &free))
 		for (size_t i = 0; i < zones->n_nodes && resource >= 0; i++)
 			free = qty_add(free, inventory_amount(zones, i, (size_t)resource)->available);
-	set_amounts(a, name, free, held_bytes(a->state, name), QUANTITY_BINARY_SI);
+	set_free_amounts(a, name, free, held_bytes(a->state, name), QUANTITY_BINARY_SI);
 }
 
 #define MAX_ZONE_PAGES 64 /* sizes of hugepages in the zones; machines have four at most */
 
 /* The hugepages of each size that the node has. */
-static void add_pages(struct node_admission *a)
+static void add_free_pages(struct node_admission *a)
 {
 	const struct machine *m = &a->state->machine;
 	const struct inventory *zones = &a->state->inventory;
@@ -196,16 +179,16 @@ static void add_pages(struct node_admission *a)
 			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 			resource_name_of_hugepages(m->nodes[i].pools[p].page_bytes, name);
-			add_pages_of(a, name);
+			add_free_pages_of(a, name);
 		}
 	for (size_t i = 0; i < zones->n_resources && left > 0; i++)
 		if (resource_name_is_hugepages(zones->resources[i])) {
-			add_pages_of(a, zones->resources[i]);
+			add_free_pages_of(a, zones->resources[i]);
 			left--;
 		}
 }
 
-static void add_devices(struct node_admission *a)
+static void add_free_devices(struct node_admission *a)
 {
 	for (size_t i = 0; i < a->devices.n_resources; i++) {
 		const struct device_resource *resource = &a->devices.resources[i];
@@ -219,7 +202,7 @@ static void add_devices(struct node_admission *a)
 
 /* ---- devices */
 
-static uint64_t mask_of(hwloc_const_bitmap_t nodes)
+static uint64_t mask_of_nodes(hwloc_const_bitmap_t nodes)
 {
 	uint64_t mask = 0;
 
@@ -245,7 +228,7 @@ static size_t resource_end(const struct device_index *index, size_t first, bool 
 	return end;
 }
 
-static void list_devices(const struct allocations *a, struct device_inventory *ret)
+static void list_counted_devices(const struct allocations *a, struct device_inventory *ret)
 {
 	CLEANUP(device_index_release) struct device_index registered = {0};
 	CLEANUP(device_index_release) struct device_index held = {0};
@@ -255,7 +238,7 @@ static void list_devices(const struct allocations *a, struct device_inventory *r
 	device_index_held(a, &held);
 	for (size_t i = 0, end = 0; i < registered.n_items; i++) {
 		const struct device_ref *d = &registered.items[i];
-		const struct device device = {.nodes = mask_of(d->block->nodes),
+		const struct device device = {.nodes = mask_of_nodes(d->block->nodes),
 			.healthy = true,
 			.allocated = device_index_find(&held, d->block->resource, d->id) != NULL};
 
@@ -343,14 +326,21 @@ static void init_kubelet(struct node_admission *a)
 
 void node_admission_init(struct node_admission *a, const struct node_state *state)
 {
+	struct held held;
+
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
-	list_devices(&state->allocations, &a->devices);
+	list_counted_devices(&state->allocations, &a->devices);
 	find_known_machine(a);
-	add_cpus(a);
-	add_memory(a);
-	add_devices(a);
-	add_pages(a);
+	held = held_cpus(state);
+	set_free_amounts(a, "cpu", allocatable_cpu(state, a->machine) - (qty_t)held.sum * QTY_UNIT, held,
+		QUANTITY_DECIMAL_SI);
+	held = held_bytes(state, "memory");
+	if (state->machine.memory_bytes > 0)
+		set_free_amounts(a, "memory", allocatable_memory(state) - (qty_t)held.sum * QTY_UNIT, held,
+			QUANTITY_BINARY_SI);
+	add_free_devices(a);
+	add_free_pages(a);
 	init_kubelet(a);
 }
 
@@ -374,8 +364,8 @@ void node_admission_what_if(struct node_admission *a, const struct topology_mana
 
 /* ---- what is left of all that pods request */
 
-static void set_left(struct resource_list *ret, const struct resource_list *requested, const char *name,
-	qty_t allocatable, enum quantity_format format)
+static void set_amount_left(struct resource_list *ret, const struct resource_list *requested,
+	const char *name, qty_t allocatable, enum quantity_format format)
 {
 	resource_list_set(ret, name,
 		(struct quantity){
@@ -395,35 +385,28 @@ static void add_pages_left(
 				sum += (qty_t)(m->nodes[i].pools[p].page_bytes * m->nodes[i].pools[p].pages) *
 				       QTY_UNIT;
 		resource_name_of_hugepages(m->nodes[0].pools[p].page_bytes, name);
-		set_left(ret, requested, name, sum, QUANTITY_BINARY_SI);
+		set_amount_left(ret, requested, name, sum, QUANTITY_BINARY_SI);
 	}
-}
-
-static void add_devices_left(
-	const struct allocations *a, const struct resource_list *requested, struct resource_list *ret)
-{
-	CLEANUP(device_inventory_release) struct device_inventory devices = {0};
-
-	list_devices(a, &devices);
-	for (size_t i = 0; i < devices.n_resources; i++)
-		set_left(ret, requested, devices.resources[i].name,
-			(qty_t)devices.resources[i].n_devices * QTY_UNIT, QUANTITY_DECIMAL_SI);
 }
 
 void node_admission_requestable(
 	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret)
 {
+	CLEANUP(device_inventory_release) struct device_inventory devices = {0};
 	CLEANUP(machine_release) struct machine known;
 	const struct machine *machine;
 
 	machine = find_machine(state, &known);
 	*ret = (struct resource_list){0};
 	if (!kubelet_has_gate(&state->settings, KUBELET_RESIZE_CPUS))
-		set_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
+		set_amount_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
 	if (state->machine.memory_bytes > 0 && !kubelet_has_gate(&state->settings, KUBELET_RESIZE_MEMORY))
-		set_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
+		set_amount_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
 	add_pages_left(&state->machine, requested, ret);
-	add_devices_left(&state->allocations, requested, ret);
+	list_counted_devices(&state->allocations, &devices);
+	for (size_t i = 0; i < devices.n_resources; i++)
+		set_amount_left(ret, requested, devices.resources[i].name,
+			(qty_t)devices.resources[i].n_devices * QTY_UNIT, QUANTITY_DECIMAL_SI);
 }
 
 /* The minimum of `requestable` and the state's own amounts, per item of `requestable`. */
@@ -563,7 +546,7 @@ bool node_admission_largest(const struct node_admission *a, const struct exclusi
 	return true;
 }
 
-static size_t free_cpus(const struct inventory *inv)
+static size_t sum_free_cpus(const struct inventory *inv)
 {
 	int cpu = inventory_resource(inv, "cpu");
 	size_t free = 0;
@@ -581,7 +564,7 @@ size_t node_admission_stranded_cpus(
 	const struct node_admission *a, const struct exclusive_cpus_admitted *admitted)
 {
 	size_t usable = exclusive_cpus_usable(&a->kubelet, a->ws, admitted);
-	size_t limit = node_admission_requestable_cpus(a), free = free_cpus(&a->state->inventory);
+	size_t limit = node_admission_requestable_cpus(a), free = sum_free_cpus(&a->state->inventory);
 
 	usable = usable < limit ? usable : limit;
 	return free > usable ? free - usable : 0;
@@ -592,7 +575,7 @@ bool node_admission_copies_stranded_cpus(const struct node_admission *a, const s
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const struct resource_quantity *cpus;
-	size_t used, free = free_cpus(&a->state->inventory);
+	size_t used, free = sum_free_cpus(&a->state->inventory);
 
 	request_of_node(pod, &wanted);
 	cpus = resource_list_find(&wanted, "cpu");

@@ -20,7 +20,7 @@
 
 /* ---- reserved CPUs */
 
-static void set_reserved(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
+static void set_reserved_from(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
 {
 	*ret = (struct reserved_cpus){.cpus = cpus, .from = xstrdup(from)};
 }
@@ -98,7 +98,7 @@ static int reserve_by_release(
 	depends = newer && !hwloc_bitmap_isequal(set, newer);
 	if (depends)
 		cpuset_or(set, set, newer);
-	set_reserved(ret, TAKE(set),
+	set_reserved_from(ret, TAKE(set),
 		depends ? "the choices of older and newer kubelets for kubeReserved and systemReserved: the kubelet's release is not known"
 			: "the kubelet's choice for kubeReserved and systemReserved");
 	return 0;
@@ -126,7 +126,7 @@ static int reserve_as_listed(const struct node_state *node, struct reserved_cpus
 			from, text ? text : "");
 	}
 	cpuset_and(set, set, node->machine.online);
-	set_reserved(ret, TAKE(set), from);
+	set_reserved_from(ret, TAKE(set), from);
 	return 0;
 }
 
@@ -139,11 +139,11 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
 		return reserve_as_listed(node, ret, err);
 	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && n == 0)) {
-		set_reserved(ret, cpuset_new(), "nothing reserves a CPU as a whole");
+		set_reserved_from(ret, cpuset_new(), "nothing reserves a CPU as a whole");
 		return 0;
 	}
 	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known) {
-		set_reserved(ret, NULL,
+		set_reserved_from(ret, NULL,
 			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
 		return 0;
 	}
@@ -151,26 +151,19 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 	return r < 0 ? err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n) : 0;
 }
 
-/*
- * The reserved CPUs that the running kubelet reports. The report has priority over the configuration, which
- * may have changed since the kubelet started. CPUs that appeared since then count as reserved too.
- */
-static void reserve_as_reported(const struct node_state *node, struct reserved_cpus *ret)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = machine_counted_cpus(&node->machine);
-
-	cpuset_andnot(set, set, node->allocatable_cpus);
-	set_reserved(ret, TAKE(set), "the pod-resources API");
-	ret->observed = true;
-}
-
-static int find_reserved(const struct derive_config *config, struct node_state *node, struct err *err)
+static int derive_reserved_cpus(const struct derive_config *config, struct node_state *node, struct err *err)
 {
 	bool reported = node->allocatable_cpus && !hwloc_bitmap_iszero(node->allocatable_cpus);
+	hwloc_bitmap_t set;
 
 	if (!reported || config->reserved_named)
 		return node_derive_reserved_cpus(node, &node->reserved, err);
-	reserve_as_reported(node, &node->reserved);
+	/* The report has priority over the configuration, which may have changed since the kubelet started. CPUs that
+	 * appeared since then count as reserved too. */
+	set = machine_counted_cpus(&node->machine);
+	cpuset_andnot(set, set, node->allocatable_cpus);
+	set_reserved_from(&node->reserved, set, "the pod-resources API");
+	node->reserved.observed = true;
 	return 0;
 }
 
@@ -178,7 +171,7 @@ static int find_reserved(const struct derive_config *config, struct node_state *
  * The shared pool, if no file has it: the allocatable CPUs that are not held, plus the reserved CPUs unless
  * strict-cpu-reservation is set.
  */
-static void find_shared(struct node_state *node)
+static void derive_shared_cpus(struct node_state *node)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t shared = NULL;
@@ -263,7 +256,8 @@ static void add_device_names(const struct machine *m, const struct device_index 
 	}
 }
 
-static void collect_names(const struct machine *m, const struct known_devices *devices, struct strv *names)
+static void collect_resource_names(
+	const struct machine *m, const struct known_devices *devices, struct strv *names)
 {
 	char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
@@ -593,7 +587,7 @@ void node_derive_inventory(const struct node_state *node, struct inventory *ret,
 
 	known_devices_init(&devices, node);
 	cpu_sets_init(&cpus, node, devices.nodes);
-	collect_names(m, &devices, &names);
+	collect_resource_names(m, &devices, &names);
 	inventory_init(ret);
 	inventory_shape(ret, m->n_nodes, (const char *const *)names.items, names.n_items);
 	for (size_t i = 0; i < m->n_nodes; i++)
@@ -642,11 +636,6 @@ static bool includes_namespace(const struct zone_filter *filter, const char *nam
 	return false;
 }
 
-static bool counts_item(const struct zone_filter *filter, const struct allocation *item)
-{
-	return !*item->pod || item->named_by_logs || includes_namespace(filter, item->namespace);
-}
-
 /* The claims that count; their array is new, its items are borrowed. */
 static struct claims filter_claims(const struct zone_filter *filter, const struct claims *all)
 {
@@ -665,7 +654,8 @@ static void filter_allocations(
 	CLEANUP(freep) bool *excluded = xcalloc(all->n_items + 1, sizeof(*excluded));
 
 	for (size_t i = 0; i < all->n_items; i++)
-		excluded[i] = !counts_item(filter, &all->items[i]);
+		excluded[i] = *all->items[i].pod && !all->items[i].named_by_logs &&
+			      !includes_namespace(filter, all->items[i].namespace);
 	allocations_view_without(all, excluded, ret);
 }
 
@@ -693,11 +683,11 @@ static void derive_zones(const struct zone_filter *filter, struct node_state *no
 int node_derive(
 	const struct derive_config *config, struct node_state *node, struct notes *notes, struct err *err)
 {
-	int r = find_reserved(config, node, err);
+	int r = derive_reserved_cpus(config, node, err);
 
 	if (r < 0)
 		return r;
-	find_shared(node);
+	derive_shared_cpus(node);
 	derive_zones(&config->filter, node, notes);
 	return 0;
 }

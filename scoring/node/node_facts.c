@@ -160,18 +160,10 @@ void node_facts_add_settings(struct node_facts *f, const struct node_state *stat
 
 /* ---- hardware */
 
-static void add_amount(
+static void add_amount_fact(
 	struct node_facts *f, enum fact_section section, char *name, char *value, uint64_t amount)
 {
 	node_facts_add(f, section, name, value)->amount = amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
-}
-
-/* "hugepages-1Gi", as the resource is named. */
-static char *pages_name(uint64_t page_bytes)
-{
-	CLEANUP(freep) char *size = bytes_text(page_bytes);
-
-	return xasprintf("hugepages-%s", size);
 }
 
 static void add_numa_node(struct node_facts *f, const struct numa_node *n)
@@ -179,13 +171,15 @@ static void add_numa_node(struct node_facts *f, const struct numa_node *n)
 	/* In whole MiB: kernels of one release report some KiB more or less. */
 	uint64_t memory = n->memory_bytes >> 20 << 20;
 
-	add_amount(f, FACT_TOPOLOGY, xasprintf("memory of NUMA node %u", n->id), bytes_text(memory), memory);
+	add_amount_fact(
+		f, FACT_TOPOLOGY, xasprintf("memory of NUMA node %u", n->id), bytes_text(memory), memory);
 	for (size_t i = 0; i < n->n_pools; i++) {
-		CLEANUP(freep) char *name = pages_name(n->pools[i].page_bytes);
 		uint64_t bytes = n->pools[i].pages * n->pools[i].page_bytes;
+		char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
-		add_amount(f, FACT_TOPOLOGY, xasprintf("%s of NUMA node %u", name, n->id), bytes_text(bytes),
-			bytes);
+		resource_name_of_hugepages(n->pools[i].page_bytes, name);
+		add_amount_fact(f, FACT_TOPOLOGY, xasprintf("%s of NUMA node %u", name, n->id),
+			bytes_text(bytes), bytes);
 	}
 }
 
@@ -195,15 +189,15 @@ static void add_hardware(struct node_facts *f, const struct machine *m)
 
 	for (size_t i = 0; i < m->n_nodes; i++)
 		cpuset_set(ids, m->nodes[i].id);
-	add_amount(f, FACT_TOPOLOGY, xstrdup("online CPUs"), cpuset_print(m->online), m->n_cpus);
-	add_amount(f, FACT_TOPOLOGY, xstrdup("NUMA nodes"), cpuset_print(ids), m->n_nodes);
+	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("online CPUs"), cpuset_print(m->online), m->n_cpus);
+	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("NUMA nodes"), cpuset_print(ids), m->n_nodes);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		add_numa_node(f, &m->nodes[i]);
 }
 
 /* ---- devices */
 
-static int by_resource(const void *va, const void *vb)
+static int compare_device_blocks(const void *va, const void *vb)
 {
 	const struct device_block *a = va, *b = vb;
 	int r = strcmp(a->resource, b->resource);
@@ -212,7 +206,7 @@ static int by_resource(const void *va, const void *vb)
 }
 
 /* "4 on NUMA node 0, 4 on NUMA node 1" of the blocks from `first` on, which have one resource. Returns their end. */
-static size_t add_device(struct node_facts *f, const struct allocations *a, size_t first)
+static size_t add_device_fact(struct node_facts *f, const struct allocations *a, size_t first)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
 	const char *resource = a->registered[first].resource;
@@ -224,17 +218,17 @@ static size_t add_device(struct node_facts *f, const struct allocations *a, size
 		size_t n_here = 0;
 
 		/* A parsed state may have several blocks of devices on the same NUMA nodes. */
-		for (; end < a->n_registered && by_resource(b, &a->registered[end]) == 0; end++)
+		for (; end < a->n_registered && compare_device_blocks(b, &a->registered[end]) == 0; end++)
 			n_here += a->registered[end].ids.n_items;
 		strbuf_addf(&out, "%s%zu%s%s", out.len > 0 ? ", " : "", n_here,
 			*nodes ? " on NUMA node " : "", nodes);
 		n += n_here;
 	}
-	add_amount(f, FACT_DEVICE, xstrdup(resource), strbuf_detach(&out), n);
+	add_amount_fact(f, FACT_DEVICE, xstrdup(resource), strbuf_detach(&out), n);
 	return end;
 }
 
-static void add_devices(struct node_facts *f, const struct allocations *a)
+static void add_device_facts(struct node_facts *f, const struct allocations *a)
 {
 	CLEANUP(freep) struct device_block *sorted = xcalloc(a->n_registered + 1, sizeof(*sorted));
 	const struct allocations view = {.registered = sorted, .n_registered = a->n_registered};
@@ -245,9 +239,9 @@ static void add_devices(struct node_facts *f, const struct allocations *a)
 	if (a->n_registered > 0)
 		memcpy(sorted, a->registered, a->n_registered * sizeof(*sorted));
 	if (a->n_registered > 1)
-		qsort(sorted, a->n_registered, sizeof(*sorted), by_resource);
+		qsort(sorted, a->n_registered, sizeof(*sorted), compare_device_blocks);
 	for (size_t i = 0; i < view.n_registered;)
-		i = add_device(f, &view, i);
+		i = add_device_fact(f, &view, i);
 }
 
 void node_facts_add_all(struct node_facts *f, const struct node_state *state)
@@ -256,12 +250,12 @@ void node_facts_add_all(struct node_facts *f, const struct node_state *state)
 		text_set(&f->node, state->node_name);
 	node_facts_add_settings(f, state);
 	add_hardware(f, &state->machine);
-	add_devices(f, &state->allocations);
+	add_device_facts(f, &state->allocations);
 }
 
 /* ---- changes */
 
-static void add_copy(struct node_facts *f, const struct fact *fact)
+static void copy_fact(struct node_facts *f, const struct fact *fact)
 {
 	node_facts_add(f, fact->section, xstrdup(fact->name), fact->value ? xstrdup(fact->value) : NULL)
 		->amount = fact->amount;
@@ -282,7 +276,7 @@ void node_facts_keep(struct node_facts *now, const struct node_facts *before)
 		return;
 	for (size_t i = 0; i < before->n_items; i++)
 		if (before->items[i].section == FACT_DEVICE)
-			add_copy(now, &before->items[i]);
+			copy_fact(now, &before->items[i]);
 	now->devices_known = true;
 }
 
@@ -301,7 +295,7 @@ struct change_text {
 };
 
 /* One of the facts may be NULL: there is nothing of this name. */
-static void add_change(struct change_text *c, const struct fact *before, const struct fact *now)
+static void add_fact_change(struct change_text *c, const struct fact *before, const struct fact *now)
 {
 	char empty[] = "";
 	const struct fact none = {.value = empty};
@@ -335,11 +329,11 @@ size_t node_facts_changes(const struct node_facts *before, const struct node_fac
 		return 0;
 	for (size_t i = 0; i < before->n_items; i++)
 		if (before->items[i].section == section)
-			add_change(
+			add_fact_change(
 				&c, &before->items[i], node_facts_find(now, section, before->items[i].name));
 	for (size_t i = 0; i < now->n_items; i++)
 		if (now->items[i].section == section && !node_facts_find(before, section, now->items[i].name))
-			add_change(&c, NULL, &now->items[i]);
+			add_fact_change(&c, NULL, &now->items[i]);
 	if (c.n_omitted > 0)
 		strbuf_addf(out, "%s%zu more change%s", out->len > c.start ? "; " : "", c.n_omitted,
 			c.n_omitted == 1 ? "" : "s");
@@ -359,7 +353,7 @@ void node_facts_replace(struct node_facts *f, const struct node_facts *from, enu
 	f->n_items = kept;
 	for (size_t i = 0; i < from->n_items; i++)
 		if (from->items[i].section == section)
-			add_copy(f, &from->items[i]);
+			copy_fact(f, &from->items[i]);
 	if (section == FACT_DEVICE)
 		f->devices_known = from->devices_known;
 }

@@ -28,7 +28,7 @@ static void printer_release(struct node_state_printer *p)
 	device_index_release(&p->held);
 }
 
-static void collect_types(const struct node_state *s, struct strv *types)
+static void collect_printed_types(const struct node_state *s, struct strv *types)
 {
 	const struct allocations *a = &s->allocations;
 
@@ -46,7 +46,7 @@ static void collect_types(const struct node_state *s, struct strv *types)
 	strv_sort(types);
 }
 
-static void add_resources(const struct device_index *index, struct strv *resources)
+static void add_device_resources(const struct device_index *index, struct strv *resources)
 {
 	for (size_t i = 0; i < index->n_items; i++)
 		if (i == 0 ||
@@ -82,8 +82,8 @@ static void collect_devices(struct node_state_printer *p)
 	device_index_registered(&p->state->allocations, &p->registered);
 	device_index_held(&p->state->allocations, &p->held);
 	remove_registered(&p->registered, &p->held);
-	add_resources(&p->registered, &p->resources);
-	add_resources(&p->held, &p->resources);
+	add_device_resources(&p->registered, &p->resources);
+	add_device_resources(&p->held, &p->resources);
 	strv_sort(&p->resources);
 	p->printed = xcalloc(p->resources.n_items + 1, sizeof(*p->printed));
 	for (size_t i = 0; i < p->resources.n_items; i++) {
@@ -112,7 +112,7 @@ int node_state_print(const struct node_state *state, struct strbuf *out)
 	CLEANUP(printer_release) struct node_state_printer p = {.state = state, .out = out};
 	size_t start = out->len;
 
-	collect_types(state, &p.types);
+	collect_printed_types(state, &p.types);
 	collect_devices(&p);
 	strbuf_addf(out, "%d", VERSION);
 	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
@@ -262,17 +262,17 @@ int node_state_parse(const char *text, struct node_state *ret, struct err *err)
 	return 0;
 }
 
-static const char *find_attribute(const struct doc *nrt, const char *wanted)
+static const char *find_nrt_attribute(const struct doc *nrt, const char *wanted)
 {
 	return doc_string(doc_get(doc_find_named(doc_get(nrt, "attributes"), wanted), "value"));
 }
 
 const char *nrt_content_hash(const struct doc *nrt)
 {
-	return find_attribute(nrt, NRT_CONTENT_HASH);
+	return find_nrt_attribute(nrt, NRT_CONTENT_HASH);
 }
 
 const char *nrt_node_state(const struct doc *nrt)
 {
-	return find_attribute(nrt, NODE_STATE_ATTRIBUTE);
+	return find_nrt_attribute(nrt, NODE_STATE_ATTRIBUTE);
 }

@@ -231,7 +231,7 @@ static uint64_t default_allocatable(const struct memory_node *node, const struct
 }
 
 /* Pairs of value and default, with '/' between them: only values that differ, up to the last of these. */
-static void print_values(struct strbuf *out, const uint64_t (*values)[2], size_t n)
+static void print_table_values(struct strbuf *out, const uint64_t (*values)[2], size_t n)
 {
 	size_t end = n;
 
@@ -244,7 +244,7 @@ static void print_values(struct strbuf *out, const uint64_t (*values)[2], size_t
 	}
 }
 
-static void print_table(
+static void print_memory_table(
 	const struct node_state_printer *p, const struct memory_node *node, const struct memory_table *t)
 {
 	const uint64_t values[][2] = {
@@ -255,7 +255,7 @@ static void print_table(
 		{t->free, t->allocatable - t->reserved},
 	};
 
-	print_values(p->out, values, ARRAY_SIZE(values));
+	print_table_values(p->out, values, ARRAY_SIZE(values));
 }
 
 static void print_memory_node(const struct node_state_printer *p, const struct memory_node *node)
@@ -273,7 +273,7 @@ static void print_memory_node(const struct node_state_printer *p, const struct m
 
 		strbuf_addch(p->out, ':');
 		if (t)
-			print_table(p, node, t);
+			print_memory_table(p, node, t);
 		else
 			strbuf_addch(p->out, '-');
 	}
@@ -291,14 +291,14 @@ static bool print_memory_nodes(const struct node_state_printer *p)
 }
 
 /* The next value, `otherwise` if the text omits it. */
-static uint64_t read_value(struct token_reader *r, bool first, uint64_t otherwise)
+static uint64_t read_table_value(struct token_reader *r, bool first, uint64_t otherwise)
 {
 	if (!first && !token_reader_skip(r, '/'))
 		return otherwise;
 	return *r->at >= '0' && *r->at <= '9' ? token_reader_bytes(r) : otherwise;
 }
 
-static void read_table(struct node_state_parser *p, struct memory_node *node, const char *type)
+static void read_memory_table(struct node_state_parser *p, struct memory_node *node, const char *type)
 {
 	struct token_reader *r = &p->reader;
 	struct memory_table *t;
@@ -308,11 +308,11 @@ static void read_table(struct node_state_parser *p, struct memory_node *node, co
 		return;
 	t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
 	t->type = xstrdup(type);
-	t->system_reserved = read_value(r, true, 0);
-	t->reserved = read_value(r, false, 0);
-	t->total = read_value(r, false, default_total(&p->state.machine, node->id, type));
-	t->allocatable = read_value(r, false, default_allocatable(node, t));
-	t->free = read_value(r, false, t->allocatable - t->reserved);
+	t->system_reserved = read_table_value(r, true, 0);
+	t->reserved = read_table_value(r, false, 0);
+	t->total = read_table_value(r, false, default_total(&p->state.machine, node->id, type));
+	t->allocatable = read_table_value(r, false, default_allocatable(node, t));
+	t->free = read_table_value(r, false, t->allocatable - t->reserved);
 }
 
 static void read_memory_node(struct node_state_parser *p)
@@ -334,7 +334,7 @@ static void read_memory_node(struct node_state_parser *p)
 	token_reader_expect(r, '*');
 	node->assignments = (unsigned)token_reader_number(r, MAX_ASSIGNMENTS);
 	for (size_t i = 0; i < p->types.n_items && !r->error; i++)
-		read_table(p, node, p->types.items[i]);
+		read_memory_table(p, node, p->types.items[i]);
 }
 
 static void parse_memory_nodes(struct node_state_parser *p)
@@ -356,7 +356,7 @@ void node_state_id(size_t position, char ret[NODE_STATE_ID_SIZE])
 		ret[i - 1] = (char)('0' + position % 10);
 }
 
-static void print_run(struct strbuf *out, const struct device_ref *d, size_t n)
+static void print_device_run(struct strbuf *out, const struct device_ref *d, size_t n)
 {
 	if (d->block->nodes_unknown || hwloc_bitmap_iszero(d->block->nodes))
 		strbuf_addch(out, d->block->nodes_unknown ? '?' : '-');
@@ -366,21 +366,21 @@ static void print_run(struct strbuf *out, const struct device_ref *d, size_t n)
 		strbuf_addf(out, "*%zu", n);
 }
 
-static bool same_nodes(const struct device_ref *a, const struct device_ref *b)
+static bool have_same_nodes(const struct device_ref *a, const struct device_ref *b)
 {
 	return a->block->nodes_unknown == b->block->nodes_unknown &&
 	       (a->block->nodes_unknown || hwloc_bitmap_isequal(a->block->nodes, b->block->nodes));
 }
 
-static void print_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)
+static void print_device_runs(struct strbuf *out, const struct device_index *index, size_t first, size_t n)
 {
 	for (size_t i = first, end; i < first + n; i = end) {
 		const struct device_ref *d = &index->items[i];
 
-		for (end = i + 1; end < first + n && same_nodes(d, &index->items[end]);)
+		for (end = i + 1; end < first + n && have_same_nodes(d, &index->items[end]);)
 			end++;
 		strbuf_addstr(out, i > first ? "/" : "");
-		print_run(out, d, end - i);
+		print_device_run(out, d, end - i);
 	}
 }
 
@@ -392,17 +392,17 @@ static bool print_devices(const struct node_state_printer *p)
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
 		token_add_name(p->out, p->resources.items[i]);
 		strbuf_addch(p->out, ':');
-		print_runs(p->out, &p->registered, d->first, d->n);
+		print_device_runs(p->out, &p->registered, d->first, d->n);
 		if (d->n_held > 0) {
 			strbuf_addch(p->out, '!');
-			print_runs(p->out, &p->held, d->first_held, d->n_held);
+			print_device_runs(p->out, &p->held, d->first_held, d->n_held);
 		}
 	}
 	return p->resources.n_items > 0;
 }
 
 /* A run of *ret_n devices, NULL after a failure. */
-static struct parsed_run *read_run(struct node_state_parser *p, size_t *ret_n)
+static struct parsed_run *read_device_run(struct node_state_parser *p, size_t *ret_n)
 {
 	struct token_reader *r = &p->reader;
 	struct parsed_run *run = vec_push(&p->runs, &p->n_runs, &p->runs_size, sizeof(*run));
@@ -438,14 +438,14 @@ static void register_run(
 }
 
 /* The runs of the last resource, separated by '/': of registered devices, or of devices that are only held. */
-static void read_runs(struct node_state_parser *p, bool registered)
+static void read_device_runs(struct node_state_parser *p, bool registered)
 {
 	const char *resource = p->resources.items[p->resources.n_items - 1];
 	size_t first = p->first_device[p->resources.n_items - 1];
 
 	do {
 		size_t n;
-		const struct parsed_run *run = read_run(p, &n);
+		const struct parsed_run *run = read_device_run(p, &n);
 
 		if (!run)
 			return;
@@ -456,7 +456,7 @@ static void read_runs(struct node_state_parser *p, bool registered)
 	} while (token_reader_skip(&p->reader, '/'));
 }
 
-static void read_resource(struct node_state_parser *p)
+static void read_device_resource(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	struct strv *names = &p->resources;
@@ -474,9 +474,9 @@ static void read_resource(struct node_state_parser *p)
 	}
 	p->first_device[names->n_items - 1] = p->n_devices;
 	if (*r->at != '!')
-		read_runs(p, true);
+		read_device_runs(p, true);
 	if (token_reader_skip(r, '!'))
-		read_runs(p, false);
+		read_device_runs(p, false);
 	p->first_device[names->n_items] = p->n_devices;
 }
 
@@ -486,7 +486,7 @@ static void parse_devices(struct node_state_parser *p)
 
 	p->first_device = xcalloc(NODE_STATE_MAX_RESOURCES + 1, sizeof(*p->first_device));
 	do
-		read_resource(p);
+		read_device_resource(p);
 	while (token_reader_skip(&p->reader, '|'));
 	if (nodes * p->resources.n_items > NODE_STATE_MAX_AMOUNTS ||
 		nodes * p->n_devices > NODE_STATE_MAX_WORK)

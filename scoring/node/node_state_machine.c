@@ -106,7 +106,7 @@ static void read_pool(struct token_reader *r, uint64_t page_bytes, struct numa_n
 	*pool = (struct hugepage_pool){.page_bytes = page_bytes, .pages = pages};
 }
 
-static void read_node(struct node_state_parser *p)
+static void read_numa_node(struct node_state_parser *p)
 {
 	struct machine *m = &p->state.machine;
 	struct token_reader *r = &p->reader;
@@ -131,7 +131,7 @@ static void parse_nodes(struct node_state_parser *p)
 	if (*p->reader.at == ';')
 		return;
 	do
-		read_node(p);
+		read_numa_node(p);
 	while (token_reader_skip(&p->reader, '|'));
 }
 
@@ -228,7 +228,7 @@ struct cpu_values {
 	unsigned end; /* the last id + 1 */
 };
 
-static int value_at(const struct cpu_values *v, const struct cpu_run *run, size_t k)
+static int cpu_value_at(const struct cpu_values *v, const struct cpu_run *run, size_t k)
 {
 	size_t id = run->first + k * run->stride;
 
@@ -240,20 +240,20 @@ static struct cpu_run find_longest_run(const struct cpu_values *v, unsigned firs
 	struct cpu_run run = {.first = first, .stride = stride, .value = v->of[first]};
 	int next;
 
-	while (value_at(v, &run, run.block) == run.value)
+	while (cpu_value_at(v, &run, run.block) == run.value)
 		run.block++;
-	next = value_at(v, &run, run.block);
+	next = cpu_value_at(v, &run, run.block);
 	run.n = run.block;
 	if (next <= run.value)
 		return run;
 	run.step = next - run.value;
-	while ((int64_t)value_at(v, &run, run.n) ==
+	while ((int64_t)cpu_value_at(v, &run, run.n) ==
 		run.value + (int64_t)run.step * (int64_t)(run.n / run.block))
 		run.n++;
 	return run;
 }
 
-static void print_run(struct strbuf *out, const struct cpu_run *run)
+static void print_cpu_run(struct strbuf *out, const struct cpu_run *run)
 {
 	strbuf_addf(out, "%u", run->first);
 	if (run->n > 1)
@@ -271,7 +271,7 @@ static void print_run(struct strbuf *out, const struct cpu_run *run)
  * Print this int member of every CPU. Of the runs that begin at the first remaining CPU the longest is
  * printed, of equals the one with the smallest stride.
  */
-static bool print_values(const struct node_state_printer *p, size_t member)
+static bool print_cpu_values(const struct node_state_printer *p, size_t member)
 {
 	const struct machine *m = &p->state->machine;
 	struct cpu_values v = {.end = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0};
@@ -301,7 +301,7 @@ static bool print_values(const struct node_state_printer *p, size_t member)
 		if (best.n == 0)
 			continue;
 		strbuf_addstr(p->out, comma);
-		print_run(p->out, &best);
+		print_cpu_run(p->out, &best);
 		comma = ",";
 		for (size_t k = 0; k < best.n; k++)
 			of[id + k * best.stride] = MACHINE_NONE;
@@ -309,7 +309,7 @@ static bool print_values(const struct node_state_printer *p, size_t member)
 	return true;
 }
 
-static struct cpu_run read_run(struct token_reader *r)
+static struct cpu_run read_cpu_run(struct token_reader *r)
 {
 	struct cpu_run run = {.stride = 1, .step = 1};
 	unsigned last;
@@ -331,7 +331,7 @@ static struct cpu_run read_run(struct token_reader *r)
 }
 
 /* Call `set` for each CPU of the section with its value; for no more CPUs than a machine has. */
-static void read_values(
+static void read_cpu_values(
 	struct node_state_parser *p, void (*set)(struct node_state_parser *p, unsigned id, int value))
 {
 	struct token_reader *r = &p->reader;
@@ -340,7 +340,7 @@ static void read_values(
 	if (*r->at == ';')
 		return;
 	do {
-		struct cpu_run run = read_run(r);
+		struct cpu_run run = read_cpu_run(r);
 
 		if (run.n > left)
 			token_reader_fail(r, "more than %d CPUs", MACHINE_MAX_CPUS);
@@ -360,10 +360,10 @@ static void read_values(
 
 static bool print_cores(const struct node_state_printer *p)
 {
-	return print_values(p, offsetof(struct cpu, core));
+	return print_cpu_values(p, offsetof(struct cpu, core));
 }
 
-static void add_cpu(struct node_state_parser *p, unsigned id, int value)
+static void add_core_cpu(struct node_state_parser *p, unsigned id, int value)
 {
 	struct machine *m = &p->state.machine;
 	struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
@@ -375,7 +375,7 @@ static void add_cpu(struct node_state_parser *p, unsigned id, int value)
 		.l3 = MACHINE_NONE};
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_cpu_ids(const void *a, const void *b)
 {
 	const struct cpu *x = a, *y = b;
 
@@ -386,9 +386,9 @@ static void parse_cores(struct node_state_parser *p)
 {
 	struct machine *m = &p->state.machine;
 
-	read_values(p, add_cpu);
+	read_cpu_values(p, add_core_cpu);
 	if (m->n_cpus > 0)
-		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_id);
+		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), compare_cpu_ids);
 	for (size_t i = 0; i < m->n_cpus && !p->reader.error; i++)
 		if (i > 0 && m->cpus[i].id == m->cpus[i - 1].id)
 			token_reader_fail(&p->reader, "CPU %u comes twice", m->cpus[i].id);
@@ -401,21 +401,21 @@ static void parse_cores(struct node_state_parser *p)
 
 static bool print_sockets(const struct node_state_printer *p)
 {
-	return print_values(p, offsetof(struct cpu, socket));
+	return print_cpu_values(p, offsetof(struct cpu, socket));
 }
 
 static bool print_numa(const struct node_state_printer *p)
 {
-	return print_values(p, offsetof(struct cpu, numa));
+	return print_cpu_values(p, offsetof(struct cpu, numa));
 }
 
 static bool print_uncore(const struct node_state_printer *p)
 {
-	return print_values(p, offsetof(struct cpu, uncore));
+	return print_cpu_values(p, offsetof(struct cpu, uncore));
 }
 
 /* Set this int member of a CPU, which must not be set yet. */
-static void set_member(struct node_state_parser *p, unsigned id, size_t member, int value)
+static void set_cpu_member(struct node_state_parser *p, unsigned id, size_t member, int value)
 {
 	const struct machine *m = &p->state.machine;
 	const struct cpu *cpu = machine_cpu(m, id);
@@ -431,17 +431,17 @@ static void set_member(struct node_state_parser *p, unsigned id, size_t member, 
 	*place = value;
 }
 
-static void set_socket(struct node_state_parser *p, unsigned id, int value)
+static void set_cpu_socket(struct node_state_parser *p, unsigned id, int value)
 {
-	set_member(p, id, offsetof(struct cpu, socket), value);
+	set_cpu_member(p, id, offsetof(struct cpu, socket), value);
 }
 
-static void set_numa(struct node_state_parser *p, unsigned id, int value)
+static void set_cpu_numa(struct node_state_parser *p, unsigned id, int value)
 {
 	const struct machine *m = &p->state.machine;
 	int at = machine_node_index(m, (unsigned)value);
 
-	set_member(p, id, offsetof(struct cpu, numa), value);
+	set_cpu_member(p, id, offsetof(struct cpu, numa), value);
 	if (at < 0)
 		token_reader_fail(&p->reader, "there is no NUMA node %d", value);
 	else if (!p->reader.error)
@@ -452,24 +452,24 @@ static void set_numa(struct node_state_parser *p, unsigned id, int value)
  * node_state_finish_machine() moves the value: until then it is in `l3`, which the text does not have,
  * because machine_derive() computes `uncore` from it.
  */
-static void set_uncore(struct node_state_parser *p, unsigned id, int value)
+static void set_cpu_uncore(struct node_state_parser *p, unsigned id, int value)
 {
-	set_member(p, id, offsetof(struct cpu, l3), value);
+	set_cpu_member(p, id, offsetof(struct cpu, l3), value);
 }
 
 static void parse_sockets(struct node_state_parser *p)
 {
-	read_values(p, set_socket);
+	read_cpu_values(p, set_cpu_socket);
 }
 
 static void parse_numa(struct node_state_parser *p)
 {
-	read_values(p, set_numa);
+	read_cpu_values(p, set_cpu_numa);
 }
 
 static void parse_uncore(struct node_state_parser *p)
 {
-	read_values(p, set_uncore);
+	read_cpu_values(p, set_cpu_uncore);
 }
 
 void node_state_finish_machine(struct node_state_parser *p)

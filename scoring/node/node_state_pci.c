@@ -26,7 +26,7 @@ static bool is_next_address(const struct pci_address *first, size_t n, const str
 	return a->domain == first->domain && ((size_t)a->bus << 8 | a->function) == number;
 }
 
-static void add_address(struct strbuf *out, const struct pci_address *a, size_t n)
+static void print_pci_addresses(struct strbuf *out, const struct pci_address *a, size_t n)
 {
 	char text[PCI_ADDRESS_SIZE];
 
@@ -36,7 +36,7 @@ static void add_address(struct strbuf *out, const struct pci_address *a, size_t 
 		strbuf_addf(out, "*%zu", n);
 }
 
-static void add_node(struct strbuf *out, int numa)
+static void print_pci_numa(struct strbuf *out, int numa)
 {
 	if (numa == MACHINE_NONE)
 		strbuf_addstr(out, "@" UNKNOWN);
@@ -44,7 +44,7 @@ static void add_node(struct strbuf *out, int numa)
 		strbuf_addf(out, "@%d", numa);
 }
 
-static bool same_root(const struct pci_device *a, const struct pci_device *b)
+static bool have_same_root(const struct pci_device *a, const struct pci_device *b)
 {
 	return a->root_known == b->root_known &&
 	       (!a->root_known || pci_root_compare(&a->root, &b->root) == 0);
@@ -53,7 +53,7 @@ static bool same_root(const struct pci_device *a, const struct pci_device *b)
 static bool may_share_run(const struct pci_device *a, const struct pci_device *b)
 {
 	return a->kind == b->kind && a->virtual_function == b->virtual_function && a->numa == b->numa &&
-	       !a->names && !b->names && same_root(a, b);
+	       !a->names && !b->names && have_same_root(a, b);
 }
 
 static void set_printed(const struct pci_devices *all, const struct pci_address *address, bool *printed)
@@ -92,7 +92,7 @@ static size_t run_length(const struct pci_devices *all, const bool *printed, siz
 	return n;
 }
 
-static void add_names(struct strbuf *out, const char *names)
+static void print_pci_names(struct strbuf *out, const char *names)
 {
 	for (const char *at = names; at && *at; at += strspn(at, " ")) {
 		size_t len = strcspn(at, " ");
@@ -103,7 +103,7 @@ static void add_names(struct strbuf *out, const char *names)
 }
 
 /* The root of all->items[first] and its devices that are still to be printed: "pci0000:16@0,g0000:17:00.0". */
-static void print_root(struct strbuf *out, const struct pci_devices *all, bool *printed, size_t first)
+static void print_pci_root(struct strbuf *out, const struct pci_devices *all, bool *printed, size_t first)
 {
 	const struct pci_device *root = &all->items[first];
 	char text[PCI_ROOT_SIZE] = UNKNOWN;
@@ -111,21 +111,21 @@ static void print_root(struct strbuf *out, const struct pci_devices *all, bool *
 	if (root->root_known)
 		pci_root_print(&root->root, text);
 	strbuf_addf(out, "%s%s", out->len > 0 ? "|" : "", text);
-	add_node(out, root->numa);
+	print_pci_numa(out, root->numa);
 	for (size_t i = first, n; i < all->n_items; i += n) {
 		const struct pci_device *d = &all->items[i];
 		char letter = kind_letters[d->kind];
 
 		n = 1;
-		if (!printed[i] || !same_root(d, root))
+		if (!printed[i] || !have_same_root(d, root))
 			continue;
 		n = run_length(all, printed, i);
 		strbuf_addch(out, ',');
 		strbuf_addch(out, d->virtual_function ? (char)(letter - 'a' + 'A') : letter);
-		add_address(out, &d->address, n);
+		print_pci_addresses(out, &d->address, n);
 		if (d->numa != root->numa)
-			add_node(out, d->numa);
-		add_names(out, d->names);
+			print_pci_numa(out, d->numa);
+		print_pci_names(out, d->names);
 		memset(printed + i, false, n);
 	}
 }
@@ -140,7 +140,7 @@ static const struct pci_address *address_at(
 }
 
 /* The devices of one resource by their positions: "A0=0000:17:00.2*8,9=0000:17:02.0". */
-static void print_resource(const struct node_state_printer *p, struct strbuf *out, size_t resource)
+static void print_pci_resource(const struct node_state_printer *p, struct strbuf *out, size_t resource)
 {
 	const struct printed_resource *d = &p->printed[resource];
 	bool any = false;
@@ -159,19 +159,19 @@ static void print_resource(const struct node_state_printer *p, struct strbuf *ou
 			token_add_letters(out, 'A', resource);
 		any = true;
 		strbuf_addf(out, "%zu=", at);
-		add_address(out, first, n);
+		print_pci_addresses(out, first, n);
 	}
 }
 
 /* The devices of one claim: "#2=0000:17:00.0,0000:19:00.0". */
-static void print_claim(struct strbuf *out, const struct claim *c, size_t position)
+static void print_pci_claim(struct strbuf *out, const struct claim *c, size_t position)
 {
 	for (size_t i = 0; i < c->n_addresses; i++) {
 		if (i == 0)
 			strbuf_addf(out, "%s#%zu=", out->len > 0 ? "|" : "", position);
 		else
 			strbuf_addch(out, ',');
-		add_address(out, &c->addresses[i], 1);
+		print_pci_addresses(out, &c->addresses[i], 1);
 	}
 }
 
@@ -186,11 +186,11 @@ static bool print_pci(const struct node_state_printer *p)
 		return false;
 	for (size_t i = 0; i < all->n_items; i++)
 		if (printed[i])
-			print_root(&out, all, printed, i);
+			print_pci_root(&out, all, printed, i);
 	for (size_t i = 0; i < p->resources.n_items; i++)
-		print_resource(p, &out, i);
+		print_pci_resource(p, &out, i);
 	for (size_t i = 0; i < s->claims.n_items; i++)
-		print_claim(&out, &s->claims.items[i], i);
+		print_pci_claim(&out, &s->claims.items[i], i);
 	if (strbuf_error(&out) < 0 || p->out->len + out.len > NODE_STATE_TEXT_MAX)
 		return false;
 	strbuf_add(p->out, out.text, out.len);
@@ -215,7 +215,7 @@ static struct pci_address read_address(struct token_reader *r)
 	return address;
 }
 
-static int read_node(struct node_state_parser *p)
+static int read_pci_numa(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	int numa;
@@ -230,7 +230,7 @@ static int read_node(struct node_state_parser *p)
 }
 
 /* Two names at most, as pci_names() has them. */
-static char *read_names(struct token_reader *r)
+static char *read_pci_names(struct token_reader *r)
 {
 	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(PCI_NAMES_MAX);
 
@@ -264,7 +264,7 @@ static struct pci_address address_after(const struct pci_address *first, size_t 
 	return (struct pci_address){first->domain, (uint8_t)(number >> 8), (uint8_t)number};
 }
 
-static void read_devices(struct node_state_parser *p, const struct pci_device *root)
+static void read_pci_devices(struct node_state_parser *p, const struct pci_device *root)
 {
 	struct token_reader *r = &p->reader;
 	struct pci_devices *all = &p->state.machine.pci;
@@ -282,8 +282,8 @@ static void read_devices(struct node_state_parser *p, const struct pci_device *r
 	first.address = read_address(r);
 	n = read_times(r, &first.address, PCI_DEVICES_MAX - all->n_items);
 	if (*r->at == '@')
-		first.numa = read_node(p);
-	names = read_names(r);
+		first.numa = read_pci_numa(p);
+	names = read_pci_names(r);
 	if (names && n > 1)
 		token_reader_fail(r, "several PCI devices with one name");
 	for (size_t i = 0; i < n && !r->error; i++) {
@@ -295,7 +295,7 @@ static void read_devices(struct node_state_parser *p, const struct pci_device *r
 	}
 }
 
-static void read_root(struct node_state_parser *p)
+static void read_pci_root(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	struct pci_device root = {.minor = -1, .root_known = !token_reader_skip_word(r, UNKNOWN)};
@@ -308,12 +308,12 @@ static void read_root(struct node_state_parser *p)
 		else
 			r->at = end;
 	}
-	root.numa = read_node(p);
+	root.numa = read_pci_numa(p);
 	while (token_reader_skip(r, ','))
-		read_devices(p, &root);
+		read_pci_devices(p, &root);
 }
 
-static void read_resource(struct node_state_parser *p)
+static void read_pci_resource(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	size_t resource = token_reader_letters(r, 'A', p->resources.n_items), n_devices, at, n;
@@ -344,7 +344,7 @@ static void read_resource(struct node_state_parser *p)
 	} while (token_reader_skip(r, ','));
 }
 
-static void read_claim(struct node_state_parser *p)
+static void read_pci_claim(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	struct claims *claims = &p->state.claims;
@@ -374,11 +374,11 @@ static void parse_pci(struct node_state_parser *p)
 		return;
 	do {
 		if (token_reader_skip(r, '#'))
-			read_claim(p);
+			read_pci_claim(p);
 		else if (*r->at >= 'A' && *r->at <= 'Z')
-			read_resource(p);
+			read_pci_resource(p);
 		else
-			read_root(p);
+			read_pci_root(p);
 	} while (token_reader_skip(r, '|'));
 	n = all->n_items;
 	pci_devices_sort(all);

@@ -27,7 +27,7 @@ struct printed_item {
 	const struct allocation *item;
 };
 
-static bool same_pod(const struct printed_item *a, const struct printed_item *b)
+static bool are_of_same_pod(const struct printed_item *a, const struct printed_item *b)
 {
 	return !strcmp(a->names.uid, b->names.uid) && !strcmp(a->names.pod, b->names.pod);
 }
@@ -44,19 +44,14 @@ static int by_hash(const void *va, const void *vb)
 	return r != 0 ? r : (a->item > b->item) - (a->item < b->item);
 }
 
-static bool holds_something(const struct allocation *a)
-{
-	return a->n_memory > 0 || a->n_devices > 0 || !hwloc_bitmap_iszero(a->cpus);
-}
-
 /* A new array of the items that hold something, in the order of the text. */
-static struct printed_item *sort_items(const struct allocations *a, size_t *ret_n)
+static struct printed_item *sort_printed_items(const struct allocations *a, size_t *ret_n)
 {
 	struct printed_item *items = xcalloc(a->n_items + 1, sizeof(*items));
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n_items; i++)
-		if (holds_something(&a->items[i]))
+		if (!allocation_is_empty(&a->items[i]))
 			items[n++] = (struct printed_item){pod_names_of_item(&a->items[i]), &a->items[i]};
 	if (n > 0)
 		qsort(items, n, sizeof(*items), by_hash);
@@ -65,7 +60,7 @@ static struct printed_item *sort_items(const struct allocations *a, size_t *ret_
 }
 
 /* The NUMA nodes of the item's CPUs: the default of its memory's nodes. */
-static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct allocation *item)
+static hwloc_bitmap_t nodes_of_item_cpus(const struct machine *m, const struct allocation *item)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
@@ -78,12 +73,12 @@ static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, const struct alloca
 	return TAKE(nodes);
 }
 
-static void print_blocks(const struct node_state_printer *p, const struct allocation *item)
+static void print_item_memory(const struct node_state_printer *p, const struct allocation *item)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
 
 	if (item->n_memory > 0)
-		near = nodes_of_cpus(&p->state->machine, item);
+		near = nodes_of_item_cpus(&p->state->machine, item);
 	for (size_t i = 0; i < item->n_memory; i++) {
 		const struct memory_block *b = &item->memory[i];
 
@@ -115,7 +110,8 @@ static size_t device_position(const struct node_state_printer *p, size_t resourc
 }
 
 /* The devices of one resource that the item holds, if any. */
-static void print_devices(const struct node_state_printer *p, const struct allocation *item, size_t resource)
+static void print_item_devices(
+	const struct node_state_printer *p, const struct allocation *item, size_t resource)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 
@@ -142,14 +138,6 @@ static void print_devices(const struct node_state_printer *p, const struct alloc
 	token_add_set(p->out, set, NODE_STATE_MAX_DEVICES - 1);
 }
 
-static void print_item(const struct node_state_printer *p, const struct allocation *item)
-{
-	token_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
-	print_blocks(p, item);
-	for (size_t i = 0; i < p->resources.n_items && item->n_devices > 0; i++)
-		print_devices(p, item, i);
-}
-
 static void print_hash(struct strbuf *out, const char *hash)
 {
 	strbuf_addstr(out, *hash ? hash + 1 : "?");
@@ -158,10 +146,12 @@ static void print_hash(struct strbuf *out, const char *hash)
 static bool print_pods(const struct node_state_printer *p)
 {
 	size_t n;
-	CLEANUP(freep) struct printed_item *items = sort_items(&p->state->allocations, &n);
+	CLEANUP(freep) struct printed_item *items = sort_printed_items(&p->state->allocations, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (i > 0 && same_pod(&items[i - 1], &items[i]))
+		const struct allocation *item = items[i].item;
+
+		if (i > 0 && are_of_same_pod(&items[i - 1], &items[i]))
 			strbuf_addch(p->out, '+');
 		else {
 			strbuf_addstr(p->out, i > 0 ? "|" : "");
@@ -169,7 +159,10 @@ static bool print_pods(const struct node_state_printer *p)
 			print_hash(p->out, items[i].names.pod);
 			strbuf_addch(p->out, ':');
 		}
-		print_item(p, items[i].item);
+		token_add_set(p->out, item->cpus, MACHINE_MAX_CPUS - 1);
+		print_item_memory(p, item);
+		for (size_t k = 0; k < p->resources.n_items && item->n_devices > 0; k++)
+			print_item_devices(p, item, k);
 	}
 	return n > 0;
 }
@@ -207,7 +200,7 @@ static void read_optional_hash(struct token_reader *r, char ret[POD_NAMES_HASH_S
 }
 
 /* `near`: the NUMA nodes of the item's CPUs. */
-static void read_block(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
+static void read_item_memory(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
 {
 	struct token_reader *r = &p->reader;
 	bool other = *r->at >= 'a' && *r->at <= 'z';
@@ -245,7 +238,7 @@ static void hold_device(
 	strv_push(&block->ids, id);
 }
 
-static void read_devices(struct node_state_parser *p, struct allocation *item)
+static void read_item_devices(struct node_state_parser *p, struct allocation *item)
 {
 	struct token_reader *r = &p->reader;
 	size_t resource = token_reader_letters(r, 'A', p->resources.n_items), first, n;
@@ -270,7 +263,7 @@ static void read_devices(struct node_state_parser *p, struct allocation *item)
 	}
 }
 
-static void read_container(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
+static void read_pod_item(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
 {
 	struct token_reader *r = &p->reader;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t near = NULL;
@@ -285,15 +278,15 @@ static void read_container(struct node_state_parser *p, const char *uid, const c
 	p->n_held_cpus += cpuset_size(item->cpus);
 	if (p->n_held_cpus > NODE_STATE_MAX_HELD)
 		token_reader_fail(r, "more than %u CPUs are held", NODE_STATE_MAX_HELD);
-	near = r->error ? NULL : nodes_of_cpus(&p->state.machine, item);
+	near = r->error ? NULL : nodes_of_item_cpus(&p->state.machine, item);
 	while (token_reader_skip(r, '/'))
 		if (*r->at >= 'A' && *r->at <= 'Z')
-			read_devices(p, item);
+			read_item_devices(p, item);
 		else
-			read_block(p, item, near);
+			read_item_memory(p, item, near);
 }
 
-static void read_pod(struct node_state_parser *p)
+static void read_pod_items(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	const struct allocations *a = &p->state.allocations;
@@ -313,14 +306,14 @@ static void read_pod(struct node_state_parser *p)
 	if (r->error)
 		return;
 	do
-		read_container(p, uid, pod, n++);
+		read_pod_item(p, uid, pod, n++);
 	while (token_reader_skip(r, '+'));
 }
 
 static void parse_pods(struct node_state_parser *p)
 {
 	do
-		read_pod(p);
+		read_pod_items(p);
 	while (token_reader_skip(&p->reader, '|'));
 }
 
@@ -337,7 +330,7 @@ static void print_claim_pod(struct strbuf *out, const struct pod_ref *pod)
 	strbuf_addstr(out, hash + 1);
 }
 
-static void print_claim(const struct node_state_printer *p, const struct claim *c)
+static void print_pod_claim(const struct node_state_printer *p, const struct claim *c)
 {
 	struct strbuf *out = p->out;
 	char driver[DRIVER_SIZE];
@@ -366,7 +359,7 @@ static bool print_claims(const struct node_state_printer *p)
 
 	for (size_t i = 0; i < claims->n_items; i++) {
 		strbuf_addstr(p->out, i > 0 ? "|" : "");
-		print_claim(p, &claims->items[i]);
+		print_pod_claim(p, &claims->items[i]);
 	}
 	return claims->n_items > 0;
 }
@@ -417,7 +410,7 @@ static void read_claim_devices(struct node_state_parser *p, struct claim *c)
 	}
 }
 
-static void read_claim(struct node_state_parser *p)
+static void read_pod_claim(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
 	CLEANUP(freep) char *driver = token_reader_name(r);
@@ -447,7 +440,7 @@ static void read_claim(struct node_state_parser *p)
 static void parse_claims(struct node_state_parser *p)
 {
 	do
-		read_claim(p);
+		read_pod_claim(p);
 	while (token_reader_skip(&p->reader, '|'));
 	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
 		NODE_STATE_MAX_WORK)
@@ -460,10 +453,10 @@ static bool print_remote(const struct node_state_printer *p)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t remote = cpuset_new();
 	size_t n, pod = 0;
-	CLEANUP(freep) struct printed_item *items = sort_items(&p->state->allocations, &n);
+	CLEANUP(freep) struct printed_item *items = sort_printed_items(&p->state->allocations, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		pod += i > 0 && !same_pod(&items[i - 1], &items[i]);
+		pod += i > 0 && !are_of_same_pod(&items[i - 1], &items[i]);
 		if (items[i].item->remote_memory)
 			cpuset_set(remote, (unsigned)pod);
 	}

@@ -54,7 +54,7 @@ static void parse_kubelet(struct node_state_parser *p)
 }
 
 /* A policy's position in its table of names, 0 for "?". */
-static int read_policy(struct token_reader *r, const char *const *names, size_t count)
+static int read_policy_name(struct token_reader *r, const char *const *names, size_t count)
 {
 	CLEANUP(freep) char *name = token_reader_skip(r, '?') ? NULL : token_reader_name(r);
 	int policy = name ? settings_name_index(names, count, name) : 0;
@@ -171,7 +171,7 @@ static void parse_manager(struct node_state_parser *p, enum kubelet_manager mana
 		if (!first)
 			token_reader_expect(&p->reader, ',');
 		setting_set_choice(&p->state.settings, what,
-			(unsigned)read_policy(&p->reader, row->names, row->n_names));
+			(unsigned)read_policy_name(&p->reader, row->names, row->n_names));
 		first = false;
 	}
 }

@@ -30,7 +30,7 @@ static bool find_side(const struct pci_device *d, enum side *ret)
 	return d->kind == PCI_NIC || d->kind == PCI_GPU || d->kind == PCI_ACCELERATOR;
 }
 
-static struct root_devices *find_root(const struct root_table *t, const struct pci_root *root)
+static struct root_devices *find_root_devices(const struct root_table *t, const struct pci_root *root)
 {
 	for (size_t i = 0; i < t->n_items; i++)
 		if (pci_root_compare(&t->items[i].root, root) == 0)
@@ -38,9 +38,9 @@ static struct root_devices *find_root(const struct root_table *t, const struct p
 	return NULL;
 }
 
-static void add_device(struct root_table *t, const struct pci_device *d, enum side side)
+static void count_root_device(struct root_table *t, const struct pci_device *d, enum side side)
 {
-	struct root_devices *r = find_root(t, &d->root);
+	struct root_devices *r = find_root_devices(t, &d->root);
 
 	if (!r) {
 		r = vec_push(&t->items, &t->n_items, &t->items_size, sizeof(*r));
@@ -82,14 +82,14 @@ struct search {
 	struct root_table all, free;
 };
 
-static void search_init(struct search *s, const struct node_state *state)
+static void pair_search_init(struct search *s, const struct node_state *state)
 {
 	*s = (struct search){.state = state};
 	device_index_registered(&state->allocations, &s->registered);
 	device_index_held(&state->allocations, &s->held);
 }
 
-static void search_release(struct search *s)
+static void pair_search_release(struct search *s)
 {
 	device_index_release(&s->registered);
 	device_index_release(&s->held);
@@ -111,7 +111,7 @@ static bool has_device(const struct allocation *items, size_t n_items, const cha
 }
 
 /* Adds the resource's registered devices. Those of the items count as free. */
-static void add_resource(
+static void add_resource_devices(
 	struct search *s, const char *resource, const struct allocation *items, size_t n_items)
 {
 	size_t end, at = device_index_range(&s->registered, resource, &end);
@@ -123,9 +123,9 @@ static void add_resource(
 
 		if (!d)
 			continue;
-		add_device(&s->all, d, side);
+		count_root_device(&s->all, d, side);
 		if (!device_index_find(&s->held, resource, id) || has_device(items, n_items, resource, id))
-			add_device(&s->free, d, side);
+			count_root_device(&s->free, d, side);
 	}
 }
 
@@ -139,14 +139,14 @@ static bool wants_devices(const struct resource_list *wanted)
 
 enum pci_pair pci_pair_find(const struct node_state *state, const struct resource_list *wanted)
 {
-	CLEANUP(search_release) struct search s = {.state = NULL};
+	CLEANUP(pair_search_release) struct search s = {.state = NULL};
 
 	if (state->device_addresses.n_items == 0 || !wants_devices(wanted))
 		return PCI_PAIR_NOT_WANTED;
-	search_init(&s, state);
+	pair_search_init(&s, state);
 	for (size_t i = 0; i < wanted->n_items; i++)
 		if (wanted->items[i].quantity.nano > 0)
-			add_resource(&s, wanted->items[i].name, NULL, 0);
+			add_resource_devices(&s, wanted->items[i].name, NULL, 0);
 	if (smaller(s.all.total) == 0)
 		return PCI_PAIR_NOT_WANTED;
 	return count_pairs(&s.free) > 0 ? PCI_PAIR_FREE : PCI_PAIR_NONE;
@@ -170,14 +170,15 @@ static void holding_release(struct holding *h)
 }
 
 /* A container may have the device of an init container: each device counts once. */
-static void hold(struct holding *h, const char *resource, const struct pci_device *d, enum side side)
+static void add_held_device(
+	struct holding *h, const char *resource, const struct pci_device *d, enum side side)
 {
 	for (size_t i = 0; i < h->n_devices; i++)
 		if (h->devices[i] == d)
 			return;
 	*(const struct pci_device **)vec_push(
 		&h->devices, &h->n_devices, &h->devices_size, sizeof(*h->devices)) = d;
-	add_device(&h->roots, d, side);
+	count_root_device(&h->roots, d, side);
 	strv_push_new(&h->resources, resource);
 }
 
@@ -196,7 +197,7 @@ static bool find_holding(
 						state, block->resource, block->ids.items[k], &side);
 
 					if (d)
-						hold(ret, block->resource, d, side);
+						add_held_device(ret, block->resource, d, side);
 					else if (unknown && strv_contains(&ret->resources, block->resource))
 						return false;
 				}
@@ -205,10 +206,10 @@ static bool find_holding(
 }
 
 /* The first GPU or NIC below a root that has more of these than of the others. */
-static const struct pci_device *find_single(const struct holding *h, enum side want)
+static const struct pci_device *find_single_device(const struct holding *h, enum side want)
 {
 	for (size_t i = 0; i < h->n_devices; i++) {
-		const struct root_devices *r = find_root(&h->roots, &h->devices[i]->root);
+		const struct root_devices *r = find_root_devices(&h->roots, &h->devices[i]->root);
 		enum side side;
 
 		if (find_side(h->devices[i], &side) && side == want && r->n[want] > smaller(r->n))
@@ -221,7 +222,7 @@ bool pci_pair_is_apart(
 	const struct node_state *state, const struct allocation *items, size_t n_items, struct err *ret)
 {
 	CLEANUP(holding_release) struct holding h = {.devices = NULL};
-	CLEANUP(search_release) struct search s = {.state = NULL};
+	CLEANUP(pair_search_release) struct search s = {.state = NULL};
 	char gpu_root[PCI_ROOT_SIZE], nic_root[PCI_ROOT_SIZE];
 	const struct pci_device *gpu, *nic;
 	size_t pairs;
@@ -231,13 +232,13 @@ bool pci_pair_is_apart(
 	pairs = count_pairs(&h.roots);
 	if (pairs == smaller(h.roots.total))
 		return false;
-	search_init(&s, state);
+	pair_search_init(&s, state);
 	for (size_t i = 0; i < h.resources.n_items; i++)
-		add_resource(&s, h.resources.items[i], items, n_items);
+		add_resource_devices(&s, h.resources.items[i], items, n_items);
 	if (pairs >= count_pairs(&s.all))
 		return false;
-	gpu = find_single(&h, SIDE_GPU);
-	nic = find_single(&h, SIDE_NIC);
+	gpu = find_single_device(&h, SIDE_GPU);
+	nic = find_single_device(&h, SIDE_NIC);
 	pci_root_print(&gpu->root, gpu_root);
 	pci_root_print(&nic->root, nic_root);
 	err_set(ret, 0, "%s below %s, NIC below %s; %s has both free now", pci_kind_names[gpu->kind],

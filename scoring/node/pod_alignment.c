@@ -94,7 +94,7 @@ static void unit_release(struct unit *u)
 	free(u->claim_sets);
 }
 
-static void add_cpus(struct unit *u, const struct machine *m, hwloc_const_bitmap_t cpus)
+static void add_unit_cpus(struct unit *u, const struct machine *m, hwloc_const_bitmap_t cpus)
 {
 	cpuset_or(u->cpus, u->cpus, cpus);
 	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
@@ -107,7 +107,7 @@ static void add_cpus(struct unit *u, const struct machine *m, hwloc_const_bitmap
 	}
 }
 
-static void add_memory(struct unit *u, const struct memory_block *blocks, size_t n)
+static void add_unit_memory(struct unit *u, const struct memory_block *blocks, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		cpuset_or(u->memory_nodes, u->memory_nodes, blocks[i].nodes);
@@ -153,12 +153,12 @@ static void unit_init(struct unit *u, const struct machine *m)
 	u->cpu_nodes = cpuset_new();
 	u->memory_nodes = cpuset_new();
 	for (size_t i = 0; i < u->n_items; i++) {
-		add_cpus(u, m, u->items[i].cpus);
-		add_memory(u, u->items[i].memory, u->items[i].n_memory);
+		add_unit_cpus(u, m, u->items[i].cpus);
+		add_unit_memory(u, u->items[i].memory, u->items[i].n_memory);
 	}
 	for (size_t i = 0; i < u->n_claims; i++) {
-		add_cpus(u, m, u->claims[i]->cpus);
-		add_memory(u, u->claims[i]->memory, u->claims[i]->n_memory);
+		add_unit_cpus(u, m, u->claims[i]->cpus);
+		add_unit_memory(u, u->claims[i]->memory, u->claims[i]->n_memory);
 		add_claim_sets(u, m, u->claims[i]);
 	}
 }
@@ -189,7 +189,7 @@ static size_t count_new_devices(const struct allocation *items, const struct dev
 
 /* ---- would one NUMA node do? */
 
-static void set_amount(struct container_request *c, const char *name, qty_t nano)
+static void add_to_request(struct container_request *c, const char *name, qty_t nano)
 {
 	struct quantity q = {.nano = nano};
 	const struct resource_quantity *before = resource_list_find(&c->limits, name);
@@ -207,18 +207,18 @@ static void make_request(const struct unit *u, bool devices, struct pod_request 
 	struct container_request *c = pod_request_add(ret, CONTAINER_APP, "app");
 
 	/* A container without exclusive CPUs is Guaranteed with a part of a CPU. */
-	set_amount(c, "cpu", n_cpus > 0 ? (qty_t)n_cpus * QTY_UNIT : QTY_UNIT / 10);
+	add_to_request(c, "cpu", n_cpus > 0 ? (qty_t)n_cpus * QTY_UNIT : QTY_UNIT / 10);
 	for (size_t i = 0; i < u->n_items; i++) {
 		const struct allocation *item = &u->items[i];
 
 		for (size_t k = 0; k < item->n_memory; k++)
-			set_amount(c, item->memory[k].type, (qty_t)item->memory[k].bytes * QTY_UNIT);
+			add_to_request(c, item->memory[k].type, (qty_t)item->memory[k].bytes * QTY_UNIT);
 		for (size_t k = 0; k < item->n_devices && devices; k++)
-			set_amount(c, item->devices[k].resource,
+			add_to_request(c, item->devices[k].resource,
 				(qty_t)count_new_devices(u->items, &item->devices[k]) * QTY_UNIT);
 	}
 	if (!resource_list_find(&c->limits, "memory"))
-		set_amount(c, "memory", (qty_t)QTY_UNIT << 20);
+		add_to_request(c, "memory", (qty_t)QTY_UNIT << 20);
 }
 
 /* A node whose kubelet has the policy single-numa-node. */
@@ -268,7 +268,7 @@ struct search {
 	bool has_empty;
 };
 
-static void search_release(struct search *s)
+static void alignment_search_release(struct search *s)
 {
 	if (s->has_empty)
 		strict_node_release(&s->empty);
@@ -350,7 +350,7 @@ static void say_apart(const struct unit *u, const char *what, hwloc_const_bitmap
 }
 
 /* Memory or a device that is on none of the NUMA nodes of the CPUs. */
-static bool find_remote(const struct unit *u, struct err *ret)
+static bool find_remote_nodes(const struct unit *u, struct err *ret)
 {
 	if (is_apart(u->cpu_nodes, u->memory_nodes)) {
 		say_apart(u, "memory", u->memory_nodes, ret);
@@ -399,7 +399,7 @@ static bool spans(const struct unit *u)
 }
 
 /* Why the unit's NUMA nodes are unknown; false if they are known. */
-static bool find_unknown(const struct unit *u, struct err *ret)
+static bool find_unknown_nodes(const struct unit *u, struct err *ret)
 {
 	if (u->is_cpu_unplaced) {
 		err_set(ret, 0, "the NUMA nodes of some CPUs are unknown");
@@ -419,20 +419,20 @@ static bool find_unknown(const struct unit *u, struct err *ret)
 	return true;
 }
 
-static enum alignment judge_unit(struct search *s, const struct unit *u, struct err *ret)
+static enum alignment judge_alignment_unit(struct search *s, const struct unit *u, struct err *ret)
 {
-	if (find_remote(u, ret))
+	if (find_remote_nodes(u, ret))
 		return ALIGNMENT_REMOTE;
 	if (spans(u))
 		return find_cause(s, u, ret);
 	if (u->n_claims == 0 && pci_pair_is_apart(s->state, u->items, u->n_items, ret))
 		return ALIGNMENT_ROOTS_APART;
-	return find_unknown(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
+	return find_unknown_nodes(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
 }
 
 /* ---- pods */
 
-static void judge_items(struct search *s, const struct allocation *items, size_t n,
+static void judge_aligned_items(struct search *s, const struct allocation *items, size_t n,
 	const struct claim **claims, size_t n_claims, struct pod_alignment *ret)
 {
 	CLEANUP(unit_release)
@@ -441,21 +441,22 @@ static void judge_items(struct search *s, const struct allocation *items, size_t
 	enum alignment alignment;
 
 	unit_init(&u, &s->state->machine);
-	alignment = judge_unit(s, &u, &reason);
+	alignment = judge_alignment_unit(s, &u, &reason);
 	if (alignment <= ret->alignment)
 		return;
 	ret->alignment = alignment;
 	ret->reason = reason;
 }
 
-static void judge_pod(struct search *s, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
+static void judge_alignment(
+	struct search *s, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
 {
 	bool whole = n_claims > 0 || s->state->settings.topology.scope == TOPOLOGY_SCOPE_POD;
 
 	if (whole)
-		judge_items(s, p->items, p->n_items, claims, n_claims, p);
+		judge_aligned_items(s, p->items, p->n_items, claims, n_claims, p);
 	for (size_t i = 0; i < p->n_items && !whole; i++)
-		judge_items(s, &p->items[i], 1, NULL, 0, p);
+		judge_aligned_items(s, &p->items[i], 1, NULL, 0, p);
 	for (size_t i = 0; i < p->n_items && p->alignment != ALIGNMENT_REMOTE; i++)
 		if (p->items[i].remote_memory) {
 			p->alignment = ALIGNMENT_REMOTE;
@@ -465,7 +466,7 @@ static void judge_pod(struct search *s, struct pod_alignment *p, const struct cl
 		}
 }
 
-static void add_root(const struct machine *m, const struct pci_address *address, struct strv *roots)
+static void add_alignment_root(const struct machine *m, const struct pci_address *address, struct strv *roots)
 {
 	const struct pci_device *d = address ? pci_devices_find(&m->pci, address) : NULL;
 	char text[PCI_ROOT_SIZE];
@@ -476,7 +477,7 @@ static void add_root(const struct machine *m, const struct pci_address *address,
 	strv_push_new(roots, text);
 }
 
-static void fill_roots(
+static void fill_alignment_roots(
 	const struct node_state *state, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
 {
 	for (size_t i = 0; i < p->n_items && state->device_addresses.n_items > 0; i++)
@@ -484,14 +485,14 @@ static void fill_roots(
 			const struct device_block *b = &p->items[i].devices[d];
 
 			for (size_t k = 0; k < b->ids.n_items; k++)
-				add_root(&state->machine,
+				add_alignment_root(&state->machine,
 					device_addresses_find(
 						&state->device_addresses, b->resource, b->ids.items[k]),
 					&p->roots);
 		}
 	for (size_t i = 0; i < n_claims; i++) {
 		for (size_t k = 0; k < claims[i]->n_addresses; k++)
-			add_root(&state->machine, &claims[i]->addresses[k], &p->roots);
+			add_alignment_root(&state->machine, &claims[i]->addresses[k], &p->roots);
 		for (size_t k = 0; k < claims[i]->n_places; k++)
 			if (*claims[i]->places[k].root)
 				strv_push_new(&p->roots, claims[i]->places[k].root);
@@ -500,7 +501,7 @@ static void fill_roots(
 }
 
 /* What the pod holds in all. */
-static void fill_amounts(
+static void fill_alignment_amounts(
 	const struct machine *m, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
 {
 	struct unit u = {.items = p->items, .n_items = p->n_items, .claims = claims, .n_claims = n_claims};
@@ -536,7 +537,7 @@ static void fill_amounts(
 #define NOBODY SIZE_MAX
 
 /* The position of the pod that holds each CPU, in the order of m->cpus. A new array. */
-static size_t *find_owners(const struct machine *m, const struct pod_alignments *all)
+static size_t *find_cpu_owners(const struct machine *m, const struct pod_alignments *all)
 {
 	size_t *owners = xcalloc(m->n_cpus + 1, sizeof(*owners));
 
@@ -553,7 +554,7 @@ static size_t *find_owners(const struct machine *m, const struct pod_alignments 
 	return owners;
 }
 
-static void add_owner(struct shared_hardware *h, size_t owner)
+static void add_hardware_owner(struct shared_hardware *h, size_t owner)
 {
 	h->sharing = SHARING_OTHERS;
 	if (owner == NOBODY) {
@@ -607,15 +608,15 @@ static void find_sharing(
 		if (hwloc_bitmap_isset(p->cpus, cpu->id))
 			continue;
 		if (hwloc_bitmap_isset(cores, cpu->hardware_core))
-			add_owner(&p->core, owners[i]);
+			add_hardware_owner(&p->core, owners[i]);
 		if (hwloc_bitmap_isset(cached, cpu->id) && cpu->uncore != MACHINE_NONE &&
 			hwloc_bitmap_isset(caches, (unsigned)cpu->uncore))
-			add_owner(&p->l3, owners[i]);
+			add_hardware_owner(&p->l3, owners[i]);
 	}
 }
 
 /* Adds the pod of these items, or of the claims' pod if there are none, unless the pod holds nothing. */
-static void add_pod(struct pod_alignments *all, struct search *s, const struct allocation *items,
+static void add_alignment(struct pod_alignments *all, struct search *s, const struct allocation *items,
 	size_t n_items, const struct pod_ref *ref)
 {
 	const struct node_state *state = s->state;
@@ -630,17 +631,12 @@ static void add_pod(struct pod_alignments *all, struct search *s, const struct a
 	p.namespace = n_items > 0 ? items->namespace : ref->namespace;
 	p.name = n_items == 0 ? ref->name : *items->pod ? items->pod : items->pod_uid;
 	*added = p;
-	fill_amounts(&state->machine, added, claims, n_claims);
-	fill_roots(state, added, claims, n_claims);
-	judge_pod(s, added, claims, n_claims);
+	fill_alignment_amounts(&state->machine, added, claims, n_claims);
+	fill_alignment_roots(state, added, claims, n_claims);
+	judge_alignment(s, added, claims, n_claims);
 }
 
-static bool holds_something(const struct allocation *item)
-{
-	return !hwloc_bitmap_iszero(item->cpus) || item->n_memory > 0 || item->n_devices > 0;
-}
-
-static bool is_listed(const struct pod_alignments *all, const struct pod_ref *ref)
+static bool is_listed_pod(const struct pod_alignments *all, const struct pod_ref *ref)
 {
 	for (size_t i = 0; i < all->n_items; i++) {
 		const struct pod_alignment *p = &all->items[i];
@@ -653,7 +649,7 @@ static bool is_listed(const struct pod_alignments *all, const struct pod_ref *re
 
 void pod_alignments_find(const struct node_state *state, struct pod_alignments *ret)
 {
-	CLEANUP(search_release) struct search search = {.state = state};
+	CLEANUP(alignment_search_release) struct search search = {.state = state};
 	CLEANUP(freep) size_t *owners = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cached = cpus_of_divided_sockets(&state->machine);
 	const struct allocations *a = &state->allocations;
@@ -664,18 +660,18 @@ void pod_alignments_find(const struct node_state *state, struct pod_alignments *
 
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
-			any = any || holds_something(&a->items[end]);
+			any = any || !allocation_is_empty(&a->items[end]);
 		if (any)
-			add_pod(ret, &search, &a->items[first], end - first, NULL);
+			add_alignment(ret, &search, &a->items[first], end - first, NULL);
 	}
 	for (size_t i = 0; i < state->claims.n_items; i++) {
 		const struct claim *c = &state->claims.items[i];
 
 		for (size_t k = 0; k < c->n_pods; k++)
-			if (!is_listed(ret, &c->pods[k]))
-				add_pod(ret, &search, NULL, 0, &c->pods[k]);
+			if (!is_listed_pod(ret, &c->pods[k]))
+				add_alignment(ret, &search, NULL, 0, &c->pods[k]);
 	}
-	owners = find_owners(&state->machine, ret);
+	owners = find_cpu_owners(&state->machine, ret);
 	for (size_t i = 0; i < ret->n_items; i++)
 		find_sharing(&state->machine, &ret->items[i], owners, cached);
 }

@@ -141,7 +141,7 @@ void excluded_pods_release(struct excluded_pods *e)
 }
 
 /* Whether the pod is excluded; its name counts as found then. "" = unknown. */
-static bool is_excluded(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
+static bool is_excluded_pod(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
 	bool excluded = false;
 
@@ -155,7 +155,7 @@ static bool is_excluded(struct excluded_pods *e, const char *namespace, const ch
 
 bool excluded_pods_find(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
-	bool excluded = is_excluded(e, namespace, name, uid);
+	bool excluded = is_excluded_pod(e, namespace, name, uid);
 
 	if (excluded && *uid)
 		strv_push_new(&e->uids, uid);
@@ -167,7 +167,7 @@ void excluded_pods_take(struct excluded_pods *e, struct allocations *a)
 	CLEANUP(freep) bool *excluded = xcalloc(a->n_items + 1, sizeof(*excluded));
 
 	for (size_t i = 0; i < a->n_items; i++)
-		excluded[i] = is_excluded(e, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
+		excluded[i] = is_excluded_pod(e, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
 	allocations_give_back(a, excluded);
 }
 

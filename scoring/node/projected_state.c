@@ -91,7 +91,7 @@ void projected_state_finish(struct projected_state *p)
 
 /* ---- what an admitted pod will hold */
 
-static void add_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
+static void add_placed_cpus(const struct kubelet *k, const struct kubelet_verdict *v, hwloc_bitmap_t cpus)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t some = cpuset_new();
 
@@ -104,7 +104,7 @@ static void add_cpus(const struct kubelet *k, const struct kubelet_verdict *v, h
 }
 
 /* The devices of the node that the verdict took and that nobody held before. */
-static void add_devices(const struct node_admission *admission, struct allocation *item)
+static void add_placed_devices(const struct node_admission *admission, struct allocation *item)
 {
 	const struct device_inventory *inventory = &admission->devices;
 	CLEANUP(device_index_release) struct device_index registered = {0};
@@ -129,7 +129,7 @@ static void add_devices(const struct node_admission *admission, struct allocatio
 	}
 }
 
-static void add_memory_block(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
+static void add_placed_block(struct allocation *item, const char *type, uint64_t bytes, uint64_t nodes)
 {
 	struct memory_block *block =
 		vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
@@ -146,20 +146,20 @@ struct container_memory {
 	size_t container;
 };
 
-static int by_container(const void *a, const void *b)
+static int compare_containers(const void *a, const void *b)
 {
 	const struct container_memory *x = a, *y = b;
 
 	return (x->container > y->container) - (x->container < y->container);
 }
 
-static int by_nodes(const void *a, const void *b)
+static int compare_node_sets(const void *a, const void *b)
 {
 	const struct container_memory *x = a, *y = b;
 
 	if (x->nodes != y->nodes)
 		return x->nodes < y->nodes ? -1 : 1;
-	return by_container(a, b);
+	return compare_containers(a, b);
 }
 
 /*
@@ -201,7 +201,7 @@ static void add_memory_type(const struct pod_request *pod, const struct kubelet_
 				(struct container_memory){nodes, (uint64_t)(amount / QTY_UNIT), container};
 	}
 	if (n_shares > 1)
-		qsort(shares, n_shares, sizeof(*shares), by_nodes);
+		qsort(shares, n_shares, sizeof(*shares), compare_node_sets);
 	for (size_t i = 0, end; i < n_shares; i = end) {
 		for (end = i + 1; end < n_shares && shares[end].nodes == shares[i].nodes;)
 			end++;
@@ -209,13 +209,13 @@ static void add_memory_type(const struct pod_request *pod, const struct kubelet_
 			shares[i].nodes, count_charged(pod, shares + i, end - i), shares[i].container};
 	}
 	if (n_sets > 1)
-		qsort(shares, n_sets, sizeof(*shares), by_container);
+		qsort(shares, n_sets, sizeof(*shares), compare_containers);
 	for (size_t i = 0; i < n_sets; i++)
 		if (shares[i].bytes > 0)
-			add_memory_block(item, entries[0].item->name, shares[i].bytes, shares[i].nodes);
+			add_placed_block(item, entries[0].item->name, shares[i].bytes, shares[i].nodes);
 }
 
-static void add_memory(
+static void add_placed_memory(
 	const struct pod_request *pod, const struct kubelet_verdict *v, struct allocation *item)
 {
 	CLEANUP(request_entries_release) struct request_entries e = {0};
@@ -240,9 +240,9 @@ void projected_state_item(const struct node_admission *admission, const struct p
 
 	allocations_init(&own);
 	item = allocations_add(&own);
-	add_cpus(&admission->kubelet, verdict, item->cpus);
-	add_devices(admission, item);
-	add_memory(pod, verdict, item);
+	add_placed_cpus(&admission->kubelet, verdict, item->cpus);
+	add_placed_devices(admission, item);
+	add_placed_memory(pod, verdict, item);
 	*ret = *item;
 	own.n_items = 0;
 }
@@ -331,24 +331,19 @@ int projected_state_empty(struct node_state *node, struct err *err)
 	return 0;
 }
 
-static void drop_memory(struct allocations *a)
-{
-	for (size_t i = 0; i < a->n_items; i++) {
-		memory_blocks_free(a->items[i].memory, a->items[i].n_memory);
-		a->items[i].memory = NULL;
-		a->items[i].n_memory = a->items[i].memory_size = 0;
-	}
-	memory_state_release(&a->memory);
-	memory_state_init(&a->memory);
-	a->memory_known = false;
-}
-
 int projected_state_remove_files(struct node_state *node, bool cpus, bool memory, struct err *err)
 {
 	struct allocations *a = &node->allocations;
 
 	if (memory) {
-		drop_memory(a);
+		for (size_t i = 0; i < a->n_items; i++) {
+			memory_blocks_free(a->items[i].memory, a->items[i].n_memory);
+			a->items[i].memory = NULL;
+			a->items[i].n_memory = a->items[i].memory_size = 0;
+		}
+		memory_state_release(&a->memory);
+		memory_state_init(&a->memory);
+		a->memory_known = false;
 		set_initial_memory(node);
 	}
 	if (!cpus)

@@ -18,7 +18,7 @@
 #include "scoring/node/node_derive.h"
 
 /* A number from 0 to `max`. */
-static bool parse_number(const char *text, unsigned long max, unsigned long *ret)
+static bool parse_setting_number(const char *text, unsigned long max, unsigned long *ret)
 {
 	char *end;
 
@@ -28,8 +28,8 @@ static bool parse_number(const char *text, unsigned long max, unsigned long *ret
 }
 
 /* `name` is the option's; `o` is NULL if there is none. */
-static int set_option(struct settings *s, const struct policy_option *o, const char *name, const char *value,
-	struct err *err)
+static int change_option(struct settings *s, const struct policy_option *o, const char *name,
+	const char *value, struct err *err)
 {
 	if (!o)
 		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
@@ -41,7 +41,7 @@ int settings_change_option(struct settings *s, const char *name, const char *val
 {
 	const struct policy_option *o = policy_option_find(name);
 
-	return set_option(s, o && policy_option_is_released(o) ? o : NULL, name, value, err);
+	return change_option(s, o && policy_option_is_released(o) ? o : NULL, name, value, err);
 }
 
 /* Copies the text up to the separator and moves *at past the separator. "" at the end of the text. The
@@ -56,7 +56,7 @@ static char *next_part(const char **at, char separator)
 }
 
 /* "memory=1Gi" */
-static int add_reservation(struct settings *s, unsigned node, const char *text, struct err *err)
+static int change_reservation(struct settings *s, unsigned node, const char *text, struct err *err)
 {
 	const char *equals = strchr(text, '=');
 	CLEANUP(freep) char *type = equals ? xstrndup(text, (size_t)(equals - text)) : NULL;
@@ -75,19 +75,19 @@ static int add_reservation(struct settings *s, unsigned node, const char *text, 
 }
 
 /* "0:memory=1Gi,hugepages-1Gi=2Gi" */
-static int add_reservations(struct settings *s, const char *text, struct err *err)
+static int change_reservations(struct settings *s, const char *text, struct err *err)
 {
 	const char *at = text;
 	CLEANUP(freep) char *id = next_part(&at, ':');
 	unsigned long node;
 	int r = 0;
 
-	if (!*at || !parse_number(id, MACHINE_MAX_NODES - 1, &node))
+	if (!*at || !parse_setting_number(id, MACHINE_MAX_NODES - 1, &node))
 		return err_set(err, -EINVAL, "reservedMemory: '%.60s' is not NODE:TYPE=AMOUNT,...", text);
 	while (r == 0 && *at) {
 		CLEANUP(freep) char *limit = next_part(&at, ',');
 
-		r = add_reservation(s, (unsigned)node, limit, err);
+		r = change_reservation(s, (unsigned)node, limit, err);
 	}
 	return r;
 }
@@ -102,7 +102,7 @@ static int set_reserved_memory(struct settings *s, const char *value, struct err
 	while (r == 0 && *value) {
 		CLEANUP(freep) char *node = next_part(&value, ';');
 
-		r = add_reservations(s, node, err);
+		r = change_reservations(s, node, err);
 	}
 	return r;
 }
@@ -124,7 +124,7 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 {
 	unsigned long n;
 
-	if (!parse_number(value, MACHINE_MAX_CPUS, &n))
+	if (!parse_setting_number(value, MACHINE_MAX_CPUS, &n))
 		return err_set(err, -EINVAL, "reservedCPUs: '%.60s' is not a number of CPUs", value);
 	hwloc_bitmap_free(s->reserved_system_cpus);
 	s->reserved_system_cpus = NULL;
@@ -170,7 +170,7 @@ static int change_other(
 		ret->reserved_cpus = true;
 		return set_reserved_count(s, value, err);
 	}
-	return set_option(s, policy_option_find(key), key, value, err);
+	return change_option(s, policy_option_find(key), key, value, err);
 }
 
 int settings_change(struct settings *s, const char *text, struct settings_changes *ret, struct err *err)

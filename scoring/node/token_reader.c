@@ -11,12 +11,6 @@
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 
-static void stop(struct token_reader *r, int error)
-{
-	r->error = error;
-	r->at = "";
-}
-
 void token_reader_fail(struct token_reader *r, const char *fmt, ...)
 {
 	size_t at = (size_t)(r->at - r->start);
@@ -28,7 +22,8 @@ void token_reader_fail(struct token_reader *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	stop(r, err_set(r->err, -EINVAL, "byte %zu of the node state, %s: %s", at, r->section, what));
+	r->error = err_set(r->err, -EINVAL, "byte %zu of the node state, %s: %s", at, r->section, what);
+	r->at = "";
 }
 
 bool token_reader_skip(struct token_reader *r, char c)

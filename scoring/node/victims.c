@@ -64,7 +64,7 @@ static void bounds_release(struct bounds *b)
 	*b = (struct bounds){0};
 }
 
-static struct place *add_place(struct bounds *b, qty_t missing)
+static struct place *add_need_place(struct bounds *b, qty_t missing)
 {
 	struct place *p = vec_push(&b->places, &b->n_places, &b->places_size, sizeof(*p));
 
@@ -116,7 +116,7 @@ static void add_need_of_node(struct bounds *b, const struct node_admission *admi
 
 	if (!free || wanted->quantity.nano == 0)
 		return;
-	p = add_place(b, wanted->quantity.nano - free->quantity.nano - unsure);
+	p = add_need_place(b, wanted->quantity.nano - free->quantity.nano - unsure);
 	for (size_t h = 0; h < b->n_holders; h++)
 		p->frees[h] = !strcmp(wanted->name, "cpu") ? (qty_t)holders[h].cpus * QTY_UNIT
 							   : held_units(&admission->state->allocations,
@@ -125,7 +125,7 @@ static void add_need_of_node(struct bounds *b, const struct node_admission *admi
 }
 
 /* CPUs of `set` that are in `own` and not in `excluded`, which may be NULL. */
-static qty_t count_cpus(hwloc_const_bitmap_t set, hwloc_const_bitmap_t own, hwloc_const_bitmap_t excluded)
+static qty_t count_own_cpus(hwloc_const_bitmap_t set, hwloc_const_bitmap_t own, hwloc_const_bitmap_t excluded)
 {
 	qty_t n = 0;
 
@@ -163,16 +163,16 @@ static void cpu_table_init(
 		CLEANUP(cpuset_freep) hwloc_bitmap_t own = NULL;
 
 		own = machine_own_cpus(m, i);
-		t->all[i] = count_cpus(own, own, NULL);
-		t->free[i] =
-			count_cpus(node_shared_cpus(admission->state), own, admission->state->reserved.cpus);
+		t->all[i] = count_own_cpus(own, own, NULL);
+		t->free[i] = count_own_cpus(
+			node_shared_cpus(admission->state), own, admission->state->reserved.cpus);
 		for (size_t h = 0; h < n; h++)
 			for (size_t k = holders[h].first; k < holders[h].end; k++)
-				t->held[i * n + h] += count_cpus(a->items[k].cpus, own, NULL);
+				t->held[i * n + h] += count_own_cpus(a->items[k].cpus, own, NULL);
 	}
 }
 
-static int descending(const void *va, const void *vb)
+static int descending_amounts(const void *va, const void *vb)
 {
 	qty_t a = *(const qty_t *)va, b = *(const qty_t *)vb;
 
@@ -180,13 +180,13 @@ static int descending(const void *va, const void *vb)
 }
 
 /* The fewest NUMA nodes that have this number of CPUs, free or not; 0 = all together have fewer. */
-static size_t fewest_nodes(const struct cpu_table *t, qty_t cpus)
+static size_t fewest_nodes_of_size(const struct cpu_table *t, qty_t cpus)
 {
 	CLEANUP(freep) qty_t *sizes = xcalloc(t->n_nodes + 1, sizeof(*sizes));
 	size_t n = 0;
 
 	memcpy(sizes, t->all, t->n_nodes * sizeof(*sizes));
-	qsort(sizes, t->n_nodes, sizeof(*sizes), descending);
+	qsort(sizes, t->n_nodes, sizeof(*sizes), descending_amounts);
 	while (n < t->n_nodes && cpus > 0)
 		cpus -= sizes[n++];
 	return cpus > 0 ? 0 : n;
@@ -201,7 +201,7 @@ static void add_cpu_places(struct bounds *b, const struct cpu_table *t, qty_t cp
 	for (size_t i = 0; i < width; i++)
 		at[i] = i;
 	for (;;) {
-		struct place *p = add_place(b, 0);
+		struct place *p = add_need_place(b, 0);
 
 		p->missing = cpus * QTY_UNIT;
 		for (size_t i = 0; i < width; i++) {
@@ -219,7 +219,7 @@ static void add_cpu_places(struct bounds *b, const struct cpu_table *t, qty_t cp
 }
 
 /* The number of sets of `width` NUMA nodes, counted up to a little more than MAX_PLACES. */
-static size_t count_sets(size_t n, size_t width)
+static size_t count_node_combinations(size_t n, size_t width)
 {
 	size_t sets = 1;
 
@@ -235,8 +235,8 @@ static void add_need_of_cpus(
 	size_t width = 1;
 
 	if (admission->settings.topology.policy == TOPOLOGY_MANAGER_RESTRICTED)
-		width = fewest_nodes(t, (qty_t)cpus);
-	if (cpus == 0 || width == 0 || count_sets(t->n_nodes, width) > MAX_PLACES)
+		width = fewest_nodes_of_size(t, (qty_t)cpus);
+	if (cpus == 0 || width == 0 || count_node_combinations(t->n_nodes, width) > MAX_PLACES)
 		return;
 	add_cpu_places(b, t, (qty_t)cpus, width);
 	b->n_needs++;
@@ -274,8 +274,8 @@ static void add_needs_of_memory(struct bounds *b, const struct node_admission *a
 			continue;
 		for (size_t k = 0; k < m->n_nodes; k++) {
 			const struct memory_table *table = memory_node_table(&m->nodes[k], q->name);
-			struct place *p =
-				add_place(b, q->quantity.nano - (table ? (qty_t)table->free * QTY_UNIT : 0));
+			struct place *p = add_need_place(
+				b, q->quantity.nano - (table ? (qty_t)table->free * QTY_UNIT : 0));
 
 			for (size_t h = 0; h < b->n_holders; h++)
 				p->frees[h] = held_units(&admission->state->allocations, &holders[h], q->name,
@@ -375,7 +375,7 @@ struct search {
 	bool gave_up;
 };
 
-static void search_release(struct search *s)
+static void victim_search_release(struct search *s)
 {
 	for (size_t i = 0; i < s->n_holders; i++)
 		free(s->holders[i].kind);
@@ -428,7 +428,7 @@ static void print_cpus(
 #define KIND_MAX (1u << 20) /* bytes */
 
 /* The kind is a text of everything in the holder's resources that can affect a verdict. */
-static void find_kind(const struct search *s, struct holder *h)
+static void set_holder_kind(const struct search *s, struct holder *h)
 {
 	const struct node_state *state = s->state;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
@@ -477,7 +477,7 @@ static int by_cpus(const void *va, const void *vb, void *data)
 	return c ? c : strcmp(x->pod_uid, y->pod_uid);
 }
 
-static void list_holders(struct search *s)
+static void list_victim_holders(struct search *s)
 {
 	const bool *stays = s->known.stays;
 	const struct allocations *a = &s->state->allocations;
@@ -498,7 +498,7 @@ static void list_holders(struct search *s)
 		h = vec_push(&s->holders, &s->n_holders, &s->holders_size, sizeof(*h));
 		h->first = first;
 		h->end = end;
-		find_kind(s, h);
+		set_holder_kind(s, h);
 	}
 }
 
@@ -520,15 +520,6 @@ static void pick_holders(struct search *s, const struct node_admission *admissio
 	vec_sort(s->holders, kept, sizeof(*s->holders), by_cpus, s);
 	bounds_release(&s->bounds);
 	bounds_init(&s->bounds, admission, s->pod, s->holders, kept);
-}
-
-static void search_init(struct search *s, const struct node_admission *admission)
-{
-	list_holders(s);
-	pick_holders(s, admission);
-	s->excluded = xcalloc(s->state->allocations.n_items + 1, sizeof(*s->excluded));
-	s->chosen = xcalloc(s->n_holders + 1, sizeof(*s->chosen));
-	s->best = xcalloc(s->n_holders + 1, sizeof(*s->best));
 }
 
 /* Limit the admission to what can be requested of the whole node without the chosen pods. */
@@ -589,7 +580,7 @@ static void keep_best(struct search *s)
 }
 
 /* Whether a set of this size with these CPUs would be the best so far. */
-static bool is_better(const struct search *s, size_t size, size_t cpus)
+static bool is_better_set(const struct search *s, size_t size, size_t cpus)
 {
 	return size < s->n_best || (size == s->n_best && cpus < s->best_cpus);
 }
@@ -613,7 +604,7 @@ static void shrink(struct search *s, bool few_first)
 		size += !enough;
 		cpus += enough ? 0 : s->holders[h].cpus;
 	}
-	if (is_better(s, size, cpus))
+	if (is_better_set(s, size, cpus))
 		keep_best(s);
 	memset(s->chosen, 0, n * sizeof(*s->chosen));
 }
@@ -624,7 +615,7 @@ static void try_sets(struct search *s, size_t size, size_t picks, size_t from, s
 	for (size_t h = from; h + picks <= s->n_holders && !s->gave_up; h++) {
 		const struct holder *holder = &s->holders[h];
 
-		if (!is_better(s, size, cpus + picks * holder->cpus))
+		if (!is_better_set(s, size, cpus + picks * holder->cpus))
 			break;
 		/* Of holders of one kind, which are equal, the first ones are chosen. */
 		if (h > 0 && !s->chosen[h - 1] && !strcmp(holder->kind, s->holders[h - 1].kind))
@@ -711,7 +702,11 @@ static enum victims_answer judge_without_all(struct search *s, const struct node
 /* The kubelet rejects the pod on the node as it is. */
 static void run_search(struct search *s, const struct node_admission *admission, struct victims *ret)
 {
-	search_init(s, admission);
+	list_victim_holders(s);
+	pick_holders(s, admission);
+	s->excluded = xcalloc(s->state->allocations.n_items + 1, sizeof(*s->excluded));
+	s->chosen = xcalloc(s->n_holders + 1, sizeof(*s->chosen));
+	s->best = xcalloc(s->n_holders + 1, sizeof(*s->best));
 	ret->answer = judge_without_all(s, admission);
 	if (ret->answer == VICTIMS_SET) {
 		keep_best(s);
@@ -740,7 +735,7 @@ static enum kubelet_answer judge_now(const struct search *s)
 void victims_find(const struct node_state *state, const struct pod_request *pod,
 	const struct victims_known *known, struct victims *ret)
 {
-	CLEANUP(search_release) struct search s = {.state = state, .pod = pod};
+	CLEANUP(victim_search_release) struct search s = {.state = state, .pod = pod};
 	/* Without the limit, because the bounds are on what is held exclusively. */
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 	enum kubelet_answer answer;
