@@ -11,7 +11,7 @@
 #include "scoring/request.h"
 
 /* The order in which the kubelet checks resources: cpu, memory, the rest. */
-static int check_order(const char *resource)
+static int resource_order(const char *resource)
 {
 	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
 }
@@ -43,7 +43,7 @@ static const char *name_in_pod(const struct pod_request *pod, const char *name)
  * The first resource (the pod's string) that the node has too little of, with its amounts in *ret; NULL =
  * enough of each. `upper`: compare with the upper bounds of the free amounts.
  */
-static const char *find_short(const struct admission_node *node, const struct pod_request *pod,
+static const char *find_short_resource(const struct admission_node *node, const struct pod_request *pod,
 	const struct resource_list *wanted, bool upper, struct admission *ret)
 {
 	const char *found = NULL;
@@ -55,7 +55,7 @@ static const char *find_short(const struct admission_node *node, const struct po
 
 		if ((!free && !resource_name_is_hugepages(item->name)) || amount == 0 ||
 			amount <= free_amount(node, free, upper) ||
-			(found && check_order(found) <= check_order(item->name)))
+			(found && resource_order(found) <= resource_order(item->name)))
 			continue;
 		found = item->name;
 		ret->wanted = amount;
@@ -76,14 +76,14 @@ void admission_judge(const struct admission_node *node, const struct pod_request
 	if (!a.managers.beyond_limit)
 		request_of_node(pod, &wanted);
 	a.answer = a.managers.answer;
-	a.short_of = find_short(node, pod, &wanted, true, &a);
+	a.short_of = find_short_resource(node, pod, &wanted, true, &a);
 	if (a.short_of) {
 		struct admission lower;
 
 		a.answer = KUBELET_REJECTS;
-		a.other_may_be_short = find_short(node, pod, &wanted, false, &lower) != a.short_of;
+		a.other_may_be_short = find_short_resource(node, pod, &wanted, false, &lower) != a.short_of;
 	} else if (a.answer == KUBELET_ADMITS)
-		a.unsure_of = find_short(node, pod, &wanted, false, &a);
+		a.unsure_of = find_short_resource(node, pod, &wanted, false, &a);
 	if (a.unsure_of)
 		a.answer = KUBELET_UNKNOWN;
 	*ret = a;
@@ -157,7 +157,7 @@ struct amounts {
 	size_t items_size;
 };
 
-static void amounts_release(struct amounts *a)
+static void candidate_amounts_release(struct amounts *a)
 {
 	free(a->items);
 	*a = (struct amounts){0};
@@ -191,7 +191,7 @@ static void sort_distinct(struct amounts *a)
 	a->n_items = kept;
 }
 
-static void add_amount(struct amounts *a, qty_t amount)
+static void add_candidate_amount(struct amounts *a, qty_t amount)
 {
 	qty_t *item = vec_push(&a->items, &a->n_items, &a->items_size, sizeof(*item));
 
@@ -209,7 +209,7 @@ static void add_memory_limits(struct search *s, const char *name, struct amounts
 	uint64_t mask;
 
 	if (free)
-		add_amount(ret, free->quantity.nano - (overhead ? overhead->quantity.nano : 0));
+		add_candidate_amount(ret, free->quantity.nano - (overhead ? overhead->quantity.nano : 0));
 	while (type < mm->n_types && strcmp(mm->types[type], name) != 0)
 		type++;
 	if (type == mm->n_types)
@@ -222,8 +222,8 @@ static void add_memory_limits(struct search *s, const char *name, struct amounts
 			s->best.complete = false;
 			break;
 		}
-		add_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
-		add_amount(ret, (qty_t)sum.free * QTY_UNIT);
+		add_candidate_amount(ret, (qty_t)sum.allocatable * QTY_UNIT);
+		add_candidate_amount(ret, (qty_t)sum.free * QTY_UNIT);
 	}
 	sort_distinct(ret);
 }
@@ -233,7 +233,7 @@ static void add_sums_of_others(struct search *s, size_t container, const char *n
 {
 	size_t n_others = 0;
 
-	add_amount(ret, 0);
+	add_candidate_amount(ret, 0);
 	for (size_t i = 0; i < s->pod->n_containers; i++) {
 		const struct resource_quantity *q = resource_list_find(&s->pod->containers[i].requests, name);
 		size_t n = ret->n_items;
@@ -245,7 +245,7 @@ static void add_sums_of_others(struct search *s, size_t container, const char *n
 			break;
 		}
 		for (size_t k = 0; k < n; k++)
-			add_amount(ret, qty_add(ret->items[k], q->quantity.nano));
+			add_candidate_amount(ret, qty_add(ret->items[k], q->quantity.nano));
 	}
 	sort_distinct(ret);
 }
@@ -279,7 +279,7 @@ static bool is_full(struct amounts *a)
 static void add_memory_amounts(
 	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
 {
-	CLEANUP(amounts_release) struct amounts limits = {0}, others = {0};
+	CLEANUP(candidate_amounts_release) struct amounts limits = {0}, others = {0};
 	qty_t step = resource_step(name);
 	bool full = false;
 
@@ -293,7 +293,7 @@ static void add_memory_amounts(
 			if (amount <= 0 || amount >= from)
 				continue;
 			full = is_full(ret);
-			add_amount(ret, amount);
+			add_candidate_amount(ret, amount);
 		}
 	if (full)
 		s->best.complete = false; /* GCOVR_EXCL_LINE: see is_full() */
@@ -313,11 +313,11 @@ static void add_unit_amounts(const struct search *s, const char *name, qty_t fro
 	if (units > max_units)
 		units = max_units;
 	for (; units > 0; units--)
-		add_amount(ret, units * QTY_UNIT);
+		add_candidate_amount(ret, units * QTY_UNIT);
 }
 
 /* Set the request, and the limit if it is equal. */
-static void set_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
+static void set_container_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
 {
 	struct resource_list *lists[] = {&c->requests, &c->limits};
 
@@ -363,7 +363,7 @@ static void try_amounts(
 			break;
 		}
 		s->judged++;
-		set_amount(c, name, now, amounts->items[i]);
+		set_container_amount(c, name, now, amounts->items[i]);
 		now = amounts->items[i];
 		admission_judge(s->node, s->pod, s->qos, &a);
 		s->steps += s->node->ws->work.steps;
@@ -378,13 +378,13 @@ static void try_amounts(
 		s->best.to = now;
 		break;
 	}
-	set_amount(c, name, now, from);
+	set_container_amount(c, name, now, from);
 }
 
 static void try_resource(struct search *s, size_t container, const struct resource_quantity *q)
 {
 	const struct container_request *c = &s->pod->containers[container];
-	CLEANUP(amounts_release) struct amounts amounts = {0};
+	CLEANUP(candidate_amounts_release) struct amounts amounts = {0};
 	bool exclusive = !strcmp(q->name, "cpu") && kubelet_exclusive_cpus(c, s->qos) > 0;
 
 	if (q->quantity.nano <= 0)

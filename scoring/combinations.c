@@ -233,15 +233,6 @@ static void fill_pairs(struct distances *d, const unsigned *costs)
 	}
 }
 
-/* The least sums of the sizes 0 and 1. */
-static void fill_singles(struct distances *d)
-{
-	d->low[0] = d->high[0] = 0;
-	for (size_t a = 0; a < d->n; a++)
-		if (a == 0 || d->pair[a * d->n + a] < d->low[1])
-			d->low[1] = d->high[1] = d->pair[a * d->n + a];
-}
-
 static void fill_nearest(struct distances *d)
 {
 	uint64_t row[MAX_NODES];
@@ -331,7 +322,11 @@ int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint6
 	ret->twins = ret->nearest + n * n;
 	s->between = ret->twins + n;
 	fill_pairs(ret, costs);
-	fill_singles(ret);
+	/* The least sums of the sizes 0 and 1. */
+	ret->low[0] = ret->high[0] = 0;
+	for (size_t a = 0; a < n; a++)
+		if (a == 0 || ret->pair[a * n + a] < ret->low[1])
+			ret->low[1] = ret->high[1] = ret->pair[a * n + a];
 	return 0;
 }
 

@@ -73,7 +73,7 @@ static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 }
 
 /* List all elements of a level that have a free CPU. */
-static size_t list_all(
+static size_t list_free_elements(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
 {
 	size_t n = 0;
@@ -124,19 +124,19 @@ size_t cpu_accumulator_order_numas(struct cpu_workspace *ws, const struct cpu_ac
 	size_t n_sockets;
 
 	if (ws->numa_first)
-		return list_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
-	n_sockets = list_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+		return list_free_elements(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+	n_sockets = list_free_elements(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
 	return list_children(ws, acc, CPU_LEVEL_NUMA, CPU_LEVEL_SOCKET, n_sockets);
 }
 
 /* Lists the sockets in the order in which the kubelet takes them, in ws->lists. Returns their number. */
-static size_t order_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
+static size_t list_sockets(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
 	size_t n_numas;
 
 	if (!ws->numa_first)
-		return list_all(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
-	n_numas = list_all(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
+		return list_free_elements(ws, acc, CPU_LEVEL_SOCKET, ws->lists[CPU_LEVEL_SOCKET]);
+	n_numas = list_free_elements(ws, acc, CPU_LEVEL_NUMA, ws->lists[CPU_LEVEL_NUMA]);
 	return list_children(ws, acc, CPU_LEVEL_SOCKET, CPU_LEVEL_NUMA, n_numas);
 }
 
@@ -146,7 +146,7 @@ size_t cpu_accumulator_order(
 {
 	switch (level) {
 	case CPU_LEVEL_SOCKET:
-		return order_sockets(ws, acc);
+		return list_sockets(ws, acc);
 	case CPU_LEVEL_NUMA:
 		return cpu_accumulator_order_numas(ws, acc);
 	case CPU_LEVEL_UNCORE:
@@ -154,7 +154,7 @@ size_t cpu_accumulator_order(
 			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_CORE:
 		return ws->numa_first ? list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
-						order_sockets(ws, acc))
+						list_sockets(ws, acc))
 				      : list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
 						cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_COUNT: /* GCOVR_EXCL_LINE: no level has this name */
@@ -209,7 +209,7 @@ static size_t append_turn(
  */
 static size_t list_cpus_spread(struct cpu_workspace *ws, const struct cpu_accumulator *acc)
 {
-	size_t n_sockets = order_sockets(ws, acc), n = 0;
+	size_t n_sockets = list_sockets(ws, acc), n = 0;
 
 	for (size_t s = 0; s < n_sockets; s++) {
 		size_t n_cores = list_children_of(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
@@ -443,7 +443,7 @@ struct layout {
 	size_t bytes;
 };
 
-static void *lay_out(struct layout *layout, size_t n, size_t item)
+static void *place_array(struct layout *layout, size_t n, size_t item)
 {
 	size_t at = (layout->bytes + 7) & ~(size_t)7;
 
@@ -497,28 +497,28 @@ static void lay_out_workspace(struct cpu_workspace *ws, struct layout *layout, s
 		listing.n > t->levels[high].n ? listing.n : t->levels[high].n;
 	sizes[CPU_LEVEL_UNCORE] = sizes[CPU_LEVEL_CORE] = listing.cpus;
 	for (size_t i = 0; i < 2; i++) {
-		accumulators[i]->free = lay_out(layout, t->n_cpus, sizeof(bool));
+		accumulators[i]->free = place_array(layout, t->n_cpus, sizeof(bool));
 		for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
 			accumulators[i]->n_free[level] =
-				lay_out(layout, t->levels[level].n, sizeof(uint32_t));
+				place_array(layout, t->levels[level].n, sizeof(uint32_t));
 	}
-	ws->inner_taken = lay_out(layout, t->n_cpus, sizeof(bool));
+	ws->inner_taken = place_array(layout, t->n_cpus, sizeof(bool));
 	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++) {
-		ws->lists[level] = lay_out(layout, sizes[level], sizeof(uint32_t));
-		ws->seen[level] = lay_out(layout, t->levels[level].n, sizeof(uint64_t));
+		ws->lists[level] = place_array(layout, sizes[level], sizeof(uint32_t));
+		ws->seen[level] = place_array(layout, t->levels[level].n, sizeof(uint64_t));
 	}
-	ws->uncore_walk = lay_out(layout, sizes[CPU_LEVEL_UNCORE], sizeof(uint32_t));
-	ws->cpu_list = lay_out(layout, t->n_cpus, sizeof(uint32_t));
-	ws->combo = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->best_combo = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->subset = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->best_subset = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->local_best_subset = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->numas = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->candidates = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
-	ws->left = lay_out(layout, n_numas, sizeof(long));
-	ws->most_counted = lay_out(layout, t->n_cpus, sizeof(long));
-	ws->left_after = lay_out(layout, sizes[CPU_LEVEL_NUMA], sizeof(long));
+	ws->uncore_walk = place_array(layout, sizes[CPU_LEVEL_UNCORE], sizeof(uint32_t));
+	ws->cpu_list = place_array(layout, t->n_cpus, sizeof(uint32_t));
+	ws->combo = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->best_combo = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->subset = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->best_subset = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->local_best_subset = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->numas = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->candidates = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(uint32_t));
+	ws->left = place_array(layout, n_numas, sizeof(long));
+	ws->most_counted = place_array(layout, t->n_cpus, sizeof(long));
+	ws->left_after = place_array(layout, sizes[CPU_LEVEL_NUMA], sizeof(long));
 }
 
 struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)

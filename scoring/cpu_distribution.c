@@ -29,7 +29,7 @@ struct distribution {
 #define COUNTED_CANDIDATES 40u /* with more, the kubelet takes days for one combination */
 
 /* Count one combination. False when the limit is exceeded. */
-static bool count_step(struct distribution *d)
+static bool count_distribution_step(struct distribution *d)
 {
 	bool afforded = work_add(d->ws->work, d->ws->topology->levels[CPU_LEVEL_NUMA].n);
 
@@ -209,7 +209,7 @@ static bool try_subsets(struct distribution *d, size_t n, size_t n_candidates, l
 		int64_t left_squares = squares;
 		struct balance balance;
 
-		if (!count_step(d))
+		if (!count_distribution_step(d))
 			return false;
 		if (kept)
 			overwrite_shared(d, ws->local_best_subset, ws->subset, n);
@@ -326,7 +326,7 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
  * The CPUs that each of k nodes gives in the first round: a k-th in whole groups; `limited`: at most what
  * the node with the fewest free CPUs has.
  */
-static long share_of(const struct distribution *d, const uint32_t *positions, size_t k, bool limited)
+static long first_round_share(const struct distribution *d, const uint32_t *positions, size_t k, bool limited)
 {
 	long share = d->requested / (long)k / d->group * d->group;
 
@@ -387,12 +387,12 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 
 	while (next_combination(ws->combo, k, d->n_numas, &started)) {
 		int64_t squares = d->squares;
-		long share = share_of(d, ws->combo, k, d->by_socket);
+		long share = first_round_share(d, ws->combo, k, d->by_socket);
 		struct balance balance;
 		bool in_socket, suffices;
 		size_t n_subset;
 
-		if (!count_step(d))
+		if (!count_distribution_step(d))
 			return false;
 		if (kept)
 			overwrite_shared(d, ws->best_combo, ws->combo, k);
@@ -459,7 +459,7 @@ static void take_from_numa(struct distribution *d, uint32_t numa, long n)
 static enum cpu_take_status take_combination(struct distribution *d, size_t k, size_t n_subset)
 {
 	struct cpu_workspace *ws = d->ws;
-	long share = share_of(d, ws->best_combo, k, d->rules->version.distribution_heeds_sockets);
+	long share = first_round_share(d, ws->best_combo, k, d->rules->version.distribution_heeds_sockets);
 	long remainder = d->requested - share * (long)k;
 
 	for (size_t i = 0; i < k; i++)

@@ -236,7 +236,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 }
 
 /* The smallest number of NUMA nodes that have n CPUs; all nodes if none have. */
-static unsigned fewest_nodes(const struct node_counts *counts, size_t n_nodes, size_t n)
+static unsigned fewest_nodes_for_cpus(const struct node_counts *counts, size_t n_nodes, size_t n)
 {
 	size_t left[NODE_MASK_WALK_MAX], sum = 0;
 	unsigned k = 0;
@@ -269,7 +269,7 @@ int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *availa
 	if (cm->options.align_by_socket || n_nodes == 0 || n_nodes > NODE_MASK_WALK_MAX)
 		return -ENOTSUP;
 	count_nodes(cm, available, reusable, &counts);
-	size = fewest_nodes(&counts, n_nodes, n);
+	size = fewest_nodes_for_cpus(&counts, n_nodes, n);
 	node_mask_walk_start_at(&walk, counts.all, size);
 	while (node_mask_walk_next(&walk, &mask) && walk.size == size) {
 		count_subset(&counts, &walk, &sums);
@@ -318,7 +318,7 @@ bool cpu_manager_has_preferred(
 	       widths->by_socket[(min_nodes + per_socket - 1) / per_socket] >= n;
 }
 
-static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
+static void count_cpus_in_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
 {
 	const struct node_counts *counts = ctx;
 	size_t x = 0;
@@ -340,7 +340,7 @@ void cpu_manager_score(const struct cpu_manager *cm, const bool *available, stru
 	for (size_t i = 0; i < cm->topology->n_cpus; i++)
 		if (cm->reserved[i] && numas->of[i] < NODE_MASK_WALK_MAX)
 			counts.capacity[numas->of[i]]--;
-	topology_hints_score(hints, count_mask, &counts);
+	topology_hints_score(hints, count_cpus_in_mask, &counts);
 }
 
 struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *available, size_t n)
@@ -348,7 +348,7 @@ struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *a
 	struct node_counts counts;
 
 	count_nodes(cm, available, NULL, &counts);
-	return node_mask_find_fit(counts.all, n, count_mask, &counts);
+	return node_mask_find_fit(counts.all, n, count_cpus_in_mask, &counts);
 }
 
 enum cpu_smt_status cpu_manager_check_smt(

@@ -29,27 +29,19 @@ const struct device_resource *device_inventory_find(
 		       : NULL;
 }
 
-/* Insert a resource without devices. */
-static void insert_resource(struct device_inventory *inventory, size_t at, const char *name)
-{
-	char *copy = xstrdup(name);
-	struct device_resource *items;
-
-	vec_push(&inventory->resources, &inventory->n_resources, &inventory->resources_size,
-		sizeof(*inventory->resources));
-	items = inventory->resources;
-	memmove(items + at + 1, items + at, (inventory->n_resources - 1 - at) * sizeof(*items));
-	items[at] = (struct device_resource){.name = copy};
-}
-
 void device_inventory_add(struct device_inventory *inventory, const char *name, struct device device)
 {
 	size_t at = VEC_LOWER_BOUND(inventory->resources, inventory->n_resources, name, name);
 	struct device_resource *resource;
 	struct device *slot;
 
-	if (at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0)
-		insert_resource(inventory, at, name);
+	if (at == inventory->n_resources || strcmp(inventory->resources[at].name, name) != 0) {
+		vec_push(&inventory->resources, &inventory->n_resources, &inventory->resources_size,
+			sizeof(*resource));
+		resource = &inventory->resources[at];
+		memmove(resource + 1, resource, (inventory->n_resources - 1 - at) * sizeof(*resource));
+		*resource = (struct device_resource){.name = xstrdup(name)};
+	}
 	resource = &inventory->resources[at];
 	slot = vec_push(&resource->devices, &resource->n_devices, &resource->devices_size, sizeof(*slot));
 	*slot = device;
@@ -64,7 +56,7 @@ static int compare_masks(const void *a, const void *b)
 
 /* Fill group_nodes[] and group_of[] for one resource, whose devices begin at `first` and whose groups are to begin at
  * `first_group`. Returns the number of groups. */
-static size_t find_groups(
+static size_t fill_device_groups(
 	struct device_manager *dm, const struct device_resource *resource, size_t first, size_t first_group)
 {
 	uint64_t *nodes = dm->group_nodes + first_group;
@@ -110,7 +102,7 @@ void device_manager_init(struct device_manager *dm, const struct device_inventor
 		.hints_on_every_node = version->device_hints_on_every_node};
 	for (size_t r = 0; r < n; r++) {
 		const struct device_resource *resource = &inventory->resources[r];
-		size_t own = find_groups(dm, resource, dm->first[r], n_groups);
+		size_t own = fill_device_groups(dm, resource, dm->first[r], n_groups);
 
 		n_groups += own;
 		dm->first[r + 1] = dm->first[r] + resource->n_devices;
@@ -250,7 +242,7 @@ void device_manager_hints(const struct device_manager *dm, struct device_books *
 		add_hints(device_manager_hint_nodes(dm, r), &g, n, ret_hints);
 }
 
-static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
+static void count_devices_in_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
 {
 	const struct grouping *g = ctx;
 
@@ -272,7 +264,7 @@ void device_manager_score(
 		g.groups[i].total = g.groups[i].reusable = 0;
 	for (size_t i = 0; i < resource->n_devices; i++)
 		g.groups[dm->group_of[dm->first[r] + i]].total += resource->devices[i].healthy;
-	topology_hints_score(hints, count_mask, &g);
+	topology_hints_score(hints, count_devices_in_mask, &g);
 }
 
 struct node_mask_fit device_manager_fit(
@@ -280,7 +272,7 @@ struct node_mask_fit device_manager_fit(
 {
 	struct grouping g = group_devices(dm, books, r);
 
-	return node_mask_find_fit(g.nodes & dm->nodes, n, count_mask, &g);
+	return node_mask_find_fit(g.nodes & dm->nodes, n, count_devices_in_mask, &g);
 }
 
 /* The pass in which a device is taken; devices in the last pass are not taken. */

@@ -99,7 +99,7 @@ static void find_by_numbers(struct range_finder *f, const bool *available, size_
 }
 
 /* Make a pod of one container that requests n CPUs. */
-static void make_pod(size_t n, struct pod_request *ret)
+static void make_exclusive_pod(size_t n, struct pod_request *ret)
 {
 	pod_request_init(ret);
 	pod_request_add(ret, CONTAINER_APP, "");
@@ -116,7 +116,7 @@ static void find_by_trying(struct range_finder *f, size_t total)
 	CLEANUP(pod_request_release) struct pod_request pod;
 	struct resource_list *requests;
 
-	make_pod(1, &pod);
+	make_exclusive_pod(1, &pod);
 	ws = kubelet_workspace_new(f->k);
 	ws->counting = nodes_give_any_number(&f->k->cpu);
 	if (!ws->counting)
@@ -138,7 +138,7 @@ static void find_by_trying(struct range_finder *f, size_t total)
 }
 
 /* The reason why no verdict on exclusive CPUs is possible, or NULL. */
-static const struct err *find_unknown(const struct kubelet *k)
+static const struct err *find_unknown_manager(const struct kubelet *k)
 {
 	const struct err *reasons[] = {&k->cpu_unknown, &k->memory_unknown, &k->unknown};
 
@@ -157,8 +157,8 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 	*ret = (struct exclusive_cpus_admitted){.step = 1};
 	if (k->panics.text[0] && !k->unknown.text[0])
 		return;
-	if (find_unknown(k)) {
-		ret->unknown = *find_unknown(k);
+	if (find_unknown_manager(k)) {
+		ret->unknown = *find_unknown_manager(k);
 		return;
 	}
 	if (!k->cpu_static) {
@@ -228,7 +228,7 @@ static size_t count_usable_by_trying(const struct kubelet *k, struct kubelet_wor
 	struct kubelet_verdict verdict;
 	size_t usable = 0;
 
-	make_pod(n, &pod);
+	make_exclusive_pod(n, &pod);
 	kubelet_judge(k, ws, &pod, QOS_GUARANTEED, &verdict);
 	while (verdict.answer == KUBELET_ADMITS) {
 		usable += n;

@@ -69,18 +69,6 @@ static void fill_ids(struct fit_space *s)
 	}
 }
 
-/* Sets the masks of the NUMA nodes that have each resource, and the amounts. */
-static void init_amounts(struct fit_space *s)
-{
-	for (size_t r = 0; r < s->n_resources; r++) {
-		s->present[r] = 0;
-		for (unsigned i = 0; i < s->n_nodes; i++)
-			if (inventory_amount(s->inventory, i, r)->present)
-				s->present[r] |= UINT64_C(1) << i;
-	}
-	fit_space_reset(s);
-}
-
 /*
  * Allocate the scratch and all arrays as one block, with the widest alignment first. The block is written
  * before it is read: clearing it would cost more than a request.
@@ -123,7 +111,13 @@ int fit_space_init(struct fit_space *ret, const struct inventory *inv, struct di
 	s.n_resources = inv->n_resources;
 	allocate_block(&s);
 	fill_ids(&s);
-	init_amounts(&s);
+	for (size_t r = 0; r < s.n_resources; r++) {
+		s.present[r] = 0;
+		for (unsigned i = 0; i < s.n_nodes; i++)
+			if (inventory_amount(inv, i, r)->present)
+				s.present[r] |= UINT64_C(1) << i;
+	}
+	fit_space_reset(&s);
 	*ret = s;
 	return 0;
 }
@@ -186,7 +180,7 @@ bool fit_needs_numa_nodes(enum qos_class qos, const char *resource)
 }
 
 /* The positions that have every resource of the request; its positive amounts become needs. */
-static uint64_t read_request(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
+static uint64_t set_needs(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
 {
 	struct fit_scratch *f = s->scratch;
 	uint64_t candidates = combination_first(s->n_nodes);
@@ -470,7 +464,7 @@ static bool satisfies(const struct fit_space *s, unsigned position)
  * The combination of one candidate that satisfies the request: the one with the least own distance, then
  * the first; 0 = none.
  */
-static uint64_t find_single(const struct fit_space *s, uint64_t candidates, uint64_t *ret_sum)
+static uint64_t find_single_position(const struct fit_space *s, uint64_t candidates, uint64_t *ret_sum)
 {
 	const struct fit_scratch *f = s->scratch;
 	uint64_t best = 0;
@@ -529,7 +523,8 @@ static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 
 struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct resource_list *request)
 {
-	uint64_t candidates = read_request(s, qos, request), sum, single = find_single(s, candidates, &sum);
+	uint64_t candidates = set_needs(s, qos, request), sum,
+		 single = find_single_position(s, candidates, &sum);
 
 	if (single)
 		return fit_of(s, single, sum);

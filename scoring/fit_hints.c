@@ -76,12 +76,6 @@ static void fill_betters(struct frontier_builder *m)
 	}
 }
 
-static void count_step(struct frontier_builder *m)
-{
-	if (++m->work > m->limits->work)
-		m->limit_reached = true;
-}
-
 static void add_candidate(struct frontier_builder *m, uint64_t set, uint64_t sum)
 {
 	if (sum >= (uint64_t)DISTANCE_LIMIT * m->size * m->size)
@@ -111,7 +105,8 @@ static void collect_candidates(
 
 		if (m->betters[i] & ~chosen)
 			continue;
-		count_step(m);
+		if (++m->work > m->limits->work)
+			m->limit_reached = true;
 		for (uint64_t others = chosen; others; others &= others - 1)
 			next += pair[__builtin_ctzll(others)];
 		if (rest == 1)
@@ -128,7 +123,7 @@ static int compare_candidates(const void *va, const void *vb)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-static void fill_amounts(const struct fit_space *s, uint64_t set, qty_t *row)
+static void fill_frontier_row(const struct fit_space *s, uint64_t set, qty_t *row)
 {
 	for (size_t r = 0; r < s->n_resources; r++) {
 		row[r] = 0;
@@ -212,7 +207,7 @@ static void append_unless_covered(struct frontier_builder *m, const struct candi
 	vec_grow(&f->entries, &f->entries_size, n_entries + 1, sizeof(*f->entries));
 	vec_grow(&m->sketches, &m->sketches_size, n_entries + 1, sizeof(*m->sketches));
 	row = f->amounts + n_entries * n;
-	fill_amounts(m->space, c->set, row);
+	fill_frontier_row(m->space, c->set, row);
 	sketch = sketch_of(m, row);
 	if (is_covered(m, row, sketch) || m->limit_reached)
 		return;
@@ -263,7 +258,7 @@ void frontier_release(struct frontier *f)
  * Fill *ret with the request's vector; false when the request names a resource that the inventory does
  * not have.
  */
-static bool read_request(
+static bool make_request_row(
 	const struct frontier *f, enum qos_class qos, const struct resource_list *request, qty_t *ret)
 {
 	for (size_t r = 0; r < f->inventory->n_resources; r++)
@@ -284,7 +279,7 @@ struct fit frontier_find(const struct frontier *f, enum qos_class qos, const str
 	size_t n = f->inventory->n_resources;
 	CLEANUP(freep) qty_t *wanted = xcalloc(n + 1, sizeof(*wanted));
 
-	if (!read_request(f, qos, request, wanted))
+	if (!make_request_row(f, qos, request, wanted))
 		return (struct fit){.verdict = FIT_NONE};
 	for (size_t i = 0; i < f->n_entries; i++)
 		if (covers_row(f->amounts + i * n, wanted, n))

@@ -81,7 +81,7 @@ static void check_start(struct kubelet *k, const struct kubelet_node *node)
 }
 
 /* The configured reserved CPUs: a set, or (*ret_set empty or NULL) only their number. False: unknown. */
-static bool find_reserved(const struct kubelet_node *node, hwloc_const_bitmap_t *ret_set, size_t *ret_n)
+static bool get_reserved_cpus(const struct kubelet_node *node, hwloc_const_bitmap_t *ret_set, size_t *ret_n)
 {
 	const struct settings *s = node->settings;
 
@@ -119,7 +119,7 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 	if (node->settings->unknown_cpu_option)
 		UNKNOWN(&k->cpu_unknown, "nrtd does not know the CPU manager's option '%.60s'",
 			node->settings->unknown_cpu_option);
-	if (!find_reserved(node, &reserved, &n_reserved))
+	if (!get_reserved_cpus(node, &reserved, &n_reserved))
 		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
 	if (k->cpu_unknown.text[0])
 		return;

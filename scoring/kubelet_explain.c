@@ -34,7 +34,7 @@ static void print_number(uint64_t n, bool bytes, char text[QUANTITY_TEXT_MAX])
 		text_addf(text, QUANTITY_TEXT_MAX, "%" PRIu64, n);
 }
 
-static void print_amount(struct amount a, char text[AMOUNT_TEXT_MAX])
+static void print_named_amount(struct amount a, char text[AMOUNT_TEXT_MAX])
 {
 	char number[QUANTITY_TEXT_MAX];
 
@@ -67,7 +67,7 @@ static void explain_no_hint(const struct explanation *e, struct amount a, struct
 	char wanted[AMOUNT_TEXT_MAX], nodes[32] = "one NUMA node", free[QUANTITY_TEXT_MAX],
 				      capacity[QUANTITY_TEXT_MAX];
 
-	print_amount(a, wanted);
+	print_named_amount(a, wanted);
 	if (fit.min_nodes != 1) {
 		nodes[0] = '\0';
 		text_addf(nodes, sizeof(nodes), "%u NUMA nodes", fit.min_nodes);
@@ -112,7 +112,7 @@ static void explain_resource(struct explanation *e, struct amount wanted, struct
 		return;
 	topology_merge_add(&ws->merge, &ws->hints);
 	best = topology_merge_finish(&ws->merge, &admit);
-	print_amount(wanted, text);
+	print_named_amount(wanted, text);
 	if (admit) {
 		if (!e->agreed[0] && !ws->hints.no_preference)
 			text_addf(e->agreed, sizeof(e->agreed), "%s", text);

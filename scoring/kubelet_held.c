@@ -7,7 +7,7 @@
 #include "common/cpuset.h"
 #include "common/xalloc.h"
 
-static const struct memory_block *find_block(const struct allocation *item, const char *type)
+static const struct memory_block *find_held_memory(const struct allocation *item, const char *type)
 {
 	for (size_t b = 0; b < item->n_memory; b++)
 		if (!strcmp(item->memory[b].type, type))
@@ -15,7 +15,7 @@ static const struct memory_block *find_block(const struct allocation *item, cons
 	return NULL;
 }
 
-static size_t count_devices(const struct allocation *item, const char *resource)
+static size_t count_held_devices(const struct allocation *item, const char *resource)
 {
 	size_t n = 0;
 
@@ -87,7 +87,7 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 }
 
 /* Whether the inventory has these held devices, on known NUMA nodes. */
-static bool has_devices(const struct device_resource *resource, const struct allocation *item)
+static bool has_held_devices(const struct device_resource *resource, const struct allocation *item)
 {
 	for (size_t b = 0; b < item->n_devices; b++) {
 		size_t n = 0;
@@ -117,7 +117,8 @@ bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_he
 		size_t wanted = (size_t)(resource_list_amount(&c->limits, resource->name) / QTY_UNIT);
 
 		known = (wanted == 0 || c->kind != CONTAINER_INIT) &&
-			(item ? count_devices(item, resource->name) == wanted && has_devices(resource, item)
+			(item ? count_held_devices(item, resource->name) == wanted &&
+						has_held_devices(resource, item)
 			      : wanted == 0);
 	}
 	if (!known)
@@ -158,7 +159,7 @@ static bool has_needs(const struct memory_needs *needs, const struct allocation 
 	bool equal = item->n_memory == needs->n_items;
 
 	for (size_t i = 0; i < needs->n_items && equal; i++) {
-		const struct memory_block *block = find_block(item, needs->items[i].name);
+		const struct memory_block *block = find_held_memory(item, needs->items[i].name);
 
 		equal = block && block->bytes == needs->items[i].bytes;
 	}
@@ -174,7 +175,7 @@ void kubelet_held_memory_hints(struct kubelet_workspace *ws, const struct kubele
 	uint64_t nodes;
 
 	topology_hints_clear(&ws->hints);
-	block = has_needs(&ws->needs, item) ? find_block(item, need->name) : NULL;
+	block = has_needs(&ws->needs, item) ? find_held_memory(item, need->name) : NULL;
 	if (block && node_mask_from_bitmap(block->nodes, &nodes))
 		topology_hints_add(&ws->hints, nodes, true);
 	else
@@ -220,7 +221,7 @@ void kubelet_held_device_hints(const struct kubelet *k, struct kubelet_workspace
 
 /* ---- reasons */
 
-static void add_nodes(hwloc_const_bitmap_t nodes, uint64_t *ret)
+static void add_bitmap_nodes(hwloc_const_bitmap_t nodes, uint64_t *ret)
 {
 	uint64_t mask;
 
@@ -244,9 +245,9 @@ void kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *he
 			if (hwloc_bitmap_isset(item->cpus, (unsigned)k->topology.ids[c]))
 				nodes[0] |= node_mask_of((unsigned)numa->ids[numa->of[c]]);
 		for (size_t b = 0; b < item->n_memory && held->memory; b++)
-			add_nodes(item->memory[b].nodes, &nodes[1]);
+			add_bitmap_nodes(item->memory[b].nodes, &nodes[1]);
 		for (size_t b = 0; b < item->n_devices; b++)
-			add_nodes(item->devices[b].nodes, &nodes[2]);
+			add_bitmap_nodes(item->devices[b].nodes, &nodes[2]);
 	}
 	for (size_t i = 0; i < 3; i++)
 		node_mask_print(nodes[i], texts[i]);

@@ -12,7 +12,7 @@
 #include "scoring/kubelet_steps.h"
 #include "scoring/request.h"
 
-static bool holds_cpus(const struct judgement *j)
+static bool holds_cpus_already(const struct judgement *j)
 {
 	return j->held && j->held->cpus;
 }
@@ -119,7 +119,7 @@ static bool reserve_placements(struct judgement *j)
 	return true;
 }
 
-static void reject(struct judgement *j, enum kubelet_rejection rejection)
+static void set_rejection(struct judgement *j, enum kubelet_rejection rejection)
 {
 	j->verdict->answer = KUBELET_REJECTS;
 	j->verdict->rejection = rejection;
@@ -217,14 +217,14 @@ static struct topology_hint merge_hints(
 	struct topology_hint hint;
 
 	topology_merge_start(&ws->merge, &k->rules);
-	if (demand->cpus > 0 && !holds_cpus(j) && !topology_may_panic(&k->rules) &&
+	if (demand->cpus > 0 && !holds_cpus_already(j) && !topology_may_panic(&k->rules) &&
 		merge_preferred_cpu_hints(j, demand, slow, &hint, ret_admit))
 		return hint;
 	merge->permutations = 1;
 	merge->n_resources = 0;
 	merge_device_hints(j, demand, merge);
 	ws->merge.n_unordered = ws->merge.n_lists;
-	if (demand->cpus > 0 && holds_cpus(j)) {
+	if (demand->cpus > 0 && holds_cpus_already(j)) {
 		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
 		judgement_merge_resource(j, merge);
 	} else if (demand->cpus > 0) {
@@ -268,7 +268,7 @@ static struct topology_hint find_hint(struct judgement *j, const struct demand *
 static void reject_panic(struct judgement *j, const char *what)
 {
 	err_set(&j->verdict->reason, 0, "the kubelet would panic: %s", what);
-	reject(j, KUBELET_PANICS);
+	set_rejection(j, KUBELET_PANICS);
 }
 
 /* Whether the kubelet survives the last merge; otherwise the verdict is set. */
@@ -328,13 +328,13 @@ static bool allocate_devices(
 			err_set(&j->verdict->reason, 0, "%s: no device is healthy", name);
 			break;
 		}
-		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	}
 	return true;
 }
 
-static bool check_smt(struct judgement *j, size_t n)
+static bool check_smt_alignment(struct judgement *j, size_t n)
 {
 	const struct cpu_manager *cm = &j->k->cpu;
 	size_t physical;
@@ -353,7 +353,7 @@ static bool check_smt(struct judgement *j, size_t n)
 			physical);
 		break;
 	}
-	reject(j, KUBELET_SMT_ALIGNMENT);
+	set_rejection(j, KUBELET_SMT_ALIGNMENT);
 	return false;
 }
 
@@ -365,9 +365,10 @@ static bool allocate_cpus(
 
 	if (demand->cpus == 0)
 		return true;
-	if (holds_cpus(j))
-		return !j->k->cpu.rules.version.smt_check_ignores_state || check_smt(j, demand->cpus);
-	if (!check_smt(j, demand->cpus))
+	if (holds_cpus_already(j))
+		return !j->k->cpu.rules.version.smt_check_ignores_state ||
+		       check_smt_alignment(j, demand->cpus);
+	if (!check_smt_alignment(j, demand->cpus))
 		return false;
 	take = (ws->counting ? cpu_manager_try : cpu_manager_allocate)(&j->k->cpu, ws->cpu, ws->shared,
 		ws->reusable, demand->cpus, placement->hint, ws->scratch, cpus);
@@ -379,19 +380,19 @@ static bool allocate_cpus(
 		cpu_manager_available(&j->k->cpu, ws->shared, ws->available);
 		err_set(&j->verdict->reason, 0, "%zu exclusive CPUs wanted, %zu available", demand->cpus,
 			cpu_set_size(&j->k->topology, ws->available));
-		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_MISCOUNTED:
 		err_set(&j->verdict->reason, 0,
 			"the kubelet fails to distribute %zu CPUs over NUMA nodes (accounting error, %ld remaining)",
 			demand->cpus, take.remaining);
-		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_ENDLESS:
 		err_set(&j->verdict->reason, 0,
 			"the kubelet would hang: distributing %zu CPUs over NUMA nodes would never end (kubernetes #140730, fixed in 1.38)",
 			demand->cpus);
-		reject(j, KUBELET_HANGS);
+		set_rejection(j, KUBELET_HANGS);
 		return false;
 	case CPU_TAKE_UNKNOWN:
 		if (!spend_steps(j, 0) && !j->k->cpu.rules.distribute)
@@ -439,7 +440,7 @@ static bool allocate_memory(
 		err_set(&j->verdict->reason, 0, "the chosen NUMA nodes belong to other memory groups");
 		break;
 	}
-	reject(j, KUBELET_UNEXPECTED_ADMISSION);
+	set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 	return false;
 }
 
@@ -456,7 +457,7 @@ static bool allocate_container(
 		return false;
 	if (j->uses_memory_manager && !demand->memory) {
 		err_set(&j->verdict->reason, 0, "an amount of memory is not a whole number of bytes");
-		reject(j, KUBELET_UNEXPECTED_ADMISSION);
+		set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	}
 	return allocate_memory(j, demand, placement);
@@ -520,7 +521,7 @@ static void judge_containers(struct judgement *j)
 	}
 	j->verdict->answer = KUBELET_ADMITS;
 	if (!admit) {
-		reject(j, KUBELET_TOPOLOGY_AFFINITY);
+		set_rejection(j, KUBELET_TOPOLOGY_AFFINITY);
 		if (j->held)
 			kubelet_held_explain(j->k, j->held, j->pod, &j->verdict->reason);
 		else

@@ -27,7 +27,7 @@ static size_t add_memory_types(struct kubelet_merge *m, const struct kubelet *k)
 }
 
 /* Add every device resource of which some device has a NUMA node. */
-static size_t add_devices(struct kubelet_merge *m, const struct kubelet *k)
+static size_t add_device_hints(struct kubelet_merge *m, const struct kubelet *k)
 {
 	const struct device_manager *dm = &k->devices;
 	size_t n = 0;
@@ -44,7 +44,7 @@ static size_t add_devices(struct kubelet_merge *m, const struct kubelet *k)
 	return n;
 }
 
-static void add_cpus(struct kubelet_merge *m, const struct kubelet *k)
+static void add_cpu_hints(struct kubelet_merge *m, const struct kubelet *k)
 {
 	kubelet_merge_make(m, k->cpu_nodes, k->topology.n_cpus);
 	kubelet_merge_add_all(m, k->rules.policy, k->cpu_nodes);
@@ -56,7 +56,7 @@ struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
 	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 
 	if (k->cpu_static && aligns)
-		add_cpus(&merge, k);
+		add_cpu_hints(&merge, k);
 	/* The memory manager makes hints of its own where there is no Topology Manager that asks for them. */
 	if (k->memory_static)
 		kubelet_merge_make(&merge, k->memory.nodes, k->memory.n_nodes);
@@ -76,11 +76,11 @@ struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
 		return slowest;
 	slowest.cpus = k->cpu_static && aligns;
 	if (slowest.cpus)
-		add_cpus(&merge, k);
+		add_cpu_hints(&merge, k);
 	if (k->memory_static)
 		slowest.n_memory = add_memory_types(&merge, k);
 	if (aligns)
-		slowest.n_devices = add_devices(&merge, k);
+		slowest.n_devices = add_device_hints(&merge, k);
 	slowest.time = kubelet_merge_time(&merge, !aligns);
 	slowest.hints = merge.hints;
 	return slowest;

@@ -9,7 +9,7 @@
 #define STEPS_CPU       10u  /* CPU, per container */
 #define STEPS_DEVICE    6u   /* device, per container */
 
-static uint64_t count_sets(uint64_t nodes)
+static uint64_t count_walked_sets(uint64_t nodes)
 {
 	unsigned n = node_mask_count(nodes);
 
@@ -52,7 +52,7 @@ uint64_t judgement_device_hint_steps(const struct judgement *j, const struct dev
 	const struct device_manager *dm = &j->k->devices;
 
 	return STEPS_DEVICE * (uint64_t)dm->inventory->resources[demand->resource].n_devices +
-	       count_sets(dm->nodes & j->k->reach) *
+	       count_walked_sets(dm->nodes & j->k->reach) *
 		       (STEPS_HINT + 2 * device_manager_groups(dm, demand->resource));
 }
 
@@ -63,13 +63,13 @@ uint64_t judgement_memory_hint_steps(const struct judgement *j)
 
 	for (size_t i = 0; i < ws->needs.n_items; i++)
 		n_walks += ws->needs.items[i].type < j->k->memory.n_types;
-	return ws->needs.n_items + count_sets(j->k->memory.nodes) *
+	return ws->needs.n_items + count_walked_sets(j->k->memory.nodes) *
 					   (STEPS_HINT + n_walks * (STEPS_HINT + 2 * ws->memory.n_reuse));
 }
 
 uint64_t judgement_cpu_hint_steps(const struct judgement *j)
 {
-	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * count_sets(j->k->reach);
+	return STEPS_CPU * (uint64_t)j->k->topology.n_cpus + STEPS_HINT * count_walked_sets(j->k->reach);
 }
 
 size_t judgement_memory_merges(const struct judgement *j)
@@ -143,7 +143,7 @@ uint64_t judgement_explain_steps(const struct judgement *j)
 
 uint64_t judgement_fit_steps(uint64_t nodes)
 {
-	return count_sets(nodes) * NODE_MASK_WALK_MAX;
+	return count_walked_sets(nodes) * NODE_MASK_WALK_MAX;
 }
 
 uint64_t judgement_allocation_steps(const struct judgement *j, const struct demand *demand)

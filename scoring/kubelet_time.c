@@ -21,13 +21,13 @@ static uint64_t multiply(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /* The number of sets of `nodes`, without the empty set. */
-static uint64_t count_sets(uint64_t nodes)
+static uint64_t count_node_sets(uint64_t nodes)
 {
 	unsigned n = node_mask_count(nodes);
 
@@ -36,14 +36,14 @@ static uint64_t count_sets(uint64_t nodes)
 
 void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other)
 {
-	time->permutations = add(time->permutations, other.permutations);
-	time->sets = add(time->sets, other.sets);
-	time->ns = add(time->ns, other.ns);
+	time->permutations = add_saturated(time->permutations, other.permutations);
+	time->sets = add_saturated(time->sets, other.sets);
+	time->ns = add_saturated(time->ns, other.ns);
 }
 
 void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elements)
 {
-	uint64_t per_set = add(NS_SET, multiply(NS_ELEMENT, elements)), n = count_sets(nodes);
+	uint64_t per_set = add_saturated(NS_SET, multiply(NS_ELEMENT, elements)), n = count_node_sets(nodes);
 
 	kubelet_time_add(&m->hints, (struct kubelet_time){.sets = n, .ns = multiply(n, per_set)});
 }
@@ -66,7 +66,8 @@ void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy pol
 
 void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy policy, uint64_t nodes)
 {
-	uint64_t n = policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ? node_mask_count(nodes) : count_sets(nodes);
+	uint64_t n =
+		policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ? node_mask_count(nodes) : count_node_sets(nodes);
 
 	m->permutations = multiply(m->permutations, n > 0 ? n : 1);
 	m->n_resources++;
@@ -100,8 +101,8 @@ struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool prefe
 
 struct kubelet_time kubelet_distribution_time(const struct kubelet_distribution *d)
 {
-	return (struct kubelet_time){.sets = add(d->combinations, d->subsets),
-		.ns = add(multiply(d->lookups, NS_LOOKUP * d->n_cpus),
+	return (struct kubelet_time){.sets = add_saturated(d->combinations, d->subsets),
+		.ns = add_saturated(multiply(d->lookups, NS_LOOKUP * d->n_cpus),
 			multiply(d->subsets, NS_SUBSET * d->n_nodes))};
 }
 

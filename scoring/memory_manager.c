@@ -18,7 +18,7 @@ static size_t find_type(const struct memory_manager *mm, const char *name)
 }
 
 /* The names of all types on any node, sorted. */
-static void collect_types(struct memory_manager *mm, const struct memory_state *state)
+static void collect_memory_types(struct memory_manager *mm, const struct memory_state *state)
 {
 	size_t n = 0;
 
@@ -45,7 +45,7 @@ int memory_manager_init(
 	memset(mm, 0, sizeof(*mm));
 	mm->version = *version;
 	mm->n_nodes = state->n_nodes;
-	collect_types(mm, state);
+	collect_memory_types(mm, state);
 	memory_books_init(&mm->now, mm);
 	for (size_t i = 0; i < state->n_nodes; i++) {
 		const struct memory_node *node = &state->nodes[i];
@@ -133,7 +133,7 @@ static struct memory_need *add_need(
 	return need;
 }
 
-static bool is_memory(const char *name)
+static bool is_memory_type(const char *name)
 {
 	return !strcmp(name, "memory") || resource_name_is_hugepages(name);
 }
@@ -157,7 +157,7 @@ int memory_needs_of_container(const struct memory_manager *mm, const struct cont
 		const struct resource_quantity *q = &container->requests.items[i];
 		struct memory_need *need;
 
-		if (!is_memory(q->name))
+		if (!is_memory_type(q->name))
 			continue;
 		need = add_need(mm, ret_needs, q->name);
 		if (!whole_bytes(q->quantity, &need->bytes))
@@ -191,7 +191,7 @@ static int find_peak(const struct pod_request *pod, const struct request_entry *
 }
 
 /* In the order in which the app containers name them. */
-static int by_container(const void *a, const void *b)
+static int compare_needs(const void *a, const void *b)
 {
 	const struct memory_need *x = a, *y = b;
 
@@ -216,7 +216,7 @@ int memory_needs_of_pod(
 		int r;
 
 		end = request_entries_end(e, i);
-		if (!is_memory(name))
+		if (!is_memory_type(name))
 			continue;
 		r = find_peak(pod, e->items + i, end - i, &bytes, &container);
 		if (r < 0)
@@ -226,10 +226,10 @@ int memory_needs_of_pod(
 		need = add_need(mm, ret_needs, name);
 		need->bytes = bytes;
 		need->container = container;
-		ordered = ordered && (ret_needs->n_items == 1 || by_container(need - 1, need) < 0);
+		ordered = ordered && (ret_needs->n_items == 1 || compare_needs(need - 1, need) < 0);
 	}
 	if (!ordered)
-		qsort(ret_needs->items, ret_needs->n_items, sizeof(*ret_needs->items), by_container);
+		qsort(ret_needs->items, ret_needs->n_items, sizeof(*ret_needs->items), compare_needs);
 	return 0;
 }
 
@@ -388,7 +388,7 @@ struct fit_of_need {
 	size_t type;
 };
 
-static void count_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
+static void count_memory_in_mask(const void *ctx, uint64_t nodes, uint64_t *ret_capacity, uint64_t *ret_free)
 {
 	const struct fit_of_need *of = ctx;
 	struct memory_amount sum = memory_manager_sum(of->mm, of->books, of->type, nodes);
@@ -402,7 +402,7 @@ void memory_manager_score(const struct memory_manager *mm, const struct memory_b
 {
 	const struct fit_of_need of = {mm, books, type};
 
-	topology_hints_score(hints, count_mask, &of);
+	topology_hints_score(hints, count_memory_in_mask, &of);
 }
 
 struct node_mask_fit memory_manager_fit(
@@ -410,11 +410,11 @@ struct node_mask_fit memory_manager_fit(
 {
 	const struct fit_of_need of = {mm, books, need->type};
 
-	return node_mask_find_fit(mm->nodes, need->bytes, count_mask, &of);
+	return node_mask_find_fit(mm->nodes, need->bytes, count_memory_in_mask, &of);
 }
 
 /* findBestHint() among the hints that contain `within`: preferred first, then the narrowest. */
-static const struct topology_hint *find_best_hint(const struct topology_hints *hints, uint64_t within)
+static const struct topology_hint *find_best_memory_hint(const struct topology_hints *hints, uint64_t within)
 {
 	const struct topology_hint *best = NULL;
 
@@ -498,7 +498,7 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		const struct topology_hint *best;
 
 		memory_manager_hints(mm, books, needs, hints);
-		best = find_best_hint(hints, hint.any_node ? 0 : hint.nodes);
+		best = find_best_memory_hint(hints, hint.any_node ? 0 : hint.nodes);
 		if (!best)
 			return MEMORY_TAKE_NO_NODES;
 		if (hint.preferred && !best->preferred)

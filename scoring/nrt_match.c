@@ -198,7 +198,7 @@ static bool find_single_node(const struct fit_space *s, enum qos_class qos,
 }
 
 /* Print an amount in the usual format of its resource. */
-static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+static void print_resource_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
 {
 	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
 
@@ -230,7 +230,7 @@ static void explain_node(const struct fit_space *s, enum qos_class qos, const st
 			text_addf(text, FILTER_DETAIL_MAX, "; node %u has no %s", id, wanted->name);
 			return;
 		}
-		print_amount(wanted->name, *fit_available(s, (size_t)r, position), amount);
+		print_resource_amount(wanted->name, *fit_available(s, (size_t)r, position), amount);
 		text_addf(text, FILTER_DETAIL_MAX, "; node %u has %s %s", id, wanted->name, amount);
 		return;
 	}
@@ -283,7 +283,7 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 				continue;
 			}
 			quantity_print(wanted->quantity, want);
-			print_amount(wanted->name, *left, have);
+			print_resource_amount(wanted->name, *left, have);
 			ret_reason[0] = '\0';
 			text_addf(ret_reason, FILTER_REASON_MAX,
 				"resource \"%.40s\" request %s exceeds NUMA %u availability %s", wanted->name,
@@ -294,7 +294,7 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 	return true;
 }
 
-static struct filter_result reject(enum filter_verdict verdict, const char *reason)
+static struct filter_result make_filter_result(enum filter_verdict verdict, const char *reason)
 {
 	struct filter_result result = {.verdict = verdict};
 
@@ -316,14 +316,14 @@ static struct filter_result filter_containers(
 		unsigned id;
 
 		if (!find_single_node(s, plan->qos, &c->requests, node, &id)) {
-			result = reject(FILTER_UNSCHEDULABLE, reasons[c->kind]);
+			result = make_filter_result(FILTER_UNSCHEDULABLE, reasons[c->kind]);
 			text_addf(result.detail, FILTER_DETAIL_MAX, "container '%.60s'", c->name);
 			explain_filter(s, plan->qos, &c->requests, node, result.detail);
 			return result;
 		}
 		if (c->kind != CONTAINER_APP || filter_subtract(s, plan->qos, &c->requests, id, inner))
 			continue;
-		result = reject(FILTER_ERROR, "inconsistent resource accounting, ");
+		result = make_filter_result(FILTER_ERROR, "inconsistent resource accounting, ");
 		text_addf(result.reason, FILTER_REASON_MAX, "%s", inner);
 		text_addf(result.detail, FILTER_DETAIL_MAX, "NUMA node %u is listed twice: %s", id, inner);
 		return result;
@@ -346,7 +346,7 @@ struct filter_result filter_pod(struct fit_space *s, const struct request_plan *
 		return filter_containers(s, plan, node);
 	if (find_single_node(s, plan->qos, &plan->effective, node, &id))
 		return result;
-	result = reject(FILTER_UNSCHEDULABLE, "cannot align pod");
+	result = make_filter_result(FILTER_UNSCHEDULABLE, "cannot align pod");
 	text_addf(result.detail, FILTER_DETAIL_MAX, "the pod");
 	explain_filter(s, plan->qos, &plan->effective, node, result.detail);
 	return result;
@@ -379,7 +379,7 @@ static int64_t weight_of(const struct resource_weights *weights, const char *nam
 }
 
 /* A NUMA node's amount of a resource in whole units, 0 if it has none. */
-static int64_t value_at(const struct fit_space *s, const char *name, unsigned position)
+static int64_t value_on_node(const struct fit_space *s, const char *name, unsigned position)
 {
 	int r = inventory_resource(s->inventory, name);
 	const struct inventory_amount *a = r < 0 ? NULL : inventory_amount(s->inventory, position, (size_t)r);
@@ -395,7 +395,7 @@ static int allocated_score(const struct fit_space *s, const struct resource_list
 
 	for (size_t i = 0; i < request->n_items; i++) {
 		const struct resource_quantity *q = &request->items[i];
-		int64_t weight = weight_of(weights, q->name), amount = value_at(s, q->name, position);
+		int64_t weight = weight_of(weights, q->name), amount = value_on_node(s, q->name, position);
 		int64_t wanted = qty_value(q->quantity.nano);
 		int r = inventory_resource(s->inventory, q->name);
 
@@ -426,7 +426,7 @@ static int balanced_score(const struct fit_space *s, const struct resource_list 
 		mean = sum / n;
 		for (size_t i = 0; i < request->n_items; i++) {
 			const struct resource_quantity *q = &request->items[i];
-			int64_t amount = value_at(s, q->name, position);
+			int64_t amount = value_on_node(s, q->name, position);
 			double share = amount == 0 ? 1 : (double)qty_value(q->quantity.nano) / (double)amount;
 
 			if (share > 1)

@@ -110,7 +110,7 @@ static bool panics_in_order(struct permutations *p)
 }
 
 /* Count the orders of the first resources in which the kubelet panics (*panics), and all orders. */
-static void count_orders(struct permutations *p, size_t from, size_t *n_panics, size_t *n_orders)
+static void count_list_orders(struct permutations *p, size_t from, size_t *n_panics, size_t *n_orders)
 {
 	if (from + 1 >= p->merge->n_unordered) {
 		*n_panics += panics_in_order(p);
@@ -122,7 +122,7 @@ static void count_orders(struct permutations *p, size_t from, size_t *n_panics, 
 
 		p->order[from] = p->order[i];
 		p->order[i] = kept;
-		count_orders(p, from + 1, n_panics, n_orders);
+		count_list_orders(p, from + 1, n_panics, n_orders);
 		p->order[i] = p->order[from];
 		p->order[from] = kept;
 	}
@@ -201,7 +201,7 @@ enum topology_panic topology_panic_find(
 		return TOPOLOGY_PANIC_POSSIBLE;
 	for (size_t i = 0; i < p.n; i++)
 		p.order[i] = i;
-	count_orders(&p, 0, &n_panics, &n_orders);
+	count_list_orders(&p, 0, &n_panics, &n_orders);
 	*ret_walked = p.n_walked;
 	return n_panics == 0          ? TOPOLOGY_PANIC_NONE
 	       : n_panics == n_orders ? TOPOLOGY_PANIC_CERTAIN

@@ -69,7 +69,7 @@ static uint64_t find_lowest_set(const unsigned *values, size_t n, size_t size, u
  * The merged hint of the only provider. A set is a hint when its free CPUs reach the request, and preferred
  * when no smaller set has enough CPUs in total. Without hints the result is all NUMA nodes, not preferred.
  */
-static struct hint find_best_hint(const struct volcano_node *node, const unsigned *free_cpus, uint64_t wanted,
+static struct hint merge_cpu_hint(const struct volcano_node *node, const unsigned *free_cpus, uint64_t wanted,
 	enum topology_manager_policy policy)
 {
 	unsigned totals[MAX_NODES];
@@ -127,7 +127,7 @@ static bool admits_hint(enum topology_manager_policy policy, bool preferred)
 }
 
 /* Make the result a rejection; returns the buffer for its reason. */
-static char *reject(struct volcano_result *result)
+static char *reject_pod(struct volcano_result *result)
 {
 	*result = (struct volcano_result){.admitted = false};
 	return result->reason;
@@ -145,11 +145,12 @@ static bool reject_unsuitable(const struct volcano_node *node, enum topology_man
 	const char *const *names = topology_manager_policy_names;
 
 	if (!node->known)
-		text_addf(reject(result), VOLCANO_REASON_MAX, "the node's NUMA topology is not known");
+		text_addf(reject_pod(result), VOLCANO_REASON_MAX, "the node's NUMA topology is not known");
 	else if (!node->cpu_static)
-		text_addf(reject(result), VOLCANO_REASON_MAX, "the node's CPU manager policy is not static");
+		text_addf(reject_pod(result), VOLCANO_REASON_MAX,
+			"the node's CPU manager policy is not static");
 	else if (has_policy(pod_policy) && node->policy != pod_policy)
-		text_addf(reject(result), VOLCANO_REASON_MAX,
+		text_addf(reject_pod(result), VOLCANO_REASON_MAX,
 			"the node's Topology Manager policy is %s, the pod wants %s", names[node->policy],
 			names[pod_policy]);
 	else
@@ -175,7 +176,7 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 	for (size_t i = 0; i < node->n_numa; i++)
 		free_cpus[i] = node->numa[i].free;
 	if (has_policy(pod_policy) && largest_sum(free_cpus, node->n_numa, node->n_numa) == 0) {
-		text_addf(reject(ret), VOLCANO_REASON_MAX, "the node has no free CPU");
+		text_addf(reject_pod(ret), VOLCANO_REASON_MAX, "the node has no free CPU");
 		return 0;
 	}
 	for (size_t i = 0; i < pod->n_containers; i++) {
@@ -185,9 +186,9 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 
 		if (c->kind != CONTAINER_APP || wanted == 0)
 			continue;
-		hint = find_best_hint(node, free_cpus, wanted, node->policy);
+		hint = merge_cpu_hint(node, free_cpus, wanted, node->policy);
 		if (!admits_hint(node->policy, hint.preferred)) {
-			text_addf(reject(ret), VOLCANO_REASON_MAX,
+			text_addf(reject_pod(ret), VOLCANO_REASON_MAX,
 				"container %.60s cannot be assigned by numa", c->name);
 			return 0;
 		}
@@ -202,19 +203,12 @@ bool volcano_scores_pod(enum qos_class qos, enum topology_manager_policy pod_pol
 	return qos == QOS_GUARANTEED && has_policy(pod_policy);
 }
 
-static unsigned largest_of(const unsigned *n_used, size_t n)
+void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *ret_scores)
 {
 	unsigned largest = 0;
 
 	for (size_t i = 0; i < n; i++)
 		largest = n_used[i] > largest ? n_used[i] : largest;
-	return largest;
-}
-
-void volcano_scores(const unsigned *n_used, size_t n, int64_t weight, int64_t *ret_scores)
-{
-	unsigned largest = largest_of(n_used, n);
-
 	for (size_t i = 0; i < n; i++)
 		ret_scores[i] =
 			weight * (SCORE_MAX - (largest ? (int64_t)n_used[i] * SCORE_MAX / largest : 0));
