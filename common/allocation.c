@@ -187,6 +187,14 @@ bool allocation_is_empty(const struct allocation *item)
 	return hwloc_bitmap_iszero(item->cpus) && item->n_memory == 0 && item->n_devices == 0;
 }
 
+bool allocations_hold_cpus_or_memory(const struct allocation *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (items[i].n_memory > 0 || !hwloc_bitmap_iszero(items[i].cpus))
+			return true;
+	return false;
+}
+
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b)
 {
 	return !strcmp(a->pod_uid, b->pod_uid) && !strcmp(a->namespace, b->namespace) &&

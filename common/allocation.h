@@ -154,6 +154,9 @@ void allocations_merge(struct allocations *a, struct allocations *from);
 /* Whether the container holds no CPU, memory or device. */
 bool allocation_is_empty(const struct allocation *item);
 
+/* Whether one of the containers holds CPUs or memory. */
+bool allocations_hold_cpus_or_memory(const struct allocation *items, size_t n);
+
 /* Whether both have the same pod UID, namespace and name. A pod's items are consecutive. */
 bool allocation_same_pod(const struct allocation *a, const struct allocation *b);
 

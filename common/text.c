@@ -130,6 +130,13 @@ bool text_ends_with(const char *text, const char *suffix)
 	return len >= n && !strcmp(text + len - n, suffix);
 }
 
+const char *text_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 bool text_same_but_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";

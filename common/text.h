@@ -43,6 +43,9 @@ void text_set(char **owned, const char *value);
 /* Whether the text ends with `suffix`. */
 bool text_ends_with(const char *text, const char *suffix);
 
+/* The part of the path after its last slash; borrows. */
+const char *text_basename(const char *path);
+
 /* The text, or "" for NULL. */
 static inline const char *text_or_empty(const char *text)
 {

@@ -152,17 +152,8 @@ static struct state_files identify_files(const struct allocations_query *q)
 	return now;
 }
 
-/* Whether the kubelet has written a file since `then`. A missing file does not count, because the kubelet
- * never removes a file. */
-static bool is_written(const struct state_files *then, const struct state_files *now)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(now->files); i++)
-		if (now->files[i] > 0 && now->files[i] != then->files[i])
-			return true;
-	return false;
-}
-
-static void read_files(const struct allocations_query *q, struct state_texts *last, struct source_snapshot *s)
+static void read_state_files(
+	const struct allocations_query *q, struct state_texts *last, struct source_snapshot *s)
 {
 	int r;
 
@@ -269,7 +260,11 @@ static bool is_written_since(const struct allocations_query *q, const struct sta
 {
 	const struct state_files now = identify_files(q);
 
-	return is_written(then, &now);
+	/* A missing file does not count, because the kubelet never removes a file. */
+	for (size_t i = 0; i < ARRAY_SIZE(now.files); i++)
+		if (now.files[i] > 0 && now.files[i] != then->files[i])
+			return true;
+	return false;
 }
 
 /*
@@ -277,7 +272,7 @@ static bool is_written_since(const struct allocations_query *q, const struct sta
  * answer that cannot be current is kept as the API's last answer, and the API is called again; so it is after a call that
  * has reached its deadline.
  */
-static int finish_call(const struct allocations_query *q, struct source_snapshot *s)
+static int finish_background_call(const struct allocations_query *q, struct source_snapshot *s)
 {
 	struct state_files *before = q->files_before_call;
 
@@ -314,11 +309,11 @@ static void read_snapshot(const struct allocations_query *q, struct source_snaps
 	pod_resources_init(&s->api);
 	note_ages(q, s);
 	if (q->files)
-		read_files(q, q->last, s);
+		read_state_files(q, q->last, s);
 	if (q->api && q->root_ended)
 		err_set(&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
 	else if (q->api && q->files_before_call)
-		s->api_r = finish_call(q, s);
+		s->api_r = finish_background_call(q, s);
 	else if (q->api)
 		s->api_r = pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
 	if (s->api_r < 0)
@@ -364,7 +359,7 @@ static int find_contradictions(const struct source_snapshot *s, struct strbuf *t
 static int read_files_again(const struct allocations_query *q, struct state_texts *last,
 	struct source_snapshot *s, struct strbuf *text)
 {
-	read_files(q, last, s);
+	read_state_files(q, last, s);
 	remove_ended(q, s);
 	return find_contradictions(s, text);
 }
@@ -390,7 +385,7 @@ static void read_written_files(const struct allocations_query *q, struct source_
 		s->api_r = err_set(&s->api_err, -EAGAIN,
 			"%s: the kubelet has written its state files during the call", q->socket);
 	pod_resources_release(&s->api);
-	read_files(q, q->last, s);
+	read_state_files(q, q->last, s);
 }
 
 static int read_settled(const struct allocations_query *q, struct source_snapshot *s, struct strbuf *text)
@@ -446,7 +441,7 @@ static void move_allocations(struct allocations *to, struct allocations *from)
 }
 
 /* Move the registered devices, if `from` knows them. */
-static void move_registered(struct allocations *to, struct allocations *from)
+static void move_registered_devices(struct allocations *to, struct allocations *from)
 {
 	if (!from->registered_known)
 		return;
@@ -472,13 +467,6 @@ static bool holds_more_memory(const struct allocations *api, const struct alloca
 	return false;
 }
 
-/* Whether to take the memory state from the files: unlike the API, they have the split of memory within a
- * group of NUMA nodes, and the memory that init containers keep. */
-static bool files_know_memory(const struct allocations *api, const struct allocations *files)
-{
-	return files->memory_known && !holds_more_memory(api, files);
-}
-
 /* Move everything but the items from the files to `api`, where the files know more. */
 static void move_state(struct allocations *api, struct allocations *files, bool memory)
 {
@@ -493,7 +481,7 @@ static void move_state(struct allocations *api, struct allocations *files, bool 
 		memory_state_init(&files->memory);
 	}
 	if (!api->registered_known)
-		move_registered(api, files);
+		move_registered_devices(api, files);
 }
 
 static void combine_sources(struct source_snapshot *s, struct allocations_answer *a)
@@ -511,10 +499,12 @@ static void combine_sources(struct source_snapshot *s, struct allocations_answer
 	if (a->from_files && s->files_changed) {
 		/* The kubelet has written the files since its API last answered: take the holdings from the
 		 * files and the registered devices from the API's last answer. */
-		move_registered(&s->files, &s->api.held);
+		move_registered_devices(&s->files, &s->api.held);
 		move_allocations(&s->api.held, &s->files);
 	} else if (a->from_files) {
-		bool memory = files_know_memory(&s->api.held, &s->files);
+		/* Unlike the API, the files have the split of memory within a group of NUMA nodes, and the memory that
+		 * init containers keep. */
+		bool memory = s->files.memory_known && !holds_more_memory(&s->api.held, &s->files);
 
 		allocations_add_from_files(&s->api.held, &s->files, memory);
 		move_state(&s->api.held, &s->files, memory);

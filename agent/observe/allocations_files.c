@@ -114,7 +114,7 @@ static int find_nodes(const struct device_reader *rd, const char *resource, cons
 }
 
 /* Moves the ids, because there may be ten thousands. */
-static int move_registration(const struct device_reader *rd, struct device_registration *reg, struct err *err)
+static int move_device_ids(const struct device_reader *rd, struct device_registration *reg, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 	struct allocations *to = rd->to;
@@ -140,7 +140,7 @@ int device_affinity_fill(const char *sysroot, const struct machine *machine, str
 
 	device_index_held(&checkpoint->allocations, &held);
 	for (size_t i = 0; i < checkpoint->n_registered; i++) {
-		int r = move_registration(&rd, &checkpoint->registered[i], err);
+		int r = move_device_ids(&rd, &checkpoint->registered[i], err);
 
 		if (r < 0)
 			return r;
@@ -163,7 +163,7 @@ struct files_reader {
 };
 
 /* 1 and *ret_path when the file was read, 0 when there is none. */
-static int read_state(const struct files_reader *rd, const struct state_kind *kind, const char *name,
+static int read_state_kind(const struct files_reader *rd, const struct state_kind *kind, const char *name,
 	char **last, struct kubelet_state *ret, char **ret_path)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", rd->kubelet_root, name);
@@ -176,10 +176,11 @@ static int read_state(const struct files_reader *rd, const struct state_kind *ki
 	return 1;
 }
 
-static int read_cpus(const struct files_reader *rd)
+static int read_cpu_file(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
-	int r = read_state(rd, &state_cpu, STATE_CPU_FILE, &rd->last->cpu, &state, &rd->policies->cpu_path);
+	int r = read_state_kind(
+		rd, &state_cpu, STATE_CPU_FILE, &rd->last->cpu, &state, &rd->policies->cpu_path);
 
 	if (r <= 0)
 		return r;
@@ -190,10 +191,10 @@ static int read_cpus(const struct files_reader *rd)
 	return 0;
 }
 
-static int read_memory(const struct files_reader *rd)
+static int read_memory_file(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
-	int r = read_state(
+	int r = read_state_kind(
 		rd, &state_memory, STATE_MEMORY_FILE, &rd->last->memory, &state, &rd->policies->memory_path);
 
 	if (r <= 0)
@@ -206,11 +207,11 @@ static int read_memory(const struct files_reader *rd)
 	return 0;
 }
 
-static int read_devices(const struct files_reader *rd)
+static int read_device_file(const struct files_reader *rd)
 {
 	CLEANUP(kubelet_state_release) struct kubelet_state state = {0};
 	CLEANUP(freep) char *path = NULL;
-	int r = read_state(rd, &state_devices, STATE_DEVICES_FILE, &rd->last->devices, &state, &path);
+	int r = read_state_kind(rd, &state_devices, STATE_DEVICES_FILE, &rd->last->devices, &state, &path);
 
 	if (r <= 0)
 		return r;
@@ -239,14 +240,14 @@ int allocations_from_files(const char *root, const char *kubelet_root, const cha
 		state_texts_release(texts);
 		texts->root = xstrdup(kubelet_root);
 	}
-	r = read_cpus(&rd);
+	r = read_cpu_file(&rd);
 	if (r < 0)
 		return r;
-	r = read_memory(&rd);
+	r = read_memory_file(&rd);
 	if (r < 0)
 		return r;
 	texts->gone = gone;
-	r = read_devices(&rd);
+	r = read_device_file(&rd);
 	if (r < 0)
 		return r;
 	*ret = a;

@@ -40,7 +40,7 @@ static bool is_of_pod(const struct allocation *item, const char *namespace, cons
 	return !strcmp(item->namespace, namespace) && !strcmp(item->pod, name);
 }
 
-static bool same_pod(const struct allocation *a, const struct allocation *b)
+static bool has_name_of_pod(const struct allocation *a, const struct allocation *b)
 {
 	return is_of_pod(a, b->namespace, b->pod);
 }
@@ -64,7 +64,7 @@ static bool set_uid(struct allocations *api, const char *namespace, const char *
 }
 
 /* The first item of the pod with this UID, or NULL; NULL for "". */
-static const struct allocation *find_pod(const struct allocations *a, const char *uid)
+static const struct allocation *find_pod_by_uid(const struct allocations *a, const char *uid)
 {
 	for (size_t i = 0; i < a->n_items && *uid; i++)
 		if (!strcmp(a->items[i].pod_uid, uid))
@@ -77,10 +77,11 @@ static const struct allocation *find_pod(const struct allocations *a, const char
 static bool is_of_another_pod(const struct allocations *api, const struct allocation *item, const char *uid,
 	const struct pod_evidence *e)
 {
-	const struct allocation *owner = find_pod(api, uid);
+	const struct allocation *owner = find_pod_by_uid(api, uid);
 	const struct pod_log *log = pod_evidence_log(e, uid);
 
-	return (owner && !same_pod(owner, item)) || (log && !is_of_pod(item, log->namespace, log->name));
+	return (owner && !has_name_of_pod(owner, item)) ||
+	       (log && !is_of_pod(item, log->namespace, log->name));
 }
 
 /* Sets the UIDs of the API's pods that have a container in common with a pod of the files (same_container()), unless other
@@ -98,7 +99,8 @@ static void find_uids_by_container(
 
 /* ---- pods that hold only memory: several pods may hold the same amounts */
 
-static const struct memory_block *find_block(const struct allocation *a, const struct memory_block *like)
+static const struct memory_block *find_equal_block(
+	const struct allocation *a, const struct memory_block *like)
 {
 	for (size_t i = 0; i < a->n_memory; i++)
 		if (!strcmp(a->memory[i].type, like->type) && a->memory[i].bytes == like->bytes &&
@@ -111,10 +113,10 @@ static const struct memory_block *find_block(const struct allocation *a, const s
 static bool same_memory(const struct allocation *a, const struct allocation *b)
 {
 	for (size_t i = 0; i < a->n_memory; i++)
-		if (!find_block(b, &a->memory[i]))
+		if (!find_equal_block(b, &a->memory[i]))
 			return false;
 	for (size_t i = 0; i < b->n_memory; i++)
-		if (!find_block(a, &b->memory[i]))
+		if (!find_equal_block(a, &b->memory[i]))
 			return false;
 	return true;
 }
@@ -124,7 +126,7 @@ static size_t end_of_pod(const struct allocations *a, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < a->n_items && same_pod(&a->items[i], &a->items[end]) &&
+	while (end < a->n_items && has_name_of_pod(&a->items[i], &a->items[end]) &&
 		!strcmp(a->items[i].pod_uid, a->items[end].pod_uid))
 		end++;
 	return end;
@@ -234,7 +236,7 @@ static size_t list_file_pods(const struct allocations *api, const struct allocat
 	for (size_t f = 0; f < files->n_items; f = end_of_pod(files, f)) {
 		const char *uid = files->items[f].pod_uid;
 
-		if (!*uid || find_pod(api, uid))
+		if (!*uid || find_pod_by_uid(api, uid))
 			continue;
 		ret[n] = (struct file_pod){.first = f, .log = pod_evidence_log(e, uid)};
 		ret[n].weight = pod_weight(files, &ret[n], e);
@@ -286,17 +288,12 @@ void allocations_end_by_files(struct allocations *files, const struct pod_eviden
 	allocations_give_back(files, ended);
 }
 
-static bool is_listed(const struct pods_listed *l, const struct pod_log *log)
+static bool is_log_listed(const struct pods_listed *l, const struct pod_log *log)
 {
 	for (size_t i = 0; i < l->n_pods; i++)
 		if (!strcmp(l->pods[i].namespace, log->namespace) && !strcmp(l->pods[i].name, log->name))
 			return true;
 	return false;
-}
-
-static bool holds_something(const struct allocation *item)
-{
-	return item->n_memory > 0 || item->n_devices > 0 || !hwloc_bitmap_iszero(item->cpus);
 }
 
 /* Whether the files' pod with this UID has a container with the item's name. The API would list the holdings of
@@ -321,7 +318,7 @@ static bool may_be_pod(const struct pods_listed *l, const struct pod_ref *pod,
 		const struct allocation *item = &l->api->items[i];
 
 		if (is_of_pod(item, pod->namespace, pod->name) &&
-			(*item->pod_uid || holds_something(item) || has_container(files, uid, item)))
+			(*item->pod_uid || !allocation_is_empty(item) || has_container(files, uid, item)))
 			return false;
 	}
 	return true;
@@ -342,9 +339,9 @@ static bool has_ended(const struct pods_listed *l, const struct allocations *fil
 {
 	const struct pod_log *log = pod_evidence_log(e, uid);
 
-	if (!*uid || find_pod(l->api, uid))
+	if (!*uid || find_pod_by_uid(l->api, uid))
 		return false;
-	if (log && is_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
+	if (log && is_log_listed(l, log) && set_uid(l->api, log->namespace, log->name, log->uid))
 		return false;
 	if (l->young || e->logs_hidden || (!log && may_be_listed(l, files, uid, e)))
 		return pod_evidence_gone(e, uid);
@@ -372,7 +369,8 @@ static void add_separator(struct strbuf *out)
 		strbuf_addstr(out, "; ");
 }
 
-static int check_cpus(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+static int cross_check_cpus(
+	const struct allocations *api, const struct allocations *files, struct strbuf *out)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t by_api = allocations_exclusive_cpus(api);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t by_files = allocations_exclusive_cpus(files);
@@ -403,7 +401,8 @@ static struct sums sum_type(const struct memory_state *state, const char *type)
 	return sum;
 }
 
-static int check_memory(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+static int cross_check_memory(
+	const struct allocations *api, const struct allocations *files, struct strbuf *out)
 {
 	const struct memory_node *first = files->memory.n_nodes > 0 ? &files->memory.nodes[0] : NULL;
 	int n = 0;
@@ -432,7 +431,7 @@ static int check_memory(const struct allocations *api, const struct allocations 
 }
 
 /* The first device of `a` that `b` does not have; *ret_n is the number of such devices. */
-static const struct device_ref *find_missing(
+static const struct device_ref *find_missing_device(
 	const struct device_index *a, const struct device_index *b, size_t *ret_n)
 {
 	const struct device_ref *first = NULL;
@@ -446,11 +445,11 @@ static const struct device_ref *find_missing(
 	return first;
 }
 
-static int report_missing(const struct device_index *a, const struct device_index *b, const char *what,
+static int print_missing_devices(const struct device_index *a, const struct device_index *b, const char *what,
 	const char *in, const char *not_in, struct strbuf *out)
 {
 	size_t n;
-	const struct device_ref *first = find_missing(a, b, &n);
+	const struct device_ref *first = find_missing_device(a, b, &n);
 
 	if (!first)
 		return 0;
@@ -460,7 +459,8 @@ static int report_missing(const struct device_index *a, const struct device_inde
 	return 1;
 }
 
-static int check_devices(const struct allocations *api, const struct allocations *files, struct strbuf *out)
+static int cross_check_devices(
+	const struct allocations *api, const struct allocations *files, struct strbuf *out)
 {
 	CLEANUP(device_index_release) struct device_index one = {0};
 	CLEANUP(device_index_release) struct device_index two = {0};
@@ -469,28 +469,29 @@ static int check_devices(const struct allocations *api, const struct allocations
 	device_index_held(api, &one);
 	device_index_held(files, &two);
 	if (api->devices_known && files->devices_known)
-		n += report_missing(&one, &two, "held", "the API", "the files", out);
+		n += print_missing_devices(&one, &two, "held", "the API", "the files", out);
 	if (!api->registered_known || !files->registered_known)
 		return n;
 	device_index_release(&one);
 	device_index_release(&two);
 	device_index_registered(api, &one);
 	device_index_registered(files, &two);
-	n += report_missing(&one, &two, "registered", "the API", "the files", out);
-	return n + report_missing(&two, &one, "registered", "the files", "the API", out);
+	n += print_missing_devices(&one, &two, "registered", "the API", "the files", out);
+	return n + print_missing_devices(&two, &one, "registered", "the files", "the API", out);
 }
 
 int cross_check(const struct allocations *api, const struct allocations *files, struct strbuf *out)
 {
-	int cpus = check_cpus(api, files, out), memory = check_memory(api, files, out);
-	int devices = check_devices(api, files, out);
+	int cpus = cross_check_cpus(api, files, out), memory = cross_check_memory(api, files, out);
+	int devices = cross_check_devices(api, files, out);
 
 	return cpus + memory + devices;
 }
 
 /* ---- holdings that only the files list */
 
-static void copy_devices(const struct allocation *from, const struct device_index *but, struct allocation *to)
+static void copy_devices_but(
+	const struct allocation *from, const struct device_index *but, struct allocation *to)
 {
 	for (size_t b = 0; b < from->n_devices; b++) {
 		const struct device_block *block = &from->devices[b];
@@ -503,7 +504,7 @@ static void copy_devices(const struct allocation *from, const struct device_inde
 	}
 }
 
-static void copy_memory(const struct allocation *from, struct allocation *to)
+static void copy_memory_blocks(const struct allocation *from, struct allocation *to)
 {
 	for (size_t i = 0; i < from->n_memory; i++) {
 		const struct memory_block *block = &from->memory[i];
@@ -543,7 +544,7 @@ static void joining_release(struct joining *j)
 
 /* Whether the API does not list this container's memory under any name, because the container is an init
  * container or the pod is being admitted. */
-static bool lacks_memory(const struct joining *j, const struct allocation *file)
+static bool lacks_memory_of_file(const struct joining *j, const struct allocation *file)
 {
 	bool listed = false;
 
@@ -566,13 +567,13 @@ static void add_rest(
 	const struct joining *j, const struct allocation *file, bool memory, struct allocations *rest)
 {
 	struct allocation *item = allocations_add_container(rest, file->pod_uid, file->container);
-	const struct allocation *pod = find_pod(j->api, file->pod_uid);
+	const struct allocation *pod = find_pod_by_uid(j->api, file->pod_uid);
 
 	cpuset_andnot(item->cpus, file->cpus, j->cpus);
 	item->unlisted = true;
-	copy_devices(file, &j->devices, item);
+	copy_devices_but(file, &j->devices, item);
 	if (memory)
-		copy_memory(file, item);
+		copy_memory_blocks(file, item);
 	if (!pod)
 		return;
 	text_set(&item->namespace, pod->namespace);
@@ -600,7 +601,7 @@ void allocations_add_from_files(struct allocations *api, const struct allocation
 
 	device_index_held(api, &j.devices);
 	for (size_t f = 0; f < files->n_items; f++) {
-		bool lacks = lacks_memory(&j, &files->items[f]);
+		bool lacks = lacks_memory_of_file(&j, &files->items[f]);
 
 		if (lacks || !lists_all_but_memory(&j, &files->items[f]))
 			add_rest(&j, &files->items[f], lacks, &rest);

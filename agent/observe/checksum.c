@@ -56,7 +56,7 @@ struct dump {
 	unsigned nil_fields; /* bit i: an empty map at field i of the outermost struct prints as nil */
 };
 
-static void add_text(struct dump *d, const char *s)
+static void dump_text(struct dump *d, const char *s)
 {
 	size_t len = strlen(s);
 
@@ -70,10 +70,10 @@ static void add_integer(struct dump *d, int64_t value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
-	add_text(d, text);
+	dump_text(d, text);
 }
 
-static int render(struct dump *d, const struct doc *value, const struct go_type *type);
+static int render_value(struct dump *d, const struct doc *value, const struct go_type *type);
 
 static bool is_null(const struct doc *value)
 {
@@ -90,13 +90,13 @@ static int render_bytes(struct dump *d, const struct doc *value)
 	r = base64_decode(value->text, &bytes);
 	if (r < 0)
 		return r;
-	add_text(d, "[");
+	dump_text(d, "[");
 	for (size_t i = 0; i < bytes.len; i++) {
 		if (i > 0)
-			add_text(d, " ");
+			dump_text(d, " ");
 		add_integer(d, (unsigned char)bytes.text[i]);
 	}
-	add_text(d, "]");
+	dump_text(d, "]");
 	return 0;
 }
 
@@ -108,14 +108,14 @@ static int render_cpuset(struct dump *d, const struct doc *value)
 
 	if (r < 0)
 		return -EINVAL;
-	add_text(d, "{elems:(map[int]struct {})map[");
+	dump_text(d, "{elems:(map[int]struct {})map[");
 	for (int id = hwloc_bitmap_first(set); id >= 0; id = hwloc_bitmap_next(set, id)) {
-		add_text(d, separator);
+		dump_text(d, separator);
 		add_integer(d, id);
-		add_text(d, ":{}");
+		dump_text(d, ":{}");
 		separator = " ";
 	}
-	add_text(d, "]}");
+	dump_text(d, "]}");
 	return 0;
 }
 
@@ -123,17 +123,17 @@ static int render_list(struct dump *d, const struct doc *value, const struct go_
 {
 	if (value->kind != DOC_LIST)
 		return -EINVAL;
-	add_text(d, "[");
+	dump_text(d, "[");
 	DOC_FOREACH (item, value) {
 		int r;
 
 		if (item != value->items)
-			add_text(d, " ");
-		r = render(d, item, type->element);
+			dump_text(d, " ");
+		r = render_value(d, item, type->element);
 		if (r < 0)
 			return r;
 	}
-	add_text(d, "]");
+	dump_text(d, "]");
 	return 0;
 }
 
@@ -161,16 +161,16 @@ static int render_int_map(struct dump *d, const struct doc *value, const struct 
 	if (r < 0)
 		return r;
 	qsort(entries, value->n_items, sizeof(*entries), compare_int_entries);
-	add_text(d, "map[");
+	dump_text(d, "map[");
 	for (size_t i = 0; i < value->n_items; i++) {
-		add_text(d, i > 0 ? " " : "");
+		dump_text(d, i > 0 ? " " : "");
 		add_integer(d, entries[i].key);
-		add_text(d, ":");
-		r = render(d, entries[i].value, type->element);
+		dump_text(d, ":");
+		r = render_value(d, entries[i].value, type->element);
 		if (r < 0)
 			return r;
 	}
-	add_text(d, "]");
+	dump_text(d, "]");
 	return 0;
 }
 
@@ -184,16 +184,16 @@ static int render_map(struct dump *d, const struct doc *value, const struct go_t
 	if (type->kind == GO_INT_MAP)
 		return render_int_map(d, value, type);
 	sorted = doc_sorted(value);
-	add_text(d, "map[");
+	dump_text(d, "map[");
 	for (size_t i = 0; i < value->n_items; i++) {
-		add_text(d, i > 0 ? " " : "");
-		add_text(d, sorted[i]->key);
-		add_text(d, ":");
-		r = render(d, sorted[i], type->element);
+		dump_text(d, i > 0 ? " " : "");
+		dump_text(d, sorted[i]->key);
+		dump_text(d, ":");
+		r = render_value(d, sorted[i], type->element);
 		if (r < 0)
 			return r;
 	}
-	add_text(d, "]");
+	dump_text(d, "]");
 	return 0;
 }
 
@@ -213,51 +213,51 @@ static int render_struct(
 {
 	if (!is_null(value) && value->kind != DOC_MAP)
 		return -EINVAL;
-	add_text(d, "{");
+	dump_text(d, "{");
 	for (size_t i = 0; i < type->n_fields; i++) {
 		const struct go_field *field = &type->fields[i];
 		const struct doc *member = doc_get_fold(value, field->key);
 		int r = 0;
 
-		add_text(d, i > 0 ? " " : "");
-		add_text(d, field->name);
-		add_text(d, ":(");
-		add_text(d, field->type->name);
-		add_text(d, ")");
+		dump_text(d, i > 0 ? " " : "");
+		dump_text(d, field->name);
+		dump_text(d, ":(");
+		dump_text(d, field->type->name);
+		dump_text(d, ")");
 		if (nil_fields && is_empty_map(member, field->type))
-			add_text(d, *nil_fields >> i & 1 ? "<nil>" : "map[]");
+			dump_text(d, *nil_fields >> i & 1 ? "<nil>" : "map[]");
 		else
-			r = render(d, member, field->type);
+			r = render_value(d, member, field->type);
 		if (r < 0)
 			return r;
 	}
-	add_text(d, "}");
+	dump_text(d, "}");
 	return 0;
 }
 
 static int render_scalar(struct dump *d, const struct doc *value, const struct go_type *type)
 {
 	if (type->kind == GO_ZERO) {
-		add_text(d, "0");
+		dump_text(d, "0");
 		return 0;
 	}
 	if (is_null(value)) {
-		add_text(d, type->kind == GO_STRING ? "" : "0");
+		dump_text(d, type->kind == GO_STRING ? "" : "0");
 		return 0;
 	}
 	if (value->kind != (type->kind == GO_STRING ? DOC_STRING : DOC_NUMBER))
 		return -EINVAL;
-	add_text(d, value->text);
+	dump_text(d, value->text);
 	return 0;
 }
 
-static int render(struct dump *d, const struct doc *value, const struct go_type *type)
+static int render_value(struct dump *d, const struct doc *value, const struct go_type *type)
 {
 	bool can_be_nil =
 		is_map(type) || type->kind == GO_LIST || type->kind == GO_BYTES || type->kind == GO_POINTER;
 
 	if (can_be_nil && is_null(value)) {
-		add_text(d, "<nil>");
+		dump_text(d, "<nil>");
 		return 0;
 	}
 	switch (type->kind) {
@@ -271,7 +271,7 @@ static int render(struct dump *d, const struct doc *value, const struct go_type 
 	case GO_INT_MAP:
 		return render_map(d, value, type);
 	case GO_POINTER:
-		add_text(d, "<*>");
+		dump_text(d, "<*>");
 		return render_struct(d, value, type->element, NULL);
 	case GO_STRUCT:
 		return render_struct(d, value, type, NULL);
@@ -298,9 +298,9 @@ static unsigned empty_maps(const struct doc *content, const struct go_type *type
 static int render_whole(
 	struct dump *d, const struct doc *content, const struct go_type *type, const char *name)
 {
-	add_text(d, "(");
-	add_text(d, name);
-	add_text(d, ")");
+	dump_text(d, "(");
+	dump_text(d, name);
+	dump_text(d, ")");
 	return render_struct(d, content, type, &d->nil_fields);
 }
 

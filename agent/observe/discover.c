@@ -181,7 +181,7 @@ struct signature {
 	struct fs_reads reads;
 };
 
-static void add_text(struct signature *s, const char *text)
+static void sign_text(struct signature *s, const char *text)
 {
 	s->hash = hash_bytes(text, strlen(text), s->hash);
 }
@@ -190,11 +190,11 @@ static void add_text(struct signature *s, const char *text)
 static bool add_result(struct signature *s, int r)
 {
 	if (r < 0)
-		add_text(s, fs_is_absent(r) ? "absent" : "unreadable");
+		sign_text(s, fs_is_absent(r) ? "absent" : "unreadable");
 	return fs_reads_add(&s->reads, r);
 }
 
-static void add_file(struct signature *s, const char *path)
+static void sign_file(struct signature *s, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FILE_MAX);
 
@@ -214,10 +214,10 @@ static void add_total(struct signature *s, const char *path)
 	if (total)
 		s->hash = hash_bytes(total, strcspn(total, "\n"), s->hash);
 	else
-		add_text(s, "damaged");
+		sign_text(s, "damaged");
 }
 
-static void add_pools(struct signature *s, const char *dir)
+static void sign_pools(struct signature *s, const char *dir)
 {
 	CLEANUP(freep) uint64_t *sizes = NULL;
 	size_t n = 0;
@@ -227,8 +227,8 @@ static void add_pools(struct signature *s, const char *dir)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/hugepages-%" PRIu64 "kB/nr_hugepages", dir, sizes[i]);
-		add_text(s, path);
-		add_file(s, path);
+		sign_text(s, path);
+		sign_file(s, path);
 	}
 }
 
@@ -244,21 +244,21 @@ static void add_pci(struct signature *s)
 		if (!add_result(s, fs_list(s->root, folders[i], &names, &s->reads.last)))
 			continue;
 		for (size_t k = 0; k < names.n_items; k++)
-			add_text(s, names.items[k]);
+			sign_text(s, names.items[k]);
 	}
 }
 
-static void add_node(struct signature *s, uint64_t id)
+static void sign_node(struct signature *s, uint64_t id)
 {
 	char path[96];
 
 	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/cpulist", id);
-	add_text(s, path);
-	add_file(s, path);
+	sign_text(s, path);
+	sign_file(s, path);
 	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/meminfo", id);
 	add_total(s, path);
 	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/hugepages", id);
-	add_pools(s, path);
+	sign_pools(s, path);
 }
 
 int hardware_signature(const char *root, uint64_t *ret, struct err *err)
@@ -268,14 +268,14 @@ int hardware_signature(const char *root, uint64_t *ret, struct err *err)
 	size_t n = 0;
 	int r;
 
-	add_file(&s, "/sys/devices/system/cpu/online");
+	sign_file(&s, "/sys/devices/system/cpu/online");
 	add_pci(&s);
-	add_file(&s, NODES "/online");
+	sign_file(&s, NODES "/online");
 	add_total(&s, "/proc/meminfo");
 	if (!add_result(&s, fs_list_numbers(root, NODES, "node", "", &nodes, &n, &s.reads.last)))
-		add_pools(&s, "/sys/kernel/mm/hugepages");
+		sign_pools(&s, "/sys/kernel/mm/hugepages");
 	for (size_t i = 0; i < n; i++)
-		add_node(&s, nodes[i]);
+		sign_node(&s, nodes[i]);
 	r = fs_reads_result(&s.reads, err);
 	if (r == 0)
 		*ret = s.hash;

@@ -152,7 +152,7 @@ static int check_cpu(const char *root, struct cpu *cpu, const struct hwloc_obj *
 	return r;
 }
 
-static int add_cpu(const char *root, struct machine *m, const struct hwloc_obj *pu, struct err *err)
+static int add_hwloc_cpu(const char *root, struct machine *m, const struct hwloc_obj *pu, struct err *err)
 {
 	const struct hwloc_obj *core = NULL, *package = NULL, *l3 = NULL;
 	struct cpu *cpu;
@@ -194,12 +194,12 @@ static int check_ids(const struct machine *m, struct err *err)
 	return 0;
 }
 
-static int add_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
+static int add_hwloc_cpus(const char *root, struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	hwloc_obj_t pu = NULL;
 
 	while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu))) {
-		int r = add_cpu(root, m, pu, err);
+		int r = add_hwloc_cpu(root, m, pu, err);
 
 		if (r < 0)
 			return r;
@@ -316,12 +316,13 @@ int discover_hwloc_cpus(const char *root, struct machine *m, struct err *err)
 	if (hwloc_topology_load(topology) < 0 || is_invented(root, topology))
 		return err_set(
 			err, -EINVAL, "hwloc finds no CPU topology in '%s/sys/devices/system/cpu'", root);
-	return add_cpus(root, m, topology, err);
+	return add_hwloc_cpus(root, m, topology, err);
 }
 
 /* ---- XML */
 
-static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s *memory, struct err *err)
+static int add_hugepage_pools(
+	struct numa_node *node, const struct hwloc_numanode_attr_s *memory, struct err *err)
 {
 	/* hwloc sorts page sizes ascending; the first is the ordinary page. */
 	for (unsigned i = 1; i < memory->page_types_len; i++) {
@@ -338,7 +339,7 @@ static int add_pools(struct numa_node *node, const struct hwloc_numanode_attr_s 
 }
 
 /* Append the NUMA nodes in the kernel's order, without CPUs. */
-static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *err)
+static int add_hwloc_nodes(struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	hwloc_const_bitmap_t ids = hwloc_topology_get_complete_nodeset(topology);
 
@@ -359,7 +360,7 @@ static int add_nodes(struct machine *m, hwloc_topology_t topology, struct err *e
 			.memory_bytes = obj->attr->numanode.local_memory};
 		if (node->memory_bytes > INT64_MAX)
 			return err_set(err, -ERANGE, "NUMA node %d: more memory than there can be", id);
-		r = add_pools(node, &obj->attr->numanode, err);
+		r = add_hugepage_pools(node, &obj->attr->numanode, err);
 		if (r < 0)
 			return r;
 	}
@@ -389,7 +390,7 @@ static void place_cpus(struct machine *m, hwloc_topology_t topology)
 	}
 }
 
-static int copy_distances(struct machine *m, const struct hwloc_distances_s *matrix, struct err *err)
+static int copy_distance_matrix(struct machine *m, const struct hwloc_distances_s *matrix, struct err *err)
 {
 	unsigned n = matrix->nbobjs;
 
@@ -409,7 +410,7 @@ static int copy_distances(struct machine *m, const struct hwloc_distances_s *mat
 	return 0;
 }
 
-static int add_distances(struct machine *m, hwloc_topology_t topology, struct err *err)
+static int add_hwloc_distances(struct machine *m, hwloc_topology_t topology, struct err *err)
 {
 	struct hwloc_distances_s *matrix = NULL;
 	unsigned n = 1;
@@ -418,7 +419,7 @@ static int add_distances(struct machine *m, hwloc_topology_t topology, struct er
 	if (hwloc_distances_get_by_name(topology, "NUMALatency", &n, &matrix, 0) < 0 || n == 0 || !matrix)
 		return 0;
 	m->distances = xcalloc(m->n_nodes * m->n_nodes, sizeof(*m->distances));
-	r = copy_distances(m, matrix, err);
+	r = copy_distance_matrix(m, matrix, err);
 	hwloc_distances_release(topology, matrix);
 	return r;
 }
@@ -490,7 +491,7 @@ static char *find_pci_names(hwloc_obj_t pci, enum pci_kind kind)
 	return out.len > 0 ? strbuf_detach(&out) : NULL;
 }
 
-static void add_pci_devices(struct machine *m, hwloc_topology_t topology)
+static void add_hwloc_pci_devices(struct machine *m, hwloc_topology_t topology)
 {
 	hwloc_obj_t obj = NULL;
 
@@ -556,7 +557,7 @@ static bool ids_are_small(hwloc_topology_t topology)
 }
 
 /* Write the loaded topology as hwloc exports it. */
-static bool write_text(hwloc_topology_t topology, int fd)
+static bool write_topology(hwloc_topology_t topology, int fd)
 {
 	char *text;
 	int len;
@@ -592,7 +593,7 @@ __attribute__((noreturn)) static void try_text(const struct strbuf *text, hwloc_
 		_exit(EINVAL);
 	if (!ids_are_small(topology))
 		_exit(ERANGE);
-	_exit(write_text(topology, fd) ? 0 : EINVAL);
+	_exit(write_topology(topology, fd) ? 0 : EINVAL);
 }
 
 /*
@@ -675,15 +676,15 @@ static int fill_machine(struct machine *m, hwloc_topology_t topology, struct err
 
 	if (r < 0)
 		return r;
-	r = add_cpus(NULL, m, topology, err);
+	r = add_hwloc_cpus(NULL, m, topology, err);
 	if (r < 0)
 		return r;
-	r = add_nodes(m, topology, err);
+	r = add_hwloc_nodes(m, topology, err);
 	if (r < 0)
 		return r;
 	place_cpus(m, topology);
-	add_pci_devices(m, topology);
-	return add_distances(m, topology, err);
+	add_hwloc_pci_devices(m, topology);
+	return add_hwloc_distances(m, topology, err);
 }
 
 int discover_hwloc_xml(const char *path, struct machine *m, struct err *err)

@@ -39,7 +39,7 @@ struct reader {
 		.root = (directory), .cpus = -1, .text = STRBUF_INIT(FILE_MAX), .err = { "" } \
 	}
 
-static void reader_release(struct reader *rd)
+static void kernel_reader_release(struct reader *rd)
 {
 	strbuf_release(&rd->text);
 	closep(&rd->cpus);
@@ -93,7 +93,7 @@ static int fail_content(struct reader *rd, int code, const char *what, const cha
 }
 
 /* The decimal number at *p, advanced past it. -EINVAL when there is none, -ERANGE above `max`. */
-static int parse_number(const char **p, uint64_t max, uint64_t *ret)
+static int parse_decimal(const char **p, uint64_t max, uint64_t *ret)
 {
 	uint64_t n = 0;
 
@@ -137,7 +137,7 @@ static int read_optional_set(struct reader *rd, const char *path, unsigned limit
 }
 
 /* The ids of the directories prefix<N> as a set. */
-static int list_ids(
+static int list_directory_ids(
 	struct reader *rd, const char *dir, const char *prefix, unsigned limit, hwloc_bitmap_t *ret)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
@@ -157,10 +157,10 @@ static int list_ids(
 	return 0;
 }
 
-static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
+static int read_kernel_cpus(struct reader *rd, struct kernel_cpus *cpus)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t dirs = NULL;
-	int r = list_ids(rd, CPU_DIR, "cpu", MACHINE_MAX_CPUS, &dirs);
+	int r = list_directory_ids(rd, CPU_DIR, "cpu", MACHINE_MAX_CPUS, &dirs);
 
 	if (r < 0)
 		return r;
@@ -180,7 +180,7 @@ static int read_cpus(struct reader *rd, struct kernel_cpus *cpus)
 }
 
 /* MemTotal of a meminfo file ("Node 0 MemTotal:   16342156 kB", "MemTotal: ..."), missing = 0. */
-static int read_memory(struct reader *rd, const char *path, uint64_t *ret_bytes)
+static int read_meminfo(struct reader *rd, const char *path, uint64_t *ret_bytes)
 {
 	static const char key[] = "MemTotal:";
 	const char *p;
@@ -196,7 +196,7 @@ static int read_memory(struct reader *rd, const char *path, uint64_t *ret_bytes)
 		return fail_content(rd, -EINVAL, "no line 'MemTotal'", rd->text.text);
 	p += strlen(key);
 	p += strspn(p, " \t");
-	r = parse_number(&p, INT64_MAX / 1024, &kb);
+	r = parse_decimal(&p, INT64_MAX / 1024, &kb);
 	if (r < 0 || strncmp(p, " kB", 3) != 0)
 		return fail_content(rd, r < 0 ? r : -EINVAL, "MemTotal is not a number of kB", p);
 	*ret_bytes = kb * 1024;
@@ -222,7 +222,7 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 		if (r < 0)
 			return r;
 		p = rd->text.text;
-		r = parse_number(&p, INT64_MAX, &pool.pages);
+		r = parse_decimal(&p, INT64_MAX, &pool.pages);
 		if (r < 0 || *p)
 			return fail_content(rd, r < 0 ? r : -EINVAL, "not a number of pages", rd->text.text);
 		if (sizes[i] == 0 || __builtin_mul_overflow(sizes[i], 1024, &pool.page_bytes) ||
@@ -234,7 +234,7 @@ static int read_pools(struct reader *rd, const char *dir, struct numa_node *node
 	return 0;
 }
 
-static struct numa_node *add_node(struct machine *m, unsigned id)
+static struct numa_node *append_numa_node(struct machine *m, unsigned id)
 {
 	struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
 
@@ -251,7 +251,7 @@ static int read_node_cpus(struct reader *rd, unsigned id, hwloc_bitmap_t *ret)
 	int r;
 
 	snprintf(path, sizeof(path), NODE_DIR "/node%u", id);
-	r = list_ids(rd, path, "cpu", MACHINE_MAX_CPUS, &links);
+	r = list_directory_ids(rd, path, "cpu", MACHINE_MAX_CPUS, &links);
 	if (r < 0)
 		return r;
 	if (!hwloc_bitmap_iszero(links)) {
@@ -266,9 +266,9 @@ static int read_node_cpus(struct reader *rd, unsigned id, hwloc_bitmap_t *ret)
 	return r < 0 ? r : parse_set(rd, mask, MACHINE_MAX_CPUS, ret);
 }
 
-static int read_node(struct reader *rd, struct machine *m, unsigned id)
+static int read_node_directory(struct reader *rd, struct machine *m, unsigned id)
 {
-	struct numa_node *node = add_node(m, id);
+	struct numa_node *node = append_numa_node(m, id);
 	char path[64];
 	int r;
 
@@ -276,7 +276,7 @@ static int read_node(struct reader *rd, struct machine *m, unsigned id)
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), NODE_DIR "/node%u/meminfo", id);
-	r = read_memory(rd, path, &node->memory_bytes);
+	r = read_meminfo(rd, path, &node->memory_bytes);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), NODE_DIR "/node%u/hugepages", id);
@@ -292,7 +292,7 @@ static int parse_row(struct reader *rd, unsigned *values, size_t *ret_n)
 	for (p += strspn(p, " "); *p; p += strspn(p, " ")) {
 		const char *start = p;
 		uint64_t value;
-		int r = parse_number(&p, DISTANCE_MAX, &value);
+		int r = parse_decimal(&p, DISTANCE_MAX, &value);
 
 		if (r < 0 || (*p && *p != ' '))
 			return fail_content(rd, r < 0 ? r : -EINVAL, "not a distance", start);
@@ -344,24 +344,20 @@ static int read_distances(
 	return 0;
 }
 
-/* The memory of a kernel without NUMA, as one node. */
-static int read_single_node(struct reader *rd, struct machine *m)
-{
-	struct numa_node *node = add_node(m, 0);
-
-	m->without_numa = true;
-	node->memory_bytes = m->memory_bytes;
-	return read_pools(rd, "/sys/kernel/mm/hugepages", node);
-}
-
-static int read_nodes(struct reader *rd, struct machine *m)
+static int read_node_directories(struct reader *rd, struct machine *m)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t dirs = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t online = NULL;
-	int id, r = list_ids(rd, NODE_DIR, "node", MACHINE_MAX_NODES, &dirs);
+	int id, r = list_directory_ids(rd, NODE_DIR, "node", MACHINE_MAX_NODES, &dirs);
 
-	if (r == -ENOENT)
-		return read_single_node(rd, m);
+	if (r == -ENOENT) {
+		/* A kernel without NUMA: all memory is one node. */
+		struct numa_node *node = append_numa_node(m, 0);
+
+		m->without_numa = true;
+		node->memory_bytes = m->memory_bytes;
+		return read_pools(rd, "/sys/kernel/mm/hugepages", node);
+	}
 	if (r < 0)
 		return r;
 	r = read_optional_set(rd, NODE_DIR "/online", MACHINE_MAX_NODES, &online);
@@ -372,28 +368,22 @@ static int read_nodes(struct reader *rd, struct machine *m)
 	if (online && hwloc_bitmap_iszero(online))
 		return err_set(&rd->err, -EINVAL, "'%s" NODE_DIR "/online' is empty", rd->root);
 	for (id = hwloc_bitmap_first(dirs); id >= 0; id = hwloc_bitmap_next(dirs, id)) {
-		r = read_node(rd, m, (unsigned)id);
+		r = read_node_directory(rd, m, (unsigned)id);
 		if (r < 0)
 			return r;
 	}
 	return read_distances(rd, m, online, dirs);
 }
 
-static int read_machine(struct reader *rd, struct machine *m, struct kernel_cpus *ret_cpus)
-{
-	int r = read_cpus(rd, ret_cpus);
-
-	if (r < 0)
-		return r;
-	r = read_memory(rd, "/proc/meminfo", &m->memory_bytes);
-	return r < 0 ? r : read_nodes(rd, m);
-}
-
 int kernel_discover(const char *root, struct machine *m, struct kernel_cpus *ret_cpus, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
-	int r = read_machine(&rd, m, ret_cpus);
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
+	int r = read_kernel_cpus(&rd, ret_cpus);
 
+	if (r >= 0)
+		r = read_meminfo(&rd, "/proc/meminfo", &m->memory_bytes);
+	if (r >= 0)
+		r = read_node_directories(&rd, m);
 	return r < 0 ? reader_fail(&rd, r, err) : 0;
 }
 
@@ -406,7 +396,7 @@ static int parse_id(struct reader *rd, int *ret_id)
 	int r;
 
 	p += negative;
-	r = parse_number(&p, INT32_MAX, &id);
+	r = parse_decimal(&p, INT32_MAX, &id);
 	if (r < 0 || *p)
 		return fail_content(rd, r < 0 ? r : -EINVAL, "not an id", rd->text.text);
 	*ret_id = negative ? MACHINE_NONE : (int)id;
@@ -428,7 +418,7 @@ static int read_topology_id(struct reader *rd, unsigned cpu, const char *file, i
 
 int kernel_read_socket(const char *root, unsigned cpu, int *ret_socket, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
 	int socket = MACHINE_NONE;
 	bool known;
 	int r = read_topology_id(&rd, cpu, "physical_package_id", &socket, &known);
@@ -459,7 +449,7 @@ static int read_core(struct reader *rd, struct cpu *cpu)
 
 int kernel_read_cores(const char *root, struct machine *m, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
 	int r = 0;
 
 	rd.cpus = fs_open(root, CPU_DIR,
@@ -488,7 +478,7 @@ static int read_l3(struct reader *rd, unsigned cpu, int *ret_l3)
 
 int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
 	int r = read_l3(&rd, cpu, ret_l3);
 
 	return r < 0 && r != -ENOENT ? reader_fail(&rd, r, err) : 0;
@@ -496,7 +486,7 @@ int kernel_read_l3(const char *root, unsigned cpu, int *ret_l3, struct err *err)
 
 int kernel_check_siblings(const char *root, unsigned cpu, struct err *err)
 {
-	CLEANUP(reader_release) struct reader rd = READER_INIT(root);
+	CLEANUP(kernel_reader_release) struct reader rd = READER_INIT(root);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
 	int r = read_text(&rd, CPU_DIR "/cpu%u/topology/thread_siblings", cpu);
 

@@ -27,7 +27,7 @@ struct reader {
 	struct fs_reads reads;
 };
 
-static void reader_release(struct reader *rd)
+static void pci_reader_release(struct reader *rd)
 {
 	closep(&rd->devices);
 	strbuf_release(&rd->text);
@@ -61,7 +61,7 @@ static bool read_number(struct reader *rd, const char *path, const char *file, i
  * Append the first name in a directory of the device. The port of a NIC in switchdev mode also has the names of its
  * representors, which follow the port's own name.
  */
-static void add_name(struct reader *rd, const char *path, const char *directory, struct strbuf *out)
+static void add_directory_name(struct reader *rd, const char *path, const char *directory, struct strbuf *out)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	char full[PATH_MAX];
@@ -84,28 +84,28 @@ static void add_virtio_name(struct reader *rd, const char *path, struct strbuf *
 	for (size_t i = 0; i < names.n_items && out->len == 0; i++)
 		if (!strncmp(names.items[i], "virtio", strlen("virtio"))) {
 			snprintf(full, sizeof(full), "%.100s/net", names.items[i]);
-			add_name(rd, path, full, out);
+			add_directory_name(rd, path, full, out);
 		}
 }
 
 /* Virtual functions keep no names: their interfaces move in and out of pods. */
-static char *read_names(struct reader *rd, const char *path, const struct pci_device *d)
+static char *read_device_names(struct reader *rd, const char *path, const struct pci_device *d)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PCI_NAMES_MAX);
 
 	if (d->kind == PCI_NIC && !d->virtual_function) {
-		add_name(rd, path, "net", &out);
+		add_directory_name(rd, path, "net", &out);
 		if (out.len == 0)
 			add_virtio_name(rd, path, &out);
-		add_name(rd, path, "infiniband", &out);
+		add_directory_name(rd, path, "infiniband", &out);
 	} else if (d->kind == PCI_NVME) {
-		add_name(rd, path, "nvme", &out);
+		add_directory_name(rd, path, "nvme", &out);
 	}
 	return out.len > 0 ? strbuf_detach(&out) : NULL;
 }
 
 /* The root complex is the outermost "pci0000:16" on the way to the device. */
-static bool find_root(const char *path, struct pci_root *ret)
+static bool find_root_complex(const char *path, struct pci_root *ret)
 {
 	for (; path; path = strchr(path, '/')) {
 		const char *end;
@@ -137,8 +137,8 @@ static void read_device(
 	snprintf(link, sizeof(link), DEVICES_DIR "/%.2000s/physfn", path);
 	physical = fs_lookup(rd->root, link, &rd->reads.last);
 	d.virtual_function = fs_reads_add(&rd->reads, physical) && physical > 0;
-	d.root_known = find_root(path, &d.root);
-	d.names = read_names(rd, path, &d);
+	d.root_known = find_root_complex(path, &d.root);
+	d.names = read_device_names(rd, path, &d);
 	added = vec_push(&m->pci.items, &m->pci.n_items, &m->pci.items_size, sizeof(*added));
 	*added = d;
 }
@@ -155,7 +155,7 @@ static int open_folder(struct reader *rd, const char *path)
 
 int kernel_read_pci(const char *root, struct machine *m, struct err *err)
 {
-	CLEANUP(reader_release)
+	CLEANUP(pci_reader_release)
 	struct reader rd = {.root = root, .devices = -1, .text = STRBUF_INIT(FILE_MAX)};
 	CLEANUP(closep) int bus = open_folder(&rd, BUS_DIR);
 	CLEANUP(strv_release) struct strv names = {0};

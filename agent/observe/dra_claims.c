@@ -48,16 +48,6 @@ static int read_prepared_device(const struct doc *device, struct claim *claim, s
 	return 0;
 }
 
-static void add_pods(const struct claim_reader *rd, const struct doc *uids, struct claim *claim)
-{
-	for (size_t i = 0; uids && i < uids->n_items; i++) {
-		const struct pod_log *log = pod_evidence_log(rd->evidence, uids->items[i].key);
-
-		if (log)
-			claim_add_pod(claim, log->namespace, log->name);
-	}
-}
-
 static int read_driver(const struct claim_reader *rd, const struct doc *driver, const struct doc *pods)
 {
 	CLEANUP(claim_release) struct claim claim = {0};
@@ -73,12 +63,17 @@ static int read_driver(const struct claim_reader *rd, const struct doc *driver, 
 		if (r < 0)
 			return r;
 	}
-	add_pods(rd, pods, &claim);
+	for (size_t i = 0; pods && i < pods->n_items; i++) {
+		const struct pod_log *log = pod_evidence_log(rd->evidence, pods->items[i].key);
+
+		if (log)
+			claim_add_pod(&claim, log->namespace, log->name);
+	}
 	claims_append(rd->claims, &claim);
 	return 0;
 }
 
-static int read_claim(struct claim_reader *rd, const struct doc *claim)
+static int read_prepared_claim(struct claim_reader *rd, const struct doc *claim)
 {
 	struct state_members m = {.map = claim, .err = rd->err};
 	const struct doc *pods, *drivers;
@@ -110,7 +105,7 @@ int state_claims_parse(
 	m.map = state_file_content(&file);
 	list = state_member(&m, "ClaimInfoStateList", DOC_LIST);
 	for (size_t i = 0; m.r == 0 && list && i < list->n_items; i++)
-		m.r = read_claim(&rd, &list->items[i]);
+		m.r = read_prepared_claim(&rd, &list->items[i]);
 	if (m.r < 0)
 		return m.r;
 	claims_merge(&claims);
@@ -183,7 +178,7 @@ static struct claim *find_or_add_claim(const struct device *d, const char *uid, 
 }
 
 /* DRA_CPUSET_<UID>=0-3 */
-static int read_cpus(const struct device *d, const char *key, const char *value)
+static int read_cpus_variable(const struct device *d, const char *key, const char *value)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	size_t len = (size_t)(value - key) - 1;
@@ -202,7 +197,7 @@ static int read_cpus(const struct device *d, const char *key, const char *value)
 }
 
 /* "numanode:0,size:16Mi" */
-static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_bytes, struct err *err)
+static int parse_memory_amount(const char *value, unsigned *ret_node, uint64_t *ret_bytes, struct err *err)
 {
 	static const char node[] = "numanode:", size[] = ",size:";
 	const char *at = value + strlen(node);
@@ -230,7 +225,7 @@ static int parse_amount(const char *value, unsigned *ret_node, uint64_t *ret_byt
 
 /* Add to the claim's block of this type and NUMA node, because several devices may give a claim such
  * memory. */
-static void add_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
+static void add_claim_memory(struct claim *claim, const char *type, unsigned node, uint64_t bytes)
 {
 	struct memory_block *block = NULL;
 
@@ -248,7 +243,7 @@ static void add_memory(struct claim *claim, const char *type, unsigned node, uin
 }
 
 /* DRAMEMORY_<UID>_memory=..., DRAMEMORY_<UID>_hugepages_2Mi=...; ..._NUMANodes=0,1 repeats the nodes. */
-static int read_memory(const struct device *d, const char *key, const char *value)
+static int read_memory_variable(const struct device *d, const char *key, const char *value)
 {
 	const char *uid = key + strlen(MEMORY), *what = strchr(uid, '_');
 	CLEANUP(freep) char *type = NULL;
@@ -266,11 +261,11 @@ static int read_memory(const struct device *d, const char *key, const char *valu
 		*c = *c == '_' ? '-' : *c;
 	if (strcmp(type, "memory") != 0 && !resource_name_is_hugepages(type))
 		return err_set(d->err, -EINVAL, "'%.100s' is not a kind of memory", type);
-	r = parse_amount(value, &node, &bytes, d->err);
+	r = parse_memory_amount(value, &node, &bytes, d->err);
 	if (r < 0)
 		return r;
 	claim = find_or_add_claim(d, uid, (size_t)(what - uid));
-	add_memory(claim, type, node, bytes);
+	add_claim_memory(claim, type, node, bytes);
 	return 0;
 }
 
@@ -284,7 +279,7 @@ static int read_variable(const struct device *d, const char *text)
 		return 0;
 	if (!equals)
 		return err_set(d->err, -EINVAL, "'%.100s' has no value", text);
-	r = cpus ? read_cpus(d, text, equals + 1) : read_memory(d, text, equals + 1);
+	r = cpus ? read_cpus_variable(d, text, equals + 1) : read_memory_variable(d, text, equals + 1);
 	return r < 0 ? err_wrap(d->err, r, "%.*s", (int)(equals - text < 100 ? equals - text : 100), text)
 		     : r;
 }
@@ -314,7 +309,7 @@ static int read_cdi_device(const struct doc *doc, const char *kind, struct claim
 	return 0;
 }
 
-static int read_spec(const struct doc *spec, struct claims *ret, struct err *err)
+static int read_cdi_spec(const struct doc *spec, struct claims *ret, struct err *err)
 {
 	const struct doc *devices = doc_get(spec, "devices");
 	const char *kind = doc_string(doc_get(spec, "kind"));
@@ -342,7 +337,7 @@ int cdi_claims_parse(const char *text, size_t len, bool yaml, struct claims *ret
 	if (len == 0)
 		return err_set(err, -EINVAL, "the file is empty");
 	r = yaml ? yaml_parse_unique(text, len, &spec, err) : json_parse_unique(text, len, &spec, err);
-	return r < 0 ? r : read_spec(&spec, ret, err);
+	return r < 0 ? r : read_cdi_spec(&spec, ret, err);
 }
 
 /* ---- all CDI spec files */
@@ -378,25 +373,20 @@ static const char *last_text(const struct cdi_reader *rd, const char *name)
 	return NULL;
 }
 
-static void keep_text(struct cdi_reader *rd, const char *name, const char *text)
-{
-	struct cdi_text *slot =
-		vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
-
-	*slot = (struct cdi_text){xstrdup(name), xstrdup(text)};
-}
-
 /* Add the claims of the text, all or nothing. */
-static int add_text(struct cdi_reader *rd, const char *name, const char *text, size_t len, struct err *err)
+static int add_cdi_text(
+	struct cdi_reader *rd, const char *name, const char *text, size_t len, struct err *err)
 {
 	CLEANUP(claims_release) struct claims some = {0};
+	struct cdi_text *slot;
 	int r = cdi_claims_parse(text, len, text_ends_with(name, ".yaml"), &some, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < some.n_items; i++)
 		claims_append(&rd->claims, &some.items[i]);
-	keep_text(rd, name, text);
+	slot = vec_push(&rd->now.items, &rd->now.n_items, &rd->now.items_size, sizeof(*slot));
+	*slot = (struct cdi_text){xstrdup(name), xstrdup(text)};
 	return 0;
 }
 
@@ -409,10 +399,10 @@ static int recall_text(struct cdi_reader *rd, const char *name, int e, const str
 		return err_set(rd->err, e, "%.200s/%.200s: %.300s; the holdings of its claims are unknown",
 			rd->dir, name, why->text);
 	notes_add(rd->notes, "%s/%s: %s; its last content is still used", rd->dir, name, why->text);
-	return add_text(rd, name, text, strlen(text), rd->err);
+	return add_cdi_text(rd, name, text, strlen(text), rd->err);
 }
 
-static int read_file(struct cdi_reader *rd, const char *name)
+static int read_cdi_file(struct cdi_reader *rd, const char *name)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CDI_SPEC_MAX);
 	char path[PATH_MAX];
@@ -428,11 +418,11 @@ static int read_file(struct cdi_reader *rd, const char *name)
 	if (!is_of_known_driver(name) && !memmem(text.text, text.len, CPUS, strlen(CPUS)) &&
 		!memmem(text.text, text.len, MEMORY, strlen(MEMORY)))
 		return 0;
-	r = add_text(rd, name, text.text, text.len, &why);
+	r = add_cdi_text(rd, name, text.text, text.len, &why);
 	return r < 0 ? recall_text(rd, name, r, &why) : 0;
 }
 
-static int read_files(struct cdi_reader *rd)
+static int read_cdi_files(struct cdi_reader *rd)
 {
 	CLEANUP(strv_release) struct strv files = {0};
 	int r = fs_list(rd->root, rd->dir, &files, rd->err);
@@ -441,7 +431,7 @@ static int read_files(struct cdi_reader *rd)
 		return 0;
 	for (size_t i = 0; i < files.n_items && r == 0; i++)
 		if (text_ends_with(files.items[i], ".json") || text_ends_with(files.items[i], ".yaml"))
-			r = read_file(rd, files.items[i]);
+			r = read_cdi_file(rd, files.items[i]);
 	return r;
 }
 
@@ -450,7 +440,7 @@ int cdi_claims_read(const char *root, const char *dir, struct cdi_texts *last, s
 {
 	CLEANUP(cdi_reader_release)
 	struct cdi_reader rd = {.root = root, .dir = dir, .last = last, .notes = notes, .err = err};
-	int r = read_files(&rd);
+	int r = read_cdi_files(&rd);
 
 	if (r < 0)
 		return r;

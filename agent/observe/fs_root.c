@@ -54,7 +54,7 @@ static size_t process_root_length(const char *path)
  * and *path the rest. In a saved tree a process root is a directory; a symbolic link there would lead out of
  * the tree. 0 or -errno.
  */
-static int find_root(const char *root, const char **path, struct strbuf *ret)
+static int split_root(const char *root, const char **path, struct strbuf *ret)
 {
 	size_t n = process_root_length(*path);
 	struct stat st;
@@ -157,7 +157,7 @@ static int open_below(const char *root, const char *path, int flags)
 int fs_open(const char *root, const char *path, int flags)
 {
 	CLEANUP(strbuf_release) struct strbuf base = STRBUF_INIT(FS_PATH_MAX);
-	int fd, r = find_root(root, &path, &base);
+	int fd, r = split_root(root, &path, &base);
 
 	if (r < 0)
 		return r;
@@ -179,7 +179,7 @@ int fs_stat(const char *root, const char *path, struct stat *ret)
 int fs_resolve(const char *root, const char *path, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf base = STRBUF_INIT(FS_PATH_MAX);
-	int r = find_root(root, &path, &base);
+	int r = split_root(root, &path, &base);
 
 	if (r == 0 && base.len > 0)
 		return resolve_links(base.text, path, out);
@@ -293,7 +293,7 @@ static int open_named_dir(const char *root, const char *path, struct strbuf *ful
 	return r < 0 ? err_set(err, r, "cannot open '%s': %s", full->text, strerror(-r)) : 0;
 }
 
-static int collect_names(DIR *dir, struct strv *ret)
+static int collect_entry_names(DIR *dir, struct strv *ret)
 {
 	const struct dirent *entry;
 
@@ -314,7 +314,7 @@ int fs_list(const char *root, const char *path, struct strv *ret, struct err *er
 
 	if (!dir)
 		return r;
-	r = collect_names(dir, ret);
+	r = collect_entry_names(dir, ret);
 	return r < 0 ? err_set(err, r, "cannot read '%s': %s", full.text, strerror(-r)) : 0;
 }
 

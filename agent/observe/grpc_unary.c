@@ -88,7 +88,7 @@ static ssize_t provide_request(nghttp2_session *session, int32_t stream, uint8_t
 	return (ssize_t)n;
 }
 
-static bool is_named(const uint8_t *name, size_t len, const char *want)
+static bool is_header_named(const uint8_t *name, size_t len, const char *want)
 {
 	return len == strlen(want) && !memcmp(name, want, len);
 }
@@ -108,7 +108,7 @@ static int small_number(const uint8_t *value, size_t len)
 	return n;
 }
 
-static int hex_digit(uint8_t c)
+static int hex_value(uint8_t c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -125,8 +125,8 @@ static void decode_message(const uint8_t *value, size_t len, struct err *ret)
 	for (size_t i = 0; i < len && n < MESSAGE_MAX; i++) {
 		uint8_t c = value[i];
 
-		if (c == '%' && i + 2 < len && hex_digit(value[i + 1]) >= 0 && hex_digit(value[i + 2]) >= 0) {
-			c = (uint8_t)(hex_digit(value[i + 1]) * 16 + hex_digit(value[i + 2]));
+		if (c == '%' && i + 2 < len && hex_value(value[i + 1]) >= 0 && hex_value(value[i + 2]) >= 0) {
+			c = (uint8_t)(hex_value(value[i + 1]) * 16 + hex_value(value[i + 2]));
 			i += 2;
 		}
 		text[n++] = (char)(c ? c : '?');
@@ -135,7 +135,7 @@ static void decode_message(const uint8_t *value, size_t len, struct err *ret)
 	err_set(ret, 0, "%s", text);
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+static int on_grpc_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
 	size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user)
 {
 	static const char type[] = "application/grpc";
@@ -147,18 +147,18 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	if (frame->hd.stream_id != call->stream)
 		return 0;
 	call->heard = true;
-	if (is_named(name, name_len, ":status"))
+	if (is_header_named(name, name_len, ":status"))
 		call->http_status = small_number(value, value_len);
-	else if (is_named(name, name_len, "content-type"))
+	else if (is_header_named(name, name_len, "content-type"))
 		call->is_grpc = value_len >= strlen(type) && !memcmp(value, type, strlen(type));
-	else if (is_named(name, name_len, "grpc-status"))
+	else if (is_header_named(name, name_len, "grpc-status"))
 		call->status = small_number(value, value_len);
-	else if (is_named(name, name_len, "grpc-message"))
+	else if (is_header_named(name, name_len, "grpc-message"))
 		decode_message(value, value_len, &call->text);
 	return 0;
 }
 
-static int on_data(
+static int on_grpc_data(
 	nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *data, size_t len, void *user)
 {
 	struct grpc_channel *c = user;
@@ -196,7 +196,7 @@ static void disconnect(struct grpc_channel *c)
 	c->fd = -1;
 }
 
-static void start_session(struct grpc_channel *c)
+static void start_http2_session(struct grpc_channel *c)
 {
 	/* No header table, no server push, and windows that never delay a reply. */
 	static const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0},
@@ -206,8 +206,8 @@ static void start_session(struct grpc_channel *c)
 
 	if (nghttp2_session_callbacks_new(&callbacks) != 0)
 		xalloc_failed();
-	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_grpc_header);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_grpc_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 	r = nghttp2_session_client_new(&c->session, callbacks, c);
 	nghttp2_session_callbacks_del(callbacks);
@@ -236,7 +236,7 @@ static int connect_socket(struct grpc_channel *c)
 		return -errno;
 	c->dev = st.st_dev;
 	c->ino = st.st_ino;
-	start_session(c);
+	start_http2_session(c);
 	return 0;
 }
 
@@ -250,7 +250,7 @@ static bool is_replaced(const struct grpc_channel *c)
 }
 
 /* The peer closed the connection, announced that it will, or the socket was replaced. */
-static bool is_stale(const struct grpc_channel *c)
+static bool is_channel_stale(const struct grpc_channel *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN | POLLRDHUP};
 	char byte;
@@ -280,7 +280,7 @@ static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err 
 	int r;
 
 	*ret_fresh = false;
-	if (c->fd >= 0 && c->session && !is_stale(c))
+	if (c->fd >= 0 && c->session && !is_channel_stale(c))
 		return 0;
 	if (!can_connect_again(c))
 		return err_set(err, -ECONNRESET, "%s: the connection is closed", socket_name(c));
@@ -323,7 +323,7 @@ int grpc_channel_new_connected(int fd, struct grpc_channel **ret)
 	channel_new(&c);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	start_session(c);
+	start_http2_session(c);
 	c->fd = fd;
 	*ret = TAKE(c);
 	return 0;
@@ -462,7 +462,7 @@ static int run_call(struct grpc_channel *c, int64_t deadline, bool *ret_broken)
 }
 
 /* Move the reply of a call whose stream is closed. */
-static int finish_call(struct grpc_channel *c, struct grpc_reply *ret, struct err *err)
+static int take_reply(struct grpc_channel *c, struct grpc_reply *ret, struct err *err)
 {
 	struct call *call = &c->call;
 	const uint8_t *p = (const uint8_t *)call->reply.text;
@@ -554,7 +554,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 		r = err_set(err, -EPROTO, "%s: the call was reset: %s", socket_name(c),
 			nghttp2_http2_strerror(c->call.reset));
 	else
-		r = r < 0 ? explain_failure(c, r, max_reply, deadline_ms, err) : finish_call(c, ret, err);
+		r = r < 0 ? explain_failure(c, r, max_reply, deadline_ms, err) : take_reply(c, ret, err);
 	if (r < 0 || broken)
 		disconnect(c);
 	call_release(&c->call);

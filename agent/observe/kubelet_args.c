@@ -146,7 +146,7 @@ bool kubelet_args_start_server(const char *const *words, size_t n_words)
 
 /* ---- texts */
 
-static int add_words(struct kubelet_args *a, const char *text, const char *source, struct err *err)
+static int add_argument_words(struct kubelet_args *a, const char *text, const char *source, struct err *err)
 {
 	CLEANUP(strv_release) struct strv words = {0};
 	CLEANUP(strbuf_release) struct strbuf word = STRBUF_INIT(TEXT_MAX);
@@ -169,12 +169,12 @@ int kubelet_args_add_variables(
 		const char *name = strstr(variables->items[i], "KUBELET_");
 
 		if (name && name < value)
-			r = add_words(a, value, source, err);
+			r = add_argument_words(a, value, source, err);
 	}
 	return r;
 }
 
-static int check_text(const char *text, size_t len, const char *source, struct err *err)
+static int check_flag_text(const char *text, size_t len, const char *source, struct err *err)
 {
 	return memchr(text, '\0', len) ? err_set(err, -EINVAL, "%s: has a NUL byte", source) : 0;
 }
@@ -183,7 +183,7 @@ int kubelet_args_add_env(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err)
 {
 	CLEANUP(strv_release) struct strv variables = {0};
-	int r = check_text(text, len, source, err);
+	int r = check_flag_text(text, len, source, err);
 
 	if (r < 0)
 		return r;
@@ -242,7 +242,7 @@ int kubelet_args_add_file(struct kubelet_args *a, const char *text, size_t len, 
 	CLEANUP(strbuf_release) struct strbuf lines = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(strbuf_release) struct strbuf expanded = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(strv_release) struct strv words = {0};
-	int r = check_text(text, len, source, err);
+	int r = check_flag_text(text, len, source, err);
 
 	if (r < 0)
 		return r;

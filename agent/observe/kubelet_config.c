@@ -272,7 +272,7 @@ static int add_pairs(struct doc *map, char *text, enum setting_kind kind, struct
 }
 
 /* "0:memory=1Gi,hugepages-1Gi=2Gi;1:memory=1Gi" into reservedMemory's list. */
-static int add_reservations(struct doc *list, char *text, struct err *err)
+static int add_reserved_memory(struct doc *list, char *text, struct err *err)
 {
 	if (!*text)
 		return 0;
@@ -307,7 +307,7 @@ int kubelet_config_set_flag(
 		return 0;
 	}
 	value->kind = kind == SETTING_IS_RESERVATIONS ? DOC_LIST : DOC_MAP;
-	r = kind == SETTING_IS_RESERVATIONS ? add_reservations(value, copy, err)
+	r = kind == SETTING_IS_RESERVATIONS ? add_reserved_memory(value, copy, err)
 					    : add_pairs(value, copy, kind, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", from);
@@ -373,7 +373,7 @@ int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char 
 	return r < 0 || drop_in ? r : add_default_eviction(config, merge, err);
 }
 
-static int read_file(
+static int read_config_file(
 	const char *root, const char *path, bool drop_in, struct kubelet_config *config, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
@@ -384,7 +384,7 @@ static int read_file(
 
 int kubelet_config_read(const char *root, const char *path, struct kubelet_config *config, struct err *err)
 {
-	return read_file(root, path, false, config, err);
+	return read_config_file(root, path, false, config, err);
 }
 
 /* ---- drop-ins */
@@ -422,7 +422,7 @@ static int visit_entry(const FTSENT *entry, size_t dir_len, const char *root, co
 		if (!text_ends_with(entry->fts_name, ".conf"))
 			return 0;
 		strv_push(files, path.text);
-		return read_file(root, path.text, true, config, err);
+		return read_config_file(root, path.text, true, config, err);
 	case FTS_D:
 		strv_push(files, path.text);
 		return 0;

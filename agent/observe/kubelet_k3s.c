@@ -35,7 +35,8 @@ static void add_kubelet_arg(struct k3s_options *o, const char *text, const char 
 
 /* ---- the configuration file */
 
-static int add_item(struct k3s_options *o, const struct doc *item, const char *source, struct err *err)
+static int add_argument_item(
+	struct k3s_options *o, const struct doc *item, const char *source, struct err *err)
 {
 	const char *text = doc_string(item);
 
@@ -46,14 +47,15 @@ static int add_item(struct k3s_options *o, const struct doc *item, const char *s
 	return 0;
 }
 
-static int add_list(struct k3s_options *o, const struct doc *list, const char *source, struct err *err)
+static int add_argument_list(
+	struct k3s_options *o, const struct doc *list, const char *source, struct err *err)
 {
 	int r = 0;
 
 	if (list->kind != DOC_LIST)
-		return list->kind == DOC_NULL ? 0 : add_item(o, list, source, err);
+		return list->kind == DOC_NULL ? 0 : add_argument_item(o, list, source, err);
 	for (size_t i = 0; r == 0 && i < list->n_items; i++)
-		r = add_item(o, &list->items[i], source, err);
+		r = add_argument_item(o, &list->items[i], source, err);
 	return r;
 }
 
@@ -89,7 +91,7 @@ static int add_option(struct k3s_options *o, const struct doc *option, const cha
 		strv_release(&o->sources);
 	}
 	if (sets || adds)
-		return add_list(o, option, source, err);
+		return add_argument_list(o, option, source, err);
 	if (!strncmp(option->key, "kubelet-arg=", strlen("kubelet-arg=")))
 		return add_keyed(o, option, source, err);
 	if (text && option->kind != DOC_NULL && !doc_string(option))
@@ -119,7 +121,7 @@ int k3s_options_add_file(
 }
 
 /* A missing file is empty. 1 if it exists. */
-static int read_file(struct k3s_options *o, const char *sysroot, const char *path, struct err *err)
+static int read_k3s_file(struct k3s_options *o, const char *sysroot, const char *path, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 	int r = fs_read(sysroot, path, &text, err);
@@ -139,7 +141,7 @@ static bool ends_with_fold(const char *text, const char *suffix)
 }
 
 /* The directory FILE.d: its files in the order of their names. Returns how many, or -errno. */
-static int read_directory(struct k3s_options *o, const char *sysroot, const char *config, struct err *err)
+static int read_k3s_directory(struct k3s_options *o, const char *sysroot, const char *config, struct err *err)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	CLEANUP(freep) char *directory = xasprintf("%s.d", config);
@@ -152,20 +154,13 @@ static int read_directory(struct k3s_options *o, const char *sysroot, const char
 
 		if (!ends_with_fold(path, ".yaml") && !ends_with_fold(path, ".yml"))
 			continue;
-		r = read_file(o, sysroot, path, err);
+		r = read_k3s_file(o, sysroot, path, err);
 		n += r > 0;
 	}
 	return r < 0 ? r : n;
 }
 
 /* ---- the command line */
-
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* Whether the word sets a flag that needs no value. */
 static bool sets_flag(const char *word, const char *name)
@@ -180,7 +175,7 @@ static bool sets_flag(const char *word, const char *name)
 /* The number of words up to the command "server" or "agent" of this program; 0 if the service runs no such command. */
 static size_t count_command_words(const struct strv *words, const char *program)
 {
-	if (words->n_items == 0 || strcmp(basename_of(words->items[0]), program) != 0)
+	if (words->n_items == 0 || strcmp(text_basename(words->items[0]), program) != 0)
 		return 0;
 	for (size_t i = 1; i < words->n_items; i++)
 		if (!strcmp(words->items[i], "server") || !strcmp(words->items[i], "agent"))
@@ -188,7 +183,8 @@ static size_t count_command_words(const struct strv *words, const char *program)
 	return 0;
 }
 
-static void add_words(struct k3s_options *o, const char *const *words, size_t n_words, const char *source)
+static void add_service_words(
+	struct k3s_options *o, const char *const *words, size_t n_words, const char *source)
 {
 	for (size_t i = 0; i < n_words; i++) {
 		const char *argument = kubelet_args_flag_value(words + i, n_words - i, "kubelet-arg");
@@ -220,7 +216,7 @@ static const char *find_variable(const struct service_unit *unit, const char *pr
 }
 
 /* The configuration file that the service names; NULL = the default one. */
-static const char *find_config(
+static const char *find_k3s_config(
 	const struct service_unit *unit, const char *program, const char *const *words, size_t n_words)
 {
 	const char *config = find_variable(unit, program, "CONFIG_FILE");
@@ -277,54 +273,42 @@ int k3s_options_apply(const struct k3s_options *o, struct kubelet_args *ret, str
 }
 
 /* The files are read in the order in which k3s adds them. */
-static int read_files(struct k3s_options *o, const char *sysroot, const char *program, const char *named,
+static int read_k3s_files(struct k3s_options *o, const char *sysroot, const char *program, const char *named,
 	char **gap, struct err *err)
 {
 	CLEANUP(freep)
 	char *config = named ? xasprintf("%s%s", *named == '/' ? "" : "/", named)
 			     : xasprintf("/etc/rancher/%s/config.yaml", program);
-	int n = read_file(o, sysroot, config, err), more;
+	int n = read_k3s_file(o, sysroot, config, err), more;
 
 	if (n < 0)
 		return n;
-	more = read_directory(o, sysroot, config, err);
+	more = read_k3s_directory(o, sysroot, config, err);
 	if (named && n + more == 0)
 		*gap = xasprintf("the configuration file '%s' does not exist", config);
 	return more < 0 ? more : 0;
 }
 
-/* The kubelet's drop-ins that k3s itself writes and passes. */
-static char *find_config_dir(const struct k3s_options *o, const char *program)
-{
-	return o->data_dir ? xasprintf("%s/agent/etc/kubelet.conf.d", o->data_dir)
-			   : xasprintf("/var/lib/rancher/%s/agent/etc/kubelet.conf.d", program);
-}
-
-static void add_variables(struct k3s_options *o, const struct service_unit *unit, const char *program)
-{
-	const char *node_name = find_variable(unit, program, "NODE_NAME");
-	const char *data_dir = find_variable(unit, program, "DATA_DIR");
-
-	if (node_name && *node_name)
-		text_set(&o->node_name, node_name);
-	if (data_dir && *data_dir)
-		text_set(&o->data_dir, data_dir);
-}
-
 /* Read what the service `unit` and its configuration files say. 0 if it runs no kubelet. */
-static int read_service(struct k3s_options *o, const char *sysroot, const char *program,
+static int read_k3s_service(struct k3s_options *o, const char *sysroot, const char *program,
 	const struct service_unit *unit, const char *unit_name, char **gap, struct err *err)
 {
 	size_t skip = count_command_words(&unit->words, program), n_words = unit->words.n_items - skip;
 	const char *const *words = (const char *const *)unit->words.items + skip;
+	const char *node_name, *data_dir;
 	int r;
 
 	if (skip == 0)
 		return 0;
-	add_variables(o, unit, program);
-	r = read_files(o, sysroot, program, find_config(unit, program, words, n_words), gap, err);
+	node_name = find_variable(unit, program, "NODE_NAME");
+	if (node_name && *node_name)
+		text_set(&o->node_name, node_name);
+	data_dir = find_variable(unit, program, "DATA_DIR");
+	if (data_dir && *data_dir)
+		text_set(&o->data_dir, data_dir);
+	r = read_k3s_files(o, sysroot, program, find_k3s_config(unit, program, words, n_words), gap, err);
 	if (r == 0)
-		add_words(o, words, n_words, unit_name);
+		add_service_words(o, words, n_words, unit_name);
 	return r < 0 ? r : !o->disable_agent;
 }
 
@@ -335,15 +319,18 @@ int kubelet_k3s_read(const char *sysroot, const char *program, const struct serv
 	int r;
 
 	if (unit) {
-		r = read_service(&options, sysroot, program, unit, unit_name, gap, err);
+		r = read_k3s_service(&options, sysroot, program, unit, unit_name, gap, err);
 		if (r <= 0)
 			return r;
 	} else {
-		r = read_files(&options, sysroot, program, NULL, gap, err);
+		r = read_k3s_files(&options, sysroot, program, NULL, gap, err);
 	}
 	if (r >= 0)
 		r = k3s_options_apply(&options, ret, err);
+	/* The kubelet's drop-ins that k3s itself writes and passes. */
 	if (r == 0 && !ret->config_dir)
-		ret->config_dir = find_config_dir(&options, program);
+		ret->config_dir =
+			options.data_dir ? xasprintf("%s/agent/etc/kubelet.conf.d", options.data_dir)
+					 : xasprintf("/var/lib/rancher/%s/agent/etc/kubelet.conf.d", program);
 	return r < 0 ? r : 1;
 }

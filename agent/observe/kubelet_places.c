@@ -221,13 +221,6 @@ static int finish_service(const char *sysroot, struct kubelet_files *f, struct e
 
 /* ---- by the service */
 
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The position behind the word that is the kubelet's program, which may be the argument of another program; 0 if there is none. */
 static size_t find_program(const struct strv *words)
 {
@@ -235,7 +228,7 @@ static size_t find_program(const struct strv *words)
 		const char *before = i > 0 ? words->items[i - 1] : "";
 		bool is_value = before[0] == '-' && !strchr(before, '=');
 
-		if (!is_value && !strcmp(basename_of(words->items[i]), "kubelet") &&
+		if (!is_value && !strcmp(text_basename(words->items[i]), "kubelet") &&
 			!strchr(words->items[i], ':'))
 			return i + 1;
 	}
@@ -247,7 +240,7 @@ static bool runs_container(const struct strv *words)
 	static const char *const programs[] = {"docker", "podman", "nerdctl", "rkt", "ctr", "crictl"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		if (!strcmp(basename_of(words->items[0]), programs[i]))
+		if (!strcmp(text_basename(words->items[0]), programs[i]))
 			return true;
 	return false;
 }
@@ -261,7 +254,7 @@ static bool starts_kubelet(const struct service_unit *unit)
 	       kubelet_args_start_server((const char *const *)unit->words.items + n, unit->words.n_items - n);
 }
 
-static int read_command(const struct service_unit *unit, struct kubelet_files *ret, struct err *err)
+static int read_kubelet_command(const struct service_unit *unit, struct kubelet_files *ret, struct err *err)
 {
 	size_t n = find_program(&unit->words);
 	int r;
@@ -290,7 +283,7 @@ static const char *find_value(const struct strv *words, const char *name)
 /* Whether the command is one with a kubelet (k0s: cmd/worker, cmd/controller). */
 static bool starts_k0s_kubelet(const struct strv *words)
 {
-	if (words->n_items == 0 || strcmp(basename_of(words->items[0]), "k0s") != 0)
+	if (words->n_items == 0 || strcmp(text_basename(words->items[0]), "k0s") != 0)
 		return false;
 	return strv_contains(words, "worker") ||
 	       (strv_contains(words, "controller") &&
@@ -324,7 +317,8 @@ static int read_k0s(const struct service_unit *unit, struct kubelet_files *ret, 
 	return 1;
 }
 
-static int add_files(const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err);
+static int add_flag_files(
+	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err);
 
 /* The files of a distribution whose service only calls a script; they must exist. */
 static int read_service_files(
@@ -334,12 +328,12 @@ static int read_service_files(
 
 	if (r <= 0)
 		return r;
-	r = add_files(p, sysroot, &ret->args, err);
+	r = add_flag_files(p, sysroot, &ret->args, err);
 	return r < 0 ? r : 1;
 }
 
 /* 1; 0 if the service starts no kubelet; -errno. */
-static int read_unit(const struct place *p, const char *sysroot, const struct service_unit *unit,
+static int read_place_unit(const struct place *p, const char *sysroot, const struct service_unit *unit,
 	const char *name, struct kubelet_files *ret, struct err *err)
 {
 	switch (p->reader) {
@@ -351,11 +345,11 @@ static int read_unit(const struct place *p, const char *sysroot, const struct se
 		return read_service_files(p, sysroot, ret, err);
 	case READER_COMMAND:
 	default:
-		return read_command(unit, ret, err);
+		return read_kubelet_command(unit, ret, err);
 	}
 }
 
-static int read_service(const struct place *p, const char *sysroot, const char *name,
+static int read_place_service(const struct place *p, const char *sysroot, const char *name,
 	struct kubelet_files *ret, struct err *err)
 {
 	CLEANUP(service_unit_release) struct service_unit unit = {.gap = NULL};
@@ -364,7 +358,7 @@ static int read_service(const struct place *p, const char *sysroot, const char *
 	if (r <= 0)
 		return r;
 	ret->source = xstrdup(name);
-	r = read_unit(p, sysroot, &unit, name, ret, err);
+	r = read_place_unit(p, sysroot, &unit, name, ret, err);
 	if (r > 0 && unit.gap && p->reader != READER_FILES)
 		take_gap(ret, TAKE(unit.gap));
 	if (r > 0)
@@ -395,7 +389,7 @@ static int read_services(const char *sysroot, const struct service_units *units,
 			if (!has_unit(&places[i], names->items[n]) || strv_contains(tried, names->items[n]))
 				continue;
 			strv_push(tried, names->items[n]);
-			r = read_service(&places[i], sysroot, names->items[n], ret, err);
+			r = read_place_service(&places[i], sysroot, names->items[n], ret, err);
 			if (r != 0)
 				return r;
 			kubelet_files_release(ret);
@@ -470,7 +464,7 @@ static int add_sizing(struct kubelet_args *a, const char *text, const char *sour
 	return flag.len ? kubelet_args_add(a, words, 1, source, err) : 0;
 }
 
-static int add_text(
+static int add_flag_text(
 	struct kubelet_args *a, const struct flag_file *file, const struct strbuf *text, struct err *err)
 {
 	static const char *const snap[] = {
@@ -490,7 +484,8 @@ static int add_text(
 }
 
 /* Add the flags of the place's files. A missing file is empty. */
-static int add_files(const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
+static int add_flag_files(
+	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
 	int r = 0;
 
@@ -500,7 +495,7 @@ static int add_files(const struct place *p, const char *sysroot, struct kubelet_
 
 		r = fs_read(sysroot, p->files[i].path, &text, err);
 		if (r == 0)
-			r = add_text(ret, &p->files[i], &text, err);
+			r = add_flag_text(ret, &p->files[i], &text, err);
 		else if (fs_is_absent(r))
 			r = 0;
 	}
@@ -508,7 +503,7 @@ static int add_files(const struct place *p, const char *sysroot, struct kubelet_
 }
 
 /* The flags in the variables of a kubelet's service whose command line is not visible. */
-static int add_variables(
+static int add_unit_variables(
 	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
 	CLEANUP(service_unit_release) struct service_unit unit = {.gap = NULL};
@@ -521,7 +516,8 @@ static int add_variables(
 	return kubelet_args_add_variables(ret, &unit.variables, p->units[0], err);
 }
 
-static int read_flags(const struct place *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
+static int read_place_flags(
+	const struct place *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
 {
 	int r;
 
@@ -529,8 +525,8 @@ static int read_flags(const struct place *p, const char *sysroot, struct kubelet
 		r = kubelet_k3s_read(sysroot, p->program, NULL, NULL, &ret->args, &ret->gap, err);
 		return r < 0 ? r : 0;
 	}
-	r = add_variables(p, sysroot, &ret->args, err);
-	return r < 0 ? r : add_files(p, sysroot, &ret->args, err);
+	r = add_unit_variables(p, sysroot, &ret->args, err);
+	return r < 0 ? r : add_flag_files(p, sysroot, &ret->args, err);
 }
 
 /* *path becomes that of the place's file or directory, if no flag names another one. It becomes NULL if it does not exist. */
@@ -563,7 +559,7 @@ static bool has_service(const struct place *p, const struct service_units *units
 static int read_installed(const struct place *p, const char *sysroot, const struct service_units *units,
 	struct kubelet_files *ret, struct err *err)
 {
-	int r = read_flags(p, sysroot, ret, err);
+	int r = read_place_flags(p, sysroot, ret, err);
 
 	if (r == 0)
 		r = set_path(sysroot, p->config, &ret->args.config, err);

@@ -28,22 +28,15 @@ void kubelet_process_release(struct kubelet_process *p)
 	*p = (struct kubelet_process){0};
 }
 
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Number of words that name the program: 1 for kubelet, 2 for "hyperkube kubelet", 0 for other programs.
  * `line` is a cmdline file of `len` bytes, ended by a NUL that is not counted. */
 static size_t count_program_words(const char *line, size_t len)
 {
 	const char *second = line + strlen(line) + 1;
 
-	if (!strcmp(basename_of(line), "kubelet"))
+	if (!strcmp(text_basename(line), "kubelet"))
 		return 1;
-	return !strcmp(basename_of(line), "hyperkube") && second < line + len && !strcmp(second, "kubelet")
+	return !strcmp(text_basename(line), "hyperkube") && second < line + len && !strcmp(second, "kubelet")
 		       ? 2
 		       : 0;
 }
@@ -98,7 +91,7 @@ static bool sees_our_files(unsigned pid, const struct stat *theirs)
  * namespace is ours or may not be entered. In a saved tree a link would lead out of the tree, so only a
  * directory counts.
  */
-static char *find_root(const struct view *v, unsigned pid)
+static char *find_process_root(const struct view *v, unsigned pid)
 {
 	CLEANUP(freep) char *link = proc_path(v, pid, "root");
 	CLEANUP(freep) char *inside = proc_path(v, pid, "root/.");
@@ -206,7 +199,7 @@ struct candidate {
 };
 
 /* Whether the kernel's name of the program may be a kubelet's. A saved tree need not have the name. */
-static int read_name(
+static int read_program_name(
 	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(FS_FILE_MAX);
@@ -320,7 +313,7 @@ static int find_start_time(const struct view *v, struct kubelet_process *p, stru
 static int read_candidate(
 	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
 {
-	int r = read_name(v, pid, ret_may_be, c, err);
+	int r = read_program_name(v, pid, ret_may_be, c, err);
 
 	if (r < 0 || !*ret_may_be)
 		return r;
@@ -332,7 +325,7 @@ static int read_candidate(
 }
 
 /* Reads the process as a kubelet, if it is one: then *ret has its words. 0 or -errno. */
-static int read_command(
+static int read_process_command(
 	const struct view *v, unsigned pid, struct kubelet_process *ret, struct candidate *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
@@ -359,7 +352,7 @@ static int read_command(
  * 1 and *ret filled when the process is the node's kubelet, else 0; -errno if nrtd cannot read now. *why becomes the reason
  * when only its name is a kubelet's.
  */
-static int read_process(
+static int read_kubelet_process(
 	const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why, struct err *err)
 {
 	struct candidate c = {.named = false};
@@ -370,23 +363,17 @@ static int read_process(
 	if (r == 0 && may_be)
 		r = read_start(v, pid, &ret->start, err);
 	if (r == 0 && may_be)
-		r = read_command(v, pid, ret, &c, err);
+		r = read_process_command(v, pid, ret, &c, err);
 	*why = c.named ? c.objection : NULL;
 	if (r < 0 || ret->pid == 0)
 		return r;
-	ret->root = find_root(v, pid);
+	ret->root = find_process_root(v, pid);
 	ret->cwd = find_cwd(v, pid);
 	r = find_start_time(v, ret, err);
 	if (r == 0)
 		r = read_start(v, pid, &start, err);
 	/* Otherwise the process has ended in between, and another one may have its id. */
 	return r < 0 ? r : start == ret->start;
-}
-
-/* Between fork and exec a child still has its parent's command line. */
-static bool same_command(const struct kubelet_process *a, const struct kubelet_process *b)
-{
-	return !strcmp(a->root, b->root) && strv_equal(&a->words, &b->words);
 }
 
 /* The kubelets found so far, all different. */
@@ -407,8 +394,9 @@ static void add_process(struct found *f, struct kubelet_process *p)
 {
 	struct kubelet_process *slot;
 
+	/* Between fork and exec a child still has its parent's command line. */
 	for (size_t i = 0; i < f->n_items; i++)
-		if (same_command(&f->items[i], p))
+		if (!strcmp(f->items[i].root, p->root) && strv_equal(&f->items[i].words, &p->words))
 			return;
 	slot = vec_push(&f->items, &f->n_items, &f->items_size, sizeof(*slot));
 	*slot = *p;
@@ -441,7 +429,7 @@ static int search(const struct view *view, const uint64_t *pids, size_t n_pids, 
 	for (size_t i = 0; i < n_pids && pids[i] <= UINT_MAX; i++) {
 		CLEANUP(kubelet_process_release) struct kubelet_process p = {0};
 		const char *why = NULL;
-		int r = read_process(view, (unsigned)pids[i], &p, &why, err);
+		int r = read_kubelet_process(view, (unsigned)pids[i], &p, &why, err);
 
 		if (r < 0)
 			return r;

@@ -87,7 +87,7 @@ int observe_prepare(const struct observe_config *config, struct err *err)
 	return machine_prepare(&source, err);
 }
 
-static int read_machine(
+static int observe_machine(
 	struct sources *sources, const struct observe_config *config, struct machine *ret, struct err *err)
 {
 	const struct machine_source source = machine_source(config);
@@ -110,7 +110,7 @@ void observation_set_release(struct observation *o, struct kubelet_release relea
 	settings_apply_release(&o->node.settings, release, &o->notes);
 }
 
-static int read_settings(
+static int observe_settings(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	int r = settings_find(config->sysroot, &config->settings, &sources->settings, &o->node.settings,
@@ -148,7 +148,7 @@ static const char *find_given_name(const struct observe_config *config)
 }
 
 /* `hostname` is the kubelet's --hostname-override, or NULL. */
-static int find_name(
+static int find_node_name(
 	const struct observe_config *config, const char *hostname, char **ret_name, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
@@ -184,14 +184,14 @@ int observe_node_name(const struct observe_config *config, char **ret_name, stru
 	settings_init(&settings);
 	if (!find_given_name(config))
 		settings_find(config->sysroot, &config->settings, NULL, &settings, &place, NULL, NULL);
-	return find_name(config, place.hostname, ret_name, err);
+	return find_node_name(config, place.hostname, ret_name, err);
 }
 
 /* Finds the name, and notes if the kubelet registers the Node under another name. */
-static int read_name(const struct observe_config *config, struct observation *o, struct err *err)
+static int observe_registered_name(const struct observe_config *config, struct observation *o, struct err *err)
 {
 	const char *hostname = o->kubelet.hostname;
-	int r = find_name(config, hostname, &o->node.node_name, err);
+	int r = find_node_name(config, hostname, &o->node.node_name, err);
 
 	if (r == 0 && hostname && strcmp(hostname, o->node.node_name) != 0)
 		notes_add(&o->notes,
@@ -202,7 +202,7 @@ static int read_name(const struct observe_config *config, struct observation *o,
 
 /* ---- allocations */
 
-static uint64_t add_text(const char *text, uint64_t hash)
+static uint64_t hash_optional_text(const char *text, uint64_t hash)
 {
 	return text ? hash_bytes(text, strlen(text) + 1, hash) : hash + 1;
 }
@@ -215,13 +215,13 @@ static uint64_t hash_reservations(const struct settings *s)
 		s->system_reserved_cpu, s->kube_reserved_memory, s->system_reserved_memory};
 	uint64_t hash = hash_bytes(reserved, sizeof(reserved), 0);
 
-	hash = add_text(cpus, hash);
-	hash = add_text(s->eviction_hard_memory, hash);
+	hash = hash_optional_text(cpus, hash);
+	hash = hash_optional_text(s->eviction_hard_memory, hash);
 	for (size_t i = 0; i < s->n_memory_reservations; i++) {
 		const struct memory_reservation *m = &s->memory_reservations[i];
 		const qty_t amount[] = {(qty_t)m->node, m->bytes};
 
-		hash = add_text(m->type, hash_bytes(amount, sizeof(amount), hash));
+		hash = hash_optional_text(m->type, hash_bytes(amount, sizeof(amount), hash));
 	}
 	return hash;
 }
@@ -229,7 +229,7 @@ static uint64_t hash_reservations(const struct settings *s)
 #define UNIX_SCHEME "unix://"
 
 /* `value` is a flag's value, `path` the socket below the kubelet's root. */
-static char *find_socket(
+static char *find_kubelet_socket(
 	const struct observe_config *config, const char *value, const char *kubelet_root, const char *path)
 {
 	bool elsewhere = *config->sysroot || config->machine_xml;
@@ -243,16 +243,17 @@ static char *find_socket(
 
 char *observe_socket(const struct observe_config *config, const char *kubelet_root)
 {
-	return find_socket(config, config->pod_resources, kubelet_root, "pod-resources/kubelet.sock");
+	return find_kubelet_socket(config, config->pod_resources, kubelet_root, "pod-resources/kubelet.sock");
 }
 
 char *observe_pods_socket(const struct observe_config *config, const char *kubelet_root)
 {
-	return find_socket(config, config->pods_api, kubelet_root, PODS_API_SOCKET);
+	return find_kubelet_socket(config, config->pods_api, kubelet_root, PODS_API_SOCKET);
 }
 
 /* Make the client for the socket, unless there is one for the same socket. */
-static int open_api(struct sources *sources, const struct observe_config *config, const char *kubelet_root)
+static int open_pod_resources(
+	struct sources *sources, const struct observe_config *config, const char *kubelet_root)
 {
 	CLEANUP(freep) char *socket = observe_socket(config, kubelet_root);
 	struct pod_resources_client *client = NULL;
@@ -294,7 +295,7 @@ static void move_answer(struct allocations_answer *a, bool other_settings, struc
 		o->node.allocatable_cpus = TAKE(a->api.allocatable_cpus);
 }
 
-static int read_allocations(
+static int observe_allocations(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	CLEANUP(allocations_answer_release) struct allocations_answer a;
@@ -314,7 +315,7 @@ static int read_allocations(
 		.down = settings_kubelet_is_down(&sources->settings),
 		.machine = &o->node.machine};
 	bool other_settings;
-	int r = open_api(sources, config, o->kubelet.root);
+	int r = open_pod_resources(sources, config, o->kubelet.root);
 
 	allocations_answer_init(&a);
 	if (r < 0)
@@ -416,7 +417,7 @@ static void note_two_memory_managers(struct observation *o)
 		}
 }
 
-static int read_claims(
+static int observe_claims(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	CLEANUP(claims_release) struct claims specs = {0};
@@ -435,36 +436,29 @@ static int read_claims(
 	return r;
 }
 
-static int find_pci_addresses(
+/* All steps of an observation. After a failure `o` has what the earlier steps have read. */
+static int observe_all(
 	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
 {
 	const struct pci_address_sources from = {
 		.sysroot = config->sysroot, .proc = config->settings.proc, .cdi_dir = config->cdi_dir};
+	int r = observe_machine(sources, config, &o->node.machine, err);
 
+	if (r < 0)
+		return r;
+	r = observe_settings(sources, config, o, err);
+	if (r < 0)
+		return r;
+	r = observe_registered_name(config, o, err);
+	if (r < 0)
+		return r;
+	r = observe_allocations(sources, config, o, err);
+	if (r < 0)
+		return r;
+	r = observe_claims(sources, config, o, err);
+	if (r < 0)
+		return r;
 	return pci_addresses_find(&from, &sources->machine, &o->node, err);
-}
-
-/* All steps of an observation. After a failure `o` has what the earlier steps have read. */
-static int read_all(
-	struct sources *sources, const struct observe_config *config, struct observation *o, struct err *err)
-{
-	int r = read_machine(sources, config, &o->node.machine, err);
-
-	if (r < 0)
-		return r;
-	r = read_settings(sources, config, o, err);
-	if (r < 0)
-		return r;
-	r = read_name(config, o, err);
-	if (r < 0)
-		return r;
-	r = read_allocations(sources, config, o, err);
-	if (r < 0)
-		return r;
-	r = read_claims(sources, config, o, err);
-	if (r < 0)
-		return r;
-	return find_pci_addresses(sources, config, o, err);
 }
 
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
@@ -476,7 +470,7 @@ int observe_with(struct sources *sources, const struct observe_config *config, s
 	observation_init(&o);
 	pods_seen_copy(&sources->pods_seen, &seen);
 	for (int again = 0;; again++) {
-		int r = read_all(sources, config, &o, err);
+		int r = observe_all(sources, config, &o, err);
 
 		if (r == 0)
 			r = settings_kubelet_is_same(

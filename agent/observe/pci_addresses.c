@@ -70,7 +70,8 @@ static const struct pci_address *find_address(struct finder *f, const char *id)
 	return d ? &d->address : NULL;
 }
 
-static void add_devices(struct finder *f, const struct device_index *index, struct device_addresses *ret)
+static void add_held_addresses(
+	struct finder *f, const struct device_index *index, struct device_addresses *ret)
 {
 	for (size_t i = 0; i < index->n_items; i++) {
 		const struct device_ref *d = &index->items[i];
@@ -94,8 +95,8 @@ static void find_plugin_devices(struct finder *f, struct node_state *node)
 		if (!device_index_find(&registered, held.items[i].block->resource, held.items[i].id))
 			held.items[kept++] = held.items[i];
 	held.n_items = kept;
-	add_devices(f, &registered, &node->device_addresses);
-	add_devices(f, &held, &node->device_addresses);
+	add_held_addresses(f, &registered, &node->device_addresses);
+	add_held_addresses(f, &held, &node->device_addresses);
 	device_addresses_sort(&node->device_addresses);
 }
 
@@ -219,7 +220,7 @@ static bool is_incomplete(const struct claim *c)
 	return c->n_addresses < c->devices.n_items && c->cdi.n_items > 0;
 }
 
-static void add_nodes(struct finder *f, const struct doc *device, struct claim *c)
+static void add_device_nodes(struct finder *f, const struct doc *device, struct claim *c)
 {
 	const struct doc *nodes = doc_get(doc_get(device, "containerEdits"), "deviceNodes");
 
@@ -232,7 +233,7 @@ static void add_nodes(struct finder *f, const struct doc *device, struct claim *
 	}
 }
 
-static void read_spec(struct finder *f, const struct doc *spec, struct claims *claims)
+static void read_spec_addresses(struct finder *f, const struct doc *spec, struct claims *claims)
 {
 	const struct doc *devices = doc_get(spec, "devices");
 	const char *kind = doc_string(doc_get(spec, "kind"));
@@ -243,7 +244,7 @@ static void read_spec(struct finder *f, const struct doc *spec, struct claims *c
 
 		for (size_t i = 0; qualified && i < claims->n_items; i++)
 			if (strv_contains(&claims->items[i].cdi, qualified))
-				add_nodes(f, device, &claims->items[i]);
+				add_device_nodes(f, device, &claims->items[i]);
 	}
 }
 
@@ -263,7 +264,7 @@ static void read_spec_file(struct finder *f, const char *name, struct claims *cl
 		return;
 	if ((yaml ? yaml_parse_unique(text.text, text.len, &spec, NULL)
 		  : json_parse_unique(text.text, text.len, &spec, NULL)) == 0)
-		read_spec(f, &spec, claims);
+		read_spec_addresses(f, &spec, claims);
 }
 
 static void find_by_specs(struct finder *f, struct claims *claims)

@@ -38,7 +38,7 @@ struct reader {
 	struct strbuf text; /* the file being read */
 };
 
-static void reader_release(struct reader *rd)
+static void cgroup_reader_release(struct reader *rd)
 {
 	for (size_t i = 0; i < rd->n_layouts; i++) {
 		free(rd->layouts[i].dir);
@@ -50,7 +50,7 @@ static void reader_release(struct reader *rd)
 /* ---- numa_stat files */
 
 /* The decimal number at *p, advanced past it; false if there is none, or if it exceeds `max`. */
-static bool parse_number(const char **p, uint64_t max, uint64_t *ret)
+static bool parse_stat_number(const char **p, uint64_t max, uint64_t *ret)
 {
 	uint64_t n = 0;
 
@@ -90,8 +90,8 @@ int numa_stat_add(const char *text, const char *key, const struct machine *m, ui
 		int at;
 
 		p++;
-		if (*p++ != 'N' || !parse_number(&p, MACHINE_MAX_NODES, &id) || *p++ != '=' ||
-			!parse_number(&p, INT64_MAX, &value))
+		if (*p++ != 'N' || !parse_stat_number(&p, MACHINE_MAX_NODES, &id) || *p++ != '=' ||
+			!parse_stat_number(&p, INT64_MAX, &value))
 			return -EINVAL;
 		at = machine_node_index(m, (unsigned)id);
 		if (at >= 0 && __builtin_add_overflow(bytes[at], value, &bytes[at]))
@@ -100,8 +100,8 @@ int numa_stat_add(const char *text, const char *key, const struct machine *m, ui
 	return *p == '\0' || *p == '\n' ? 0 : -EINVAL;
 }
 
-/* Read a file of a cgroup. 0 or -errno. */
-static int read_file(struct reader *rd, const char *dir, const char *name)
+/* 0 or -errno. */
+static int read_cgroup_file(struct reader *rd, const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -144,7 +144,7 @@ static int add_hugepages(struct reader *rd, const char *dir, uint64_t *bytes)
 			continue;
 		print_page_size(m->nodes[0].pools[i].page_bytes, size, sizeof(size));
 		snprintf(name, sizeof(name), "hugetlb.%s.numa_stat", size);
-		r = read_file(rd, dir, name);
+		r = read_cgroup_file(rd, dir, name);
 		if (r == -ENOENT)
 			continue;
 		if (r == 0)
@@ -156,9 +156,9 @@ static int add_hugepages(struct reader *rd, const char *dir, uint64_t *bytes)
 }
 
 /* Add what a cgroup and the cgroups below it have. 0 or -errno. */
-static int add_cgroup(struct reader *rd, const char *dir, struct pod_memory *pod)
+static int add_cgroup_memory(struct reader *rd, const char *dir, struct pod_memory *pod)
 {
-	int r = read_file(rd, dir, "memory.numa_stat");
+	int r = read_cgroup_file(rd, dir, "memory.numa_stat");
 
 	if (r == 0)
 		r = numa_stat_add(rd->text.text, "anon", rd->machine, pod->memory);
@@ -221,7 +221,7 @@ static bool may_be_container(const char *name)
 static int has_exclusive_cpus(struct reader *rd, const char *dir, hwloc_const_bitmap_t cpus)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	int r = read_file(rd, dir, "cpuset.cpus");
+	int r = read_cgroup_file(rd, dir, "cpuset.cpus");
 
 	if (r < 0)
 		return fs_is_transient(r) ? r : 0;
@@ -231,7 +231,7 @@ static int has_exclusive_cpus(struct reader *rd, const char *dir, hwloc_const_bi
 }
 
 /* Add the containers that run on the pod's exclusive CPUs. Returns their number, or -errno. */
-static int add_containers(struct reader *rd, const char *pod_dir, struct pod_memory *pod)
+static int add_container_memory(struct reader *rd, const char *pod_dir, struct pod_memory *pod)
 {
 	CLEANUP(strv_release) struct strv names = {0};
 	int n = 0, r = fs_list(rd->sysroot, pod_dir, &names, NULL);
@@ -246,7 +246,7 @@ static int add_containers(struct reader *rd, const char *pod_dir, struct pod_mem
 			continue;
 		r = has_exclusive_cpus(rd, dir, pod->cpus);
 		n += r > 0;
-		r = r > 0 ? add_cgroup(rd, dir, pod) : r;
+		r = r > 0 ? add_cgroup_memory(rd, dir, pod) : r;
 	}
 	return r < 0 ? r : n;
 }
@@ -257,7 +257,7 @@ static void forget_amounts(const struct machine *m, struct pod_memory *pod)
 	memset(pod->hugepages, 0, m->n_nodes * sizeof(*pod->hugepages));
 }
 
-static void read_pod(struct reader *rd, struct pod_memory *pod)
+static void read_pod_memory(struct reader *rd, struct pod_memory *pod)
 {
 	char dir[PATH_MAX];
 	int found, n = 0;
@@ -276,12 +276,12 @@ static void read_pod(struct reader *rd, struct pod_memory *pod)
 		return;
 	}
 	if (!hwloc_bitmap_iszero(pod->cpus))
-		n = add_containers(rd, dir, pod);
+		n = add_container_memory(rd, dir, pod);
 	/* A container may have ended in between. */
 	if (n <= 0 && !fs_is_transient(n)) {
 		forget_amounts(rd->machine, pod);
 		pod->whole_pod = true;
-		n = add_cgroup(rd, dir, pod);
+		n = add_cgroup_memory(rd, dir, pod);
 	}
 	if (n < 0) {
 		forget_amounts(rd->machine, pod);
@@ -339,8 +339,8 @@ static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
 
 /* ---- the pods */
 
-/* Append a pod without amounts. `items` are its allocations. */
-static void add_pod(
+/* `items` are the pod's allocations. */
+static void add_pod_without_amounts(
 	const struct node_state *node, const struct allocation *items, size_t n, struct pods_memory *ret)
 {
 	const struct machine *m = &node->machine;
@@ -363,17 +363,9 @@ static void add_pod(
 			cpuset_or(pod->near, pod->near, items[i].memory[k].nodes);
 }
 
-static bool holds_cpus_or_memory(const struct allocation *items, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (items[i].n_memory > 0 || !hwloc_bitmap_iszero(items[i].cpus))
-			return true;
-	return false;
-}
-
 int pod_memory_read(const char *sysroot, const char *cgroup, struct node_state *node, struct err *err)
 {
-	CLEANUP(reader_release)
+	CLEANUP(cgroup_reader_release)
 	struct reader rd = {.sysroot = sysroot, .machine = &node->machine, .text = STRBUF_INIT(FILE_MAX)};
 	const struct allocations *a = &node->allocations;
 	int r = find_kubelet(&rd, cgroup, err);
@@ -384,10 +376,10 @@ int pod_memory_read(const char *sysroot, const char *cgroup, struct node_state *
 		for (end = first + 1;
 			end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);)
 			end++;
-		if (!holds_cpus_or_memory(&a->items[first], end - first))
+		if (!allocations_hold_cpus_or_memory(&a->items[first], end - first))
 			continue;
-		add_pod(node, &a->items[first], end - first, &node->pods_memory);
-		read_pod(&rd, &node->pods_memory.items[node->pods_memory.n_items - 1]);
+		add_pod_without_amounts(node, &a->items[first], end - first, &node->pods_memory);
+		read_pod_memory(&rd, &node->pods_memory.items[node->pods_memory.n_items - 1]);
 	}
 	return 0;
 }

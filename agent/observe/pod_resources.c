@@ -87,7 +87,7 @@ static void convert_nodes(struct conversion *c, const Podresources__TopologyInfo
 	}
 }
 
-static void convert_cpus(
+static void convert_cpu_ids(
 	struct conversion *c, const int64_t *ids, size_t n, const char *holder, hwloc_bitmap_t cpus)
 {
 	for (size_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ static void convert_devices(struct conversion *c, const Podresources__ContainerD
 		device_blocks_add(blocks, n_blocks, size, resource, nodes, false, from->device_ids[d]);
 }
 
-static struct allocation *add_item(
+static struct allocation *add_held_item(
 	struct allocations *held, const Podresources__PodResources *pod, const char *container)
 {
 	struct allocation *item = allocations_add(held);
@@ -139,12 +139,12 @@ static struct allocation *add_item(
 static void convert_container(struct conversion *c, const Podresources__PodResources *pod,
 	const Podresources__ContainerResources *from, struct allocations *held)
 {
-	struct allocation *item = add_item(held, pod, from->name);
+	struct allocation *item = add_held_item(held, pod, from->name);
 	char holder[256];
 
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s', container '%.60s'", item->namespace, item->pod,
 		item->container);
-	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
+	convert_cpu_ids(c, from->cpu_ids, from->n_cpu_ids, holder, item->cpus);
 	convert_memory(c, from->memory, from->n_memory, &item->memory, &item->n_memory, &item->memory_size);
 	for (size_t i = 0; i < from->n_devices; i++)
 		convert_devices(c, from->devices[i], &item->devices, &item->n_devices, &item->devices_size);
@@ -188,9 +188,9 @@ static void convert_pod_level(
 
 	if (pod->n_cpu_ids == 0 && pod->n_memory == 0)
 		return;
-	whole = add_item(held, pod, "");
+	whole = add_held_item(held, pod, "");
 	snprintf(holder, sizeof(holder), "pod '%.60s/%.60s'", whole->namespace, whole->pod);
-	convert_cpus(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
+	convert_cpu_ids(c, pod->cpu_ids, pod->n_cpu_ids, holder, whole->cpus);
 	convert_memory(c, pod->memory, pod->n_memory, &whole->memory, &whole->n_memory, &whole->memory_size);
 	subtract_containers(held, first, whole);
 }
@@ -242,25 +242,17 @@ static void convert_claims(const Podresources__ContainerResources *container,
 static void convert_pod(
 	struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
 {
-	struct allocations *held = &ret->held;
-	size_t first = held->n_items;
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		convert_container(c, pod, pod->containers[i], held);
-		convert_claims(pod->containers[i], pod, &ret->claims);
-	}
-	convert_pod_level(c, pod, first, held);
-}
-
-static void add_pod(struct conversion *c, const Podresources__PodResources *pod, struct pod_resources *ret)
-{
 	size_t first = ret->held.n_items;
 	struct pod_ref *ref = vec_push(&ret->pods, &ret->n_pods, &ret->pods_size, sizeof(*ref));
 
 	*ref = (struct pod_ref){NULL, NULL, false};
 	text_set(&ref->namespace, text_or_empty(pod->namespace_));
 	text_set(&ref->name, text_or_empty(pod->name));
-	convert_pod(c, pod, ret);
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		convert_container(c, pod, pod->containers[i], &ret->held);
+		convert_claims(pod->containers[i], pod, &ret->claims);
+	}
+	convert_pod_level(c, pod, first, &ret->held);
 	for (size_t i = first; i < ret->held.n_items; i++)
 		ref->exclusive = ref->exclusive || is_exclusive(&ret->held.items[i]);
 }
@@ -357,7 +349,7 @@ static bool take_pieces(struct conversion *c, const void *bytes, size_t len, tak
 	return strbuf_error(rest) == 0;
 }
 
-static bool check_pod(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+static bool check_pod_piece(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
 	Podresources__PodResources *pod = podresources__pod_resources__unpack(NULL, len, piece);
 
@@ -367,13 +359,13 @@ static bool check_pod(struct conversion *c, const uint8_t *piece, size_t len, st
 	return pod != NULL;
 }
 
-static bool take_pod(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+static bool take_pod_piece(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
 	Podresources__PodResources *pod = podresources__pod_resources__unpack(NULL, len, piece);
 
 	if (!pod)
 		return false;
-	add_pod(c, pod, ret);
+	convert_pod(c, pod, ret);
 	podresources__pod_resources__free_unpacked(pod, NULL);
 	return true;
 }
@@ -391,7 +383,7 @@ static Podresources__ListPodResourcesResponse *unpack_list(
 
 static int parse_list(struct conversion *c, const void *bytes, size_t len, struct pod_resources *ret)
 {
-	Podresources__ListPodResourcesResponse *list = unpack_list(c, bytes, len, take_pod, ret);
+	Podresources__ListPodResourcesResponse *list = unpack_list(c, bytes, len, take_pod_piece, ret);
 
 	if (!list)
 		return bad_message(c->err, "List");
@@ -415,7 +407,8 @@ static void drop_split_blocks(struct pod_resources *ret, struct conversion *c)
 	}
 }
 
-static bool check_devices(struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
+static bool check_devices_piece(
+	struct conversion *c, const uint8_t *piece, size_t len, struct pod_resources *ret)
 {
 	Podresources__ContainerDevices *devices = podresources__container_devices__unpack(NULL, len, piece);
 
@@ -459,7 +452,7 @@ static int parse_allocatable(struct conversion *c, const void *bytes, size_t len
 	device_blocks_merge(
 		&ret->allocatable_devices, &ret->n_allocatable_devices, &ret->allocatable_devices_size);
 	ret->allocatable_cpus = cpuset_new();
-	convert_cpus(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
+	convert_cpu_ids(c, from->cpu_ids, from->n_cpu_ids, "GetAllocatableResources", ret->allocatable_cpus);
 	convert_memory(c, from->memory, from->n_memory, &ret->allocatable_memory, &ret->n_allocatable_memory,
 		&ret->allocatable_memory_size);
 	drop_split_blocks(ret, c);
@@ -639,7 +632,7 @@ static int status_error(const struct pod_resources_client *c, const char *call,
 	}
 }
 
-static int call(struct pod_resources_client *c, const char *name, const void *request, size_t len,
+static int call_kubelet(struct pod_resources_client *c, const char *name, const void *request, size_t len,
 	struct grpc_reply *reply, struct err *err)
 {
 	char method[64];
@@ -677,10 +670,10 @@ static void keep_answers(struct pod_resources_client *c, struct replies *p)
 
 static void make_calls(struct pod_resources_client *c, struct replies *ret)
 {
-	ret->r = call(c, "List", "", 0, &ret->list, &ret->err);
+	ret->r = call_kubelet(c, "List", "", 0, &ret->list, &ret->err);
 	if (ret->r < 0)
 		return;
-	ret->r = call(c, "GetAllocatableResources", "", 0, &ret->allocatable, &ret->err);
+	ret->r = call_kubelet(c, "GetAllocatableResources", "", 0, &ret->allocatable, &ret->err);
 	ret->allocatable_known = ret->r == 0;
 	if (ret->r == -EOPNOTSUPP)
 		ret->r = 0;
@@ -700,11 +693,11 @@ static int check_replies(const struct replies *p, struct err *err)
 {
 	const struct strbuf *list = &p->list.message, *allocatable = &p->allocatable.message;
 	Podresources__ListPodResourcesResponse *one =
-		unpack_list(NULL, list->text, list->len, check_pod, NULL);
+		unpack_list(NULL, list->text, list->len, check_pod_piece, NULL);
 	Podresources__AllocatableResourcesResponse *two =
-		p->allocatable_known
-			? unpack_allocatable(NULL, allocatable->text, allocatable->len, check_devices, NULL)
-			: NULL;
+		p->allocatable_known ? unpack_allocatable(NULL, allocatable->text, allocatable->len,
+					       check_devices_piece, NULL)
+				     : NULL;
 	int r = one ? 0 : bad_message(err, "List");
 
 	if (r == 0 && p->allocatable_known && !two)

@@ -13,7 +13,7 @@
 
 /* ---- a Pod as a document */
 
-static void add_text(struct doc *map, const char *key, const char *text)
+static void add_nonempty_text(struct doc *map, const char *key, const char *text)
 {
 	if (text)
 		doc_add_string(map, key, text);
@@ -30,7 +30,7 @@ static void add_quantities(struct doc *map, const char *key, Podsapi__QuantityEn
 									       : "0");
 }
 
-static void add_resources(struct doc *map, const Podsapi__ResourceRequirements *from)
+static void add_container_resources(struct doc *map, const Podsapi__ResourceRequirements *from)
 {
 	struct doc *resources = from ? doc_add_map(map, "resources") : NULL;
 
@@ -40,32 +40,33 @@ static void add_resources(struct doc *map, const Podsapi__ResourceRequirements *
 	add_quantities(resources, "limits", from->limits, from->n_limits);
 }
 
-static void add_containers(struct doc *spec, const char *key, Podsapi__Container *const *containers, size_t n)
+static void add_spec_containers(
+	struct doc *spec, const char *key, Podsapi__Container *const *containers, size_t n)
 {
 	struct doc *list = n > 0 ? doc_add_list(spec, key) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		add_text(map, "name", containers[i]->name);
-		add_text(map, "restartPolicy", containers[i]->restartpolicy);
-		add_resources(map, containers[i]->resources);
+		add_nonempty_text(map, "name", containers[i]->name);
+		add_nonempty_text(map, "restartPolicy", containers[i]->restartpolicy);
+		add_container_resources(map, containers[i]->resources);
 	}
 }
 
-static void add_metadata(struct doc *pod, const Podsapi__ObjectMeta *from)
+static void add_pod_metadata(struct doc *pod, const Podsapi__ObjectMeta *from)
 {
 	struct doc *map = doc_add_map(pod, "metadata"), *annotations;
 
 	if (!from)
 		return;
-	add_text(map, "name", from->name);
-	add_text(map, "namespace", from->namespace_);
-	add_text(map, "uid", from->uid);
+	add_nonempty_text(map, "name", from->name);
+	add_nonempty_text(map, "namespace", from->namespace_);
+	add_nonempty_text(map, "uid", from->uid);
 	annotations = from->n_annotations > 0 ? doc_add_map(map, "annotations") : NULL;
 	for (size_t i = 0; i < from->n_annotations; i++)
 		if (from->annotations[i]->key)
-			add_text(annotations, from->annotations[i]->key,
+			add_nonempty_text(annotations, from->annotations[i]->key,
 				from->annotations[i]->value ? from->annotations[i]->value : "");
 }
 
@@ -76,19 +77,19 @@ static void add_spec(struct doc *pod, const Podsapi__PodSpec *from, const char *
 	doc_add_string(map, "nodeName", node);
 	if (!from)
 		return;
-	add_containers(map, "initContainers", from->initcontainers, from->n_initcontainers);
-	add_containers(map, "containers", from->containers, from->n_containers);
-	add_text(map, "priorityClassName", from->priorityclassname);
+	add_spec_containers(map, "initContainers", from->initcontainers, from->n_initcontainers);
+	add_spec_containers(map, "containers", from->containers, from->n_containers);
+	add_nonempty_text(map, "priorityClassName", from->priorityclassname);
 	if (from->has_priority)
 		doc_add_number(map, "priority", from->priority);
 	add_quantities(map, "overhead", from->overhead, from->n_overhead);
-	add_resources(map, from->resources);
+	add_container_resources(map, from->resources);
 	claims = from->n_resourceclaims > 0 ? doc_add_list(map, "resourceClaims") : NULL;
 	for (size_t i = 0; i < from->n_resourceclaims; i++)
-		add_text(doc_add_map(claims, NULL), "name", from->resourceclaims[i]->name);
+		add_nonempty_text(doc_add_map(claims, NULL), "name", from->resourceclaims[i]->name);
 }
 
-static void add_statuses(
+static void add_container_statuses(
 	struct doc *status, const char *key, Podsapi__ContainerStatus *const *statuses, size_t n)
 {
 	struct doc *list = n > 0 ? doc_add_list(status, key) : NULL;
@@ -96,35 +97,35 @@ static void add_statuses(
 	for (size_t i = 0; i < n; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		add_text(map, "name", statuses[i]->name);
+		add_nonempty_text(map, "name", statuses[i]->name);
 		add_quantities(map, "allocatedResources", statuses[i]->allocatedresources,
 			statuses[i]->n_allocatedresources);
-		add_resources(map, statuses[i]->resources);
+		add_container_resources(map, statuses[i]->resources);
 	}
 }
 
-static void add_status(struct doc *pod, const Podsapi__PodStatus *from)
+static void add_pod_status(struct doc *pod, const Podsapi__PodStatus *from)
 {
 	struct doc *map = doc_add_map(pod, "status"), *conditions;
 
 	if (!from)
 		return;
-	add_text(map, "phase", from->phase);
-	add_text(map, "qosClass", from->qosclass);
+	add_nonempty_text(map, "phase", from->phase);
+	add_nonempty_text(map, "qosClass", from->qosclass);
 	conditions = from->n_conditions > 0 ? doc_add_list(map, "conditions") : NULL;
 	for (size_t i = 0; i < from->n_conditions; i++) {
 		struct doc *condition = doc_add_map(conditions, NULL);
 
-		add_text(condition, "type", from->conditions[i]->type);
-		add_text(condition, "status", from->conditions[i]->status);
-		add_text(condition, "reason", from->conditions[i]->reason);
+		add_nonempty_text(condition, "type", from->conditions[i]->type);
+		add_nonempty_text(condition, "status", from->conditions[i]->status);
+		add_nonempty_text(condition, "reason", from->conditions[i]->reason);
 	}
-	add_statuses(
+	add_container_statuses(
 		map, "initContainerStatuses", from->initcontainerstatuses, from->n_initcontainerstatuses);
-	add_statuses(map, "containerStatuses", from->containerstatuses, from->n_containerstatuses);
+	add_container_statuses(map, "containerStatuses", from->containerstatuses, from->n_containerstatuses);
 }
 
-static int add_pod(struct doc *list, const ProtobufCBinaryData *bytes, const char *node, struct err *err)
+static int add_api_pod(struct doc *list, const ProtobufCBinaryData *bytes, const char *node, struct err *err)
 {
 	Podsapi__Pod *pod = podsapi__pod__unpack(NULL, bytes->len, bytes->data);
 	struct doc *map;
@@ -133,9 +134,9 @@ static int add_pod(struct doc *list, const ProtobufCBinaryData *bytes, const cha
 		return err_set(err, -EBADMSG, "ListPods: the reply has a pod that is not a valid message");
 	map = doc_add_map(list, NULL);
 	doc_add_string(map, "kind", "Pod");
-	add_metadata(map, pod->metadata);
+	add_pod_metadata(map, pod->metadata);
 	add_spec(map, pod->spec, node);
-	add_status(map, pod->status);
+	add_pod_status(map, pod->status);
 	podsapi__pod__free_unpacked(pod, NULL);
 	return 0;
 }
@@ -149,7 +150,7 @@ int pods_api_parse(const void *bytes, size_t len, const char *node, struct doc *
 	if (!reply)
 		return err_set(err, -EBADMSG, "ListPods: the reply is not a valid message");
 	for (size_t i = 0; i < reply->n_pods && r == 0; i++)
-		r = add_pod(&list, &reply->pods[i], node, err);
+		r = add_api_pod(&list, &reply->pods[i], node, err);
 	podsapi__list_pods_response__free_unpacked(reply, NULL);
 	if (r < 0)
 		return r;

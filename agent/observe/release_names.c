@@ -612,7 +612,7 @@ static const struct release_name field_table[] = {
 	{"volumeStatsAggPeriod", "+++++++++"},
 };
 
-static int compare(const void *key, const void *entry)
+static int compare_release_name(const void *key, const void *entry)
 {
 	return strcmp(key, ((const struct release_name *)entry)->name);
 }
@@ -627,12 +627,13 @@ static char release_name_letter(const struct release_name *row, unsigned minor)
 
 static const struct release_name *find_gate(const char *name)
 {
-	return bsearch(name, gate_table, ARRAY_SIZE(gate_table), sizeof(*gate_table), compare);
+	return bsearch(name, gate_table, ARRAY_SIZE(gate_table), sizeof(*gate_table), compare_release_name);
 }
 
 static const struct release_name *find_field(const char *name)
 {
-	return bsearch(name, field_table, ARRAY_SIZE(field_table), sizeof(*field_table), compare);
+	return bsearch(
+		name, field_table, ARRAY_SIZE(field_table), sizeof(*field_table), compare_release_name);
 }
 
 char feature_gate_maturity(const char *name, unsigned minor)

@@ -138,7 +138,7 @@ __attribute__((format(printf, 2, 3))) static void set_gap(struct service_unit *u
 }
 
 /* Read a file: 1; 0 if it cannot be read, and the reason is the gap unless the file does not exist; -errno of a transient failure. */
-static int read_text(struct reading *rd, const char *path, struct strbuf *text, struct err *err)
+static int read_unit_text(struct reading *rd, const char *path, struct strbuf *text, struct err *err)
 {
 	struct err reason = {""};
 	int r = fs_read(rd->sysroot, path, text, &reason);
@@ -279,7 +279,7 @@ static int read_unit_file(struct reading *rd, bool *ret_masked, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 		CLEANUP(freep) char *path = xasprintf("%s/%s", directories[i], rd->name);
-		int r = read_text(rd, path, &text, err);
+		int r = read_unit_text(rd, path, &text, err);
 
 		*ret_masked = is_masked(rd->sysroot, path) || (r > 0 && text.len == 0);
 		if (r < 0 || *ret_masked)
@@ -375,7 +375,7 @@ static int read_drop_ins(struct reading *rd, struct err *err)
 	for (size_t i = 0; r >= 0 && i < drop_ins.n_items; i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FS_FILE_MAX);
 
-		r = read_text(rd, drop_ins.items[i].path, &text, err);
+		r = read_unit_text(rd, drop_ins.items[i].path, &text, err);
 		if (r > 0)
 			add_unit_text(rd, text.text, drop_ins.items[i].path);
 		n += r > 0;
@@ -398,7 +398,7 @@ static int read_environment_file(struct reading *rd, const char *value, struct e
 	}
 	if (path.text[0] != '/')
 		return 0;
-	r = read_text(rd, path.text, &text, err);
+	r = read_unit_text(rd, path.text, &text, err);
 	if (r > 0)
 		systemd_add_environment(&rd->unit->variables, text.text);
 	else if (r == 0 && !optional)
@@ -426,7 +426,7 @@ struct command_options {
 	bool verbatim; /* ':': no variables are replaced */
 };
 
-static const char *read_options(const char *word, struct command_options *ret)
+static const char *read_command_prefix(const char *word, struct command_options *ret)
 {
 	for (; *word && strchr("-@:+!|", *word); word++) {
 		ret->own_name = ret->own_name || *word == '@';
@@ -436,7 +436,7 @@ static const char *read_options(const char *word, struct command_options *ret)
 }
 
 /* Add a word of the command. A word that nrtd does not know is dropped, with the flag before it whose value it is. */
-static void add_word(struct reading *rd, const char *word, const struct command_options *options)
+static void add_command_word(struct reading *rd, const char *word, const struct command_options *options)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * FS_FILE_MAX);
 	struct strv *words = &rd->unit->words;
@@ -455,7 +455,7 @@ static void add_word(struct reading *rd, const char *word, const struct command_
 		free(words->items[--words->n_items]);
 }
 
-static void read_command(struct reading *rd, const char *p)
+static void read_exec_start(struct reading *rd, const char *p)
 {
 	struct command_options options = {.own_name = false};
 
@@ -467,12 +467,13 @@ static void read_command(struct reading *rd, const char *p)
 		if (rd->unit->words.n_items >= MAX_WORDS)
 			break;
 		if (n != 1 || !options.own_name)
-			add_word(rd, n == 0 ? read_options(word.text, &options) : word.text, &options);
+			add_command_word(
+				rd, n == 0 ? read_command_prefix(word.text, &options) : word.text, &options);
 	}
 	set_gap(rd->unit, "%s: ExecStart= has more than %d words", rd->name, MAX_WORDS);
 }
 
-static int read_service(struct reading *rd, struct err *err)
+static int read_whole_unit(struct reading *rd, struct err *err)
 {
 	bool masked = false;
 	int has_file = read_unit_file(rd, &masked, err), n;
@@ -490,14 +491,14 @@ static int read_service(struct reading *rd, struct err *err)
 	if (rd->commands.n_items != 1)
 		set_gap(rd->unit, "%s has %zu ExecStart= commands, not 1", rd->name, rd->commands.n_items);
 	if (rd->commands.n_items > 0)
-		read_command(rd, rd->commands.items[rd->commands.n_items - 1]);
+		read_exec_start(rd, rd->commands.items[rd->commands.n_items - 1]);
 	return 1;
 }
 
 int service_unit_read(const char *sysroot, const char *name, struct service_unit *ret, struct err *err)
 {
 	CLEANUP(reading_release) struct reading rd = {.sysroot = sysroot, .name = name, .unit = ret};
-	int r = read_service(&rd, err);
+	int r = read_whole_unit(&rd, err);
 
 	if (r <= 0)
 		service_unit_release(ret);

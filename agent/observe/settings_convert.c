@@ -125,7 +125,7 @@ static int convert_gates(const struct conversion *c, const struct doc *value)
 
 /* ---- reservations */
 
-static int convert_cpus(const struct conversion *c, const struct doc *value)
+static int convert_cpu_list(const struct conversion *c, const struct doc *value)
 {
 	if (value && value->kind != DOC_STRING)
 		return wrong_kind(c, "a string", value);
@@ -197,7 +197,7 @@ static int convert_thresholds(const struct conversion *c, const struct doc *valu
 	return 0;
 }
 
-static int add_reservations(const struct conversion *c, const struct doc *item)
+static int convert_node_reservations(const struct conversion *c, const struct doc *item)
 {
 	const struct doc *node = doc_get(item, "numaNode"), *limits = doc_get(item, "limits");
 	uint64_t id = 0;
@@ -237,7 +237,7 @@ static int convert_reservations(const struct conversion *c, const struct doc *va
 	if (value && value->kind != DOC_LIST)
 		return wrong_kind(c, "a list", value);
 	for (size_t i = 0; value && i < value->n_items; i++) {
-		int r = add_reservations(c, &value->items[i]);
+		int r = convert_node_reservations(c, &value->items[i]);
 
 		if (r < 0)
 			return r;
@@ -253,7 +253,7 @@ static int convert_reservations(const struct conversion *c, const struct doc *va
 static convert_fn *const converters[SETTING_KIND_COUNT] = {
 	[SETTING_IS_CHOICE] = convert_choice,
 	[SETTING_IS_OPTIONS] = convert_options,
-	[SETTING_IS_CPUS] = convert_cpus,
+	[SETTING_IS_CPUS] = convert_cpu_list,
 	[SETTING_IS_AMOUNTS] = convert_amounts,
 	[SETTING_IS_THRESHOLDS] = convert_thresholds,
 	[SETTING_IS_RESERVATIONS] = convert_reservations,

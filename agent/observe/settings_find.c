@@ -60,7 +60,7 @@ static char *find_node_name(const char *hostname)
 }
 
 /* Merge configuration file, drop-ins and flags. The paths are below `root`. */
-static int read_config(struct settings_finding *f, const char *root, const char *config,
+static int merge_settings_sources(struct settings_finding *f, const char *root, const char *config,
 	const char *config_dir, struct kubelet_args *args, struct err *err)
 {
 	int r = config ? kubelet_config_read(root, config, &f->config, err)
@@ -94,7 +94,7 @@ static int find_root_dir(const char *sysroot, const struct kubelet_process *proc
 	return 0;
 }
 
-static int read_process(const char *sysroot, const struct kubelet_process *process,
+static int read_process_settings(const char *sysroot, const struct kubelet_process *process,
 	struct settings_finding *f, struct err *err)
 {
 	CLEANUP(kubelet_args_release) struct kubelet_args args = {0};
@@ -113,19 +113,7 @@ static int read_process(const char *sysroot, const struct kubelet_process *proce
 	if (r < 0)
 		return r;
 	r = find_root_dir(sysroot, process, args.root_dir, f, err);
-	return r < 0 ? r : read_config(f, process->root, config, config_dir, &args, err);
-}
-
-static int read_distribution(const char *sysroot, struct settings_finding *f, struct err *err)
-{
-	CLEANUP(kubelet_files_release) struct kubelet_files files = {.source = NULL};
-	int r = kubelet_places_read(sysroot, &files, err);
-
-	if (r <= 0)
-		return r;
-	f->root_dir = TAKE(files.args.root_dir);
-	f->gap = TAKE(files.gap);
-	return read_config(f, sysroot, files.args.config, files.args.config_dir, &files.args, err);
+	return r < 0 ? r : merge_settings_sources(f, process->root, config, config_dir, &args, err);
 }
 
 /* kubeadm puts the configuration into the kubelet's root directory. */
@@ -149,7 +137,7 @@ static int read_kubeadm(
 	if (r < 0 && !fs_is_absent(r))
 		return r;
 	r = kubelet_args_add_env(&args, text.text, text.len, flags.text, err);
-	return r < 0 ? r : read_config(f, sysroot, config.text, NULL, &args, err);
+	return r < 0 ? r : merge_settings_sources(f, sysroot, config.text, NULL, &args, err);
 }
 
 static int add_overrides(
@@ -187,7 +175,7 @@ static const char *changed_file(const struct settings_finding *f)
 static int read_kubelet(const char *sysroot, const struct kubelet_process *process,
 	const struct settings_overrides *overrides, struct settings_finding *f, struct err *err)
 {
-	int r = read_process(sysroot, process, f, err);
+	int r = read_process_settings(sysroot, process, f, err);
 
 	if (r < 0)
 		return r;
@@ -222,11 +210,19 @@ static void note_changed(const struct settings_finding *f, struct notes *notes)
 static int read_without_kubelet(const char *sysroot, const struct settings_overrides *overrides,
 	struct settings_finding *f, struct err *err)
 {
+	CLEANUP(kubelet_files_release) struct kubelet_files files = {.source = NULL};
 	int r = 0;
 
 	if (overrides->kubelet_root && strcmp(overrides->kubelet_root, KUBELET_ROOT) != 0)
 		r = read_kubeadm(sysroot, overrides->kubelet_root, f, err);
-	return r < 0 || f->found ? r : read_distribution(sysroot, f, err);
+	if (r < 0 || f->found)
+		return r;
+	r = kubelet_places_read(sysroot, &files, err);
+	if (r <= 0)
+		return r;
+	f->root_dir = TAKE(files.args.root_dir);
+	f->gap = TAKE(files.gap);
+	return merge_settings_sources(f, sysroot, files.args.config, files.args.config_dir, &files.args, err);
 }
 
 /* Whether the settings are those of this process. */
@@ -286,7 +282,7 @@ static int read_sources(const char *sysroot, const struct settings_overrides *ov
 	int n, r = 0;
 
 	if (overrides->kubelet_config) {
-		r = read_config(f, sysroot, overrides->kubelet_config, NULL, &no_args, err);
+		r = merge_settings_sources(f, sysroot, overrides->kubelet_config, NULL, &no_args, err);
 		return r < 0 ? r : add_overrides(overrides, &f->config, err);
 	}
 	n = kubelet_process_find(sysroot, overrides->proc, &process, notes, err);

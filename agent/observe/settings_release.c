@@ -122,7 +122,7 @@ static bool has_unknown_gates(const char *text)
 	return false;
 }
 
-static bool gate_is_on(const void *arg, const char *gate)
+static bool is_gate_set_on(const void *arg, const char *gate)
 {
 	const struct settings *s = arg;
 
@@ -132,7 +132,7 @@ static bool gate_is_on(const void *arg, const char *gate)
 /* A gate that is on without a gate that it needs; a new string, or NULL. */
 static char *find_unmet_gate(const struct settings *s)
 {
-	const char *unmet = feature_gate_unmet(s->kubelet_minor, gate_is_on, s), *needed;
+	const char *unmet = feature_gate_unmet(s->kubelet_minor, is_gate_set_on, s), *needed;
 
 	if (!unmet)
 		return NULL;

@@ -62,7 +62,8 @@ static int parse_cpus(const struct doc *list, hwloc_bitmap_t *ret, struct err *e
 	return cpuset_parse(list->text, ret, err);
 }
 
-static void add_item(struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
+static void add_cpu_item(
+	struct reader *rd, const char *pod_uid, const char *container, hwloc_const_bitmap_t cpus)
 {
 	struct allocation *item = allocations_add_container(&rd->state->allocations, pod_uid, container);
 
@@ -155,20 +156,20 @@ static int read_pod_cpus(
 
 /* A container of a pod that has an entry in podEntries, the set `whole`. CPUs of the container outside `whole` become an item of
  * their own. */
-static void add_part(struct reader *rd, const char *pod_uid, const char *container, hwloc_bitmap_t cpus,
-	hwloc_const_bitmap_t whole)
+static void add_cpus_outside_pod(struct reader *rd, const char *pod_uid, const char *container,
+	hwloc_bitmap_t cpus, hwloc_const_bitmap_t whole)
 {
 	const struct allocations *a = &rd->state->allocations;
 
 	if (hwloc_bitmap_isincluded(cpus, whole))
 		return;
 	cpuset_andnot(cpus, cpus, whole);
-	add_item(rd, pod_uid, container, cpus);
+	add_cpu_item(rd, pod_uid, container, cpus);
 	add_clash(rd, &a->items[a->n_items - 1], cpus, "not among the pod's");
 }
 
 /* A container's entry. `whole`: the pod's set in podEntries; NULL = the pod has no readable entry there. */
-static void read_container(
+static void read_container_cpus(
 	struct reader *rd, const char *pod_uid, const struct doc *container, hwloc_const_bitmap_t whole)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
@@ -180,14 +181,14 @@ static void read_container(
 			container->key);
 		add_unread_item(rd, pod_uid, container->key, where, &why);
 	} else if (whole) {
-		add_part(rd, pod_uid, container->key, cpus, whole);
+		add_cpus_outside_pod(rd, pod_uid, container->key, cpus, whole);
 	} else {
-		add_item(rd, pod_uid, container->key, cpus);
+		add_cpu_item(rd, pod_uid, container->key, cpus);
 	}
 }
 
 /* entries of v2 to v4: pod -> container -> CPUs. Containers of one pod may share CPUs: an init container's CPUs are reused. */
-static void read_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
+static void read_cpu_entries(struct reader *rd, const struct doc *entries, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
@@ -202,10 +203,10 @@ static void read_entries(struct reader *rd, const struct doc *entries, const str
 			add_unread_item(rd, pod->key, "", where, &why);
 			continue;
 		}
-		/* read_pod_entries() noted the error. */
+		/* read_pod_cpu_entries() noted the error. */
 		read_pod_cpus(pod_entries, pod->key, &whole, NULL);
 		DOC_FOREACH (container, pod)
-			read_container(rd, pod->key, container, whole);
+			read_container_cpus(rd, pod->key, container, whole);
 		add_taken_cpus(rd, first);
 	}
 }
@@ -219,7 +220,7 @@ static bool is_released(const struct reader *rd, const struct doc *containers, h
 }
 
 /* podEntries of v3 and v4: pod -> the CPUs that the pod holds as a whole. Adds an item per pod that is not released. */
-static void read_pod_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
+static void read_pod_cpu_entries(struct reader *rd, const struct doc *pod_entries, const struct doc *entries)
 {
 	DOC_FOREACH (pod, pod_entries) {
 		CLEANUP(cpuset_freep) hwloc_bitmap_t whole = NULL;
@@ -236,7 +237,7 @@ static void read_pod_entries(struct reader *rd, const struct doc *pod_entries, c
 		}
 		if (is_released(rd, doc_get(entries, pod->key), whole))
 			continue;
-		add_item(rd, pod->key, "", whole);
+		add_cpu_item(rd, pod->key, "", whole);
 		add_taken_cpus(rd, first);
 	}
 }
@@ -255,7 +256,7 @@ static void read_entries_v1(struct reader *rd, const struct doc *entries)
 			add_unread_item(rd, "", container->key, where, &why);
 			continue;
 		}
-		add_item(rd, "", container->key, cpus);
+		add_cpu_item(rd, "", container->key, cpus);
 		add_taken_cpus(rd, first);
 	}
 }
@@ -265,7 +266,7 @@ static bool is_v1(const struct doc *entries)
 	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING;
 }
 
-static int read_content(struct reader *rd, const struct doc *content)
+static int read_cpu_content(struct reader *rd, const struct doc *content)
 {
 	struct state_members m = {.map = content, .err = rd->err};
 	const char *policy = state_string(&m, "policyName"), *list = state_string(&m, "defaultCpuSet");
@@ -284,11 +285,11 @@ static int read_content(struct reader *rd, const struct doc *content)
 		return err_wrap(rd->err, r, "defaultCpuSet");
 	/* podEntries first, so that its errors are reported as its own. */
 	if (pod_entries)
-		read_pod_entries(rd, pod_entries, entries);
+		read_pod_cpu_entries(rd, pod_entries, entries);
 	if (is_v1(entries))
 		read_entries_v1(rd, entries);
 	else if (entries)
-		read_entries(rd, entries, pod_entries);
+		read_cpu_entries(rd, entries, pod_entries);
 	return 0;
 }
 
@@ -331,7 +332,8 @@ static void hold_unread_cpus(struct reader *rd, const struct machine *machine)
 	cpuset_andnot(cpus, cpus, rd->default_set);
 }
 
-static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_cpu_checksum(
+	const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	const struct doc *content = state_file_content(file);
 	const struct doc *entries = doc_get_fold(content, "entries");
@@ -369,24 +371,24 @@ static void resolve_clashes(struct reader *rd, bool written_by_kubelet, struct n
 		written_by_kubelet ? "" : "; these CPUs count as held");
 }
 
-static void reader_release(struct reader *rd)
+static void cpu_reader_release(struct reader *rd)
 {
 	hwloc_bitmap_free(rd->default_set);
 	hwloc_bitmap_free(rd->taken);
 }
 
-static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
+static int read_cpu_state(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
 	struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
-	CLEANUP(reader_release) struct reader rd = {.state = state, .doubts = &doubts, .err = err};
+	CLEANUP(cpu_reader_release) struct reader rd = {.state = state, .doubts = &doubts, .err = err};
 	struct checksum_match match = {0};
-	int r = read_content(&rd, state_file_content(file));
+	int r = read_cpu_content(&rd, state_file_content(file));
 
 	if (r < 0)
 		return r;
 	state_doubts_end(&doubts);
-	if (compute_checksum(file, NULL, &match) < 0)
+	if (compute_cpu_checksum(file, NULL, &match) < 0)
 		notes_add(notes, STATE_NO_CHECKSUM);
 	else
 		state_file_verify(file, &match, notes);
@@ -403,4 +405,4 @@ static int read_file(struct state_file *file, const struct machine *machine, str
 }
 
 const struct state_kind state_cpu = {
-	.max = STATE_CPU_FILE_MAX, .read = read_file, .checksum = compute_checksum};
+	.max = STATE_CPU_FILE_MAX, .read = read_cpu_state, .checksum = compute_cpu_checksum};

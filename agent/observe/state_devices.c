@@ -59,7 +59,7 @@ struct listing {
 	size_t items_size;
 };
 
-static void listing_release(struct listing *l)
+static void device_listing_release(struct listing *l)
 {
 	free(l->items);
 }
@@ -80,7 +80,7 @@ static void devices_reader_release(struct devices_reader *rd)
 	strv_release(&rd->unread);
 }
 
-static int list_ids(const struct doc *ids, int node, struct listing *listing, struct err *err)
+static int list_device_ids(const struct doc *ids, int node, struct listing *listing, struct err *err)
 {
 	if (ids->kind == DOC_NULL)
 		return 0;
@@ -123,7 +123,7 @@ static int read_device_node(struct devices_reader *rd, const char *where, const 
 }
 
 /* All devices of a DeviceIDs member, sorted by id. False if some of them cannot be read. */
-static bool list_devices(
+static bool list_entry_devices(
 	struct devices_reader *rd, const char *where, const struct doc *devices, struct listing *listing)
 {
 	bool all_read = true;
@@ -133,7 +133,7 @@ static bool list_devices(
 			int node = read_device_node(rd, where, ids->key);
 			struct err why = {""};
 
-			if (list_ids(ids, node, listing, &why) == 0)
+			if (list_device_ids(ids, node, listing, &why) == 0)
 				continue;
 			state_doubt(rd->doubts, "%s: DeviceIDs: node %.50s: %s" UNREAD_DEVICES, where,
 				ids->key, why.text);
@@ -142,7 +142,7 @@ static bool list_devices(
 	} else {
 		struct err why = {""};
 
-		all_read = list_ids(devices, NO_AFFINITY, listing, &why) == 0;
+		all_read = list_device_ids(devices, NO_AFFINITY, listing, &why) == 0;
 		if (!all_read)
 			state_doubt(rd->doubts, "%s: DeviceIDs: %s" UNREAD_DEVICES, where, why.text);
 	}
@@ -152,7 +152,7 @@ static bool list_devices(
 }
 
 /* One block per set of NUMA nodes among the devices of the listing (sorted by id). */
-static void add_devices(struct allocation *item, const char *resource, const struct listing *listing)
+static void add_listed_devices(struct allocation *item, const char *resource, const struct listing *listing)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = cpuset_new();
 
@@ -202,7 +202,7 @@ static void check_response(struct devices_reader *rd, const struct doc *entry, c
 static void read_entry(
 	struct devices_reader *rd, const struct doc *d, const char *where, struct allocations *a)
 {
-	CLEANUP(listing_release) struct listing listing = {0};
+	CLEANUP(device_listing_release) struct listing listing = {0};
 	const struct doc *devices;
 	const char *pod, *container, *resource;
 	struct err why = {""};
@@ -217,13 +217,14 @@ static void read_entry(
 	container = read_entry_text(rd, d, "ContainerName", where);
 	resource = read_entry_text(rd, d, "ResourceName", where);
 	check_response(rd, d, where);
-	if ((devices && !list_devices(rd, where, devices, &listing)) || (!*resource && listing.n_items > 0))
+	if ((devices && !list_entry_devices(rd, where, devices, &listing)) ||
+		(!*resource && listing.n_items > 0))
 		strv_push(&rd->unread, resource);
 	if (*resource)
-		add_devices(allocations_add_container(a, pod, container), resource, &listing);
+		add_listed_devices(allocations_add_container(a, pod, container), resource, &listing);
 }
 
-static void read_entries(struct devices_reader *rd, const struct doc *entries)
+static void read_device_entries(struct devices_reader *rd, const struct doc *entries)
 {
 	CLEANUP(allocations_release) struct allocations listed = {0};
 
@@ -328,10 +329,10 @@ static void hold_unread_devices(struct devices_reader *rd)
 }
 
 /* Moves the ids out of the document, because there may be ten thousands. */
-static int move_registration(struct doc *d, struct device_registration *reg, struct err *err)
+static int take_registration(struct doc *d, struct device_registration *reg, struct err *err)
 {
-	CLEANUP(listing_release) struct listing listing = {0};
-	int r = list_ids(d, NO_AFFINITY, &listing, err);
+	CLEANUP(device_listing_release) struct listing listing = {0};
+	int r = list_device_ids(d, NO_AFFINITY, &listing, err);
 
 	text_set(&reg->resource, d->key);
 	if (r < 0)
@@ -343,7 +344,7 @@ static int move_registration(struct doc *d, struct device_registration *reg, str
 	return 0;
 }
 
-static void move_registered(struct devices_reader *rd, struct doc *registered)
+static void take_registered_devices(struct devices_reader *rd, struct doc *registered)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
 	struct kubelet_state *state = rd->state;
@@ -354,7 +355,7 @@ static void move_registered(struct devices_reader *rd, struct doc *registered)
 			&state->registered, &state->n_registered, &state->registered_size, sizeof(*reg));
 		struct err why = {""};
 
-		if (move_registration(d, reg, &why) < 0)
+		if (take_registration(d, reg, &why) < 0)
 			state_doubt(rd->doubts,
 				"RegisteredDevices: %.100s: %s; none of its devices counts as free", d->key,
 				why.text);
@@ -376,7 +377,8 @@ static enum doc_kind devices_kind(const struct doc *entries)
 	return DOC_NULL;
 }
 
-static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_device_checksum(
+	const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	static const struct checksum_shape shapes[] = {{&go_data, names}, {&go_v1_data, names}};
 	const struct doc *data = doc_get_fold(&file->top, "Data");
@@ -387,8 +389,8 @@ static int compute_checksum(const struct state_file *file, struct strbuf *text, 
 		file, data, kind == DOC_LIST ? &shapes[1] : shapes, kind == DOC_NULL ? 2 : 1, text, ret);
 }
 
-static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
-	struct notes *notes, struct err *err)
+static int read_device_state(struct state_file *file, const struct machine *machine,
+	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
 	CLEANUP(devices_reader_release)
@@ -409,13 +411,13 @@ static int read_file(struct state_file *file, const struct machine *machine, str
 	registered = state_member(&m, "RegisteredDevices", DOC_MAP);
 	if (m.r < 0)
 		return m.r;
-	no_checksum = compute_checksum(file, NULL, &match);
+	no_checksum = compute_device_checksum(file, NULL, &match);
 	if (entries)
-		read_entries(&rd, entries);
+		read_device_entries(&rd, entries);
 	note_shared_devices(&state->allocations, &doubts);
 	data = &file->top.items[m.map - file->top.items];
 	if (registered)
-		move_registered(&rd, &data->items[registered - data->items]);
+		take_registered_devices(&rd, &data->items[registered - data->items]);
 	hold_unread_devices(&rd);
 	state_doubts_end(&doubts);
 	state_note_absent_nodes(rd.absent, notes);
@@ -428,4 +430,4 @@ static int read_file(struct state_file *file, const struct machine *machine, str
 }
 
 const struct state_kind state_devices = {
-	.max = STATE_DEVICES_FILE_MAX, .read = read_file, .checksum = compute_checksum};
+	.max = STATE_DEVICES_FILE_MAX, .read = read_device_state, .checksum = compute_device_checksum};

@@ -46,7 +46,7 @@ static int parse_object(const char *text, size_t len, struct doc *ret, struct er
 }
 
 /* The member in any spelling, or NULL; fails when it appears in two spellings. */
-static const struct doc *find_member(struct state_members *m, const char *name)
+static const struct doc *find_state_member(struct state_members *m, const char *name)
 {
 	const struct doc *found = NULL;
 
@@ -67,7 +67,7 @@ static const struct doc *find_member(struct state_members *m, const char *name)
 
 const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind)
 {
-	const struct doc *found = find_member(m, name), wanted = {.kind = kind};
+	const struct doc *found = find_state_member(m, name), wanted = {.kind = kind};
 
 	if (!found || found->kind == DOC_NULL)
 		return NULL;
@@ -126,7 +126,7 @@ int state_file_parse(const char *text, size_t len, size_t max, struct state_file
 	if (r < 0)
 		return r;
 	f.checksum_member = "checksum";
-	data = doc_string(find_member(&m, "data"));
+	data = doc_string(find_state_member(&m, "data"));
 	if (data) {
 		r = parse_object(data, strlen(data), &f.data, err);
 		if (r < 0)
@@ -236,7 +236,7 @@ int state_parse(const struct state_kind *kind, const char *text, size_t len, con
 }
 
 /* The file's text, or the last text of a missing file: then 1. */
-static int read_text(const char *root, const char *path, char **last, struct strbuf *text,
+static int read_state_text(const char *root, const char *path, char **last, struct strbuf *text,
 	struct notes *notes, struct err *err)
 {
 	int r = fs_read(root, path, text, err);
@@ -258,7 +258,7 @@ int state_read(const struct state_kind *kind, const char *root, const char *path
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(kind->max);
 	CLEANUP(notes_release) struct notes own = {0};
-	int gone = read_text(root, path, last, &text, &own, err), r;
+	int gone = read_state_text(root, path, last, &text, &own, err), r;
 
 	if (gone < 0)
 		return gone;

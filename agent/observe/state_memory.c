@@ -103,7 +103,8 @@ static void repair_table(struct memory_table *t)
 }
 
 /* The amounts of one type of memory. A table that cannot be read has nothing free. */
-static void read_table(struct memory_reader *rd, unsigned id, const struct doc *d, struct memory_table *table)
+static void read_node_table(
+	struct memory_reader *rd, unsigned id, const struct doc *d, struct memory_table *table)
 {
 	struct err why = {""};
 	struct state_members m = {.map = d, .err = &why};
@@ -125,13 +126,13 @@ static void read_table(struct memory_reader *rd, unsigned id, const struct doc *
 		table->type, fault, table->free);
 }
 
-static void read_tables(struct memory_reader *rd, const struct doc *memory_map, struct memory_node *node)
+static void read_node_tables(struct memory_reader *rd, const struct doc *memory_map, struct memory_node *node)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(memory_map);
 
 	vec_grow(&node->tables, &node->tables_size, memory_map->n_items, sizeof(*node->tables));
 	for (size_t i = 0; i < memory_map->n_items; i++)
-		read_table(rd, node->id, sorted[i], &node->tables[node->n_tables++]);
+		read_node_table(rd, node->id, sorted[i], &node->tables[node->n_tables++]);
 }
 
 static void make_unavailable(struct memory_node *node)
@@ -143,7 +144,7 @@ static void make_unavailable(struct memory_node *node)
 }
 
 /* A node whose assignments or group cannot be read has nothing free. */
-static void read_node(struct memory_reader *rd, const struct doc *d, struct memory_node *node)
+static void read_machine_node(struct memory_reader *rd, const struct doc *d, struct memory_node *node)
 {
 	struct err why = {""};
 	struct state_members m = {.map = d, .err = &why};
@@ -162,7 +163,7 @@ static void read_node(struct memory_reader *rd, const struct doc *d, struct memo
 		memory_map = state_member(&map, "memoryMap", DOC_MAP);
 		m.r = m.r < 0 ? m.r : map.r;
 		if (memory_map)
-			read_tables(rd, memory_map, node);
+			read_node_tables(rd, memory_map, node);
 	}
 	if (m.r == 0)
 		return;
@@ -171,7 +172,7 @@ static void read_node(struct memory_reader *rd, const struct doc *d, struct memo
 		why.text);
 }
 
-static int compare_nodes(const void *va, const void *vb)
+static int compare_node_ids(const void *va, const void *vb)
 {
 	const struct memory_node *a = va, *b = vb;
 
@@ -202,12 +203,12 @@ static void read_machine_state(struct memory_reader *rd, const struct doc *nodes
 		}
 		node = &state->nodes[state->n_nodes++];
 		node->id = (unsigned)id;
-		read_node(rd, d, node);
+		read_machine_node(rd, d, node);
 		if (rd->machine && machine_node_index(rd->machine, node->id) < 0)
 			cpuset_set(rd->absent, node->id);
 	}
 	if (state->n_nodes > 1)
-		qsort(state->nodes, state->n_nodes, sizeof(*state->nodes), compare_nodes);
+		qsort(state->nodes, state->n_nodes, sizeof(*state->nodes), compare_node_ids);
 }
 
 /* A group with a node that does not exist remains: the kubelet would not break it up either. */
@@ -243,7 +244,7 @@ static void find_block_fault(
 }
 
 /* A block that cannot be read makes no block: machineState has what is free without it. */
-static void read_block(
+static void read_entry_block(
 	struct memory_reader *rd, const struct doc *d, const char *where, struct allocation *item)
 {
 	struct err why = {""};
@@ -282,7 +283,7 @@ static void read_blocks(struct memory_reader *rd, const struct doc *blocks, cons
 		char block[240];
 
 		snprintf(block, sizeof(block), "%s, block %td", where, d - blocks->items);
-		read_block(rd, d, block, item);
+		read_entry_block(rd, d, block, item);
 	}
 }
 
@@ -296,7 +297,8 @@ static const struct doc *find_pod_blocks(const struct doc *pod_entries, const ch
 }
 
 /* The blocks of the containers of a pod with podEntries are parts of the pod's blocks there. */
-static void read_entries(struct memory_reader *rd, const struct doc *entries, const struct doc *pod_entries)
+static void read_memory_entries(
+	struct memory_reader *rd, const struct doc *entries, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, entries) {
 		struct err why = {""};
@@ -311,7 +313,7 @@ static void read_entries(struct memory_reader *rd, const struct doc *entries, co
 	}
 }
 
-static void read_pod_entries(struct memory_reader *rd, const struct doc *pod_entries)
+static void read_pod_memory_entries(struct memory_reader *rd, const struct doc *pod_entries)
 {
 	DOC_FOREACH (pod, pod_entries) {
 		struct err why = {""};
@@ -390,7 +392,7 @@ static void note_wrapped(const struct memory_state *state, struct notes *notes)
 
 /* ---- the file */
 
-static int read_content(
+static int read_memory_content(
 	struct memory_reader *rd, const struct doc *content, struct kubelet_state *state, struct err *err)
 {
 	struct state_members m = {.map = content, .err = err};
@@ -409,13 +411,14 @@ static int read_content(
 	check_cells(rd);
 	/* podEntries first, so that its errors are reported as its own. */
 	if (pod_entries)
-		read_pod_entries(rd, pod_entries);
+		read_pod_memory_entries(rd, pod_entries);
 	if (entries)
-		read_entries(rd, entries, pod_entries);
+		read_memory_entries(rd, entries, pod_entries);
 	return 0;
 }
 
-static int compute_checksum(const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
+static int compute_memory_checksum(
+	const struct state_file *file, struct strbuf *text, struct checksum_match *ret)
 {
 	static const struct checksum_shape shapes[] = {{&go_v1, names}, {&go_v2, names}};
 	const struct doc *content = state_file_content(file);
@@ -430,8 +433,8 @@ static void memory_reader_release(struct memory_reader *rd)
 	hwloc_bitmap_free(rd->absent);
 }
 
-static int read_file(struct state_file *file, const struct machine *machine, struct kubelet_state *state,
-	struct notes *notes, struct err *err)
+static int read_memory_state(struct state_file *file, const struct machine *machine,
+	struct kubelet_state *state, struct notes *notes, struct err *err)
 {
 	struct state_doubts doubts = {.notes = notes};
 	CLEANUP(memory_reader_release)
@@ -440,11 +443,11 @@ static int read_file(struct state_file *file, const struct machine *machine, str
 		.doubts = &doubts,
 		.absent = cpuset_new()};
 	struct checksum_match match;
-	int r = read_content(&rd, state_file_content(file), state, err);
+	int r = read_memory_content(&rd, state_file_content(file), state, err);
 
 	if (r < 0)
 		return r;
-	if (compute_checksum(file, NULL, &match) < 0)
+	if (compute_memory_checksum(file, NULL, &match) < 0)
 		notes_add(notes, STATE_NO_CHECKSUM);
 	else if (!state_file_verify(file, &match, notes))
 		check_sums(&rd);
@@ -458,4 +461,4 @@ static int read_file(struct state_file *file, const struct machine *machine, str
 }
 
 const struct state_kind state_memory = {
-	.max = STATE_MEMORY_FILE_MAX, .read = read_file, .checksum = compute_checksum};
+	.max = STATE_MEMORY_FILE_MAX, .read = read_memory_state, .checksum = compute_memory_checksum};

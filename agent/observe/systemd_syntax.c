@@ -203,7 +203,7 @@ static const char *add_double_quoted(const char *p, struct strbuf *value)
 
 /* Append the value of an environment file's variable. Quotes count only before the first character outside of quotes. Returns the
  * address of the newline behind it. */
-static const char *add_value(const char *p, struct strbuf *value)
+static const char *add_variable_value(const char *p, struct strbuf *value)
 {
 	size_t begin = value->len, end = begin;
 	bool plain = false;
@@ -250,17 +250,9 @@ void systemd_add_environment(struct strv *variables, const char *text)
 			len--;
 		strbuf_add(&assignment, text, len);
 		strbuf_addch(&assignment, '=');
-		text = add_value(text + name + 1, &assignment);
+		text = add_variable_value(text + name + 1, &assignment);
 		systemd_set_variable(variables, assignment.text);
 	}
-}
-
-static void add_variable(const char *name, size_t len, const struct strv *variables, struct strbuf *out)
-{
-	char **found = find_assignment(variables, name, len);
-
-	if (found)
-		strbuf_addstr(out, *found + len + 1);
 }
 
 static void add_replaced(const char *word, const struct strv *variables, struct strbuf *out)
@@ -269,7 +261,10 @@ static void add_replaced(const char *word, const struct strv *variables, struct 
 		size_t len = word[0] == '$' && word[1] == '{' ? strcspn(word + 2, "}") : 0;
 
 		if (word[0] == '$' && word[1] == '{' && word[2 + len]) {
-			add_variable(word + 2, len, variables, out);
+			char **found = find_assignment(variables, word + 2, len);
+
+			if (found)
+				strbuf_addstr(out, *found + len + 1);
 			word += len + 3;
 			continue;
 		}
