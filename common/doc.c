@@ -162,6 +162,14 @@ struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value)
 	return child;
 }
 
+struct doc *doc_add_quantity(struct doc *parent, const char *key, qty_t nano)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	quantity_print((struct quantity){.nano = nano, .format = QUANTITY_DECIMAL_SI}, text);
+	return doc_add_string(parent, key, text);
+}
+
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value)
 {
 	return add_scalar(parent, key, DOC_BOOL, value ? "true" : "false");

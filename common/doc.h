@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/resource.h"
 #include "common/strbuf.h"
 #include "common/text.h"
 
@@ -56,6 +57,8 @@ struct doc *doc_add_string(struct doc *parent, const char *key, const char *valu
 /* A string, or null if `value` is NULL. */
 struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const char *value);
 struct doc *doc_add_number(struct doc *parent, const char *key, int64_t value);
+/* A string with the amount as a quantity of Kubernetes, such as "30500m". */
+struct doc *doc_add_quantity(struct doc *parent, const char *key, qty_t nano);
 struct doc *doc_add_bool(struct doc *parent, const char *key, bool value);
 
 /* Append a list of the words of a text, which are separated by spaces. NULL = no words. */

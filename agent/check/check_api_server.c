@@ -82,7 +82,7 @@ static const char *remedy_of_no_answer(int r)
 }
 
 /* Sends a request. False: no response, or no time left, with an item of `source`. */
-static bool send_request(struct check *c, const char *source, const struct api_request *request)
+static bool send_check_request(struct check *c, const char *source, const struct api_request *request)
 {
 	struct err err = {""};
 	int r;
@@ -102,7 +102,7 @@ static bool send_request(struct check *c, const char *source, const struct api_r
 
 static bool send_get(struct check *c, const char *source, const char *path)
 {
-	return send_request(
+	return send_check_request(
 		c, source, &(struct api_request){.method = "GET", .path = path, .accept = API_METADATA_ONLY});
 }
 
@@ -115,7 +115,7 @@ static bool send_body(struct check *c, const char *source, const char *method, c
 			"publish less: --exclude-resources and --namespace make the object smaller");
 		return false;
 	}
-	return send_request(c, source,
+	return send_check_request(c, source,
 		&(struct api_request){.method = method,
 			.path = path,
 			.content_type = type,
@@ -367,7 +367,7 @@ static void set_remedy_of_right(struct check *c, const struct right *right, stru
 			user);
 }
 
-static void report_missing(struct check *c, const struct right *right, const char *reason)
+static void report_missing_right(struct check *c, const struct right *right, const char *reason)
 {
 	struct check_item *item = check_report_add(c->report, right->missing, "right",
 		"missing: %s %s%s%s, for %s%s%.200s", right->verb, right->resource, *right->group ? "." : "",
@@ -405,7 +405,7 @@ static int check_right(struct check *c, const struct right *right)
 	}
 	if (!strcmp(allowed->text, "true"))
 		return 1;
-	report_missing(c, right, doc_text(doc_get(&review, "status"), "reason"));
+	report_missing_right(c, right, doc_text(doc_get(&review, "status"), "reason"));
 	return 0;
 }
 
@@ -481,7 +481,7 @@ static bool requires_own_label(const struct doc *spec)
 }
 
 /* The observation notes the release that --kubelet-version names. */
-static void check_kubelet(struct check *c)
+static void check_kubelet_release(struct check *c)
 {
 	struct err caution;
 
@@ -499,7 +499,7 @@ static bool step_node(struct check *c)
 	if (c->cannot_read_node)
 		return true;
 	strbuf_addf(&path, PUBLISH_NODE_PATH "%s", c->node_name);
-	if (!send_request(c, "Node", &(struct api_request){.method = "GET", .path = path.text}))
+	if (!send_check_request(c, "Node", &(struct api_request){.method = "GET", .path = path.text}))
 		return false;
 	if (publish_classify(PUBLISH_NODE, c->node_name, &c->response, &err) == PUBLISH_WRITTEN &&
 		node_metadata_parse(c->response.body.text, c->response.body.len, &c->node, &err) == 0) {
@@ -508,7 +508,7 @@ static bool step_node(struct check *c)
 		c->labelled = has_own_label(&node);
 		err_set(&err, 0, "'%s' is registered", c->node_name);
 		check_report_line(c->report, CHECK_OK, "Node", "registered", err.text, NULL);
-		check_kubelet(c);
+		check_kubelet_release(c);
 		return true;
 	}
 	c->cannot_write = true;
@@ -535,17 +535,6 @@ static void add_requiring_pods(const struct doc *list, struct strv *ret)
 			strv_take(ret, xasprintf("%.253s/%.253s", doc_text(metadata, "namespace"),
 					       doc_text(metadata, "name")));
 	}
-}
-
-static void report_requiring_pods(const struct strv *pods, struct check_report *report)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
-
-	strbuf_addf(&text, "%zu %s nrtd's labels: ", pods->n_items,
-		pods->n_items == 1 ? "pod requires one of" : "pods require");
-	strbuf_add_list(&text, pods, PODS_NAMED);
-	check_report_line(report, CHECK_WARN, "affinity", NULL, text.text,
-		"prefer the label instead: a restarted kubelet rejects running pods that require a label which their own CPUs have lowered");
 }
 
 /* Reads the Node's pods page by page. True if all were read. */
@@ -576,15 +565,20 @@ static bool list_requiring_pods(struct check *c, struct strv *pods)
 
 static bool step_affinity(struct check *c)
 {
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(strv_release) struct strv pods = {0};
 	bool all;
 
 	if (!c->labelled)
 		return true;
 	all = list_requiring_pods(c, &pods);
-	if (pods.n_items > 0)
-		report_requiring_pods(&pods, c->report);
-	else if (all)
+	if (pods.n_items > 0) {
+		strbuf_addf(&text, "%zu %s nrtd's labels: ", pods.n_items,
+			pods.n_items == 1 ? "pod requires one of" : "pods require");
+		strbuf_add_list(&text, &pods, PODS_NAMED);
+		check_report_line(c->report, CHECK_WARN, "affinity", NULL, text.text,
+			"prefer the label instead: a restarted kubelet rejects running pods that require a label which their own CPUs have lowered");
+	} else if (all)
 		check_report_line(
 			c->report, CHECK_OK, "affinity", NULL, "no pod requires nrtd's labels", NULL);
 	else

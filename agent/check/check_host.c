@@ -134,19 +134,19 @@ static unsigned format_of_devices(const struct state_file *file)
 
 /* ---- state files: contents */
 
-static void print_cpus(const struct kubelet_state *state, struct strbuf *text)
+static void print_cpu_state(const struct kubelet_state *state, struct strbuf *text)
 {
 	strbuf_addf(text, "policy '%s', %zu containers with exclusive CPUs", state->policy,
 		state->allocations.n_items);
 }
 
-static void print_memory(const struct kubelet_state *state, struct strbuf *text)
+static void print_memory_state(const struct kubelet_state *state, struct strbuf *text)
 {
 	strbuf_addf(
 		text, "policy '%s', %zu containers with memory", state->policy, state->allocations.n_items);
 }
 
-static void print_devices(const struct kubelet_state *state, struct strbuf *text)
+static void print_device_state(const struct kubelet_state *state, struct strbuf *text)
 {
 	strbuf_addf(text, "%zu resources of device plugins, %zu containers with devices", state->n_registered,
 		state->allocations.n_items);
@@ -158,14 +158,14 @@ static const struct state_file_kind {
 	unsigned (*format)(const struct state_file *file);
 	void (*print)(const struct kubelet_state *state, struct strbuf *text);
 } state_files[] = {
-	{STATE_CPU_FILE, "CPU state", &state_cpu, format_of_cpus, print_cpus},
-	{STATE_MEMORY_FILE, "memory state", &state_memory, format_of_memory, print_memory},
-	{STATE_DEVICES_FILE, "device state", &state_devices, format_of_devices, print_devices},
+	{STATE_CPU_FILE, "CPU state", &state_cpu, format_of_cpus, print_cpu_state},
+	{STATE_MEMORY_FILE, "memory state", &state_memory, format_of_memory, print_memory_state},
+	{STATE_DEVICES_FILE, "device state", &state_devices, format_of_devices, print_device_state},
 };
 
 /* ---- state files: items */
 
-static void add_remedy(struct check_item *item, int r)
+static void add_state_file_remedy(struct check_item *item, int r)
 {
 	if (r == -ENOENT || r == -ENOTDIR)
 		check_report_set(&item->remedy,
@@ -190,7 +190,7 @@ static unsigned read_format(const struct state_file_kind *kind, const char *sysr
 	return kind->format(&file);
 }
 
-static void set_age(const char *sysroot, const char *path, struct check_item *item)
+static void set_file_age(const char *sysroot, const char *path, struct check_item *item)
 {
 	struct stat st;
 	time_t now = time(NULL);
@@ -233,12 +233,12 @@ static void check_state_file(struct host *h, const struct state_file_kind *kind)
 						: err.text);
 	item->state = r == 0 ? "read" : check_state_of(r);
 	check_report_set(&item->path, "%s%s", sysroot, path);
-	set_age(sysroot, path, item);
+	set_file_age(sysroot, path, item);
 	format = read_format(kind, sysroot, path);
 	if (format > 0)
 		check_report_set(&item->format, "v%u", format);
 	if (r < 0)
-		add_remedy(item, r);
+		add_state_file_remedy(item, r);
 	else if (notes.lines.n_items > 0)
 		check_report_set(&item->remedy,
 			"if the doubt stays after a restart of the kubelet: drain the node, stop the kubelet, remove the file, start it");

@@ -36,20 +36,8 @@ size_t check_kubelet_settings(const struct node_state *node, bool runs, struct c
 
 /* ---- the state files under the settings */
 
-static void report_file(
-	const char *file, const char *why, bool runs, const char *kubelet_root, struct check_report *report)
-{
-	struct check_item *item = check_report_add(report, level_of_failure(runs), "kubelet start",
-		"the kubelet would not start%s with its %s: %s", runs ? " again" : "", file, why);
-
-	check_report_set(&item->remedy,
-		"%s: drain the node, stop the kubelet, remove %s/%s, and start the kubelet; or set again what the file was written under",
-		runs ? "when the kubelet is restarted with these settings" : "if these settings are wanted",
-		kubelet_root, file);
-}
-
 /* A copy of the node with what one state file has, under settings without the other file's manager. Borrows everything. */
-static struct node_state make_node(const struct node_state *node, const struct allocations *file,
+static struct node_state make_node_of_file(const struct node_state *node, const struct allocations *file,
 	const struct reserved_cpus *reserved, bool of_cpus)
 {
 	struct node_state copy = *node;
@@ -69,7 +57,7 @@ static struct node_state make_node(const struct node_state *node, const struct a
 }
 
 /* `what` is the policy of the manager that writes the file. A file without a known policy says nothing. */
-static void check_file(const struct check_state_files *files, const struct node_state *node,
+static void check_restart_with_file(const struct check_state_files *files, const struct node_state *node,
 	const struct reserved_cpus *reserved, enum setting what, bool runs, struct check_report *report)
 {
 	bool of_cpus = what == SETTING_CPU_MANAGER_POLICY;
@@ -77,10 +65,11 @@ static void check_file(const struct check_state_files *files, const struct node_
 	const struct settings_changes changes = {.reserved_cpus = of_cpus, .reserved_memory = !of_cpus};
 	const struct setting_row *row = &settings_table[what];
 	const struct kubelet_state *file = of_cpus ? &files->cpus : &files->memory;
-	struct node_state copy = make_node(node, &file->allocations, reserved, of_cpus);
+	struct node_state copy = make_node_of_file(node, &file->allocations, reserved, of_cpus);
 	struct settings before = copy.settings;
 	int policy = file->policy ? settings_name_index(row->names, row->n_names, file->policy) : -1;
-	const char *why;
+	const char *why, *name = of_cpus ? "cpu_manager_state" : "memory_manager_state";
+	struct check_item *item;
 
 	if (policy <= 0 || (!of_cpus && !node->settings.from[SETTING_RESERVED_MEMORY]))
 		return;
@@ -88,9 +77,14 @@ static void check_file(const struct check_state_files *files, const struct node_
 	if (kubelet_restart_check(&before, &copy, &changes, &restart, NULL) < 0)
 		return;
 	why = of_cpus ? restart.cpus : restart.memory;
-	if (why)
-		report_file(of_cpus ? "cpu_manager_state" : "memory_manager_state", why, runs,
-			files->kubelet_root, report);
+	if (!why)
+		return;
+	item = check_report_add(report, level_of_failure(runs), "kubelet start",
+		"the kubelet would not start%s with its %s: %s", runs ? " again" : "", name, why);
+	check_report_set(&item->remedy,
+		"%s: drain the node, stop the kubelet, remove %s/%s, and start the kubelet; or set again what the file was written under",
+		runs ? "when the kubelet is restarted with these settings" : "if these settings are wanted",
+		files->kubelet_root, name);
 }
 
 void check_kubelet_files(const struct check_state_files *files, const struct node_state *node, bool runs,
@@ -101,6 +95,6 @@ void check_kubelet_files(const struct check_state_files *files, const struct nod
 	/* By the settings alone: a running kubelet reports what it was started with. */
 	if (node_derive_reserved_cpus(node, &reserved, NULL) < 0)
 		return;
-	check_file(files, node, &reserved, SETTING_CPU_MANAGER_POLICY, runs, report);
-	check_file(files, node, &reserved, SETTING_MEMORY_MANAGER_POLICY, runs, report);
+	check_restart_with_file(files, node, &reserved, SETTING_CPU_MANAGER_POLICY, runs, report);
+	check_restart_with_file(files, node, &reserved, SETTING_MEMORY_MANAGER_POLICY, runs, report);
 }

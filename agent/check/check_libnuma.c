@@ -74,31 +74,26 @@ static int compare_ids(const struct library *lib, const struct machine *m, struc
 	return differences;
 }
 
-static bool copy_cpus(const struct library *lib, unsigned id, struct bitmask *mask, hwloc_bitmap_t set)
-{
-	if (!mask || lib->node_to_cpus((int)id, mask) < 0)
-		return false;
-	for (unsigned cpu = 0; cpu < mask->size; cpu++)
-		if (lib->bitmask_isbitset(mask, cpu))
-			cpuset_set(set, cpu);
-	return true;
-}
-
 /* libnuma's CPUs of a node as a bitmap; NULL if they are unknown. */
-static hwloc_bitmap_t node_cpus(const struct library *lib, unsigned id)
+static hwloc_bitmap_t libnuma_node_cpus(const struct library *lib, unsigned id)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	struct bitmask *mask = lib->allocate_cpumask();
-	bool known = copy_cpus(lib, id, mask, set);
+	hwloc_bitmap_t set = NULL;
 
+	if (mask && lib->node_to_cpus((int)id, mask) >= 0) {
+		set = cpuset_new();
+		for (unsigned cpu = 0; cpu < mask->size; cpu++)
+			if (lib->bitmask_isbitset(mask, cpu))
+				cpuset_set(set, cpu);
+	}
 	if (mask)
 		lib->bitmask_free(mask);
-	return known ? TAKE(set) : NULL;
+	return set;
 }
 
-static int compare_cpus(const struct library *lib, const struct numa_node *node, struct strbuf *out)
+static int compare_node_cpus(const struct library *lib, const struct numa_node *node, struct strbuf *out)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t theirs = node_cpus(lib, node->id);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t theirs = libnuma_node_cpus(lib, node->id);
 	CLEANUP(freep) char *our_text = cpuset_print(node->cpus);
 	CLEANUP(freep) char *their_text = theirs ? cpuset_print(theirs) : NULL;
 
@@ -143,7 +138,7 @@ int libnuma_compare(const struct machine *m, struct strbuf *differences, struct 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		if (!lib->bitmask_isbitset(*lib->nodes_ptr, m->nodes[i].id))
 			continue;
-		n += compare_cpus(lib, &m->nodes[i], differences);
+		n += compare_node_cpus(lib, &m->nodes[i], differences);
 		n += compare_distances(lib, m, i, differences);
 	}
 	if (strbuf_error(differences) < 0)

@@ -118,7 +118,7 @@ void check_report_text(const struct check_report *r, struct strbuf *out)
 	}
 }
 
-static void add_item(struct doc *list, const struct check_item *item)
+static void add_check_item(struct doc *list, const struct check_item *item)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
@@ -144,7 +144,7 @@ void check_report_doc(const struct check_report *r, struct doc *ret)
 	doc_add_string(&top, "level", worst == CHECK_FAIL ? "fail" : check_level_names[worst]);
 	list = doc_add_list(&top, "sources");
 	for (size_t i = 0; i < r->n_items; i++)
-		add_item(list, &r->items[i]);
+		add_check_item(list, &r->items[i]);
 	*ret = top;
 	top = (struct doc)DOC_INIT;
 }

@@ -36,7 +36,7 @@ struct tuning {
 /* ---- files and texts */
 
 /* Read a file without the white space at its end. 0 or -errno. */
-static int read_text(struct tuning *t, const char *path)
+static int read_tuning_file(struct tuning *t, const char *path)
 {
 	size_t len;
 	int r;
@@ -52,10 +52,10 @@ static int read_text(struct tuning *t, const char *path)
 }
 
 /* Read a list of CPUs. The kernel prints "  (null)" if nohz_full is not used. */
-static int read_list(struct tuning *t, const char *path, hwloc_bitmap_t *ret)
+static int read_tuning_cpus(struct tuning *t, const char *path, hwloc_bitmap_t *ret)
 {
 	const char *list;
-	int r = read_text(t, path);
+	int r = read_tuning_file(t, path);
 
 	if (r < 0)
 		return r;
@@ -70,7 +70,7 @@ static const char *read_boot_parameter(struct tuning *t, const char *name)
 	const char *value = NULL;
 	char *save = NULL;
 
-	if (read_text(t, "/proc/cmdline") < 0)
+	if (read_tuning_file(t, "/proc/cmdline") < 0)
 		return NULL;
 	for (char *word = strtok_r(t->text.text, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		if (!strncmp(word, name, strlen(name)))
@@ -91,7 +91,7 @@ static char *print_short(hwloc_const_bitmap_t set)
 	return xasprintf("%.*s,...", (int)n, list);
 }
 
-static struct check_item *add_file(
+static struct check_item *add_file_item(
 	struct tuning *t, enum check_level level, const char *source, const char *path, const char *text)
 {
 	struct check_item *item = check_report_add(t->report, level, source, "%s", text);
@@ -105,7 +105,7 @@ static struct check_item *add_file(
 static void add_unread(struct tuning *t, const char *source, const char *path, int r)
 {
 	bool absent = r == -ENOENT || r == -ENOTDIR;
-	struct check_item *item = add_file(t, absent ? CHECK_OK : CHECK_WARN, source, path, "not known");
+	struct check_item *item = add_file_item(t, absent ? CHECK_OK : CHECK_WARN, source, path, "not known");
 
 	item->state = check_state_of(r);
 	if (!absent)
@@ -157,7 +157,7 @@ static hwloc_bitmap_t balanced_cpus(const struct tuning *t)
 #define OWNER_NONE   (-1) /* neither held nor in the shared pool */
 #define OWNER_SHARED (-2)
 
-static void add_owner(const struct tuning *t, int owner, struct strbuf *out)
+static void print_owner(const struct tuning *t, int owner, struct strbuf *out)
 {
 	const struct allocation *a = owner >= 0 ? &t->node->allocations.items[owner] : NULL;
 
@@ -184,7 +184,7 @@ static void add_user(const struct tuning *t, int owner, hwloc_const_bitmap_t of,
 	}
 	list = print_short(both);
 	strbuf_addstr(out, *n > 1 ? ", " : "; they have: ");
-	add_owner(t, owner, out);
+	print_owner(t, owner, out);
 	strbuf_addf(out, " (%s)", list);
 }
 
@@ -209,7 +209,7 @@ static void check_isolated(struct tuning *t)
 	CLEANUP(cpuset_freep) hwloc_bitmap_t used = balanced_cpus(t);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(freep) char *list = NULL;
-	int r = read_list(t, path, &isolated);
+	int r = read_tuning_cpus(t, path, &isolated);
 
 	if (r == -ENOENT && read_isolcpus(t, &isolated) == 0)
 		r = 0;
@@ -219,19 +219,20 @@ static void check_isolated(struct tuning *t)
 	}
 	cpuset_and(used, used, isolated);
 	if (hwloc_bitmap_iszero(isolated)) {
-		add_file(t, CHECK_OK, source, path, "no CPU is isolated from the kernel's load balancing");
+		add_file_item(
+			t, CHECK_OK, source, path, "no CPU is isolated from the kernel's load balancing");
 	} else if (hwloc_bitmap_iszero(used)) {
 		list = print_short(isolated);
 		strbuf_addf(&text, "no container needs load balancing on the isolated CPUs '%s'", list);
 		add_users(t, isolated, &text);
-		add_file(t, CHECK_OK, source, path, text.text);
+		add_file_item(t, CHECK_OK, source, path, text.text);
 	} else {
 		list = print_short(used);
 		strbuf_addf(&text,
 			"containers run on the isolated CPUs '%s': the kernel starts threads there on one CPU and does not distribute them",
 			list);
 		add_users(t, isolated, &text);
-		check_report_set(&add_file(t, CHECK_WARN, source, path, text.text)->remedy,
+		check_report_set(&add_file_item(t, CHECK_WARN, source, path, text.text)->remedy,
 			"remove isolcpus= from the kernel command line, or reduce it to isolcpus=managed_irq,LIST: the static policy already keeps other containers off exclusive CPUs");
 	}
 }
@@ -260,14 +261,14 @@ static void check_nohz_full(struct tuning *t)
 	CLEANUP(freep) char *list = NULL;
 	CLEANUP(freep) char *text = NULL;
 	CLEANUP(freep) char *want = NULL;
-	int r = read_list(t, path, &full);
+	int r = read_tuning_cpus(t, path, &full);
 
 	if (r < 0) {
 		report_no_nohz_full(t, path, r);
 		return;
 	}
 	if (hwloc_bitmap_iszero(full) || !t->allocatable) {
-		add_file(t, CHECK_OK, source, path,
+		add_file_item(t, CHECK_OK, source, path,
 			hwloc_bitmap_iszero(full) ? "no CPU runs without the timer tick"
 						  : "not compared: the reserved CPUs are unknown");
 		return;
@@ -277,7 +278,7 @@ static void check_nohz_full(struct tuning *t)
 	missing = cpuset_dup(t->allocatable);
 	cpuset_andnot(missing, t->allocatable, full);
 	if (hwloc_bitmap_iszero(reserved) && hwloc_bitmap_iszero(missing)) {
-		add_file(t, CHECK_OK, source, path, "has the CPUs that the kubelet assigns exclusively");
+		add_file_item(t, CHECK_OK, source, path, "has the CPUs that the kubelet assigns exclusively");
 		return;
 	}
 	list = print_short(hwloc_bitmap_iszero(reserved) ? missing : reserved);
@@ -289,7 +290,7 @@ static void check_nohz_full(struct tuning *t)
 				 "the reserved CPUs '%s' are nohz_full, which makes system calls of the system's daemons slower",
 				 list);
 	want = print_short(t->allocatable);
-	check_report_set(&add_file(t, CHECK_WARN, source, path, text)->remedy,
+	check_report_set(&add_file_item(t, CHECK_WARN, source, path, text)->remedy,
 		"on the kernel command line, set nohz_full=%s, or remove it", want);
 }
 
@@ -311,7 +312,7 @@ static char *irq_user(struct tuning *t, uint64_t irq)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/sys/kernel/irq/%llu/actions", (unsigned long long)irq);
-	if (read_text(t, path) == 0)
+	if (read_tuning_file(t, path) == 0)
 		return *t->text.text ? xstrdup(t->text.text) : NULL;
 	/* The other source: a directory with the name of each user of the interrupt. */
 	snprintf(path, sizeof(path), IRQ_DIR "/%llu", (unsigned long long)irq);
@@ -339,7 +340,7 @@ static bool read_irq_list(struct tuning *t, int dir, uint64_t irq, const char *f
 		return false;
 	if (r < 0) {
 		snprintf(path, sizeof(path), IRQ_DIR "/%llu/%s", (unsigned long long)irq, file);
-		return read_list(t, path, ret) == 0;
+		return read_tuning_cpus(t, path, ret) == 0;
 	}
 	len = strcspn(t->text.text, "\n");
 	t->text.text[len] = '\0';
@@ -441,7 +442,7 @@ static void check_zero(
 {
 	CLEANUP(freep) char *text = NULL;
 	struct check_item *item;
-	int r = read_text(t, path);
+	int r = read_tuning_file(t, path);
 	bool number = r == 0 && *t->text.text && strspn(t->text.text, "0123456789") == strlen(t->text.text);
 
 	if (r == 0 && !number)
@@ -451,11 +452,11 @@ static void check_zero(
 		return;
 	}
 	if (!strcmp(t->text.text, "0")) {
-		add_file(t, CHECK_OK, source, path, "0");
+		add_file_item(t, CHECK_OK, source, path, "0");
 		return;
 	}
 	text = xasprintf("%s: %s", t->text.text, effect);
-	item = add_file(t, CHECK_WARN, source, path, text);
+	item = add_file_item(t, CHECK_WARN, source, path, text);
 	check_report_set(&item->remedy, "%s", remedy);
 }
 
@@ -474,7 +475,7 @@ static void check_memory_settings(struct tuning *t)
 
 /* ---- the machine: hugepages, clusters, memory without CPUs */
 
-static enum check_level level_of(enum hugepages_problem problem)
+static enum check_level level_of_hugepages(enum hugepages_problem problem)
 {
 	return problem <= HUGEPAGES_NO_POLICY   ? CHECK_OK
 	       : problem == HUGEPAGES_UNCOUNTED ? CHECK_WARN
@@ -496,7 +497,7 @@ static void check_hugepages(struct tuning *t)
 			(struct quantity){(qty_t)h->reserved * QTY_UNIT, QUANTITY_BINARY_SI}, reserved);
 		quantity_print(
 			(struct quantity){(qty_t)h->assigned * QTY_UNIT, QUANTITY_BINARY_SI}, assigned);
-		item = check_report_add(t->report, level_of(h->problem), "hugepages",
+		item = check_report_add(t->report, level_of_hugepages(h->problem), "hugepages",
 			"%s: %.200s; the kubelet reserves %s%s%s; %s", h->name, h->where, reserved,
 			t->node->allocations.memory_known ? ", pods hold " : "",
 			t->node->allocations.memory_known ? assigned : "",
@@ -559,7 +560,7 @@ static void check_clusters(struct tuning *t)
 }
 
 /* Whether reservedMemory leaves no ordinary memory of the NUMA node to containers. */
-static bool is_reserved(const struct tuning *t, const struct numa_node *node)
+static bool is_memory_reserved(const struct tuning *t, const struct numa_node *node)
 {
 	uint64_t pages = 0, reserved = node_derive_reserved_memory(&t->node->settings, node->id, "memory");
 
@@ -577,7 +578,7 @@ static void check_cpuless_memory(struct tuning *t)
 
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (hwloc_bitmap_iszero(m->nodes[i].cpus) && m->nodes[i].memory_bytes > 0 &&
-			!is_reserved(t, &m->nodes[i]))
+			!is_memory_reserved(t, &m->nodes[i]))
 			cpuset_set(ids, m->nodes[i].id);
 	if (hwloc_bitmap_iszero(ids) || t->node->settings.memory_manager != MEMORY_MANAGER_STATIC)
 		return;
@@ -625,7 +626,7 @@ static bool is_powersave_dynamic(struct tuning *t, unsigned cpu)
 	char path[128];
 
 	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/cpufreq/scaling_driver", cpu);
-	return read_text(t, path) == 0 &&
+	return read_tuning_file(t, path) == 0 &&
 	       (!strcmp(t->text.text, "intel_pstate") || !strcmp(t->text.text, "amd-pstate-epp"));
 }
 
@@ -655,7 +656,7 @@ static void check_governors(struct tuning *t)
 	for (int cpu = hwloc_bitmap_first(t->exclusive); cpu >= 0;
 		cpu = hwloc_bitmap_next(t->exclusive, cpu)) {
 		snprintf(path, sizeof(path), CPU_DIR "/cpu%d/cpufreq/scaling_governor", cpu);
-		if (read_text(t, path) == 0)
+		if (read_tuning_file(t, path) == 0)
 			add_governor(&all, t->text.text, (unsigned)cpu);
 	}
 	for (size_t i = 0; i < all.n_items; i++)
@@ -671,7 +672,7 @@ static void check_governors(struct tuning *t)
 /* ---- threads of one core */
 
 /* Per CPU id: the position of the pod's first allocation, or OWNER_*. A new array. */
-static int *find_owners(const struct tuning *t)
+static int *list_cpu_owners(const struct tuning *t)
 {
 	const struct allocations *a = &t->node->allocations;
 	int *owners = xcalloc(MACHINE_MAX_CPUS, sizeof(*owners));
@@ -718,9 +719,9 @@ static size_t find_shared_cores(const struct tuning *t, const int *owners, struc
 		if (n++ >= EXAMPLES_MAX)
 			continue;
 		strbuf_addf(out, "%score %u has threads of ", n > 1 ? ", " : "", cpu->hardware_core);
-		add_owner(t, before == OWNER_SHARED ? owner : before, out);
+		print_owner(t, before == OWNER_SHARED ? owner : before, out);
 		strbuf_addstr(out, " and ");
-		add_owner(t, before == OWNER_SHARED ? before : owner, out);
+		print_owner(t, before == OWNER_SHARED ? before : owner, out);
 	}
 	if (n > EXAMPLES_MAX)
 		strbuf_addstr(out, ", ...");
@@ -731,7 +732,7 @@ static void check_siblings(struct tuning *t)
 {
 	const struct machine *m = &t->node->machine;
 	CLEANUP(strbuf_release) struct strbuf examples = STRBUF_INIT(4096);
-	CLEANUP(freep) int *owners = find_owners(t);
+	CLEANUP(freep) int *owners = list_cpu_owners(t);
 	bool full = t->node->settings.cpu_options.full_pcpus_only;
 	struct check_item *item;
 	size_t n;

@@ -69,12 +69,6 @@ static int hash_owned(const struct doc *entry, const char *const *sections, uint
 	return 0;
 }
 
-/* The API server's name for writers from before the first apply. */
-static bool is_placeholder(const char *manager)
-{
-	return !strcmp(manager, "before-first-apply");
-}
-
 static bool owns_any(const struct doc *entry, const char *const *sections)
 {
 	while (*sections && !owned_fields(entry, *sections))
@@ -89,14 +83,16 @@ static void update_rival(
 {
 	const char *manager = doc_text(entry, "manager");
 
-	if (!owns_any(entry, sections) || is_placeholder(manager) ||
+	/* The API server names writers from before the first apply "before-first-apply". */
+	if (!owns_any(entry, sections) || !strcmp(manager, "before-first-apply") ||
 		strcmp(doc_text(entry, "time"), *latest) < 0)
 		return;
 	snprintf(ret->rival, sizeof(ret->rival), "%s", *manager ? manager : "(unnamed)");
 	*latest = doc_text(entry, "time");
 }
 
-static int read_entries(const struct doc *entries, const struct apply_kind *kind, struct managed_fields *ret)
+static int read_managed_fields(
+	const struct doc *entries, const struct apply_kind *kind, struct managed_fields *ret)
 {
 	const char *latest = "";
 
@@ -122,7 +118,7 @@ int managed_fields_read(const struct doc *object, const struct apply_kind *kind,
 	const struct doc *entries = doc_get(metadata, "managedFields");
 	const char *version = doc_string(doc_get(metadata, "resourceVersion"));
 	struct managed_fields m = {0};
-	int r = entries && entries->kind == DOC_LIST ? read_entries(entries, kind, &m) : 0;
+	int r = entries && entries->kind == DOC_LIST ? read_managed_fields(entries, kind, &m) : 0;
 
 	if (r < 0)
 		return r;
@@ -290,7 +286,7 @@ static enum publish_outcome check_object(
 
 /* ---- writing */
 
-static void add_owner(struct doc *metadata, const char *node_name, const char *node_uid)
+static void add_owner_reference(struct doc *metadata, const char *node_name, const char *node_uid)
 {
 	struct doc *owner = doc_add_map(doc_add_list(metadata, "ownerReferences"), NULL);
 
@@ -309,7 +305,7 @@ int apply_make_object(const struct doc *from, const char *node_name, const char 
 	DOC_FOREACH (item, &object) {
 		if (strcmp(item->key, "metadata") != 0 || item->kind != DOC_MAP)
 			continue;
-		add_owner(item, node_name, node_uid);
+		add_owner_reference(item, node_name, node_uid);
 		if (resource_version)
 			doc_add_string(item, "resourceVersion", resource_version);
 		*ret = object;
@@ -384,7 +380,7 @@ static enum publish_outcome send_apply(struct apply *a, struct publish_io *io, c
 
 /* The object has changed since it was read, or is gone. After a write by a client of another API version the
  * server fails before it compares resourceVersions. */
-static bool is_outdated(const struct apply *a, enum publish_outcome outcome, const struct err *err)
+static bool is_object_outdated(const struct apply *a, enum publish_outcome outcome, const struct err *err)
 {
 	return a->resource_version &&
 	       (outcome == PUBLISH_CONFLICT || outcome == PUBLISH_NOT_FOUND ||
@@ -402,7 +398,7 @@ enum publish_outcome apply_write(struct apply *a, struct publish_io *io, const s
 		outcome = check_object(a, io, now_ms, err);
 	if (outcome == PUBLISH_WRITTEN)
 		outcome = send_apply(a, io, want, node_uid, now_ms, err);
-	if (is_outdated(a, outcome, err)) {
+	if (is_object_outdated(a, outcome, err)) {
 		outcome = check_object(a, io, now_ms, err);
 		if (outcome == PUBLISH_WRITTEN && a->contention.held)
 			return set_contended(a, err);

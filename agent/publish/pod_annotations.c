@@ -15,7 +15,7 @@ void pods_written_release(struct pods_written *w)
 	*w = (struct pods_written){0};
 }
 
-static uint64_t hash_pod(const struct kai_pod *pod)
+static uint64_t hash_pod_annotation(const struct kai_pod *pod)
 {
 	const char *const texts[] = {pod->namespace, pod->name, pod->uid, pod->value};
 	uint64_t hash = 0;
@@ -25,7 +25,7 @@ static uint64_t hash_pod(const struct kai_pod *pod)
 	return hash;
 }
 
-static bool is_written(const struct pods_written *w, uint64_t hash)
+static bool is_pod_written(const struct pods_written *w, uint64_t hash)
 {
 	size_t i = 0;
 
@@ -46,9 +46,9 @@ void pods_written_keep(struct pods_written *w, const struct kai_pods *want)
 	struct pods_written kept = {.next = w->next};
 
 	for (size_t i = 0; i < want->n_items; i++) {
-		uint64_t hash = hash_pod(&want->items[i]);
+		uint64_t hash = hash_pod_annotation(&want->items[i]);
 
-		if (is_written(w, hash))
+		if (is_pod_written(w, hash))
 			add_hash(&kept, hash);
 	}
 	pods_written_release(w);
@@ -60,7 +60,7 @@ const struct kai_pod *pods_written_next(const struct pods_written *w, const stru
 	for (size_t i = 0; i < want->n_items; i++) {
 		size_t at = (w->next + i) % want->n_items;
 
-		if (!is_written(w, hash_pod(&want->items[at])))
+		if (!is_pod_written(w, hash_pod_annotation(&want->items[at])))
 			return &want->items[at];
 	}
 	return NULL;
@@ -73,7 +73,7 @@ void pods_written_skip(struct pods_written *w, const struct kai_pods *want, cons
 
 void pods_written_add(struct pods_written *w, const struct kai_pod *pod)
 {
-	add_hash(w, hash_pod(pod));
+	add_hash(w, hash_pod_annotation(pod));
 }
 
 char *pod_annotation_path(const struct kai_pod *pod)

@@ -64,13 +64,6 @@ static uint64_t random_bits(const struct publisher *p)
 	return p->options.random(p->options.random_data);
 }
 
-static void init_objects(struct publisher *p)
-{
-	apply_init(&p->nrt, &apply_nrt, p->node_name);
-	p->nrt.keeps_state = p->options.events;
-	apply_init(&p->numatopology, &apply_numatopology, p->node_name);
-}
-
 static void init_limits(struct publisher *p)
 {
 	const struct publisher_options *o = &p->options;
@@ -104,7 +97,9 @@ int publisher_new(struct api_client *client, const struct publisher_options *opt
 	init_limits(p);
 	text_set(&p->node_name, options->node_name);
 	p->node_path = xasprintf(PUBLISH_NODE_PATH "%s", options->node_name);
-	init_objects(p);
+	apply_init(&p->nrt, &apply_nrt, p->node_name);
+	p->nrt.keeps_state = p->options.events;
+	apply_init(&p->numatopology, &apply_numatopology, p->node_name);
 	p->io.client = client;
 	p->io.node_name = p->options.node_name = p->node_name;
 	*ret = TAKE(p);
@@ -125,7 +120,7 @@ void publisher_free(struct publisher *p)
 	free(p);
 }
 
-static void forget_objects(struct publisher *p)
+static void forget_written_objects(struct publisher *p)
 {
 	apply_forget(&p->nrt);
 	apply_forget(&p->numatopology);
@@ -136,7 +131,7 @@ static void forget_objects(struct publisher *p)
 void publisher_forget(struct publisher *p)
 {
 	p->node_known = false;
-	forget_objects(p);
+	forget_written_objects(p);
 	pods_written_release(&p->pods);
 	init_limits(p);
 }
@@ -153,7 +148,7 @@ static enum publish_outcome store_node(struct publisher *p, bool only_metadata, 
 		return PUBLISH_SERVER_ERROR;
 	/* Another Node of the same name: the objects' owner is gone. */
 	if (!p->node.uid || strcmp(p->node.uid, node.uid) != 0)
-		forget_objects(p);
+		forget_written_objects(p);
 	if (node.kubelet.minor == 0)
 		node.kubelet = p->node.kubelet;
 	if (only_metadata) {
@@ -166,7 +161,7 @@ static enum publish_outcome store_node(struct publisher *p, bool only_metadata, 
 	return PUBLISH_WRITTEN;
 }
 
-static enum publish_outcome read_node(struct publisher *p, struct err *err)
+static enum publish_outcome get_node(struct publisher *p, struct err *err)
 {
 	struct api_request request = {.method = "GET", .path = p->node_path};
 	enum publish_outcome outcome = publish_send(&p->io, PUBLISH_NODE, &request, err);
@@ -176,7 +171,7 @@ static enum publish_outcome read_node(struct publisher *p, struct err *err)
 	return outcome == PUBLISH_WRITTEN ? store_node(p, false, err) : outcome;
 }
 
-static enum publish_outcome write_node(struct publisher *p, const struct doc *patch, struct err *err)
+static enum publish_outcome patch_node(struct publisher *p, const struct doc *patch, struct err *err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, p->node_path);
 	enum publish_outcome outcome = publish_send_doc(
@@ -303,7 +298,7 @@ static enum publish_outcome step_read(struct publisher *p, uint64_t now_ms, stru
 		return PUBLISH_UNCHANGED;
 	if (now_ms < p->retries[PUBLISH_NODE].not_before_ms)
 		return PUBLISH_DEFERRED;
-	outcome = read_node(p, err);
+	outcome = get_node(p, err);
 	update_backoff(p, PUBLISH_NODE, outcome);
 	return outcome == PUBLISH_WRITTEN ? PUBLISH_UNCHANGED : outcome;
 }
@@ -437,7 +432,7 @@ static enum publish_outcome step_node(
 		return PUBLISH_UNCHANGED;
 	if (is_waiting(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
-	outcome = write_node(p, &patch, err);
+	outcome = patch_node(p, &patch, err);
 	update_backoff(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
 		budget_take(&p->node_writes, now_ms);
@@ -459,7 +454,7 @@ static enum publish_outcome step_taint(struct publisher *p, bool published, uint
 }
 
 /* Writes the annotation of one pod. */
-static enum publish_outcome write_pod(struct publisher *p, const struct kai_pod *pod, struct err *err)
+static enum publish_outcome patch_pod(struct publisher *p, const struct kai_pod *pod, struct err *err)
 {
 	CLEANUP(freep) char *pod_path = pod_annotation_path(pod);
 	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, pod_path);
@@ -492,7 +487,7 @@ static enum publish_outcome step_pods(
 		if (is_waiting(p, PUBLISH_PODS, now_ms) || !has_time(p, begun_ms))
 			return PUBLISH_DEFERRED;
 		budget_take(&p->pod_writes, now_ms);
-		outcome = write_pod(p, pod, err);
+		outcome = patch_pod(p, pod, err);
 		update_backoff(p, PUBLISH_PODS, outcome);
 		if (is_settled(outcome))
 			pods_written_add(&p->pods, pod);
@@ -539,7 +534,7 @@ static uint64_t next_call(const struct publisher *p, const struct publish_reques
 	return ret < now_ms ? now_ms : ret;
 }
 
-static bool is_current(const struct apply *a, const struct doc *want, enum publish_outcome outcome)
+static bool is_object_current(const struct apply *a, const struct doc *want, enum publish_outcome outcome)
 {
 	return is_settled(outcome) && (!want || a->written_hash);
 }
@@ -591,9 +586,9 @@ int publisher_publish(struct publisher *p, const struct publish_request *request
 				: PUBLISH_DEFERRED;
 
 	/* The response to a write may have shown another Node; then the objects have to be written again. */
-	result.current = is_current(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
-			 (p->numatopology_absent ||
-				 is_current(&p->numatopology, request->numatopology, result.numatopology));
+	result.current = is_object_current(&p->nrt, request->nrt, result.nrt) && is_settled(result.node) &&
+			 (p->numatopology_absent || is_object_current(&p->numatopology, request->numatopology,
+							    result.numatopology));
 	result.taint = has_time(p, begun_ms) ? step_taint(p, result.current, now_ms, &errs[PUBLISH_TAINT])
 					     : PUBLISH_DEFERRED;
 	result.pods = step_pods(p, request->pods, begun_ms, now_ms, &errs[PUBLISH_PODS]);
@@ -642,11 +637,11 @@ static int remove_node_metadata(struct publisher *p, struct err *err)
 	enum publish_outcome outcome;
 
 	node_metadata_init(&none);
-	outcome = read_node(p, err);
+	outcome = get_node(p, err);
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
 	node_metadata_patch(&p->node, &none, &patch);
-	return patch.n_items == 0 ? 0 : publish_errno(write_node(p, &patch, err));
+	return patch.n_items == 0 ? 0 : publish_errno(patch_node(p, &patch, err));
 }
 
 int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err)

@@ -121,7 +121,7 @@ static void make_node_doc(const char *name, const struct publish_request *reques
 	copy_map(request->labels, "labels", metadata);
 }
 
-static int print_pods(
+static int print_pod_annotations(
 	struct target_stdout *state, const struct kai_pods *want, enum publish_outcome *ret, struct err *err)
 {
 	const struct kai_pod *pod;
@@ -166,7 +166,7 @@ static int print_changes(void *ctx, const struct publish_request *request, uint6
 		r = print_change(&node, &state->node, &ret->node, err);
 	}
 	if (r == 0 && request->pods)
-		r = print_pods(state, request->pods, &ret->pods, err);
+		r = print_pod_annotations(state, request->pods, &ret->pods, err);
 	ret->current = r == 0;
 	return r;
 }

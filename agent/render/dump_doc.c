@@ -8,7 +8,7 @@
 #include "common/settings_table.h"
 #include "common/xalloc.h"
 
-static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
+static void add_bitmap(struct doc *map, const char *key, hwloc_const_bitmap_t set)
 {
 	CLEANUP(freep) char *text = set ? cpuset_print(set) : NULL;
 
@@ -18,12 +18,12 @@ static void add_set(struct doc *map, const char *key, hwloc_const_bitmap_t set)
 /* ---- the machine */
 
 /* An id, or null for MACHINE_NONE. */
-static const struct doc *add_id(struct doc *map, const char *key, int id)
+static const struct doc *add_id_or_null(struct doc *map, const char *key, int id)
 {
 	return id == MACHINE_NONE ? doc_add(map, key) : doc_add_number(map, key, id);
 }
 
-static void add_cpus(const struct machine *m, struct doc *top)
+static void add_machine_cpus(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "cpus");
 
@@ -35,22 +35,22 @@ static void add_cpus(const struct machine *m, struct doc *top)
 		doc_add_number(map, "core", cpu->core);
 		if (cpu->hardware_core != cpu->core)
 			doc_add_number(map, "hardwareCore", cpu->hardware_core);
-		add_id(map, "socket", cpu->socket);
-		add_id(map, "numaNode", cpu->numa);
-		add_id(map, "l3Cache", cpu->l3);
-		add_id(map, "uncoreCache", cpu->uncore);
+		add_id_or_null(map, "socket", cpu->socket);
+		add_id_or_null(map, "numaNode", cpu->numa);
+		add_id_or_null(map, "l3Cache", cpu->l3);
+		add_id_or_null(map, "uncoreCache", cpu->uncore);
 	}
 }
 
-static void add_sockets(const struct machine *m, struct doc *top)
+static void add_machine_sockets(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "sockets");
 
 	for (size_t i = 0; i < m->n_sockets; i++) {
 		struct doc *map = doc_add_map(list, NULL);
 
-		add_id(map, "id", m->sockets[i].id);
-		add_set(map, "cpus", m->sockets[i].cpus);
+		add_id_or_null(map, "id", m->sockets[i].id);
+		add_bitmap(map, "cpus", m->sockets[i].cpus);
 	}
 }
 
@@ -59,8 +59,8 @@ static void add_machine_node(const struct numa_node *node, struct doc *list)
 	struct doc *map = doc_add_map(list, NULL), *pools;
 
 	doc_add_number(map, "id", node->id);
-	add_id(map, "socket", node->socket);
-	add_set(map, "cpus", node->cpus);
+	add_id_or_null(map, "socket", node->socket);
+	add_bitmap(map, "cpus", node->cpus);
 	doc_add_number(map, "memoryBytes", (int64_t)node->memory_bytes);
 	pools = doc_add_list(map, "hugepages");
 	for (size_t i = 0; i < node->n_pools; i++) {
@@ -71,7 +71,7 @@ static void add_machine_node(const struct numa_node *node, struct doc *list)
 	}
 }
 
-static void add_nodes(const struct machine *m, struct doc *top)
+static void add_machine_nodes(const struct machine *m, struct doc *top)
 {
 	struct doc *list = doc_add_list(top, "numaNodes");
 
@@ -79,7 +79,7 @@ static void add_nodes(const struct machine *m, struct doc *top)
 		add_machine_node(&m->nodes[i], list);
 }
 
-static void add_distances(const struct machine *m, struct doc *top)
+static void add_machine_distances(const struct machine *m, struct doc *top)
 {
 	struct doc *rows = doc_add_list(top, "distances");
 
@@ -97,7 +97,7 @@ static void add_distances(const struct machine *m, struct doc *top)
 	}
 }
 
-static void add_address(struct doc *map, const char *key, const struct pci_address *address)
+static void add_pci_address(struct doc *map, const char *key, const struct pci_address *address)
 {
 	char text[PCI_ADDRESS_SIZE];
 
@@ -105,7 +105,7 @@ static void add_address(struct doc *map, const char *key, const struct pci_addre
 	doc_add_string(map, key, text);
 }
 
-static void add_pci_devices(const struct machine *m, struct doc *top)
+static void add_machine_pci(const struct machine *m, struct doc *top)
 {
 	struct doc *list;
 
@@ -120,10 +120,10 @@ static void add_pci_devices(const struct machine *m, struct doc *top)
 		char root[PCI_ROOT_SIZE];
 
 		pci_root_print(&d->root, root);
-		add_address(map, "address", &d->address);
+		add_pci_address(map, "address", &d->address);
 		doc_add_string(map, "kind", pci_kind_names[d->kind]);
 		doc_add_string_or_null(map, "root", d->root_known ? root : NULL);
-		add_id(map, "numaNode", d->numa);
+		add_id_or_null(map, "numaNode", d->numa);
 		doc_add_bool(map, "virtualFunction", d->virtual_function);
 		doc_add_words(map, "names", d->names);
 	}
@@ -132,18 +132,18 @@ static void add_pci_devices(const struct machine *m, struct doc *top)
 void machine_to_doc(const struct machine *m, struct doc *ret)
 {
 	ret->kind = DOC_MAP;
-	add_cpus(m, ret);
-	add_set(ret, "offlineCPUs", m->offline);
-	add_sockets(m, ret);
+	add_machine_cpus(m, ret);
+	add_bitmap(ret, "offlineCPUs", m->offline);
+	add_machine_sockets(m, ret);
 	doc_add_number(ret, "memoryBytes", (int64_t)m->memory_bytes);
-	add_nodes(m, ret);
-	add_distances(m, ret);
-	add_pci_devices(m, ret);
+	add_machine_nodes(m, ret);
+	add_machine_distances(m, ret);
+	add_machine_pci(m, ret);
 }
 
 /* ---- the inventory */
 
-static void add_bytes(struct doc *map, const char *key, uint64_t bytes)
+static void add_byte_count(struct doc *map, const char *key, uint64_t bytes)
 {
 	char text[32];
 	int n = snprintf(text, sizeof(text), "%" PRIu64, bytes);
@@ -152,16 +152,7 @@ static void add_bytes(struct doc *map, const char *key, uint64_t bytes)
 	doc_set_text(d, DOC_NUMBER, text, (size_t)n);
 }
 
-static void add_amount(struct doc *map, const char *key, qty_t nano)
-{
-	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
-	char text[QUANTITY_TEXT_MAX];
-
-	quantity_print(q, text);
-	doc_add_string(map, key, text);
-}
-
-static void add_settings(struct doc *top, const struct settings *s)
+static void add_kubelet_settings(struct doc *top, const struct settings *s)
 {
 	struct doc *list = doc_add_list(top, "settings");
 
@@ -175,7 +166,7 @@ static void add_settings(struct doc *top, const struct settings *s)
 	}
 }
 
-static void add_node(struct doc *list, const struct inventory *inv, size_t at)
+static void add_inventory_node(struct doc *list, const struct inventory *inv, size_t at)
 {
 	struct doc *node = doc_add_map(list, NULL), *resources, *costs;
 
@@ -189,16 +180,16 @@ static void add_node(struct doc *list, const struct inventory *inv, size_t at)
 			continue;
 		map = doc_add_map(resources, NULL);
 		doc_add_string(map, "name", inv->resources[i]);
-		add_amount(map, "capacity", amount->capacity);
-		add_amount(map, "allocatable", amount->allocatable);
-		add_amount(map, "available", amount->available);
+		doc_add_quantity(map, "capacity", amount->capacity);
+		doc_add_quantity(map, "allocatable", amount->allocatable);
+		doc_add_quantity(map, "available", amount->available);
 	}
 	costs = doc_add_list(node, "costs");
 	for (size_t to = 0; to < inv->n_nodes; to++)
 		doc_add_number(costs, NULL, inv->costs[at * inv->n_nodes + to]);
 }
 
-static void add_texts(struct doc *map, const char *key, const struct strv *texts)
+static void add_text_list(struct doc *map, const char *key, const struct strv *texts)
 {
 	struct doc *list = doc_add_list(map, key);
 
@@ -214,8 +205,8 @@ static void add_memory_blocks(struct doc *map, const struct memory_block *blocks
 		struct doc *block = doc_add_map(list, NULL);
 
 		doc_add_string(block, "type", blocks[i].type);
-		add_bytes(block, "bytes", blocks[i].bytes);
-		add_set(block, "numaNodes", blocks[i].nodes);
+		add_byte_count(block, "bytes", blocks[i].bytes);
+		add_bitmap(block, "numaNodes", blocks[i].nodes);
 	}
 }
 
@@ -227,8 +218,8 @@ static void add_device_blocks(struct doc *map, const struct allocation *a)
 		struct doc *block = doc_add_map(list, NULL);
 
 		doc_add_string(block, "resource", a->devices[i].resource);
-		add_set(block, "numaNodes", a->devices[i].nodes);
-		add_texts(block, "ids", &a->devices[i].ids);
+		add_bitmap(block, "numaNodes", a->devices[i].nodes);
+		add_text_list(block, "ids", &a->devices[i].ids);
 	}
 }
 
@@ -244,13 +235,13 @@ static void add_allocations(struct doc *top, const struct allocations *all)
 		doc_add_string(map, "namespace", a->namespace);
 		doc_add_string(map, "pod", a->pod);
 		doc_add_string(map, "container", a->container);
-		add_set(map, "cpus", a->cpus);
+		add_bitmap(map, "cpus", a->cpus);
 		add_memory_blocks(map, a->memory, a->n_memory);
 		add_device_blocks(map, a);
 	}
 }
 
-static void add_pods(struct doc *map, const struct claim *c)
+static void add_claim_pods(struct doc *map, const struct claim *c)
 {
 	struct doc *list = doc_add_list(map, "pods");
 
@@ -274,14 +265,14 @@ static void add_claims(struct doc *top, const struct claims *claims)
 		doc_add_string(map, "uid", c->uid);
 		doc_add_string(map, "namespace", c->namespace);
 		doc_add_string(map, "name", c->name);
-		add_pods(map, c);
-		add_set(map, "cpus", c->cpus);
+		add_claim_pods(map, c);
+		add_bitmap(map, "cpus", c->cpus);
 		add_memory_blocks(map, c->memory, c->n_memory);
-		add_texts(map, "devices", &c->devices);
-		add_texts(map, "cdiDevices", &c->cdi);
+		add_text_list(map, "devices", &c->devices);
+		add_text_list(map, "cdiDevices", &c->cdi);
 		addresses = doc_add_list(map, "pciAddresses");
 		for (size_t k = 0; k < c->n_addresses; k++)
-			add_address(addresses, NULL, &c->addresses[k]);
+			add_pci_address(addresses, NULL, &c->addresses[k]);
 	}
 }
 
@@ -294,7 +285,7 @@ static void add_device_addresses(struct doc *top, const struct device_addresses 
 
 		doc_add_string(map, "resource", a->items[i].resource);
 		doc_add_string(map, "id", a->items[i].id);
-		add_address(map, "address", &a->items[i].address);
+		add_pci_address(map, "address", &a->items[i].address);
 	}
 }
 
@@ -315,16 +306,16 @@ static void add_pod_memory(struct doc *map, const struct pod_memory *p, const st
 			doc_add(top, members[i]);
 		return;
 	}
-	add_bytes(top, "totalBytes", total);
-	add_bytes(top, "remoteBytes", remote);
+	add_byte_count(top, "totalBytes", total);
+	add_byte_count(top, "remoteBytes", remote);
 	doc_add_number(top, "remotePercent", pod_memory_remote_percent(p, m));
 	nodes = doc_add_list(top, "numaNodes");
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		struct doc *node = doc_add_map(nodes, NULL);
 
 		doc_add_number(node, "id", m->nodes[i].id);
-		add_bytes(node, "bytes", p->memory[i]);
-		add_bytes(node, "hugepageBytes", p->hugepages[i]);
+		add_byte_count(node, "bytes", p->memory[i]);
+		add_byte_count(node, "hugepageBytes", p->hugepages[i]);
 	}
 }
 
@@ -342,8 +333,8 @@ void pods_to_doc(const struct observation *o, struct doc *ret)
 		doc_add_string(map, "namespace", p->namespace);
 		doc_add_string(map, "pod", p->pod);
 		doc_add_string(map, "podUID", p->pod_uid);
-		add_set(map, "cpus", p->cpus);
-		add_set(map, "numaNodes", p->near);
+		add_bitmap(map, "cpus", p->cpus);
+		add_bitmap(map, "numaNodes", p->near);
 		add_pod_memory(map, p, &o->node.machine);
 	}
 }
@@ -357,14 +348,14 @@ void inventory_to_doc(const struct observation *o, struct doc *ret)
 
 	doc_add_string(&top, "node", o->node.node_name);
 	doc_add_string(&top, "kubeletRoot", o->kubelet.root);
-	add_settings(&top, &o->node.settings);
+	add_kubelet_settings(&top, &o->node.settings);
 	reserved = doc_add_map(&top, "reservedCPUs");
-	add_set(reserved, "cpus", o->node.reserved.cpus);
+	add_bitmap(reserved, "cpus", o->node.reserved.cpus);
 	doc_add_string_or_null(reserved, "from", o->node.reserved.from);
-	add_set(&top, "sharedCPUs", o->node.allocations.shared);
+	add_bitmap(&top, "sharedCPUs", o->node.allocations.shared);
 	nodes = doc_add_list(&top, "numaNodes");
 	for (size_t i = 0; i < o->node.inventory.n_nodes; i++)
-		add_node(nodes, &o->node.inventory, i);
+		add_inventory_node(nodes, &o->node.inventory, i);
 	add_allocations(&top, &o->node.allocations);
 	add_claims(&top, &o->node.claims);
 	add_device_addresses(&top, &o->node.device_addresses);

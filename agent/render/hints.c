@@ -13,16 +13,12 @@
 
 #define SCORE_PREFIX "nrtd.dev/fit-score."
 
-static void release_shape(struct hint_shape *s)
-{
-	free(s->name);
-	pod_request_release(&s->pod);
-}
-
 void hints_config_release(struct hints_config *c)
 {
-	for (size_t i = 0; i < c->n_shapes; i++)
-		release_shape(&c->shapes[i]);
+	for (size_t i = 0; i < c->n_shapes; i++) {
+		free(c->shapes[i].name);
+		pod_request_release(&c->shapes[i].pod);
+	}
 	free(c->shapes);
 	*c = (struct hints_config){0};
 }
@@ -30,7 +26,7 @@ void hints_config_release(struct hints_config *c)
 /* ---- the document of the annotation fit-hints */
 
 /* A name; null for the value 0, "unknown". */
-static void add_name(struct doc *map, const char *key, unsigned value, const char *const *names)
+static void add_name_or_null(struct doc *map, const char *key, unsigned value, const char *const *names)
 {
 	if (value == 0)
 		doc_add(map, key);
@@ -43,8 +39,8 @@ static void add_topology_manager(struct doc *parent, const struct topology_manag
 	const struct settings s = {.topology = *config};
 	struct doc *map = doc_add_map(parent, "topologyManager");
 
-	add_name(map, "policy", config->policy, topology_manager_policy_names);
-	add_name(map, "scope", config->scope, topology_manager_scope_names);
+	add_name_or_null(map, "policy", config->policy, topology_manager_policy_names);
+	add_name_or_null(map, "scope", config->scope, topology_manager_scope_names);
 	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
 		const struct policy_option *o = &policy_options[i];
 
@@ -74,7 +70,7 @@ static bool is_on_any_node(const struct inventory *inv, size_t resource)
 	return false;
 }
 
-static void add_resources(struct doc *parent, const struct inventory *inv)
+static void add_hint_resources(struct doc *parent, const struct inventory *inv)
 {
 	struct doc *list = doc_add_list(parent, "resources");
 
@@ -102,7 +98,7 @@ static void add_ids(struct doc *map, const struct inventory *inv, uint64_t posit
 }
 
 /* An exact decimal number, "30.5". */
-static void add_amount(struct doc *list, qty_t nano)
+static void add_exact_amount(struct doc *list, qty_t nano)
 {
 	struct doc *number = doc_add(list, NULL);
 	char text[64];
@@ -117,7 +113,7 @@ static void add_amount(struct doc *list, qty_t nano)
 	doc_set_text(number, DOC_NUMBER, text, (size_t)len);
 }
 
-static void add_amounts(struct doc *map, const struct frontier *f, size_t entry)
+static void add_fit_amounts(struct doc *map, const struct frontier *f, size_t entry)
 {
 	struct doc *list = doc_add_list(map, "available");
 
@@ -129,7 +125,7 @@ static void add_amounts(struct doc *map, const struct frontier *f, size_t entry)
 		if (amount == FRONTIER_ABSENT)
 			doc_add(list, NULL);
 		else
-			add_amount(list, amount);
+			add_exact_amount(list, amount);
 	}
 }
 
@@ -142,7 +138,7 @@ static void add_fits(struct doc *parent, const struct frontier *f)
 
 		add_ids(map, f->inventory, f->entries[i].nodes);
 		add_min_distance(map, f->entries[i].min_distance);
-		add_amounts(map, f, i);
+		add_fit_amounts(map, f, i);
 	}
 	doc_add_bool(parent, "truncated", f->truncated);
 }
@@ -166,7 +162,7 @@ static void add_exclusive_cpus(struct doc *parent, const struct exclusive_cpus_a
 }
 
 /* A member that exists. */
-static struct doc *get_member(struct doc *map, const char *key)
+static struct doc *get_hint_member(struct doc *map, const char *key)
 {
 	struct doc *item = map->items;
 
@@ -186,7 +182,7 @@ static size_t json_len(const struct doc *d)
 /* Removes entries from the end until the compact JSON has at most `max_size` bytes. */
 static int shorten(struct doc *d, size_t max_size, struct err *err)
 {
-	struct doc *fits = get_member(d, "fits"), *truncated = get_member(d, "truncated");
+	struct doc *fits = get_hint_member(d, "fits"), *truncated = get_hint_member(d, "truncated");
 	size_t size = json_len(d);
 
 	while (size > max_size) {
@@ -214,7 +210,7 @@ int fit_hints_to_doc(
 	doc_add_number(&d, "version", FIT_HINTS_VERSION);
 	doc_add_string(&d, "nrt", nrt_hash);
 	add_topology_manager(&d, &h->inventory->topology);
-	add_resources(&d, h->inventory);
+	add_hint_resources(&d, h->inventory);
 	add_fits(&d, &h->frontier);
 	if (h->has_exclusive)
 		add_exclusive_cpus(&d, &h->exclusive);

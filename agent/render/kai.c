@@ -24,7 +24,7 @@ struct amounts {
 	size_t items_size;
 };
 
-static void amounts_release(struct amounts *a)
+static void node_amounts_release(struct amounts *a)
 {
 	free(a->items);
 }
@@ -41,7 +41,7 @@ void kai_pods_release(struct kai_pods *p)
 	*p = (struct kai_pods){0};
 }
 
-static void add_amount(struct amounts *all, unsigned node, const char *resource, uint64_t units)
+static void add_node_amount(struct amounts *all, unsigned node, const char *resource, uint64_t units)
 {
 	char zone[sizeof(all->items->zone)];
 	struct amount *a;
@@ -60,32 +60,25 @@ static void add_amount(struct amounts *all, unsigned node, const char *resource,
 	a->units = units;
 }
 
-static void add_cpus(const struct machine *m, hwloc_const_bitmap_t cpus, struct amounts *all)
-{
-	for (size_t i = 0; i < m->n_cpus; i++)
-		if (m->cpus[i].numa != MACHINE_NONE && hwloc_bitmap_isset(cpus, m->cpus[i].id))
-			add_amount(all, (unsigned)m->cpus[i].numa, "cpu", 1);
-}
-
-static void add_memory(const struct allocation *a, struct amounts *all)
+static void add_memory_on_nodes(const struct allocation *a, struct amounts *all)
 {
 	for (size_t i = 0; i < a->n_memory; i++) {
 		const struct memory_block *block = &a->memory[i];
 
 		if (hwloc_bitmap_weight(block->nodes) == 1)
-			add_amount(
+			add_node_amount(
 				all, (unsigned)hwloc_bitmap_first(block->nodes), block->type, block->bytes);
 	}
 }
 
-static void add_devices(const struct allocation *a, struct amounts *all)
+static void add_devices_on_nodes(const struct allocation *a, struct amounts *all)
 {
 	for (size_t i = 0; i < a->n_devices; i++) {
 		const struct device_block *block = &a->devices[i];
 		hwloc_const_bitmap_t nodes = block->nodes;
 
 		for (int id = hwloc_bitmap_first(nodes); id >= 0; id = hwloc_bitmap_next(nodes, id))
-			add_amount(all, (unsigned)id, block->resource, block->ids.n_items);
+			add_node_amount(all, (unsigned)id, block->resource, block->ids.n_items);
 	}
 }
 
@@ -122,19 +115,20 @@ static char *print_amounts(struct amounts *all)
 }
 
 /* Whether the API server can have the pod: the names become part of a URL. */
-static bool is_named(const struct allocation *a)
+static bool has_valid_name(const struct allocation *a)
 {
 	return !a->named_by_logs && node_name_check(a->namespace, NULL) == 0 &&
 	       node_name_check(a->pod, NULL) == 0;
 }
 
 /* The pod of the items from `from` to before `to`. */
-static void add_pod(
+static void add_kai_pod(
 	const struct node_state *node, size_t from, size_t to, struct kai_pods *ret, struct notes *notes)
 {
+	const struct machine *m = &node->machine;
 	const struct allocation *items = node->allocations.items;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = cpuset_new();
-	CLEANUP(amounts_release) struct amounts all = {0};
+	CLEANUP(node_amounts_release) struct amounts all = {0};
 	struct kai_pod *pod;
 	char *value;
 
@@ -142,10 +136,12 @@ static void add_pod(
 		if (items[i].unlisted)
 			continue;
 		cpuset_or(cpus, cpus, items[i].cpus);
-		add_memory(&items[i], &all);
-		add_devices(&items[i], &all);
+		add_memory_on_nodes(&items[i], &all);
+		add_devices_on_nodes(&items[i], &all);
 	}
-	add_cpus(&node->machine, cpus, &all);
+	for (size_t i = 0; i < m->n_cpus; i++)
+		if (m->cpus[i].numa != MACHINE_NONE && hwloc_bitmap_isset(cpus, m->cpus[i].id))
+			add_node_amount(&all, (unsigned)m->cpus[i].numa, "cpu", 1);
 	if (all.n_items == 0)
 		return;
 	value = print_amounts(&all);
@@ -170,7 +166,7 @@ void kai_render(const struct node_state *node, struct kai_pods *ret, struct note
 
 		for (next = i; next < a->n_items && allocation_same_pod(first, &a->items[next]); next++)
 			;
-		if (is_named(first))
-			add_pod(node, i, next, ret, notes);
+		if (has_valid_name(first))
+			add_kai_pod(node, i, next, ret, notes);
 	}
 }

@@ -33,7 +33,7 @@ static struct place *number_places(const struct machine *m)
 }
 
 /* Adds the document's text to the map if it fits in *left. 0 or -EFBIG. */
-static int add_text(struct doc *map, const char *key, const struct doc *value, size_t *left)
+static int add_annotation(struct doc *map, const char *key, const struct doc *value, size_t *left)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(*left);
 	int r = json_print_compact(value, &text);
@@ -63,13 +63,13 @@ static int add_topology(const struct machine *m, const struct place *places, str
 		doc_add_number(map, "socket", places[i].socket);
 		doc_add_number(map, "node", m->cpus[i].numa);
 	}
-	return add_text(ret, KOORDINATOR_CPU_TOPOLOGY, &top, left);
+	return add_annotation(ret, KOORDINATOR_CPU_TOPOLOGY, &top, left);
 }
 
 /* ---- the kubelet */
 
 /* "full-pcpus-only=true,..." as a map. */
-static void add_options(struct doc *top, const char *text)
+static void add_policy_options(struct doc *top, const char *text)
 {
 	struct doc *map = doc_add_map(top, "options");
 
@@ -92,18 +92,18 @@ static int add_policy(const struct node_state *node, struct doc *ret, size_t *le
 		return 0;
 	doc_add_string(&top, "policy", cpu_manager_policy_names[s->cpu_manager]);
 	if (s->cpu_options_text)
-		add_options(&top, s->cpu_options_text);
+		add_policy_options(&top, s->cpu_options_text);
 	if (s->cpu_manager == CPU_MANAGER_STATIC) {
 		CLEANUP(freep) char *reserved = cpuset_print(node->reserved.cpus);
 
 		doc_add_string(&top, "reservedCPUs", reserved);
 	}
-	return add_text(ret, KOORDINATOR_CPU_MANAGER_POLICY, &top, left);
+	return add_annotation(ret, KOORDINATOR_CPU_MANAGER_POLICY, &top, left);
 }
 
 /* ---- allocations */
 
-static void add_pod(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
+static void add_pod_alloc(struct doc *list, const struct allocation *a, hwloc_const_bitmap_t cpus)
 {
 	const char *namespace = a->named_by_logs ? "" : a->namespace, *name = a->named_by_logs ? "" : a->pod;
 	CLEANUP(freep) char *text = cpuset_print(cpus);
@@ -120,7 +120,7 @@ static void add_pod(struct doc *list, const struct allocation *a, hwloc_const_bi
 	doc_add_bool(map, "managedByKubelet", true);
 }
 
-static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
+static int add_pod_allocs(const struct allocations *a, struct doc *ret, size_t *left)
 {
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
 
@@ -131,9 +131,9 @@ static int add_pods(const struct allocations *a, struct doc *ret, size_t *left)
 			next++)
 			cpuset_or(cpus, cpus, a->items[next].cpus);
 		if (!hwloc_bitmap_iszero(cpus))
-			add_pod(&list, &a->items[i], cpus);
+			add_pod_alloc(&list, &a->items[i], cpus);
 	}
-	return add_text(ret, KOORDINATOR_POD_CPU_ALLOCS, &list, left);
+	return add_annotation(ret, KOORDINATOR_POD_CPU_ALLOCS, &list, left);
 }
 
 /* ---- shared pools */
@@ -143,7 +143,7 @@ struct pool {
 	unsigned node;   /* position on the machine */
 };
 
-static int compare_pools(const void *va, const void *vb)
+static int compare_cpu_pools(const void *va, const void *vb)
 {
 	const struct pool *a = va, *b = vb;
 
@@ -171,7 +171,8 @@ static void add_pool(
 }
 
 /* The NUMA nodes with CPUs, ordered by socket and number. `ret` must have space for all NUMA nodes. */
-static void sort_pools(const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
+static void sort_cpu_pools(
+	const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (unsigned node = 0; node < m->n_nodes; node++) {
@@ -183,12 +184,13 @@ static void sort_pools(const struct machine *m, const struct place *places, stru
 		if (cpu)
 			ret[(*ret_n)++] = (struct pool){places[cpu - m->cpus].socket, node};
 	}
-	qsort(ret, *ret_n, sizeof(*ret), compare_pools);
+	qsort(ret, *ret_n, sizeof(*ret), compare_cpu_pools);
 }
 
 /* Both pools are equal: koordlet removes pods that its scheduler has bound to CPUs from one or both pools,
  * but only the API server knows these pods. */
-static int add_pools(const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
+static int add_cpu_pools(
+	const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
 {
 	const struct machine *m = &node->machine;
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
@@ -198,16 +200,16 @@ static int add_pools(const struct node_state *node, const struct place *places, 
 	size_t n;
 	int r;
 
-	sort_pools(m, places, pools, &n);
+	sort_cpu_pools(m, places, pools, &n);
 	cpuset_or(taken, taken, of_claims);
 	for (size_t i = 0; i < n; i++)
 		add_pool(&list, m, &pools[i], taken);
-	r = add_text(ret, KOORDINATOR_SHARED_POOLS, &list, left);
-	return r < 0 ? r : add_text(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
+	r = add_annotation(ret, KOORDINATOR_SHARED_POOLS, &list, left);
+	return r < 0 ? r : add_annotation(ret, KOORDINATOR_BE_SHARED_POOLS, &list, left);
 }
 
 /* The reason why the annotations would be wrong, or NULL. */
-static const char *find_unknown(const struct node_state *node)
+static const char *find_unknown_source(const struct node_state *node)
 {
 	if (node->settings.cpu_manager == CPU_MANAGER_NONE)
 		return NULL;
@@ -229,14 +231,14 @@ static int render_all(const struct node_state *node, struct doc *ret)
 	r = add_policy(node, ret, &left);
 	if (r < 0)
 		return r;
-	r = add_pods(&node->allocations, ret, &left);
-	return r < 0 ? r : add_pools(node, places, ret, &left);
+	r = add_pod_allocs(&node->allocations, ret, &left);
+	return r < 0 ? r : add_cpu_pools(node, places, ret, &left);
 }
 
 void koordinator_render(const struct node_state *node, struct doc *ret, struct notes *notes)
 {
 	CLEANUP(doc_release) struct doc map = {.kind = DOC_MAP};
-	const char *why = find_unknown(node);
+	const char *why = find_unknown_source(node);
 
 	if (!why && render_all(node, &map) < 0)
 		why = "they exceed the API server's limit for annotations";

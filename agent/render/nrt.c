@@ -23,7 +23,7 @@ static void print_zone_name(char name[NAME_MAX_BYTES], const char *prefix, int i
 #define CAUTION_ATTRIBUTE \
 	"nrtd.dev/caution" /* only if there is something to say about the verdicts on the node */
 
-static void add_attribute(struct doc *list, const char *name, const char *value)
+static void add_nrt_attribute(struct doc *list, const char *name, const char *value)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
@@ -36,15 +36,15 @@ static void add_object_attribute(struct doc *object, const char *name, const cha
 {
 	DOC_FOREACH (item, object)
 		if (!strcmp(item->key, "attributes")) {
-			add_attribute(item, name, value);
+			add_nrt_attribute(item, name, value);
 			return;
 		}
 }
 
-static void add_attribute_if(struct doc *list, bool known, const char *name, const char *value)
+static void add_nrt_attribute_if(struct doc *list, bool known, const char *name, const char *value)
 {
 	if (known && value)
-		add_attribute(list, name, value);
+		add_nrt_attribute(list, name, value);
 }
 
 /* ---- object attributes */
@@ -57,7 +57,7 @@ static void add_max_numa_nodes(struct doc *list, const struct settings *s, unsig
 	if (max == TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES)
 		return;
 	snprintf(text, sizeof(text), "%u", max);
-	add_attribute(list, "topologyManagerMaxNUMANodes", text);
+	add_nrt_attribute(list, "topologyManagerMaxNUMANodes", text);
 }
 
 /* NULL = unknown. The Topology Manager's settings are published only together. */
@@ -90,7 +90,7 @@ static void add_settings_attributes(struct doc *list, const struct settings *s, 
 			if (what == SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS)
 				add_max_numa_nodes(list, s, zones);
 			value = attribute_value(s, what);
-			add_attribute_if(list, value != NULL, settings_table[what].name, value);
+			add_nrt_attribute_if(list, value != NULL, settings_table[what].name, value);
 		}
 }
 
@@ -148,10 +148,11 @@ static void add_attributes(
 
 	add_settings_attributes(list, &node->settings, zones);
 	kubelet_release_caution(settings_kubelet(&node->settings), &caution);
-	add_attribute_if(list, caution.text[0] != '\0', CAUTION_ATTRIBUTE, caution.text);
-	add_attribute_if(list, known, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
-	add_attribute_if(list, known, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
-	add_attribute_if(list, *pods->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
+	add_nrt_attribute_if(list, caution.text[0] != '\0', CAUTION_ATTRIBUTE, caution.text);
+	add_nrt_attribute_if(list, known, FINGERPRINT_ATTRIBUTE, pods->fingerprint);
+	add_nrt_attribute_if(
+		list, known, FINGERPRINT_METHOD_ATTRIBUTE, fingerprint_method_names[pods->method]);
+	add_nrt_attribute_if(list, *pods->placement.metadata != '\0', PLACEMENT_METADATA_ATTRIBUTE,
 		pods->placement.metadata);
 }
 
@@ -170,7 +171,7 @@ static void add_node_state(struct doc *object, const struct node_state *node, st
 }
 
 /* `more`: a map of annotations. */
-static void add_metadata(
+static void add_nrt_metadata(
 	struct doc *object, const char *node_name, const struct pod_attributes *pods, const struct doc *more)
 {
 	struct doc *metadata = doc_add_map(object, "metadata"), *annotations;
@@ -222,8 +223,8 @@ static void add_zone_attributes(struct doc *zone, hwloc_const_bitmap_t cpus, con
 		return;
 	list = doc_add_list(zone, "attributes");
 	text = cpuset_print(cpus);
-	add_attribute_if(list, any, "cpus", text);
-	add_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
+	add_nrt_attribute_if(list, any, "cpus", text);
+	add_nrt_attribute_if(list, true, PLACEMENT_VECTOR_ATTRIBUTE, vector);
 }
 
 static void add_costs(struct doc *zone, const struct inventory *inv, size_t from)
@@ -244,28 +245,19 @@ static void add_costs(struct doc *zone, const struct inventory *inv, size_t from
 	}
 }
 
-static void add_quantity(struct doc *map, const char *key, qty_t nano)
-{
-	struct quantity q = {.nano = nano, .format = QUANTITY_DECIMAL_SI};
-	char text[QUANTITY_TEXT_MAX];
-
-	quantity_print(q, text);
-	doc_add_string(map, key, text);
-}
-
-static void add_amount(
+static void add_zone_amount(
 	struct doc *list, const char *name, const struct inventory_amount *amount, qty_t allocatable)
 {
 	struct doc *map = doc_add_map(list, NULL);
 
 	doc_add_string(map, "name", name);
-	add_quantity(map, "capacity", amount->capacity);
-	add_quantity(map, "allocatable", allocatable);
-	add_quantity(map, "available", amount->available);
+	doc_add_quantity(map, "capacity", amount->capacity);
+	doc_add_quantity(map, "allocatable", allocatable);
+	doc_add_quantity(map, "available", amount->available);
 }
 
 /* `all_cpus`: the allocatable CPUs include the reserved ones. */
-static void add_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
+static void add_zone_resources(struct doc *zone, const struct inventory *inv, size_t node, bool all_cpus)
 {
 	struct doc *list = doc_add_list(zone, "resources");
 
@@ -274,12 +266,12 @@ static void add_resources(struct doc *zone, const struct inventory *inv, size_t 
 		bool all = all_cpus && !strcmp(inv->resources[i], "cpu");
 
 		if (amount->present)
-			add_amount(list, inv->resources[i], amount,
+			add_zone_amount(list, inv->resources[i], amount,
 				all ? amount->capacity : amount->allocatable);
 	}
 }
 
-static struct doc *add_zone(struct doc *zones, const char *prefix, int id, const char *type)
+static struct doc *append_zone(struct doc *zones, const char *prefix, int id, const char *type)
 {
 	struct doc *zone = doc_add_map(zones, NULL);
 	char name[NAME_MAX_BYTES];
@@ -294,7 +286,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	bool for_koordinator, unsigned id)
 {
 	const struct machine *m = &node->machine;
-	struct doc *zone = add_zone(zones, "node", (int)id, "Node");
+	struct doc *zone = append_zone(zones, "node", (int)id, "Node");
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
 	int at = machine_node_index(m, id);
 	char parent[NAME_MAX_BYTES];
@@ -308,7 +300,7 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	cpus = machine_own_cpus(m, (size_t)at);
 	add_zone_attributes(zone, cpus, placement->vectors ? placement->vectors[id] : NULL);
 	add_costs(zone, &node->inventory, (size_t)at);
-	add_resources(zone, &node->inventory, (size_t)at, for_koordinator);
+	add_zone_resources(zone, &node->inventory, (size_t)at, for_koordinator);
 }
 
 /* The highest id that can be published, plus one. */
@@ -336,7 +328,7 @@ static struct doc *add_zones(struct doc *object, const struct node_state *node,
 	for (unsigned id = 0; id < n_zones; id++)
 		add_node_zone(zones, node, placement, for_koordinator, id);
 	for (size_t i = 0; i < m->n_sockets && !for_koordinator; i++) {
-		struct doc *zone = add_zone(zones, "socket", m->sockets[i].id, "Socket");
+		struct doc *zone = append_zone(zones, "socket", m->sockets[i].id, "Socket");
 
 		add_zone_attributes(zone, m->sockets[i].cpus, NULL);
 	}
@@ -357,7 +349,7 @@ static void root_devices_release(struct root_devices *d)
 	device_index_release(&d->held);
 }
 
-static bool same_root(const struct pci_device *a, const struct pci_device *b)
+static bool is_same_root(const struct pci_device *a, const struct pci_device *b)
 {
 	return a->root_known && b->root_known && pci_root_compare(&a->root, &b->root) == 0;
 }
@@ -369,7 +361,7 @@ static bool is_below(
 		device_addresses_find(&node->device_addresses, ref->block->resource, ref->id);
 	const struct pci_device *d = address ? pci_devices_find(&node->machine.pci, address) : NULL;
 
-	return d && same_root(d, root);
+	return d && is_same_root(d, root);
 }
 
 /* The amounts of a resource below the root, as those of NUMA nodes are counted. */
@@ -411,12 +403,12 @@ static void add_root_attributes(
 			const struct pci_device *d = &all->items[i];
 			char address[PCI_ADDRESS_SIZE];
 
-			if (d->kind != kind || d->virtual_function || !same_root(d, root))
+			if (d->kind != kind || d->virtual_function || !is_same_root(d, root))
 				continue;
 			pci_address_print(&d->address, address);
 			strbuf_addf(&text, "%s%s", text.len > 0 ? "," : "", address);
 		}
-		add_attribute_if(list, text.len > 0, names[kind], text.text);
+		add_nrt_attribute_if(list, text.len > 0, names[kind], text.text);
 	}
 }
 
@@ -441,11 +433,11 @@ static void add_root_zone(
 		struct inventory_amount amount = count_root_devices(devices, inv->resources[i], root);
 
 		if (amount.capacity > 0)
-			add_amount(resources, inv->resources[i], &amount, amount.allocatable);
+			add_zone_amount(resources, inv->resources[i], &amount, amount.allocatable);
 	}
 }
 
-static int by_root(const void *va, const void *vb)
+static int compare_pci_roots(const void *va, const void *vb)
 {
 	const struct pci_device *const *a = va, *const *b = vb;
 
@@ -464,12 +456,12 @@ static void add_root_zones(struct doc *zones, const struct node_state *node)
 		bool is_first = all->items[i].root_known;
 
 		for (size_t k = 0; k < n && is_first; k++)
-			is_first = !same_root(roots[k], &all->items[i]);
+			is_first = !is_same_root(roots[k], &all->items[i]);
 		if (is_first)
 			roots[n++] = &all->items[i];
 	}
 	if (n > 1)
-		qsort(roots, n, sizeof(*roots), by_root);
+		qsort(roots, n, sizeof(*roots), compare_pci_roots);
 	device_index_registered(&node->allocations, &devices.registered);
 	device_index_held(&node->allocations, &devices.held);
 	for (size_t i = 0; i < n; i++)
@@ -501,7 +493,7 @@ void nrt_render(
 		koordinator_render(node, &koordinator, notes);
 	doc_add_string(&object, "apiVersion", "topology.node.k8s.io/v1alpha2");
 	doc_add_string(&object, "kind", "NodeResourceTopology");
-	add_metadata(&object, node->node_name, &pods, &koordinator);
+	add_nrt_metadata(&object, node->node_name, &pods, &koordinator);
 	if (config->deprecated_policies)
 		add_topology_policies(&object, &node->settings);
 	add_attributes(&object, node, &pods, n_zones);

@@ -37,7 +37,8 @@ static void find_free(const struct node_state *node, hwloc_bitmap_t *ret)
 	*ret = TAKE(free);
 }
 
-static void add_resources(const struct node_state *node, size_t n_cpus, struct doc *spec, struct notes *notes)
+static void add_cpu_resource(
+	const struct node_state *node, size_t n_cpus, struct doc *spec, struct notes *notes)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t free = NULL;
 	CLEANUP(freep) char *text = NULL;
@@ -53,33 +54,29 @@ static void add_resources(const struct node_state *node, size_t n_cpus, struct d
 	doc_add_number(cpu, "capacity", (int64_t)n_cpus);
 }
 
-static void add_cpu(const struct cpu *cpu, struct doc *detail)
-{
-	struct doc *map;
-	char id[16];
-
-	snprintf(id, sizeof(id), "%u", cpu->id);
-	map = doc_add_map(detail, id);
-	doc_add_number(map, "numa", cpu->numa);
-	doc_add_number(map, "socket", cpu->socket == MACHINE_NONE ? 0 : cpu->socket);
-	doc_add_number(map, "core", cpu->core);
-}
-
 /* Like the kubelet, only the CPUs of NUMA nodes. */
-static void add_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
+static void add_cpu_detail(const struct machine *m, struct doc *spec, size_t *ret_n)
 {
 	struct doc *detail = doc_add_map(spec, "cpuDetail");
 
 	*ret_n = 0;
 	for (size_t i = 0; i < m->n_cpus; i++) {
-		if (m->cpus[i].numa == MACHINE_NONE)
+		const struct cpu *cpu = &m->cpus[i];
+		struct doc *map;
+		char id[16];
+
+		if (cpu->numa == MACHINE_NONE)
 			continue;
-		add_cpu(&m->cpus[i], detail);
+		snprintf(id, sizeof(id), "%u", cpu->id);
+		map = doc_add_map(detail, id);
+		doc_add_number(map, "numa", cpu->numa);
+		doc_add_number(map, "socket", cpu->socket == MACHINE_NONE ? 0 : cpu->socket);
+		doc_add_number(map, "core", cpu->core);
 		(*ret_n)++;
 	}
 }
 
-static void add_container(struct doc *list, const struct allocation *a)
+static void add_numatopology_container(struct doc *list, const struct allocation *a)
 {
 	CLEANUP(freep) char *cpus = cpuset_print(a->cpus);
 	struct doc *container = doc_add_map(list, NULL);
@@ -90,7 +87,7 @@ static void add_container(struct doc *list, const struct allocation *a)
 }
 
 /* A name of the pod's log directory is not published. */
-static struct doc *add_pod(struct doc *pods, const struct allocation *a)
+static struct doc *add_numatopology_pod(struct doc *pods, const struct allocation *a)
 {
 	struct doc *pod = doc_add_map(pods, NULL);
 
@@ -104,7 +101,7 @@ static struct doc *add_pod(struct doc *pods, const struct allocation *a)
 }
 
 /* In the order of the items: by UID, namespace, name and container, as the exporter sorts. */
-static void add_pods(const struct allocations *a, struct doc *spec)
+static void add_numatopology_pods(const struct allocations *a, struct doc *spec)
 {
 	struct doc *pods = doc_add_list(spec, NUMATOPOLOGY_PODS), *containers = NULL;
 	const struct allocation *last = NULL;
@@ -113,9 +110,9 @@ static void add_pods(const struct allocations *a, struct doc *spec)
 		if (hwloc_bitmap_iszero(a->items[i].cpus))
 			continue;
 		if (!last || !allocation_same_pod(last, &a->items[i]))
-			containers = add_pod(pods, &a->items[i]);
+			containers = add_numatopology_pod(pods, &a->items[i]);
 		last = &a->items[i];
-		add_container(containers, last);
+		add_numatopology_container(containers, last);
 	}
 }
 
@@ -144,9 +141,9 @@ void numatopology_render(const struct node_state *node, struct doc *ret, struct 
 	spec = doc_add_map(&top, "spec");
 	add_policies(&node->settings, spec);
 	doc_add_string(doc_add_map(spec, "resReserved"), "cpu", "0");
-	add_detail(&node->machine, spec, &n_cpus);
-	add_resources(node, n_cpus, spec, notes);
-	add_pods(&node->allocations, spec);
+	add_cpu_detail(&node->machine, spec, &n_cpus);
+	add_cpu_resource(node, n_cpus, spec, notes);
+	add_numatopology_pods(&node->allocations, spec);
 	*ret = top;
 	top = (struct doc){.kind = DOC_NULL};
 }

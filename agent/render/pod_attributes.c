@@ -21,7 +21,7 @@ const char *const fingerprint_method_names[FINGERPRINT_METHOD_COUNT] = {
 	[FINGERPRINT_WITH_EXCLUSIVE_RESOURCES] = "with-exclusive-resources",
 };
 
-static uint64_t hash_pod(const struct pod_ref *pod)
+static uint64_t hash_pod_name(const struct pod_ref *pod)
 {
 	uint64_t seed = hash_bytes(pod->namespace, strlen(pod->namespace), 0);
 
@@ -44,7 +44,7 @@ void fingerprint_pods(
 
 	for (size_t i = 0; i < n_pods; i++)
 		if (method == FINGERPRINT_ALL || pods[i].exclusive)
-			hashes[n++] = hash_pod(&pods[i]);
+			hashes[n++] = hash_pod_name(&pods[i]);
 	qsort(hashes, n, sizeof(*hashes), compare_hashes);
 	for (size_t i = 0; i < n; i++)
 		hashes[i] = htole64(hashes[i]);
@@ -158,7 +158,7 @@ static int container_node(const struct allocation *a, const struct machine *m, i
 }
 
 /* Appends the container to `list` if it has a node. */
-static int add_container(const struct allocation *a, const struct machine *m, unsigned n_nodes,
+static int add_placed_container(const struct allocation *a, const struct machine *m, unsigned n_nodes,
 	struct container *list, size_t *n, struct err *err)
 {
 	struct container c = {.allocation = a};
@@ -179,7 +179,7 @@ static int add_container(const struct allocation *a, const struct machine *m, un
 	return 0;
 }
 
-static int compare_containers(const void *va, const void *vb)
+static int compare_placed_containers(const void *va, const void *vb)
 {
 	const struct container *a = va, *b = vb;
 
@@ -254,10 +254,10 @@ int placement_encode(const struct allocations *a, const struct machine *m, unsig
 	p.vectors = xcalloc(n_nodes + 1u, sizeof(*p.vectors));
 	for (size_t i = 0; r == 0 && i < a->n_items; i++)
 		if (*a->items[i].container && !a->items[i].unlisted)
-			r = add_container(&a->items[i], m, n_nodes, list, &n, err);
+			r = add_placed_container(&a->items[i], m, n_nodes, list, &n, err);
 	if (r < 0)
 		return r;
-	qsort(list, n, sizeof(*list), compare_containers);
+	qsort(list, n, sizeof(*list), compare_placed_containers);
 	r = remove_duplicates(list, &n, err);
 	if (r < 0)
 		return r;

@@ -28,7 +28,7 @@ void changes_release(struct changes *c)
 }
 
 /* The facts of the published text; those of `node` if there is no text or this nrtd cannot read it. */
-static void find_reported(struct changes *c, const struct changes_input *in)
+static void find_reported_facts(struct changes *c, const struct changes_input *in)
 {
 	CLEANUP(node_state_release) struct node_state published;
 	const struct derive_config config = {.reserved_named = false};
@@ -103,7 +103,7 @@ void changes_update(
 	if (!in->config->on || !in->target->write_event || !in->found_state)
 		return;
 	if (!c->known)
-		find_reported(c, in);
+		find_reported_facts(c, in);
 	c->file_removed |= in->file_missing && !c->file_missing;
 	c->file_missing = in->file_missing;
 	if (c->file_removed && send(c, in, &removed, now_ms, ret_again_ms))

@@ -81,7 +81,7 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
 
 /* ---- /healthz, /readyz and /metrics, in the HTTP server's thread */
 
-static bool is_healthy(void *ctx, struct strbuf *line)
+static bool loop_is_healthy(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
 	bool late, stuck;
@@ -94,7 +94,7 @@ static bool is_healthy(void *ctx, struct strbuf *line)
 	return !late && !stuck;
 }
 
-static bool is_ready(void *ctx, struct strbuf *line)
+static bool loop_is_ready(void *ctx, struct strbuf *line)
 {
 	struct loop *l = ctx;
 	uint64_t failing, running, max = or_default(l->config->stale_ms, STALE_MAX_MS);
@@ -123,13 +123,13 @@ static bool is_ready(void *ctx, struct strbuf *line)
 	return ok;
 }
 
-static int print_metrics(void *ctx, struct strbuf *text)
+static int print_loop_metrics(void *ctx, struct strbuf *text)
 {
 	struct loop *l = ctx;
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
 	const struct metrics_moment now = {.monotonic_s = (double)now_ms() / 1000,
 		.wall_s = clock_s(CLOCK_REALTIME),
-		.ready = is_ready(l, &line)};
+		.ready = loop_is_ready(l, &line)};
 
 	return metrics_render(l->config->metrics, &now, text);
 }
@@ -431,7 +431,7 @@ static int try_lock(struct loop *l)
 static void try_http(struct loop *l)
 {
 	static const struct http_callbacks callbacks = {
-		.healthy = is_healthy, .ready = is_ready, .metrics = print_metrics};
+		.healthy = loop_is_healthy, .ready = loop_is_ready, .metrics = print_loop_metrics};
 	const struct http_listen *listen = &l->config->http;
 	struct err err = {""};
 
@@ -514,7 +514,7 @@ static int add_signals(struct loop *l)
 	return r;
 }
 
-static int add_files(struct loop *l)
+static int add_file_events(struct loop *l)
 {
 	int r = sd_event_add_io(
 		l->event, NULL, l->config->reconciler->sources.late_fd, EPOLLIN, on_late_answer, l);
@@ -551,7 +551,7 @@ static int run_events(struct loop *l)
 	r = add_signals(l);
 	if (r < 0)
 		return r;
-	r = add_files(l);
+	r = add_file_events(l);
 	if (r < 0)
 		return r;
 	r = add_timers(l);

@@ -94,7 +94,7 @@ static void log_new_notes(struct reconciler *r, const struct notes *notes)
 }
 
 /* Adds an absolute path, as watch_set() requires. */
-static int add_path(struct reconcile_result *ret, const char *path)
+static int add_absolute_path(struct reconcile_result *ret, const char *path)
 {
 	CLEANUP(freep) char *directory = *path == '/' ? xstrdup("") : getcwd(NULL, 0);
 
@@ -105,7 +105,7 @@ static int add_path(struct reconcile_result *ret, const char *path)
 }
 
 /* Resolves links relative to `root`, because inotify would follow them out of `root`. */
-static int add_file(struct reconcile_result *ret, const char *root, const char *path)
+static int add_watched_file(struct reconcile_result *ret, const char *root, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
 	const char *name = strrchr(path, '/');
@@ -115,7 +115,7 @@ static int add_file(struct reconcile_result *ret, const char *root, const char *
 	strbuf_addstr(&full, name ? name : path);
 	if (r < 0 || strbuf_error(&full) < 0)
 		return r < 0 ? r : strbuf_error(&full);
-	return add_path(ret, full.text);
+	return add_absolute_path(ret, full.text);
 }
 
 static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)
@@ -125,7 +125,7 @@ static int add_cdi_dir(const struct observe_config *config, struct reconcile_res
 	if (!config->cdi_dir)
 		return 0;
 	snprintf(path, sizeof(path), "%.4000s/", config->cdi_dir);
-	return add_file(ret, config->sysroot, path);
+	return add_watched_file(ret, config->sysroot, path);
 }
 
 /* The kubelet's state files, its socket, the claims, and the files of its settings. */
@@ -143,15 +143,15 @@ static int list_files(
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof(path), "%.3000s/%s", o->kubelet.root, states[i]);
-		r = add_file(ret, sysroot, path);
+		r = add_watched_file(ret, sysroot, path);
 	}
 	if (r == 0 && socket && *socket == '/' && !o->kubelet.root_ended)
-		r = add_file(ret, "", socket);
+		r = add_watched_file(ret, "", socket);
 	if (r == 0)
 		r = add_cdi_dir(config, ret);
 	for (size_t i = 0; i < SETTING_COUNT && r == 0; i++)
 		if (o->node.settings.from[i] && *o->node.settings.from[i] == '/')
-			r = add_file(ret, sysroot, o->node.settings.from[i]);
+			r = add_watched_file(ret, sysroot, o->node.settings.from[i]);
 	return r;
 }
 
@@ -162,7 +162,7 @@ static void list_folder(struct reconciler *r, struct reconcile_result *ret)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.3000s/", root ? root : KUBELET_ROOT);
-	add_file(ret, r->config->observe.sysroot,
+	add_watched_file(ret, r->config->observe.sysroot,
 		path); /* on failure the next run after the backoff tries again */
 	add_cdi_dir(&r->config->observe, ret);
 }
@@ -285,16 +285,6 @@ static void measure_headroom(struct reconciler *r, const struct observation *o)
 	r->headroom_known = true;
 }
 
-static bool holds_exclusively(const struct node_state *node)
-{
-	const struct allocations *a = &node->allocations;
-
-	for (size_t i = 0; i < a->n_items; i++)
-		if (a->items[i].n_memory > 0 || !hwloc_bitmap_iszero(a->items[i].cpus))
-			return true;
-	return false;
-}
-
 /* Publishes changes at once. `result` of pod_memory_read(). */
 static void update_remote(struct reconciler *r, int result, const struct observation *o, uint64_t now_ms,
 	struct reconcile_result *ret)
@@ -312,12 +302,13 @@ static void measure_pod_memory(
 	struct reconciler *r, struct observation *o, uint64_t now_ms, struct reconcile_result *ret)
 {
 	const struct reconcile_config *c = r->config;
+	const struct allocations *a = &o->node.allocations;
 	struct err err = {""};
 
 	if (!c->observe.cgroup || c->pod_memory_ms == 0)
 		return;
 	if (now_ms >= r->pod_memory_at) {
-		if (holds_exclusively(&o->node))
+		if (allocations_hold_cpus_or_memory(a->items, a->n_items))
 			update_remote(r,
 				pod_memory_read(c->observe.sysroot, c->observe.cgroup, &o->node, &err), o,
 				now_ms, ret);

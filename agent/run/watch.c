@@ -141,7 +141,7 @@ static int watch_file_retry(struct watch *w, const char *file, struct err *err)
 }
 
 /* Watches every file again. The kernel returns the same descriptor for a folder that is already watched. */
-static int watch_all(struct watch *w, struct err *err)
+static int watch_all_files(struct watch *w, struct err *err)
 {
 	int r = 0;
 
@@ -164,7 +164,7 @@ int watch_set(struct watch *w, const struct strv *files, bool *ret_changed, stru
 	strv_release(&w->files);
 	for (size_t i = 0; i < files->n_items; i++)
 		strv_push(&w->files, files->items[i]);
-	return watch_all(w, err);
+	return watch_all_files(w, err);
 }
 
 /* Sets *changed if a file may have changed, and *rearm if the folders have to be watched again. */
@@ -212,7 +212,7 @@ int watch_read(struct watch *w, bool *ret_changed, struct err *err)
 	if (!rearm)
 		return 0;
 	drop_entries(w, false);
-	return watch_all(w, err);
+	return watch_all_files(w, err);
 }
 
 /* ---- hardware */
