@@ -153,7 +153,6 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 	merge->state[n - 1] |= REACHED;
 }
 
-/* The table index of a mask. */
 static size_t table_index(const struct topology_merge *merge, uint64_t mask)
 {
 	size_t index = 0;

@@ -20,7 +20,6 @@ struct manifest {
 	struct err *err;
 };
 
-/* Advance to byte `at`. */
 static void advance_manifest(struct manifest *m, size_t at)
 {
 	for (; m->at < at; m->at++)

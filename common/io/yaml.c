@@ -313,7 +313,6 @@ static int read_scalar_key(struct reader *rd, const yaml_event_t *event, struct 
 	return r < 0 ? r : end_anchor(rd, event, anchor, key);
 }
 
-/* Read the key that begins with `event`. */
 static int read_key(struct reader *rd, const yaml_event_t *event, int depth, struct doc *key)
 {
 	int r;
@@ -463,7 +462,6 @@ static int read_items(struct reader *rd, const yaml_event_t *event, int depth, s
 	}
 }
 
-/* Read the node that begins with `event`. */
 static int read_yaml_node(struct reader *rd, const yaml_event_t *event, int depth, struct doc *ret)
 {
 	struct yaml_scalar scalar;
