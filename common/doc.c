@@ -357,6 +357,11 @@ void doc_normalize(struct doc *d)
 #define VALUE_MAX          200
 #define DIFFERENCE_CONTEXT 40 /* bytes before the first difference of long values */
 
+static bool is_leaf(const struct doc *d)
+{
+	return !d || (d->kind != DOC_MAP && d->kind != DOC_LIST);
+}
+
 static const char *item_name(const struct doc *item)
 {
 	return item->kind == DOC_MAP ? doc_string(doc_get(item, "name")) : NULL;
@@ -472,7 +477,7 @@ size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, 
 {
 	if (!from || !to || from->kind != to->kind)
 		return from == to ? 0 : add_difference(path, from, to, out);
-	if (from->kind != DOC_MAP && from->kind != DOC_LIST)
+	if (is_leaf(from))
 		return (from->text && to->text ? strcmp(from->text, to->text) == 0 : from->text == to->text)
 			       ? 0
 			       : add_difference(path, from, to, out);
