@@ -194,7 +194,7 @@ static void derive_nodes(struct machine *m)
 	}
 }
 
-static int compare_numbers(int a, int b)
+static int compare_ints(int a, int b)
 {
 	return (a > b) - (a < b);
 }
@@ -203,13 +203,13 @@ static int compare_numbers(int a, int b)
 static int by_core_name(const void *a, const void *b)
 {
 	const struct cpu *x = *(const struct cpu *const *)a, *y = *(const struct cpu *const *)b;
-	int r = compare_numbers(x->core_name.known, y->core_name.known);
+	int r = compare_ints(x->core_name.known, y->core_name.known);
 
-	r = r != 0 ? r : compare_numbers(x->numa, y->numa);
-	r = r != 0 ? r : compare_numbers(x->socket, y->socket);
-	r = r != 0 ? r : compare_numbers(x->core_name.drawer, y->core_name.drawer);
-	r = r != 0 ? r : compare_numbers(x->core_name.book, y->core_name.book);
-	return r != 0 ? r : compare_numbers(x->core_name.core, y->core_name.core);
+	r = r != 0 ? r : compare_ints(x->numa, y->numa);
+	r = r != 0 ? r : compare_ints(x->socket, y->socket);
+	r = r != 0 ? r : compare_ints(x->core_name.drawer, y->core_name.drawer);
+	r = r != 0 ? r : compare_ints(x->core_name.book, y->core_name.book);
+	return r != 0 ? r : compare_ints(x->core_name.core, y->core_name.core);
 }
 
 static int by_core_name_and_id(const void *a, const void *b)

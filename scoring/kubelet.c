@@ -94,14 +94,6 @@ static bool get_reserved_cpus(const struct kubelet_node *node, hwloc_const_bitma
 	return s->reserved_cpu_known;
 }
 
-/* The shared pool, without CPUs that the kubelet still counts and that have vanished: no container could run on them. */
-static void init_shared(struct kubelet *k, const struct kubelet_node *node)
-{
-	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
-	for (size_t i = 0; node->present && i < k->topology.n_cpus; i++)
-		k->shared[i] = k->shared[i] && hwloc_bitmap_isset(node->present->online, k->topology.ids[i]);
-}
-
 static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
@@ -131,8 +123,12 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 		UNKNOWN(&k->cpu_unknown, "%s", err.text);
 	else if (r < 0)
 		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
-	else if (node->shared)
-		init_shared(k, node);
+	if (r < 0 || !node->shared)
+		return;
+	/* Without CPUs that the kubelet still counts and that have vanished: no container could run on them. */
+	cpu_set_from_bitmap(&k->topology, node->shared, k->shared);
+	for (size_t i = 0; node->present && i < k->topology.n_cpus; i++)
+		k->shared[i] = k->shared[i] && hwloc_bitmap_isset(node->present->online, k->topology.ids[i]);
 }
 
 /* The kubelet may still count a NUMA node that has vanished. A pod could not run there: nothing of the node is free. */

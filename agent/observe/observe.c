@@ -148,7 +148,7 @@ static const char *find_given_name(const struct observe_config *config)
 }
 
 /* `hostname` is the kubelet's --hostname-override, or NULL. */
-static int find_node_name(
+static int choose_node_name(
 	const struct observe_config *config, const char *hostname, char **ret_name, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
@@ -184,14 +184,15 @@ int observe_node_name(const struct observe_config *config, char **ret_name, stru
 	settings_init(&settings);
 	if (!find_given_name(config))
 		settings_find(config->sysroot, &config->settings, NULL, &settings, &place, NULL, NULL);
-	return find_node_name(config, place.hostname, ret_name, err);
+	return choose_node_name(config, place.hostname, ret_name, err);
 }
 
 /* Finds the name, and notes if the kubelet registers the Node under another name. */
-static int observe_registered_name(const struct observe_config *config, struct observation *o, struct err *err)
+static int observe_registered_name(
+	const struct observe_config *config, struct observation *o, struct err *err)
 {
 	const char *hostname = o->kubelet.hostname;
-	int r = find_node_name(config, hostname, &o->node.node_name, err);
+	int r = choose_node_name(config, hostname, &o->node.node_name, err);
 
 	if (r == 0 && hostname && strcmp(hostname, o->node.node_name) != 0)
 		notes_add(&o->notes,

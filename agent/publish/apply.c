@@ -161,17 +161,6 @@ static bool contention_add_rival(struct contention *c, const char *rival)
 	return true;
 }
 
-/* nrtd's fields were rewritten by `rival`, as found at `now_ms`. */
-static void contention_add_rewrite(struct contention *c, const char *rival, uint64_t now_ms)
-{
-	snprintf(c->rival, sizeof(c->rival), "%s", *rival ? rival : "(unknown)");
-	if (now_ms - c->last_ms > CONTENTION_WINDOW_MS)
-		c->rewrites = 0;
-	c->rewrites++;
-	c->last_ms = now_ms;
-	c->held = c->trial || c->rewrites >= REWRITES_MAX;
-}
-
 void contention_refresh(struct contention *c, uint64_t now_ms)
 {
 	if (c->held) {
@@ -243,9 +232,16 @@ static void store_managers(struct apply *a, struct managed_fields *m, uint64_t n
 /* Fields that nrtd wrote are gone, or another manager owns them. */
 static void note_rewrite(struct apply *a, const struct managed_fields *m, uint64_t now_ms)
 {
+	struct contention *c = &a->contention;
+
 	free(TAKE(a->written_hash));
 	a->own_hash = 0; /* one rewrite counts once */
-	contention_add_rewrite(&a->contention, m->rival, now_ms);
+	snprintf(c->rival, sizeof(c->rival), "%s", *m->rival ? m->rival : "(unknown)");
+	if (now_ms - c->last_ms > CONTENTION_WINDOW_MS)
+		c->rewrites = 0;
+	c->rewrites++;
+	c->last_ms = now_ms;
+	c->held = c->trial || c->rewrites >= REWRITES_MAX;
 	log_info("%s was rewritten by '%s'", a->path, a->contention.rival);
 }
 

@@ -171,7 +171,7 @@ static enum publish_outcome get_node(struct publisher *p, struct err *err)
 	return outcome == PUBLISH_WRITTEN ? store_node(p, false, err) : outcome;
 }
 
-static enum publish_outcome patch_node(struct publisher *p, const struct doc *patch, struct err *err)
+static enum publish_outcome write_node_patch(struct publisher *p, const struct doc *patch, struct err *err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s?" PUBLISH_MANAGER_QUERY, p->node_path);
 	enum publish_outcome outcome = publish_send_doc(
@@ -432,7 +432,7 @@ static enum publish_outcome step_node(
 		return PUBLISH_UNCHANGED;
 	if (is_waiting(p, PUBLISH_NODE, now_ms))
 		return PUBLISH_DEFERRED;
-	outcome = patch_node(p, &patch, err);
+	outcome = write_node_patch(p, &patch, err);
 	update_backoff(p, PUBLISH_NODE, outcome);
 	if (outcome == PUBLISH_WRITTEN)
 		budget_take(&p->node_writes, now_ms);
@@ -641,7 +641,7 @@ static int remove_node_metadata(struct publisher *p, struct err *err)
 	if (outcome != PUBLISH_WRITTEN)
 		return outcome == PUBLISH_NOT_FOUND ? 0 : publish_errno(outcome);
 	node_metadata_patch(&p->node, &none, &patch);
-	return patch.n_items == 0 ? 0 : publish_errno(patch_node(p, &patch, err));
+	return patch.n_items == 0 ? 0 : publish_errno(write_node_patch(p, &patch, err));
 }
 
 int publisher_cleanup(struct publisher *p, bool numatopology, struct err *err)

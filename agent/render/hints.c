@@ -51,15 +51,6 @@ static void add_topology_manager(struct doc *parent, const struct topology_manag
 	}
 }
 
-static void add_min_distance(struct doc *map, enum fit_min_distance min_distance)
-{
-	if (min_distance == FIT_MIN_DISTANCE_UNKNOWN) {
-		doc_add(map, "minDistance");
-		return;
-	}
-	doc_add_bool(map, "minDistance", min_distance == FIT_MIN_DISTANCE_YES);
-}
-
 /* Whether any NUMA node has the resource. Other resources are omitted: a request of these alone needs no NUMA
  * node. */
 static bool is_on_any_node(const struct inventory *inv, size_t resource)
@@ -137,7 +128,10 @@ static void add_fits(struct doc *parent, const struct frontier *f)
 		struct doc *map = doc_add_map(list, NULL);
 
 		add_ids(map, f->inventory, f->entries[i].nodes);
-		add_min_distance(map, f->entries[i].min_distance);
+		if (f->entries[i].min_distance == FIT_MIN_DISTANCE_UNKNOWN)
+			doc_add(map, "minDistance");
+		else
+			doc_add_bool(map, "minDistance", f->entries[i].min_distance == FIT_MIN_DISTANCE_YES);
 		add_fit_amounts(map, f, i);
 	}
 	doc_add_bool(parent, "truncated", f->truncated);

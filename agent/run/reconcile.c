@@ -93,29 +93,25 @@ static void log_new_notes(struct reconciler *r, const struct notes *notes)
 	log_notes(notes);
 }
 
-/* Adds an absolute path, as watch_set() requires. */
-static int add_absolute_path(struct reconcile_result *ret, const char *path)
-{
-	CLEANUP(freep) char *directory = *path == '/' ? xstrdup("") : getcwd(NULL, 0);
-
-	if (!directory)
-		return -errno;
-	strv_take(&ret->files, *path == '/' ? xstrdup(path) : xasprintf("%s/%s", directory, path));
-	return 0;
-}
-
 /* Resolves links relative to `root`, because inotify would follow them out of `root`. */
 static int add_watched_file(struct reconcile_result *ret, const char *root, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(PATH_MAX);
 	const char *name = strrchr(path, '/');
 	CLEANUP(freep) char *folder = xstrndup(path, name ? (size_t)(name - path) : 0);
+	CLEANUP(freep) char *directory = NULL; /* watch_set() requires absolute paths */
 	int r = fs_resolve(root, folder, &full);
 
 	strbuf_addstr(&full, name ? name : path);
 	if (r < 0 || strbuf_error(&full) < 0)
 		return r < 0 ? r : strbuf_error(&full);
-	return add_absolute_path(ret, full.text);
+	if (*full.text != '/') {
+		directory = getcwd(NULL, 0);
+		if (!directory)
+			return -errno;
+	}
+	strv_take(&ret->files, directory ? xasprintf("%s/%s", directory, full.text) : xstrdup(full.text));
+	return 0;
 }
 
 static int add_cdi_dir(const struct observe_config *config, struct reconcile_result *ret)

@@ -528,7 +528,7 @@ static int check_rest(struct reader *rd)
 }
 
 /* Read up to the end of the first document. -ENOENT: there is none. */
-static int read_yaml_document(struct reader *rd, struct doc *ret)
+static int read_events(struct reader *rd, struct doc *ret)
 {
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t event = {0};
@@ -565,7 +565,7 @@ static int parse_utf8(const char *text, size_t len, struct reader *rd, struct do
 	yaml_parser_set_input_string(&rd->parser, (const unsigned char *)text, len);
 	rd->text = text;
 	rd->len = len;
-	r = read_yaml_document(rd, &d);
+	r = read_events(rd, &d);
 	if (r < 0)
 		return r;
 	*ret = d;

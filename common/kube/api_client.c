@@ -552,12 +552,14 @@ static int64_t left_ms(struct api_client *c)
 
 /* Runs the transfer until it ends, the stream is idle or cancellation is requested. libcurl itself ends the wait at its
  * deadlines. */
-static CURLMcode run_transfer(struct api_client *c)
+static CURLcode run_transfer(struct api_client *c)
 {
 	const struct cancel *cancel = c->options.cancel;
 	struct curl_waitfd cancelled = {.fd = cancel ? cancel->fd : -1, .events = CURL_WAIT_POLLIN};
-	CURLMcode code = CURLM_OK;
-	int n_running = 1;
+	CURLMcode code = c->curl.multi_add_handle(c->multi, c->easy);
+	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+	const CURLMsg *message;
+	int n_running = 1, n_left;
 
 	while (code == CURLM_OK && n_running > 0 && !cancel_requested(cancel)) {
 		code = c->curl.multi_perform(c->multi, &n_running);
@@ -568,18 +570,6 @@ static CURLMcode run_transfer(struct api_client *c)
 			code = c->curl.multi_poll(
 				c->multi, &cancelled, cancel ? 1 : 0, (int)left_ms(c), NULL);
 	}
-	return code;
-}
-
-static CURLcode perform_transfer(struct api_client *c)
-{
-	CURLMcode code = c->curl.multi_add_handle(c->multi, c->easy);
-	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
-	const CURLMsg *message;
-	int n_left;
-
-	if (code == CURLM_OK)
-		code = run_transfer(c);
 	while ((message = c->curl.multi_info_read(c->multi, &n_left)))
 		if (message->msg == CURLMSG_DONE)
 			result = message->data.result;
@@ -612,7 +602,7 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	c->code = CURLE_OK;
 	set_request(c, request, headers);
 	if (c->code == CURLE_OK)
-		c->code = perform_transfer(c);
+		c->code = run_transfer(c);
 	c->curl.easy_setopt(c->easy, CURLOPT_HTTPHEADER, NULL);
 	c->curl.slist_free_all(headers);
 	if (c->code != CURLE_OK)

@@ -429,15 +429,6 @@ static int wait_for_exit(
 	}
 }
 
-static int check_status(int status, struct err *err)
-{
-	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "ended by signal %d", WTERMSIG(status));
-	if (WEXITSTATUS(status))
-		return err_set(err, -EIO, "failed with exit status %d", WEXITSTATUS(status));
-	return 0;
-}
-
 /* Starts the plugin. *ret_from becomes the read end of a pipe with the plugin's output. */
 static int start_plugin(const struct exec_config *config, int *ret_from, pid_t *ret_pid, struct err *err)
 {
@@ -482,7 +473,11 @@ static int run_plugin(const struct exec_config *config, unsigned deadline_ms, co
 		kill_plugin(pid);
 		return r;
 	}
-	return check_status(status, err);
+	if (WIFSIGNALED(status))
+		return err_set(err, -EIO, "ended by signal %d", WTERMSIG(status));
+	if (WEXITSTATUS(status))
+		return err_set(err, -EIO, "failed with exit status %d", WEXITSTATUS(status));
+	return 0;
 }
 
 int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, const struct cancel *cancel,

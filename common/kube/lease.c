@@ -103,7 +103,7 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 	set_number_member(spec, "leaseTransitions", transitions + (taken && l->spec));
 }
 
-static void annotate_lease(const struct lease *l, struct doc *object)
+static void add_lease_annotations(const struct lease *l, struct doc *object)
 {
 	CLEANUP(doc_release) struct doc new = {.kind = DOC_MAP};
 	struct doc *metadata, *annotations;
@@ -208,7 +208,7 @@ static int write_lease(struct lease *l, struct err *err)
 	else
 		doc_copy(&l->object, &object);
 	set_holder(l, l->identity, &object);
-	annotate_lease(l, &object);
+	add_lease_annotations(l, &object);
 	r = send_lease_request(
 		l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
 	if (r < 0)

@@ -159,7 +159,7 @@ static int compare_page_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int parse_spec(char *text, struct node_state *ret)
+static int parse_whole_spec(char *text, struct node_state *ret)
 {
 	struct layout l;
 	char *rest = NULL;
@@ -189,7 +189,7 @@ int machine_spec_parse(const char *text, struct node_state *ret, struct err *err
 	CLEANUP(freep) char *copy = xstrdup(text);
 
 	node_state_init(&state);
-	if (parse_spec(copy, &state) < 0)
+	if (parse_whole_spec(copy, &state) < 0)
 		return err_set(err, -EINVAL,
 			"'%.80s' is not SOCKETSxNUMAxCORES[xTHREADS],MEMORY[,RESOURCE=AMOUNT...] such as 2x4x16,512Gi",
 			text);

@@ -135,7 +135,7 @@ static int compare_tables(const void *a, const void *b)
 	return strcmp(((const struct memory_table *)a)->type, ((const struct memory_table *)b)->type);
 }
 
-static struct memory_node *add_node_memory(struct memory_state *state, const struct numa_node *from)
+static struct memory_node *append_memory_node(struct memory_state *state, const struct numa_node *from)
 {
 	struct memory_node *node =
 		vec_push(&state->nodes, &state->n_nodes, &state->nodes_size, sizeof(*node));
@@ -166,7 +166,7 @@ static struct memory_table *find_or_add_table(struct memory_state *state, unsign
 	struct memory_table *table;
 
 	if (!node)
-		node = add_node_memory(state, &(struct numa_node){.id = id});
+		node = append_memory_node(state, &(struct numa_node){.id = id});
 	table = memory_node_table(node, type);
 	return table ? table : add_memory_table(node, type, 0);
 }
@@ -234,7 +234,7 @@ uint64_t memory_state_from_blocks(const struct machine *machine, const struct me
 
 	memory_state_init(ret);
 	for (size_t i = 0; i < machine->n_nodes; i++)
-		add_node_memory(ret, &machine->nodes[i]);
+		append_memory_node(ret, &machine->nodes[i]);
 	for (size_t i = 0; i < n_allocatable; i++)
 		set_block_allocatable(ret, &allocatable[i]);
 	if (ret->n_nodes > 0)

@@ -183,18 +183,6 @@ static void add_numa_node(struct node_facts *f, const struct numa_node *n)
 	}
 }
 
-static void add_hardware(struct node_facts *f, const struct machine *m)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
-
-	for (size_t i = 0; i < m->n_nodes; i++)
-		cpuset_set(ids, m->nodes[i].id);
-	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("online CPUs"), cpuset_print(m->online), m->n_cpus);
-	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("NUMA nodes"), cpuset_print(ids), m->n_nodes);
-	for (size_t i = 0; i < m->n_nodes; i++)
-		add_numa_node(f, &m->nodes[i]);
-}
-
 /* ---- devices */
 
 static int compare_device_blocks(const void *va, const void *vb)
@@ -246,10 +234,18 @@ static void add_device_facts(struct node_facts *f, const struct allocations *a)
 
 void node_facts_add_all(struct node_facts *f, const struct node_state *state)
 {
+	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
+	const struct machine *m = &state->machine;
+
 	if (state->node_name)
 		text_set(&f->node, state->node_name);
 	node_facts_add_settings(f, state);
-	add_hardware(f, &state->machine);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		cpuset_set(ids, m->nodes[i].id);
+	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("online CPUs"), cpuset_print(m->online), m->n_cpus);
+	add_amount_fact(f, FACT_TOPOLOGY, xstrdup("NUMA nodes"), cpuset_print(ids), m->n_nodes);
+	for (size_t i = 0; i < m->n_nodes; i++)
+		add_numa_node(f, &m->nodes[i]);
 	add_device_facts(f, &state->allocations);
 }
 

@@ -207,17 +207,6 @@ static void parse_section(struct node_state_parser *p, const struct node_state_s
 		token_reader_fail(r, "text after the value");
 }
 
-/* The CPUs that a running kubelet may give to containers: all but its reserved CPUs. */
-static void set_allocatable_cpus(struct node_state_parser *p)
-{
-	hwloc_bitmap_t *set = &p->state.allocatable_cpus;
-
-	if (!p->reserved)
-		return;
-	*set = machine_counted_cpus(&p->state.machine);
-	cpuset_andnot(*set, *set, p->reserved);
-}
-
 static int parse_all(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;
@@ -236,8 +225,13 @@ static int parse_all(struct node_state_parser *p)
 	if (*r->at)
 		token_reader_fail(r, "an unknown section, or one that is out of order");
 	node_state_finish_shared(p);
-	if (!r->error)
-		set_allocatable_cpus(p);
+	/* The CPUs that a running kubelet may give to containers: all but its reserved CPUs. */
+	if (!r->error && p->reserved) {
+		hwloc_bitmap_t *set = &p->state.allocatable_cpus;
+
+		*set = machine_counted_cpus(&p->state.machine);
+		cpuset_andnot(*set, *set, p->reserved);
+	}
 	return r->error;
 }
 

@@ -146,7 +146,7 @@ struct container_memory {
 	size_t container;
 };
 
-static int compare_containers(const void *a, const void *b)
+static int compare_memory_containers(const void *a, const void *b)
 {
 	const struct container_memory *x = a, *y = b;
 
@@ -159,7 +159,7 @@ static int compare_node_sets(const void *a, const void *b)
 
 	if (x->nodes != y->nodes)
 		return x->nodes < y->nodes ? -1 : 1;
-	return compare_containers(a, b);
+	return compare_memory_containers(a, b);
 }
 
 /*
@@ -209,7 +209,7 @@ static void add_memory_type(const struct pod_request *pod, const struct kubelet_
 			shares[i].nodes, count_charged(pod, shares + i, end - i), shares[i].container};
 	}
 	if (n_sets > 1)
-		qsort(shares, n_sets, sizeof(*shares), compare_containers);
+		qsort(shares, n_sets, sizeof(*shares), compare_memory_containers);
 	for (size_t i = 0; i < n_sets; i++)
 		if (shares[i].bytes > 0)
 			add_placed_block(item, entries[0].item->name, shares[i].bytes, shares[i].nodes);
