@@ -717,51 +717,41 @@ static void describe(struct strbuf *out, const struct show_view *v)
 	}
 }
 
-static void begin_svg(struct strbuf *out, const struct svg_box *page)
+/* `alone`: a document, else a picture within an HTML page. */
+static int draw_svg(const struct show_view *v, size_t width, bool alone, struct strbuf *out)
 {
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+
+	page.height = draw_body(&body, page.width, v);
 	strbuf_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
 		"viewBox=\"0 0 %zu %zu\" role=\"img\" ",
-		page->width, page->height, page->width, page->height);
-}
-
-static void end_svg(struct strbuf *out, const struct svg_box *page, const struct strbuf *body)
-{
-	svg_rect(out, *page, "page", NULL);
-	strbuf_add(out, body->text, body->len);
+		page.width, page.height, page.width, page.height);
+	if (alone) {
+		strbuf_addstr(out,
+			"aria-labelledby=\"nrtd-title nrtd-desc\">\n<title id=\"nrtd-title\">NUMA topology of ");
+		svg_escape(out, v->node_name);
+		strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
+		describe(out, v);
+		strbuf_addf(out, "</desc>\n<style>\n%s</style>\n%s", show_svg_style, show_svg_defs);
+	} else {
+		strbuf_addstr(out, "aria-label=\"");
+		describe(out, v);
+		strbuf_addstr(out, "\">\n");
+	}
+	svg_rect(out, page, "page", NULL);
+	strbuf_add(out, body.text, body.len);
 	strbuf_addstr(out, "</svg>\n");
+	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
 }
 
 int show_svg(const struct show_view *v, size_t width, struct strbuf *out)
 {
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
-
-	page.height = draw_body(&body, page.width, v);
-	begin_svg(out, &page);
-	strbuf_addstr(
-		out, "aria-labelledby=\"nrtd-title nrtd-desc\">\n<title id=\"nrtd-title\">NUMA topology of ");
-	svg_escape(out, v->node_name);
-	strbuf_addstr(out, "</title>\n<desc id=\"nrtd-desc\">");
-	describe(out, v);
-	strbuf_addstr(out, "</desc>\n<style>\n");
-	strbuf_addstr(out, show_svg_style);
-	strbuf_addstr(out, "</style>\n");
-	strbuf_addstr(out, show_svg_defs);
-	end_svg(out, &page, &body);
-	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
+	return draw_svg(v, width, true, out);
 }
 
 int show_svg_inline(const struct show_view *v, size_t width, struct strbuf *out)
 {
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
-
-	page.height = draw_body(&body, page.width, v);
-	begin_svg(out, &page);
-	strbuf_addstr(out, "aria-label=\"");
-	describe(out, v);
-	strbuf_addstr(out, "\">\n");
-	end_svg(out, &page, &body);
-	return strbuf_error(&body) < 0 ? strbuf_error(&body) : strbuf_error(out);
+	return draw_svg(v, width, false, out);
 }
