@@ -3,9 +3,9 @@
 /*
  * Draws a node: its NUMA nodes, CPUs, memory and devices, and which pods hold them.
  *
- * show.c converts the node's state into struct show_view, show_pci.c its PCI devices. show_text.c draws the view for a
- * terminal, show_svg.c as an SVG picture, show_doc.c makes a document of the view. show_amount.c has the helpers of both
- * drawings.
+ * show.c converts the node's state into struct show_view, show_pci.c its PCI devices. show_layout.c lays out the picture of a
+ * view, show_text.c draws the picture on a terminal, show_svg.c as SVG. show_doc.c makes a document of the view. show_amount.c
+ * converts amounts for all of them.
  */
 #include <stddef.h>
 
@@ -171,8 +171,6 @@ void show_root_text(const struct show_view *v, const struct show_root *root, str
 /* "pci0000:16  NUMA 0  CPUs 0-5,48-53", "pci0000:16  NUMA 0  CPUs 0-30:2" */
 void show_root_title(const struct show_root *root, struct strbuf *out);
 
-#define SHOW_ROOTS_TITLE "PCIe roots"
-
 /* ---- the document: `show -o json`, see nrtd-show(1). `ret` must be empty. */
 void show_doc(const struct show_view *v, struct doc *ret);
 
@@ -208,7 +206,7 @@ extern const char show_svg_defs[];  /* a <defs> element */
 /* Appends text as XML; bytes that are not printable ASCII become '?'. */
 void svg_escape(struct strbuf *out, const char *text);
 
-/* ---- for show_text.c and show_svg.c */
+/* ---- for show_layout.c, show_text.c and show_svg.c */
 
 /* The key of a holder, or `nobody` for SHOW_NOBODY. */
 char show_key(const struct show_view *v, int holder, char nobody);
@@ -253,17 +251,6 @@ struct show_bar {
 };
 struct show_bar show_bar(const struct inventory_amount *amount, size_t width);
 
-/* The devices of one resource on one NUMA node besides those of the holders, one cell each. */
-struct show_device_cells {
-	size_t reserved;
-	size_t held; /* by holders that are unknown */
-	size_t available;
-};
-
-/* False, and no change, if all devices together take more than `max` cells. */
-bool show_device_cells(const struct show_devices *devices, const struct inventory_amount *amount, size_t max,
-	struct show_device_cells *ret);
-
 /* Levels of the heat map: 0 for the smallest distance of the matrix, SHOW_HEAT_LEVELS - 1 for the largest. */
 #define SHOW_HEAT_LEVELS 5
 struct show_heat {
@@ -271,9 +258,6 @@ struct show_heat {
 };
 struct show_heat show_heat(const struct show_view *v);
 size_t show_heat_level(const struct show_heat *heat, unsigned distance);
-
-/* The smallest block of NUMA nodes per cell with which a row of the matrix has at most `max_cells` cells, at least 1. */
-size_t show_block_size(const struct show_view *v, size_t max_cells);
 
 /*
  * The distance in a cell that represents a block of `block` by `block` NUMA nodes: the largest distance of the
@@ -289,15 +273,4 @@ static inline size_t show_min(size_t a, size_t b)
 static inline size_t show_max(size_t a, size_t b)
 {
 	return a > b ? a : b;
-}
-
-/*
- * How many of `n` items to put on a line with space for `max`, so that the lines are evenly filled: four items
- * with space for three are 2 + 2, not 3 + 1.
- */
-static inline size_t show_spread(size_t n, size_t max)
-{
-	size_t lines = (n + max - 1) / max;
-
-	return (n + lines - 1) / lines;
 }

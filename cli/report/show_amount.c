@@ -132,24 +132,6 @@ struct show_bar show_bar(const struct inventory_amount *amount, size_t width)
 	return bar;
 }
 
-bool show_device_cells(const struct show_devices *devices, const struct inventory_amount *amount, size_t max,
-	struct show_device_cells *ret)
-{
-	struct show_device_cells cells = {0};
-	size_t n_holders = devices->n_holders;
-
-	if (amount->present) {
-		cells.reserved = qty_whole_units(amount->capacity - amount->allocatable);
-		cells.held = qty_whole_units(amount->allocatable - amount->available);
-		cells.held = cells.held > n_holders ? cells.held - n_holders : 0;
-		cells.available = qty_whole_units(amount->available);
-	}
-	if (cells.reserved + cells.held + cells.available + n_holders > max)
-		return false;
-	*ret = cells;
-	return true;
-}
-
 struct show_heat show_heat(const struct show_view *v)
 {
 	struct show_heat heat = {0, 0};
@@ -173,15 +155,6 @@ size_t show_heat_level(const struct show_heat *heat, unsigned distance)
 		return 0;
 	/* Rounded up, so that only the smallest distance is at the lowest level. */
 	return ((size_t)(distance - heat->min) * (SHOW_HEAT_LEVELS - 1) + span - 1) / span;
-}
-
-size_t show_block_size(const struct show_view *v, size_t max_cells)
-{
-	size_t block = 1;
-
-	while ((v->n_distances + block - 1) / block > max_cells)
-		block++;
-	return block;
 }
 
 unsigned show_block_distance(const struct show_view *v, size_t block, size_t row, size_t col)

@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws the view of `nrtd show` as an SVG picture. */
-#include "cli/report/show.h"
-
+/* The pen of `nrtd show` that writes SVG. All sizes are in pixels. */
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/report/show_pen.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/xalloc.h"
 
-#define SVG_LINE       18  /* pixels from one line of text to the next */
-#define SVG_CHAR_WIDTH 7   /* of the fixed-width font, rounded up */
-#define MARGIN         24  /* pixels between the edge and the picture */
-#define PAD            14  /* padding within a socket and within a NUMA node */
-#define GAP            12  /* between two sockets or NUMA nodes */
-#define LABEL_MAX      14  /* characters of a resource's name where bars are narrow */
-#define BAR_WIDE       160 /* wider bars give space to long names */
-#define TILE_WIDTH     280 /* minimum width of a NUMA node */
-#define DENSE_NODES    16  /* more NUMA nodes are drawn with the DENSE_* sizes */
-#define DENSE_WIDTH    176
-#define CELL           16 /* of a CPU */
-#define DENSE_CELL     12
-#define CELL_GAP       2
-#define CORE_GAP       6
-#define L3_GAP         12 /* between L3 caches of a NUMA node, including the borders */
-#define L3_PAD         3  /* from a border to the CPUs within */
-#define BAR_HEIGHT     10
-#define TITLE_MAX      256
-#define BODY_MAX       (64u << 20)
-#define SWATCH         14 /* pixels of a legend's square */
-#define MATRIX_TITLE   "distances between NUMA nodes"
-#define NUMBERS_MAX    16  /* the distances of more NUMA nodes have no numbers */
-#define BLOCKS_MAX     128 /* rows of cells; more NUMA nodes are drawn in blocks */
-#define SMALL_CELL     5   /* minimum pixels of a cell */
+#define LABEL_MAX  14  /* characters of a resource's name where bars are narrow */
+#define BAR_WIDE   160 /* wider bars give space to long names */
+#define CORE_GAP   6
+#define L3_GAP     12 /* between L3 caches of a NUMA node, including the borders */
+#define L3_PAD     3  /* from a border to the CPUs within */
+#define BAR_HEIGHT 10
+#define TITLE_MAX  256
+#define BODY_MAX   (64u << 20)
+#define SWATCH     14 /* of a legend's square */
+
+static const struct show_units units = {
+#define SVG_UNIT(name, terminal, svg) .name = (svg),
+	SHOW_UNITS(SVG_UNIT)};
 
 /*
  * Colours: light by default, dark if the reader prefers dark. The six colours of pods have a contrast of 4.5 to 1 with
@@ -67,11 +57,6 @@ const char show_svg_defs[] =
 
 /* ---- elements; the classes are those of the style sheet */
 
-/* A rectangle in the picture, in pixels. */
-struct svg_box {
-	size_t x, y, width, height;
-};
-
 void svg_escape(struct strbuf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -97,7 +82,7 @@ void svg_escape(struct strbuf *out, const char *text)
 }
 
 /* `title` is the tooltip; NULL = none. */
-static void svg_rect(struct strbuf *out, struct svg_box box, const char *class, const char *title)
+static void svg_rect(struct strbuf *out, struct show_box box, const char *class, const char *title)
 {
 	strbuf_addf(out, "<rect class=\"%s\" x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", class, box.x,
 		box.y, box.width, box.height);
@@ -111,52 +96,43 @@ static void svg_rect(struct strbuf *out, struct svg_box box, const char *class, 
 }
 
 /* A line of text with its base line at y. The text begins at x, or ends at x if its class says so. */
-static void svg_text(struct strbuf *out, size_t x, size_t y, const char *class, const char *text)
+static void svg_put_text(struct strbuf *out, size_t x, size_t y, const char *class, const char *text)
 {
 	strbuf_addf(out, "<text class=\"%s\" x=\"%zu\" y=\"%zu\">", class, x, y);
 	svg_escape(out, text);
 	strbuf_addstr(out, "</text>\n");
 }
 
-/* The class of a pod's colour. */
-static const char *svg_holder_class(int holder)
-{
-	static const char *const classes[] = {"h0", "h1", "h2", "h3", "h4", "h5"};
+/* The classes of pods, in turn. */
+static const char *const holder_classes[CANVAS_HOLDER_STYLES] = {"h0", "h1", "h2", "h3", "h4", "h5"};
 
-	return classes[(size_t)holder % (sizeof(classes) / sizeof(classes[0]))];
-}
-
-/* The class of a CPU in this state; an exclusive CPU has its pod's class instead. */
-static const char *svg_state_class(enum show_state state)
-{
-	static const char *const classes[SHOW_STATE_COUNT] = {
-		[SHOW_UNKNOWN] = "unknown",
-		[SHOW_SHARED] = "free",
-		[SHOW_RESERVED] = "reserved",
-		[SHOW_EXCLUSIVE] = "held",
-		[SHOW_OFFLINE] = "unknown",
-	};
-
-	return classes[state];
-}
+/* The class of a CPU or device in this state, unless its holder is known. */
+static const char *const state_classes[SHOW_STATE_COUNT] = {
+	[SHOW_UNKNOWN] = "unknown",
+	[SHOW_SHARED] = "free",
+	[SHOW_RESERVED] = "reserved",
+	[SHOW_EXCLUSIVE] = "held",
+	[SHOW_OFFLINE] = "unknown",
+};
 
 /* A square of `size` for one CPU or device; `key` is its letter, 0 = none. */
-static void svg_cell(
+static void svg_square(
 	struct strbuf *out, size_t x, size_t y, size_t size, const char *class, char key, const char *title)
 {
-	const struct svg_box box = {x, y, size, size};
+	const struct show_box box = {x, y, size, size};
 	const char text[2] = {key, '\0'};
 
 	svg_rect(out, box, class, title);
 	if (key)
-		svg_text(out, x + size / 2, y + (size + 8) / 2, size < SWATCH ? "key small" : "key", text);
+		svg_put_text(
+			out, x + size / 2, y + (size + 8) / 2, size < SWATCH ? "key small" : "key", text);
 }
 
 /* Text in lines of at most `width` pixels. Returns the y below the lines. */
 static size_t svg_paragraph(
 	struct strbuf *out, size_t x, size_t y, size_t width, const char *class, const char *text)
 {
-	size_t columns = width / SVG_CHAR_WIDTH > 0 ? width / SVG_CHAR_WIDTH : 1;
+	size_t columns = width / units.column > 0 ? width / units.column : 1;
 
 	do {
 		size_t len = text_line_length(text, columns);
@@ -166,206 +142,80 @@ static size_t svg_paragraph(
 			len = sizeof(line) - 1;
 		memcpy(line, text, len);
 		line[len] = '\0';
-		svg_text(out, x, y + SVG_LINE - 5, class, line);
-		y += SVG_LINE;
+		svg_put_text(out, x, y + units.line - 5, class, line);
+		y += units.line;
 		text += len;
 		text += strspn(text, " ");
 	} while (*text);
 	return y;
 }
 
-/* ---- legend */
-
-static void legend_entry(
-	struct strbuf *out, size_t *x, size_t y, const char *class, char key, const char *text)
+static size_t svg_line(const struct show_pen *p, size_t y, enum show_line line, const char *text)
 {
-	svg_cell(out, *x, y + 2, SWATCH, class, key, NULL);
-	svg_text(out, *x + SWATCH + 6, y + 13, "mono", text);
-	*x += SWATCH + 6 + text_width(text) * SVG_CHAR_WIDTH + 20;
+	static const char *const before[SHOW_LINE_COUNT] = {
+		[SHOW_LINE_RESERVED] = "reserved CPUs ", [SHOW_LINE_OFFLINE] = "offline CPUs "};
+	CLEANUP(freep)
+	char *all = xasprintf("%s%s", text_or_empty(before[line]), text ? text : "are not known");
+
+	if (line == SHOW_LINE_NODE) {
+		svg_put_text(p->svg, units.margin, y + 18, "title", text);
+		return y + 28;
+	}
+	return svg_paragraph(p->svg, units.margin, y, p->width - 2 * units.margin,
+		line >= SHOW_LINE_FIRST_NOTE ? "mono note" : "mono", all);
 }
 
-static size_t svg_legend(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
+static size_t svg_text(
+	const struct show_pen *p, size_t x, size_t y, size_t width, enum show_style style, const char *text)
 {
-	size_t left = x, bars = 300;
+	static const char *const classes[SHOW_STYLE_COUNT] = {"h", "mono strong", "mono faint", "mono"};
+
+	if (style != SHOW_HEADING)
+		return svg_paragraph(p->svg, x, y, width, classes[style], text);
+	svg_put_text(p->svg, x, y + 13, classes[style], text);
+	return y + units.line;
+}
+
+/* ---- cells and the legend */
+
+static void svg_cell(const struct show_pen *p, size_t x, size_t y, size_t size, enum show_state state,
+	int holder, const char *title)
+{
+	if (holder == SHOW_NOBODY)
+		svg_square(p->svg, x, y, size, state_classes[state], 0, title);
+	else
+		svg_square(p->svg, x, y, size, holder_classes[holder % CANVAS_HOLDER_STYLES],
+			show_key(p->view, holder, ' '), title);
+}
+
+static void svg_entry(struct strbuf *out, size_t *x, size_t y, const char *class, char key, const char *text)
+{
+	svg_square(out, *x, y + 2, SWATCH, class, key, NULL);
+	svg_put_text(out, *x + SWATCH + 6, y + 13, "mono", text);
+	*x += SWATCH + 6 + text_width(text) * units.column + 20;
+}
+
+static size_t svg_legend(const struct show_pen *p, size_t y)
+{
+	const struct show_view *v = p->view;
+	struct strbuf *out = p->svg;
+	size_t x = units.margin, bars = 300;
 
 	/* Bars may have a reserved part although no CPU is reserved. Offline CPUs are listed as text. */
 	for (enum show_state state = 0; state < SHOW_OFFLINE; state++)
 		if (state == SHOW_RESERVED || v->states[state])
-			legend_entry(out, &left, y, svg_state_class(state), 0, show_state_names[state]);
+			svg_entry(out, &x, y, state_classes[state], 0, show_state_names[state]);
 	if (v->states[SHOW_EXCLUSIVE])
-		legend_entry(out, &left, y, svg_holder_class(0), 'A', "exclusive, a letter for each pod");
+		svg_entry(out, &x, y, holder_classes[0], 'A', "exclusive, a letter for each pod");
 	if (v->l3_borders)
-		legend_entry(out, &left, y, "l3", 0, "L3 cache");
-	if (left + bars > x + width) {
-		left = x;
-		y += SVG_LINE + 4;
+		svg_entry(out, &x, y, "l3", 0, "L3 cache");
+	if (x + bars > p->width - units.margin) {
+		x = units.margin;
+		y += units.line + 4;
 	}
-	legend_entry(out, &left, y, "held", 0, "held");
-	legend_entry(out, &left, y, "free", 0, "available");
-	return y + SVG_LINE;
-}
-
-/* ---- pods */
-
-static size_t svg_holders(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
-{
-	if (v->n_holders == 0)
-		return y;
-	svg_text(out, x, y + 13, "h", "pods");
-	y += SVG_LINE + 6;
-	for (size_t i = 0; i < v->n_holders; i++) {
-		const struct show_holder *h = &v->holders[i];
-
-		svg_cell(out, x, y + 1, 16, svg_holder_class((int)i), h->key, NULL);
-		y = svg_paragraph(out, x + 26, y, width - 26, "mono strong", h->name);
-		y = svg_paragraph(out, x + 26, y, width - 26, "mono", h->holds) + 4;
-	}
-	return y;
-}
-
-/* ---- distances */
-
-struct matrix {
-	struct show_heat heat;
-	bool numbers;
-	size_t cell_width, cell_height;
-	size_t block, n_cells;
-	size_t label_width;
-};
-
-static struct matrix measure_matrix(const struct show_view *v, size_t width)
-{
-	struct matrix m = {.heat = show_heat(v), .block = 1, .n_cells = v->n_distances, .label_width = 34};
-
-	m.numbers = v->n_distances <= NUMBERS_MAX && m.label_width + m.n_cells * 32 <= width;
-	m.cell_width = m.numbers ? 32 : 12;
-	m.cell_height = m.numbers ? 22 : 12;
-	if (m.numbers)
-		return m;
-	m.block = show_block_size(v, show_min(BLOCKS_MAX, (width - m.label_width) / SMALL_CELL));
-	m.n_cells = (v->n_distances + m.block - 1) / m.block;
-	while (m.cell_width > SMALL_CELL && m.label_width + m.n_cells * m.cell_width > width / 2)
-		m.cell_width--;
-	m.cell_height = m.cell_width;
-	return m;
-}
-
-static size_t svg_matrix_width(const struct show_view *v, size_t width)
-{
-	struct matrix m;
-	size_t used;
-
-	if (v->n_distances == 0)
-		return 0;
-	m = measure_matrix(v, width);
-	used = m.label_width + m.n_cells * m.cell_width;
-	return used > 220 ? used : 220;
-}
-
-static void draw_cell(struct strbuf *out, const struct matrix *m, struct svg_box box, unsigned distance,
-	unsigned from, unsigned to)
-{
-	static const char *const rects[SHOW_HEAT_LEVELS] = {"d0", "d1", "d2", "d3", "d4"};
-	static const char *const texts[SHOW_HEAT_LEVELS] = {
-		"n dark", "n dark", "n dark", "n light", "n light"};
-	size_t level = show_heat_level(&m->heat, distance);
-	char text[16], title[64];
-
-	snprintf(title, sizeof(title), distance > 0 ? "%u to %u: %u" : "%u to %u: unknown", from, to,
-		distance);
-	svg_rect(out, box, distance > 0 ? rects[level] : "unknown", title);
-	if (!m->numbers)
-		return;
-	snprintf(text, sizeof(text), distance > 0 ? "%u" : "?", distance);
-	svg_text(out, box.x + box.width / 2, box.y + 15, distance > 0 ? texts[level] : "n", text);
-}
-
-static void draw_ids(
-	struct strbuf *out, size_t x, size_t y, const struct matrix *m, const struct show_view *v)
-{
-	/* Omit ids that would overlap: an id of three digits takes about 24 pixels. */
-	size_t step = m->numbers ? 1 : 24 / m->cell_height + 1;
-
-	for (size_t i = 0; i < m->n_cells; i += step) {
-		char text[16];
-
-		snprintf(text, sizeof(text), "%u", v->distance_nodes[i * m->block].id);
-		svg_text(out, x + m->label_width + i * m->cell_width + m->cell_width / 2, y + 12, "n faint",
-			text);
-		svg_text(out, x + m->label_width - 6,
-			y + SVG_LINE + i * m->cell_height + m->cell_height / 2 + 4, "mono faint r", text);
-	}
-}
-
-static size_t svg_matrix(struct strbuf *out, size_t x, size_t y, size_t width, const struct show_view *v)
-{
-	struct matrix m;
-	char text[96];
-
-	if (v->n_distances == 0)
-		return y;
-	m = measure_matrix(v, width);
-	svg_text(out, x, y + 13, "h", MATRIX_TITLE);
-	y += SVG_LINE + 6;
-	draw_ids(out, x, y, &m, v);
-	y += SVG_LINE;
-	for (size_t i = 0; i < m.n_cells; i++, y += m.cell_height)
-		for (size_t j = 0; j < m.n_cells; j++) {
-			const struct svg_box box = {
-				x + m.label_width + j * m.cell_width, y, m.cell_width, m.cell_height};
-
-			draw_cell(out, &m, box, show_block_distance(v, m.block, i, j),
-				v->distance_nodes[i * m.block].id, v->distance_nodes[j * m.block].id);
-		}
-	if (m.numbers)
-		return y;
-	if (m.block > 1)
-		snprintf(text, sizeof(text), "from %u (pale) to %u (dark), the largest of %zu by %zu nodes",
-			m.heat.min, m.heat.max, m.block, m.block);
-	else
-		snprintf(text, sizeof(text), "from %u (pale) to %u (dark)", m.heat.min, m.heat.max);
-	return svg_paragraph(out, x + m.label_width, y + 4, width, "mono faint", text);
-}
-
-/* The layout of all NUMA nodes, which have equal sizes. */
-struct layout {
-	bool dense;
-	size_t cell;
-	size_t columns;
-	size_t tile_width; /* of a NUMA node, including padding */
-	size_t frames;     /* sockets per line; 1 if the NUMA nodes of a socket need several lines */
-	size_t frame_width;
-	size_t label_max; /* characters of a resource's name */
-	size_t label_width;
-	size_t amount_width;
-};
-
-static struct layout lay_out(const struct show_view *v, size_t width)
-{
-	struct layout l = {.dense = v->n_nodes > DENSE_NODES};
-	size_t nodes = 1, min_width = l.dense ? DENSE_WIDTH : TILE_WIDTH, label = 0, fit;
-
-	l.cell = l.dense ? DENSE_CELL : CELL;
-	for (size_t i = 0; i < v->n_groups; i++)
-		nodes = show_max(nodes, v->groups[i].n_nodes);
-	for (size_t i = 0; i < v->n_resources; i++)
-		label = show_max(
-			label, text_width(l.dense ? v->resources[i].short_label : v->resources[i].label));
-	fit = show_max(1, show_min(nodes, (width - 2 * PAD + GAP) / (min_width + GAP)));
-	l.columns = show_spread(nodes, fit);
-	l.frames = 1;
-	if (l.columns == nodes && v->n_groups > 0) {
-		fit = (width + GAP) / (nodes * (min_width + GAP) - GAP + 2 * PAD + GAP);
-		l.frames = show_spread(v->n_groups, show_max(1, show_min(v->n_groups, fit)));
-	}
-	l.frame_width = (width + GAP) / l.frames - GAP;
-	l.tile_width = (l.frame_width - 2 * PAD + GAP) / l.columns - GAP;
-	l.amount_width = (l.dense ? 7u : 17u) * SVG_CHAR_WIDTH;
-	fit = l.amount_width + BAR_WIDE + 2 * PAD;
-	fit = l.tile_width > fit ? (l.tile_width - fit) / SVG_CHAR_WIDTH : 0;
-	l.label_max = show_min(label, show_max(fit, LABEL_MAX));
-	l.label_width = l.label_max * SVG_CHAR_WIDTH + 8;
-	return l;
+	svg_entry(out, &x, y, "held", 0, "held");
+	svg_entry(out, &x, y, "free", 0, "available");
+	return y + units.line + 18;
 }
 
 /* ---- CPUs */
@@ -374,7 +224,6 @@ static void cpu_title(const struct show_view *v, const struct show_cpu *cpu, cha
 {
 	const char *use =
 		cpu->state == SHOW_EXCLUSIVE ? v->holders[cpu->holder].name : show_state_names[cpu->state];
-
 	char core[32] = "", l3[32] = "";
 
 	if (v->cores_known)
@@ -391,12 +240,13 @@ struct cursor {
 
 /* Moves the cursor to cpus[at], which has the same L3 cache as cpus[at - 1]. A core that fits on one line is not split. */
 static void advance(
-	const struct layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
+	const struct show_layout *l, const struct show_node *node, size_t at, size_t width, struct cursor *c)
 {
 	bool first = node->cpus[at].core != node->cpus[at - 1].core;
-	size_t core = first ? show_core_size(node, at) * (l->cell + CELL_GAP) - CELL_GAP : l->cell;
+	size_t core =
+		first ? show_core_size(node, at) * (l->cell + units.cell_gap) - units.cell_gap : l->cell;
 
-	c->left += l->cell + (first ? CORE_GAP : CELL_GAP);
+	c->left += l->cell + (first ? CORE_GAP : units.cell_gap);
 	if (c->left + core > width) {
 		c->left = 0;
 		c->y += l->cell + CORE_GAP;
@@ -404,8 +254,8 @@ static void advance(
 }
 
 /* The width and height of the L3 cache that begins at cpus[at], if drawn at the left edge. */
-static struct svg_box measure_l3(
-	const struct layout *l, const struct show_node *node, size_t at, size_t width)
+static struct show_box measure_l3(
+	const struct show_layout *l, const struct show_node *node, size_t at, size_t width)
 {
 	struct cursor c = {0};
 	size_t max_width = l->cell;
@@ -414,286 +264,156 @@ static struct svg_box measure_l3(
 		advance(l, node, at, width, &c);
 		max_width = show_max(max_width, c.left + l->cell);
 	}
-	return (struct svg_box){0, 0, max_width, c.y + l->cell};
+	return (struct show_box){0, 0, max_width, c.y + l->cell};
 }
 
-/*
- * Draws the CPUs of a NUMA node, each L3 cache on one line or on lines of its own. Returns the y below the CPUs. With `out`
- * NULL only measures.
- */
-static size_t draw_cpus(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
-	const struct show_view *v, const struct show_node *node)
+/* Each L3 cache is on one line or on lines of its own. */
+static size_t svg_cpus(const struct show_pen *p, const struct show_layout *l, const struct show_node *node,
+	struct show_box box, bool draw)
 {
-	struct svg_box l3 = {0};
-	struct cursor c = {.y = y};
+	size_t cell = l->cell;
+	struct show_box l3 = {0};
+	struct cursor c = {0};
 
 	for (size_t i = 0; i < node->n_cpus; i++) {
 		const struct show_cpu *cpu = &node->cpus[i];
 		char title[TITLE_MAX];
 
 		if (!show_is_l3_first(node, i)) {
-			advance(l, node, i, width, &c);
+			advance(l, node, i, box.width, &c);
 		} else {
-			bool tall = l3.height > l->cell;
+			bool tall = l3.height > cell;
 
-			l3 = measure_l3(l, node, i, width);
-			c.left += i > 0 ? l->cell + L3_GAP : 0;
-			if (i > 0 && (tall || c.left + l3.width > width))
-				c = (struct cursor){0, c.y + l->cell + L3_GAP};
-			if (out && cpu->l3 != MACHINE_NONE)
-				svg_rect(out,
-					(struct svg_box){x + c.left - L3_PAD, c.y - L3_PAD,
+			l3 = measure_l3(l, node, i, box.width);
+			c.left += i > 0 ? cell + L3_GAP : 0;
+			if (i > 0 && (tall || c.left + l3.width > box.width))
+				c = (struct cursor){0, c.y + cell + L3_GAP};
+			if (draw && cpu->l3 != MACHINE_NONE)
+				svg_rect(p->svg,
+					(struct show_box){box.x + c.left - L3_PAD, box.y + c.y - L3_PAD,
 						l3.width + 2 * L3_PAD, l3.height + 2 * L3_PAD},
 					"l3", NULL);
 		}
-		if (!out)
+		if (!draw)
 			continue;
-		cpu_title(v, cpu, title);
-		if (cpu->state == SHOW_EXCLUSIVE)
-			svg_cell(out, x + c.left, c.y, l->cell, svg_holder_class(cpu->holder),
-				show_key(v, cpu->holder, 0), title);
-		else
-			svg_cell(out, x + c.left, c.y, l->cell, svg_state_class(cpu->state), 0, title);
+		cpu_title(p->view, cpu, title);
+		svg_cell(p, box.x + c.left, box.y + c.y, cell, cpu->state, cpu->holder, title);
 	}
-	return node->n_cpus > 0 ? c.y + l->cell + CORE_GAP : c.y;
-}
-
-/* ---- memory, hugepages, devices */
-
-static void draw_bar(
-	struct strbuf *out, size_t x, size_t y, size_t width, const struct inventory_amount *amount)
-{
-	struct show_bar bar = show_bar(amount, width);
-	struct svg_box box = {x, y, width, BAR_HEIGHT};
-
-	svg_rect(out, box, "free", NULL);
-	box.width = bar.reserved;
-	if (bar.reserved > 0)
-		svg_rect(out, box, "reserved", NULL);
-	box.x += bar.reserved;
-	box.width = bar.held;
-	if (bar.held > 0)
-		svg_rect(out, box, "held", NULL);
-}
-
-static void draw_devices(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
-	const struct show_view *v, const struct show_node *node, size_t at)
-{
-	const struct show_devices *devices = &node->devices[at];
-	const struct inventory_amount *amount = &node->amounts[at];
-	size_t pitch = l->cell - 2 + CELL_GAP, max_cells = (width + CELL_GAP) / pitch;
-	struct show_device_cells cells;
-	size_t i;
-
-	if (!show_device_cells(devices, amount, max_cells, &cells)) {
-		if (amount->present)
-			draw_bar(out, x, y + 4, width, amount);
-		return;
-	}
-	for (i = 0; i < cells.reserved; i++, x += pitch)
-		svg_cell(out, x, y + 1, l->cell - 2, "reserved", 0, "not allocatable");
-	for (i = 0; i < devices->n_holders; i++, x += pitch)
-		svg_cell(out, x, y + 1, l->cell - 2, svg_holder_class(devices->holders[i]),
-			show_key(v, devices->holders[i], 0), v->holders[devices->holders[i]].name);
-	for (i = 0; i < cells.held; i++, x += pitch)
-		svg_cell(out, x, y + 1, l->cell - 2, "held", 0, "held");
-	for (i = 0; i < cells.available; i++, x += pitch)
-		svg_cell(out, x, y + 1, l->cell - 2, "free", 0, "available");
-}
-
-static void draw_resource(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
-	const struct show_view *v, const struct show_node *node, size_t at)
-{
-	const struct show_resource *r = &v->resources[at];
-	const struct inventory_amount *amount = &node->amounts[at];
-	size_t bar = width - l->label_width - l->amount_width;
-	const char *label = l->dense ? r->short_label : r->label;
-	CLEANUP(freep)
-	char *cut =
-		text_width(label) > l->label_max ? xasprintf("%.*s...", (int)l->label_max - 3, label) : NULL;
-	char text[SHOW_AMOUNTS_SIZE];
-
-	svg_text(out, x, y + 13, "mono faint", cut ? cut : label);
-	show_amounts_text(v, node, at, l->dense, text);
-	svg_text(out, x + width, y + 13, "mono r", text);
-	if (r->kind == SHOW_DEVICES)
-		draw_devices(out, x + l->label_width, y, bar, l, v, node, at);
-	else if (amount->capacity > 0)
-		draw_bar(out, x + l->label_width, y + 4, bar, amount);
+	return node->n_cpus > 0 ? c.y + cell + CORE_GAP : 0;
 }
 
 /* ---- NUMA nodes and sockets */
 
-static size_t node_height(const struct show_view *v, const struct layout *l, const struct show_node *node)
+static void svg_frame(const struct show_pen *p, struct show_box box, const char *title)
 {
-	size_t lines = 0;
-
-	for (size_t i = 0; i < v->n_resources; i++)
-		lines += show_has_line(v, node, i);
-	return draw_cpus(NULL, 0, 0, l->tile_width - 2 * PAD, l, v, node) + 2 * PAD + SVG_LINE +
-	       lines * SVG_LINE;
+	svg_rect(p->svg, box, "socket", NULL);
+	svg_put_text(p->svg, box.x + units.node_x, box.y + 25, "h", title);
 }
 
-static void draw_node_head(struct strbuf *out, size_t x, size_t y, size_t width, const struct layout *l,
-	const struct show_view *v, const struct show_node *node)
+static void svg_fit(const struct show_pen *p, struct show_layout *l)
 {
-	char text[SHOW_AMOUNTS_SIZE], id[32];
-	const char *list;
-	size_t room, used;
+	size_t used, fit;
 
-	show_cpus_text(v, node, l->dense, text);
-	if (node->id == MACHINE_NONE) {
-		svg_text(out, x, y + 13, "h", l->dense ? "no NUMA" : "outside every NUMA node");
+	l->amount_width = (l->dense ? 7u : 17u) * units.column;
+	used = l->amount_width + BAR_WIDE + 2 * units.node_x;
+	fit = l->node_width > used ? (l->node_width - used) / units.column : 0;
+	for (size_t i = 0; i < p->view->n_resources; i++) {
+		const struct show_resource *r = &p->view->resources[i];
+
+		l->label_max = show_max(l->label_max, text_width(l->dense ? r->short_label : r->label));
+	}
+	l->label_max = show_min(l->label_max, show_max(fit, LABEL_MAX));
+	l->label_width = l->label_max * units.column + 8;
+}
+
+static void svg_node(const struct show_pen *p, const struct show_layout *l, struct show_box box,
+	const char *id, const char *amount)
+{
+	size_t x = box.x + units.node_x, y = box.y + units.node_x + 9;
+
+	svg_rect(p->svg, box, "node", NULL);
+	if (!id) {
+		svg_put_text(p->svg, x, y, "h", l->dense ? "no NUMA" : amount);
 		return;
 	}
-	snprintf(id, sizeof(id), "NUMA %d", node->id);
-	svg_text(out, x, y + 13, "h", id);
-	svg_text(out, x + width, y + 13, "mono r", text);
-	used = text_width(id) * 9 + 8;
-	room = width > used + (text_width(text) + 1) * SVG_CHAR_WIDTH
-		       ? (width - used) / SVG_CHAR_WIDTH - text_width(text) - 1
-		       : 0;
-	if (room < 4 || l->dense)
-		return;
-	list = text_width(node->cpu_list) <= room ? node->cpu_list : node->cpu_short;
-	if (text_width(list) > room)
-		snprintf(text, sizeof(text), "%.*s...", (int)show_min(room - 3, sizeof(text) - 4), list);
+	svg_put_text(p->svg, x, y, "h", id);
+	svg_put_text(p->svg, x + box.width - 2 * units.node_x, y, "mono r", amount);
+}
+
+static void svg_cpu_list(const struct show_pen *p, size_t x, size_t y, size_t columns, const char *list)
+{
+	char text[SHOW_AMOUNTS_SIZE];
+
+	if (text_width(list) > columns)
+		snprintf(text, sizeof(text), "%.*s...", (int)show_min(columns - 3, sizeof(text) - 4), list);
 	else
 		snprintf(text, sizeof(text), "%s", list);
-	svg_text(out, x + used, y + 13, "mono faint", text);
+	svg_put_text(p->svg, x, y + 13, "mono faint", text);
 }
 
-static void draw_node(struct strbuf *out, struct svg_box box, const struct layout *l,
-	const struct show_view *v, const struct show_node *node)
+static void svg_resource(const struct show_pen *p, const struct show_layout *l, struct show_box box,
+	const char *label, const char *amount)
 {
-	size_t x = box.x + PAD, y = box.y + PAD - 4, width = box.width - 2 * PAD;
+	CLEANUP(freep)
+	char *cut =
+		text_width(label) > l->label_max ? xasprintf("%.*s...", (int)l->label_max - 3, label) : NULL;
 
-	svg_rect(out, box, "node", NULL);
-	draw_node_head(out, x, y, width, l, v, node);
-	y = draw_cpus(out, x, y + SVG_LINE + 4, width, l, v, node) + 4;
-	for (size_t i = 0; i < v->n_resources; i++)
-		if (show_has_line(v, node, i)) {
-			draw_resource(out, x, y, width, l, v, node, i);
-			y += SVG_LINE;
-		}
+	svg_put_text(p->svg, box.x, box.y + 13, "mono faint", cut ? cut : label);
+	svg_put_text(p->svg, box.x + box.width, box.y + 13, "mono r", amount);
 }
 
-/* The height of the line of NUMA nodes that begins with the group's node `first`. */
-static size_t line_height(
-	const struct show_view *v, const struct layout *l, const struct show_group *group, size_t first)
+static void svg_bar(const struct show_pen *p, size_t x, size_t y, size_t width, struct show_bar bar)
 {
-	size_t height = 0;
+	struct show_box box = {x, y + 4, width, BAR_HEIGHT};
 
-	for (size_t i = first; i < group->n_nodes && i < first + l->columns; i++)
-		height = show_max(height, node_height(v, l, &v->nodes[group->first + i]));
-	return height;
+	svg_rect(p->svg, box, "free", NULL);
+	box.width = bar.reserved;
+	if (bar.reserved > 0)
+		svg_rect(p->svg, box, "reserved", NULL);
+	box.x += bar.reserved;
+	box.width = bar.held;
+	if (bar.held > 0)
+		svg_rect(p->svg, box, "held", NULL);
 }
 
-static size_t group_height(const struct show_view *v, const struct layout *l, const struct show_group *group)
-{
-	size_t height = PAD + SVG_LINE + 2;
+/* ---- distances */
 
-	for (size_t first = 0; first < group->n_nodes; first += l->columns)
-		height += line_height(v, l, group, first) + GAP;
-	return height - GAP + PAD;
+static void svg_matrix_id(
+	const struct show_pen *p, const struct show_matrix *m, size_t x, size_t y, size_t i, const char *id)
+{
+	size_t right = x + m->id_width, row = y + units.line + i * m->cell_height;
+
+	/* Omit ids that would overlap: an id of three digits takes about 24 pixels. */
+	if (!m->numbers && i % (24 / m->cell_height + 1) > 0)
+		return;
+	svg_put_text(p->svg, right + i * m->cell_width + m->cell_width / 2, y + 12, "n faint", id);
+	svg_put_text(p->svg, right - 6, row + m->cell_height / 2 + 4, "mono faint r", id);
 }
 
-static void draw_group(struct strbuf *out, struct svg_box frame, const struct layout *l,
-	const struct show_view *v, const struct show_group *group)
+static void svg_distance(const struct show_pen *p, const struct show_matrix *m, struct show_box box,
+	int level, const char *text, const char *title)
 {
-	size_t y = frame.y + PAD + SVG_LINE + 2;
+	static const char *const rects[SHOW_HEAT_LEVELS] = {"d0", "d1", "d2", "d3", "d4"};
+	static const char *const texts[SHOW_HEAT_LEVELS] = {
+		"n dark", "n dark", "n dark", "n light", "n light"};
 
-	svg_rect(out, frame, "socket", NULL);
-	svg_text(out, frame.x + PAD, frame.y + PAD + 11, "h", group->title);
-	for (size_t first = 0; first < group->n_nodes; first += l->columns) {
-		struct svg_box box = {frame.x + PAD, y, l->tile_width, line_height(v, l, group, first)};
-
-		for (size_t i = first; i < group->n_nodes && i < first + l->columns; i++) {
-			draw_node(out, box, l, v, &v->nodes[group->first + i]);
-			box.x += l->tile_width + GAP;
-		}
-		y += box.height + GAP;
-	}
+	svg_rect(p->svg, box, level >= 0 ? rects[level] : "unknown", title);
+	if (m->numbers)
+		svg_put_text(
+			p->svg, box.x + box.width / 2, box.y + 15, level >= 0 ? texts[level] : "n", text);
 }
 
-/* Returns the y below the groups. */
-static size_t draw_groups(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
+static size_t svg_scale(const struct show_pen *p, const struct show_matrix *m, size_t x, size_t y)
 {
-	const struct layout l = lay_out(v, width);
+	char text[96];
 
-	for (size_t first = 0; first < v->n_groups; first += l.frames) {
-		struct svg_box frame = {MARGIN, y, l.frame_width, 0};
-
-		for (size_t i = first; i < v->n_groups && i < first + l.frames; i++)
-			frame.height = show_max(frame.height, group_height(v, &l, &v->groups[i]));
-		for (size_t i = first; i < v->n_groups && i < first + l.frames; i++) {
-			draw_group(out, frame, &l, v, &v->groups[i]);
-			frame.x += l.frame_width + GAP;
-		}
-		y += frame.height + GAP;
-	}
-	return y;
+	snprintf(text, sizeof(text), "from %u (pale) to %u (dark)", m->heat.min, m->heat.max);
+	if (m->block > 1)
+		text_addf(text, sizeof(text), ", the largest of %zu by %zu nodes", m->block, m->block);
+	return svg_paragraph(p->svg, x + m->id_width, y + 4, p->width - 2 * units.margin, "mono faint", text);
 }
 
 /* ---- the whole */
-
-static size_t draw_head(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
-{
-	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(BODY_MAX);
-
-	svg_text(out, MARGIN, y + 18, "title", v->node_name);
-	y = svg_paragraph(out, MARGIN, y + 28, width, "mono", v->machine);
-	y = svg_paragraph(out, MARGIN, y, width, "mono", v->kubelet);
-	strbuf_addf(&line, "reserved CPUs %s", v->reserved ? v->reserved : "are not known");
-	if (!v->reserved || *v->reserved)
-		y = svg_paragraph(out, MARGIN, y, width, "mono", line.text);
-	strbuf_reset(&line);
-	strbuf_addf(&line, "offline CPUs %s", v->offline);
-	if (v->n_offline > 0)
-		y = svg_paragraph(out, MARGIN, y, width, "mono", line.text);
-	return y + 8;
-}
-
-/* Returns the y below the roots. */
-static size_t draw_roots(struct strbuf *out, size_t y, size_t width, const struct show_view *v)
-{
-	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(BODY_MAX);
-
-	if (v->n_roots == 0)
-		return y;
-	svg_text(out, MARGIN, y + 13, "h", SHOW_ROOTS_TITLE);
-	y += SVG_LINE + 4;
-	for (size_t i = 0; i < v->n_roots; i++) {
-		strbuf_reset(&line);
-		show_root_title(&v->roots[i], &line);
-		y = svg_paragraph(out, MARGIN, y, width, "mono faint", line.text);
-		strbuf_reset(&line);
-		show_root_text(v, &v->roots[i], &line);
-		y = svg_paragraph(out, MARGIN + 2 * PAD, y, width - 2 * PAD, "mono", line.text);
-	}
-	return y + GAP;
-}
-
-static size_t draw_body(struct strbuf *out, size_t width, const struct show_view *v)
-{
-	size_t inner = width - 2 * MARGIN, matrix = svg_matrix_width(v, inner), y, below;
-
-	y = draw_head(out, MARGIN, inner, v);
-	y = draw_groups(out, y, inner, v);
-	y = draw_roots(out, y, inner, v);
-	y = svg_legend(out, MARGIN, y, inner, v) + GAP + 6;
-	if (v->n_holders > 0 && matrix > 0 && inner >= matrix + 2 * MARGIN + 320) {
-		below = svg_matrix(out, width - MARGIN - matrix, y, inner, v);
-		y = show_max(below, svg_holders(out, MARGIN, y, inner - matrix - 2 * MARGIN, v));
-	} else {
-		y = svg_holders(out, MARGIN, y, inner, v);
-		y = svg_matrix(out, MARGIN, y + (v->n_holders > 0 ? GAP : 0), inner, v);
-	}
-	y += v->notes->lines.n_items > 0 ? GAP : 0;
-	for (size_t i = 0; i < v->notes->lines.n_items; i++)
-		y = svg_paragraph(out, MARGIN, y, inner, "mono note", v->notes->lines.items[i]);
-	return y + MARGIN - 4;
-}
 
 /* Writes the description for screen readers. */
 static void describe(struct strbuf *out, const struct show_view *v)
@@ -721,9 +441,12 @@ static void describe(struct strbuf *out, const struct show_view *v)
 static int draw_svg(const struct show_view *v, size_t width, bool alone, struct strbuf *out)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct svg_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+	struct show_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
+	const struct show_pen pen = {v, &units, page.width, svg_line, svg_text, svg_legend, svg_frame,
+		svg_node, svg_cpu_list, svg_cpus, svg_resource, svg_bar, svg_cell, svg_matrix_id,
+		svg_distance, svg_scale, svg_fit, NULL, NULL, false, &body};
 
-	page.height = draw_body(&body, page.width, v);
+	page.height = show_lay_out(&pen) + units.margin - 4;
 	strbuf_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
 		"viewBox=\"0 0 %zu %zu\" role=\"img\" ",
