@@ -153,7 +153,7 @@ static void add_unknown_pods(struct query *q)
 		if (name_table_find_index(&q->by_name, q->nodes[i].name) == SIZE_MAX)
 			name_table_add_index(&q->by_name, q->nodes[i].name, i);
 	for (size_t i = 0; i < q->cluster.n_nodes; i++)
-		for (size_t k = 0; k < q->cluster.nodes[i]->n_pods; k++)
+		for (size_t k = 0; q->cluster.nodes[i] && k < q->cluster.nodes[i]->n_pods; k++)
 			add_unknown_pod(q, q->cluster.nodes[i]->pods[k]);
 }
 

@@ -68,8 +68,8 @@ void projections_forget(struct projections *p, size_t slot);
  * this. */
 bool project_node_possible(const struct node_info *node);
 
-/* Whether the projection of a node with an exact state is known to equal the object's state: the object reports every pod that holds
- * something, and no pod has ended. */
+/* Whether the projection is known to equal the object's state: the object reports every pod that holds something, and no pod has
+ * ended. The projection has the NUMA nodes of the machine then, the object's inventory those of its zones. */
 bool project_node_changes_nothing(const struct node_info *node);
 
 /*
