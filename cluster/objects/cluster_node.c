@@ -127,7 +127,8 @@ static void read_state(
 	const struct doc *object, const char *name, struct inventory *inventory, struct cluster_node *n)
 {
 	const char *text = nrt_attribute(object, NODE_STATE_ATTRIBUTE);
-	const struct zone_facts facts = read_facts(object, inventory);
+	struct topology_manager_config topology = inventory->topology;
+	struct zone_facts facts = read_facts(object, inventory);
 	struct err why = {""};
 	int r = text ? read_exact(text, &n->state, &why)
 		     : err_set(&n->why, -ENOENT, "the object has no node state");
@@ -146,6 +147,8 @@ static void read_state(
 			r == -ENOTSUP ? "its node state is of a newer version of nrtd" : "damaged node state",
 			why.text);
 	}
+	nrt_kubelet_topology(object, &topology);
+	facts.topology = &topology;
 	r = zone_state_make(name, &facts, &n->state, &why);
 	if (r == 0) {
 		n->basis = CLUSTER_ESTIMATED;
@@ -250,7 +253,7 @@ static int read_zones(const struct doc *object, const struct cluster_node *n, st
 		r = zone_state_known(n->state.node_name, &facts, doc_get(object, "zones"), ret, err);
 	if (r < 0)
 		return err_wrap(err, r, "NodeResourceTopology '%.100s'", n->state.node_name);
-	nrt_topology_settings(object, &ret->settings.topology);
+	nrt_kubelet_topology(object, &ret->settings.topology);
 	notes_add(notes, "drawn from the zones of a NodeResourceTopology object: %s", n->why.text);
 	note_zones(object, notes);
 	return 0;

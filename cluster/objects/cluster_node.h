@@ -88,8 +88,9 @@ int cluster_nodes_each(const struct object_reader *reader, cluster_node_fn *fn, 
 
 /* What an object without a node state contains. */
 struct zone_facts {
-	struct inventory *inventory;         /* the Node zones and the effective Topology Manager settings */
-	enum cpu_manager_policy cpu_manager; /* or unknown */
+	struct inventory *inventory; /* the Node zones and the effective Topology Manager settings */
+	const struct topology_manager_config *topology; /* the kubelet's; NULL = those of the inventory */
+	enum cpu_manager_policy cpu_manager;            /* or unknown */
 	bool full_pcpus_only;
 	enum memory_manager_policy memory_manager; /* or unknown */
 };

@@ -186,6 +186,29 @@ void nrt_topology_settings(const struct doc *object, struct topology_manager_con
 	nrt_apply_attributes(config, attributes, n);
 }
 
+void nrt_kubelet_topology(const struct doc *object, struct topology_manager_config *config)
+{
+	static const struct {
+		const char *name;
+		enum topology_manager_policy policy;
+	} constants[] = {{"None", TOPOLOGY_MANAGER_NONE}, {"BestEffort", TOPOLOGY_MANAGER_BEST_EFFORT},
+		{"Restricted", TOPOLOGY_MANAGER_RESTRICTED}};
+	const char *policy = nrt_attribute(object, settings_table[SETTING_TOPOLOGY_MANAGER_POLICY].name);
+	const char *first = doc_string(doc_list_items(doc_get(object, "topologyPolicies")));
+	struct topology_manager_config read = {
+		.policy = TOPOLOGY_MANAGER_UNKNOWN, .scope = TOPOLOGY_SCOPE_UNKNOWN};
+
+	nrt_topology_settings(object, config);
+	nrt_topology_settings(object, &read);
+	if (read.policy != TOPOLOGY_MANAGER_UNKNOWN || (!policy && !first))
+		return;
+	config->policy = TOPOLOGY_MANAGER_UNKNOWN;
+	for (size_t i = 0; i < ARRAY_SIZE(constants) && !policy; i++)
+		if (!strcmp(first, constants[i].name))
+			config->policy = constants[i].policy;
+	config->scope = read.scope;
+}
+
 const char *nrt_attribute(const struct doc *object, const char *name)
 {
 	struct nrt_attribute attributes[NRT_MAX_ATTRIBUTES];

@@ -33,5 +33,11 @@ const char *nrt_attribute(const struct doc *object, const char *name);
 /* The value of a choice, such as cpuManagerPolicy, from the attribute of its name; 0 = omitted, or the value is not known. */
 unsigned nrt_policy(const struct doc *object, enum setting what);
 
-/* Sets the members of `config` that the object contains. */
+/* Sets the members of `config` that the object contains, as the scheduler plugins read them. */
 void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config);
+
+/*
+ * The same as the exporter means it, for estimates of the kubelet's verdict: a value that the plugins do not read, and take for their default,
+ * is the policy of the API's constant ("Restricted", whose scope is unknown), or unknown ("SingleNUMANode").
+ */
+void nrt_kubelet_topology(const struct doc *object, struct topology_manager_config *config);

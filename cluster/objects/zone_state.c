@@ -302,10 +302,11 @@ static void make_settings(const struct zones *z, struct node_state *s)
 {
 	const struct zone_facts *f = z->facts;
 	struct settings *to = &s->settings;
-	bool exclusive = z->inv->topology.policy != TOPOLOGY_MANAGER_NONE || f->full_pcpus_only;
+	const struct topology_manager_config *topology = f->topology ? f->topology : &z->inv->topology;
+	bool exclusive = topology->policy != TOPOLOGY_MANAGER_NONE || f->full_pcpus_only;
 	int memory = inventory_resource(z->inv, "memory");
 
-	to->topology = z->inv->topology;
+	to->topology = *topology;
 	if (to->topology.max_numa_nodes < z->n)
 		to->topology.max_numa_nodes = (unsigned)z->n;
 	to->topology.prefer_closest_numa_nodes =

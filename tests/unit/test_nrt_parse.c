@@ -96,6 +96,47 @@ static void policies(void **state)
 	}
 }
 
+/* What the plugins take for their default is unknown, or what the API's constant says. */
+static void policies_of_the_kubelet(void **state)
+{
+	static const struct {
+		const char *text;
+		enum topology_manager_policy policy;
+		enum topology_manager_scope scope;
+	} cases[] = {
+		{"\"x\":1", TOPOLOGY_MANAGER_NONE, TOPOLOGY_SCOPE_CONTAINER},
+		{"\"topologyPolicies\":[\"RestrictedPodLevel\"]", TOPOLOGY_MANAGER_RESTRICTED,
+			TOPOLOGY_SCOPE_POD},
+		{"\"topologyPolicies\":[\"Restricted\"]", TOPOLOGY_MANAGER_RESTRICTED,
+			TOPOLOGY_SCOPE_UNKNOWN},
+		{"\"topologyPolicies\":[\"BestEffort\"]", TOPOLOGY_MANAGER_BEST_EFFORT,
+			TOPOLOGY_SCOPE_UNKNOWN},
+		{"\"topologyPolicies\":[\"None\"]", TOPOLOGY_MANAGER_NONE, TOPOLOGY_SCOPE_UNKNOWN},
+		{"\"topologyPolicies\":[\"SingleNUMANode\"]", TOPOLOGY_MANAGER_UNKNOWN,
+			TOPOLOGY_SCOPE_UNKNOWN},
+		{"\"topologyPolicies\":[\"Restricted\"],"
+		 "\"attributes\":[{\"name\":\"topologyManagerScope\",\"value\":\"pod\"}]",
+			TOPOLOGY_MANAGER_RESTRICTED, TOPOLOGY_SCOPE_POD},
+		{"\"topologyPolicies\":[\"Restricted\"],"
+		 "\"attributes\":[{\"name\":\"topologyManagerPolicy\",\"value\":\"strict\"}]",
+			TOPOLOGY_MANAGER_UNKNOWN, TOPOLOGY_SCOPE_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		struct topology_manager_config config = {
+			.policy = TOPOLOGY_MANAGER_NONE, .scope = TOPOLOGY_SCOPE_CONTAINER};
+		char text[512];
+
+		snprintf(text, sizeof(text), "{%s}", cases[i].text);
+		assert_int_equal(json_parse(text, strlen(text), &object, NULL), 0);
+		nrt_kubelet_topology(&object, &config);
+		if (config.policy != cases[i].policy || config.scope != cases[i].scope)
+			fail_msg("%s: policy %d, scope %d", cases[i].text, config.policy, config.scope);
+	}
+}
+
 static void managers_and_attributes(void **state)
 {
 	static const char text[] =
@@ -157,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zones_resources_and_costs),
 		cmocka_unit_test(policies),
+		cmocka_unit_test(policies_of_the_kubelet),
 		cmocka_unit_test(managers_and_attributes),
 		cmocka_unit_test(bad_objects_are_named),
 	};
