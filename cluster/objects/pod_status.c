@@ -48,10 +48,13 @@ static bool has_started(const struct doc *status, const char *list)
 
 static enum pod_stage find_stage(const struct doc *status, const struct pod_status *s)
 {
+	/* The kubelet's rejectPod() writes this message. Other ends before a container has started have others: DeadlineExceeded, Evicted. */
+	static const char rejected[] = "Pod was rejected";
 	bool started =
 		has_started(status, "containerStatuses") || has_started(status, "initContainerStatuses");
+	bool by_kubelet = !*s->message || !strncmp(s->message, rejected, strlen(rejected));
 
-	if (!strcmp(s->phase, "Failed") && !started && *s->reason && *s->node)
+	if (!strcmp(s->phase, "Failed") && !started && *s->reason && *s->node && by_kubelet)
 		return POD_REJECTED;
 	if (!strcmp(s->phase, "Failed") || !strcmp(s->phase, "Succeeded"))
 		return POD_ENDED;

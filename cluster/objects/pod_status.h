@@ -15,7 +15,7 @@
 enum pod_stage {
 	POD_WAITS,    /* the pod has no node */
 	POD_BOUND,    /* the pod has a node, and no container has started */
-	POD_REJECTED, /* by the node's kubelet: the pod has failed, and no container ever started */
+	POD_REJECTED, /* by the admission of the node's kubelet */
 	POD_RUNS,
 	POD_ENDED,
 	POD_STAGE_COUNT

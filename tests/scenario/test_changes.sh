@@ -97,7 +97,7 @@ pod() { # pod NAME UID AGO STATUS
 	pod runs fb15e10a-b6a5-4aaa-8fcd-76c1aa64e6fd "8 minutes" '"phase":"Running"'
 	pod old u-old "5 hours" '"phase":"Running"'
 	pod "done" u-done "4 hours" "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"state\":{\"terminated\":{\"finishedAt\":\"$(at "7 minutes")\"}}}]"
-	pod refused u-ref "6 minutes" '"phase":"Failed","reason":"TopologyAffinityError","message":"Resources cannot be allocated"'
+	pod refused u-ref "6 minutes" '"phase":"Failed","reason":"TopologyAffinityError","message":"Pod was rejected: Resources cannot be allocated"'
 	pod other u-other "6 minutes" '"phase":"Running"' n2
 	echo '{"kind":"Node","metadata":{"name":"n1"}}'
 	cat "$dir/nrt.json"
@@ -106,7 +106,7 @@ jq -s '{kind: "List", items: .}' "$dir/objects.json" >"$dir/cluster.json"
 run n1 --from "$dir/cluster.json" -o json
 check "the changes, newest first" has '[.changes[] | "\(.what) \(.pod)"] == ["pod ended gone", "pod rejected refused", "pod ended done", "pod started runs", "KubeletSettingsChanged null", "pod started gone"]'
 check "what a pod holds" has '.changes[3].message == "holds CPUs 1-9 on NUMA node 0"'
-check "why a pod was rejected" has '.changes[1].message == "TopologyAffinityError: Resources cannot be allocated"'
+check "why a pod was rejected" has '.changes[1].message == "TopologyAffinityError: Pod was rejected: Resources cannot be allocated"'
 check "the times" has '.changes[4].ageSeconds >= 600 and .changes[4].ageSeconds < 660 and .sinceSeconds == 3600'
 run n1 --from "$dir/cluster.json"
 check "a table" says '^AGE +WHAT +POD +MESSAGE$'

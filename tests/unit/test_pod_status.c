@@ -42,6 +42,13 @@ static void a_pod_is_at_one_stage(void **state)
 		{"{nodeName: w1}",
 			"{phase: Failed, reason: UnexpectedAdmissionError, containerStatuses: [{state: {waiting: {}}}]}",
 			POD_REJECTED},
+		/* They ended before a container had started, after their admission. */
+		{"{nodeName: w1}",
+			"{phase: Failed, reason: DeadlineExceeded, message: Pod was active on the node longer than the specified deadline}",
+			POD_ENDED},
+		{"{nodeName: w1}",
+			"{phase: Failed, reason: Evicted, message: 'The node was low on resource: memory.', containerStatuses: [{state: {waiting: {}}}]}",
+			POD_ENDED},
 		/* It ran, and was evicted; it ended by itself; it never had a node. */
 		{"{nodeName: w1}",
 			"{phase: Failed, reason: Evicted, containerStatuses: [{state: {terminated: {}}}]}",
