@@ -9,10 +9,43 @@
 #include "common/resource.h"
 #include "common/vec.h"
 
+static void default_missing(struct resource_list *list, const struct resource_quantity *q)
+{
+	if (!resource_list_find(list, q->name))
+		resource_list_set(list, q->name, q->quantity);
+}
+
+/*
+ * Pod-level resources that are set in part: limits of hugepages from the containers; requests of cpu and memory from the containers, else from
+ * the pod-level limits (k8s.io/kubernetes pkg/apis/core/v1/defaults.go: defaultHugePagePodLimits, defaultPodRequests).
+ */
+static void default_pod_level(struct pod_request *pod)
+{
+	CLEANUP(resource_list_release) struct resource_list of_containers = {0};
+	struct pod_request containers = *pod; /* borrowed, without pod-level resources and overhead */
+
+	if (pod->pod_limits.n_items == 0 && pod->pod_requests.n_items == 0)
+		return;
+	containers.pod_requests = containers.pod_limits = containers.overhead = (struct resource_list){0};
+	containers.has_pod_resources = false;
+	request_of_node(&containers, &of_containers);
+	for (size_t i = 0; i < of_containers.n_items; i++)
+		if (resource_name_is_hugepages(of_containers.items[i].name) &&
+			!resource_list_find(&pod->pod_requests, of_containers.items[i].name))
+			default_missing(&pod->pod_limits, &of_containers.items[i]);
+	for (size_t i = 0; i < of_containers.n_items && pod->pod_limits.n_items > 0; i++)
+		if (!strcmp(of_containers.items[i].name, "cpu") ||
+			!strcmp(of_containers.items[i].name, "memory"))
+			default_missing(&pod->pod_requests, &of_containers.items[i]);
+	for (size_t i = 0; i < pod->pod_limits.n_items; i++)
+		default_missing(&pod->pod_requests, &pod->pod_limits.items[i]);
+}
+
 void request_default(struct pod_request *pod)
 {
 	for (size_t i = 0; i < pod->n_containers; i++)
 		resource_list_default(&pod->containers[i].requests, &pod->containers[i].limits);
+	default_pod_level(pod);
 }
 
 /* The amounts that decide the QoS class: cpu first, memory second. */

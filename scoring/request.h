@@ -9,7 +9,7 @@
 
 /*
  * Set defaults as the API server does when a pod is created: a container's missing request becomes its
- * limit. Call this once for a pod that comes from a manifest instead of the API.
+ * limit, and so do missing pod-level resources, as far as the containers do not decide them. Call this once for a pod that comes from a manifest instead of the API.
  */
 void request_default(struct pod_request *pod);
 

@@ -380,6 +380,37 @@ static void pods_of_many_containers(void **state)
 	assert_true(resource_list_equal(&node, &effective));
 }
 
+/* As pkg/apis/core/v1/defaults.go does. */
+static void pod_level_resources_get_defaults(void **state)
+{
+	static const struct {
+		const char *containers, *requests, *limits, *want_requests, *want_limits;
+	} cases[] = {
+		{"app |", "", "", "", ""},
+		{"app cpu=1 | cpu=2", "", "", "", ""},
+		{"app |", "", "cpu=16 memory=8Gi", "cpu=16 memory=8Gi", "cpu=16 memory=8Gi"},
+		{"app cpu=1 |; app cpu=2 |", "", "cpu=16 memory=8Gi", "cpu=3 memory=8Gi",
+			"cpu=16 memory=8Gi"},
+		{"app cpu=1 |", "cpu=4", "cpu=16", "cpu=4", "cpu=16"},
+		{"app cpu=1 |", "memory=1Gi", "", "memory=1Gi", ""},
+		{"app hugepages-2Mi=4Mi", "", "cpu=2", "cpu=2 hugepages-2Mi=4Mi", "cpu=2 hugepages-2Mi=4Mi"},
+		{"app hugepages-2Mi=4Mi", "hugepages-2Mi=8Mi", "", "hugepages-2Mi=8Mi", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(pod_request_release) struct pod_request pod;
+
+		pod_from_text(&pod, cases[i].containers);
+		pod.has_pod_resources = true;
+		pod.pod_requests = resources_from_text(cases[i].requests);
+		pod.pod_limits = resources_from_text(cases[i].limits);
+		request_default(&pod);
+		check_list(cases[i].containers, &pod.pod_requests, cases[i].want_requests);
+		check_list(cases[i].containers, &pod.pod_limits, cases[i].want_limits);
+	}
+}
+
 /* One name after the other, over all containers. */
 static qty_t amount_of_one(const struct pod_request *pod, const char *name, bool plugin)
 {
@@ -452,6 +483,7 @@ int main(void)
 		cmocka_unit_test(qos_classes),
 		cmocka_unit_test(what_keeps_a_pod_from_being_guaranteed),
 		cmocka_unit_test(limits_become_requests),
+		cmocka_unit_test(pod_level_resources_get_defaults),
 		cmocka_unit_test(effective_requests),
 		cmocka_unit_test(amounts_of_the_node),
 		cmocka_unit_test(exclusive_amounts),
