@@ -14,22 +14,22 @@
 /* The verdict of one node's kubelet on a pod class. */
 struct verdict {
 	uint64_t version, amounts_version; /* of the node_info; version 0 = no verdict yet */
+	char *reason;                      /* one sentence; NULL if the kubelet admits the pod */
+	size_t free_on_numa_nodes;         /* CPUs that remain free on the assigned NUMA nodes */
+	size_t free_on_node;               /* CPUs that remain free on the node */
+	enum kubelet_answer answer;
+	enum cluster_basis basis; /* CLUSTER_UNKNOWN: the answer is unknown too */
+	unsigned numa_nodes;      /* that the kubelet would assign; 0 = none */
+	int score;                /* 0 to 100, by the strategy */
 	/* Not a verdict yet, but an upper bound of one in the order of /filter: `score`, `pci_pair`, `free_on_numa_nodes` and
 	 * `free_on_node` are at least as good as those of the verdict, and the answer is unknown. */
 	bool is_bound;
 	bool by_amounts; /* node-level amounts decide: the kubelet's managers alone would answer otherwise */
-	enum kubelet_answer answer;
-	enum cluster_basis basis;  /* CLUSTER_UNKNOWN: the answer is unknown too */
-	char *reason;              /* one sentence; NULL if the kubelet admits the pod */
-	unsigned numa_nodes;       /* that the kubelet would assign; 0 = none */
-	int score;                 /* 0 to 100, by the strategy */
-	bool pci_pair;             /* a GPU and a NIC of the pod's resources are free below one PCIe root */
-	size_t free_on_numa_nodes; /* CPUs that remain free on the assigned NUMA nodes */
-	size_t free_on_node;       /* CPUs that remain free on the node */
-	bool too_slow;             /* rejected by max_kubelet_ns alone */
-	bool unreached;            /* not judged before the work limit */
-	bool confirmed;            /* by verdict_confirm() */
-	bool unresolvable_known;   /* verdict_rejects_always() was called; its result: */
+	bool pci_pair;   /* a GPU and a NIC of the pod's resources are free below one PCIe root */
+	bool too_slow;   /* rejected by max_kubelet_ns alone */
+	bool unreached;  /* not judged before the work limit */
+	bool confirmed;  /* by verdict_confirm() */
+	bool unresolvable_known; /* verdict_rejects_always() was called; its result: */
 	bool unresolvable;
 };
 

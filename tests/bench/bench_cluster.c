@@ -143,14 +143,18 @@ static void bench_node(struct node_state *node, const char *text)
 	n = 0;
 	start = cpu_ms();
 	for (; cpu_ms() - start < 300; n++) {
+		const struct pod_template template = {.namespace = "default"};
+		CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 		CLEANUP(pod_report_release) struct pod_report fit;
-		CLEANUP(cluster_node_release) struct cluster_node read;
+		struct cluster_node read; /* moves */
 		CLEANUP(doc_release) struct doc doc = DOC_INIT;
 
 		pod_report_init(&fit, &pod);
 		check(json_parse(json.text, json.len, &doc, NULL) == 0 &&
 			cluster_node_read(&doc, &read, NULL) == 0);
-		pod_report_add(&fit, &read, REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
+		pod_report_set_cluster(&fit, &cluster, &template, NULL);
+		pod_report_add(&fit, cluster_set_object(&cluster, &read, 0),
+			REPORT_PLACEMENTS | REPORT_COPIES | REPORT_NEAREST);
 	}
 	report("an object's text, verdict, nearest and copies", cpu_ms() - start, n, 0);
 	pod_request_release(&pod);
