@@ -3,7 +3,7 @@
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30
-FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -Werror=incompatible-pointer-types -Wno-error=incompatible-pointer-types-discards-qualifiers
 FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
 $(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
 build/fuzz/obj/%.o: %.c

@@ -146,11 +146,18 @@ static void ask(const struct cluster_node *node)
 	pod_request_release(&pod.pod);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int add_node(struct cluster_node *object, void *data, struct err *err)
 {
-	fuzz_require((node->basis == CLUSTER_EXACT) == (node->why.text[0] == '\0'));
-	ask(node);
-	return score_report_add(data, node, err);
+	struct score_report *report = data;
+	struct node_info *node;
+	int r;
+
+	fuzz_require((object->basis == CLUSTER_EXACT) == (object->why.text[0] == '\0'));
+	ask(object);
+	node = cluster_set_object(report->pods.projections.cluster, object, 0);
+	r = score_report_add(report, node, err);
+	pod_report_drop_node(&report->pods, node);
+	return r;
 }
 
 static size_t count_lines(const struct strbuf *text)
@@ -175,6 +182,7 @@ static void print(const struct score_report *report, const char *format, struct 
 static void score(char *path, const struct pod_template *pod, int strategy)
 {
 	const struct object_reader reader = file_reader(path);
+	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(score_report_release) struct score_report report = {0};
 	CLEANUP(strbuf_release) struct strbuf table = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(OUTPUT_MAX);
@@ -183,6 +191,7 @@ static void score(char *path, const struct pod_template *pod, int strategy)
 	int r;
 
 	score_report_init(&report, pod, &how);
+	pod_report_set_cluster(&report.pods, &cluster, pod, "default");
 	r = cluster_nodes_each(&reader, add_node, &report, &err);
 	if (r == 0)
 		score_report_rank(&report);

@@ -246,12 +246,13 @@ static void nodes_are_ranked(void **state)
 	CLEANUP(pod_templates_release) struct pod_templates pods = {0};
 	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(score_report_release) struct score_report report = {0};
+	const struct pod_template template = {.namespace = "default"};
 	const struct score_options how = {.strategy = STRATEGY_LEAST_NUMA_NODES, .volcano_weight = 1};
 
 	(void)state;
 	make_pod("4", &pods);
 	score_report_init(&report, &pods.items[0], &how);
-	pod_report_set_cluster(&report.pods, &cluster, &pods.items[0], "default");
+	pod_report_set_cluster(&report.pods, &cluster, &template, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 		CLEANUP(cluster_node_release) struct cluster_node read;
