@@ -131,15 +131,12 @@ static int check_flags(const struct options *options, struct err *err)
 /* Adds this machine's Node, and its pods except the excluded ones. */
 static int add_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	const struct doc *metadata = doc_get(object, "metadata");
 	struct fit_query *q = data;
-	bool is_excluded = kind == OBJECT_POD && !pod_has_ended(object) &&
-			   !strcmp(pod_node_name(object), q->node_name) &&
-			   excluded_pods_find(&q->excluded, doc_text(metadata, "namespace"),
-				   doc_text(metadata, "name"), doc_text(metadata, "uid"));
 
 	q->n_nodes += kind == OBJECT_NODE;
-	return is_excluded ? 0 : cluster_update(&q->cluster, kind, object, 0, err);
+	if (kind == OBJECT_POD && pod_is_excluded(object, &q->excluded, q->node_name))
+		return 0;
+	return cluster_update(&q->cluster, kind, object, 0, err);
 }
 
 /* Reads the requests of this node's pods from Nodes and Pods. */

@@ -38,7 +38,7 @@ static void comparison_release(struct comparison *c)
 	source_close(c->source);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int config_add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct comparison *c = data;
 	struct node_facts *f = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*f));
@@ -59,7 +59,7 @@ static int read_nodes(struct comparison *c, struct err *err)
 	if (r == 0)
 		r = source_open(c->options, 0, &c->source, err);
 	if (r == 0)
-		r = source_each_node(c->source, add_node, c, err);
+		r = source_each_node(c->source, config_add_node, c, err);
 	if (r == 0 && c->has_hugepages && !option_set(c->options, OPT_DIFFERENT))
 		r = source_fill_cluster(c->source, &c->cluster, NULL, NULL, err);
 	return r;

@@ -48,6 +48,7 @@ static void report_only_node(struct fit_query *q, const struct node_info *node)
 {
 	CLEANUP(resource_list_release) struct resource_list free = {0};
 	struct node_report *n = pod_report_add(&q->report, node, REPORT_ALL);
+	struct projected_node *projected;
 
 	if (node->has_node)
 		node_info_requestable(node, NULL, &free);
@@ -57,9 +58,7 @@ static void report_only_node(struct fit_query *q, const struct node_info *node)
 	/* What a victim frees would go to the pod of a reservation, as in the extender's preemption. */
 	if (n->n_reserved == 0 && project_node_possible(node))
 		fit_flags_add_victims(q->options, node, node->has_node ? &free : NULL,
-			n->n_unreported > 0 ? &project_node(&q->report.projections, node)->node.state
-					    : &node->object.state,
-			&q->picked->pod, n);
+			project_node_state(&q->report.projections, node, &projected), &q->picked->pod, n);
 	else if (option_set(q->options, OPT_WHAT_FREES))
 		n->victims.answer = n->answer == KUBELET_ADMITS ? VICTIMS_NOTHING : VICTIMS_UNKNOWN;
 }
@@ -73,7 +72,7 @@ static void warn_not_excluded(const struct fit_query *q, const struct cluster_no
 			node->state.node_name);
 }
 
-static int add_node(struct cluster_node *object, void *data, struct err *err)
+static int fit_add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct fit_query *q = data;
 	struct node_info *node;
@@ -202,7 +201,7 @@ static int make_report(struct fit_query *q, struct err *err)
 		return r;
 	pod_report_set_cluster(&q->report, &q->cluster, pod, source_namespace(q->source));
 	scheduling_constraints_finish(&q->constraints);
-	r = source_each_node(q->source, add_node, q, err);
+	r = source_each_node(q->source, fit_add_node, q, err);
 	if (r < 0)
 		return r;
 	r = check_excluded(q, err);

@@ -103,7 +103,7 @@ static void add_pods(struct query *q, struct node_state *state)
 	pods_report_add(&q->report, state->node_name, &all, choose_pod, q);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int pods_add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct query *q = data;
 	struct read_node *read = vec_push(&q->nodes, &q->n_nodes, &q->nodes_size, sizeof(*read));
@@ -194,7 +194,7 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 		r = source_read_claims(q->source, &q->claim_devices, err);
 	if (r < 0)
 		return r;
-	r = source_each_node(q->source, add_node, q, err);
+	r = source_each_node(q->source, pods_add_node, q, err);
 	if (r < 0)
 		return r;
 	add_unknown_pods(q);

@@ -95,7 +95,7 @@ static int print(const struct options *options, const struct score_report *repor
 	return print_text(writer_finish(&w), &text);
 }
 
-static int add_node(struct cluster_node *object, void *data, struct err *err)
+static int score_add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct score_report *report = data;
 	struct node_info *node = cluster_set_object(report->pods.projections.cluster, object, 0);
@@ -159,7 +159,7 @@ static int make_report(const struct options *options, struct pod_templates *pods
 	r = read_surroundings(source, pod, surroundings, report, err);
 	if (r < 0)
 		return r;
-	r = source_each_node(source, add_node, report, err);
+	r = source_each_node(source, score_add_node, report, err);
 	if (r < 0)
 		return r;
 	score_report_rank(report);

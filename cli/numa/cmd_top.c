@@ -151,17 +151,18 @@ static void add_reservations(const struct rows *rows, const struct node_info *no
 static void fill_row(struct rows *rows, const struct node_info *node, struct top_row *row)
 {
 	CLEANUP(node_admission_release) struct node_admission own = {0};
-	struct projected_node *o;
+	struct node_admission *admission = &own;
+	const struct node_state *state = &node->object.state;
+	struct projected_node *o = NULL;
 
-	if (project_node_possible(node) && !project_node_changes_nothing(node)) {
-		o = project_node(&rows->projections, node);
-		limit_admission(node, o->reserved, &o->admission);
-		top_row_fill(row, &o->admission, rows->shape);
-	} else {
-		node_admission_init(&own, &node->object.state);
-		limit_admission(node, false, &own);
-		top_row_fill(row, &own, rows->shape);
-	}
+	if (project_node_possible(node))
+		state = project_node_state(&rows->projections, node, &o);
+	if (o)
+		admission = &o->admission;
+	else
+		node_admission_init(&own, state);
+	limit_admission(node, o && o->reserved, admission);
+	top_row_fill(row, admission, rows->shape);
 	add_reservations(rows, node, row);
 }
 
@@ -175,7 +176,7 @@ static void set_status(const struct rows *rows, const struct node_info *node, st
 		text_set(&row->status, "NoNode");
 }
 
-static int add_node(struct cluster_node *object, void *data, struct err *err)
+static int top_add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct rows *rows = data;
 	struct node_info *node = cluster_set_object(&rows->cluster, object, 0);
@@ -227,7 +228,7 @@ static int read_rows(const struct options *options, struct request *request, str
 		r = source_read_nodes_and_pods(request->source, add_object, rows, err);
 	cluster_list_end(&rows->cluster, OBJECT_POD, 0, 0);
 	if (r == 0)
-		r = source_each_node(request->source, add_node, rows, err);
+		r = source_each_node(request->source, top_add_node, rows, err);
 	if (r < 0) {
 		source_closep(&request->source);
 		return r;

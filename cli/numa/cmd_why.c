@@ -39,7 +39,7 @@ static int add_object(enum object_kind kind, struct doc *object, void *data, str
 	return why_report_add_object(&q->report, kind, object, err);
 }
 
-static int add_node(struct cluster_node *node, void *data, struct err *err)
+static int why_add_node(struct cluster_node *node, void *data, struct err *err)
 {
 	struct why_query *q = data;
 
@@ -90,7 +90,7 @@ static int make_report(struct why_query *q, struct err *err)
 	if (r < 0)
 		return r;
 	why_report_end_objects(&q->report);
-	r = source_each_node(q->source, add_node, q, err);
+	r = source_each_node(q->source, why_add_node, q, err);
 	if (r < 0)
 		return r;
 	q->report.now_s = clock_ms(CLOCK_REALTIME) / 1000;

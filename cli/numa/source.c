@@ -601,25 +601,14 @@ struct cluster_delivery {
 	const char *only; /* the node of the excluded pods; NULL = any node */
 };
 
-static bool is_excluded(const struct cluster_delivery *d, const struct doc *pod)
-{
-	const struct doc *metadata = doc_get(pod, "metadata");
-	const char *node = pod_node_name(pod);
-
-	if (!d->excluded || !*node || pod_has_ended(pod) || (d->only && strcmp(d->only, node) != 0) ||
-		!excluded_pods_find(d->excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
-			doc_text(metadata, "uid")))
-		return false;
-	strv_push_new(&d->excluded->nodes, node);
-	return true;
-}
-
 static int deliver_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	struct cluster_delivery *d = data;
 	int r = 0;
 
-	if (kind != OBJECT_POD || !is_excluded(d, object))
+	if (kind == OBJECT_POD && pod_is_excluded(object, d->excluded, d->only))
+		strv_push_new(&d->excluded->nodes, pod_node_name(object));
+	else
 		r = cluster_update(d->cluster, kind, object, 0, err);
 	if (r == 0 && d->constraints)
 		scheduling_constraints_add(d->constraints, kind, object);

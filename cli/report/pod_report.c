@@ -594,7 +594,7 @@ static void apply_constraints(const struct scheduling_constraints *sc, struct no
 	n->unschedulable = true;
 }
 
-/* Rejects a pod that the kubelet might not admit beside the pods that are on the way to it. */
+/* Rejects a pod that the kubelet might not admit beside the in-flight pods. */
 static void apply_in_flight(struct pod_report *r, struct projected_node *o, struct node_report *n)
 {
 	bool admits = true;
@@ -615,14 +615,12 @@ static void judge_node(
 	struct pod_report *r, const struct node_info *node, unsigned parts, struct node_report *n)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};
-	struct projected_node *o = project_node_changes_nothing(node)
-					   ? NULL
-					   : project_node(&r->projections, node); /* without a work limit */
+	struct projected_node *o;
+	const struct node_state *state = project_node_state(&r->projections, node, &o);
 
 	if (node->has_node)
 		node_info_requestable(node, NULL, &requestable);
-	node_report_make(
-		r, o ? &o->node.state : &node->object.state, parts, node->has_node ? &requestable : NULL, n);
+	node_report_make(r, state, parts, node->has_node ? &requestable : NULL, n);
 	n->n_reserved = node_info_count_reserved(node);
 	n->n_unreported = o ? o->n_unreported : 0;
 	if (node->has_node)

@@ -269,21 +269,14 @@ static void note_pod_node(struct scheduling_constraints *sc, const char *node)
 	name_table_add(&sc->pod_nodes_seen, sc->pod_nodes.items[sc->pod_nodes.n_items - 1], sc);
 }
 
-static void add_pod(struct scheduling_constraints *sc, const struct doc *object, const char *name)
+static void add_pod(struct scheduling_constraints *sc, const struct doc *object)
 {
-	const struct doc *metadata = doc_get(object, "metadata");
 	const char *node = pod_node_name(object);
 	struct constrained_match *slot;
-	bool excluded = false;
 	uint64_t mask;
 
 	sc->pods_known = true;
-	if (!*node || pod_has_ended(object))
-		return;
-	if (sc->excluded)
-		excluded = excluded_pods_find(
-			sc->excluded, doc_text(metadata, "namespace"), name, doc_text(metadata, "uid"));
-	if (excluded)
+	if (!*node || pod_has_ended(object) || pod_is_excluded(object, sc->excluded, NULL))
 		return;
 	note_pod_node(sc, node);
 	add_terms(sc, object, node);
@@ -305,7 +298,7 @@ void scheduling_constraints_add(
 	if (kind == OBJECT_NODE)
 		add_node(sc, object, name);
 	else if (kind == OBJECT_POD)
-		add_pod(sc, object, name);
+		add_pod(sc, object);
 }
 
 /* ---- what the objects do not contain */

@@ -35,7 +35,7 @@ struct candidates {
 	/* Nodes that have not been judged yet: `verdict` is an upper bound. */
 	struct candidate *bounded;
 	size_t n_bounded, bounded_size;
-	/* Nodes with pods or reservations that their objects do not report, judged last: what they cost must not take the time for all others. */
+	/* Nodes that must be projected. They are judged last, so that costly projections leave time for all other nodes. */
 	struct candidate *disturbed;
 	size_t n_disturbed, disturbed_size;
 };

@@ -397,8 +397,10 @@ static bool decline(struct server *s, enum verb verb, struct strbuf *reply, enum
 
 static void begin_work(struct server *s, const struct work_request *request)
 {
-	s->verdicts.projections.now_ms = now_ms();
-	s->verdicts.projections.work = work_begin(&s->work, request, s->config.work_ms, now_ms());
+	uint64_t now = now_ms();
+
+	s->verdicts.projections.now_ms = now;
+	s->verdicts.projections.work = work_begin(&s->work, request, s->config.work_ms, now);
 }
 
 static void end_work(

@@ -299,20 +299,16 @@ struct pod_info *cluster_assume_pod(struct cluster *cluster, const struct assume
 /* Forgets the pod if it is assumed. */
 void cluster_forget_pod(struct cluster *cluster, const char *uid);
 
-/*
- * During a request: hides the reservations that a pod of this class may use, and reservations of the plan's later steps on the same
- * nodes. The pod's UID is `user->uid`.
- */
-void cluster_hide_reservations(
-	struct cluster *cluster, const struct reservation_user *user, const struct pod_class *class);
-
 /* Whether the node has a hidden reservation that the pod of cluster_hide_for() may use. */
 bool cluster_has_usable_reservation(const struct node_info *node);
 
 /* During a request: hides the nominated pods that do not count for this pod: the pod itself, and pods of lower priority. */
 void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority);
 
-/* cluster_hide_reservations() and cluster_hide_nominations(). */
+/*
+ * During a request: hides the nominated pods that do not count for this pod, the reservations that a pod of this class may use, and reservations
+ * of the plan's later steps on the same nodes. The pod's UID is `user->uid`.
+ */
 void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
 	const struct pod_class *class);
 
@@ -321,6 +317,11 @@ size_t node_info_count_reserved(const struct node_info *node);
 
 /* Forgets expired assumed pods, rejections, reservations and ended pods. */
 void cluster_expire(struct cluster *cluster, uint64_t now_ms);
+
+/* What pods can still request of a node: allocatable minus requested plus `returned`, at least 0. `returned`: the
+ * requests of pods that are assumed to end; NULL = none. *ret is to be released. */
+void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
+	const struct resource_list *returned, struct resource_list *ret);
 
 /*
  * What pods can still request of a node that has a Node object: allocatable minus the requests of the node's pods, except those whose

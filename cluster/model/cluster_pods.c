@@ -163,25 +163,42 @@ void cluster_drop_if_empty(struct cluster *cluster, struct node_info *node)
 	node_free(node);
 }
 
+void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
+	const struct resource_list *returned, struct resource_list *ret)
+{
+	*ret = (struct resource_list){0};
+	for (size_t i = 0; i < allocatable->n_items; i++) {
+		const char *name = allocatable->items[i].name;
+		struct quantity q = allocatable->items[i].quantity;
+		qty_t held = resource_list_amount(requested, name);
+
+		if (returned)
+			held -= resource_list_amount(returned, name);
+		q.nano = q.nano > held ? q.nano - held : 0;
+		resource_list_append(ret, name, q);
+	}
+	resource_list_sort(ret);
+}
+
 void node_info_requestable(const struct node_info *node, const bool *without, struct resource_list *ret)
 {
+	CLEANUP(resource_list_release) struct resource_list returned = {0};
+	const struct resource_quantity *pods = resource_list_find(&node->allocatable, "pods");
 	size_t n_pods = node->n_pods;
+	struct quantity left;
 
-	*ret = (struct resource_list){0};
-	resource_list_add(ret, &node->allocatable, 1);
 	for (size_t i = 0; without && i < node->n_pods; i++)
-		n_pods -= without[i];
-	for (size_t i = 0; i < ret->n_items; i++) {
-		struct resource_quantity *left = &ret->items[i];
-		qty_t held = strcmp(left->name, "pods") != 0
-				     ? resource_list_amount(&node->requested, left->name)
-				     : (qty_t)n_pods * QTY_UNIT;
-
-		for (size_t k = 0; without && k < node->n_pods; k++)
-			if (without[k])
-				held -= resource_list_amount(&node->pods[k]->class->wanted, left->name);
-		left->quantity.nano = left->quantity.nano > held ? left->quantity.nano - held : 0;
-	}
+		if (without[i]) {
+			resource_list_add(&returned, &node->pods[i]->class->wanted, 1);
+			n_pods--;
+		}
+	requestable_amounts(&node->allocatable, &node->requested, &returned, ret);
+	if (!pods)
+		return;
+	left = pods->quantity;
+	left.nano -= (qty_t)n_pods * QTY_UNIT;
+	left.nano = left.nano > 0 ? left.nano : 0;
+	resource_list_set(ret, "pods", left);
 }
 
 /* ---- ended pods */

@@ -22,7 +22,7 @@ static void remove_stand_in(struct cluster *cluster, struct node_reservation *r)
 		cluster_remove_pod(cluster, stand_in);
 }
 
-void cluster_hide_reservations(
+static void hide_reservations(
 	struct cluster *cluster, const struct reservation_user *user, const struct pod_class *class)
 {
 	for (size_t i = 0; i < cluster->n_nodes && cluster->n_reservations > 0; i++) {
@@ -44,7 +44,7 @@ void cluster_hide_reservations(
 void cluster_hide_for(struct cluster *cluster, const struct reservation_user *user, int32_t priority,
 	const struct pod_class *class)
 {
-	cluster_hide_reservations(cluster, user, class);
+	hide_reservations(cluster, user, class);
 	cluster_hide_nominations(cluster, user->uid, priority);
 }
 

@@ -20,7 +20,7 @@ struct node_reservation {
 	struct pod_class *class;
 	struct pod_info *stand_in; /* NULL while a pod uses the reservation */
 	char *user;                /* UID of the pod that uses the reservation; NULL = none */
-	bool usable; /* by the pod of the request that is being answered: cluster_hide_reservations() */
+	bool usable;               /* by the pod of the request that is being answered: cluster_hide_for() */
 	uint64_t expires_ms;
 };
 

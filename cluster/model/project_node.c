@@ -614,26 +614,23 @@ static struct projected_node *make_projection(struct projections *p, const struc
 /* make_projection() within the node's share. */
 static struct projected_node *project_within_share(struct projections *p, const struct node_info *node)
 {
-	const struct work_limit request = p->work;
-	const uint64_t begun_ns = work_now_ns(), now_us = p->now_ms * 1000;
+	const uint64_t now_us = p->now_ms * 1000, burst_us = NODE_WORK_BURST_MS * NODE_WORK_SHARE * 1000;
+	const uint64_t begun_ns = work_now_ns();
+	struct work_limit request = p->work;
 	struct projected_node *made;
-	uint64_t left_us, *paid_us;
+	uint64_t *paid_us;
 
 	vec_grow(&p->node_work, &p->node_work_size, p->cluster->n_nodes, sizeof(*p->node_work));
 	paid_us = &p->node_work[node->slot].paid_us;
 	if (*paid_us < now_us)
 		*paid_us = now_us;
-	left_us = now_us + NODE_WORK_BURST_MS * NODE_WORK_SHARE * 1000;
-	if (*paid_us >= left_us)
+	if (*paid_us >= now_us + burst_us)
 		return NULL;
-	left_us = (left_us - *paid_us) / NODE_WORK_SHARE;
-	if (begun_ns + left_us * 1000 < request.until_ns)
-		p->work.until_ns = begun_ns + left_us * 1000;
+	p->work = work_limit_part(&request, (now_us + burst_us - *paid_us) / NODE_WORK_SHARE * 1000);
 	made = make_projection(p, node);
+	work_limit_end_part(&request, &p->work);
+	p->work = request;
 	*paid_us += (work_now_ns() - begun_ns) / 1000 * NODE_WORK_SHARE;
-	if (p->work.until_ns < request.until_ns)
-		p->work.reached = request.reached;
-	p->work.until_ns = request.until_ns;
 	return made;
 }
 
@@ -644,6 +641,13 @@ struct projected_node *project_node(struct projections *p, const struct node_inf
 	if (found)
 		return found;
 	return p->work.until_ns > 0 ? project_within_share(p, node) : make_projection(p, node);
+}
+
+const struct node_state *project_node_state(
+	struct projections *p, const struct node_info *node, struct projected_node **ret)
+{
+	*ret = project_node_changes_nothing(node) ? NULL : project_node(p, node);
+	return *ret ? &(*ret)->node.state : &node->object.state;
 }
 
 int project_node_without(

@@ -24,7 +24,7 @@ struct projected_node {
 	bool reserved;
 };
 
-/* Why no pod, or not every pod, may go to a projected node that `reserved`, or in_flight_admit(), keeps it away from. */
+/* The reasons for which a node is rejected: projected_node.reserved is set; in_flight_admit() says no. */
 #define PROJECTED_RESERVED \
 	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
 #define PROJECTED_ORDER "depends on the start order of pods already assigned to the node"
@@ -33,14 +33,16 @@ struct projected_node {
 void projected_node_release(struct projected_node *o);
 
 /*
- * What a projection costs depends on the node's own pods and reservations, so its CPU time is charged to the node: while a node has used up its
- * share, project_node() returns NULL for it, and only for it. The share is NODE_WORK_BURST_MS at once, and one of NODE_WORK_SHARE ms.
+ * The CPU time of a projection depends on the node's own pods and reservations, and is charged to the node. A node that has used up its share is
+ * not projected until the share has paid: project_node() returns NULL. Other nodes are not affected. The share of a node is 1/NODE_WORK_SHARE of
+ * a CPU, and a burst of NODE_WORK_BURST_MS.
  */
 #define NODE_WORK_BURST_MS 100u
 #define NODE_WORK_SHARE    20u
 
 struct node_work {
-	uint64_t paid_us; /* the time, in microseconds, at which the share has paid for all projections */
+	uint64_t
+		paid_us; /* when the share has paid for all projections: microseconds, by the clock of projections.now_ms */
 };
 
 #define PROJECTIONS_KEPT 512u /* entries of 30 kB each for nodes of 96 CPUs and 8 NUMA nodes */
@@ -79,6 +81,13 @@ bool project_node_changes_nothing(const struct node_info *node);
  * request's time; then p->work.reached is not set.
  */
 struct projected_node *project_node(struct projections *p, const struct node_info *node);
+
+/*
+ * The node's state with all pods that are bound to the node: the object's own if the projection changes nothing, else that of the projection.
+ * *ret is the projection then, else NULL. Requires project_node_possible(), and a request without a work limit.
+ */
+const struct node_state *project_node_state(
+	struct projections *p, const struct node_info *node, struct projected_node **ret);
 
 /* Projects the node without the pods node->pods[i] whose excluded[i] is set (`excluded` NULL = with all pods).
  * ret->in_flight stays empty. 0 or -ETIME; `ret` is to be released in either case. */

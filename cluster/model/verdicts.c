@@ -355,7 +355,7 @@ static const struct verdict *unreached(const struct work_limit *work)
 {
 	static char by_request[] = "not judged yet: the CPU time limit of the request was reached";
 	static char by_node[] =
-		"not judged yet: the pods and reservations on their way to the node need too much CPU time";
+		"not judged yet: the node's unreported pods and reservations need too much CPU time";
 	static const struct verdict answers[] = {
 		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_request},
 		{.answer = KUBELET_UNKNOWN, .unreached = true, .reason = by_node}};
@@ -431,20 +431,21 @@ const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node)
 {
 	struct verdict *v = &verdicts->last->items[node->slot];
-	struct work_limit *work = &verdicts->projections.work, own;
+	struct work_limit *work = &verdicts->projections.work, part;
 	struct projected_node *o;
 	bool in_every_order = true;
+	int r;
 
 	if (v->confirmed || v->answer != KUBELET_ADMITS || v->numa_nodes == 0)
 		return v;
 	o = project_node(&verdicts->projections, node);
 	if (!o)
 		return unreached(work);
-	own = work_limit_narrow(work, CONFIRM_NS);
-	if (in_flight_admit(&o->in_flight, class, &own, &in_every_order) < 0) {
-		work->reached = work->reached || own.until_ns == work->until_ns;
+	part = work_limit_part(work, CONFIRM_NS);
+	r = in_flight_admit(&o->in_flight, class, &part, &in_every_order);
+	work_limit_end_part(work, &part);
+	if (r < 0)
 		return unreached(work);
-	}
 	if (!in_every_order) {
 		v->reason = xstrdup(PROJECTED_ORDER);
 		v->answer = KUBELET_REJECTS;

@@ -37,7 +37,8 @@ unsigned nrt_policy(const struct doc *object, enum setting what);
 void nrt_topology_settings(const struct doc *object, struct topology_manager_config *config);
 
 /*
- * The same as the exporter means it, for estimates of the kubelet's verdict: a value that the plugins do not read, and take for their default,
- * is the policy of the API's constant ("Restricted", whose scope is unknown), or unknown ("SingleNUMANode").
+ * Sets the members of `config` that the object contains, for estimates of the kubelet's verdict. The scheduler plugins ignore policies other than
+ * those that name a scope. This function reads the API's other constants, whose scope is unknown ("Restricted"); any other policy is unknown
+ * ("SingleNUMANode").
  */
 void nrt_kubelet_topology(const struct doc *object, struct topology_manager_config *config);

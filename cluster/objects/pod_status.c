@@ -159,6 +159,16 @@ static bool has_running(const struct doc *status, const char *list)
 	return false;
 }
 
+bool pod_is_excluded(const struct doc *pod, struct excluded_pods *excluded, const char *node)
+{
+	const struct doc *metadata = doc_get(pod, "metadata");
+	const char *own = pod_node_name(pod);
+
+	return excluded && *own && (!node || !strcmp(own, node)) && !pod_has_ended(pod) &&
+	       excluded_pods_find(excluded, doc_text(metadata, "namespace"), doc_text(metadata, "name"),
+		       doc_text(metadata, "uid"));
+}
+
 bool pod_has_running_containers(const struct doc *pod)
 {
 	const struct doc *status = doc_get(pod, "status");

@@ -53,6 +53,9 @@ int64_t pod_created_s(const struct doc *pod);
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);
 
+/* Whether the Pod is one of the excluded pods (NULL = none), and holds something: it is on this node (NULL = on any), and has not ended. */
+bool pod_is_excluded(const struct doc *pod, struct excluded_pods *excluded, const char *node);
+
 /* Whether the Pod's status reports a running container. A kubelet reports all containers as terminated before it deletes a Pod, so a deleted
  * Pod with a running container was deleted by force, and its containers may still run. */
 bool pod_has_running_containers(const struct doc *pod);

@@ -180,23 +180,6 @@ void simulated_require_alignment(struct simulated_cluster *c)
 	}
 }
 
-void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
-	const struct resource_list *returned, struct resource_list *ret)
-{
-	*ret = (struct resource_list){0};
-	for (size_t i = 0; i < allocatable->n_items; i++) {
-		const char *name = allocatable->items[i].name;
-		struct quantity q = allocatable->items[i].quantity;
-		qty_t held = resource_list_amount(requested, name);
-
-		if (returned)
-			held -= resource_list_amount(returned, name);
-		q.nano = q.nano > held ? q.nano - held : 0;
-		resource_list_append(ret, name, q);
-	}
-	resource_list_sort(ret);
-}
-
 static struct node_admission *admission_of(struct simulated_cluster *c, size_t node)
 {
 	CLEANUP(resource_list_release) struct resource_list requestable = {0};

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cluster/constraints/scheduling_constraints.h"
+#include "cluster/model/cluster.h"
 #include "cluster/model/node_reservations.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/disruption_budgets.h"
@@ -264,11 +265,6 @@ void simulated_forget_undo(struct simulated_cluster *c);
 
 /* Sets the node's simulated state to the state of its object, which may have changed. The previous state must be released. */
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n);
-
-/* What pods can still request of a node: allocatable minus requested plus `returned`, at least 0. `returned`: the
- * requests of pods that are assumed to end; NULL = none. *ret is to be released. */
-void requestable_amounts(const struct resource_list *allocatable, const struct resource_list *requested,
-	const struct resource_list *returned, struct resource_list *ret);
 
 /* Sets the constraints of a new pod, whose object moves. The first member of its spec is nodeName. */
 void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod *p, struct doc *object);

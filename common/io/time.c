@@ -139,7 +139,7 @@ bool work_limit_has_time(struct work_limit *w)
 	return has_time;
 }
 
-struct work_limit work_limit_narrow(const struct work_limit *w, uint64_t ns)
+struct work_limit work_limit_part(const struct work_limit *w, uint64_t ns)
 {
 	struct work_limit part = *w;
 	uint64_t until_ns = work_now_ns() + ns;
@@ -147,6 +147,12 @@ struct work_limit work_limit_narrow(const struct work_limit *w, uint64_t ns)
 	if (part.until_ns > until_ns)
 		part.until_ns = until_ns;
 	return part;
+}
+
+void work_limit_end_part(struct work_limit *w, const struct work_limit *part)
+{
+	w->advanced = part->advanced;
+	w->reached = w->reached || (part->reached && (part->cached_only || part->until_ns == w->until_ns));
 }
 
 bool work_limit_goes_on(struct work_limit *w)

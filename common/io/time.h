@@ -77,8 +77,11 @@ struct work_limit {
 	bool reached;      /* a result was not computed because of the limit */
 };
 
-/* The limit of a part of the request: at most this CPU time from now on. Nothing that the part reaches counts for `w`. */
-struct work_limit work_limit_narrow(const struct work_limit *w, uint64_t ns);
+/* The limit of a part of the request: at most this CPU time from now on. Without effect on a request without a limit. */
+struct work_limit work_limit_part(const struct work_limit *w, uint64_t ns);
+
+/* Ends the part. The request has reached its limit if the part did, except the part's own limit. */
+void work_limit_end_part(struct work_limit *w, const struct work_limit *part);
 
 /* Whether the request may compute another result. Always true for the first result of a request, so that
  * repeated requests make progress. Call only in the thread that answers the request. */

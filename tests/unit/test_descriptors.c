@@ -119,8 +119,8 @@ static int observe_all(const char *dir, const struct machine *machine, bool with
 }
 
 /*
- * Takes the file descriptors away and gives them back, for microseconds at a time, at any moment of an observation. How long the
- * thief waits follows what came of it, because an observation takes milliseconds here and tens of them under a sanitizer.
+ * Takes the file descriptors away and gives them back, for microseconds at a time, at any moment of an observation. The
+ * pauses adapt to the results: an observation takes milliseconds, or tens of milliseconds under a sanitizer.
  */
 struct thief {
 	pthread_t thread;
@@ -166,7 +166,7 @@ static void thief_stop(struct thief *t)
 	assert_int_equal(pthread_join(t->thread, NULL), 0);
 }
 
-/* So that about half of the observations fail. */
+/* Adapts the pauses so that about half of the observations fail. */
 static void thief_adapt(struct thief *t, bool failed)
 {
 	const unsigned us = atomic_load(&t->wait_max_us);

@@ -125,7 +125,7 @@ static void a_node_pays_for_its_projections(void **state)
 	assert_int_equal(answer.counts.n_passing, CLUSTER_NODES - 1);
 	assert_int_equal(answer.counts.n_unreached, 1);
 	test_assert_text("reason", answer.verdicts[0].reason,
-		"not judged yet: the pods and reservations on their way to the node need too much CPU time");
+		"not judged yet: the node's unreported pods and reservations need too much CPU time");
 	assert_false(p->work.reached); /* the namespace of the pod is not charged */
 	verb_answer_release(&answer, &c.cluster);
 	p->now_ms += 1000;
