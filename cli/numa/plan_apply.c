@@ -367,10 +367,9 @@ static int remove_outdated(
 		bool needed = old->user == SIMULATED_NOWHERE;
 
 		for (size_t k = 0; k < plan->n_steps && !needed; k++)
-			needed = plan->steps[k].pod == old->user && plan->steps[k].to != SIMULATED_NOWHERE &&
-				 !strcmp(c->nodes[plan->steps[k].to].name, old->node);
-		if (!needed && !find_own(a, old->node, old->facts.id))
-			r = patch_node(a, old->node, old->facts.id, NULL, err);
+			needed = plan->steps[k].pod == old->user && plan->steps[k].to == old->node;
+		if (!needed && !find_own(a, c->nodes[old->node].name, old->info->facts.id))
+			r = patch_node(a, c->nodes[old->node].name, old->info->facts.id, NULL, err);
 	}
 	for (size_t i = a->n_reservations; i > 0 && r == 0; i--)
 		if (a->reservations[i - 1].round != a->round)

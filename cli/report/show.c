@@ -27,11 +27,6 @@ static void holders_release(struct show_view *v)
 	v->n_holders = v->holders_size = 0;
 }
 
-static bool holds_something(const struct allocation *a)
-{
-	return !hwloc_bitmap_iszero(a->cpus) || a->n_memory > 0 || a->n_devices > 0;
-}
-
 static char *name_of(const struct show_holder *h)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LINE_MAX_BYTES);
@@ -45,7 +40,7 @@ static char *name_of(const struct show_holder *h)
 	else
 		strbuf_addstr(&out, "a pod without name");
 	for (size_t i = 0; i < h->n_items; i++) {
-		if (!*h->items[i].container || !holds_something(&h->items[i]))
+		if (!*h->items[i].container || allocation_is_empty(&h->items[i]))
 			continue;
 		strbuf_addf(&out, "%s%s", n++ > 0 ? ", " : " (", h->items[i].container);
 	}
@@ -333,7 +328,7 @@ static void fill_holders(struct show_view *v, const struct node_state *state)
 
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
-			any = any || holds_something(&a->items[end]);
+			any = any || !allocation_is_empty(&a->items[end]);
 		if (!any)
 			continue;
 		add_holder(v, &a->items[first], end - first);

@@ -52,7 +52,7 @@ static void write_step(
 	writer_string(w, "cpus", "CPUS", step->cpus);
 	writer_text(w, "owner", "OWNER", p->owner);
 	writer_number(w, "priority", "PRIORITY", p->priority_known, p->priority);
-	writer_text(w, "podDisruptionBudget", NULL, step->allowed >= 0 ? c->budgets[p->budget].name : "");
+	writer_text(w, "podDisruptionBudget", NULL, step->allowed >= 0 ? p->budget->name : "");
 	writer_number(w, "disruptionsAllowed", "PDB", step->allowed >= 0, step->allowed);
 	writer_number(w, "cost", "COST", step->kind != PLAN_START, (int64_t)step->cost);
 	writer_end(w);
@@ -160,7 +160,7 @@ static void write_cautions(struct writer *w, const struct simulated_cluster *c)
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		kubelet_release_caution(settings_kubelet(&c->nodes[i].state.settings), &caution);
-		if (c->nodes[i].has_object && caution.text[0])
+		if (c->nodes[i].info->has_object && caution.text[0])
 			strv_push_new(&cautions, caution.text);
 	}
 	writer_list(w, "cautions");
@@ -169,7 +169,7 @@ static void write_cautions(struct writer *w, const struct simulated_cluster *c)
 
 		for (size_t i = 0; i < c->n_nodes; i++) {
 			kubelet_release_caution(settings_kubelet(&c->nodes[i].state.settings), &caution);
-			if (c->nodes[i].has_object && !strcmp(caution.text, cautions.items[k]))
+			if (c->nodes[i].info->has_object && !strcmp(caution.text, cautions.items[k]))
 				strv_push(&names, c->nodes[i].name);
 		}
 		writer_row(w);

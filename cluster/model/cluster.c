@@ -210,6 +210,17 @@ static void update_release(struct cluster *cluster, struct node_info *node, stru
 	cluster_bump_freed_version(cluster, node);
 }
 
+void cluster_set_allocatable(
+	struct cluster *cluster, struct node_info *node, struct resource_list *allocatable)
+{
+	known_resources_of_node(&cluster->classes.known, allocatable, &node->resources[OBJECT_NODE]);
+	resource_list_release(&node->allocatable);
+	node->allocatable = *allocatable;
+	*allocatable = (struct resource_list){0};
+	node->has_node = true;
+	cluster_bump_version(cluster, node);
+}
+
 static int update_node(struct cluster *cluster, struct node_info *node, const struct doc *object,
 	uint64_t now_ms, struct err *err)
 {
@@ -224,12 +235,7 @@ static int update_node(struct cluster *cluster, struct node_info *node, const st
 	node->is_cordoned = node_is_cordoned(object);
 	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
 		return 0; /* kubelets write their Node every few minutes */
-	known_resources_of_node(&cluster->classes.known, &allocatable, &node->resources[OBJECT_NODE]);
-	resource_list_release(&node->allocatable);
-	node->allocatable = allocatable;
-	allocatable = (struct resource_list){0};
-	node->has_node = true;
-	cluster_bump_version(cluster, node);
+	cluster_set_allocatable(cluster, node, &allocatable);
 	return 0;
 }
 
@@ -409,10 +415,8 @@ static int update_from_pod(struct cluster *cluster, struct doc *object, uint64_t
 
 	if (r < 0)
 		return r;
-	if (!*status.uid) { /* a Pod that is not from an API server */
-		free(status.uid);
-		status.uid = xasprintf("%s/%s", status.namespace, status.name);
-	}
+	free(status.uid);
+	status.uid = pod_key(object);
 	cached = cluster_find_pod(cluster, status.uid);
 	if (status.stage == POD_REJECTED || status.stage == POD_ENDED || *status.node) {
 		pending_pods_remove(&cluster->pending, status.uid);

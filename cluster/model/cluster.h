@@ -258,6 +258,10 @@ void cluster_delete(
 struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_node *object, uint64_t now_ms);
 void cluster_drop_object(struct cluster *cluster, struct node_info *node);
 
+/* Sets what the Node has for pods, as node_allocatable() has read it; the list moves. */
+void cluster_set_allocatable(
+	struct cluster *cluster, struct node_info *node, struct resource_list *allocatable);
+
 /* Notes that an object could not be parsed and was skipped. The object's UID is unknown. */
 void cluster_skip(struct cluster *cluster, enum object_kind kind);
 
@@ -420,6 +424,9 @@ void cluster_expire_gangs(struct cluster *cluster, uint64_t now_ms);
 /* ---- cluster_nominations.c; for pods without a gang */
 
 struct pod_status;
+
+/* Whether this one of cluster.nominations stands for the pod. */
+bool cluster_stands_for(const struct pod_info *stand_in, const char *uid);
 
 /* The Pod is not bound: keeps room for it on its nominated node, if it has one. 0; errors of pod_template_from_pod(). */
 int cluster_nominate_pod(

@@ -17,7 +17,7 @@
 
 #define STAND_IN "nomination/" /* before the nominated pod's UID: no object reports the stand-in */
 
-static bool stands_for(const struct pod_info *stand_in, const char *uid)
+bool cluster_stands_for(const struct pod_info *stand_in, const char *uid)
 {
 	return !strcmp(stand_in->uid + strlen(STAND_IN), uid);
 }
@@ -27,7 +27,7 @@ static size_t find_nomination(const struct cluster *cluster, const char *uid)
 {
 	size_t i = 0;
 
-	while (i < cluster->n_nominations && !stands_for(cluster->nominations[i], uid))
+	while (i < cluster->n_nominations && !cluster_stands_for(cluster->nominations[i], uid))
 		i++;
 	return i;
 }
@@ -96,7 +96,7 @@ void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t 
 	for (size_t i = 0; i < cluster->n_nominations; i++) {
 		struct pod_info *stand_in = cluster->nominations[i];
 
-		if (stand_in->priority < priority || stands_for(stand_in, uid))
+		if (stand_in->priority < priority || cluster_stands_for(stand_in, uid))
 			cluster_hide_pod(cluster, stand_in);
 	}
 }

@@ -138,8 +138,7 @@ static enum reported find_reported(
 /* The kubelet's managers assign nothing to the pod, so no object will report the pod. */
 static bool holds_nothing(const struct pod_info *pod)
 {
-	return pod->held && !pod->held_is_rest && hwloc_bitmap_iszero(pod->held->cpus) &&
-	       pod->held->n_memory == 0 && pod->held->n_devices == 0;
+	return pod->held && !pod->held_is_rest && allocation_is_empty(pod->held);
 }
 
 struct pod_change {
@@ -374,12 +373,14 @@ static int add_placed_pods(struct projections *p, struct projected_node *o, cons
 
 	projected_state_init(&o->node, &node->object.state, changes->excluded);
 	*ret_matches = true;
+	o->n_unplaced = 0;
 	for (size_t i = 0; i < node->n_pods && r == 0; i++) {
 		const struct pod_change *c = &changes->pods[i];
 
 		if (!c->added)
 			continue;
 		r = add_placed_pod(p, &o->node, node, node->pods[i], c, changes);
+		o->n_unplaced += !node->pods[i]->held;
 		if (r == 0 && c->is_partial && !changes->adds_rest)
 			*ret_matches = *ret_matches && has_items(node, node->pods[i], &c->own);
 	}

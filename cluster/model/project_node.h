@@ -19,6 +19,7 @@ struct projected_node {
 	struct node_admission admission;
 	struct in_flight_pods in_flight;
 	size_t n_unreported; /* of these pods, without those of reservations */
+	size_t n_unplaced; /* pods that the object does not report, and that the kubelet would reject after the node's other pods */
 	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave
 	 * first. Any free CPU or device of the node may be needed for the pod of the reservation. */
 	bool reserved;

@@ -168,6 +168,21 @@ void disruption_budgets_delete(struct disruption_budgets *budgets, const struct 
 	drop_if_empty(budgets, ns);
 }
 
+size_t disruption_budgets_select(const struct disruption_budgets *budgets, const char *namespace,
+	const struct doc *labels, struct disruption_budget **ret)
+{
+	const struct namespace_budgets *ns = name_table_find(&budgets->by_namespace, namespace);
+	size_t n = 0;
+
+	*ret = NULL;
+	for (size_t i = 0; ns && i < ns->n; i++)
+		if (disruption_budget_selects(ns->items[i], namespace, labels)) {
+			*ret = ns->items[i];
+			n++;
+		}
+	return n;
+}
+
 void disruption_budgets_list_begin(struct disruption_budgets *budgets)
 {
 	budgets->list_number++;

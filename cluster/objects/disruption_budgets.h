@@ -56,6 +56,10 @@ void disruption_budgets_release(struct disruption_budgets *budgets);
 int disruption_budgets_update(struct disruption_budgets *budgets, const struct doc *object, struct err *err);
 void disruption_budgets_delete(struct disruption_budgets *budgets, const struct doc *object);
 
+/* The number of budgets that select a pod, as disruption_budget_selects(). *ret is the last of them; NULL = none. */
+size_t disruption_budgets_select(const struct disruption_budgets *budgets, const char *namespace,
+	const struct doc *labels, struct disruption_budget **ret);
+
 /* As cluster_list_begin() and cluster_list_end(). */
 void disruption_budgets_list_begin(struct disruption_budgets *budgets);
 void disruption_budgets_list_end(struct disruption_budgets *budgets);

@@ -115,6 +115,15 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 	return 0;
 }
 
+char *pod_key(const struct doc *pod)
+{
+	const struct doc *metadata = doc_get(pod, "metadata");
+	const char *uid = doc_text(metadata, "uid"), *namespace = doc_text(metadata, "namespace");
+
+	return *uid ? xstrdup(uid)
+		    : xasprintf("%s/%s", *namespace ? namespace : "default", doc_text(metadata, "name"));
+}
+
 const char *pod_gang_name(const struct doc *pod)
 {
 	return doc_text(doc_get(doc_get(pod, "spec"), "schedulingGroup"), "podGroupName");

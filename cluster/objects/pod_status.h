@@ -40,6 +40,9 @@ void pod_status_release(struct pod_status *s);
 /* Reads a Pod. 0; -EINVAL with one line if the Pod has no name. `ret` is untouched on failure. */
 int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *err);
 
+/* The Pod's UID; "NAMESPACE/NAME" of a Pod that is not from an API server. The caller frees the text. */
+char *pod_key(const struct doc *pod);
+
 /* spec.nodeName and status.nominatedNodeName of the Pod; "" if omitted. */
 const char *pod_node_name(const struct doc *pod);
 const char *pod_nominated_node(const struct doc *pod);

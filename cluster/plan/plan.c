@@ -75,7 +75,7 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_RESPONDERS;
 	if (p->n_budgets > 1)
 		return PLAN_FIXED_BUDGETS;
-	return p->n_budgets == 1 && c->budgets[p->budget].allowed <= 0 ? PLAN_FIXED_BUDGET : PLAN_MOVABLE;
+	return p->n_budgets == 1 && p->budget->allowed <= 0 ? PLAN_FIXED_BUDGET : PLAN_MOVABLE;
 }
 
 /* ---- the search */
@@ -167,13 +167,13 @@ static void add_step(struct search *s, enum plan_step_kind kind, size_t pod, siz
 		.from = from,
 		.to = p->node,
 		.cost = kind == PLAN_START ? 0 : cost_of_restart(p),
-		.allowed = p->n_budgets > 0 ? s->c->budgets[p->budget].allowed : -1};
+		.allowed = p->budget ? p->budget->allowed : -1};
 	describe_place(s->c, step);
 	plan->n_moves += kind != PLAN_START;
 	plan->cost += step->cost;
 	s->moved[pod] = true;
-	if (kind == PLAN_EVICT && p->n_budgets > 0)
-		s->c->budgets[p->budget].allowed--;
+	if (kind == PLAN_EVICT && p->budget)
+		p->budget->allowed--;
 }
 
 /* Removes all steps after the first `n_steps`, and reverts the cluster to `mark`. */
@@ -188,8 +188,8 @@ static void revert_steps(struct search *s, size_t n_steps, size_t mark)
 		plan->n_moves -= step->kind != PLAN_START;
 		plan->cost -= step->cost;
 		s->moved[step->pod] = false;
-		if (step->kind == PLAN_EVICT && p->n_budgets > 0)
-			s->c->budgets[p->budget].allowed++;
+		if (step->kind == PLAN_EVICT && p->budget)
+			p->budget->allowed++;
 		free(step->cpus);
 		free(step->numa);
 	}
@@ -754,9 +754,9 @@ static bool is_known_unplaceable(const struct search *s, size_t pod, size_t step
 
 static bool is_overcommitted(const struct simulated_node *n)
 {
-	for (size_t i = 0; n->allocatable.n_items > 0 && i < n->requested.n_items; i++) {
+	for (size_t i = 0; n->info->allocatable.n_items > 0 && i < n->requested.n_items; i++) {
 		const struct resource_quantity *wanted = &n->requested.items[i];
-		const struct resource_quantity *own = resource_list_find(&n->allocatable, wanted->name);
+		const struct resource_quantity *own = resource_list_find(&n->info->allocatable, wanted->name);
 
 		if (resource_name_is_numa_affine(wanted->name) &&
 			wanted->quantity.nano > (own ? own->quantity.nano : 0))

@@ -77,7 +77,7 @@ static struct simulated_amounts measure(
 	node_derive_inventory(&state, &inv, NULL);
 	state.inventory = inv;
 	node_admission_init(&a, &state);
-	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);
+	requestable_amounts(&n->info->allocatable, &n->requested, NULL, &requestable);
 	node_admission_limit(&a, &requestable);
 	ret.free = count_free_cpus(&inv);
 	exclusive_cpus_find(&a.kubelet, &admitted);
@@ -122,7 +122,7 @@ static int empty_node(
 	struct simulated_cluster *c, size_t node, const struct simulate_options *options, struct err *err)
 {
 	struct simulated_node *n = &c->nodes[node];
-	struct node_state *state = &n->object.state;
+	struct node_state *state = &n->info->object.state;
 	struct simulated_setting_change change;
 	int r;
 
@@ -347,7 +347,7 @@ void simulate_losses(struct simulated_cluster *c, struct simulation *s)
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		size_t mark = simulated_mark(c);
 
-		if (gone[i] || !c->nodes[i].has_object || c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
+		if (gone[i] || !c->nodes[i].info->has_object || c->nodes[i].obstacle != SIMULATED_NO_OBSTACLE)
 			continue;
 		lose_node(c, s, i, gone, &explained);
 		simulated_undo(c, mark);
@@ -387,7 +387,7 @@ static void measure_before(struct simulated_cluster *c, const struct simulate_op
 		s->nodes[i].before.copies.known = options->shape != NULL;
 	}
 	for (size_t i = 0; i < c->n_nodes; i++)
-		s->nodes[i].unusable = c->nodes[i].has_node && !node_is_usable(&c->nodes[i].node);
+		s->nodes[i].unusable = c->nodes[i].info->has_node && !node_is_usable(&c->nodes[i].node);
 	simulation_place_copies(c, options, s, false);
 }
 
@@ -453,7 +453,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 		return r;
 	measure_before(c, options, n_before, &s);
 	for (size_t i = 0; i < n_before; i++)
-		if (s.nodes[i].without && c->nodes[i].has_object)
+		if (s.nodes[i].without && c->nodes[i].info->has_object)
 			empty_lost_node(c, i, &displaced);
 		else if (options->restart && c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
 			simulation_restart_node(c, i, options, &s);

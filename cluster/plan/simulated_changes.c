@@ -122,14 +122,14 @@ int simulation_check_settings(const struct simulate_options *options, struct err
 
 static void reduce_allocatable(struct simulated_node *n, const char *resource, qty_t amount)
 {
-	const struct resource_quantity *own = resource_list_find(&n->allocatable, resource);
+	const struct resource_quantity *own = resource_list_find(&n->info->allocatable, resource);
 	struct quantity q;
 
 	if (!own)
 		return;
 	q = own->quantity;
 	q.nano -= amount;
-	resource_list_set(&n->allocatable, resource, q);
+	resource_list_set(&n->info->allocatable, resource, q);
 }
 
 /* The kubelet reserves whole CPUs, and subtracts what is configured from the Node's allocatable. */
@@ -150,7 +150,7 @@ static qty_t reserved_memory(const struct node_state *state)
 
 void simulation_change_allocatable(struct simulated_node *n, const struct simulated_setting_change *change)
 {
-	const struct node_state *state = &n->object.state;
+	const struct node_state *state = &n->info->object.state;
 
 	if (change->changes.reserved_cpus)
 		reduce_allocatable(n, "cpu", reserved_cpu(state) - change->reserved_cpu);
@@ -182,7 +182,7 @@ int simulation_change_settings(const struct simulate_options *options, struct no
 int simulation_derive_node(struct simulated_cluster *c, struct simulated_node *n, struct err *err)
 {
 	static const struct derive_config config = {.reserved_named = false};
-	struct node_state *state = &n->object.state;
+	struct node_state *state = &n->info->object.state;
 	int r;
 
 	reserved_cpus_release(&state->reserved);

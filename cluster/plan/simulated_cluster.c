@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/model/verdicts.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -50,7 +51,7 @@ static void pod_release(struct simulated_pod *p)
 	free(p->owner);
 	free(p->controller);
 	free(p->scheduler);
-	pod_request_release(&p->request);
+	free(p->key);
 	free(p->bound);
 }
 
@@ -65,16 +66,9 @@ static void forget_admission(struct simulated_node *n)
 static void node_release(struct simulated_node *n)
 {
 	forget_admission(n);
-	if (n->has_object) {
-		allocations_view_release(&n->state.allocations);
-		cluster_node_release(&n->object);
-	}
-	free(n->name);
+	allocations_view_release(&n->state.allocations);
 	doc_release(&n->node);
-	resource_list_release(&n->allocatable);
 	resource_list_release(&n->requested);
-	strv_release(&n->resources[0]);
-	strv_release(&n->resources[1]);
 	free(n->pods);
 }
 
@@ -86,7 +80,11 @@ void simulated_forget_undo(struct simulated_cluster *c)
 
 void simulated_cluster_init(struct simulated_cluster *c)
 {
+	static const struct cluster_config config = {.assume_ms = 0};
+
 	*c = (struct simulated_cluster){.cache = xcalloc(CACHE_ENTRIES, sizeof(*c->cache))};
+	cluster_init(&c->model, &config);
+	cluster_list_begin(&c->model, OBJECT_POD);
 }
 
 void simulated_cluster_release(struct simulated_cluster *c)
@@ -98,30 +96,22 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	}
 	name_table_release(&c->constraints_by_key);
 	for (size_t i = 0; i < c->n_pods; i++) {
-		pod_classes_drop(&c->classes, c->pods[i].class);
+		pod_classes_drop(&c->model.classes, c->pods[i].class);
 		pod_release(&c->pods[i]);
 	}
 	for (size_t i = 0; i < c->n_nodes; i++)
 		node_release(&c->nodes[i]);
-	for (size_t i = 0; i < c->n_budgets; i++)
-		disruption_budget_release(&c->budgets[i]);
-	for (size_t i = 0; i < c->n_reservations; i++) {
-		reservation_release(&c->reservations[i].facts);
-		free(c->reservations[i].node);
-		if (c->reservations[i].class)
-			pod_classes_drop(&c->classes, c->reservations[i].class);
-	}
 	for (size_t i = 0; i < c->n_items; i++) {
 		allocation_release(c->items[i]);
 		free(c->items[i]);
 	}
 	name_table_release(&c->nodes_by_name);
-	pod_classes_release(&c->classes);
+	name_table_release(&c->pods_by_key);
+	cluster_release(&c->model);
 	free(c->undo);
 	free(c->constraints);
 	free(c->pods);
 	free(c->nodes);
-	free(c->budgets);
 	free(c->reservations);
 	free(c->items);
 	free(c->admissions);
@@ -190,7 +180,7 @@ static struct node_admission *admission_of(struct simulated_cluster *c, size_t n
 	keep_admission(c, node);
 	n->admission = xcalloc(1, sizeof(*n->admission));
 	node_admission_init(n->admission, &n->state);
-	requestable_amounts(&n->allocatable, &n->requested, NULL, &requestable);
+	requestable_amounts(&n->info->allocatable, &n->requested, NULL, &requestable);
 	node_admission_limit(n->admission, &requestable);
 	return n->admission;
 }
@@ -198,15 +188,9 @@ static struct node_admission *admission_of(struct simulated_cluster *c, size_t n
 /* Whether the node has fewer pods than allocatable "pods" permits, counting `leaving` pods as gone. */
 static bool has_pod_slot(const struct simulated_node *n, size_t leaving)
 {
-	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
+	const struct resource_quantity *pods = resource_list_find(&n->info->allocatable, "pods");
 
 	return !pods || (qty_t)(n->n_pods - leaving + 1) * QTY_UNIT <= pods->quantity.nano;
-}
-
-static const char *find_missing(
-	const struct simulated_cluster *c, const struct simulated_node *n, const struct pod_class *class)
-{
-	return pod_class_lacks(class, &c->classes.known, &n->allocatable, &n->resources[1]);
 }
 
 /* A device resource that the node does not have: no scheduler sends the pod there. */
@@ -216,7 +200,7 @@ static const char *find_absent(
 	for (size_t i = 0; i < class->wanted.n_items; i++) {
 		const struct resource_quantity *q = &class->wanted.items[i];
 
-		if (q->quantity.nano > 0 && !resource_list_find(&n->allocatable, q->name) &&
+		if (q->quantity.nano > 0 && !resource_list_find(&n->info->allocatable, q->name) &&
 			node_admission_devices(a, q->name) == DEVICES_ABSENT)
 			return q->name;
 	}
@@ -261,7 +245,7 @@ static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, 
 
 	if (!is_judged(n, class))
 		return v;
-	if (!has_pod_slot(n, 0) || find_missing(c, n, class))
+	if (!has_pod_slot(n, 0) || verdict_lacks(&c->model, class, n->info))
 		return (struct simulated_verdict){.answer = KUBELET_REJECTS};
 	c->n_verdicts++;
 	a = admission_of(c, node);
@@ -319,10 +303,10 @@ enum kubelet_answer simulated_judge_without(
 		}
 	if (!is_judged(n, class))
 		return KUBELET_UNKNOWN;
-	if (!has_pod_slot(n, leaving) || find_missing(c, n, class))
+	if (!has_pod_slot(n, leaving) || verdict_lacks(&c->model, class, n->info))
 		return KUBELET_REJECTS;
 	projected_state_init(&o, &n->state, excluded);
-	requestable_amounts(&n->allocatable, &n->requested, &returned, &requestable);
+	requestable_amounts(&n->info->allocatable, &n->requested, &returned, &requestable);
 	node_admission_init(&a, &o.state);
 	node_admission_limit(&a, &requestable);
 	node_admission_judge(&a, &class->pod, &admission);
@@ -365,7 +349,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	struct simulated_node *n = &c->nodes[node];
 	const struct pod_class *class = c->pods[pod].class;
-	const char *missing = find_missing(c, n, class), *unknown;
+	const char *missing = verdict_lacks(&c->model, class, n->info), *unknown;
 	struct admission a;
 
 	if (n->obstacle != SIMULATED_NO_OBSTACLE)
@@ -396,7 +380,7 @@ char *simulated_explain(struct simulated_cluster *c, size_t node, size_t pod)
 void simulated_held(const struct simulated_cluster *c, size_t pod, struct pod_held *ret)
 {
 	*ret = (struct pod_held){0};
-	if (c->pods[pod].node != SIMULATED_NOWHERE && c->nodes[c->pods[pod].node].has_object)
+	if (c->pods[pod].node != SIMULATED_NOWHERE && c->nodes[c->pods[pod].node].info->has_object)
 		pod_held_find(&c->nodes[c->pods[pod].node].state, &c->pods[pod].names, ret);
 }
 
@@ -475,7 +459,7 @@ void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, cons
 	if (p->class->aligned) {
 		struct allocation *item = make_item(c, a, p, v);
 
-		if (!hwloc_bitmap_iszero(item->cpus) || item->n_memory > 0 || item->n_devices > 0)
+		if (!allocation_is_empty(item))
 			projected_state_add(&o, item);
 	}
 	allocations_sort(&o.state.allocations);
@@ -510,8 +494,8 @@ void simulated_evict(struct simulated_cluster *c, size_t pod)
 
 void simulated_begin_state(struct simulated_cluster *c, struct simulated_node *n)
 {
-	n->state = n->object.state;
-	allocations_view_without(&n->object.state.allocations, NULL, &n->state.allocations);
+	n->state = n->info->object.state;
+	allocations_view_without(&n->info->object.state.allocations, NULL, &n->state.allocations);
 	n->version = ++c->last_version;
 	forget_admission(n);
 }
@@ -539,24 +523,22 @@ void simulated_undo(struct simulated_cluster *c, size_t mark)
 
 /* ---- nodes that do not exist */
 
-void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *name, struct node_state *state,
-	struct doc *node, struct resource_list *allocatable)
+void simulated_cluster_add_empty_node(struct simulated_cluster *c, struct node_state *state, struct doc *node,
+	struct resource_list *allocatable)
 {
+	struct cluster_node object = {
+		.state = *state, .basis = CLUSTER_EXACT, .has_release = true, .exporter = xstrdup("")};
 	struct simulated_node *n;
 
+	node_state_init(state);
 	for (size_t i = 0; i < c->n_nodes; i++)
 		forget_admission(&c->nodes[i]); /* admissions borrow states, which move */
 	n = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*n));
-	n->name = xstrdup(name);
-	n->has_object = n->has_node = true;
-	n->object = (struct cluster_node){.state = *state, .basis = CLUSTER_EXACT, .exporter = xstrdup("")};
-	node_state_init(state);
+	n->info = cluster_set_object(&c->model, &object, 0);
+	cluster_set_allocatable(&c->model, n->info, allocatable);
+	n->name = n->info->name;
 	n->node = *node;
 	*node = (struct doc)DOC_INIT;
-	n->allocatable = *allocatable;
-	*allocatable = (struct resource_list){0};
-	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
-	known_resources_of_state(&c->classes.known, &n->object.state, &n->resources[1]);
 	name_table_add_index(&c->nodes_by_name, n->name, c->n_nodes - 1);
 	simulated_begin_state(c, n);
 }

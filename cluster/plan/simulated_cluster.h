@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Simulates a cluster in memory: pods are evicted and started, and each node's kubelet admits and rejects them and
+ * Changes a cluster in memory, step by step and back: pods are evicted and started, and each node's kubelet admits and rejects them and
  * takes back what they held. `kubectl numa plan` and `kubectl numa simulate` build on it.
  *
- * The start is the cluster as its NodeResourceTopology, Node and Pod objects report it. Verdicts are those of
- * node_admission.h, scheduling constraints those of scheduling_constraints.h.
+ * The start is the model of the cluster (cluster.h) with each node as projected (project_node.h). Scheduling constraints are those of
+ * scheduling_constraints.h.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +13,6 @@
 
 #include "cluster/constraints/scheduling_constraints.h"
 #include "cluster/model/cluster.h"
-#include "cluster/model/node_reservations.h"
-#include "cluster/objects/cluster_node.h"
-#include "cluster/objects/disruption_budgets.h"
-#include "cluster/objects/pod_class.h"
 #include "cluster/objects/pod_status.h"
 #include "common/doc.h"
 #include "common/hash.h"
@@ -31,18 +27,18 @@ struct simulated_pod {
 	char *controller; /* its UID; "" = none */
 	char *scheduler;  /* spec.schedulerName */
 	struct pod_names names;
-	struct pod_request request; /* until simulated_cluster_finish() */
 	struct pod_class *class;
 	size_t constraints; /* index in simulated_cluster.constraints */
-	char *bound;        /* spec.nodeName, until simulated_cluster_finish(); NULL = none */
+	char *key;          /* pod_key(), until simulated_cluster_finish() */
+	char *bound;        /* spec.nodeName, until then; "" = none */
 	size_t node;        /* or SIMULATED_NOWHERE */
 	int32_t priority;
-	int64_t created_s; /* metadata.creationTimestamp, in seconds since the epoch */
-	size_t budget;     /* of the PodDisruptionBudget; SIZE_MAX = none */
-	size_t n_budgets;  /* PodDisruptionBudgets that select the pod */
+	int64_t created_s;                /* metadata.creationTimestamp, in seconds since the epoch */
+	struct disruption_budget *budget; /* of the model; NULL = none selects the pod */
+	size_t n_budgets;                 /* PodDisruptionBudgets that select the pod */
 	bool priority_known, daemon, local_storage, bound_volumes, responders, terminating, gated;
 	bool added;      /* no object of the cluster: a copy, or the pod of a reservation */
-	bool reserved;   /* represents the pod of a reservation */
+	bool reserved;   /* stands for the pod of a reservation, or for a nominated pod */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */
 };
 
@@ -53,8 +49,8 @@ enum simulated_obstacle {
 	SIMULATED_NOT_EXACT, /* verdicts on the node would be estimates */
 	SIMULATED_OUTDATED,  /* the object has not been written for too long */
 	SIMULATED_NO_NODE,   /* no Node object: what pods request is not known */
-	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds */
-	SIMULATED_NO_PODS,   /* the object reports pods, but the cluster has no Pods */
+	SIMULATED_UNSETTLED, /* the object does not report yet what one of the node's pods holds, and this is not known otherwise */
+	SIMULATED_NO_PODS, /* the object reports pods, but the cluster has no Pods */
 	SIMULATED_RESERVED, /* the kubelet would not admit the pod of a reservation yet: room is being made for the pod */
 	SIMULATED_OVERCOMMITTED, /* of plans: the pods request more than the node has, so the kubelet may reject one of them */
 	SIMULATED_NOT_SELECTED, /* the command is about other nodes */
@@ -65,16 +61,15 @@ enum simulated_obstacle {
 extern const char *const simulated_obstacle_names[SIMULATED_OBSTACLE_COUNT];
 
 struct simulated_node {
-	char *name;
-	bool has_object, has_node;
-	struct cluster_node object; /* as read */
+	const char *name; /* of `info` */
+	/* In the model. Simulated settings change its object's state and its allocatable amounts; its pods stay as they were read. */
+	struct node_info *info;
 	struct node_state
-		state;   /* as simulated; borrows from `object` except allocations.items, .shared, .memory */
-	struct doc node; /* the Node, as far as scheduling constraints depend on it */
-	struct kubelet_release kubelet; /* as the Node reports it */
-	struct resource_list allocatable, requested;
-	struct strv resources[2]; /* for known_resources: of the Node, of the object */
-	size_t *pods;             /* indexes in simulated_cluster.pods */
+		state; /* as simulated; borrows from info->object except allocations.items, .shared, .memory */
+	bool adds_unreported; /* before any change: `state` has pods that the object does not report */
+	struct doc node;      /* the Node, as far as scheduling constraints depend on it */
+	struct resource_list requested; /* by `pods` */
+	size_t *pods;                   /* indexes in simulated_cluster.pods */
 	size_t n_pods, pods_size;
 	uint64_t version;                 /* changes with every change of the node */
 	struct node_admission *admission; /* of `state`; NULL = not made */
@@ -82,13 +77,11 @@ struct simulated_node {
 	enum simulated_obstacle obstacle;
 };
 
-/* A reservation of a Node. */
+/* A reservation of a node that no pod of the node uses. */
 struct simulated_reservation {
-	struct reservation facts;
-	char *node;
-	struct pod_class *class; /* after simulated_apply_reservations() */
-	bool arrived;            /* a pod of the node uses the reservation */
-	size_t user; /* the wanted pod that gets the reservation, after simulated_apply_reservations(); or SIMULATED_NOWHERE */
+	const struct node_reservation *info; /* in the model */
+	size_t node;
+	size_t user; /* the wanted pod that gets the reservation; or SIMULATED_NOWHERE */
 };
 
 struct simulated_verdict {
@@ -114,14 +107,14 @@ struct simulated_undo;
 struct simulated_cache_entry;
 
 struct simulated_cluster {
+	struct cluster model;         /* as read */
 	struct simulated_node *nodes; /* by name after simulated_cluster_finish() */
 	size_t n_nodes, nodes_size;
 	struct name_table nodes_by_name; /* indexes */
 	struct simulated_pod *pods;
 	size_t n_pods, pods_size;
-	struct disruption_budget *budgets;
-	size_t n_budgets, budgets_size;
-	struct simulated_reservation *reservations;
+	struct name_table pods_by_key;              /* indexes, until simulated_cluster_finish() */
+	struct simulated_reservation *reservations; /* after simulated_apply_reservations() */
 	size_t n_reservations, reservations_size;
 	struct simulated_constraints **constraints;
 	size_t n_constraints, constraints_size;
@@ -135,7 +128,6 @@ struct simulated_cluster {
 	uint64_t random;       /* which admission is discarded next */
 	size_t n_anti_affinity,
 		n_added_anti_affinity; /* pods whose required anti-affinity may exclude other pods */
-	struct pod_classes classes;
 	struct allocation *
 		*items; /* what started pods hold; owned, because states and saved states borrow it */
 	size_t n_items, items_size;
@@ -149,24 +141,24 @@ struct simulated_cluster {
 void simulated_cluster_init(struct simulated_cluster *c);
 void simulated_cluster_release(struct simulated_cluster *c);
 
-/* Adds a NodeResourceTopology object, from which content moves. */
+/* Adds a NodeResourceTopology object, which moves. */
 void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node *node);
 
 /*
- * Adds a Node, a Pod or a PodDisruptionBudget. Ended pods are ignored. A Pod whose requests cannot be read stays where it is.
- * 0; -EINVAL with one line.
+ * Adds a Node, a Pod or a PodDisruptionBudget. Ended pods, and Pods that were added before, are ignored. A Pod whose requests cannot be
+ * read stays where it is. 0; -EINVAL with one line.
  */
 int simulated_cluster_add_object(
-	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err);
+	struct simulated_cluster *c, enum object_kind kind, struct doc *object, struct err *err);
 
 /*
  * Adds a node without pods to a finished cluster, from whose admissions nothing is borrowed afterwards. The content of
- * the state, the Node and its allocatable amounts moves. `name` must be new.
+ * the state, the Node and its allocatable amounts moves. The state's name must be new.
  */
-void simulated_cluster_add_empty_node(struct simulated_cluster *c, const char *name, struct node_state *state,
-	struct doc *node, struct resource_list *allocatable);
+void simulated_cluster_add_empty_node(struct simulated_cluster *c, struct node_state *state, struct doc *node,
+	struct resource_list *allocatable);
 
-/* To be called after the last object. Starts pods that are bound and that their node's object does not report yet. */
+/* To be called after the last object. Reservations and nominated pods do not count until simulated_apply_reservations(). */
 void simulated_cluster_finish(struct simulated_cluster *c);
 
 /* Leaves nodes alone whose object was last written before this time, in seconds since 1970. To be called after
@@ -198,7 +190,8 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 
 /*
  * Starts a pod for each reservation, unless the reservation's pod runs already, is one of the wanted pods, or must not use the
- * reservation yet. To be called once, after the wanted pods are known.
+ * reservation yet; and one for each nominated pod, unless it is wanted, or its priority is lower than that of every wanted pod. To be
+ * called once, after the wanted pods are known.
  */
 void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted);
 

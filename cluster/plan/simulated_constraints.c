@@ -102,7 +102,7 @@ bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constrain
 	bool depends_on_pods;
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].has_node && !(excluded && excluded[i]))
+		if (c->nodes[i].info->has_node && !(excluded && excluded[i]))
 			scheduling_constraints_add(sc, OBJECT_NODE, &c->nodes[i].node);
 	sc->pods_known = true;
 	for (size_t i = 0; i < c->n_pods && (sc->rules.n_items > 0 || c->n_anti_affinity > 0); i++)

@@ -24,7 +24,7 @@ static struct pod_copies *copies_of(struct simulation *s, size_t node, bool afte
 /* The node's limit of the number of pods. */
 static void apply_pod_limit(const struct simulated_node *n, struct pod_copies *copies)
 {
-	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
+	const struct resource_quantity *pods = resource_list_find(&n->info->allocatable, "pods");
 	size_t max = pods && pods->quantity.nano > 0 ? (size_t)(pods->quantity.nano / QTY_UNIT) : 0;
 	size_t room = max > n->n_pods ? max - n->n_pods : 0;
 
@@ -62,7 +62,7 @@ static void note_not_evaluated(
 {
 	for (size_t i = 0; i < sc->not_evaluated.n_items; i++)
 		strv_push_new(&s->not_evaluated, sc->not_evaluated.items[i]);
-	if (c->n_reservations > 0)
+	if (c->model.n_reservations > 0)
 		strv_push_new(&s->not_evaluated, RESERVATIONS);
 }
 

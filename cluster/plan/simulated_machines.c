@@ -205,12 +205,12 @@ static int add_machine(struct simulated_cluster *c, const struct node_state *har
 
 	node_state_init(&state);
 	text_set(&state.node_name, name);
-	r = make_state(hardware, model ? &model->object.state : NULL, options, &state, err);
+	r = make_state(hardware, model ? &model->info->object.state : NULL, options, &state, err);
 	if (r < 0)
 		return err_wrap(err, -EINVAL, "--add");
-	find_allocatable(&state, model ? &model->allocatable : &nothing, &allocatable);
-	make_node(model && model->has_node ? &model->node : NULL, name, &node);
-	simulated_cluster_add_empty_node(c, name, &state, &node, &allocatable);
+	find_allocatable(&state, model ? &model->info->allocatable : &nothing, &allocatable);
+	make_node(model && model->info->has_node ? &model->node : NULL, name, &node);
+	simulated_cluster_add_empty_node(c, &state, &node, &allocatable);
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static int find_like(const struct simulated_cluster *c, const char *name, size_t
 	*ret = name ? simulated_cluster_find(c, name) : SIMULATED_NOWHERE;
 	if (name && *ret == SIMULATED_NOWHERE)
 		return err_set(err, -EINVAL, "--like: no such node: '%.60s'", name);
-	if (name && (!c->nodes[*ret].has_object || c->nodes[*ret].object.basis != CLUSTER_EXACT))
+	if (name && (!c->nodes[*ret].info->has_object || c->nodes[*ret].info->object.basis != CLUSTER_EXACT))
 		return err_set(err, -EINVAL, "--like: the settings of node '%.60s' are not known", name);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the objects of a simulated cluster.
+ * The start of a simulated cluster: adds the objects to its model, and reads beside it what only plans depend on.
  */
 #include "cluster/plan/simulated_cluster.h"
 
@@ -8,54 +8,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/reported_pods.h"
-#include "cluster/objects/label_match.h"
-#include "cluster/objects/node_status.h"
+#include "cluster/model/named_pods.h"
+#include "cluster/model/project_node.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
-#include "cluster/objects/reservation.h"
 #include "common/cleanup.h"
-#include "common/io/json.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node/manager_state.h"
-#include "scoring/node/settings_change.h"
 
-/* ---- objects */
+/* ---- Nodes */
 
 size_t simulated_cluster_find(const struct simulated_cluster *c, const char *node)
 {
 	return name_table_find_index(&c->nodes_by_name, node);
 }
 
-static struct simulated_node *find_or_add_node(struct simulated_cluster *c, const char *name)
+static struct simulated_node *find_or_add_node(struct simulated_cluster *c, struct node_info *info)
 {
-	size_t at = simulated_cluster_find(c, name);
+	size_t at = simulated_cluster_find(c, info->name);
 	struct simulated_node *n;
 
 	if (at != SIMULATED_NOWHERE)
 		return &c->nodes[at];
 	n = vec_push(&c->nodes, &c->n_nodes, &c->nodes_size, sizeof(*n));
+	*n = (struct simulated_node){.name = info->name, .info = info, .version = ++c->last_version};
 	n->node = (struct doc)DOC_INIT;
-	n->name = xstrdup(name);
-	n->version = ++c->last_version;
+	allocations_init(&n->state.allocations);
 	name_table_add_index(&c->nodes_by_name, n->name, c->n_nodes - 1);
 	return n;
 }
 
 void simulated_cluster_add_node(struct simulated_cluster *c, struct cluster_node *node)
 {
-	struct simulated_node *n = find_or_add_node(c, node->state.node_name);
-
-	if (n->has_object)
-		return;
-	n->has_object = true;
-	n->object = *node;
-	*node = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
-	node_state_init(&node->state);
-	known_resources_of_state(&c->classes.known, &n->object.state, &n->resources[1]);
-	simulated_begin_state(c, n);
+	cluster_set_object(&c->model, node, 0);
 }
 
 /* Copies members of a map, as far as the map has them. */
@@ -68,40 +56,17 @@ static void copy_members(
 		doc_copy_member(from, members[i], map);
 }
 
-/* The extender logs what is not valid. */
-static void add_reservations(struct simulated_cluster *c, const struct doc *object, const char *node)
-{
-	struct reservation facts[RESERVATIONS_MAX];
-	size_t n = reservations_parse(doc_get(doc_get(object, "metadata"), "annotations"), NULL, NULL, facts);
-
-	for (size_t i = 0; i < n; i++)
-		*(struct simulated_reservation *)vec_push(&c->reservations, &c->n_reservations,
-			&c->reservations_size, sizeof(*c->reservations)) = (struct simulated_reservation){
-			.facts = facts[i], .node = xstrdup(node), .user = SIMULATED_NOWHERE};
-}
-
-static int add_node_object(
-	struct simulated_cluster *c, const struct doc *object, const char *name, struct err *err)
+/* Copies what scheduling constraints depend on. */
+static void copy_node(const struct doc *object, struct doc *ret)
 {
 	static const char *const metadata[] = {"name", "labels"}, *const spec[] = {"taints", "unschedulable"},
 				 *const status[] = {"conditions"};
-	struct simulated_node *n = find_or_add_node(c, name);
-	int r;
 
-	if (n->has_node)
-		return 0;
-	r = node_allocatable(object, &n->allocatable, err);
-	if (r < 0)
-		return err_wrap(err, r, "Node '%.60s'", name);
-	n->has_node = true;
-	n->kubelet = node_kubelet_release(object);
-	known_resources_of_node(&c->classes.known, &n->allocatable, &n->resources[0]);
-	n->node.kind = DOC_MAP;
-	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), &n->node, "metadata");
-	copy_members(doc_get(object, "spec"), spec, ARRAY_SIZE(spec), &n->node, "spec");
-	copy_members(doc_get(object, "status"), status, ARRAY_SIZE(status), &n->node, "status");
-	add_reservations(c, object, name);
-	return 0;
+	doc_release(ret);
+	*ret = (struct doc){.kind = DOC_MAP};
+	copy_members(doc_get(object, "metadata"), metadata, ARRAY_SIZE(metadata), ret, "metadata");
+	copy_members(doc_get(object, "spec"), spec, ARRAY_SIZE(spec), ret, "spec");
+	copy_members(doc_get(object, "status"), status, ARRAY_SIZE(status), ret, "status");
 }
 
 /* ---- Pods */
@@ -161,20 +126,6 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->created_s = pod_created_s(object);
 }
 
-/* A pod whose requests cannot be read stays on its node, and counts as a pod without requests. */
-static void read_request(const struct doc *object, struct simulated_pod *p)
-{
-	CLEANUP(pod_template_release) struct pod_template template = {0};
-	struct err ignored = {""};
-
-	if (pod_template_from_pod(object, &template, &ignored) < 0) {
-		p->unreadable = true;
-		return;
-	}
-	p->request = template.pod;
-	pod_request_init(&template.pod);
-}
-
 static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct doc *object,
 	const char *namespace, const char *name, bool added)
 {
@@ -186,28 +137,68 @@ static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct 
 	p->scheduler = xstrdup(pod_scheduler_name(object));
 	p->added = added;
 	p->node = SIMULATED_NOWHERE;
-	p->budget = SIZE_MAX;
-	pod_request_init(&p->request);
 	copy_pod(object, p->namespace, &copy);
 	simulated_set_constraints(c, p, &copy);
 	return p;
 }
 
-static void add_pod_object(struct simulated_cluster *c, const struct doc *object, const char *name)
+/* The class of a pod whose requests cannot be read is that of a pod without requests. */
+static void find_class(struct simulated_cluster *c, const struct doc *object, struct simulated_pod *p)
 {
-	const char *node = pod_node_name(object);
+	CLEANUP(pod_template_release) struct pod_template template = {0};
+	const struct pod_info *info = cluster_find_pod(&c->model, p->key);
+	struct err ignored = {""};
+
+	if (info) {
+		p->class = info->class;
+		p->class->users++;
+		return;
+	}
+	pod_request_init(&template.pod);
+	p->unreadable = pod_template_from_pod(object, &template, &ignored) < 0;
+	p->class = pod_classes_take(&c->model.classes, &template.pod);
+}
+
+/* Adds the pod to the model, and here what only plans depend on. */
+static void add_pod_object(struct simulated_cluster *c, struct doc *object, const char *name)
+{
+	CLEANUP(freep) char *key = pod_key(object);
+	struct err unreadable = {""};
 	struct simulated_pod *p;
 
-	if (pod_has_ended(object))
+	if (pod_has_ended(object) || name_table_find_index(&c->pods_by_key, key) != SIZE_MAX)
 		return;
 	p = push_pod(c, object, doc_text(doc_get(object, "metadata"), "namespace"), name, false);
+	p->key = TAKE(key);
+	name_table_add_index(&c->pods_by_key, p->key, c->n_pods - 1);
 	read_pod_facts(object, p);
-	read_request(object, p);
-	p->bound = *node ? xstrdup(node) : NULL;
+	p->bound = xstrdup(pod_node_name(object));
+	(void)cluster_update(&c->model, OBJECT_POD, object, 0, &unreadable); /* find_class() notes it */
+	find_class(c, object, p);
+}
+
+static int add_node_object(struct simulated_cluster *c, struct doc *object, const char *name, struct err *err)
+{
+	int r = cluster_update(&c->model, OBJECT_NODE, object, 0, err);
+
+	if (r == 0)
+		copy_node(object, &find_or_add_node(c, cluster_find_node(&c->model, name))->node);
+	return r;
+}
+
+/* A namespace may have more budgets than the model keeps; the Eviction API knows all of them. */
+static int add_budget(struct simulated_cluster *c, struct doc *object, struct err *err)
+{
+	int r = cluster_update(&c->model, OBJECT_PDB, object, 0, err);
+
+	if (r != -EFBIG)
+		return r;
+	log_warning("PodDisruptionBudget %s", err->text);
+	return 0;
 }
 
 int simulated_cluster_add_object(
-	struct simulated_cluster *c, enum object_kind kind, const struct doc *object, struct err *err)
+	struct simulated_cluster *c, enum object_kind kind, struct doc *object, struct err *err)
 {
 	const char *name = doc_text(doc_get(object, "metadata"), "name");
 
@@ -215,11 +206,10 @@ int simulated_cluster_add_object(
 		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	if (kind == OBJECT_NODE)
 		return add_node_object(c, object, name, err);
+	if (kind == OBJECT_PDB)
+		return add_budget(c, object, err);
 	if (kind == OBJECT_POD)
 		add_pod_object(c, object, name);
-	else if (kind == OBJECT_PDB)
-		disruption_budget_read(
-			object, vec_push(&c->budgets, &c->n_budgets, &c->budgets_size, sizeof(*c->budgets)));
 	return 0;
 }
 
@@ -234,21 +224,21 @@ static int compare_nodes(const void *va, const void *vb)
 
 static void sort_nodes(struct simulated_cluster *c)
 {
+	for (size_t i = 0; i < c->model.n_nodes; i++)
+		if (c->model.nodes[i])
+			find_or_add_node(c, c->model.nodes[i]);
 	if (c->n_nodes > 1)
 		qsort(c->nodes, c->n_nodes, sizeof(*c->nodes), compare_nodes);
 	name_table_release(&c->nodes_by_name);
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_node *n = &c->nodes[i];
+		const struct node_info *info = n->info;
 
 		name_table_add_index(&c->nodes_by_name, n->name, i);
-		if (n->has_object) {
-			cluster_node_set_release(&n->object, n->kubelet);
-			settings_set_kubelet(&n->state.settings, settings_kubelet(&n->object.state.settings));
-		}
-		n->obstacle = !n->has_object                     ? SIMULATED_NO_OBJECT
-			      : n->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
-			      : !n->has_node                     ? SIMULATED_NO_NODE
-								 : SIMULATED_NO_OBSTACLE;
+		n->obstacle = !info->has_object                     ? SIMULATED_NO_OBJECT
+			      : info->object.basis != CLUSTER_EXACT ? SIMULATED_NOT_EXACT
+			      : !info->has_node                     ? SIMULATED_NO_NODE
+								    : SIMULATED_NO_OBSTACLE;
 	}
 }
 
@@ -263,94 +253,76 @@ static int compare_pods(const void *va, const void *vb)
 	return r ? r : strcmp(a->name, b->name);
 }
 
-static void find_budgets(const struct simulated_cluster *c, struct simulated_pod *p)
-{
-	const struct doc *object = &c->constraints[p->constraints]->object;
-	const struct doc *labels = doc_get(doc_get(object, "metadata"), "labels");
-
-	for (size_t i = 0; i < c->n_budgets; i++)
-		if (disruption_budget_selects(&c->budgets[i], p->namespace, labels)) {
-			p->budget = i;
-			p->n_budgets++;
-		}
-}
-
 static void settle_pod(struct simulated_cluster *c, size_t pod)
 {
 	struct simulated_pod *p = &c->pods[pod];
-	size_t node = p->bound ? simulated_cluster_find(c, p->bound) : SIMULATED_NOWHERE;
+	const struct doc *object = &c->constraints[p->constraints]->object;
+	size_t node = simulated_cluster_find(c, p->bound);
 
-	p->class = pod_classes_take(&c->classes, &p->request);
-	find_budgets(c, p);
+	p->n_budgets = disruption_budgets_select(
+		&c->model.budgets, p->namespace, doc_get(doc_get(object, "metadata"), "labels"), &p->budget);
 	if (node != SIMULATED_NOWHERE)
 		simulated_add_to_node(c, node, pod, c->nodes[node].n_pods);
-	free(p->bound);
-	p->bound = NULL;
+	freep(&p->key);
+	freep(&p->bound);
 }
 
-/* reported_find() finds nothing of a static pod. */
-static enum reported find_reported(
-	const struct simulated_node *n, const struct reported_index *index, const struct simulated_pod *p)
+/* Reservations and nominated pods do not count yet. */
+static void hide_stand_ins(struct simulated_cluster *c)
 {
-	const struct allocations *a = &n->object.state.allocations;
-	struct reported_items items;
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct node_info *info = c->nodes[i].info;
 
-	for (size_t i = 0; i < a->n_items && p->names.mirror; i++)
-		if (pod_names_match(&p->names, &a->items[i]))
-			return REPORTED_ALL;
-	items = reported_find(index, &p->names);
-	return reported_compare(index, &n->object.state, p->class, &items);
-}
-
-/*
- * Starts a pod that the node's object does not report. Where the kubelet would reject the pod, or an object reports a part of
- * the pod, what the pod holds is not known. `index`: of the node's object.
- */
-static void start_unreported(struct simulated_cluster *c, size_t pod, const struct reported_index *index)
-{
-	size_t node = c->pods[pod].node;
-	struct simulated_node *n = &c->nodes[node];
-	enum reported reported = find_reported(n, index, &c->pods[pod]);
-
-	if (reported == REPORTED_ALL)
-		return;
-	simulated_remove_from_node(c, pod);
-	if (reported == REPORTED_PART || !simulated_start(c, node, pod)) {
-		simulated_add_to_node(c, node, pod, n->n_pods);
-		n->obstacle = SIMULATED_UNSETTLED;
+		for (size_t k = info->n_pods; k > 0; k--)
+			if (info->pods[k - 1]->is_reservation)
+				cluster_hide_pod(&c->model, info->pods[k - 1]);
 	}
 }
 
-static void start_unreported_pods(struct simulated_cluster *c)
+/* Whether the projection has assigned something to a pod of the node. */
+static bool adds_pods(const struct node_info *node)
 {
-	CLEANUP(freep) struct reported_index *indexes = xcalloc(c->n_nodes + 1, sizeof(*indexes));
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (node->pods[i]->held && !allocation_is_empty(node->pods[i]->held))
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE)
-			reported_index_init(&indexes[i], &c->nodes[i].object.state.allocations);
-	for (size_t i = 0; i < c->n_pods; i++) {
-		size_t node = c->pods[i].node;
+/* Starts with the projection of each node. */
+static void project_nodes(struct simulated_cluster *c)
+{
+	struct projections projections = {.cluster = &c->model};
 
-		if (node != SIMULATED_NOWHERE && c->nodes[node].obstacle == SIMULATED_NO_OBSTACLE &&
-			c->pods[i].class->aligned)
-			start_unreported(c, i, &indexes[node]);
+	for (size_t i = 0; i < c->n_nodes; i++) {
+		struct simulated_node *n = &c->nodes[i];
+		const struct projected_node *o;
+
+		if (!n->info->has_object)
+			continue;
+		simulated_begin_state(c, n);
+		if (n->obstacle != SIMULATED_NO_OBSTACLE || project_node_changes_nothing(n->info))
+			continue;
+		o = project_node(&projections, n->info);
+		allocations_view_release(&n->state.allocations);
+		allocations_view_without(&o->node.state.allocations, NULL, &n->state.allocations);
+		n->adds_unreported = adds_pods(n->info);
+		if (o->n_unplaced > 0)
+			n->obstacle = SIMULATED_UNSETTLED;
 	}
-	for (size_t i = 0; i < c->n_nodes; i++)
-		reported_index_release(&indexes[i]);
+	projections_release(&projections);
 }
 
 void simulated_cluster_finish(struct simulated_cluster *c)
 {
+	cluster_list_end(&c->model, OBJECT_POD, 0, 0);
+	sort_nodes(c);
+	name_table_release(&c->pods_by_key);
 	if (c->n_pods > 1)
 		qsort(c->pods, c->n_pods, sizeof(*c->pods), compare_pods);
-	for (size_t i = 0; i < c->n_pods; i++) /* may add nodes without objects */
-		if (c->pods[i].bound)
-			find_or_add_node(c, c->pods[i].bound);
-	sort_nodes(c);
 	for (size_t i = 0; i < c->n_pods; i++)
 		settle_pod(c, i);
-	start_unreported_pods(c);
-	simulated_forget_undo(c);
+	hide_stand_ins(c);
+	project_nodes(c);
 }
 
 void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
@@ -358,8 +330,8 @@ void simulated_leave_outdated(struct simulated_cluster *c, int64_t before_s)
 	for (size_t i = 0; i < c->n_nodes; i++) {
 		struct simulated_node *n = &c->nodes[i];
 
-		if (n->obstacle == SIMULATED_NO_OBSTACLE && n->object.written_s > 0 &&
-			n->object.written_s < before_s)
+		if (n->obstacle == SIMULATED_NO_OBSTACLE && n->info->object.written_s > 0 &&
+			n->info->object.written_s < before_s)
 			n->obstacle = SIMULATED_OUTDATED;
 	}
 }
@@ -371,7 +343,8 @@ size_t simulated_leave_without_pods(struct simulated_cluster *c)
 	for (size_t i = 0; i < c->n_nodes && c->n_pods == 0; i++) {
 		struct simulated_node *node = &c->nodes[i];
 
-		if (node->obstacle != SIMULATED_NO_OBSTACLE || node->object.state.allocations.n_items == 0)
+		if (node->obstacle != SIMULATED_NO_OBSTACLE ||
+			node->info->object.state.allocations.n_items == 0)
 			continue;
 		node->obstacle = SIMULATED_NO_PODS;
 		n++;
@@ -380,18 +353,13 @@ size_t simulated_leave_without_pods(struct simulated_cluster *c)
 }
 
 /* Whether the object of the node reports a pod that has no Pod object. */
-static bool has_unlisted(const struct simulated_cluster *c, const struct simulated_node *n)
+static bool has_unlisted(const struct node_info *node)
 {
-	const struct allocations *a = &n->object.state.allocations;
+	const struct allocations *a = &node->object.state.allocations;
 
-	for (size_t i = 0; i < a->n_items; i++) {
-		size_t at = 0;
-
-		while (at < n->n_pods && !pod_names_match(&c->pods[n->pods[at]].names, &a->items[i]))
-			at++;
-		if (at == n->n_pods)
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!named_pods_find(node, &a->items[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -400,7 +368,7 @@ size_t simulated_count_unlisted(const struct simulated_cluster *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_nodes; i++)
-		n += c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && has_unlisted(c, &c->nodes[i]);
+		n += c->nodes[i].obstacle == SIMULATED_NO_OBSTACLE && has_unlisted(c->nodes[i].info);
 	return n;
 }
 
@@ -422,7 +390,7 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 	const char *namespace, const char *name, struct pod_request *request, size_t n)
 {
 	CLEANUP(freep) char *own = xstrdup(name); /* `name` may be the request's */
-	struct pod_class *class = pod_classes_take(&c->classes, request);
+	struct pod_class *class = pod_classes_take(&c->model.classes, request);
 	size_t first = c->n_pods;
 
 	for (size_t i = 0; i < n; i++) {
@@ -430,58 +398,28 @@ size_t simulated_cluster_add_copies(struct simulated_cluster *c, const struct do
 
 		add_copy(c, owner, text_or_empty(namespace), numbered, class);
 	}
-	pod_classes_drop(&c->classes, class);
+	pod_classes_drop(&c->model.classes, class);
 	return first;
 }
 
-/* ---- reservations */
-
-static struct reservation_user reservation_user(const struct simulated_pod *p)
-{
-	return (struct reservation_user){
-		.namespace = p->namespace, .uid = p->uid, .controller = p->controller};
-}
-
-/* Finds which pods of a node use its n reservations. */
-static void match_reservations(
-	struct simulated_cluster *c, struct simulated_reservation *reservations, size_t n)
-{
-	size_t at = simulated_cluster_find(c, reservations[0].node);
-	const struct simulated_node *node = at == SIMULATED_NOWHERE ? NULL : &c->nodes[at];
-	CLEANUP(freep) struct reservation_use *uses = xcalloc(n, sizeof(*uses));
-	CLEANUP(freep) struct reservation_pod *pods = xcalloc(node ? node->n_pods + 1 : 1, sizeof(*pods));
-	size_t n_pods = 0;
-
-	for (size_t i = 0; i < n; i++)
-		uses[i] = (struct reservation_use){
-			.facts = &reservations[i].facts, .class = reservations[i].class};
-	for (size_t i = 0; node && i < node->n_pods; i++) {
-		const struct simulated_pod *p = &c->pods[node->pods[i]];
-
-		if (p->class->aligned)
-			pods[n_pods++] = (struct reservation_pod){
-				.user = reservation_user(p), .created_s = p->created_s, .class = p->class};
-	}
-	reservations_match(uses, n, pods, n_pods);
-	for (size_t i = 0; i < n; i++)
-		reservations[i].arrived = uses[i].user;
-}
+/* ---- reservations and nominated pods */
 
 size_t simulated_reserved_node(const struct simulated_cluster *c, size_t wanted)
 {
 	for (size_t i = 0; i < c->n_reservations; i++)
 		if (c->reservations[i].user == wanted)
-			return simulated_cluster_find(c, c->reservations[i].node);
+			return c->reservations[i].node;
 	return SIMULATED_NOWHERE;
 }
 
 /* The first of the wanted pods that may use the reservation and has none. */
-static size_t find_user(const struct simulated_cluster *c, const struct simulated_reservation *r,
+static size_t find_user(const struct simulated_cluster *c, const struct node_reservation *r,
 	const size_t *wanted, size_t n_wanted)
 {
 	for (size_t i = 0; i < n_wanted; i++) {
 		const struct simulated_pod *p = &c->pods[wanted[i]];
-		const struct reservation_user user = reservation_user(p);
+		const struct reservation_user user = {
+			.namespace = p->namespace, .uid = p->uid, .controller = p->controller};
 
 		if (reservation_is_for(&r->facts, &user, r->class == p->class) &&
 			simulated_reserved_node(c, wanted[i]) == SIMULATED_NOWHERE)
@@ -490,38 +428,61 @@ static size_t find_user(const struct simulated_cluster *c, const struct simulate
 	return SIMULATED_NOWHERE;
 }
 
-static void start_reserved(struct simulated_cluster *c, const struct simulated_reservation *r)
+/* Starts a pod that gets the place of the named pod, unless that pod comes. */
+static void start_stand_in(struct simulated_cluster *c, size_t node, const char *namespace, const char *name,
+	struct pod_class *class)
 {
-	size_t node = simulated_cluster_find(c, r->node);
-
-	if (node == SIMULATED_NOWHERE || c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
+	if (c->nodes[node].obstacle != SIMULATED_NO_OBSTACLE)
 		return;
-	add_copy(c, NULL, r->facts.namespace, r->facts.pod, r->class);
+	add_copy(c, NULL, namespace, name, class);
 	c->pods[c->n_pods - 1].reserved = true;
 	if (!simulated_start(c, node, c->n_pods - 1))
 		c->nodes[node].obstacle = SIMULATED_RESERVED;
 }
 
+static void apply_to_node(struct simulated_cluster *c, size_t node, const size_t *wanted, size_t n_wanted)
+{
+	const struct node_info *info = c->nodes[node].info;
+
+	for (size_t i = 0; i < info->n_reservations; i++) {
+		const struct node_reservation *r = &info->reservations[i];
+		size_t user =
+			r->facts.closed || r->user ? SIMULATED_NOWHERE : find_user(c, r, wanted, n_wanted);
+
+		*(struct simulated_reservation *)vec_push(&c->reservations, &c->n_reservations,
+			&c->reservations_size, sizeof(*c->reservations)) =
+			(struct simulated_reservation){.info = r, .node = node, .user = user};
+		if (!r->facts.closed && !r->user && user == SIMULATED_NOWHERE)
+			start_stand_in(c, node, r->facts.namespace, r->facts.pod, r->class);
+	}
+}
+
+/* As kube-scheduler, which does not count nominated pods of a lower priority than the pod that it places. */
+static bool nomination_counts(const struct simulated_cluster *c, const struct pod_info *stand_in,
+	const size_t *wanted, size_t n_wanted)
+{
+	int32_t lowest = INT32_MAX;
+
+	for (size_t i = 0; i < n_wanted; i++) {
+		const struct simulated_pod *p = &c->pods[wanted[i]];
+
+		if (cluster_stands_for(stand_in, p->uid))
+			return false;
+		lowest = p->priority < lowest ? p->priority : lowest;
+	}
+	return stand_in->priority >= lowest;
+}
+
 void simulated_apply_reservations(struct simulated_cluster *c, const size_t *wanted, size_t n_wanted)
 {
-	for (size_t i = 0; i < c->n_reservations; i++)
-		c->reservations[i].class = pod_classes_take(&c->classes, &c->reservations[i].facts.request);
-	/* The reservations of a node follow one another. */
-	for (size_t i = 0, n; i < c->n_reservations; i += n) {
-		struct simulated_reservation *first = &c->reservations[i];
+	for (size_t i = 0; i < c->n_nodes; i++)
+		apply_to_node(c, i, wanted, n_wanted);
+	for (size_t i = 0; i < c->model.n_nominations; i++) {
+		const struct pod_info *stand_in = c->model.nominations[i];
 
-		for (n = 1; i + n < c->n_reservations && !strcmp(first[n].node, first->node);)
-			n++;
-		match_reservations(c, first, n);
-	}
-	for (size_t i = 0; i < c->n_reservations; i++) {
-		struct simulated_reservation *r = &c->reservations[i];
-
-		if (r->facts.closed || r->arrived)
-			continue;
-		r->user = find_user(c, r, wanted, n_wanted);
-		if (r->user == SIMULATED_NOWHERE)
-			start_reserved(c, r);
+		if (nomination_counts(c, stand_in, wanted, n_wanted))
+			start_stand_in(c, simulated_cluster_find(c, stand_in->node->name),
+				stand_in->namespace, stand_in->name, stand_in->class);
 	}
 	simulated_forget_undo(c);
 }

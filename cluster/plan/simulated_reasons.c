@@ -44,7 +44,7 @@ void simulated_reasons_find(
 
 		if (c->nodes[i].obstacle == SIMULATED_NOT_SELECTED || (excluded && excluded[i]))
 			continue;
-		constraint = c->nodes[i].has_node ? simulated_constraint(c, i, pod) : "";
+		constraint = c->nodes[i].info->has_node ? simulated_constraint(c, i, pod) : "";
 		simulated_reasons_count(
 			ret, *constraint ? xstrdup(constraint) : simulated_explain(c, i, pod));
 	}

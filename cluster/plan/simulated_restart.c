@@ -64,7 +64,7 @@ static char *print_action(const struct kubelet_restart *files)
 static int start_kubelet(struct restart *r, const struct simulate_options *options, struct err *err)
 {
 	struct simulated_node *n = &r->c->nodes[r->node];
-	struct node_state *state = &n->object.state;
+	struct node_state *state = &n->info->object.state;
 	struct simulated_setting_change change;
 	int result;
 
@@ -211,13 +211,13 @@ static void readmission_release(struct readmission *v)
 /* The first resource of which too little is left after the pods admitted before; NULL = none. */
 static const char *find_short(const struct simulated_node *n, const struct pod_class *class)
 {
-	const struct resource_quantity *pods = resource_list_find(&n->allocatable, "pods");
+	const struct resource_quantity *pods = resource_list_find(&n->info->allocatable, "pods");
 
 	if (pods && (qty_t)(n->n_pods + 1) * QTY_UNIT > pods->quantity.nano)
 		return "pods";
 	for (size_t i = 0; i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
-		const struct resource_quantity *own = resource_list_find(&n->allocatable, wanted->name);
+		const struct resource_quantity *own = resource_list_find(&n->info->allocatable, wanted->name);
 
 		/* The kubelet adds held devices to what the Node has (UpdatePluginResources()). */
 		if (own && resource_name_is_native(wanted->name) &&
@@ -447,12 +447,6 @@ static void outcomes_free(struct outcome *outcomes, size_t n_pods)
 	free(outcomes);
 }
 
-/* Whether the object reports the resources of every pod of the node. */
-static bool is_reported(const struct simulated_node *n)
-{
-	return n->state.allocations.n_items == n->object.state.allocations.n_items;
-}
-
 /* The pods of a kubelet that does not start keep running, but no verdict on them is known. */
 static void leave_pods(struct restart *r, const size_t *pods, size_t n_pods)
 {
@@ -511,7 +505,7 @@ void simulation_restart_node(struct simulated_cluster *c, size_t node, const str
 	CLEANUP(freep) uint64_t *before = xcalloc(n_pods + 1, sizeof(*before));
 	struct err err = {""};
 
-	if (!is_reported(n)) {
+	if (n->adds_unreported) {
 		n->obstacle = SIMULATED_UNSETTLED;
 		return;
 	}

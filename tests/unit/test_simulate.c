@@ -426,7 +426,8 @@ static void added_machines_take_pods(void **state)
 	assert_string_equal(added->name, "new-1");
 	assert_int_equal(added->state.settings.cpu_manager, CPU_MANAGER_STATIC);
 	assert_int_equal(added->state.settings.topology.policy, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
-	assert_int_equal(t.c.nodes[0].object.state.settings.topology.policy, TOPOLOGY_MANAGER_RESTRICTED);
+	assert_int_equal(
+		t.c.nodes[0].info->object.state.settings.topology.policy, TOPOLOGY_MANAGER_RESTRICTED);
 	assert_non_null(find_event(&s, &t.c, "p0", SIMULATED_MOVED));
 	assert_true(s.nodes[1].added && s.nodes[1].before.free == 0);
 	assert_int_equal(s.nodes[1].after.free + s.nodes[2].after.free, 2 * 14 - 6);
