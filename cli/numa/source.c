@@ -642,7 +642,7 @@ static void pods_filter_release(struct pods_filter *f)
 }
 
 /* Of the Pods in files. */
-static int filter_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
+static int pass_selected_pod(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
 	const struct doc *metadata = doc_get(object, "metadata");
 	const struct pods_filter *f = data;
@@ -666,7 +666,7 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
 	if (r < 0)
 		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);
 	if (s->files)
-		return read_files(s, 1u << OBJECT_POD, filter_pod, &f, err);
+		return read_files(s, 1u << OBJECT_POD, pass_selected_pod, &f, err);
 	s->pods_namespace = namespace;
 	r = read_kind(s, OBJECT_POD, fn, data, &why);
 	s->pods_namespace = NULL;

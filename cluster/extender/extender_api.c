@@ -249,13 +249,13 @@ void extender_args_release(struct extender_args *a)
 /* ---- results */
 
 static void print_passing(
-	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out)
+	const struct extender_args *args, const struct extender_failure *failures, struct strbuf *out)
 {
 	const char *between = "";
 
 	strbuf_addstr(out, args->nodes ? "{\"Nodes\":{\"items\":[" : "{\"NodeNames\":[");
 	for (size_t i = 0; i < args->n_names; i++) {
-		if (verdicts[i].reason)
+		if (failures[i].reason)
 			continue;
 		strbuf_addstr(out, between);
 		between = ",";
@@ -267,36 +267,36 @@ static void print_passing(
 	strbuf_addstr(out, args->nodes ? "]},\"NodeNames\":null" : "],\"Nodes\":null");
 }
 
-static void print_failed(const struct extender_args *args, const struct extender_verdict *verdicts,
+static void print_failed(const struct extender_args *args, const struct extender_failure *failures,
 	bool unresolvable, struct strbuf *out)
 {
 	const char *between = "";
 
 	for (size_t i = 0; i < args->n_names; i++) {
-		if (verdicts[i].unresolvable != unresolvable)
+		if (failures[i].unresolvable != unresolvable)
 			continue;
 		strbuf_addstr(out, between);
 		between = ",";
 		json_add_string(out, args->names[i]);
 		strbuf_addch(out, ':');
-		json_add_string(out, verdicts[i].reason);
+		json_add_string(out, failures[i].reason);
 	}
 }
 
 int extender_filter_print(
-	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out)
+	const struct extender_args *args, const struct extender_failure *failures, struct strbuf *out)
 {
 	bool none = true;
 
 	for (size_t i = 0; none && i < args->n_names; i++)
-		none = verdicts[i].reason != NULL;
-	print_passing(args, verdicts, out);
+		none = failures[i].reason != NULL;
+	print_passing(args, failures, out);
 	strbuf_addstr(out, ",\"FailedNodes\":{");
 	if (none)
-		print_failed(args, verdicts, false, out);
+		print_failed(args, failures, false, out);
 	strbuf_addstr(out, "},\"FailedAndUnresolvableNodes\":{");
 	if (none)
-		print_failed(args, verdicts, true, out);
+		print_failed(args, failures, true, out);
 	strbuf_addstr(out, "},\"Error\":\"\"}");
 	return strbuf_error(out);
 }

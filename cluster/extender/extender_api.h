@@ -50,8 +50,8 @@ int extender_args_parse(const char *text, size_t len, struct extender_args *ret,
 
 void extender_args_release(struct extender_args *a);
 
-/* The answer about one node. */
-struct extender_verdict {
+/* Why a requested node fails: an entry of FailedNodes or FailedAndUnresolvableNodes. */
+struct extender_failure {
 	const char *reason; /* why the node does not pass; NULL = the node passes */
 	bool unresolvable;  /* preemption cannot help on the node */
 };
@@ -62,7 +62,7 @@ struct extender_verdict {
  * else they are empty, because schedulers do not use them then. 0; -EFBIG of `out`.
  */
 int extender_filter_print(
-	const struct extender_args *args, const struct extender_verdict *verdicts, struct strbuf *out);
+	const struct extender_args *args, const struct extender_failure *failures, struct strbuf *out);
 
 /* Prints an ExtenderFilterResult with Error: the scheduler retries the pod later. */
 int extender_error_print(const char *message, struct strbuf *out);

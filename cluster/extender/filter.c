@@ -7,7 +7,6 @@
 
 #include "cluster/extender/verbs.h"
 #include "common/cleanup.h"
-#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -42,7 +41,7 @@ struct candidates {
 
 void verb_answer_release(struct verb_answer *a, struct cluster *cluster)
 {
-	free(a->verdicts);
+	free(a->failures);
 	free(a->scores);
 	free(a->nodes);
 	pod_classes_drop(&cluster->classes, a->class);
@@ -62,7 +61,7 @@ static void candidates_init(struct candidates *c, struct verdicts *verdicts, str
 	struct verb_answer *answer)
 {
 	*c = (struct candidates){.unknown = xcalloc(args->n_names + 1, sizeof(*c->unknown))};
-	answer->verdicts = xcalloc(args->n_names + 1, sizeof(*answer->verdicts));
+	answer->failures = xcalloc(args->n_names + 1, sizeof(*answer->failures));
 	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
 	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
 	answer->counts.n_nodes = args->n_names;
@@ -87,7 +86,7 @@ static bool volcano_excludes(
 }
 
 /* ret->reason stays NULL if the node admits the pod, and for an upper bound. */
-static void set_verdict(struct candidate *candidate, const struct verdict *v, struct extender_verdict *ret)
+static void set_verdict(struct candidate *candidate, const struct verdict *v, struct extender_failure *ret)
 {
 	candidate->verdict = v;
 	if (v->answer != KUBELET_ADMITS && !v->is_bound)
@@ -109,19 +108,9 @@ static bool is_unknown(const struct candidate *c)
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
 {
-	const struct verdict *x = a->verdict, *y = b->verdict;
-
 	if (a->reserved != b->reserved)
 		return a->reserved;
-	if (x->score != y->score)
-		return x->score > y->score;
-	if (x->pci_pair != y->pci_pair)
-		return x->pci_pair;
-	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
-		return x->free_on_numa_nodes < y->free_on_numa_nodes;
-	if (x->free_on_node != y->free_on_node)
-		return x->free_on_node < y->free_on_node;
-	return text_compare_numbered(a->node->name, b->node->name) < 0;
+	return verdict_is_better(a->verdict, a->node->name, b->verdict, b->node->name);
 }
 
 /*
@@ -136,7 +125,7 @@ static void compare_with_best(struct candidates *c, struct verdicts *verdicts, b
 	if (is_best || confirm_all)
 		candidate->verdict = verdict_confirm(verdicts, answer->class, candidate->node);
 	if (candidate->verdict->answer != KUBELET_ADMITS) {
-		answer->verdicts[candidate->index].reason = candidate->verdict->reason;
+		answer->failures[candidate->index].reason = candidate->verdict->reason;
 		return;
 	}
 	answer->counts.n_admitting++;
@@ -152,7 +141,7 @@ static void finish_candidate(struct candidates *c, struct verdicts *verdicts, bo
 {
 	c->unknown[candidate->index] = is_unknown(candidate);
 	answer->counts.n_unknown += is_unknown(candidate);
-	if (!answer->verdicts[candidate->index].reason)
+	if (!answer->failures[candidate->index].reason)
 		compare_with_best(c, verdicts, confirm_all, candidate, answer);
 	answer->counts.n_unreached += is_unreached(candidate);
 	answer->counts.n_slow += candidate->verdict && candidate->verdict->too_slow;
@@ -197,7 +186,7 @@ static void judge_bounded(struct candidates *c, struct verdicts *verdicts, const
 		sift_down(heap, n, 0);
 		set_verdict(&candidate,
 			verdict_of(verdicts, answer->class, candidate.node, strategy_of(config)),
-			&answer->verdicts[candidate.index]);
+			&answer->failures[candidate.index]);
 		finish_candidate(c, verdicts, false, &candidate, answer);
 	}
 }
@@ -212,15 +201,15 @@ static bool is_disturbed(const struct node_info *node)
  * disturbed node whose verdict is not cached. */
 static bool begin_candidate(struct verdicts *verdicts, const struct verb_config *config,
 	const struct extender_pod *pod, const struct pod_class *class, bool only_best,
-	struct candidate *candidate, struct extender_verdict *ret)
+	struct candidate *candidate, struct extender_failure *ret)
 {
 	const struct verdict *v;
 
-	*ret = (struct extender_verdict){NULL, false};
+	*ret = (struct extender_failure){NULL, false};
 	if (!candidate->node) {
 		ret->reason = NO_NODE;
 	} else if (volcano_excludes(config, pod, candidate->node)) {
-		*ret = (struct extender_verdict){OTHER_POLICY, true};
+		*ret = (struct extender_failure){OTHER_POLICY, true};
 	} else {
 		candidate->reserved = cluster_has_usable_reservation(candidate->node);
 		v = verdict_at_hand(verdicts, class, candidate->node, strategy_of(config), only_best);
@@ -246,7 +235,7 @@ static void judge_disturbed(struct candidates *c, struct verdicts *verdicts, con
 
 		set_verdict(candidate,
 			verdict_of(verdicts, answer->class, candidate->node, strategy_of(config)),
-			&answer->verdicts[candidate->index]);
+			&answer->failures[candidate->index]);
 		finish_candidate(c, verdicts, config->all, candidate, answer);
 	}
 }
@@ -260,7 +249,7 @@ static void judge_nodes(struct candidates *c, struct verdicts *verdicts, const s
 		struct candidate candidate = {
 			.node = cluster_find_node(verdicts->cluster, args->names[i]), .index = i};
 		bool begun = begin_candidate(verdicts, config, &args->pod, answer->class, only_best,
-			&candidate, &answer->verdicts[i]);
+			&candidate, &answer->failures[i]);
 
 		answer->nodes[i] = candidate.node;
 		if (!begun) {
@@ -285,7 +274,7 @@ static void pass_unknown(const struct verb_config *config, const bool *unknown, 
 		return;
 	for (size_t i = 0; i < answer->counts.n_nodes; i++)
 		if (unknown[i])
-			answer->verdicts[i].reason = NULL;
+			answer->failures[i].reason = NULL;
 }
 
 /*
@@ -296,21 +285,21 @@ static void pass_unknown(const struct verb_config *config, const bool *unknown, 
 static bool passes_only_best(const struct verb_answer *a, const struct candidate *best)
 {
 	return a->counts.n_aligning > 0 || best->reserved ||
-	       (best->node && !a->verdicts[best->index].reason && a->counts.n_passing == 1);
+	       (best->node && !a->failures[best->index].reason && a->counts.n_passing == 1);
 }
 
 static void reject_all(struct verb_answer *answer, const char *reason)
 {
 	for (size_t i = 0; i < answer->counts.n_nodes; i++)
-		answer->verdicts[i].reason = reason;
+		answer->failures[i].reason = reason;
 	answer->counts.n_passing = 0;
 }
 
 static void pass_best(struct verb_answer *answer, const struct candidate *best)
 {
 	for (size_t i = 0; i < answer->counts.n_nodes; i++)
-		if (i != best->index && !answer->verdicts[i].reason)
-			answer->verdicts[i].reason = NOT_BEST;
+		if (i != best->index && !answer->failures[i].reason)
+			answer->failures[i].reason = NOT_BEST;
 	answer->counts.n_passing = 1;
 	answer->counts.assumed_node = best->node->name;
 }
@@ -338,7 +327,7 @@ static void mark_unresolvable(struct verdicts *verdicts, struct verb_answer *ret
 
 	for (size_t i = 0; i < ret->counts.n_nodes; i++)
 		if (ret->nodes[i] && verdict_is_unresolvable(verdicts, ret->nodes[i], ret->class, &n_tested))
-			ret->verdicts[i].unresolvable = true;
+			ret->failures[i].unresolvable = true;
 }
 
 static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
@@ -347,7 +336,7 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 	judge_nodes(c, verdicts, config, args, !config->all, ret);
 	pass_unknown(config, c->unknown, ret);
 	for (size_t i = 0; i < args->n_names; i++)
-		ret->counts.n_passing += !ret->verdicts[i].reason;
+		ret->counts.n_passing += !ret->failures[i].reason;
 	if (ret->counts.n_passing == 0) {
 		mark_unresolvable(verdicts, ret);
 	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {

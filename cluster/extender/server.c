@@ -459,11 +459,11 @@ static enum result reply_filter(struct server *s, struct extender_args *args,
 	if (decline(s, VERB_FILTER, reply, &result))
 		return result;
 	if (passes_stale(s)) {
-		answer.verdicts = xcalloc(args->n_names + 1, sizeof(*answer.verdicts));
+		answer.failures = xcalloc(args->n_names + 1, sizeof(*answer.failures));
 		result = RESULT_STALE;
 	} else
 		result = answer_filter(s, args, request, &answer);
-	if (extender_filter_print(args, answer.verdicts, reply) < 0)
+	if (extender_filter_print(args, answer.failures, reply) < 0)
 		result = RESULT_FAILED;
 	verb_answer_release(&answer, &s->cluster);
 	return result;

@@ -42,8 +42,8 @@ struct verb_counts {
 };
 
 struct verb_answer {
-	struct extender_verdict
-		*verdicts;        /* per requested node; reasons are valid while the cluster is locked */
+	struct extender_failure
+		*failures;        /* per requested node; reasons are valid while the cluster is locked */
 	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
 	struct node_info **nodes; /* per requested node, owned by the cluster; NULL = not in the cluster */
 	struct verb_counts counts;
@@ -60,12 +60,9 @@ void verb_answer_release(struct verb_answer *a, struct cluster *cluster);
  * With config->all, the pod passes every node that admits the pod, and is not assumed, unless the request has one node: the
  * scheduler has chosen this node then. With config->pass_unknown, unknown nodes pass too: with config->all always, else only
  * if no kubelet aligns the pod. No node passes if the pod's namespace has reached its limit of assumed pods, or if a request that
- * arrived later has assumed the pod already. If no node passes, `verdicts` marks the nodes on which preemption cannot help.
+ * arrived later has assumed the pod already. If no node passes, `failures` marks the nodes on which preemption cannot help.
  *
- * The best node: a node with a reservation that the pod may use, then the node with the highest score. Ties: a node where a
- * GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs on the chosen
- * NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest aligned capacity.
- * A node whose upper bound (verdict_at_hand()) is not better than the best verdict is not judged. `ret` is to be released.
+ * The best node: a node with a reservation that the pod may use, then the order of verdict_is_better(). A node whose upper bound (verdict_at_hand()) is not better than the best verdict is not judged. `ret` is to be released.
  */
 void extender_filter(struct verdicts *verdicts, const struct verb_config *config, struct extender_args *args,
 	uint64_t now_ms, struct verb_answer *ret);

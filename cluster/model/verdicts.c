@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/resource.h"
+#include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet_release.h"
@@ -66,16 +67,16 @@ static int score_numa_nodes(const struct inventory *inv, unsigned n, bool closes
 	return strategy_normalize(n, closest, max > 0 ? max : TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES);
 }
 
-static void score_verdict(struct verdicts *verdicts, struct projected_node *o, const struct pod_class *class,
-	const struct kubelet_verdict *managers, enum strategy strategy, struct verdict *v)
+void verdict_score(struct distances_kept *distances, const struct node_admission *admission,
+	const struct inventory *inv, const struct pod_class *class, const struct kubelet_verdict *managers,
+	enum strategy strategy, struct verdict *v)
 {
-	const struct kubelet *k = &o->admission.kubelet;
+	const struct kubelet *k = &admission->kubelet;
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
 	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
-	const struct inventory *inv = &o->node.inventory;
 
-	kubelet_free_cpus(k, o->admission.ws, free_cpus);
+	kubelet_free_cpus(k, admission->ws, free_cpus);
 	for (size_t i = 0; i < numa->n; i++) {
 		v->free_on_node += free_cpus[i];
 		if (nodes & node_mask_of((unsigned)numa->ids[i]))
@@ -83,9 +84,24 @@ static void score_verdict(struct verdicts *verdicts, struct projected_node *o, c
 	}
 	v->numa_nodes = node_mask_count(nodes);
 	if (strategy != STRATEGY_LEAST_NUMA_NODES)
-		v->score = score_zones(&verdicts->distances, inv, class, strategy);
+		v->score = score_zones(distances, inv, class, strategy);
 	else
-		v->score = score_numa_nodes(inv, v->numa_nodes, is_closest(&verdicts->distances, inv, nodes));
+		v->score = score_numa_nodes(inv, v->numa_nodes, is_closest(distances, inv, nodes));
+	v->pci_pair = pci_pair_find(admission->state, &class->wanted) == PCI_PAIR_FREE;
+}
+
+bool verdict_is_better(
+	const struct verdict *x, const char *x_node, const struct verdict *y, const char *y_node)
+{
+	if (x->score != y->score)
+		return x->score > y->score;
+	if (x->pci_pair != y->pci_pair)
+		return x->pci_pair;
+	if (x->free_on_numa_nodes != y->free_on_numa_nodes)
+		return x->free_on_numa_nodes < y->free_on_numa_nodes;
+	if (x->free_on_node != y->free_on_node)
+		return x->free_on_node < y->free_on_node;
+	return text_compare_numbered(x_node, y_node) < 0;
 }
 
 /* ---- the verdict */
@@ -155,8 +171,8 @@ static void judge_devices(struct verdicts *verdicts, struct projected_node *o, c
 		v->answer = KUBELET_UNKNOWN;
 		v->reason = xasprintf(DEVICES_NOT_KNOWN, unknown);
 	} else {
-		score_verdict(verdicts, o, class, &a->managers, strategy, v);
-		v->pci_pair = pci_pair_find(&o->node.state, &class->wanted) == PCI_PAIR_FREE;
+		verdict_score(&verdicts->distances, &o->admission, &o->node.inventory, class, &a->managers,
+			strategy, v);
 	}
 }
 

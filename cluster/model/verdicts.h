@@ -89,6 +89,22 @@ const struct verdict *verdict_at_hand(struct verdicts *verdicts, const struct po
 const struct verdict *verdict_confirm(
 	struct verdicts *verdicts, const struct pod_class *class, const struct node_info *node);
 
+/*
+ * For a verdict that admits the pod class: sets the score and what breaks ties between equal scores. `managers` is the last verdict of the
+ * admission, `inv` the inventory of its state; `distances` keeps those of the last machine.
+ */
+void verdict_score(struct distances_kept *distances, const struct node_admission *admission,
+	const struct inventory *inv, const struct pod_class *class, const struct kubelet_verdict *managers,
+	enum strategy strategy, struct verdict *v);
+
+/*
+ * Whether a pod is better placed on the node of x than on that of y; both verdicts admit it, or are upper bounds. The higher score is
+ * better. Ties: a node where a GPU and a NIC are free below one PCIe root, if the pod requests both; then the node with the fewest free CPUs
+ * on the assigned NUMA nodes, then the fewest free CPUs on the node, then the first name. This order preserves the largest aligned capacity.
+ */
+bool verdict_is_better(
+	const struct verdict *x, const char *x_node, const struct verdict *y, const char *y_node);
+
 /* pod_class_lacks() of the node; NULL without a Node object. */
 const char *verdict_lacks(
 	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);

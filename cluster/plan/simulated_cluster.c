@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/model/verdicts.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -38,7 +37,7 @@ struct simulated_undo {
 struct simulated_cache_entry {
 	uint64_t version, class_number;
 	size_t node;
-	struct simulated_verdict verdict;
+	struct verdict verdict;
 };
 
 /* ---- memory */
@@ -116,6 +115,7 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	free(c->items);
 	free(c->admissions);
 	free(c->cache);
+	distances_kept_release(&c->distances);
 	*c = (struct simulated_cluster){0};
 }
 
@@ -221,32 +221,17 @@ static bool is_judged(const struct simulated_node *n, const struct pod_class *cl
 	return n->obstacle == SIMULATED_NO_OBSTACLE && !class->too_large && !class->pod.has_claims;
 }
 
-static void score(const struct node_admission *a, const struct pod_class *class,
-	const struct kubelet_verdict *managers, struct simulated_verdict *v)
-{
-	const struct kubelet *k = &a->kubelet;
-	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
-	CLEANUP(freep) size_t *free_cpus = xcalloc(numa->n + 1, sizeof(*free_cpus));
-	uint64_t nodes = kubelet_assigned_nodes(k, &class->pod, managers);
-
-	kubelet_free_cpus(k, a->ws, free_cpus);
-	for (size_t i = 0; i < numa->n; i++)
-		if (!nodes || nodes & node_mask_of((unsigned)numa->ids[i]))
-			v->free_after += free_cpus[i];
-	v->numa_nodes = node_mask_count(nodes);
-}
-
-static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, const struct pod_class *class)
+static struct verdict judge(struct simulated_cluster *c, size_t node, const struct pod_class *class)
 {
 	struct simulated_node *n = &c->nodes[node];
-	struct simulated_verdict v = {.answer = KUBELET_UNKNOWN};
+	struct verdict v = {.answer = KUBELET_UNKNOWN};
 	struct node_admission *a;
 	struct admission admission;
 
 	if (!is_judged(n, class))
 		return v;
 	if (!has_pod_slot(n, 0) || verdict_lacks(&c->model, class, n->info))
-		return (struct simulated_verdict){.answer = KUBELET_REJECTS};
+		return (struct verdict){.answer = KUBELET_REJECTS};
 	c->n_verdicts++;
 	a = admission_of(c, node);
 	node_admission_judge(a, &class->pod, &admission);
@@ -254,11 +239,12 @@ static struct simulated_verdict judge(struct simulated_cluster *c, size_t node, 
 	if (v.answer == KUBELET_ADMITS)
 		v.answer = check_devices(a, n, class);
 	if (v.answer == KUBELET_ADMITS)
-		score(a, class, &admission.managers, &v);
+		verdict_score(&c->distances, a, &n->state.inventory, class, &admission.managers,
+			STRATEGY_LEAST_NUMA_NODES, &v);
 	return v;
 }
 
-struct simulated_verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod)
+struct verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod)
 {
 	const struct pod_class *class = c->pods[pod].class;
 	uint64_t version = c->nodes[node].version;
@@ -314,24 +300,20 @@ enum kubelet_answer simulated_judge_without(
 	return admission.answer == KUBELET_ADMITS ? check_devices(&a, n, class) : admission.answer;
 }
 
-static bool is_better(const struct simulated_verdict *a, const struct simulated_verdict *b)
-{
-	return a->numa_nodes != b->numa_nodes ? a->numa_nodes < b->numa_nodes : a->free_after < b->free_after;
-}
-
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded)
 {
-	struct simulated_verdict best_verdict = {.answer = KUBELET_UNKNOWN};
+	struct verdict best_verdict = {.answer = KUBELET_UNKNOWN};
 	size_t best = SIMULATED_NOWHERE;
 
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		struct simulated_verdict v;
+		struct verdict v;
 
 		if (!simulated_is_usable(c, i, pod, excluded))
 			continue;
 		v = simulated_judge(c, i, pod);
 		if (v.answer != KUBELET_ADMITS ||
-			(best != SIMULATED_NOWHERE && !is_better(&v, &best_verdict)))
+			(best != SIMULATED_NOWHERE &&
+				!verdict_is_better(&v, c->nodes[i].name, &best_verdict, c->nodes[best].name)))
 			continue;
 		best = i;
 		best_verdict = v;

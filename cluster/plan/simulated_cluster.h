@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "cluster/constraints/scheduling_constraints.h"
-#include "cluster/model/cluster.h"
+#include "cluster/model/verdicts.h"
 #include "cluster/objects/pod_status.h"
 #include "common/doc.h"
 #include "common/hash.h"
@@ -84,12 +84,6 @@ struct simulated_reservation {
 	size_t user; /* the wanted pod that gets the reservation; or SIMULATED_NOWHERE */
 };
 
-struct simulated_verdict {
-	enum kubelet_answer answer;
-	size_t numa_nodes; /* of the pod; 0 = the kubelet assigns nothing */
-	size_t free_after; /* CPUs that remain free on the pod's NUMA nodes; on all if the pod has none */
-};
-
 /* Pods with the same namespace, labels and constraints. */
 struct simulated_constraints {
 	char key[HASH_TEXT_SIZE]; /* identifies the constraints */
@@ -134,6 +128,7 @@ struct simulated_cluster {
 	struct simulated_undo *undo; /* newest last */
 	size_t n_undo, undo_size;
 	struct simulated_cache_entry *cache; /* verdicts */
+	struct distances_kept distances;     /* of the last judged machine */
 	uint64_t last_version, placement_version;
 	uint64_t n_verdicts; /* computed so far: the work of a search */
 };
@@ -203,8 +198,8 @@ size_t simulated_cluster_find(const struct simulated_cluster *c, const char *nod
 
 /* ---- questions about a pod that runs nowhere: a wanted pod, or a pod that simulated_evict() has evicted */
 
-/* Whether the node's kubelet admits the pod. Unknown for a node with an obstacle. */
-struct simulated_verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod);
+/* The verdict of the node's kubelet on the pod, without a reason, which simulated_explain() says. Unknown for a node with an obstacle. */
+struct verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod);
 
 /* The same for the node without some of its pods; without[i] belongs to nodes[node].pods[i]. */
 enum kubelet_answer simulated_judge_without(
@@ -226,10 +221,7 @@ bool simulated_evaluate(struct simulated_cluster *c, struct scheduling_constrain
  * pod's constraints. */
 bool simulated_is_usable(struct simulated_cluster *c, size_t node, size_t pod, const bool *excluded);
 
-/*
- * Of the usable nodes whose kubelets admit the pod: the node where the pod gets the fewest NUMA nodes, then the node on
- * whose NUMA nodes the fewest CPUs remain free; ties go to the first name. SIMULATED_NOWHERE = no kubelet admits.
- */
+/* The best of the usable nodes whose kubelets admit the pod, as verdict_is_better(). SIMULATED_NOWHERE = no kubelet admits the pod. */
 size_t simulated_find_place(struct simulated_cluster *c, size_t pod, const bool *excluded);
 
 /* What the pod holds on its node: its CPUs, and the NUMA nodes of its CPUs, memory and devices. To be released. */

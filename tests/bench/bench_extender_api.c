@@ -104,7 +104,7 @@ static void bench_parse(const char *name, const struct strbuf *text, double goal
 }
 
 static void bench_filter(
-	const char *name, const struct extender_args *a, const struct extender_verdict *verdicts)
+	const char *name, const struct extender_args *a, const struct extender_failure *failures)
 {
 	double start = cpu_ms();
 	unsigned n = 0;
@@ -112,7 +112,7 @@ static void bench_filter(
 	for (; cpu_ms() - start < 500; n++) {
 		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX);
 
-		check(extender_filter_print(a, verdicts, &out) == 0);
+		check(extender_filter_print(a, failures, &out) == 0);
 	}
 	report(name, start, n, GOAL_US);
 }
@@ -136,19 +136,19 @@ int main(void)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(extender_args_release) struct extender_args a = {.names = NULL};
-	CLEANUP(freep) struct extender_verdict *verdicts = NULL;
+	CLEANUP(freep) struct extender_failure *failures = NULL;
 
 	make_by_names(5000, &text);
 	bench_parse("extender, a pod and 5000 names read", &text, GOAL_US);
 	check(extender_args_parse(text.text, text.len, &a, NULL) == 0);
-	verdicts = calloc(a.n_names, sizeof(*verdicts));
-	check(verdicts != NULL);
-	bench_filter("extender, 5000 names that pass printed", &a, verdicts);
+	failures = calloc(a.n_names, sizeof(*failures));
+	check(failures != NULL);
+	bench_filter("extender, 5000 names that pass printed", &a, failures);
 	bench_priorities("extender, 5000 scores printed", &a);
 	for (size_t i = 0; i < a.n_names; i++)
-		verdicts[i].reason =
+		failures[i].reason =
 			"restricted: 9 CPUs fit one NUMA node by size (16), but the freest of the node has 7";
-	bench_filter("extender, 5000 failed nodes printed", &a, verdicts);
+	bench_filter("extender, 5000 failed nodes printed", &a, failures);
 	strbuf_reset(&text);
 	make_whole(5000, &text);
 	bench_parse("extender, a pod and 5000 whole nodes read", &text, 0);

@@ -135,9 +135,9 @@ static void ask_filter(struct run *run, const struct verb_config *config, struct
 
 	extender_filter(&run->verdicts, config, args, run->now_ms, &a);
 	for (size_t i = 0; i < args->n_names; i++)
-		passing += !a.verdicts[i].reason;
+		passing += !a.failures[i].reason;
 	fuzz_require(passing == a.counts.n_passing && a.counts.n_nodes == args->n_names);
-	fuzz_require(extender_filter_print(args, a.verdicts, &reply) == 0);
+	fuzz_require(extender_filter_print(args, a.failures, &reply) == 0);
 	check_reply(&reply, passing);
 	check_assumed(run, &args->pod, &a);
 	verb_answer_release(&a, &run->cluster);

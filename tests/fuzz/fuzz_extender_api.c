@@ -29,12 +29,12 @@ static void check_names(const struct extender_args *a, const struct doc *reply, 
 }
 
 static void check_filter(
-	const struct extender_args *a, const struct extender_verdict *verdicts, size_t n_passing)
+	const struct extender_args *a, const struct extender_failure *failures, size_t n_passing)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
-	fuzz_require(extender_filter_print(a, verdicts, &out) == 0);
+	fuzz_require(extender_filter_print(a, failures, &out) == 0);
 	/* Items of Nodes are copied without being parsed. */
 	if (json_parse(out.text, out.len, &reply, NULL) == 0)
 		check_names(a, &reply, n_passing);
@@ -44,19 +44,19 @@ static void check_filter(
 
 static void check_args(const struct extender_args *a)
 {
-	CLEANUP(freep) struct extender_verdict *verdicts = calloc(a->n_names + 1, sizeof(*verdicts));
+	CLEANUP(freep) struct extender_failure *failures = calloc(a->n_names + 1, sizeof(*failures));
 	CLEANUP(freep) int *scores = calloc(a->n_names + 1, sizeof(*scores));
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(REPLY_MAX);
 	CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
-	fuzz_require(verdicts && scores);
+	fuzz_require(failures && scores);
 	check_pod(&a->pod);
 	for (size_t i = 0; i < a->n_names; i++)
 		fuzz_require(a->names[i][0] && (!a->nodes || a->nodes[i].len > 0));
-	check_filter(a, verdicts, a->n_names);
+	check_filter(a, failures, a->n_names);
 	for (size_t i = 0; i < a->n_names; i++)
-		verdicts[i] = (struct extender_verdict){a->names[i], i % 2 == 0};
-	check_filter(a, verdicts, 0);
+		failures[i] = (struct extender_failure){a->names[i], i % 2 == 0};
+	check_filter(a, failures, 0);
 	fuzz_require(extender_priorities_print(a, scores, &out) == 0 &&
 		     json_parse(out.text, out.len, &reply, NULL) == 0 && reply.n_items == a->n_names);
 }

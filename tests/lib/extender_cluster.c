@@ -359,7 +359,7 @@ unsigned extender_cluster_ask(struct extender_cluster *c, const struct verb_conf
 	extender_cluster_args(c, pod, &args);
 	extender_filter(&c->verdicts, how, &args, now_ms, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		passing |= a.verdicts[i].reason ? 0 : 1u << i;
+		passing |= a.failures[i].reason ? 0 : 1u << i;
 	verb_answer_release(&a, &c->cluster);
 	return passing;
 }

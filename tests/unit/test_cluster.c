@@ -425,7 +425,7 @@ static void full_nodes_are_judged_last(void **state)
 	assert_int_equal(a.counts.n_passing, 0);
 	assert_int_equal(a.counts.n_bounded, 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		assert_non_null(strstr(a.verdicts[i].reason, "CPU"));
+		assert_non_null(strstr(a.failures[i].reason, "CPU"));
 	verb_answer_release(&a, &c.cluster);
 }
 
@@ -449,8 +449,8 @@ static void a_rejection_mentions_ignored_claims(void **state)
 		args.pod.template.pod.has_claims = claims;
 		extender_filter(&c.verdicts, &answer_best, &args, 0, &a);
 		for (size_t i = 0; i < CLUSTER_NODES; i++) {
-			assert_non_null(a.verdicts[i].reason);
-			assert_int_equal(strstr(a.verdicts[i].reason, note) != NULL, claims);
+			assert_non_null(a.failures[i].reason);
+			assert_int_equal(strstr(a.failures[i].reason, note) != NULL, claims);
 		}
 		verb_answer_release(&a, &c.cluster);
 	}
@@ -474,7 +474,7 @@ static void volcanos_annotation_selects_nodes_by_policy(void **state)
 	args.pod.template.volcano_policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	extender_filter(&c.verdicts, &volcano, &args, 0, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		assert_int_equal(a.verdicts[i].reason == NULL, i == 3);
+		assert_int_equal(a.failures[i].reason == NULL, i == 3);
 	verb_answer_release(&a, &c.cluster);
 }
 

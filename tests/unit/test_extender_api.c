@@ -206,9 +206,9 @@ static void passing_nodes_are_printed(void **state)
 	static const char whole[] =
 		"{\"Pod\":" BARE_POD ",\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}},"
 		"{\"metadata\":{\"name\":\"b\"},\"x\":1.50},{\"metadata\":{\"name\":\"c\"}}]}}";
-	static const struct extender_verdict some[] = {{NULL, false}, {"full", false}, {NULL, false}};
-	static const struct extender_verdict one[] = {{"full", true}, {NULL, false}, {"full", false}};
-	static const struct extender_verdict none[] = {
+	static const struct extender_failure some[] = {{NULL, false}, {"full", false}, {NULL, false}};
+	static const struct extender_failure one[] = {{"full", true}, {NULL, false}, {"full", false}};
+	static const struct extender_failure none[] = {
 		{"9 \"CPUs\"", false}, {"too small\n", true}, {"\xff", false}};
 #define REST ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}"
 #define FAILED                                                                                           \
@@ -216,7 +216,7 @@ static void passing_nodes_are_printed(void **state)
 	"\"b\":\"too small\\u000a\"},\"Error\":\"\"}"
 	static const struct {
 		const char *text;
-		const struct extender_verdict *verdicts;
+		const struct extender_failure *failures;
 		const char *want;
 	} cases[] = {
 		{by_names, some, "{\"NodeNames\":[\"a\",\"c\"],\"Nodes\":null" REST},
@@ -234,7 +234,7 @@ static void passing_nodes_are_printed(void **state)
 		CLEANUP(doc_release) struct doc reply = DOC_INIT;
 
 		parse_args(cases[i].text, &a);
-		assert_int_equal(extender_filter_print(&a, cases[i].verdicts, &out), 0);
+		assert_int_equal(extender_filter_print(&a, cases[i].failures, &out), 0);
 		test_assert_text(cases[i].text, out.text, cases[i].want);
 		assert_int_equal(json_parse(out.text, out.len, &reply, NULL), 0);
 	}

@@ -62,8 +62,8 @@ static void unjudged_nodes_do_not_pass(void **state)
 	assert_int_equal(answer.counts.n_unknown, 0);
 	assert_int_equal(answer.counts.n_passing, 0);
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
-		assert_false(answer.verdicts[i].unresolvable);
-		test_assert_text("reason", answer.verdicts[i].reason,
+		assert_false(answer.failures[i].unresolvable);
+		test_assert_text("reason", answer.failures[i].reason,
 			"not judged yet: the CPU time limit of the request was reached");
 	}
 	verb_answer_release(&answer, &c.cluster);
@@ -124,7 +124,7 @@ static void a_node_pays_for_its_projections(void **state)
 	extender_filter(&c.verdicts, &config, &args, 0, &answer);
 	assert_int_equal(answer.counts.n_passing, CLUSTER_NODES - 1);
 	assert_int_equal(answer.counts.n_unreached, 1);
-	test_assert_text("reason", answer.verdicts[0].reason,
+	test_assert_text("reason", answer.failures[0].reason,
 		"not judged yet: the node's unreported pods and reservations need too much CPU time");
 	assert_false(p->work.reached); /* the namespace of the pod is not charged */
 	verb_answer_release(&answer, &c.cluster);

@@ -661,7 +661,7 @@ static void a_pod_too_large_to_be_judged_blocks_no_other_pod(void **state)
 	assert_int_equal(pod_template_from_pod(&object, &args.pod.template, NULL), 0);
 	extender_filter(&c.verdicts, &answer_all, &args, 0, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		test_assert_text("reason", a.verdicts[i].reason,
+		test_assert_text("reason", a.failures[i].reason,
 			"the pod has too many containers and resources to be judged");
 	verb_answer_release(&a, &c.cluster);
 	report_deleted(&c, OBJECT_POD, large, 0);
@@ -716,7 +716,7 @@ static bool node_9_takes(struct extender_cluster *c)
 	args.names = (char *[]){name};
 	args.n_names = 1;
 	extender_filter(&c->verdicts, &answer_all, &args, 0, &a);
-	yes = !a.verdicts[0].reason;
+	yes = !a.failures[0].reason;
 	verb_answer_release(&a, &c->cluster);
 	cluster_forget_pod(&c->cluster, args.pod.uid);
 	return yes;

@@ -23,7 +23,7 @@ static size_t ask(struct extender_cluster *c, const struct cluster_pod_sim *pod,
 	args.n_names = n;
 	extender_filter(&c->verdicts, &answer_best, &args, now_ms, &a);
 	for (size_t i = 0; i < n; i++)
-		if (!a.verdicts[i].reason)
+		if (!a.failures[i].reason)
 			passing = first + i;
 	verb_answer_release(&a, &c->cluster);
 	return passing;

@@ -66,13 +66,13 @@ static void check(struct extender_cluster *c, const struct extender_cluster *emp
 	for (size_t i = 0; i < CLUSTER_NODES; i++) {
 		bool never = !extender_cluster_admits(empty, i, text);
 
-		if (a.verdicts[i].unresolvable && (a.counts.n_passing > 0 || !never))
+		if (a.failures[i].unresolvable && (a.counts.n_passing > 0 || !never))
 			fail_msg("%s: preemption would help on %s", text, c->names[i]);
-		if (a.counts.n_passing == 0 && never && !strchr(text, ';') && !a.verdicts[i].unresolvable)
+		if (a.counts.n_passing == 0 && never && !strchr(text, ';') && !a.failures[i].unresolvable)
 			fail_msg("%s: preemption would not help on %s (%s)", text, c->names[i],
-				a.verdicts[i].reason);
-		*ret_unresolvable += a.verdicts[i].unresolvable;
-		*ret_resolvable += a.counts.n_passing == 0 && !a.verdicts[i].unresolvable;
+				a.failures[i].reason);
+		*ret_unresolvable += a.failures[i].unresolvable;
+		*ret_resolvable += a.counts.n_passing == 0 && !a.failures[i].unresolvable;
 	}
 	cluster_forget_pod(&c->cluster, args.pod.uid);
 	verb_answer_release(&a, &c->cluster);
@@ -124,7 +124,7 @@ static void another_policy_is_unresolvable(void **state)
 	args.pod.template.volcano_policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
 	extender_filter(&c->verdicts, &by_volcano, &args, 0, &a);
 	for (size_t i = 0; i < CLUSTER_NODES; i++)
-		assert_true(a.verdicts[i].unresolvable);
+		assert_true(a.failures[i].unresolvable);
 	verb_answer_release(&a, &c->cluster);
 	extender_cluster_release(c);
 	free(c);

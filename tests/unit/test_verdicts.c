@@ -341,7 +341,7 @@ static void slow_kubelets_do_not_pass(void **state)
 		assert_int_equal(answer.counts.n_passing, slow ? 0 : 1);
 		assert_int_equal(answer.counts.n_slow, slow ? CLUSTER_NODES : 0);
 		if (slow)
-			assert_non_null(strstr(answer.verdicts[0].reason, "the kubelet needs about 0 s"));
+			assert_non_null(strstr(answer.failures[0].reason, "the kubelet needs about 0 s"));
 		verb_answer_release(&answer, &c.cluster);
 	}
 }

@@ -49,7 +49,7 @@ static char *backwards(const char *text)
 
 static int filter(const struct extender_args *args, struct strbuf *reply)
 {
-	CLEANUP(freep) struct extender_verdict *verdicts = calloc(args->n_names + 1, sizeof(*verdicts));
+	CLEANUP(freep) struct extender_failure *failures = calloc(args->n_names + 1, sizeof(*failures));
 	CLEANUP(freep) char **reasons = calloc(args->n_names + 1, sizeof(*reasons));
 	int r;
 
@@ -58,9 +58,9 @@ static int filter(const struct extender_args *args, struct strbuf *reply)
 
 		if (never || begins(args->names[i], "no"))
 			reasons[i] = backwards(args->names[i]);
-		verdicts[i] = (struct extender_verdict){reasons[i], never};
+		failures[i] = (struct extender_failure){reasons[i], never};
 	}
-	r = extender_filter_print(args, verdicts, reply);
+	r = extender_filter_print(args, failures, reply);
 	for (size_t i = 0; i < args->n_names; i++)
 		free(reasons[i]);
 	return r;
