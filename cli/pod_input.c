@@ -52,10 +52,12 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 			continue;
 		if (++*n_objects > POD_INPUT_MAX_OBJECTS)
 			return err_set(err, -EINVAL, "more than %u objects", POD_INPUT_MAX_OBJECTS);
-		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List"))
+		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List")) {
 			r = read_objects(items, "item", n_objects, ret, other, err);
-		else
+		} else {
+			workload_add_labels(object);
 			r = pod_templates_from_doc(object, &found, err);
+		}
 		if (r == -ENOENT) {
 			*other = *err;
 			continue;

@@ -561,7 +561,8 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 static void add_replicas(const struct pod_report *r, struct strbuf *out)
 {
 	if (r->wanted_replicas > 0 && r->placed_replicas == r->wanted_replicas)
-		strbuf_addf(out, "%zu replicas: all fit\n", r->wanted_replicas);
+		strbuf_addf(out, "%zu replica%s: all fit\n", r->wanted_replicas,
+			r->wanted_replicas == 1 ? "" : "s");
 	else if (r->wanted_replicas > 0)
 		strbuf_addf(out, "%zu replicas: only %s%zu fit\n", r->wanted_replicas,
 			r->at_least ? "at least " : "", r->placed_replicas);

@@ -68,11 +68,11 @@ int why_report_init(struct why_report *ret, struct doc *pod, struct err *err)
 	CLEANUP(why_report_release) struct why_report r = {.own_basis = CLUSTER_UNKNOWN};
 	int error = pod_status_read(pod, &r.status, err);
 
-	/* The Pod may have no kind: items of a PodList have none. */
-	if (error == 0 && !doc_get(pod, "kind"))
-		doc_add_string(pod, "kind", "Pod");
 	if (error == 0)
-		error = pod_templates_from_doc(pod, &r.templates, err);
+		error = pod_template_from_pod(pod,
+			vec_push(&r.templates.items, &r.templates.n_items, &r.templates.items_size,
+				sizeof(*r.templates.items)),
+			err);
 	if (error < 0)
 		return r.status.name
 			       ? err_wrap(err, error, "Pod '%.60s/%.60s'", r.status.namespace, r.status.name)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cluster/objects/pod_validate.h"
 #include "common/cleanup.h"
 #include "common/resource.h"
 #include "common/text.h"
@@ -49,8 +50,7 @@ int pod_resource_parse(const char *name, const char *text, struct quantity *ret,
 		return r;
 	if (q.nano < 0)
 		return err_set(err, -EINVAL, "'%.100s' is negative", text);
-	if (strcmp(name, "cpu") != 0 && strcmp(name, "memory") != 0 &&
-		strcmp(name, "ephemeral-storage") != 0 && q.nano % QTY_UNIT != 0)
+	if ((resource_name_is_hugepages(name) || !resource_name_is_native(name)) && q.nano % QTY_UNIT != 0)
 		return err_set(err, -EINVAL, "'%.100s' is not a whole number", text);
 	*ret = q;
 	return 0;
@@ -192,7 +192,7 @@ static enum qos_class read_qos(const struct doc *pod)
 }
 
 /* Adds a pod or template with this name; `owner` has metadata and spec. */
-static int add_template(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
+static int add_stored(const struct doc *owner, const char *name, uint64_t replicas, const struct doc *task,
 	struct pod_templates *ret, struct err *err)
 {
 	CLEANUP(pod_template_release) struct pod_template t = {.replicas = replicas, .owner = owner};
@@ -212,100 +212,12 @@ static int add_template(const struct doc *owner, const char *name, uint64_t repl
 	return 0;
 }
 
-/* The number of copies: a non-negative integer, else 1. */
-static uint64_t read_replicas(const struct doc *spec, const char *key)
+int pod_templates_add(struct pod_templates *t, const struct doc *owner, const char *name, uint64_t replicas,
+	const struct doc *task, struct err *err)
 {
-	uint64_t n;
+	int r = add_stored(owner, name, replicas, task, t, err);
 
-	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : 1;
-}
-
-/* A Job never runs more pods than it has completions. */
-static uint64_t read_parallelism(const struct doc *spec)
-{
-	uint64_t n = read_replicas(spec, "parallelism"), completions;
-
-	return doc_uint64(doc_get(spec, "completions"), &completions) == 0 && completions < n ? completions
-											      : n;
-}
-
-static int add_volcano_tasks(
-	const struct doc *job, const char *name, struct pod_templates *ret, struct err *err)
-{
-	const struct doc *tasks = doc_get(doc_get(job, "spec"), "tasks");
-	size_t i = 0;
-
-	if (!tasks || tasks->kind != DOC_LIST || tasks->n_items == 0)
-		return err_set(err, -EINVAL, "spec.tasks: no tasks in it");
-	DOC_FOREACH (task, tasks) {
-		const struct doc *template = doc_get(task, "template");
-		const char *task_name = doc_string(doc_get(task, "name"));
-		int r;
-
-		if (!template)
-			return err_set(err, -EINVAL, "spec.tasks[%zu]: no template in it", i);
-		r = add_template(template, task_name ? task_name : name, read_replicas(task, "replicas"),
-			task, ret, err);
-		if (r < 0)
-			return err_wrap(err, r, "spec.tasks[%zu].template", i);
-		i++;
-	}
-	return 0;
-}
-
-static int read_object(const struct doc *object, struct pod_templates *ret, struct err *err)
-{
-	const char *kind = doc_string(doc_get(object, "kind")),
-		   *api = doc_string(doc_get(object, "apiVersion"));
-	const char *name = doc_object_name(object);
-	const struct doc *spec = doc_get(object, "spec"), *template;
-	const char *path = "spec.template";
-	bool is_job;
-	int r;
-
-	if (object->kind != DOC_MAP || !kind)
-		return err_set(err, -EINVAL, "not a Kubernetes object: it has no kind");
-	if (!strcmp(kind, "Pod"))
-		return add_template(object, name, 1, NULL, ret, err);
-	if (!strcmp(kind, "Job") && api && !strncmp(api, "batch.volcano.sh/", strlen("batch.volcano.sh/")))
-		return add_volcano_tasks(object, name, ret, err);
-	template = doc_get(spec, "template");
-	is_job = !strcmp(kind, "Job") || !strcmp(kind, "CronJob");
-	if (!strcmp(kind, "CronJob")) {
-		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
-		template = doc_get(spec, "template");
-		path = "spec.jobTemplate.spec.template";
-	} else if (!strcmp(kind, "PodTemplate")) {
-		template = doc_get(object, "template");
-		path = "template";
-	}
-	if (!template)
-		return err_set(err, -ENOENT, "%s '%s' has no pod template", kind, text_or_empty(name));
-	r = add_template(template, name, is_job ? read_parallelism(spec) : read_replicas(spec, "replicas"),
-		NULL, ret, err);
-	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
-}
-
-static bool is_counted(const char *kind)
-{
-	return strcmp(kind, "Pod") != 0 && strcmp(kind, "DaemonSet") != 0 && strcmp(kind, "PodTemplate") != 0;
-}
-
-int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
-{
-	CLEANUP(pod_templates_release) struct pod_templates t = {0};
-	int r = read_object(object, &t, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < t.n_items; i++) {
-		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
-		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
-		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
-	}
-	*ret = t;
-	t = (struct pod_templates){0};
-	return 0;
+	return r < 0 ? r : pod_request_validate(&t->items[t->n_items - 1].pod, err);
 }
 
 /* ---- the resources of containers with a pending resize */
@@ -471,7 +383,7 @@ static int add_claimed_amounts(struct pod_request *pod, const struct doc *status
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
-	int r = add_template(pod, doc_object_name(pod), 1, NULL, &t, err);
+	int r = add_stored(pod, doc_object_name(pod), 1, NULL, &t, err);
 
 	if (r < 0)
 		return r;

@@ -3,8 +3,7 @@
 /*
  * Parses the resource requests of pods and pod templates.
  *
- * Objects are Pods, and all kinds with a pod template: Deployment, ReplicaSet, StatefulSet, DaemonSet,
- * ReplicationController, Job, CronJob, PodTemplate, and Volcano's Job with its tasks.
+ * Objects are Pods, and workloads with pod templates (workloads.c).
  */
 #include "common/doc.h"
 #include "common/request.h"
@@ -32,10 +31,23 @@ void pod_template_release(struct pod_template *t);
 void pod_templates_release(struct pod_templates *t);
 
 /*
- * Parses the pod templates of an object, in order. Omitted requests of a container default to its limits, as in the API
- * server. The templates point into the object, which must outlive them. 0; -ENOENT: the object's kind has no pod
- * template; -EINVAL with one line that names the member: no Kubernetes object, no containers, an invalid or negative
- * quantity, or a resource name that the API server would reject. `ret` (zeroed) is untouched on failure.
+ * Adds the template of `replicas` pods: `owner` has their metadata and spec, `name` is theirs (NULL = none), and `task` the task of a Volcano Job
+ * (NULL = none). 0; -EINVAL with one line that names the member.
+ */
+int pod_templates_add(struct pod_templates *t, const struct doc *owner, const char *name, uint64_t replicas,
+	const struct doc *task, struct err *err);
+
+/*
+ * Adds the labels that the controller of a Deployment, StatefulSet, DaemonSet or Job would add to new pods, unless the template has them: no
+ * pod of the cluster has their values. Constraints such as anti-affinity with matchLabelKeys depend on them. Other objects do not change.
+ */
+void workload_add_labels(struct doc *object);
+
+/*
+ * Parses the pod templates of an object, in order (workloads.c). Omitted requests of a container default to its limits, as in the API
+ * server. The templates point into the object, which must outlive them. 0; -ENOENT with one line: no pods are read from
+ * the object's kind; -EINVAL with one line that names the member: no Kubernetes object, no containers, an invalid or negative
+ * quantity, or resources that the API server would reject (pod_request_validate()). `ret` (zeroed) is untouched on failure.
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);
 

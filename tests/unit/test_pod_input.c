@@ -157,6 +157,30 @@ static void files_hold_pods_and_templates(void **state)
 		 "{containers: "
 		 "[{}]}}}]}}",
 			"t1 x2, t2 x1"},
+		{"{kind: LeaderWorkerSet, apiVersion: leaderworkerset.x-k8s.io/v1, metadata: {name: l}, spec: {replicas: 3, "
+		 "leaderWorkerTemplate: {size: 4, leaderTemplate: {spec: {containers: [{}]}}, workerTemplate: {spec: {containers: "
+		 "[{}]}}}}}",
+			"l-leader x3, l-worker x9"},
+		{"{kind: LeaderWorkerSet, apiVersion: leaderworkerset.x-k8s.io/v1, metadata: {name: l}, spec: "
+		 "{leaderWorkerTemplate: {size: 4, workerTemplate: {spec: {containers: [{}]}}}}}",
+			"l x4"},
+		{"{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, metadata: {name: j}, spec: {replicatedJobs: [{name: a, "
+		 "replicas: 2, template: {spec: {parallelism: 8, completions: 4, template: {spec: {containers: [{}]}}}}}, {name: b, "
+		 "template: {spec: {template: {spec: {containers: [{}]}}}}}]}}",
+			"a x8, b x1"},
+		{"{kind: RayJob, apiVersion: ray.io/v1, metadata: {name: r}, spec: {rayClusterSpec: {headGroupSpec: {template: "
+		 "{spec: {containers: [{}]}}}, workerGroupSpecs: [{groupName: gpu, replicas: 3, numOfHosts: 2, template: {spec: "
+		 "{containers: [{}]}}}]}}}",
+			"head x1, gpu x6"},
+		{"{kind: PyTorchJob, apiVersion: kubeflow.org/v1, metadata: {name: p}, spec: {pytorchReplicaSpecs: {Master: "
+		 "{template: {spec: {containers: [{}]}}}, Worker: {replicas: 7, template: {spec: {containers: [{}]}}}}}}",
+			"Master x1, Worker x7"},
+		{"{kind: VirtualMachineInstance, apiVersion: kubevirt.io/v1, metadata: {name: vm}, spec: {domain: {}}}",
+			"VirtualMachineInstance 'vm': KubeVirt makes its pod: judge the virt-launcher pod of a machine that runs"},
+		{"{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, metadata: {name: j}, spec: {}}",
+			"spec.replicatedJobs: no jobs in it"},
+		{"{kind: RayCluster, apiVersion: ray.io/v1, metadata: {name: r}, spec: {}}",
+			"spec.headGroupSpec.template: no template in it"},
 		{"{kind: Service, metadata: {name: s}, spec: {}}\n---\n" POD("a", "1"), "a x1"},
 		{"{kind: List, items: [" POD("a", "1") ", {kind: ConfigMap, metadata: {name: c}}, " POD(
 			 "b", "1") "]}",
@@ -167,7 +191,8 @@ static void files_hold_pods_and_templates(void **state)
 		{"---\n", "no objects in it"},
 		{"just words", "not a Kubernetes object: it has no kind"},
 		{"a: [", "not valid YAML at line 2, column 1: did not find expected node content"},
-		{"kind: Service\nmetadata: {name: s}", "Service 's' has no pod template"},
+		{"kind: Service\nmetadata: {name: s}",
+			"Service 's' is not one of the kinds whose pods are read: Pods, workloads of Kubernetes, Jobs of Volcano, LeaderWorkerSets, JobSets, RayClusters, RayJobs, RayServices, jobs of Kubeflow, and kinds with spec.template"},
 		{"kind: Pod\nspec: {containers: []}", "spec: no containers in it"},
 		{"kind: Pod", "spec: no pod spec in it"},
 		{"{kind: Job, apiVersion: batch.volcano.sh/v1alpha1, spec: {tasks: []}}",

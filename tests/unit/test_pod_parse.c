@@ -111,6 +111,50 @@ static void objects_ask_for_copies(void **state)
 	}
 }
 
+/* Resources that the API server would refuse are refused by name of the member; a Pod that it has stored is read. */
+static void invalid_resources_are_refused(void **state)
+{
+	static const struct {
+		const char *spec, *error;
+	} cases[] = {
+		{"containers: [{name: a, resources: {limits: {hugepages-2Mi: 4Mi}}}]",
+			"spec.containers[0].resources: hugepages require cpu or memory"},
+		{"containers: [{name: a, resources: {requests: {cpu: 1, hugepages-2Mi: 2Mi}, limits: {hugepages-2Mi: 4Mi}}}]",
+			"spec.containers[0].resources: requests.hugepages-2Mi is not equal to the limit"},
+		{"containers: [{name: a, resources: {limits: {cpu: 1, hugepages-2Mi: 3Mi}}}]",
+			"spec.containers[0].resources: limits.hugepages-2Mi is not a whole number of pages"},
+		{"containers: [{name: a}], initContainers: [{name: b}, {name: c, resources: {requests: {nvidia.com/gpu: 1}}}]",
+			"spec.initContainers[1].resources: limits.nvidia.com/gpu is missing: it must be equal to the request"},
+		{"containers: [{name: a, resources: {limits: {requests.nvidia.com/gpu: 1}}}]",
+			"spec.containers[0].resources: limits: 'requests.nvidia.com/gpu' is not the name of a resource"},
+		{"containers: [{name: a}], resources: {limits: {ephemeral-storage: 1Gi}}",
+			"spec.resources: limits.ephemeral-storage: a pod has only cpu, memory and hugepages"},
+		{"containers: [{name: a, resources: {requests: {cpu: 3}}}], resources: {requests: {cpu: 2}}",
+			"spec.resources.requests.cpu is less than the containers request together"},
+		{"containers: [{name: a}, {name: b, resources: {limits: {cpu: 3}, requests: {cpu: 1}}}], resources: {limits: {cpu: 2}}",
+			"spec.containers[1].resources.limits.cpu is more than the pod's limit"},
+		{"containers: [{name: a, resources: {limits: {cpu: 1, example.com/batch: 2, hugepages-1Gi: 1Gi}}}]",
+			""},
+		{"containers: [{name: a, resources: {requests: {kubernetes.io/x: 500m}, limits: {kubernetes.io/x: 1}}}]",
+			""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		CLEANUP(pod_templates_release) struct pod_templates t = {0};
+		CLEANUP(pod_template_release) struct pod_template stored = {0};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+		struct err err = {""};
+
+		strbuf_addf(&text, "{kind: Pod, metadata: {name: p}, spec: {%s}}", cases[i].spec);
+		assert_int_equal(yaml_parse(text.text, text.len, &object, NULL), 0);
+		assert_int_equal(pod_templates_from_doc(&object, &t, &err), *cases[i].error ? -EINVAL : 0);
+		test_assert_text(cases[i].spec, err.text, cases[i].error);
+		assert_int_equal(pod_template_from_pod(&object, &stored, NULL), 0);
+	}
+}
+
 /* What claims take from the node's allocatable amounts counts at the node, and in no container. */
 static void amounts_of_claims_count_at_the_node(void **state)
 {
@@ -183,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(priorities_are_read),
 		cmocka_unit_test(objects_ask_for_copies),
+		cmocka_unit_test(invalid_resources_are_refused),
 		cmocka_unit_test(amounts_of_claims_count_at_the_node),
 		cmocka_unit_test(resource_versions_are_numbers),
 	};

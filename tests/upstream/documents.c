@@ -4,19 +4,21 @@
  *
  * Standard input is a sequence of questions: the name of a reader, a space, the length of the text in bytes, a newline, and the
  * text. Each answer has the same form: "ok" or "refused", the length, and the value or the message. A document is printed as
- * JSON, a quantity as its canonical text, with its value and milli-value if they fit in 64 bits, or "large" from 10^21 on, a CPU list as a list.
+ * JSON, a pod as the resources that the API server stores, in milli-units, a quantity as its canonical text, with its value and milli-value if they fit in 64 bits, or "large" from 10^21 on, a CPU list as a list.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/io/json.h"
 #include "common/io/manifest.h"
 #include "common/io/yaml.h"
 #include "common/resource.h"
+#include "scoring/request.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
 
@@ -99,6 +101,53 @@ static int read_cpu_list(const char *text, size_t len, struct strbuf *out, struc
 	return 0;
 }
 
+static void print_list(struct strbuf *out, const char *key, const struct resource_list *list)
+{
+	strbuf_addf(out, "\"%s\":{", key);
+	for (size_t i = 0; i < list->n_items; i++) {
+		strbuf_addstr(out, i > 0 ? "," : "");
+		json_add_string(out, list->items[i].name);
+		strbuf_addf(out, ":\"%" PRId64 "\"", qty_milli_value(list->items[i].quantity.nano));
+	}
+	strbuf_addch(out, '}');
+}
+
+static void print_resources(
+	struct strbuf *out, const struct resource_list *requests, const struct resource_list *limits)
+{
+	strbuf_addch(out, '{');
+	print_list(out, "requests", requests);
+	strbuf_addch(out, ',');
+	print_list(out, "limits", limits);
+	strbuf_addch(out, '}');
+}
+
+static int read_pod(const char *text, size_t len, struct strbuf *out, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	const struct pod_request *pod;
+	int r = json_parse(text, len, &object, err);
+
+	if (r == 0)
+		r = pod_templates_from_doc(&object, &templates, err);
+	if (r < 0)
+		return r;
+	pod = &templates.items[0].pod;
+	strbuf_addf(out, "{\"qos\":\"%s\",\"pod\":", qos_class_names[request_qos(pod)]);
+	if (pod->has_pod_resources)
+		print_resources(out, &pod->pod_requests, &pod->pod_limits);
+	else
+		strbuf_addstr(out, "null");
+	strbuf_addstr(out, ",\"containers\":[");
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		strbuf_addstr(out, i > 0 ? "," : "");
+		print_resources(out, &pod->containers[i].requests, &pod->containers[i].limits);
+	}
+	strbuf_addstr(out, "]}");
+	return 0;
+}
+
 static const struct reader {
 	const char *name;
 	read_fn *read;
@@ -110,6 +159,7 @@ static const struct reader {
 	{"strict-yaml", read_strict_yaml},
 	{"quantity", read_quantity},
 	{"cpus", read_cpu_list},
+	{"pod", read_pod},
 };
 
 static read_fn *find_reader(const char *name)

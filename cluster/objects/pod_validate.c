@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/objects/pod_validate.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/resource.h"
+#include "scoring/request.h"
+
+#define NAME_MAX_BYTES   63u
+#define DOMAIN_MAX_BYTES 253u
+#define QUOTA_PREFIX     "requests." /* the API server also needs the name in quotas */
+
+/* ---- names */
+
+/* Letters, digits, "-", "_" and ".", the first and the last a letter or digit. */
+static bool is_name(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || len > NAME_MAX_BYTES || !isalnum((unsigned char)text[0]) ||
+		!isalnum((unsigned char)text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
+			return false;
+	return true;
+}
+
+/* A DNS subdomain: labels of lower-case letters, digits and "-", separated by dots. */
+static bool is_domain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		bool at_edge = i == 0 || text[i - 1] == '.' || i + 1 == len || text[i + 1] == '.';
+
+		if (text[i] == '.' ? at_edge
+				   : !islower((unsigned char)text[i]) && !isdigit((unsigned char)text[i]) &&
+					     (text[i] != '-' || at_edge))
+			return false;
+	}
+	return len > 0 && len <= DOMAIN_MAX_BYTES;
+}
+
+/* pod_resource_parse() has accepted the name: it is a standard one, or has a domain. */
+static bool is_resource_name(const char *name)
+{
+	const char *slash = strchr(name, '/');
+
+	if (!slash)
+		return is_name(name);
+	if (!is_name(slash + 1) || !is_domain(name, (size_t)(slash - name)))
+		return false;
+	return resource_name_is_native(name) ||
+	       (strncmp(name, QUOTA_PREFIX, strlen(QUOTA_PREFIX)) != 0 &&
+		       (size_t)(slash - name) + strlen(QUOTA_PREFIX) <= DOMAIN_MAX_BYTES);
+}
+
+/* ---- one list of requests and one of limits */
+
+/* Whether pods may request less than their limit. */
+static bool can_overcommit(const char *name)
+{
+	return resource_name_is_native(name) && !resource_name_is_hugepages(name);
+}
+
+static bool is_of_pods(const char *name)
+{
+	return !strcmp(name, "cpu") || !strcmp(name, "memory") || resource_name_is_hugepages(name);
+}
+
+static bool is_page_multiple(const struct resource_quantity *q)
+{
+	struct quantity page;
+
+	return quantity_parse(q->name + strlen("hugepages-"), &page, NULL) == 0 && page.nano > 0 &&
+	       page.nano % QTY_UNIT == 0 && q->quantity.nano % page.nano == 0;
+}
+
+static int check_list(const struct resource_list *list, const char *what, bool of_pod, struct err *err)
+{
+	for (size_t i = 0; i < list->n_items; i++) {
+		const struct resource_quantity *q = &list->items[i];
+
+		if (!is_resource_name(q->name))
+			return err_set(
+				err, -EINVAL, "%s: '%.100s' is not the name of a resource", what, q->name);
+		if (of_pod && !is_of_pods(q->name))
+			return err_set(err, -EINVAL, "%s.%.100s: a pod has only cpu, memory and hugepages",
+				what, q->name);
+		if (resource_name_is_hugepages(q->name) && !is_page_multiple(q))
+			return err_set(
+				err, -EINVAL, "%s.%.100s is not a whole number of pages", what, q->name);
+	}
+	return 0;
+}
+
+static bool has_compute(const struct resource_list *list)
+{
+	return resource_list_find(list, "cpu") || resource_list_find(list, "memory");
+}
+
+static bool has_hugepages(const struct resource_list *list)
+{
+	for (size_t i = 0; i < list->n_items; i++)
+		if (resource_name_is_hugepages(list->items[i].name))
+			return true;
+	return false;
+}
+
+static int check_resources(const struct resource_list *requests, const struct resource_list *limits,
+	bool of_pod, struct err *err)
+{
+	int r = check_list(limits, "limits", of_pod, err);
+
+	if (r == 0)
+		r = check_list(requests, "requests", of_pod, err);
+	for (size_t i = 0; i < requests->n_items && r == 0; i++) {
+		const struct resource_quantity *q = &requests->items[i];
+		const struct resource_quantity *limit = resource_list_find(limits, q->name);
+		int order = limit ? quantity_cmp(q->quantity, limit->quantity) : 0;
+
+		if (!limit && !can_overcommit(q->name))
+			r = err_set(err, -EINVAL, "limits.%.100s is missing: it must be equal to the request",
+				q->name);
+		else if (order != 0 && !can_overcommit(q->name))
+			r = err_set(err, -EINVAL, "requests.%.100s is not equal to the limit", q->name);
+		else if (order > 0)
+			r = err_set(err, -EINVAL, "requests.%.100s is more than its limit", q->name);
+	}
+	if (r == 0 && !has_compute(requests) && !has_compute(limits) &&
+		(has_hugepages(requests) || has_hugepages(limits)))
+		r = err_set(err, -EINVAL, "hugepages require cpu or memory");
+	return r;
+}
+
+/* ---- the pod */
+
+static int check_containers(const struct pod_request *pod, struct err *err)
+{
+	size_t n_init = 0;
+
+	while (n_init < pod->n_containers && pod->containers[n_init].kind != CONTAINER_APP)
+		n_init++;
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct container_request *c = &pod->containers[i];
+		int r = check_resources(&c->requests, &c->limits, false, err);
+
+		if (r < 0)
+			return err_wrap(err, r, "spec.%s[%zu].resources",
+				i < n_init ? "initContainers" : "containers", i < n_init ? i : i - n_init);
+	}
+	return 0;
+}
+
+/* The first resource of the containers together, without pod-level resources and overhead, that is more than `most` has; NULL = none. */
+static const struct resource_quantity *find_more(
+	const struct resource_list *of_containers, const struct resource_list *most, bool hugepages_only)
+{
+	for (size_t i = 0; i < of_containers->n_items; i++) {
+		const struct resource_quantity *q = &of_containers->items[i];
+		const struct resource_quantity *own = resource_list_find(most, q->name);
+
+		if (own && quantity_cmp(q->quantity, own->quantity) > 0 &&
+			(!hugepages_only || resource_name_is_hugepages(q->name)))
+			return q;
+	}
+	return NULL;
+}
+
+/* What all containers request together; with `limits`, what they are limited to. */
+static void sum_containers(const struct pod_request *pod, bool limits, struct resource_list *ret)
+{
+	CLEANUP(pod_request_release) struct pod_request copy;
+
+	pod_request_copy(pod, &copy);
+	copy.has_pod_resources = false;
+	resource_list_release(&copy.overhead);
+	resource_list_release(&copy.pod_requests);
+	resource_list_release(&copy.pod_limits);
+	for (size_t i = 0; i < copy.n_containers && limits; i++) {
+		struct container_request *c = &copy.containers[i];
+		struct resource_list requests = c->requests;
+
+		c->requests = c->limits;
+		c->limits = requests;
+	}
+	request_of_node(&copy, ret);
+}
+
+/* Pod-level requests are at least those of the containers together, and so are limits of hugepages; no container has a higher limit than the
+ * pod. */
+static int check_pod_level(const struct pod_request *pod, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list requests = {0}, limits = {0};
+	const struct resource_quantity *more;
+	size_t n_apps = 0;
+
+	sum_containers(pod, false, &requests);
+	more = find_more(&requests, &pod->pod_requests, false);
+	if (more)
+		return err_set(err, -EINVAL,
+			"spec.resources.requests.%.100s is less than the containers request together",
+			more->name);
+	sum_containers(pod, true, &limits);
+	more = find_more(&limits, &pod->pod_limits, true);
+	if (more)
+		return err_set(err, -EINVAL,
+			"spec.resources.limits.%.100s is less than the containers' limits together",
+			more->name);
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		if (pod->containers[i].kind != CONTAINER_APP)
+			continue;
+		more = find_more(&pod->containers[i].limits, &pod->pod_limits, false);
+		if (more)
+			return err_set(err, -EINVAL,
+				"spec.containers[%zu].resources.limits.%.100s is more than the pod's limit",
+				n_apps, more->name);
+		n_apps++;
+	}
+	return 0;
+}
+
+int pod_request_validate(const struct pod_request *pod, struct err *err)
+{
+	int r = check_containers(pod, err);
+
+	if (r < 0 || !pod->has_pod_resources)
+		return r;
+	r = check_resources(&pod->pod_requests, &pod->pod_limits, true, err);
+	return r < 0 ? err_wrap(err, r, "spec.resources") : check_pod_level(pod, err);
+}

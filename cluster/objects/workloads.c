@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads which pods an object asks for: pods, and workloads of Kubernetes and of others. Shapes of the others were read in the modules
+ * volcano.sh/apis v1.11.0, sigs.k8s.io/lws v0.9.0, sigs.k8s.io/jobset v0.12.0, ray-operator v1.3.0 and kubeflow/training-operator v1.8.1.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cluster/objects/pod_parse.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+#include "common/xalloc.h"
+
+#define KINDS_READ \
+	"Pods, workloads of Kubernetes, Jobs of Volcano, LeaderWorkerSets, JobSets, RayClusters, RayJobs, RayServices, jobs of Kubeflow, and kinds with spec.template"
+
+#define NEW_REVISION "(new)" /* no label has this value */
+
+/* ---- numbers of pods */
+
+/* A non-negative integer, else `fallback`. */
+static uint64_t read_number(const struct doc *spec, const char *key, uint64_t fallback)
+{
+	uint64_t n;
+
+	return doc_uint64(doc_get(spec, key), &n) == 0 ? n : fallback;
+}
+
+/* A Job never runs more pods than it has completions. */
+static uint64_t read_parallelism(const struct doc *spec)
+{
+	uint64_t n = read_number(spec, "parallelism", 1), completions;
+
+	return doc_uint64(doc_get(spec, "completions"), &completions) == 0 && completions < n ? completions
+											      : n;
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+/* ---- workloads with several templates */
+
+/* `where`: the path of the template, for errors. */
+static int add(const struct doc *template, const char *name, uint64_t replicas, const char *where,
+	struct pod_templates *ret, struct err *err)
+{
+	int r = template ? pod_templates_add(ret, template, name, replicas, NULL, err)
+			 : err_set(err, -EINVAL, "no template in it");
+
+	return r < 0 ? err_wrap(err, r, "%s", where) : 0;
+}
+
+static int add_volcano_tasks(
+	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *tasks = doc_get(spec, "tasks");
+	size_t i = 0;
+
+	if (!tasks || tasks->kind != DOC_LIST || tasks->n_items == 0)
+		return err_set(err, -EINVAL, "spec.tasks: no tasks in it");
+	DOC_FOREACH (task, tasks) {
+		const struct doc *template = doc_get(task, "template");
+		const char *task_name = doc_string(doc_get(task, "name"));
+		int r;
+
+		if (!template)
+			return err_set(err, -EINVAL, "spec.tasks[%zu]: no template in it", i);
+		r = pod_templates_add(ret, template, task_name ? task_name : name,
+			read_number(task, "replicas", 1), task, err);
+		if (r < 0)
+			return err_wrap(err, r, "spec.tasks[%zu].template", i);
+		i++;
+	}
+	return 0;
+}
+
+/* Groups of `size` pods. The first pod of each is the leader, which may have a template of its own. */
+static int add_leader_workers(
+	const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *group = doc_get(spec, "leaderWorkerTemplate"),
+			 *leader = doc_get(group, "leaderTemplate");
+	uint64_t replicas = read_number(spec, "replicas", 1), size = read_number(group, "size", 1);
+	CLEANUP(freep) char *leader_name = xasprintf("%s-leader", name), *worker_name = NULL;
+	int r = 0;
+
+	if (leader)
+		r = add(leader, leader_name, replicas, "spec.leaderWorkerTemplate.leaderTemplate", ret, err);
+	if (r < 0 || (leader && size <= 1))
+		return r;
+	worker_name = leader ? xasprintf("%s-worker", name) : xstrdup(name);
+	return add(doc_get(group, "workerTemplate"), worker_name, times(replicas, leader ? size - 1 : size),
+		"spec.leaderWorkerTemplate.workerTemplate", ret, err);
+}
+
+static int add_job_set(const struct doc *spec, const char *name, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *jobs = doc_get(spec, "replicatedJobs");
+	size_t i = 0;
+
+	DOC_FOREACH_ITEM (job, jobs) {
+		const struct doc *job_spec = doc_get(doc_get(job, "template"), "spec");
+		const char *job_name = doc_string(doc_get(job, "name"));
+		uint64_t n = times(read_number(job, "replicas", 1), read_parallelism(job_spec));
+		CLEANUP(freep)
+		char *where = xasprintf("spec.replicatedJobs[%zu].template.spec.template", i++);
+		int r = add(doc_get(job_spec, "template"), job_name ? job_name : name, n, where, ret, err);
+
+		if (r < 0)
+			return r;
+	}
+	return i > 0 ? 0 : err_set(err, -EINVAL, "spec.replicatedJobs: no jobs in it");
+}
+
+static int add_ray_cluster(
+	const struct doc *cluster, const char *path, struct pod_templates *ret, struct err *err)
+{
+	const struct doc *groups = doc_get(cluster, "workerGroupSpecs");
+	CLEANUP(freep) char *head = xasprintf("%s.headGroupSpec.template", path);
+	int r = add(doc_get(doc_get(cluster, "headGroupSpec"), "template"), "head", 1, head, ret, err);
+	size_t i = 0;
+
+	DOC_FOREACH_ITEM (group, groups) {
+		CLEANUP(freep) char *where = xasprintf("%s.workerGroupSpecs[%zu].template", path, i++);
+		const char *name = doc_string(doc_get(group, "groupName"));
+
+		if (r == 0)
+			r = add(doc_get(group, "template"), name ? name : "worker",
+				times(read_number(group, "replicas", 0), read_number(group, "numOfHosts", 1)),
+				where, ret, err);
+	}
+	return r;
+}
+
+/* "pytorchReplicaSpecs" and the like: a map by the type of the replicas. */
+static int add_kubeflow_job(const struct doc *spec, struct pod_templates *ret, struct err *err)
+{
+	static const char suffix[] = "ReplicaSpecs";
+	const struct doc *specs = NULL;
+
+	if (spec && spec->kind == DOC_MAP)
+		DOC_FOREACH (member, spec)
+			if (text_ends_with(member->key, suffix) && member->kind == DOC_MAP)
+				specs = member;
+	if (!specs)
+		return err_set(err, -EINVAL, "spec: no replica specs in it");
+	DOC_FOREACH (replica, specs) {
+		CLEANUP(freep) char *where = xasprintf("spec.%s.%s.template", specs->key, replica->key);
+		int r = add(doc_get(replica, "template"), replica->key, read_number(replica, "replicas", 1),
+			where, ret, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- labels */
+
+/* The labels that a controller of Kubernetes adds to its pods: with a value of their own for each revision, or each Job. */
+static const struct controller_labels {
+	const char *kind, *keys[4];
+} controller_labels[] = {
+	{"Deployment", {"pod-template-hash"}},
+	{"StatefulSet", {"controller-revision-hash"}},
+	{"DaemonSet", {"controller-revision-hash"}},
+	{"Job", {"batch.kubernetes.io/controller-uid", "controller-uid", "batch.kubernetes.io/job-name",
+			"job-name"}},
+};
+
+/* The member, a map. */
+static struct doc *find_or_add_map(struct doc *map, const char *key)
+{
+	for (size_t i = 0; i < map->n_items; i++)
+		if (!strcmp(map->items[i].key, key) && map->items[i].kind == DOC_MAP)
+			return &map->items[i];
+	return doc_add_map(map, key);
+}
+
+void workload_add_labels(struct doc *object)
+{
+	const char *kind = doc_text(object, "kind");
+
+	for (size_t i = 0; i < ARRAY_SIZE(controller_labels); i++) {
+		const struct controller_labels *l = &controller_labels[i];
+		struct doc *labels;
+
+		if (strcmp(kind, l->kind) != 0 || !doc_get(doc_get(object, "spec"), "template"))
+			continue;
+		labels = find_or_add_map(object, "spec");
+		labels = find_or_add_map(find_or_add_map(labels, "template"), "metadata");
+		labels = find_or_add_map(labels, "labels");
+		for (size_t k = 0; k < ARRAY_SIZE(l->keys) && l->keys[k]; k++)
+			if (!doc_get(labels, l->keys[k]))
+				doc_add_string(labels, l->keys[k], NEW_REVISION);
+	}
+}
+
+/* ---- the object */
+
+static bool is_of(const char *api, const char *group)
+{
+	return !strncmp(api, group, strlen(group));
+}
+
+/* The pods of a kind that is not Kubernetes' own. -ENOENT: another kind. */
+static int read_other(const struct doc *object, const char *api, const char *kind, const char *name,
+	struct pod_templates *ret, struct err *err)
+{
+	const struct doc *spec = doc_get(object, "spec");
+
+	if (is_of(api, "batch.volcano.sh/") && !strcmp(kind, "Job"))
+		return add_volcano_tasks(spec, name, ret, err);
+	if (is_of(api, "leaderworkerset.x-k8s.io/") && !strcmp(kind, "LeaderWorkerSet"))
+		return add_leader_workers(spec, name, ret, err);
+	if (is_of(api, "jobset.x-k8s.io/") && !strcmp(kind, "JobSet"))
+		return add_job_set(spec, name, ret, err);
+	if (is_of(api, "ray.io/") && !strcmp(kind, "RayCluster"))
+		return add_ray_cluster(spec, "spec", ret, err);
+	if (is_of(api, "ray.io/") && !strcmp(kind, "RayJob"))
+		return add_ray_cluster(doc_get(spec, "rayClusterSpec"), "spec.rayClusterSpec", ret, err);
+	if (is_of(api, "ray.io/") && !strcmp(kind, "RayService"))
+		return add_ray_cluster(doc_get(spec, "rayClusterConfig"), "spec.rayClusterConfig", ret, err);
+	if (is_of(api, "kubeflow.org/v1") && text_ends_with(kind, "Job"))
+		return add_kubeflow_job(spec, ret, err);
+	if (is_of(api, "kubevirt.io/"))
+		return err_set(err, -ENOENT,
+			"%s '%s': KubeVirt makes its pod: judge the virt-launcher pod of a machine that runs",
+			kind, name);
+	return err_set(
+		err, -ENOENT, "%s '%s' is not one of the kinds whose pods are read: " KINDS_READ, kind, name);
+}
+
+static int read_object(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	const char *kind = doc_string(doc_get(object, "kind")), *api = doc_text(object, "apiVersion");
+	const char *name = text_or_empty(doc_object_name(object));
+	const struct doc *spec = doc_get(object, "spec"), *template = doc_get(spec, "template");
+	const char *path = "spec.template";
+
+	if (object->kind != DOC_MAP || !kind)
+		return err_set(err, -EINVAL, "not a Kubernetes object: it has no kind");
+	if (!strcmp(kind, "Pod"))
+		return pod_templates_add(ret, object, name, 1, NULL, err);
+	if (!strcmp(kind, "CronJob")) {
+		spec = doc_get(doc_get(spec, "jobTemplate"), "spec");
+		template = doc_get(spec, "template");
+		path = "spec.jobTemplate.spec.template";
+	} else if (!strcmp(kind, "PodTemplate")) {
+		template = doc_get(object, "template");
+		path = "template";
+	}
+	if (!template)
+		return read_other(object, api, kind, name, ret, err);
+	return add(template, name,
+		!strcmp(kind, "Job") || !strcmp(kind, "CronJob") ? read_parallelism(spec)
+								 : read_number(spec, "replicas", 1),
+		path, ret, err);
+}
+
+static bool is_counted(const char *kind)
+{
+	return strcmp(kind, "Pod") != 0 && strcmp(kind, "DaemonSet") != 0 && strcmp(kind, "PodTemplate") != 0;
+}
+
+int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	int r = read_object(object, &t, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < t.n_items; i++) {
+		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
+		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
+		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	}
+	*ret = t;
+	t = (struct pod_templates){0};
+	return 0;
+}
