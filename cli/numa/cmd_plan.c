@@ -30,7 +30,7 @@ struct planning {
 	struct pod_templates templates;
 	struct simulated_cluster cluster;
 	struct plan_options limits;
-	const char *keep[KEEP_MAX];
+	const char *keep[KEEP_MAX], *recreated_by[OPTIONS_MAX_REPEATED];
 	size_t *wanted;
 	size_t n_wanted, wanted_size;
 	struct strv
@@ -170,7 +170,9 @@ static int read_flags(struct planning *p, struct err *err)
 		.allow_local_storage = option_set(o, OPT_ALLOW_LOCAL_STORAGE),
 		.allow_volumes = option_set(o, OPT_ALLOW_VOLUMES),
 		.has_below_priority = option_set(o, OPT_BELOW_PRIORITY),
-		.keep = p->keep};
+		.keep = p->keep,
+		.recreated_by = p->recreated_by,
+		.max_grace_s = (int64_t)(option_ms(o, OPT_TIMEOUT) / 1000)};
 	if (p->limits.has_below_priority)
 		p->limits.below_priority = (int32_t)strtol(o->value[OPT_BELOW_PRIORITY], NULL, 10);
 	while ((name = options_next(o, OPT_KEEP, &pos))) {
@@ -179,6 +181,9 @@ static int read_flags(struct planning *p, struct err *err)
 				err, -EINVAL, "%s: more than %u namespaces", o->origin[OPT_KEEP], KEEP_MAX);
 		p->keep[p->limits.n_keep++] = name;
 	}
+	pos = 0;
+	while ((name = options_next(o, OPT_RECREATED_BY, &pos)))
+		p->recreated_by[p->limits.n_recreated_by++] = name;
 	if (option_set(o, OPT_PENDING) && (pod_input_given(o) || option_set(o, OPT_REPLICAS)))
 		return err_set(err, -EINVAL,
 			"%s is for the pods of the cluster, not for a pod that is described",

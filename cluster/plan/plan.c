@@ -14,6 +14,7 @@
 #define DEPTH_MAX     2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
+	"unknown controller", "marked not to be disrupted", "gang", "finalizers", "grace period",
 	"local storage", "volumes", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
 	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
@@ -45,6 +46,18 @@ static uint64_t cost_of_restart(const struct simulated_pod *pod)
 	return weight * (16 + pod->class->cpus);
 }
 
+/* Whether the pod's controller would recreate the pod. */
+static bool is_recreated(const struct simulated_pod *p, const struct plan_options *options)
+{
+	for (size_t i = 0; i < options->n_recreated_by; i++) {
+		size_t len = strlen(options->recreated_by[i]);
+
+		if (!strncmp(p->owner, options->recreated_by[i], len) && p->owner[len] == ' ')
+			return true;
+	}
+	return p->recreated;
+}
+
 static enum plan_fixed find_fixed(
 	const struct simulated_cluster *c, size_t pod, const struct plan_options *options)
 {
@@ -67,6 +80,16 @@ static enum plan_fixed find_fixed(
 			return PLAN_FIXED_NAMESPACE;
 	if (options->has_below_priority && (!p->priority_known || p->priority >= options->below_priority))
 		return PLAN_FIXED_PRIORITY;
+	if (p->marked)
+		return PLAN_FIXED_MARKED;
+	if (p->gang)
+		return PLAN_FIXED_GANG;
+	if (*p->owner && !is_recreated(p, options))
+		return PLAN_FIXED_CONTROLLER;
+	if (p->finalizers)
+		return PLAN_FIXED_FINALIZERS;
+	if (options->max_grace_s > 0 && p->grace_s > options->max_grace_s)
+		return PLAN_FIXED_GRACE;
 	if (p->local_storage && !options->allow_local_storage)
 		return PLAN_FIXED_LOCAL_STORAGE;
 	if (p->bound_volumes && !options->allow_volumes)

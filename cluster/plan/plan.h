@@ -18,7 +18,12 @@ enum plan_fixed {
 	PLAN_MOVABLE,
 	PLAN_FIXED_DAEMON,
 	PLAN_FIXED_STATIC,
-	PLAN_FIXED_BARE, /* no controller would recreate the pod */
+	PLAN_FIXED_BARE,       /* no controller would recreate the pod */
+	PLAN_FIXED_CONTROLLER, /* whether its controller would recreate the pod is not known */
+	PLAN_FIXED_MARKED,     /* an annotation says that the pod must not be disrupted */
+	PLAN_FIXED_GANG,       /* one of several pods that start and end together */
+	PLAN_FIXED_FINALIZERS, /* others must act before the evicted pod is gone */
+	PLAN_FIXED_GRACE,      /* the pod may take too long to end */
 	PLAN_FIXED_LOCAL_STORAGE,
 	PLAN_FIXED_VOLUMES,    /* that the planned node may be unable to mount */
 	PLAN_FIXED_RESPONDERS, /* spec.evictionResponders: others evict the pod gracefully (KEP-4563) */
@@ -38,6 +43,9 @@ struct plan_options {
 	size_t max_moves;
 	bool evict; /* evict pods without finding another node for them */
 	bool allow_bare, allow_local_storage, allow_volumes;
+	const char *const *recreated_by; /* further kinds of controllers that recreate their pods; borrowed */
+	size_t n_recreated_by;
+	int64_t max_grace_s; /* pods with a longer grace period are not moved; 0 = no limit */
 	/* Move only pods with a priority below this one; false = only pods of the wanted pod's priority or a lower one. */
 	bool has_below_priority;
 	int32_t below_priority;

@@ -36,7 +36,12 @@ struct simulated_pod {
 	int64_t created_s;                /* metadata.creationTimestamp, in seconds since the epoch */
 	struct disruption_budget *budget; /* of the model; NULL = none selects the pod */
 	size_t n_budgets;                 /* PodDisruptionBudgets that select the pod */
+	int64_t grace_s;                  /* spec.terminationGracePeriodSeconds */
 	bool priority_known, daemon, local_storage, bound_volumes, responders, terminating, gated;
+	bool recreated;  /* by a controller of a kind that is known to do so */
+	bool marked;     /* by an annotation, not to be disrupted */
+	bool gang;       /* starts and ends with other pods */
+	bool finalizers; /* of others than controllers of pods */
 	bool added;      /* no object of the cluster: a copy, or the pod of a reservation */
 	bool reserved;   /* stands for the pod of a reservation, or for a nominated pod */
 	bool unreadable; /* the requests of the Pod cannot be read, so the pod is never moved */

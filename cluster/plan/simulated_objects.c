@@ -105,6 +105,63 @@ static void copy_pod(const struct doc *object, const char *namespace, struct doc
 	doc_copy_member(metadata, "deletionTimestamp", copy);
 }
 
+/* Controllers that create a new pod for one that was evicted. Older objects in files may have no apiVersion. */
+static bool recreates(const struct doc *controller)
+{
+	static const struct {
+		const char *group, *kind;
+	} known[] = {{"apps/", "ReplicaSet"}, {"apps/", "StatefulSet"}, {"v1", "ReplicationController"},
+		{"batch/", "Job"}, {"apps/", "DaemonSet"}, {"apps.kruise.io/", "CloneSet"},
+		{"apps.kruise.io/", "StatefulSet"}, {"ray.io/", "RayCluster"},
+		{"core.strimzi.io/", "StrimziPodSet"}};
+	const char *kind = doc_text(controller, "kind"), *api = doc_text(controller, "apiVersion");
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(kind, known[i].kind) &&
+			(!*api || !strncmp(api, known[i].group, strlen(known[i].group))))
+			return true;
+	return false;
+}
+
+/* What cluster-autoscaler, Karpenter and descheduler take as a request to leave the pod alone. */
+static bool is_marked(const struct doc *annotations)
+{
+	const char *safe = doc_text(annotations, "cluster-autoscaler.kubernetes.io/safe-to-evict");
+	const char *karpenter = doc_text(annotations, "karpenter.sh/do-not-disrupt");
+
+	return !strcmp(safe, "false") || (*karpenter && strcmp(karpenter, "false") != 0) ||
+	       doc_get(annotations, "descheduler.alpha.kubernetes.io/prefer-no-eviction");
+}
+
+/* Whether the pod belongs to a gang: of kube-scheduler, Volcano, coscheduling, Kueue, LeaderWorkerSet, JobSet, MPI and other jobs of Kubeflow. */
+static bool is_in_gang(const struct doc *object, const struct doc *metadata)
+{
+	static const char *const labels[] = {"scheduling.x-k8s.io/pod-group",
+		"pod-group.scheduling.sigs.k8s.io", "kueue.x-k8s.io/pod-group-name",
+		"leaderworkerset.sigs.k8s.io/name", "jobset.sigs.k8s.io/jobset-name",
+		"training.kubeflow.org/job-name"};
+	bool found = *pod_gang_name(object) ||
+		     doc_get(doc_get(metadata, "annotations"), "scheduling.k8s.io/group-name");
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels) && !found; i++)
+		found = doc_get(doc_get(metadata, "labels"), labels[i]);
+	return found;
+}
+
+/* The Job controller removes its own finalizer. */
+static bool has_finalizers(const struct doc *finalizers)
+{
+	DOC_FOREACH_ITEM (finalizer, finalizers) {
+		const char *name = doc_string(finalizer);
+
+		if (name && strcmp(name, "batch.kubernetes.io/job-tracking") != 0)
+			return true;
+	}
+	return false;
+}
+
+#define GRACE_DEFAULT_S 30 /* DefaultTerminationGracePeriodSeconds (pkg/apis/core/v1/defaults.go) */
+
 static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 {
 	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
@@ -119,6 +176,12 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->names = pod_names_of_object(metadata);
 	p->local_storage = volumes & VOLUME_IS_TEMPORARY;
 	p->bound_volumes = volumes & VOLUME_LIMITS_NODES;
+	p->recreated = recreates(controller);
+	p->marked = is_marked(doc_get(metadata, "annotations"));
+	p->gang = is_in_gang(object, metadata);
+	p->finalizers = has_finalizers(doc_get(metadata, "finalizers"));
+	if (doc_int64(doc_get(spec, "terminationGracePeriodSeconds"), &p->grace_s) < 0)
+		p->grace_s = GRACE_DEFAULT_S;
 	p->responders = doc_list_items(doc_get(spec, "evictionResponders")) != NULL;
 	p->terminating = pod_is_terminating(object);
 	p->gated = doc_list_items(gates) != NULL;

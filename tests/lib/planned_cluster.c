@@ -100,10 +100,12 @@ void planned_cluster_publish(struct planned_cluster *t, const char *labels, cons
 		if (!t->pods[i].runs)
 			continue;
 		snprintf(yaml, sizeof(yaml),
-			"{metadata: {name: p%u, namespace: default, uid: p%u, labels: {%s}, ownerReferences:"
-			" [{kind: ReplicaSet, name: r, controller: true}]}, spec: {nodeName: node-%u, %s containers:"
+			"{metadata: {name: p%u, namespace: default, uid: p%u, %s labels: {%s}, ownerReferences:"
+			" [{%s, name: r, controller: true}]}, spec: {nodeName: node-%u, %s containers:"
 			" [{name: app, resources: {limits: {cpu: %u, memory: %uGi}}}]}}",
-			i, i, labels, t->pods[i].node, extra, t->pods[i].cpus, t->pods[i].gib);
+			i, i, t->metadata ? t->metadata : "", labels,
+			t->owner ? t->owner : "apiVersion: apps/v1, kind: ReplicaSet", t->pods[i].node, extra,
+			t->pods[i].cpus, t->pods[i].gib);
 		planned_cluster_object(t, OBJECT_POD, yaml);
 	}
 }

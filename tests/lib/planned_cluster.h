@@ -19,6 +19,8 @@ struct planned_cluster {
 	unsigned n_nodes, n_pods;
 	struct planned_pod pods[PODS_MAX];
 	char annotations[NODES_MAX][512]; /* of the Nodes */
+	const char *metadata; /* further members of the pods' metadata, each with a comma; NULL = none */
+	const char *owner;    /* the pods' owner reference; NULL = a ReplicaSet */
 	struct simulated_cluster c;
 };
 

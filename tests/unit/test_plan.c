@@ -7,6 +7,7 @@
 
 #include "cluster/plan/plan.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/io/time.h"
 #include "tests/lib/planned_cluster.h"
 
@@ -109,47 +110,72 @@ static void places_have_a_limit(void **state)
 }
 
 struct fixed_case {
-	const char *labels, *extra, *budget;
+	const char *metadata, *owner, *labels, *extra, *budget;
 	struct plan_options options;
 	enum plan_fixed fixed;
 };
 
 static void pods_that_must_stay_stay(void **state)
 {
-	static const char *const keep[] = {"default"};
+	static const char *const keep[] = {"default"}, *const workspace[] = {"Workspace"};
 	static const struct fixed_case cases[] = {
-		{.labels = "",
-			.extra = "priority: 10,",
+		{.owner = "apiVersion: v1, kind: ConfigMap",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_CONTROLLER},
+		{.owner = "apiVersion: example.com/v1, kind: StatefulSet",
+			.options = {.max_moves = 9, .recreated_by = workspace, .n_recreated_by = 1},
+			.fixed = PLAN_FIXED_CONTROLLER},
+		{.owner = "apiVersion: example.com/v1, kind: Workspace",
+			.extra = "nodeSelector: {no: node},",
+			.options = {.max_moves = 9, .recreated_by = workspace, .n_recreated_by = 1},
+			.fixed = PLAN_MOVABLE},
+		{.metadata = "annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: 'false'},",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_MARKED},
+		{.metadata = "annotations: {karpenter.sh/do-not-disrupt: 'true'},",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_MARKED},
+		{.metadata = "annotations: {karpenter.sh/do-not-disrupt: 'false'},",
+			.extra = "nodeSelector: {no: node},",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_MOVABLE},
+		{.labels = "leaderworkerset.sigs.k8s.io/name: l",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_GANG},
+		{.extra = "schedulingGroup: {podGroupName: g},",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_GANG},
+		{.metadata = "finalizers: [batch.kubernetes.io/job-tracking, example.com/x],",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_FIXED_FINALIZERS},
+		{.metadata = "finalizers: [batch.kubernetes.io/job-tracking],",
+			.extra = "nodeSelector: {no: node},",
+			.options = {.max_moves = 9},
+			.fixed = PLAN_MOVABLE},
+		{.extra = "terminationGracePeriodSeconds: 121,",
+			.options = {.max_moves = 9, .max_grace_s = 120},
+			.fixed = PLAN_FIXED_GRACE},
+		{.extra = "priority: 10,",
 			.options = {.max_moves = 9, .has_below_priority = true, .below_priority = 10},
 			.fixed = PLAN_FIXED_PRIORITY},
-		{.labels = "",
-			.extra = "",
-			.options = {.max_moves = 9, .keep = keep, .n_keep = 1},
-			.fixed = PLAN_FIXED_NAMESPACE},
-		{.labels = "",
-			.extra = "volumes: [{name: v, emptyDir: {}}],",
+		{.options = {.max_moves = 9, .keep = keep, .n_keep = 1}, .fixed = PLAN_FIXED_NAMESPACE},
+		{.extra = "volumes: [{name: v, emptyDir: {}}],",
 			.options = {.max_moves = 9},
 			.fixed = PLAN_FIXED_LOCAL_STORAGE},
-		{.labels = "",
-			.extra = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],",
+		{.extra = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}],",
 			.options = {.max_moves = 9},
 			.fixed = PLAN_FIXED_VOLUMES},
-		{.labels = "",
-			.extra = "evictionResponders: [{name: example.com/mover, priority: 10000}],",
+		{.extra = "evictionResponders: [{name: example.com/mover, priority: 10000}],",
 			.options = {.max_moves = 9},
 			.fixed = PLAN_FIXED_RESPONDERS},
 		{.labels = "a: b",
-			.extra = "",
 			.options = {.max_moves = 9},
 			.budget =
 				"{metadata: {name: b, namespace: default}, spec: {selector: {matchLabels: {a: b}}},"
 				" status: {disruptionsAllowed: 0}}",
 			.fixed = PLAN_FIXED_BUDGET},
-		{.labels = "",
-			.extra = "nodeSelector: {no: node},",
-			.options = {.max_moves = 9},
-			.fixed = PLAN_MOVABLE},
-		{.labels = "", .extra = "", .options = {.max_moves = 0}, .fixed = PLAN_MOVABLE},
+		{.extra = "nodeSelector: {no: node},", .options = {.max_moves = 9}, .fixed = PLAN_MOVABLE},
+		{.options = {.max_moves = 0}, .fixed = PLAN_MOVABLE},
 	};
 
 	(void)state;
@@ -158,7 +184,9 @@ static void pods_that_must_stay_stay(void **state)
 		CLEANUP(plan_release) struct plan plan;
 
 		cluster_of_two(&t);
-		planned_cluster_publish(&t, cases[i].labels, cases[i].extra);
+		t.metadata = cases[i].metadata;
+		t.owner = cases[i].owner;
+		planned_cluster_publish(&t, text_or_empty(cases[i].labels), text_or_empty(cases[i].extra));
 		if (cases[i].budget)
 			planned_cluster_object(&t, OBJECT_PDB, cases[i].budget);
 		make_plan(&t, 8, 1, &cases[i].options, &plan);
