@@ -314,11 +314,24 @@ static void change_class(struct cluster *cluster, struct pod_info *pod, struct p
 	pod_info_forget_held(pod);
 }
 
-/* Updates a pod that has kept its node. `class` moves to the pod on success. */
-static void update_pod(
-	struct cluster *cluster, struct pod_info *cached, struct pod_class *class, uint64_t now_ms)
+/* Whether the class requests less of some resource of the other one. */
+static bool is_smaller(const struct pod_class *class, const struct pod_class *other)
 {
-	if (cached->class == class)
+	for (size_t i = 0; i < other->wanted.n_items; i++)
+		if (resource_list_amount(&class->wanted, other->wanted.items[i].name) <
+			other->wanted.items[i].quantity.nano)
+			return true;
+	return false;
+}
+
+/*
+ * Updates a pod that has kept its node. `class` moves to the pod on success. A user may make a pod smaller before the kubelet reports what it
+ * has allocated: until then the pod counts with its previous size.
+ */
+static void update_pod(struct cluster *cluster, struct pod_info *cached, struct pod_class *class,
+	bool reports_resources, uint64_t now_ms)
+{
+	if (cached->class == class || (!reports_resources && is_smaller(class, cached->class)))
 		pod_classes_drop(&cluster->classes, class);
 	else
 		change_class(cluster, cached, class);
@@ -367,7 +380,7 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 	init.class = pod_classes_take(&cluster->classes, &template.pod);
 	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
-		update_pod(cluster, cached, init.class, now_ms);
+		update_pod(cluster, cached, init.class, pod_reports_resources(object), now_ms);
 	else {
 		init.priority_known = pod_priority_read(object, &init.priority);
 		if (cached)

@@ -220,7 +220,7 @@ int pod_templates_add(struct pod_templates *t, const struct doc *owner, const ch
 	return r < 0 ? r : pod_request_validate(&t->items[t->n_items - 1].pod, err);
 }
 
-/* ---- the resources of containers with a pending resize */
+/* ---- resized containers */
 
 struct container_status {
 	const char *name;
@@ -234,15 +234,16 @@ static int by_container(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static bool is_resize_pending(const struct doc *status)
+/* Why the kubelet has not resized the containers: "Deferred" or "Infeasible"; NULL = no resize is pending. */
+static const char *find_pending_resize(const struct doc *status)
 {
 	const struct doc *conditions = doc_get(status, "conditions");
 
 	DOC_FOREACH_ITEM (condition, conditions)
 		if (!strcmp(doc_text(condition, "type"), "PodResizePending") &&
 			!strcmp(doc_text(condition, "status"), "True"))
-			return true;
-	return false;
+			return doc_text(condition, "reason");
+	return NULL;
 }
 
 static size_t count_statuses(const struct doc *list)
@@ -277,30 +278,50 @@ static int replace_list(struct resource_list *list, const struct doc *map, struc
 	return 0;
 }
 
-static int apply_allocated(struct container_request *c, const struct doc *status, struct err *err)
+/* Sets amounts of the list that are larger in `map`. */
+static int raise_list(struct resource_list *list, const struct doc *map, struct err *err)
 {
+	CLEANUP(resource_list_release) struct resource_list read = {0};
+	int r = map && map->kind == DOC_MAP ? read_list(map, &read, err) : 0;
+
+	for (size_t i = 0; i < read.n_items; i++) {
+		const struct resource_quantity *own = resource_list_find(list, read.items[i].name);
+
+		if (own && quantity_cmp(read.items[i].quantity, own->quantity) > 0)
+			resource_list_set(list, read.items[i].name, read.items[i].quantity);
+	}
+	return r;
+}
+
+/* While a resize is pending, the container has what its status reports. Else the kubelet may not know of a resize yet: the larger amounts count.
+ * Limits that are equal to requests stay equal, even if the status reports only requests: no resize changes the QoS class. */
+static int apply_status(
+	struct container_request *c, const struct doc *status, bool is_pending, struct err *err)
+{
+	int (*apply)(struct resource_list * list, const struct doc *map, struct err *err) =
+		is_pending ? replace_list : raise_list;
 	const struct doc *resources = doc_get(status, "resources");
 	const struct doc *allocated = doc_get(status, "allocatedResources");
-	int r = replace_list(&c->requests, allocated ? allocated : doc_get(resources, "requests"), err);
+	bool equal = resource_list_equal(&c->requests, &c->limits);
+	int r = apply(&c->requests, allocated ? allocated : doc_get(resources, "requests"), err);
 
 	if (r == 0)
-		r = replace_list(&c->limits, doc_get(resources, "limits"), err);
+		r = apply(&c->limits, doc_get(resources, "limits"), err);
+	if (r == 0 && equal)
+		resource_list_override(&c->limits, &c->requests);
 	return r < 0 ? err_wrap(err, r, "status of container '%.60s'", c->name) : 0;
 }
 
-/* While the kubelet defers a resize or reports it as infeasible, containers keep the resources of their status. */
-static int apply_pending_resize(struct pod_request *pod, const struct doc *status, struct err *err)
+static int apply_statuses(struct pod_request *pod, const struct doc *status, bool is_pending, struct err *err)
 {
 	const struct doc *apps = doc_get(status, "containerStatuses"),
 			 *inits = doc_get(status, "initContainerStatuses");
-	CLEANUP(freep) struct container_status *statuses = NULL;
-	size_t n;
+	CLEANUP(freep)
+	struct container_status *statuses =
+		xcalloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
+	size_t n = add_statuses(apps, statuses);
 	int r = 0;
 
-	if (!is_resize_pending(status))
-		return 0;
-	statuses = xcalloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
-	n = add_statuses(apps, statuses);
 	n += add_statuses(inits, statuses + n);
 	qsort(statuses, n, sizeof(*statuses), by_container);
 	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
@@ -308,9 +329,53 @@ static int apply_pending_resize(struct pod_request *pod, const struct doc *statu
 
 		found = bsearch(&key, statuses, n, sizeof(*statuses), by_container);
 		if (found)
-			r = apply_allocated(&pod->containers[i], found->status, err);
+			r = apply_status(&pod->containers[i], found->status, is_pending, err);
 	}
 	return r;
+}
+
+/* Adds to the overhead by how much `wanted` is more than what the pod requests of its node. */
+static void raise_to(struct pod_request *pod, const struct resource_list *wanted)
+{
+	CLEANUP(resource_list_release) struct resource_list own = {0}, more = {0};
+
+	request_of_node(pod, &own);
+	for (size_t i = 0; i < wanted->n_items; i++) {
+		struct quantity q = wanted->items[i].quantity;
+
+		q.nano -= resource_list_amount(&own, wanted->items[i].name);
+		if (q.nano > 0)
+			resource_list_append(&more, wanted->items[i].name, q);
+	}
+	resource_list_sort(&more);
+	resource_list_add(&pod->overhead, &more, 1);
+}
+
+/*
+ * While the kubelet defers a resize or reports it as infeasible, containers keep the resources of their status. Schedulers count the larger
+ * amounts of both, unless the resize is infeasible (k8s.io/component-helpers/resource PodRequests with UseStatusResources).
+ */
+static int apply_resize(struct pod_request *pod, const struct doc *status, struct err *err)
+{
+	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	const char *pending = find_pending_resize(status);
+	int r;
+
+	request_of_node(pod, &wanted);
+	r = apply_statuses(pod, status, pending, err);
+	if (r == 0 && pending && strcmp(pending, "Infeasible") != 0)
+		raise_to(pod, &wanted);
+	return r;
+}
+
+bool pod_reports_resources(const struct doc *pod)
+{
+	const struct doc *statuses = doc_get(doc_get(pod, "status"), "containerStatuses");
+
+	DOC_FOREACH_ITEM (status, statuses)
+		if (doc_get(status, "allocatedResources") || doc_get(status, "resources"))
+			return true;
+	return false;
 }
 
 /* ---- what DRA claims take from the node's allocatable amounts (KEP-5517) */
@@ -387,7 +452,7 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 
 	if (r < 0)
 		return r;
-	r = apply_pending_resize(&t.items[0].pod, doc_get(pod, "status"), err);
+	r = apply_resize(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r == 0)
 		r = add_claimed_amounts(&t.items[0].pod, doc_get(pod, "status"), err);
 	if (r < 0)

@@ -54,11 +54,15 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 /*
  * Parses a Pod, whatever its kind: items of lists and pods of scheduler requests have no kind. While the kubelet defers
  * a resize or reports it as infeasible (condition PodResizePending), the resources of the containers are those that
- * their status reports as allocated. What the pod's DRA claims take from the node's allocatable amounts (KEP-5517, in the pod's
+ * their status reports as allocated; else the larger of both. What a deferred resize would add to the pod's request of its node, which
+ * schedulers count, is added to the pod's overhead. What the pod's DRA claims take from the node's allocatable amounts (KEP-5517, in the pod's
  * status) is added to the pod's overhead. Returns as pod_templates_from_doc(), without -ENOENT. `ret` is to be released by
  * pod_template_release().
  */
 int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struct err *err);
+
+/* Whether the Pod's status reports the resources that the kubelet has allocated to a container. */
+bool pod_reports_resources(const struct doc *pod);
 
 /*
  * spec.priority of a Pod, 0 if the Pod has neither a priority nor a priority class. False, and 0, if the priority is not

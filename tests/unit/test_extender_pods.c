@@ -265,6 +265,39 @@ static void a_pending_resize_neither_frees_nor_holds_resources(void **state)
 	}
 }
 
+#define OF_CPUS(cpus, status)                                                          \
+	"{metadata: {name: p0, namespace: default, uid: p0}, spec: {nodeName: node-0," \
+	" containers: [{name: app, resources: {limits: {cpu: " cpus ", memory: 1Gi}}}]}," status "}"
+
+/* A user makes a bound pod smaller while its kubelet may have taken the previous size already. */
+static void a_pod_counts_in_full_until_its_kubelet_reports_the_smaller_size(void **state)
+{
+#define RUNS "status: {phase: Running, startTime: 2026-01-01T00:00:00Z"
+	static const struct {
+		const char *pod;
+		unsigned takes;
+	} steps[] = {
+		{OF_CPUS("8", "status: {phase: Pending}"), NODES & ~1u},
+		{OF_CPUS("1", "status: {phase: Pending}"), NODES & ~1u},
+		{OF_CPUS("1", RUNS "}"), NODES & ~1u},
+		{OF_CPUS("1", RUNS
+			 ", containerStatuses: [{name: app, allocatedResources: {cpu: 8, memory: 1Gi}}]}"),
+			NODES & ~1u},
+		{OF_CPUS("1", RUNS
+			 ", containerStatuses: [{name: app, allocatedResources: {cpu: 1, memory: 1Gi}}]}"),
+			NODES},
+	};
+	CLEANUP(extender_cluster_release) struct extender_cluster c;
+
+	(void)state;
+	extender_cluster_init_alike(&c, &node_sim_nics);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		report(&c, OBJECT_POD, steps[i].pod, 0);
+		if (takes(&c, "app cpu=8 memory=1Gi") != steps[i].takes)
+			fail_msg("step %zu", i);
+	}
+}
+
 /* The object reports CPUs where the pod would not be placed now, because another pod has ended, and no device yet. */
 static void the_reported_part_stays_held_and_the_rest_is_added(void **state)
 {
@@ -805,6 +838,7 @@ int main(void)
 		cmocka_unit_test(a_resource_without_a_plugin_frees_nothing),
 		cmocka_unit_test(pod_level_resources_with_a_device_free_nothing),
 		cmocka_unit_test(a_pending_resize_neither_frees_nor_holds_resources),
+		cmocka_unit_test(a_pod_counts_in_full_until_its_kubelet_reports_the_smaller_size),
 		cmocka_unit_test(the_reported_part_stays_held_and_the_rest_is_added),
 		cmocka_unit_test(only_rejections_by_managers_block_a_node),
 		cmocka_unit_test(a_node_with_a_rejection_can_be_deleted),

@@ -111,6 +111,41 @@ static void objects_ask_for_copies(void **state)
 	}
 }
 
+/* While a resize is pending the containers have what the status reports, and schedulers count the larger size of a deferred one. */
+static void resizes_count_with_the_larger_size(void **state)
+{
+#define SIZED(cpus, condition)                                                                             \
+	"{kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {cpu: " cpus \
+	"}}}]}, status: {conditions: [" condition                                                          \
+	"], containerStatuses: [{name: a, allocatedResources: {cpu: 3}, resources: {requests: {cpu: 3}}}]}}"
+#define PENDING(reason) "{type: PodResizePending, status: 'True', reason: " reason "}"
+	static const struct {
+		const char *pod;
+		int container, node;
+	} cases[] = {
+		{SIZED("5", PENDING("Deferred")), 3, 5},
+		{SIZED("1", PENDING("Deferred")), 3, 3},
+		{SIZED("5", PENDING("Infeasible")), 3, 3},
+		{SIZED("5", ""), 5, 5},
+		{SIZED("1", ""), 3, 3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(doc_release) struct doc object = DOC_INIT;
+		CLEANUP(pod_template_release) struct pod_template t = {0};
+		CLEANUP(resource_list_release) struct resource_list wanted = {0};
+
+		assert_int_equal(yaml_parse(cases[i].pod, strlen(cases[i].pod), &object, NULL), 0);
+		assert_int_equal(pod_template_from_pod(&object, &t, NULL), 0);
+		request_of_node(&t.pod, &wanted);
+		if (resource_list_amount(&t.pod.containers[0].requests, "cpu") !=
+				cases[i].container * QTY_UNIT ||
+			resource_list_amount(&wanted, "cpu") != cases[i].node * QTY_UNIT)
+			fail_msg("case %zu", i);
+	}
+}
+
 /* Resources that the API server would refuse are refused by name of the member; a Pod that it has stored is read. */
 static void invalid_resources_are_refused(void **state)
 {
@@ -227,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(priorities_are_read),
 		cmocka_unit_test(objects_ask_for_copies),
+		cmocka_unit_test(resizes_count_with_the_larger_size),
 		cmocka_unit_test(invalid_resources_are_refused),
 		cmocka_unit_test(amounts_of_claims_count_at_the_node),
 		cmocka_unit_test(resource_versions_are_numbers),
