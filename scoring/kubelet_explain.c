@@ -59,8 +59,9 @@ static bool find_preferred(const struct explanation *e, uint64_t *ret_nodes)
 	return found;
 }
 
-/* The reason when no hint of this resource is admitted even alone. */
-static void explain_no_hint(const struct explanation *e, struct amount a, struct node_mask_fit fit)
+/* The reason when no hint of this resource is admitted even alone. `reused`: NUMA nodes of CPUs of init containers, which the container gets. */
+static void explain_no_hint(
+	const struct explanation *e, struct amount a, struct node_mask_fit fit, uint64_t reused)
 {
 	struct err *reason = &e->j->verdict->reason;
 	bool single = e->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
@@ -82,7 +83,14 @@ static void explain_no_hint(const struct explanation *e, struct amount a, struct
 	else if (fit.free < a.n)
 		err_set(reason, 0, "%s: %s fit %s by size (%s), but the freest %s %s", e->policy, wanted,
 			nodes, capacity, fit.min_nodes == 1 ? "has" : "have", free);
-	else
+	else if (reused) {
+		char list[NODE_MASK_TEXT_MAX];
+
+		node_mask_print(reused, list);
+		err_set(reason, 0,
+			"%s: %s fit %s, but an init container has got CPUs of {%s}, which this container must reuse; a fraction of a CPU for the init container, or topologyManagerScope pod, avoids this",
+			e->policy, wanted, nodes, list);
+	} else
 		err_set(reason, 0,
 			"%s: %s fit %s, but not together with the pod's other memory or with memory groups in use",
 			e->policy, wanted, nodes);
@@ -100,7 +108,8 @@ static bool spend_for_reason(struct explanation *e, uint64_t steps)
 }
 
 /* Merge the resource whose hints are in the workspace, and write the reason if nothing is admitted any more. */
-static void explain_resource(struct explanation *e, struct amount wanted, struct node_mask_fit fit)
+static void explain_resource(
+	struct explanation *e, struct amount wanted, struct node_mask_fit fit, uint64_t reused)
 {
 	char text[AMOUNT_TEXT_MAX], list[NODE_MASK_TEXT_MAX], agreed[NODE_MASK_TEXT_MAX];
 	struct kubelet_workspace *ws = e->j->ws;
@@ -121,7 +130,7 @@ static void explain_resource(struct explanation *e, struct amount wanted, struct
 	}
 	e->done = true;
 	if (!find_preferred(e, &preferred)) {
-		explain_no_hint(e, wanted, fit);
+		explain_no_hint(e, wanted, fit, reused);
 		return;
 	}
 	node_mask_print(preferred, list);
@@ -149,8 +158,20 @@ static void explain_memory(struct explanation *e)
 			fit = memory_manager_fit(&k->memory, &ws->memory, need);
 			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
 				continue;
-			explain_resource(e, (struct amount){need->bytes, true, need->name}, fit);
+			explain_resource(e, (struct amount){need->bytes, true, need->name}, fit, 0);
 		}
+}
+
+/* The NUMA nodes of the set's CPUs. */
+static uint64_t find_nodes(const struct cpu_topology *t, const bool *set)
+{
+	const struct cpu_elements *numa = &t->levels[CPU_LEVEL_NUMA];
+	uint64_t nodes = 0;
+
+	for (size_t i = 0; i < t->n_cpus; i++)
+		if (set[i])
+			nodes |= node_mask_of((unsigned)numa->ids[numa->of[i]]);
+	return nodes;
 }
 
 static void explain_cpus(struct explanation *e, size_t n)
@@ -159,6 +180,7 @@ static void explain_cpus(struct explanation *e, size_t n)
 	struct kubelet_workspace *ws = e->j->ws;
 	const struct amount wanted = {n, false, n == 1 ? "CPU" : "CPUs"};
 	struct node_mask_fit fit;
+	uint64_t reused;
 	int has_preferred;
 
 	if (!spend_for_reason(e, judgement_cpu_hint_steps(e->j) + judgement_fit_steps(k->reach)))
@@ -169,13 +191,14 @@ static void explain_cpus(struct explanation *e, size_t n)
 		cpu_manager_hints(&k->cpu, ws->available, ws->reusable, n, &ws->hints);
 	for (size_t i = 0; i < k->topology.n_cpus; i++)
 		ws->available[i] = ws->available[i] || ws->reusable[i];
+	reused = find_nodes(&k->topology, ws->reusable);
 	fit = cpu_manager_fit(&k->cpu, ws->available, n);
 	if (has_preferred != 0) {
-		explain_resource(e, wanted, fit);
+		explain_resource(e, wanted, fit, reused);
 		return;
 	}
 	e->done = true;
-	explain_no_hint(e, wanted, fit);
+	explain_no_hint(e, wanted, fit, reused);
 }
 
 void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
@@ -195,7 +218,7 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 		if (!spend_for_reason(&e, 2 * judgement_device_hint_steps(j, &ws->demands[i])))
 			return;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
-		explain_resource(&e, wanted, device_manager_fit(&k->devices, &ws->devices, r, n));
+		explain_resource(&e, wanted, device_manager_fit(&k->devices, &ws->devices, r, n), 0);
 	}
 	if (demand->memory)
 		explain_memory(&e);

@@ -124,6 +124,11 @@ static void reasons_have_the_numbers(void **state)
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
 			"single-numa-node: 100Gi memory need 2 NUMA nodes by size"},
+		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "init cpu=1 memory=1Gi; app cpu=16 memory=1Gi", "0-31",
+			KUBELET_TOPOLOGY_AFFINITY,
+			"single-numa-node: 16 CPUs fit one NUMA node, but an init container has got CPUs of {0}, "
+			"which this container must reuse; a fraction of a CPU for the init container, or "
+			"topologyManagerScope pod, avoids this"},
 		{TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
 			"an amount of memory is not a whole number of bytes"},
 	};
@@ -144,6 +149,26 @@ static void reasons_have_the_numbers(void **state)
 		assert_int_equal(judge(&f, cases[i].pod, QOS_GUARANTEED), KUBELET_REJECTS);
 		test_assert_text(cases[i].pod, f.verdict.reason.text, cases[i].reason);
 		assert_int_equal(f.verdict.rejection, cases[i].rejection);
+		kubelet_fixture_release(&f);
+	}
+}
+
+/* The remedies that the reason names. */
+static void init_containers_need_not_pin_a_pod(void **state)
+{
+	(void)state;
+	for (int scope_pod = 0; scope_pod < 2; scope_pod++) {
+		struct kubelet_fixture f;
+
+		kubelet_fixture_init(&f, &two_nodes, TOPOLOGY_MANAGER_SINGLE_NUMA_NODE);
+		if (scope_pod)
+			f.settings.topology.scope = TOPOLOGY_SCOPE_POD;
+		kubelet_fixture_ready(&f);
+		assert_int_equal(judge(&f,
+					 scope_pod ? "init cpu=1 memory=1Gi; app cpu=16 memory=1Gi"
+						   : "init cpu=500m memory=1Gi; app cpu=16 memory=1Gi",
+					 QOS_GUARANTEED),
+			KUBELET_ADMITS);
 		kubelet_fixture_release(&f);
 	}
 }
@@ -584,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_pod_is_placed_container_by_container),
 		cmocka_unit_test(what_remains_is_counted_by_numa_node),
 		cmocka_unit_test(reasons_have_the_numbers),
+		cmocka_unit_test(init_containers_need_not_pin_a_pod),
 		cmocka_unit_test(smt_alignment_is_a_reason_of_its_own),
 		cmocka_unit_test(only_guaranteed_whole_cpus_are_exclusive),
 		cmocka_unit_test(scope_pod_gives_all_containers_one_place),
