@@ -173,6 +173,8 @@ static int read_flags(struct planning *p, struct err *err)
 		.keep = p->keep,
 		.recreated_by = p->recreated_by,
 		.max_grace_s = (int64_t)(option_ms(o, OPT_TIMEOUT) / 1000)};
+	if (p->limits.max_grace_s < POD_GRACE_DEFAULT_S) /* few pods use the time that they have by default */
+		p->limits.max_grace_s = POD_GRACE_DEFAULT_S;
 	if (p->limits.has_below_priority)
 		p->limits.below_priority = (int32_t)strtol(o->value[OPT_BELOW_PRIORITY], NULL, 10);
 	while ((name = options_next(o, OPT_KEEP, &pos))) {

@@ -44,7 +44,7 @@ int extender_lease_read(
 			"the Lease '%s' does not name the schedulers that ask nrtd-extender: upgrade nrtd-extender",
 			lease);
 	*ret = (struct extender_record){.n_schedulers = 0};
-	extender_record_read(ret, annotations);
+	extender_record_read(ret, annotations, clock_ms(CLOCK_REALTIME) / 1000);
 	return 0;
 }
 
@@ -58,8 +58,19 @@ static bool is_in_plan(const struct plan *plan, size_t pod)
 	return false;
 }
 
+/* Whether the plan starts pods of the namespace. */
+static bool concerns_namespace(
+	const struct simulated_cluster *c, const struct plan *plan, const char *namespace)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (!strcmp(c->pods[plan->steps[i].pod].namespace, namespace))
+			return true;
+	return false;
+}
+
 /* A pod that the scheduler must have bound after `asked_s`; NULL = none. Pods of DaemonSets, static pods and pods without a
- * controller may have been created with a nodeName. */
+ * controller may have been created with a nodeName, and whoever may create pods in a namespace can give them any controller: pods of
+ * namespaces that the plan does not concern are no evidence. */
 static const struct simulated_pod *find_bound_since(
 	const struct simulated_cluster *c, const struct plan *plan, const char *scheduler, int64_t asked_s)
 {
@@ -68,7 +79,7 @@ static const struct simulated_pod *find_bound_since(
 
 		if (p->node != SIMULATED_NOWHERE && p->created_s > asked_s + CLOCK_SKEW_S && *p->owner &&
 			!p->daemon && !p->names.mirror && !strcmp(p->scheduler, scheduler) &&
-			!is_in_plan(plan, i))
+			!is_in_plan(plan, i) && concerns_namespace(c, plan, p->namespace))
 			return p;
 	}
 	return NULL;

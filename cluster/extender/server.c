@@ -304,7 +304,7 @@ void server_annotate_lease(struct server *s, const struct doc *before, struct do
 	struct extender_record earlier = {.n_schedulers = 0};
 	STATE_LOCKED(s);
 
-	extender_record_read(&earlier, before);
+	extender_record_read(&earlier, before, clock_ms(CLOCK_REALTIME) / 1000);
 	for (size_t i = 0; i < earlier.n_schedulers; i++)
 		extender_record_add(&s->record, earlier.schedulers[i].name, earlier.schedulers[i].asked_s);
 	extender_record_write(&s->record, ret);

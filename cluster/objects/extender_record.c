@@ -10,7 +10,8 @@
 #include "common/io/json.h"
 #include "common/io/time.h"
 
-#define TEXT_MAX ((size_t)16 << 10)
+#define TEXT_MAX       ((size_t)16 << 10)
+#define CLOCKS_APART_S 60
 
 /* A free place, else the place of the scheduler that was answered longest ago. */
 static struct asking_scheduler *find_place(struct extender_record *r)
@@ -54,7 +55,7 @@ int64_t extender_record_find(const struct extender_record *r, const char *schedu
 	return 0;
 }
 
-void extender_record_read(struct extender_record *r, const struct doc *annotations)
+void extender_record_read(struct extender_record *r, const struct doc *annotations, int64_t now_s)
 {
 	CLEANUP(doc_release) struct doc schedulers = DOC_INIT;
 	const char *text = doc_text(annotations, EXTENDER_RECORD_SCHEDULERS);
@@ -68,7 +69,8 @@ void extender_record_read(struct extender_record *r, const struct doc *annotatio
 	DOC_FOREACH (scheduler, &schedulers) {
 		int64_t asked_s;
 
-		if (doc_string(scheduler) && timestamp_parse(doc_string(scheduler), &asked_s) == 0)
+		if (doc_string(scheduler) && timestamp_parse(doc_string(scheduler), &asked_s) == 0 &&
+			asked_s <= now_s + CLOCKS_APART_S)
 			extender_record_add(r, scheduler->key, asked_s);
 	}
 }

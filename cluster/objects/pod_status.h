@@ -47,6 +47,9 @@ char *pod_key(const struct doc *pod);
 const char *pod_node_name(const struct doc *pod);
 const char *pod_nominated_node(const struct doc *pod);
 
+#define POD_GRACE_DEFAULT_S \
+	30 /* terminationGracePeriodSeconds, by the API server (pkg/apis/core/v1/defaults.go) */
+
 /* Whether the Pod is being deleted. */
 bool pod_is_terminating(const struct doc *pod);
 

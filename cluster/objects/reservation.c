@@ -85,28 +85,38 @@ int reservation_parse(const char *key, const char *value, struct reservation *re
 	return r < 0 ? err_wrap(err, -EINVAL, "annotation '%.100s'", key) : 0;
 }
 
+#define INVALID_NAMED 3u /* by `invalid`, one by one */
+
 size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn *invalid, const void *data,
 	struct reservation ret[RESERVATIONS_MAX])
 {
 	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
-	size_t n = 0;
+	size_t n = 0, n_read = 0, n_invalid = 0;
+	struct err err = {""};
 
 	if (!annotations || annotations->kind != DOC_MAP)
 		return 0;
 	DOC_FOREACH (annotation, annotations) {
-		struct err err = {""};
-
-		if (!reservation_id(annotation->key) || n == RESERVATIONS_MAX)
+		if (!reservation_id(annotation->key) || n == RESERVATIONS_MAX ||
+			n_read++ >= RESERVATIONS_READ_MAX)
 			continue;
 		if (reservation_parse(annotation->key, text_or_empty(doc_string(annotation)), &ret[n], &err) <
 			0) {
-			if (invalid)
+			if (invalid && ++n_invalid <= INVALID_NAMED)
 				invalid(&err, data);
 		} else if (ret[n].expires_s <= now_s) {
 			reservation_release(&ret[n]);
 		} else {
 			n++;
 		}
+	}
+	if (n_read > RESERVATIONS_READ_MAX) {
+		err_set(&err, 0, "%zu reservations: only %u are read", n_read, RESERVATIONS_READ_MAX);
+		if (invalid)
+			invalid(&err, data);
+	} else if (n_invalid > INVALID_NAMED) {
+		err_set(&err, 0, "%zu more reservations are invalid", n_invalid - INVALID_NAMED);
+		invalid(&err, data);
 	}
 	return n;
 }

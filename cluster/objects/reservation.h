@@ -17,10 +17,11 @@
 #include "common/request.h"
 #include "common/strbuf.h"
 
-#define RESERVATION_PREFIX   "reservation.nrtd.dev/"
-#define RESERVATION_TEXT_MAX ((size_t)32 << 10) /* the API server accepts 256 KiB of annotations per object */
-#define RESERVATIONS_MAX     64u                /* per node; further reservations are ignored */
-#define RESERVATION_MAX_S    3600               /* a reservation expires after this time at the latest */
+#define RESERVATION_PREFIX    "reservation.nrtd.dev/"
+#define RESERVATION_TEXT_MAX  ((size_t)32 << 10) /* the API server accepts 256 KiB of annotations per object */
+#define RESERVATIONS_MAX      64u                /* per node; further reservations are ignored */
+#define RESERVATIONS_READ_MAX 256u /* per node, valid or not; the node may write what it wants */
+#define RESERVATION_MAX_S     3600 /* a reservation expires after this time at the latest */
 
 /* Texts are "" if omitted. */
 struct reservation {
@@ -42,7 +43,7 @@ const char *reservation_id(const char *key);
 /* Parses an annotation. 0; -EINVAL with one line that names the annotation. `ret` is untouched on failure. */
 int reservation_parse(const char *key, const char *value, struct reservation *ret, struct err *err);
 
-/* Called for an invalid reservation. */
+/* Called for each of the first invalid reservations, and once for all others. */
 typedef void reservation_invalid_fn(const struct err *err, const void *data);
 
 /*

@@ -160,8 +160,6 @@ static bool has_finalizers(const struct doc *finalizers)
 	return false;
 }
 
-#define GRACE_DEFAULT_S 30 /* DefaultTerminationGracePeriodSeconds (pkg/apis/core/v1/defaults.go) */
-
 static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 {
 	const struct doc *metadata = doc_get(object, "metadata"), *spec = doc_get(object, "spec");
@@ -181,7 +179,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->gang = is_in_gang(object, metadata);
 	p->finalizers = has_finalizers(doc_get(metadata, "finalizers"));
 	if (doc_int64(doc_get(spec, "terminationGracePeriodSeconds"), &p->grace_s) < 0)
-		p->grace_s = GRACE_DEFAULT_S;
+		p->grace_s = POD_GRACE_DEFAULT_S;
 	p->responders = doc_list_items(doc_get(spec, "evictionResponders")) != NULL;
 	p->terminating = pod_is_terminating(object);
 	p->gated = doc_list_items(gates) != NULL;

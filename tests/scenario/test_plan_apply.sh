@@ -176,6 +176,12 @@ extender 7 default-scheduler 2019-12-31T23:00:00.000000Z
 refused "a scheduler that asks no more" \
 	"scheduler 'default-scheduler' of pod 'ml/one' does not ask nrtd-extender any more: it has bound pod 'ml/three' since it asked last, at 2019-12-31T23:00:00Z"
 begin "$(pod one-2 $new b "$runs")"
+extender 7 default-scheduler 2019-12-31T23:00:00.000000Z
+jq '.items[] |= if .metadata.name == "two" or .metadata.name == "three" then .metadata.namespace = "tenant" else . end' "$(at /api/v1/pods.json)" >"$dir/pods.json"
+cp "$dir/pods.json" "$(at /api/v1/pods.json)"
+apply
+holds "pods of other namespaces are no evidence, because their users can forge them" grep -qx "move ml/one: a -> b" "$dir/all"
+begin "$(pod one-2 $new b "$runs")"
 jq '.items[] |= if .metadata.name == "wide" then .spec.schedulerName = "other" else . end' "$(at /api/v1/pods.json)" >"$dir/pods.json"
 cp "$dir/pods.json" "$(at /api/v1/pods.json)"
 refused "a wanted pod of another scheduler" \

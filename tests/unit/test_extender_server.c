@@ -501,13 +501,28 @@ static void a_record_is_bounded(void **state)
 	extender_record_add(&r, "s99", 1);
 	assert_int_equal(r.n_schedulers, EXTENDER_SCHEDULERS_MAX);
 	extender_record_write(&r, &annotations);
-	extender_record_read(&read, &annotations);
+	extender_record_read(&read, &annotations, 5000);
 	assert_int_equal(read.n_schedulers, EXTENDER_SCHEDULERS_MAX);
 	assert_int_equal(extender_record_find(&read, "s7"), 5000);
 	assert_int_equal(extender_record_find(&read, "s85"), 1085);
 	assert_int_equal(extender_record_find(&read, "s99"), 1099);
 	assert_int_equal(extender_record_find(&read, "s84"), 0);
 	assert_int_equal(extender_record_find(&read, "s3"), 0);
+}
+
+/* A time in the future would never be replaced. */
+static void times_in_the_future_are_ignored(void **state)
+{
+	struct extender_record r = {.n_schedulers = 0}, read = {.n_schedulers = 0};
+	CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
+
+	(void)state;
+	extender_record_add(&r, "future", 5061);
+	extender_record_add(&r, "clock ahead", 5060);
+	extender_record_write(&r, &annotations);
+	extender_record_read(&read, &annotations, 5000);
+	assert_int_equal(extender_record_find(&read, "future"), 0);
+	assert_int_equal(extender_record_find(&read, "clock ahead"), 5060);
 }
 
 int main(void)
@@ -526,6 +541,7 @@ int main(void)
 		cmocka_unit_test(schedulers_that_ask_are_recorded),
 		cmocka_unit_test(the_version_of_the_nodes_is_recorded),
 		cmocka_unit_test(a_record_is_bounded),
+		cmocka_unit_test(times_in_the_future_are_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

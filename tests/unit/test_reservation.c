@@ -321,6 +321,35 @@ static void preemption_leaves_reserved_nodes_alone(void **state)
 	}
 }
 
+static void count_invalid(const struct err *err, const void *data)
+{
+	unsigned *n = *(unsigned *const *)data;
+
+	assert_true(*err->text);
+	(*n)++;
+}
+
+/* Whoever may write a Node can give it thousands of annotations. */
+static void many_invalid_reservations_cost_few_lines(void **state)
+{
+	static const unsigned numbers[] = {2, 64, 8000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct reservation read[RESERVATIONS_MAX];
+		CLEANUP(doc_release) struct doc annotations = {.kind = DOC_MAP};
+		unsigned n_lines = 0, *lines = &n_lines;
+		char key[64];
+
+		for (unsigned k = 0; k < numbers[i]; k++) {
+			snprintf(key, sizeof(key), RESERVATION_PREFIX "%u", k);
+			doc_add_string(&annotations, key, "{}");
+		}
+		assert_int_equal(reservations_parse(&annotations, count_invalid, &lines, read), 0);
+		assert_int_equal(n_lines, numbers[i] < 3 ? numbers[i] : 4);
+	}
+}
+
 static void bad_and_outdated_reservations_are_ignored(void **state)
 {
 	CLEANUP(extender_cluster_release) struct extender_cluster c;
@@ -356,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_node_is_closed_while_room_is_made),
 		cmocka_unit_test(later_steps_do_not_keep_earlier_pods_away),
 		cmocka_unit_test(preemption_leaves_reserved_nodes_alone),
+		cmocka_unit_test(many_invalid_reservations_cost_few_lines),
 		cmocka_unit_test(bad_and_outdated_reservations_are_ignored),
 	};
 
