@@ -217,7 +217,8 @@ int pod_templates_add(struct pod_templates *t, const struct doc *owner, const ch
 {
 	int r = add_stored(owner, name, replicas, task, t, err);
 
-	return r < 0 ? r : pod_request_validate(&t->items[t->n_items - 1].pod, err);
+	return r < 0 || !pod_is_manifest(owner) ? r
+						: pod_request_validate(&t->items[t->n_items - 1].pod, err);
 }
 
 /* ---- resized containers */

@@ -32,7 +32,7 @@ void pod_templates_release(struct pod_templates *t);
 
 /*
  * Adds the template of `replicas` pods: `owner` has their metadata and spec, `name` is theirs (NULL = none), and `task` the task of a Volcano Job
- * (NULL = none). 0; -EINVAL with one line that names the member.
+ * (NULL = none). A Pod with a UID, which the API server has accepted, is not validated. 0; -EINVAL with one line that names the member.
  */
 int pod_templates_add(struct pod_templates *t, const struct doc *owner, const char *name, uint64_t replicas,
 	const struct doc *task, struct err *err);

@@ -186,6 +186,12 @@ static void invalid_resources_are_refused(void **state)
 		assert_int_equal(yaml_parse(text.text, text.len, &object, NULL), 0);
 		assert_int_equal(pod_templates_from_doc(&object, &t, &err), *cases[i].error ? -EINVAL : 0);
 		test_assert_text(cases[i].spec, err.text, cases[i].error);
+		pod_templates_release(&t);
+		strbuf_reset(&text);
+		doc_release(&object);
+		strbuf_addf(&text, "{kind: Pod, metadata: {name: p, uid: u}, spec: {%s}}", cases[i].spec);
+		assert_int_equal(yaml_parse(text.text, text.len, &object, NULL), 0);
+		assert_int_equal(pod_templates_from_doc(&object, &t, NULL), 0);
 		assert_int_equal(pod_template_from_pod(&object, &stored, NULL), 0);
 	}
 }

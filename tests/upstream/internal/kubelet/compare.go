@@ -299,7 +299,11 @@ func start(ctx context.Context, root string, machine *Machine, c Case) (*manager
 
 // ask is what `nrtd fit` says of the pod.
 func (d *Driver) ask(ctx context.Context, m *managers.Managers, machine *Machine, root string, pod *v1.Pod, more ...string) (got fit, err error) {
-	text, err := json.Marshal(pod)
+	stored := pod.DeepCopy()
+	if stored.UID == "" {
+		stored.UID = "asked" // a pod that the API server has accepted, whatever it requests
+	}
+	text, err := json.Marshal(stored)
 	if err != nil {
 		return got, err
 	}

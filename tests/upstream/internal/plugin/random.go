@@ -164,7 +164,8 @@ func randomAmount(r *rand.Rand, name v1.ResourceName, most int) resource.Quantit
 }
 
 func randomPod(r *rand.Rand, names []v1.ResourceName) *v1.Pod {
-	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: "default"}}
+	// The UID makes it a pod that the API server has accepted, whatever it requests.
+	pod := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "pod", Namespace: "default", UID: "pod"}}
 	guaranteed := chance(r, 75)
 	for i := range 1 + r.IntN(3) {
 		pod.Spec.Containers = append(pod.Spec.Containers, randomContainer(r, fmt.Sprintf("app-%d", i), names, guaranteed))
