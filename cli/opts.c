@@ -84,6 +84,16 @@ const char *options_next(const struct options *o, enum option_id id, size_t *pos
 	return NULL;
 }
 
+size_t options_all(const struct options *o, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED])
+{
+	const char *value;
+	size_t n = 0, pos = 0;
+
+	while ((value = options_next(o, id, &pos)))
+		ret[n++] = value;
+	return n;
+}
+
 /* The environment variable of a flag that has no value: a boolean as of text_parse_bool(); "" is false. */
 static int set_switch(struct options *o, const struct option_def *def, const char *text, const char *origin,
 	struct err *err)

@@ -279,6 +279,9 @@ static inline bool option_set(const struct options *o, enum option_id id)
 /* The next value of a flag that repeats. *pos starts at 0. NULL after the last value. */
 const char *options_next(const struct options *o, enum option_id id, size_t *pos);
 
+/* Sets ret[] to all values of a flag that repeats, in order. Returns their number. */
+size_t options_all(const struct options *o, enum option_id id, const char *ret[OPTIONS_MAX_REPEATED]);
+
 /* Whether a flag names standard input ("-") as its file. */
 bool options_use_stdin(const struct options *o);
 

@@ -124,6 +124,14 @@ struct doc *doc_add_map(struct doc *parent, const char *key)
 	return child;
 }
 
+struct doc *doc_find_or_add_map(struct doc *map, const char *key)
+{
+	for (size_t i = 0; i < map->n_items; i++)
+		if (!strcmp(map->items[i].key, key) && map->items[i].kind == DOC_MAP)
+			return &map->items[i];
+	return doc_add_map(map, key);
+}
+
 struct doc *doc_add_list(struct doc *parent, const char *key)
 {
 	struct doc *child = doc_add(parent, key);

@@ -123,6 +123,40 @@ void text_multi_line(char *text, size_t len)
 	replace_controls(text, len, true);
 }
 
+static bool is_lower_or_digit(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_letter_or_digit(char c)
+{
+	return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z');
+}
+
+bool text_is_label_name(const char *text, size_t len)
+{
+	if (len == 0 || len > 63 || !is_letter_or_digit(text[0]) || !is_letter_or_digit(text[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_letter_or_digit(text[i]) && !strchr("-_.", text[i]))
+			return false;
+	return true;
+}
+
+bool text_is_dns_subdomain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		/* A dash must be between letters or digits of a label, a dot between two labels. */
+		bool inside = i > 0 && i + 1 < len && text[i - 1] != '.' && text[i + 1] != '.';
+		bool ok = is_lower_or_digit(text[i]) || (text[i] == '-' && inside) ||
+			  (text[i] == '.' && inside && text[i - 1] != '-' && text[i + 1] != '-');
+
+		if (!ok)
+			return false;
+	}
+	return len > 0 && len <= 253;
+}
+
 bool text_ends_with(const char *text, const char *suffix)
 {
 	size_t len = strlen(text), n = strlen(suffix);

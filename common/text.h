@@ -40,6 +40,13 @@ bool text_parse_bool(const char *text, bool *ret);
 /* Replace an owned string (or NULL) with a copy of `value`. */
 void text_set(char **owned, const char *value);
 
+/* Whether the text of `len` bytes is a name as in labels, and after the domain of resources: letters, digits, "-", "_" and ".", the first and the
+ * last a letter or digit, at most 63 bytes. */
+bool text_is_label_name(const char *text, size_t len);
+
+/* Whether the text of `len` bytes is a DNS-1123 subdomain: lower-case labels, separated by dots, at most 253 bytes. */
+bool text_is_dns_subdomain(const char *text, size_t len);
+
 /* Whether the text ends with `suffix`. */
 bool text_ends_with(const char *text, const char *suffix);
 

@@ -59,7 +59,7 @@ static bool find_preferred(const struct explanation *e, uint64_t *ret_nodes)
 	return found;
 }
 
-/* The reason when no hint of this resource is admitted even alone. `reused`: NUMA nodes of CPUs of init containers, which the container gets. */
+/* The reason when no hint of this resource is admitted even alone. `reused`: the NUMA nodes of CPUs that the container must take over from init containers. */
 static void explain_no_hint(
 	const struct explanation *e, struct amount a, struct node_mask_fit fit, uint64_t reused)
 {
@@ -88,7 +88,7 @@ static void explain_no_hint(
 
 		node_mask_print(reused, list);
 		err_set(reason, 0,
-			"%s: %s fit %s, but an init container has got CPUs of {%s}, which this container must reuse; a fraction of a CPU for the init container, or topologyManagerScope pod, avoids this",
+			"%s: %s fit %s, but this container must reuse the CPUs of an init container, which are on NUMA nodes {%s}; an init container with a fraction of a CPU, or topologyManagerScope pod, avoids this",
 			e->policy, wanted, nodes, list);
 	} else
 		err_set(reason, 0,

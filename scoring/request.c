@@ -22,13 +22,10 @@ static void default_missing(struct resource_list *list, const struct resource_qu
 static void default_pod_level(struct pod_request *pod)
 {
 	CLEANUP(resource_list_release) struct resource_list of_containers = {0};
-	struct pod_request containers = *pod; /* borrowed, without pod-level resources and overhead */
 
 	if (pod->pod_limits.n_items == 0 && pod->pod_requests.n_items == 0)
 		return;
-	containers.pod_requests = containers.pod_limits = containers.overhead = (struct resource_list){0};
-	containers.has_pod_resources = false;
-	request_of_node(&containers, &of_containers);
+	request_of_containers(pod, &of_containers);
 	for (size_t i = 0; i < of_containers.n_items; i++)
 		if (resource_name_is_hugepages(of_containers.items[i].name) &&
 			!resource_list_find(&pod->pod_requests, of_containers.items[i].name))
@@ -285,6 +282,15 @@ void request_of_node(const struct pod_request *pod, struct resource_list *ret)
 	if (pod->has_pod_resources)
 		resource_list_override(ret, &pod->pod_requests);
 	resource_list_add(ret, &pod->overhead, 1);
+}
+
+void request_of_containers(const struct pod_request *pod, struct resource_list *ret)
+{
+	struct pod_request borrowed = *pod;
+
+	borrowed.pod_requests = borrowed.pod_limits = borrowed.overhead = (struct resource_list){0};
+	borrowed.has_pod_resources = false;
+	request_of_node(&borrowed, ret);
 }
 
 bool request_has_non_native(const struct pod_request *pod)

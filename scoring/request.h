@@ -72,6 +72,9 @@ void request_effective_scheduler(const struct pod_request *pod, struct resource_
  */
 void request_of_node(const struct pod_request *pod, struct resource_list *ret);
 
+/* The same for the containers alone, without pod-level resources and overhead (AggregateContainerRequests). *ret is to be released. */
+void request_of_containers(const struct pod_request *pod, struct resource_list *ret);
+
 /*
  * The largest amount that a pod's containers hold at one time: each init container runs beside the sidecars
  * started before it, the app containers run beside all sidecars. Starts at {0}; add the containers in the

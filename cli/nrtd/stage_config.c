@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/nrtd/stage_config.h"
 
-#include <ctype.h>
 #include <errno.h>
 
 #include "agent/observe/kubelet_config.h"
@@ -97,17 +96,6 @@ struct nrt_config stage_nrt(const struct options *options)
 	};
 }
 
-static bool is_shape_name(const char *name, size_t len)
-{
-	if (len == 0 || len > SHAPE_NAME_MAX || !isalnum((unsigned char)name[0]) ||
-		!isalnum((unsigned char)name[len - 1]))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)name[i]) && !strchr("-_.", name[i]))
-			return false;
-	return true;
-}
-
 /* One "RESOURCE=QUANTITY" of `len` bytes. */
 static int add_amount(struct container_request *c, const char *text, size_t len, struct err *err)
 {
@@ -136,7 +124,7 @@ static int add_shape(struct hints_config *config, const char *text, struct err *
 	struct container_request *container;
 	int r = 0;
 
-	if (text[len] != '=' || !is_shape_name(text, len))
+	if (text[len] != '=' || len > SHAPE_NAME_MAX || !text_is_label_name(text, len))
 		return err_set(err, -EINVAL,
 			"'%.60s' does not begin with a name and '=': small=cpu=4,memory=8Gi", text);
 	for (size_t i = 0; i < config->n_shapes; i++)

@@ -22,7 +22,6 @@
 
 #define OUTPUT_MAX ((size_t)1 << 30)
 #define WANTED_MAX 10000u /* pods of one plan */
-#define KEEP_MAX   64u    /* namespaces */
 
 struct planning {
 	const struct options *options;
@@ -30,7 +29,7 @@ struct planning {
 	struct pod_templates templates;
 	struct simulated_cluster cluster;
 	struct plan_options limits;
-	const char *keep[KEEP_MAX], *recreated_by[OPTIONS_MAX_REPEATED];
+	const char *keep[OPTIONS_MAX_REPEATED], *recreated_by[OPTIONS_MAX_REPEATED];
 	size_t *wanted;
 	size_t n_wanted, wanted_size;
 	struct strv
@@ -160,8 +159,6 @@ static int check_apply(const struct options *o, struct err *err)
 static int read_flags(struct planning *p, struct err *err)
 {
 	const struct options *o = p->options;
-	const char *name;
-	size_t pos = 0;
 	int r;
 
 	p->limits = (struct plan_options){.max_moves = strtoul(o->value[OPT_MAX_MOVES], NULL, 10),
@@ -171,21 +168,14 @@ static int read_flags(struct planning *p, struct err *err)
 		.allow_volumes = option_set(o, OPT_ALLOW_VOLUMES),
 		.has_below_priority = option_set(o, OPT_BELOW_PRIORITY),
 		.keep = p->keep,
+		.n_keep = options_all(o, OPT_KEEP, p->keep),
 		.recreated_by = p->recreated_by,
+		.n_recreated_by = options_all(o, OPT_RECREATED_BY, p->recreated_by),
 		.max_grace_s = (int64_t)(option_ms(o, OPT_TIMEOUT) / 1000)};
 	if (p->limits.max_grace_s < POD_GRACE_DEFAULT_S) /* few pods use the time that they have by default */
 		p->limits.max_grace_s = POD_GRACE_DEFAULT_S;
 	if (p->limits.has_below_priority)
 		p->limits.below_priority = (int32_t)strtol(o->value[OPT_BELOW_PRIORITY], NULL, 10);
-	while ((name = options_next(o, OPT_KEEP, &pos))) {
-		if (p->limits.n_keep == KEEP_MAX)
-			return err_set(
-				err, -EINVAL, "%s: more than %u namespaces", o->origin[OPT_KEEP], KEEP_MAX);
-		p->keep[p->limits.n_keep++] = name;
-	}
-	pos = 0;
-	while ((name = options_next(o, OPT_RECREATED_BY, &pos)))
-		p->recreated_by[p->limits.n_recreated_by++] = name;
 	if (option_set(o, OPT_PENDING) && (pod_input_given(o) || option_set(o, OPT_REPLICAS)))
 		return err_set(err, -EINVAL,
 			"%s is for the pods of the cluster, not for a pod that is described",

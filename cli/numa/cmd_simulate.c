@@ -129,9 +129,7 @@ static int read_flags(struct simulating *s, struct err *err)
 
 	if (r < 0)
 		return -EINVAL;
-	while ((value = options_next(s->options, OPT_SET, &pos)))
-		s->settings[s->changes.n_settings++] = value;
-	pos = 0;
+	s->changes.n_settings = options_all(s->options, OPT_SET, s->settings);
 	while ((value = options_next(s->options, OPT_WITHOUT_NODE, &pos)))
 		s->without[s->changes.n_without++] = source_strip_kind(value, "node");
 	s->changes.settings = s->settings;

@@ -560,12 +560,13 @@ static void add_totals(const struct pod_report *r, struct strbuf *out)
 
 static void add_replicas(const struct pod_report *r, struct strbuf *out)
 {
-	if (r->wanted_replicas > 0 && r->placed_replicas == r->wanted_replicas)
-		strbuf_addf(out, "%zu replica%s: all fit\n", r->wanted_replicas,
-			r->wanted_replicas == 1 ? "" : "s");
-	else if (r->wanted_replicas > 0)
-		strbuf_addf(out, "%zu replicas: only %s%zu fit\n", r->wanted_replicas,
-			r->at_least ? "at least " : "", r->placed_replicas);
+	if (r->wanted_replicas == 0)
+		return;
+	strbuf_addf(out, "%zu replica%s: ", r->wanted_replicas, r->wanted_replicas == 1 ? "" : "s");
+	if (r->placed_replicas == r->wanted_replicas)
+		strbuf_addstr(out, "all fit\n");
+	else
+		strbuf_addf(out, "only %s%zu fit\n", r->at_least ? "at least " : "", r->placed_replicas);
 }
 
 static void write_table(struct writer *w, const struct pod_report *r)

@@ -329,9 +329,9 @@ static bool is_smaller(const struct pod_class *class, const struct pod_class *ot
  * has allocated: until then the pod counts with its previous size.
  */
 static void update_pod(struct cluster *cluster, struct pod_info *cached, struct pod_class *class,
-	bool reports_resources, uint64_t now_ms)
+	const struct doc *object, uint64_t now_ms)
 {
-	if (cached->class == class || (!reports_resources && is_smaller(class, cached->class)))
+	if (cached->class == class || (is_smaller(class, cached->class) && !pod_reports_resources(object)))
 		pod_classes_drop(&cluster->classes, class);
 	else
 		change_class(cluster, cached, class);
@@ -380,7 +380,7 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 	init.class = pod_classes_take(&cluster->classes, &template.pod);
 	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
-		update_pod(cluster, cached, init.class, pod_reports_resources(object), now_ms);
+		update_pod(cluster, cached, init.class, object, now_ms);
 	else {
 		init.priority_known = pod_priority_read(object, &init.priority);
 		if (cached)

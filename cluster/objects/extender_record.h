@@ -34,7 +34,7 @@ void extender_record_add(struct extender_record *r, const char *scheduler, int64
 /* When the scheduler was last answered; 0 = never. */
 int64_t extender_record_find(const struct extender_record *r, const char *scheduler);
 
-/* Adds what annotations contain (NULL = nothing). Invalid parts, and times after `now_s` by more than clocks differ, are ignored. */
+/* Adds what annotations contain (NULL = nothing). Invalid parts, and times more than a minute after `now_s`, are ignored. */
 void extender_record_read(struct extender_record *r, const struct doc *annotations, int64_t now_s);
 
 /* Adds the record to annotations, a map. */

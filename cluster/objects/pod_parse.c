@@ -317,12 +317,14 @@ static int apply_statuses(struct pod_request *pod, const struct doc *status, boo
 {
 	const struct doc *apps = doc_get(status, "containerStatuses"),
 			 *inits = doc_get(status, "initContainerStatuses");
-	CLEANUP(freep)
-	struct container_status *statuses =
-		xcalloc(count_statuses(apps) + count_statuses(inits) + 1, sizeof(*statuses));
-	size_t n = add_statuses(apps, statuses);
+	CLEANUP(freep) struct container_status *statuses = NULL;
+	size_t n = count_statuses(apps) + count_statuses(inits);
 	int r = 0;
 
+	if (n == 0)
+		return 0;
+	statuses = xcalloc(n, sizeof(*statuses));
+	n = add_statuses(apps, statuses);
 	n += add_statuses(inits, statuses + n);
 	qsort(statuses, n, sizeof(*statuses), by_container);
 	for (size_t i = 0; i < pod->n_containers && r == 0; i++) {
@@ -360,11 +362,13 @@ static int apply_resize(struct pod_request *pod, const struct doc *status, struc
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 	const char *pending = find_pending_resize(status);
+	bool deferred = pending && strcmp(pending, "Infeasible") != 0;
 	int r;
 
-	request_of_node(pod, &wanted);
-	r = apply_statuses(pod, status, pending, err);
-	if (r == 0 && pending && strcmp(pending, "Infeasible") != 0)
+	if (deferred)
+		request_of_node(pod, &wanted);
+	r = apply_statuses(pod, status, pending != NULL, err);
+	if (r == 0 && deferred)
 		raise_to(pod, &wanted);
 	return r;
 }

@@ -1,60 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/objects/pod_validate.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/resource.h"
+#include "common/text.h"
+#include "common/xalloc.h"
 #include "scoring/request.h"
 
-#define NAME_MAX_BYTES   63u
-#define DOMAIN_MAX_BYTES 253u
-#define QUOTA_PREFIX     "requests." /* the API server also needs the name in quotas */
+#define QUOTA_PREFIX "requests." /* the API server also needs the name in quotas */
 
 /* ---- names */
-
-/* Letters, digits, "-", "_" and ".", the first and the last a letter or digit. */
-static bool is_name(const char *text)
-{
-	size_t len = strlen(text);
-
-	if (len == 0 || len > NAME_MAX_BYTES || !isalnum((unsigned char)text[0]) ||
-		!isalnum((unsigned char)text[len - 1]))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)text[i]) && !strchr("-_.", text[i]))
-			return false;
-	return true;
-}
-
-/* A DNS subdomain: labels of lower-case letters, digits and "-", separated by dots. */
-static bool is_domain(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		bool at_edge = i == 0 || text[i - 1] == '.' || i + 1 == len || text[i + 1] == '.';
-
-		if (text[i] == '.' ? at_edge
-				   : !islower((unsigned char)text[i]) && !isdigit((unsigned char)text[i]) &&
-					     (text[i] != '-' || at_edge))
-			return false;
-	}
-	return len > 0 && len <= DOMAIN_MAX_BYTES;
-}
 
 /* pod_resource_parse() has accepted the name: it is a standard one, or has a domain. */
 static bool is_resource_name(const char *name)
 {
-	const char *slash = strchr(name, '/');
+	const char *slash = strchr(name, '/'), *last = slash ? slash + 1 : name;
+	CLEANUP(freep) char *quota = NULL;
 
-	if (!slash)
-		return is_name(name);
-	if (!is_name(slash + 1) || !is_domain(name, (size_t)(slash - name)))
+	if (!text_is_label_name(last, strlen(last)) ||
+		(slash && !text_is_dns_subdomain(name, (size_t)(slash - name))))
 		return false;
-	return resource_name_is_native(name) ||
-	       (strncmp(name, QUOTA_PREFIX, strlen(QUOTA_PREFIX)) != 0 &&
-		       (size_t)(slash - name) + strlen(QUOTA_PREFIX) <= DOMAIN_MAX_BYTES);
+	if (resource_name_is_native(name))
+		return true;
+	quota = xasprintf(QUOTA_PREFIX "%.*s", (int)(slash - name), name);
+	return strncmp(name, QUOTA_PREFIX, strlen(QUOTA_PREFIX)) != 0 &&
+	       text_is_dns_subdomain(quota, strlen(quota));
 }
 
 /* ---- one list of requests and one of limits */
@@ -63,11 +37,6 @@ static bool is_resource_name(const char *name)
 static bool can_overcommit(const char *name)
 {
 	return resource_name_is_native(name) && !resource_name_is_hugepages(name);
-}
-
-static bool is_of_pods(const char *name)
-{
-	return !strcmp(name, "cpu") || !strcmp(name, "memory") || resource_name_is_hugepages(name);
 }
 
 static bool is_page_multiple(const struct resource_quantity *q)
@@ -86,9 +55,10 @@ static int check_list(const struct resource_list *list, const char *what, bool o
 		if (!is_resource_name(q->name))
 			return err_set(
 				err, -EINVAL, "%s: '%.100s' is not the name of a resource", what, q->name);
-		if (of_pod && !is_of_pods(q->name))
-			return err_set(err, -EINVAL, "%s.%.100s: a pod has only cpu, memory and hugepages",
-				what, q->name);
+		if (of_pod && !resource_name_is_numa_affine(q->name))
+			return err_set(err, -EINVAL,
+				"%s.%.100s: only cpu, memory and hugepages can be pod-level resources", what,
+				q->name);
 		if (resource_name_is_hugepages(q->name) && !is_page_multiple(q))
 			return err_set(
 				err, -EINVAL, "%s.%.100s is not a whole number of pages", what, q->name);
@@ -154,12 +124,12 @@ static int check_containers(const struct pod_request *pod, struct err *err)
 	return 0;
 }
 
-/* The first resource of the containers together, without pod-level resources and overhead, that is more than `most` has; NULL = none. */
+/* The first resource of which the list has more than `most` has; NULL = none. Resources that `most` does not have are not compared. */
 static const struct resource_quantity *find_more(
-	const struct resource_list *of_containers, const struct resource_list *most, bool hugepages_only)
+	const struct resource_list *list, const struct resource_list *most, bool hugepages_only)
 {
-	for (size_t i = 0; i < of_containers->n_items; i++) {
-		const struct resource_quantity *q = &of_containers->items[i];
+	for (size_t i = 0; i < list->n_items; i++) {
+		const struct resource_quantity *q = &list->items[i];
 		const struct resource_quantity *own = resource_list_find(most, q->name);
 
 		if (own && quantity_cmp(q->quantity, own->quantity) > 0 &&
@@ -169,24 +139,18 @@ static const struct resource_quantity *find_more(
 	return NULL;
 }
 
-/* What all containers request together; with `limits`, what they are limited to. */
-static void sum_containers(const struct pod_request *pod, bool limits, struct resource_list *ret)
+/* The limits of all containers together. */
+static void sum_limits(const struct pod_request *pod, struct resource_list *ret)
 {
-	CLEANUP(pod_request_release) struct pod_request copy;
+	CLEANUP(freep) struct container_request *limits = xcalloc(pod->n_containers + 1, sizeof(*limits));
+	struct pod_request borrowed = *pod;
 
-	pod_request_copy(pod, &copy);
-	copy.has_pod_resources = false;
-	resource_list_release(&copy.overhead);
-	resource_list_release(&copy.pod_requests);
-	resource_list_release(&copy.pod_limits);
-	for (size_t i = 0; i < copy.n_containers && limits; i++) {
-		struct container_request *c = &copy.containers[i];
-		struct resource_list requests = c->requests;
-
-		c->requests = c->limits;
-		c->limits = requests;
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		limits[i] = pod->containers[i];
+		limits[i].requests = pod->containers[i].limits;
 	}
-	request_of_node(&copy, ret);
+	borrowed.containers = limits;
+	request_of_containers(&borrowed, ret);
 }
 
 /* Pod-level requests are at least those of the containers together, and so are limits of hugepages; no container has a higher limit than the
@@ -197,13 +161,13 @@ static int check_pod_level(const struct pod_request *pod, struct err *err)
 	const struct resource_quantity *more;
 	size_t n_apps = 0;
 
-	sum_containers(pod, false, &requests);
+	request_of_containers(pod, &requests);
 	more = find_more(&requests, &pod->pod_requests, false);
 	if (more)
 		return err_set(err, -EINVAL,
 			"spec.resources.requests.%.100s is less than the containers request together",
 			more->name);
-	sum_containers(pod, true, &limits);
+	sum_limits(pod, &limits);
 	more = find_more(&limits, &pod->pod_limits, true);
 	if (more)
 		return err_set(err, -EINVAL,

@@ -42,7 +42,7 @@ static uint64_t times(uint64_t a, uint64_t b)
 
 /* ---- workloads with several templates */
 
-/* `where`: the path of the template, for errors. */
+/* Adds one template. `where`: its path in the object, for errors. */
 static int add(const struct doc *template, const char *name, uint64_t replicas, const char *where,
 	struct pod_templates *ret, struct err *err)
 {
@@ -170,15 +170,6 @@ static const struct controller_labels {
 			"job-name"}},
 };
 
-/* The member, a map. */
-static struct doc *find_or_add_map(struct doc *map, const char *key)
-{
-	for (size_t i = 0; i < map->n_items; i++)
-		if (!strcmp(map->items[i].key, key) && map->items[i].kind == DOC_MAP)
-			return &map->items[i];
-	return doc_add_map(map, key);
-}
-
 void workload_add_labels(struct doc *object)
 {
 	const char *kind = doc_text(object, "kind");
@@ -189,9 +180,8 @@ void workload_add_labels(struct doc *object)
 
 		if (strcmp(kind, l->kind) != 0 || !doc_get(doc_get(object, "spec"), "template"))
 			continue;
-		labels = find_or_add_map(object, "spec");
-		labels = find_or_add_map(find_or_add_map(labels, "template"), "metadata");
-		labels = find_or_add_map(labels, "labels");
+		labels = doc_find_or_add_map(doc_find_or_add_map(object, "spec"), "template");
+		labels = doc_find_or_add_map(doc_find_or_add_map(labels, "metadata"), "labels");
 		for (size_t k = 0; k < ARRAY_SIZE(l->keys) && l->keys[k]; k++)
 			if (!doc_get(labels, l->keys[k]))
 				doc_add_string(labels, l->keys[k], NEW_REVISION);

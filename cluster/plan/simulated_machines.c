@@ -127,21 +127,14 @@ static void find_allocatable(
 		resource_list_set(ret, storage->name, storage->quantity);
 }
 
-static void set_label(struct doc *metadata, const char *name)
+static void set_text(struct doc *map, const char *key, const char *text)
 {
-	struct doc *labels = NULL;
-
-	for (size_t i = 0; i < metadata->n_items; i++)
-		if (!strcmp(metadata->items[i].key, "labels") && metadata->items[i].kind == DOC_MAP)
-			labels = &metadata->items[i];
-	if (!labels)
-		labels = doc_add_map(metadata, "labels");
-	for (size_t i = 0; i < labels->n_items; i++)
-		if (!strcmp(labels->items[i].key, HOSTNAME)) {
-			doc_set_text(&labels->items[i], DOC_STRING, name, strlen(name));
+	for (size_t i = 0; i < map->n_items; i++)
+		if (!strcmp(map->items[i].key, key)) {
+			doc_set_text(&map->items[i], DOC_STRING, text, strlen(text));
 			return;
 		}
-	doc_add_string(labels, HOSTNAME, name);
+	doc_add_string(map, key, text);
 }
 
 /* The taints of the Node `like`, without those that the node controller sets. */
@@ -158,24 +151,16 @@ static void copy_taints(const struct doc *like, struct doc *spec)
 /* A Node with this name that is ready and not cordoned, and has the labels and taints of the Node `like`. */
 static void make_node(const struct doc *like, const char *name, struct doc *ret)
 {
-	struct doc *metadata = NULL;
+	struct doc *metadata;
 
 	*ret = (struct doc){.kind = DOC_MAP};
 	if (like) {
 		doc_copy_member(like, "metadata", ret);
 		copy_taints(like, doc_add_map(ret, "spec"));
 	}
-	for (size_t i = 0; i < ret->n_items; i++)
-		if (!strcmp(ret->items[i].key, "metadata"))
-			metadata = &ret->items[i];
-	if (!metadata)
-		metadata = doc_add_map(ret, "metadata");
-	for (size_t i = 0; i < metadata->n_items; i++)
-		if (!strcmp(metadata->items[i].key, "name"))
-			doc_set_text(&metadata->items[i], DOC_STRING, name, strlen(name));
-	if (!doc_get(metadata, "name"))
-		doc_add_string(metadata, "name", name);
-	set_label(metadata, name);
+	metadata = doc_find_or_add_map(ret, "metadata");
+	set_text(metadata, "name", name);
+	set_text(doc_find_or_add_map(metadata, "labels"), HOSTNAME, name);
 }
 
 /* ---- all machines */

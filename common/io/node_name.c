@@ -3,17 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "common/xalloc.h"
 
 #define NODE_NAME_MAX 253
-
-static bool is_label_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
 
 int node_name_check(const char *name, struct err *err)
 {
@@ -22,17 +17,10 @@ int node_name_check(const char *name, struct err *err)
 	if (len == 0 || len > NODE_NAME_MAX)
 		return err_set(
 			err, -EINVAL, "node name '%.100s' must have 1 to %d bytes", name, NODE_NAME_MAX);
-	for (size_t i = 0; i < len; i++) {
-		/* A dash must be between letters or digits of a label, a dot between two labels. */
-		bool inside = i > 0 && i + 1 < len && name[i - 1] != '.' && name[i + 1] != '.';
-		bool ok = is_label_char(name[i]) || (name[i] == '-' && inside) ||
-			  (name[i] == '.' && inside && name[i - 1] != '-' && name[i + 1] != '-');
-
-		if (!ok)
-			return err_set(err, -EINVAL,
-				"'%.100s' cannot name a Node: it is not a lower-case DNS name", name);
-	}
-	return 0;
+	return text_is_dns_subdomain(name, len)
+		       ? 0
+		       : err_set(err, -EINVAL, "'%.100s' cannot name a Node: it is not a lower-case DNS name",
+				 name);
 }
 
 int node_name_find(const char *given, char **ret_name, struct err *err)

@@ -126,8 +126,8 @@ static void reasons_have_the_numbers(void **state)
 			"single-numa-node: 100Gi memory need 2 NUMA nodes by size"},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "init cpu=1 memory=1Gi; app cpu=16 memory=1Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
-			"single-numa-node: 16 CPUs fit one NUMA node, but an init container has got CPUs of {0}, "
-			"which this container must reuse; a fraction of a CPU for the init container, or "
+			"single-numa-node: 16 CPUs fit one NUMA node, but this container must reuse the CPUs of an init "
+			"container, which are on NUMA nodes {0}; an init container with a fraction of a CPU, or "
 			"topologyManagerScope pod, avoids this"},
 		{TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
 			"an amount of memory is not a whole number of bytes"},

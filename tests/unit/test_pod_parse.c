@@ -163,7 +163,7 @@ static void invalid_resources_are_refused(void **state)
 		{"containers: [{name: a, resources: {limits: {requests.nvidia.com/gpu: 1}}}]",
 			"spec.containers[0].resources: limits: 'requests.nvidia.com/gpu' is not the name of a resource"},
 		{"containers: [{name: a}], resources: {limits: {ephemeral-storage: 1Gi}}",
-			"spec.resources: limits.ephemeral-storage: a pod has only cpu, memory and hugepages"},
+			"spec.resources: limits.ephemeral-storage: only cpu, memory and hugepages can be pod-level resources"},
 		{"containers: [{name: a, resources: {requests: {cpu: 3}}}], resources: {requests: {cpu: 2}}",
 			"spec.resources.requests.cpu is less than the containers request together"},
 		{"containers: [{name: a}, {name: b, resources: {limits: {cpu: 3}, requests: {cpu: 1}}}], resources: {limits: {cpu: 2}}",
