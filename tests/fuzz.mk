@@ -3,6 +3,7 @@
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 30
+FUZZ_SEED ?= 0
 FUZZ_FLAGS = $(NRTD_CPPFLAGS) $(LIB_CFLAGS) -std=gnu11 -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -Werror=incompatible-pointer-types -Wno-error=incompatible-pointer-types-discards-qualifiers
 FUZZ_OBJ := $(SRC:%.c=build/fuzz/obj/%.o) $(PROTO:%.proto=build/fuzz/obj/%.pb-c.o)
 $(SRC:%.c=build/fuzz/obj/%.o): | $(PROTO:%.proto=$(B)/gen/%.pb-c.h)
@@ -21,6 +22,6 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o build/fuzz/libnrtd.a
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIB_LIBS) $(LIBC_LIBS)
 .PHONY: fuzz fuzz-smoke
 fuzz: $(FUZZ)
-##daily fuzz-smoke: run every fuzz target for FUZZ_SECONDS (clang; default: 30)
+##daily fuzz-smoke: run every fuzz target for FUZZ_SECONDS (clang; default: 30; FUZZ_SEED=0: a random seed)
 fuzz-smoke: fuzz
-	@printf '%s\n' $(notdir $(FUZZ)) | xargs -P $$(nproc) -n 1 tests/fuzz/smoke.sh $(FUZZ_SECONDS)
+	@printf '%s\n' $(notdir $(FUZZ)) | xargs -P $$(nproc) -n 1 tests/fuzz/smoke.sh $(FUZZ_SECONDS) $(FUZZ_SEED)
