@@ -38,10 +38,11 @@ static void place_package(struct machine *m, unsigned id, struct numa_node *node
  * getCPUTopology). For the kubelet none of them has memory; here the first one has all of it, because such a kernel has a single pool.
  * CPUs without a package are in no node. A single package whose id is too large for a NUMA node is node 0.
  */
-static int split_packages(struct machine *m, struct err *err)
+static int split_packages(const char *root, struct machine *m, struct err *err)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t ids = cpuset_new();
 	int smallest = INT_MAX, largest = MACHINE_NONE;
+	unsigned cpu_of_largest = 0;
 
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		int id = m->cpus[i].socket;
@@ -49,7 +50,10 @@ static int split_packages(struct machine *m, struct err *err)
 		if (id < 0)
 			continue;
 		smallest = id < smallest ? id : smallest;
-		largest = id > largest ? id : largest;
+		if (id > largest) {
+			largest = id;
+			cpu_of_largest = m->cpus[i].id;
+		}
 		if (id < MACHINE_MAX_NODES)
 			cpuset_set(ids, (unsigned)id);
 	}
@@ -58,8 +62,8 @@ static int split_packages(struct machine *m, struct err *err)
 		return 0;
 	if (largest >= MACHINE_MAX_NODES)
 		return err_set(err, -ERANGE,
-			"package %d: on a kernel without NUMA the kubelet makes a NUMA node of it, and an id of %d or above is not supported",
-			largest, MACHINE_MAX_NODES);
+			"'%s/sys/devices/system/cpu/cpu%u/topology/physical_package_id': %d: on a kernel without NUMA the kubelet makes a NUMA node of a package, and an id of %d or above is not supported",
+			root, cpu_of_largest, largest, MACHINE_MAX_NODES);
 	place_package(m, (unsigned)smallest, &m->nodes[0]);
 	for (int id = hwloc_bitmap_next(ids, smallest); id >= 0; id = hwloc_bitmap_next(ids, id)) {
 		struct numa_node *node = vec_push(&m->nodes, &m->n_nodes, &m->nodes_size, sizeof(*node));
@@ -135,7 +139,7 @@ static int discover_tree(const char *root, struct machine *m, struct err *err)
 	r = kernel_read_pci(root, m, err);
 	if (r < 0)
 		return r;
-	r = split_packages(m, err);
+	r = split_packages(root, m, err);
 	if (r < 0)
 		return r;
 	set_offline(m, &cpus);

@@ -43,7 +43,10 @@ static int convert_choice(const struct conversion *c, const struct doc *value)
 
 /* ---- options */
 
-/* "k=v,k=v" in the order of the keys; NULL for an empty map. The values have been checked to be `kind`. */
+/*
+ * "k=v,k=v" in the order of the keys, in printable UTF-8, because it is published; NULL for an empty map. The values have been checked
+ * to be scalars. Flags can have any bytes.
+ */
 static int options_text(const struct conversion *c, const struct doc *map, char **ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
@@ -58,6 +61,7 @@ static int options_text(const struct conversion *c, const struct doc *map, char 
 	if (strbuf_error(&text) == -EFBIG)
 		return err_set(c->err, -EINVAL, "longer than %d bytes", TEXT_MAX);
 	*ret = strbuf_detach(&text);
+	text_one_line(*ret);
 	return 0;
 }
 

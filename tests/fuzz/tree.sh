@@ -44,6 +44,7 @@ unpack() {
 			elsif ($kind eq "|") { mkfifo $at, 0644 }
 			elsif ($kind ne "/") {
 				$text =~ s{\n\z}{} if $kind eq "-";
+				unlink $at if -p $at; # the later entry counts, and opening a FIFO waits for a reader
 				open(my $out, ">", $at) or next;
 				print $out $text // "";
 			}

@@ -441,6 +441,9 @@ static void flags_are_the_kubelets(void **state)
 		{"cpu-manager-policy", {"none", "static"}, "cpuManagerPolicy=static [x]"},
 		{"cpu-manager-policy-options", {"full-pcpus-only=true", "align-by-socket=1"},
 			"cpuManagerPolicyOptions=align-by-socket=1,full-pcpus-only=true [x]"},
+		{"cpu-manager-policy-options", {"\xc3\xa9\x90\n\xd2=true"},
+			"cpuManagerPolicyOptions=\xc3\xa9??"
+			"?=true [x]"},
 		{"memory-manager-policy", {"Static"}, "memoryManagerPolicy=Static [x]"},
 		{"topology-manager-policy", {"best-effort"}, "topologyManagerPolicy=best-effort [x]"},
 		{"topology-manager-scope", {"pod"}, "topologyManagerScope=pod [x]"},
