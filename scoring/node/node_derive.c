@@ -134,6 +134,8 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 {
 	const struct settings *s = &node->settings;
 	size_t n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	const char *count_from =
+		s->from[s->kube_reserved_cpu > 0 ? SETTING_KUBE_RESERVED : SETTING_SYSTEM_RESERVED];
 	int r;
 
 	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
@@ -148,7 +150,10 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 		return 0;
 	}
 	r = reserve_by_release(node, n, ret, err);
-	return r < 0 ? err_wrap(err, r, "reserving %zu CPUs as the kubelet would", n) : 0;
+	return r < 0 ? err_wrap(err, r, "%s: reserving %zu CPU%s as the kubelet would",
+			       count_from ? count_from : "kubeReserved and systemReserved", n,
+			       n == 1 ? "" : "s")
+		     : 0;
 }
 
 static int derive_reserved_cpus(const struct derive_config *config, struct node_state *node, struct err *err)

@@ -302,6 +302,7 @@ static void parse_reserved_cpu(struct node_state_parser *p)
 {
 	p->state.settings.kube_reserved_cpu = token_reader_quantity(&p->reader);
 	p->state.settings.reserved_cpu_known = true;
+	text_set(&p->state.settings.from[SETTING_KUBE_RESERVED], "the node state");
 }
 
 static bool print_reserved_memory(const struct node_state_printer *p)

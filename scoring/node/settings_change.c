@@ -131,6 +131,7 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 	s->reserved_cpu_known = true;
 	s->kube_reserved_cpu = (qty_t)n * QTY_UNIT;
 	s->system_reserved_cpu = 0;
+	text_set(&s->from[SETTING_KUBE_RESERVED], "reservedCPUs");
 	return 0;
 }
 

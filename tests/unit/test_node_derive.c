@@ -326,6 +326,8 @@ static void reserved_cpus_of_a_count_depend_on_the_release(void **state)
 			"the choices of older and newer kubelets for kubeReserved and systemReserved: the kubelet's release is not known"},
 	};
 	struct world *w = *state;
+	struct reserved_cpus none;
+	struct err err = {""};
 
 	w->node.settings.cpu_manager = CPU_MANAGER_STATIC;
 	w->node.settings.reserved_cpu_known = true;
@@ -344,6 +346,12 @@ static void reserved_cpus_of_a_count_depend_on_the_release(void **state)
 		test_assert_text("from", reserved.from, cases[i].from);
 		reserved_cpus_release(&reserved);
 	}
+	/* More than the machine has: the line says which file wants so many. */
+	w->node.settings.kube_reserved_cpu = 99 * QTY_UNIT;
+	w->node.settings.from[SETTING_KUBE_RESERVED] = strdup("/etc/kubelet.yaml");
+	assert_int_equal(node_derive_reserved_cpus(&w->node, &none, &err), -EINVAL);
+	test_assert_text("too many", err.text,
+		"/etc/kubelet.yaml: reserving 99 CPUs as the kubelet would: unable to reserve the required amount of CPUs (size of  did not equal 99)");
 }
 
 static void hugepage_names_are_the_kubelet_s(void **state)
