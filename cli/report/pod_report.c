@@ -84,6 +84,7 @@ void pod_report_set_cluster(struct pod_report *r, struct cluster *cluster,
 	r->projections.cluster = cluster;
 	if (template->owner)
 		pod_priority_read(template->owner, &priority);
+	r->critical = priority >= POD_PRIORITY_CRITICAL;
 	cluster_hide_for(cluster, &user, priority, r->class);
 }
 
@@ -179,13 +180,15 @@ static void add_placements(const struct question *q, const struct kubelet_verdic
 	}
 }
 
-static void print_amount(const char *name, qty_t amount, char text[QUANTITY_TEXT_MAX])
+/* Both amounts of the resource in the format of the pod's request. */
+static void print_shortage(const struct question *q, const char *name, const struct admission *a,
+	char wanted[QUANTITY_TEXT_MAX], char free[QUANTITY_TEXT_MAX])
 {
-	bool bytes = !strcmp(name, "memory") || resource_name_is_hugepages(name);
+	const struct resource_quantity *request = resource_list_find(&q->report->wanted, name);
+	enum quantity_format format = request ? request->quantity.format : QUANTITY_DECIMAL_SI;
 
-	quantity_print(
-		(struct quantity){.nano = amount, .format = bytes ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI},
-		text);
+	quantity_print((struct quantity){.nano = a->wanted, .format = format}, wanted);
+	quantity_print((struct quantity){.nano = a->free, .format = format}, free);
 }
 
 static void explain_rejection(struct question *q, const struct admission *a, struct node_report *n)
@@ -209,18 +212,16 @@ static void explain_rejection(struct question *q, const struct admission *a, str
 	n->rejection = v->answer == KUBELET_UNKNOWN || a->other_may_be_short
 			       ? xstrdup("")
 			       : xasprintf("OutOf%.50s", a->short_of);
-	print_amount(a->short_of, a->wanted, wanted);
-	print_amount(a->short_of, a->free, free);
+	print_shortage(q, a->short_of, a, wanted, free);
 	err_set(&q->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);
 }
 
-static void explain_unsure(const struct admission *a, struct err *reason)
+static void explain_unsure(struct question *q, const struct admission *a)
 {
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
 
-	print_amount(a->unsure_of, a->wanted, wanted);
-	print_amount(a->unsure_of, a->free, free);
-	err_set(reason, 0,
+	print_shortage(q, a->unsure_of, a, wanted, free);
+	err_set(&q->reason, 0,
 		"%.60s: %s wanted, the node has %s left or more: the kubelet may not count all that init containers and resized containers hold",
 		a->unsure_of, wanted, free);
 }
@@ -344,13 +345,13 @@ static void find_verdict(struct question *q, struct admission *ret)
 		return;
 	q->reason = ret->managers.reason;
 	if (ret->unsure_of)
-		explain_unsure(ret, &q->reason);
+		explain_unsure(q, ret);
 	if (!explain_unknown(q))
 		return;
 	q->reason = (struct err){""};
 	node_admission_judge(&q->admission, &q->pod, ret);
 	if (ret->unsure_of)
-		explain_unsure(ret, &q->reason);
+		explain_unsure(q, ret);
 }
 
 static void judge_pod(struct question *q, struct node_report *n)
@@ -625,6 +626,12 @@ static void judge_node(
 	n->n_unreported = o ? o->n_unreported : 0;
 	if (node->has_node)
 		apply_pod_limit(&requestable, n);
+	if (r->critical && n->node_is_short && !n->missing) {
+		CLEANUP(freep) char *reason = n->reason;
+
+		n->reason = xasprintf(
+			"%s; for a critical pod the kubelet evicts pods of lower priority instead", reason);
+	}
 	if (o)
 		apply_in_flight(r, o, n);
 }

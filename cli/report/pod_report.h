@@ -90,6 +90,7 @@ struct node_report {
 struct pod_report {
 	const struct pod_request *pod;
 	enum qos_class qos;
+	bool critical; /* the kubelet evicts pods of lower priority where the node has too little for the pod (preemption.go) */
 	struct resource_list wanted; /* the pod's node-level request, including devices */
 	struct err
 		not_guaranteed; /* why the pod is not Guaranteed, "" = it is, or its class is unknown or that of pod-level resources */

@@ -17,6 +17,7 @@
 void why_report_release(struct why_report *r)
 {
 	scheduling_constraints_release(&r->constraints);
+	scheduling_constraints_release(&r->own_constraints);
 	doc_release(&r->object);
 	pod_templates_release(&r->templates);
 	pod_status_release(&r->status);
@@ -59,6 +60,7 @@ static void add_constraints(struct why_report *r)
 	struct scheduling_constraints *sc = &r->constraints;
 
 	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
+	scheduling_constraints_init(&r->own_constraints, &r->object, r->status.namespace, true);
 	if (r->pods.pod->has_claims)
 		strv_push(&sc->not_evaluated, "resource claims");
 }
@@ -100,9 +102,11 @@ int why_report_add_object(struct why_report *r, enum object_kind kind, struct do
 {
 	int error = cluster_update(&r->cluster, kind, object, 0, err);
 
-	if (error == 0)
-		scheduling_constraints_add(&r->constraints, kind, object);
-	return error;
+	if (error < 0)
+		return error;
+	scheduling_constraints_add(&r->constraints, kind, object);
+	scheduling_constraints_add(&r->own_constraints, kind, object);
+	return 0;
 }
 
 void why_report_end_objects(struct why_report *r)
@@ -110,6 +114,7 @@ void why_report_end_objects(struct why_report *r)
 	cluster_list_end(&r->cluster, OBJECT_POD, 0, 0);
 	pod_report_set_cluster(&r->pods, &r->cluster, &r->templates.items[0], r->status.namespace);
 	scheduling_constraints_finish(&r->constraints);
+	scheduling_constraints_finish(&r->own_constraints);
 }
 
 static void find_alignment(struct why_report *r, const struct node_state *state)
@@ -214,11 +219,20 @@ static void add_quote(struct strbuf *out, const char *sender, const char *text)
 
 static void add_status(const struct pod_status *f, struct strbuf *out)
 {
+	if (f->terminating)
+		strbuf_addstr(out, "is terminating; it ");
 	switch (f->stage) {
 	case POD_WAITS:
-		strbuf_addstr(
-			out, f->gated ? "waits: schedulers ignore the pod because of its scheduling gates"
-				      : "waits: no scheduler has found a node for the pod");
+		if (f->terminating)
+			strbuf_addstr(out, "has no node, and schedulers ignore it now");
+		else if (f->gated)
+			strbuf_addstr(
+				out, "waits: schedulers ignore the pod because of its scheduling gates");
+		else if (*f->nominated)
+			strbuf_addf(out, "waits: it is nominated for node '%s', until there is room",
+				f->nominated);
+		else
+			strbuf_addstr(out, "waits: no scheduler has found a node for the pod");
 		break;
 	case POD_BOUND:
 		strbuf_addf(out, "is bound to node '%s', whose kubelet has not rejected it", f->node);
@@ -290,23 +304,48 @@ static const struct node_report *own_node(const struct why_report *r)
 	return NULL;
 }
 
+/* The node's kubelet would admit the rejected pod now: what has changed. Reasons of the kubelet that are not listed are about resources. */
+static void add_change(const struct why_report *r, const char *name, struct strbuf *out)
+{
+	static const char *const causes[][2] = {
+		{"NodeAffinity", "labels"}, {"NodePorts", "free host ports"}, {"TaintToleration", "taints"}};
+	const char *changed = "free resources";
+	bool known = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		if (strcmp(r->status.reason, causes[i][0]) != 0)
+			continue;
+		changed = causes[i][1];
+		known = r->own_constraints.nodes_known;
+	}
+	if (known)
+		strbuf_addf(out, "  node '%s' would admit such a pod now: the node's %s have changed\n", name,
+			changed);
+	else
+		strbuf_addf(out,
+			"  node '%s' has room for such a pod now; its %s are unknown without Node objects\n",
+			name, changed);
+}
+
 /* The current verdict of the kubelet that rejected the pod. */
 static void add_rejection(const struct why_report *r, struct strbuf *out)
 {
 	const struct node_report *n = own_node(r);
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1u << 20);
 	char word[VERDICT_WORD_MAX];
-	const char *name;
+	const char *name, *violated = scheduling_constraints_violated(&r->own_constraints, r->status.node);
 
 	strbuf_add_one_line(&line, r->status.node);
 	name = line.text;
-	if (!n) {
+	if (*violated) {
+		strbuf_addf(out, "  verdict of node '%s' now: rejected: ", name);
+		strbuf_add_one_line(out, violated);
+		strbuf_addch(out, '\n');
+	} else if (!n) {
 		strbuf_addf(out, "  verdict of node '%s' now: unknown, the object of the node was not read\n",
 			name);
 	} else if (n->answer == KUBELET_ADMITS) {
-		strbuf_addf(out,
-			"  node '%s' would admit such a pod now: the node's free resources have changed\n",
-			name);
+		add_change(r, name, out);
 	} else {
 		fit_verdict_word(n, word);
 		strbuf_addf(out, "  verdict of node '%s' now: ", name);
@@ -374,6 +413,7 @@ static void write_pod(struct writer *w, const struct why_report *r)
 		{"reason", f->reason},
 		{"message", f->message},
 		{"node", f->node},
+		{"nominatedNode", f->nominated},
 		{"owner", f->owner},
 		{"qosClass", qos_class_names[r->pods.qos]},
 		{"schedulerMessage", f->scheduler},
@@ -383,6 +423,7 @@ static void write_pod(struct writer *w, const struct why_report *r)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		writer_string(w, texts[i][0], NULL, texts[i][1]);
 	writer_bool(w, "schedulingGates", true, f->gated);
+	writer_bool(w, "terminating", true, f->terminating);
 	write_requests(w, &r->pods.wanted);
 	writer_end(w);
 	writer_string(w, "alignment", NULL, r->aligned.text);

@@ -19,7 +19,9 @@ struct why_report {
 	bool events_known;
 	struct cluster cluster;
 	struct scheduling_constraints
-		constraints;    /* of schedulers; they do not change the kubelets' verdicts */
+		constraints; /* of schedulers; they do not change the kubelets' verdicts */
+	struct scheduling_constraints
+		own_constraints; /* that the kubelet of the pod's node checks itself: labels, taints, host ports */
 	struct pod_report pods; /* no nodes if the pod has a node, see why_report_asks() */
 	bool own_seen;          /* the object of the pod's node was added */
 	enum cluster_basis own_basis;
@@ -68,8 +70,8 @@ const char *why_report_violated(const struct why_report *r, const char *node);
 
 /*
  * Writes the pod's status, a table of the nodes if they are asked, and the pod's events. {"pod":
- * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "owner", "qosClass",
- * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool}, "alignment", "notGuaranteed",
+ * {"namespace", "name", "uid", "stage", "phase", "reason", "message", "node", "nominatedNode", "owner", "qosClass",
+ * "requests": {NAME: QUANTITY}, "schedulerMessage", "schedulingGates": bool, "terminating": bool}, "alignment", "notGuaranteed",
  * "held": {"cpus", "numaNodes": [ids], "alignment", "reason"} or null, "takes", "unknown", "estimated", "nodes": [fit_write_row(),
  * each with "keptAway": the violated constraint, or ""], "notEvaluated": [texts], "events": [{"type",
  * "reason", "message", "source", "count", "ageSeconds": or null}], or null if they were not read}. If the

@@ -467,13 +467,25 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 	return 0;
 }
 
+/* The value of a priority class that every cluster has, and that cannot be changed (pkg/apis/scheduling/v1/helpers.go). False: another class. */
+static bool read_system_class(const char *class, int64_t *ret)
+{
+	if (!strcmp(class, "system-cluster-critical"))
+		*ret = POD_PRIORITY_CRITICAL;
+	else if (!strcmp(class, "system-node-critical"))
+		*ret = POD_PRIORITY_CRITICAL + 1000;
+	else
+		return false;
+	return true;
+}
+
 bool pod_priority_read(const struct doc *pod, int32_t *ret)
 {
 	const struct doc *spec = doc_get(pod, "spec"), *given = doc_get(spec, "priority");
-	const char *class = doc_string(doc_get(spec, "priorityClassName"));
+	const char *class = doc_text(spec, "priorityClassName");
 	int64_t n = 0;
 	bool known = given && given->kind != DOC_NULL ? doc_int64(given, &n) == 0 && n == (int32_t)n
-						      : !class || !*class;
+						      : !*class || read_system_class(class, &n);
 
 	*ret = known ? (int32_t)n : 0;
 	return known;

@@ -64,9 +64,11 @@ int pod_template_from_pod(const struct doc *pod, struct pod_template *ret, struc
 /* Whether the Pod's status reports the resources that the kubelet has allocated to a container. */
 bool pod_reports_resources(const struct doc *pod);
 
+#define POD_PRIORITY_CRITICAL 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */
+
 /*
  * spec.priority of a Pod, 0 if the Pod has neither a priority nor a priority class. False, and 0, if the priority is not
- * known: the Pod has only a class, whose value the API server would look up, or spec.priority is not an int32.
+ * known: the Pod has only a class of the cluster's own, whose value the API server would look up, or spec.priority is not an int32.
  */
 bool pod_priority_read(const struct doc *pod, int32_t *ret);
 

@@ -21,6 +21,7 @@ void pod_status_release(struct pod_status *s)
 	free(s->name);
 	free(s->uid);
 	free(s->node);
+	free(s->nominated);
 	free(s->phase);
 	free(s->reason);
 	free(s->message);
@@ -93,6 +94,7 @@ static void read_texts(
 	text_set(&s->name, doc_text(metadata, "name"));
 	text_set(&s->uid, doc_text(metadata, "uid"));
 	text_set(&s->node, pod_node_name(pod));
+	text_set(&s->nominated, pod_nominated_node(pod));
 	text_set(&s->phase, doc_text(status, "phase"));
 	text_set(&s->reason, doc_text(status, "reason"));
 	text_set(&s->message, doc_text(status, "message"));
@@ -104,7 +106,7 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 {
 	const struct doc *metadata = doc_get(pod, "metadata"), *spec = doc_get(pod, "spec");
 	const struct doc *status = doc_get(pod, "status"), *gates = doc_get(spec, "schedulingGates");
-	struct pod_status s = {.gated = gates && gates->n_items > 0};
+	struct pod_status s = {.gated = gates && gates->n_items > 0, .terminating = pod_is_terminating(pod)};
 
 	if (!*doc_text(metadata, "name"))
 		return err_set(err, -EINVAL, "a Pod without a name");

@@ -29,10 +29,12 @@ struct pod_status {
 	char *namespace, *name, *uid; /* namespace: "default" if omitted */
 	struct pod_names names;       /* the pod's names in the NodeResourceTopology object */
 	char *node;
+	char *nominated; /* status.nominatedNodeName: the scheduler keeps room for the pod there */
 	char *phase, *reason, *message; /* status.* */
 	char *scheduler;                /* message of the condition PodScheduled while its status is False */
 	char *owner; /* "ReplicaSet 'web-1'": the first owner reference, whose controller would recreate the pod */
-	bool gated; /* spec.schedulingGates is set: schedulers ignore the pod */
+	bool gated;       /* spec.schedulingGates is set: schedulers ignore the pod */
+	bool terminating; /* the pod is being deleted */
 };
 
 void pod_status_release(struct pod_status *s);

@@ -22,8 +22,7 @@
 #include "scoring/node/projected_state.h"
 #include "scoring/node_mask.h"
 
-#define EARLIER_UNKNOWN   "the verdict on a pod that is admitted before is unknown"
-#define CRITICAL_PRIORITY 2000000000 /* SystemCriticalPriority (pkg/apis/scheduling/types.go) */
+#define EARLIER_UNKNOWN "the verdict on a pod that is admitted before is unknown"
 
 /* One node's restart. */
 struct restart {
@@ -242,7 +241,7 @@ static void judge_predicates(const struct restart *r, size_t pod, struct readmis
 		return;
 	}
 	if (resource) {
-		bool critical = p->names.mirror || !p->priority_known || p->priority >= CRITICAL_PRIORITY;
+		bool critical = p->names.mirror || !p->priority_known || p->priority >= POD_PRIORITY_CRITICAL;
 
 		v->answer = critical ? KUBELET_UNKNOWN : KUBELET_REJECTS;
 		v->reason = xasprintf(

@@ -199,6 +199,99 @@ static void a_pod_that_was_refused(void **state)
 	}
 }
 
+/* The kubelet itself checks labels, taints and host ports: what it rejected the pod for is not called a matter of resources. */
+static void what_the_kubelet_checks_besides_resources(void **state)
+{
+	static const struct {
+		const char *reason, *spec, *node, *want;
+	} cases[] = {
+		{"NodeAffinity", "nodeSelector: {a: b}", "{metadata: {name: w0, labels: {a: c}}}",
+			"  verdict of node 'w0' now: rejected: nodeSelector a=b does not match\n"},
+		{"NodeAffinity", "nodeSelector: {a: b}", "{metadata: {name: w0, labels: {a: b}}}",
+			"  node 'w0' would admit such a pod now: the node's labels have changed\n"},
+		{"NodeAffinity", "nodeSelector: {a: b}", NULL,
+			"  node 'w0' has room for such a pod now; its labels are unknown without Node objects\n"},
+		{"TaintToleration", "priority: 0",
+			"{metadata: {name: w0}, spec: {taints: [{key: k, effect: NoExecute}]}}",
+			"  verdict of node 'w0' now: rejected: taint k:NoExecute is not tolerated\n"},
+		/* Kubelets do not look at cordons. */
+		{"TaintToleration", "priority: 0", "{metadata: {name: w0}, spec: {unschedulable: true}}",
+			"  node 'w0' would admit such a pod now: the node's taints have changed\n"},
+		{"OutOfcpu", "nodeSelector: {a: b}", "{metadata: {name: w0, labels: {a: b}}}",
+			"  node 'w0' would admit such a pod now: the node's free resources have changed\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(why_report_release) struct why_report report = {0};
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+		char spec[256], status[64];
+
+		snprintf(spec, sizeof(spec), "nodeName: w0, %s, " APP, cases[i].spec);
+		snprintf(status, sizeof(status), "phase: Failed, reason: %s", cases[i].reason);
+		begin(&report, "p", spec, status);
+		if (cases[i].node)
+			add_node(&report, cases[i].node);
+		ask(&report);
+		print(&report, &out);
+		if (!strstr(out.text, cases[i].want))
+			fail_msg("%zu: %s", i, out.text);
+	}
+}
+
+static void what_the_status_says(void **state)
+{
+	static const struct {
+		const char *metadata, *status, *want;
+	} cases[] = {
+		{"", "phase: Pending", "pod default/p waits: no scheduler has found a node for the pod\n"},
+		{"", "phase: Pending, nominatedNodeName: w3",
+			"pod default/p waits: it is nominated for node 'w3', until there is room\n"},
+		{", deletionTimestamp: '2026-01-01T00:00:00Z'", "phase: Pending, nominatedNodeName: w3",
+			"pod default/p is terminating; it has no node, and schedulers ignore it now\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(why_report_release) struct why_report report = {0};
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(1u << 20);
+		char text[1024];
+
+		snprintf(text, sizeof(text),
+			"{kind: Pod, metadata: {name: p%s}, spec: {" APP "}, status: {%s}}",
+			cases[i].metadata, cases[i].status);
+		assert_int_equal(init(&report, text), 0);
+		ask(&report);
+		print(&report, &out);
+		if (strncmp(out.text, cases[i].want, strlen(cases[i].want)) != 0)
+			fail_msg("%zu: %s", i, out.text);
+	}
+}
+
+/* Where the node has too little, kubelets evict pods of lower priority for a critical one. */
+static void a_critical_pod(void **state)
+{
+	static const char *const priorities[] = {"priority: 1999999999", "priority: 2000000000",
+		"priorityClassName: mine", "priorityClassName: system-node-critical"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(priorities); i++) {
+		CLEANUP(why_report_release) struct why_report report = {0};
+		char spec[256];
+
+		snprintf(spec, sizeof(spec), "%s, containers: [{name: a, resources: {requests: {cpu: 99}}}]",
+			priorities[i]);
+		begin(&report, "p", spec, "phase: Pending");
+		ask(&report);
+		assert_string_equal(report.pods.nodes[0].rejection, "OutOfcpu");
+		assert_int_equal(
+			strstr(report.pods.nodes[0].reason,
+				"; for a critical pod the kubelet evicts pods of lower priority instead") !=
+				NULL,
+			i % 2);
+	}
+}
+
 static void schedulers_keep_it_away(void **state)
 {
 	static const char *const order[N_NODES] = {"w2", "w3", "w4", "w0", "w1"};
@@ -294,6 +387,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_that_waits),
 		cmocka_unit_test(a_pod_that_was_refused),
+		cmocka_unit_test(what_the_kubelet_checks_besides_resources),
+		cmocka_unit_test(what_the_status_says),
+		cmocka_unit_test(a_critical_pod),
 		cmocka_unit_test(schedulers_keep_it_away),
 		cmocka_unit_test(a_pod_that_runs),
 		cmocka_unit_test(what_its_class_means),
