@@ -21,6 +21,7 @@ void kubelet_args_release(struct kubelet_args *a)
 	free(a->config_dir);
 	free(a->root_dir);
 	free(a->hostname);
+	free(a->hostname_from);
 	*a = (struct kubelet_args){0};
 }
 
@@ -68,7 +69,9 @@ int kubelet_args_add(
 			return err_set(err, strbuf_error(&from), "longer than allowed");
 		if (path)
 			text_set(path, value);
-		else
+		if (path == &a->hostname)
+			text_set(&a->hostname_from, from.text);
+		if (!path)
 			r = kubelet_config_set_flag(&a->flags, (enum setting)what, value, from.text, err);
 		if (r < 0)
 			return r;

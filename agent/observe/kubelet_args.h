@@ -14,6 +14,7 @@ struct kubelet_args {
 	struct kubelet_config flags;
 	/* --config, --config-dir, --root-dir, --hostname-override as written; NULL = not given. */
 	char *config, *config_dir, *root_dir, *hostname;
+	char *hostname_from; /* "--hostname-override of kubelet (pid 7)"; NULL = no hostname */
 };
 
 void kubelet_args_release(struct kubelet_args *a);

@@ -24,6 +24,7 @@ void k3s_options_release(struct k3s_options *o)
 	strv_release(&o->kubelet_args);
 	strv_release(&o->sources);
 	freep(&o->node_name);
+	freep(&o->node_name_from);
 	freep(&o->data_dir);
 }
 
@@ -31,6 +32,13 @@ static void add_kubelet_arg(struct k3s_options *o, const char *text, const char 
 {
 	strv_push(&o->kubelet_args, text);
 	strv_push(&o->sources, source);
+}
+
+static void set_node_name(struct k3s_options *o, const char *name, const char *source)
+{
+	text_set(&o->node_name, name);
+	free(o->node_name_from);
+	o->node_name_from = xasprintf("node-name of %s", source);
 }
 
 /* ---- the configuration file */
@@ -82,9 +90,7 @@ static bool is_true(const struct doc *value)
 static int add_option(struct k3s_options *o, const struct doc *option, const char *source, struct err *err)
 {
 	bool adds = !strcmp(option->key, "kubelet-arg+"), sets = !strcmp(option->key, "kubelet-arg");
-	char **text = !strcmp(option->key, "node-name")  ? &o->node_name
-		      : !strcmp(option->key, "data-dir") ? &o->data_dir
-							 : NULL;
+	bool names = !strcmp(option->key, "node-name"), places = !strcmp(option->key, "data-dir");
 
 	if (sets) {
 		strv_release(&o->kubelet_args);
@@ -94,11 +100,13 @@ static int add_option(struct k3s_options *o, const struct doc *option, const cha
 		return add_argument_list(o, option, source, err);
 	if (!strncmp(option->key, "kubelet-arg=", strlen("kubelet-arg=")))
 		return add_keyed(o, option, source, err);
-	if (text && option->kind != DOC_NULL && !doc_string(option))
+	if ((names || places) && option->kind != DOC_NULL && !doc_string(option))
 		return err_set(err, -EINVAL, "%s: %s: a string expected, not %s", source, option->key,
 			doc_kind_name(option));
-	if (text && *text_or_empty(doc_string(option)))
-		text_set(text, doc_string(option));
+	if (names && *text_or_empty(doc_string(option)))
+		set_node_name(o, doc_string(option), source);
+	if (places && *text_or_empty(doc_string(option)))
+		text_set(&o->data_dir, doc_string(option));
 	if (!strcmp(option->key, "with-node-id"))
 		o->with_node_id = is_true(option);
 	if (!strcmp(option->key, "disable-agent"))
@@ -196,7 +204,7 @@ static void add_service_words(
 		if (argument)
 			add_kubelet_arg(o, argument, source);
 		if (node_name)
-			text_set(&o->node_name, node_name);
+			set_node_name(o, node_name, source);
 		if (data_dir)
 			text_set(&o->data_dir, data_dir);
 		o->with_node_id = o->with_node_id || sets_flag(words[i], "with-node-id");
@@ -261,8 +269,10 @@ int k3s_options_apply(const struct k3s_options *o, struct kubelet_args *ret, str
 {
 	int r = 0;
 
-	if (o->node_name && !o->with_node_id)
+	if (o->node_name && !o->with_node_id) {
 		text_set(&ret->hostname, o->node_name);
+		text_set(&ret->hostname_from, o->node_name_from);
+	}
 	for (size_t i = o->kubelet_args.n_items; r == 0 && i > 0; i--)
 		if (is_put_before(o->kubelet_args.items[i - 1]))
 			r = apply_argument(o->kubelet_args.items[i - 1], o->sources.items[i - 1], ret, err);
@@ -302,7 +312,7 @@ static int read_k3s_service(struct k3s_options *o, const char *sysroot, const ch
 		return 0;
 	node_name = find_variable(unit, program, "NODE_NAME");
 	if (node_name && *node_name)
-		text_set(&o->node_name, node_name);
+		set_node_name(o, node_name, unit_name);
 	data_dir = find_variable(unit, program, "DATA_DIR");
 	if (data_dir && *data_dir)
 		text_set(&o->data_dir, data_dir);

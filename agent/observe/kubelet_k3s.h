@@ -16,8 +16,9 @@ struct k3s_options {
 	struct strv kubelet_args; /* "key=value", as kubelet-arg has them */
 	struct strv sources;      /* of each of these */
 	char *node_name, *data_dir;
-	bool with_node_id;  /* k3s appends an id of its own to the name */
-	bool disable_agent; /* this server runs no kubelet */
+	char *node_name_from; /* "node-name of /etc/rancher/k3s/config.yaml" */
+	bool with_node_id;    /* k3s appends an id of its own to the name */
+	bool disable_agent;   /* this server runs no kubelet */
 };
 
 void k3s_options_release(struct k3s_options *o);

@@ -147,9 +147,8 @@ static const char *find_given_name(const struct observe_config *config)
 	return config->node_name ? config->node_name : variable && *variable ? variable : NULL;
 }
 
-/* `hostname` is the kubelet's --hostname-override, or NULL. */
-static int choose_node_name(
-	const struct observe_config *config, const char *hostname, char **ret_name, struct err *err)
+static int choose_node_name(const struct observe_config *config, const struct kubelet_place *kubelet,
+	char **ret_name, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf host = STRBUF_INIT(HOSTNAME_MAX);
 	const char *given = find_given_name(config);
@@ -157,10 +156,9 @@ static int choose_node_name(
 
 	if (given)
 		return node_name_find(given, ret_name, err);
-	if (hostname) {
-		r = node_name_find(hostname, ret_name, err);
-		return r < 0 ? err_wrap(err, r,
-				       "--hostname-override of the kubelet (--node-name sets another name)")
+	if (kubelet->hostname) {
+		r = node_name_find(kubelet->hostname, ret_name, err);
+		return r < 0 ? err_wrap(err, r, "%s (--node-name sets another name)", kubelet->hostname_from)
 			     : 0;
 	}
 	r = *config->sysroot ? fs_read(config->sysroot, "/etc/hostname", &host, err) : -ENOENT;
@@ -184,7 +182,7 @@ int observe_node_name(const struct observe_config *config, char **ret_name, stru
 	settings_init(&settings);
 	if (!find_given_name(config))
 		settings_find(config->sysroot, &config->settings, NULL, &settings, &place, NULL, NULL);
-	return choose_node_name(config, place.hostname, ret_name, err);
+	return choose_node_name(config, &place, ret_name, err);
 }
 
 /* Finds the name, and notes if the kubelet registers the Node under another name. */
@@ -192,7 +190,7 @@ static int observe_registered_name(
 	const struct observe_config *config, struct observation *o, struct err *err)
 {
 	const char *hostname = o->kubelet.hostname;
-	int r = choose_node_name(config, hostname, &o->node.node_name, err);
+	int r = choose_node_name(config, &o->kubelet, &o->node.node_name, err);
 
 	if (r == 0 && hostname && strcmp(hostname, o->node.node_name) != 0)
 		notes_add(&o->notes,

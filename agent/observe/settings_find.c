@@ -28,6 +28,7 @@ void settings_finding_release(struct settings_finding *f)
 	kubelet_config_release(&f->config);
 	free(f->root_dir);
 	free(f->hostname);
+	free(f->hostname_from);
 	free(f->gap);
 	free(f->files_root);
 	strv_release(&f->files);
@@ -39,6 +40,7 @@ void kubelet_place_release(struct kubelet_place *p)
 {
 	free(p->root);
 	free(p->hostname);
+	free(p->hostname_from);
 	*p = (struct kubelet_place){.root = NULL};
 }
 
@@ -76,6 +78,7 @@ static int merge_settings_sources(struct settings_finding *f, const char *root, 
 	r = kubelet_config_overlay(&f->config, &args->flags, err);
 	f->found = r == 0;
 	f->hostname = args->hostname ? find_node_name(args->hostname) : NULL;
+	f->hostname_from = args->hostname_from ? xstrdup(args->hostname_from) : NULL;
 	return r;
 }
 
@@ -356,6 +359,7 @@ static int convert_finding(const char *sysroot, const struct settings_finding *f
 						      : KUBELET_ROOT);
 	place->root_ended = ended > 0;
 	place->hostname = f->hostname ? xstrdup(f->hostname) : NULL;
+	place->hostname_from = f->hostname_from ? xstrdup(f->hostname_from) : NULL;
 	return 0;
 }
 

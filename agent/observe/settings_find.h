@@ -44,6 +44,7 @@ struct settings_finding {
 	struct kubelet_config config; /* with the explicit values */
 	char *root_dir;               /* NULL = unknown */
 	char *hostname;               /* --hostname-override, as the Node's name; NULL = not given */
+	char *hostname_from;          /* see struct kubelet_args */
 	bool found; /* a kubelet's configuration was found: missing settings have the kubelet's defaults, unless there is a gap */
 	char *gap; /* one line: what could state other settings and could not be read; NULL = nothing */
 	/* Of a running kubelet; pid 0 = another source. See struct kubelet_process. */
@@ -70,8 +71,9 @@ struct kubelet_place {
 	/* `root` leads into the mount namespace of a process that has ended: it must not be read any more, because
 	 * another process may have got the id. */
 	bool root_ended;
-	char *hostname; /* the name of the Node by --hostname-override; NULL = not given */
-	bool kept;      /* the settings are those of `last` below, although its kubelet does not run */
+	char *hostname;      /* the name of the Node by --hostname-override; NULL = not given */
+	char *hostname_from; /* see struct kubelet_args */
+	bool kept;           /* the settings are those of `last` below, although its kubelet does not run */
 	enum evidence evidence[SETTING_COUNT]; /* how strong the source of each setting is */
 };
 

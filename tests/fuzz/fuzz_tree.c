@@ -82,11 +82,12 @@ static void check_document(const struct doc *d)
 	fuzz_require(json_print_compact(&from_yaml, &again) == 0 && !strcmp(again.text, json.text));
 }
 
-/* A failure says in one line which file, or the flag of which process. */
+/* A failure says in one line which file, or the flag of which process or service. */
 static void check_failure(const struct err *err)
 {
 	fuzz_check_line(err->text);
-	fuzz_require(strchr(err->text, '/') || strstr(err->text, "kubelet (pid "));
+	fuzz_require(strchr(err->text, '/') || strstr(err->text, "kubelet (pid ") ||
+		     strstr(err->text, ".service"));
 }
 
 /* ---- dump */

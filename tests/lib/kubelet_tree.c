@@ -43,7 +43,7 @@ void test_check_find(const char *what, const char *dir, const struct settings_ov
 		test_settings_text(&s, &got);
 	strbuf_addf(&got, "root %s\n", place.root);
 	if (place.hostname)
-		strbuf_addf(&got, "host name %s\n", place.hostname);
+		strbuf_addf(&got, "host name %s [%s]\n", place.hostname, text_or_empty(place.hostname_from));
 	test_notes_text(&notes, &got);
 	test_assert_text(what, got.text, want);
 }

@@ -215,13 +215,13 @@ static void every_distribution(void **state)
 					"kubelet-arg: [cpu-manager-policy=static]\n"}},
 			"cpuManagerPolicy=static [--cpu-manager-policy of /etc/rancher/k3s/config.yaml.d/10.yaml]\n"
 			"\n"
-			"root /var/lib/kubelet\nhost name worker-a\n"
+			"root /var/lib/kubelet\nhost name worker-a [node-name of /etc/rancher/k3s/config.yaml]\n"
 			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"k3s that passes a name",
 			{{"etc/rancher/k3s/config.yaml", "node-name: a\nkubelet-arg: hostname-override=b\n"}},
 			"\n"
 			"\n"
-			"root /var/lib/kubelet\nhost name b\n"
+			"root /var/lib/kubelet\nhost name b [--hostname-override of /etc/rancher/k3s/config.yaml]\n"
 			"the command line of the kubelet of '/etc/rancher/k3s/config.yaml' is not visible: settings that no file mentions are not known"},
 		{"k3s that appends an id to the name",
 			{{"etc/rancher/k3s/config.yaml", "node-name: a\nwith-node-id: true\n"}},

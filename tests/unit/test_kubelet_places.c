@@ -180,7 +180,7 @@ static const struct {
 			{K3S_DROP_INS "00-k3s-defaults.conf", KUBELET_CONFIG_HEAD}},
 		"k3s.service", NULL,
 		"cpuManagerPolicy=static [--cpu-manager-policy of k3s.service]\n"
-		"topologyManagerPolicy=single-numa-node [--topology-manager-policy of k3s.service]\nroot /var/lib/kubelet\nhost name worker-a\n"},
+		"topologyManagerPolicy=single-numa-node [--topology-manager-policy of k3s.service]\nroot /var/lib/kubelet\nhost name worker-a [node-name of k3s.service]\n"},
 	{"k3s", "a release that has no drop-ins passes its own defaults as flags",
 		{{"etc/systemd/system/k3s-agent.service", K3S_UNIT("agent \\\n")},
 			{"etc/rancher/k3s/config.yaml", "kubelet-arg: [cpu-manager-policy=static]\n"}},
@@ -271,14 +271,14 @@ static const struct {
 		"kubelet.service", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet/config.json.d/40-nodeadm.conf]\n"
 		"topologyManagerPolicy=best-effort [--topology-manager-policy of kubelet.service]\nroot /var/lib/kubelet\n"
-		"host name ip-1.internal\n"},
+		"host name ip-1.internal [--hostname-override of kubelet.service]\n"},
 	{"EKS, Amazon Linux 2023", "its files alone",
 		{{"etc/eks/kubelet/environment", AL2023_ENV},
 			{"etc/kubernetes/kubelet/config.json", JSON("\"cpuManagerPolicy\":\"static\"")}},
 		"/etc/kubernetes/kubelet/config.json", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet/config.json]\n"
 		"topologyManagerPolicy=best-effort [--topology-manager-policy of /etc/eks/kubelet/environment]\nroot /var/lib/kubelet\n"
-		"host name ip-1.internal\n"},
+		"host name ip-1.internal [--hostname-override of /etc/eks/kubelet/environment]\n"},
 	{"EKS, Amazon Linux 2", "bootstrap.sh",
 		{{"etc/systemd/system/kubelet.service", AL2_UNIT},
 			{"etc/systemd/system/kubelet.service.d/10-kubelet-args.conf",
@@ -300,7 +300,7 @@ static const struct {
 				"topologyManagerPolicy: restricted\n"}},
 		"kubelet.service", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet/config]\n"
-		"topologyManagerPolicy=restricted [/etc/kubernetes/kubelet/config]\nroot /var/lib/kubelet\nhost name br-1\n"},
+		"topologyManagerPolicy=restricted [/etc/kubernetes/kubelet/config]\nroot /var/lib/kubelet\nhost name br-1 [--hostname-override of kubelet.service]\n"},
 	{"GKE", "configure-helper.sh",
 		{{"etc/systemd/system/kubelet.service", GKE_UNIT},
 			{"etc/default/kubelet",
@@ -339,7 +339,7 @@ static const struct {
 			{"var/lib/kubelet/config.yaml", KUBELET_CONFIG_HEAD "cpuManagerPolicy: none\n"}},
 		"kubelet.service", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet-config.yaml]\n"
-		"topologyManagerPolicy=restricted [--topology-manager-policy of kubelet.service]\nroot /var/lib/kubelet\nhost name worker-1\n"},
+		"topologyManagerPolicy=restricted [--topology-manager-policy of kubelet.service]\nroot /var/lib/kubelet\nhost name worker-1 [--hostname-override of kubelet.service]\n"},
 	{"kubespray", "its files alone",
 		{{"etc/kubernetes/kubelet.env", KUBESPRAY_ENV},
 			{"etc/kubernetes/kubelet-config.yaml", STATIC},
@@ -347,7 +347,7 @@ static const struct {
 		"/etc/kubernetes/kubelet-config.yaml", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet-config.yaml]\n"
 		"topologyManagerPolicy=restricted [--topology-manager-policy of /etc/kubernetes/kubelet.env]\nroot /var/lib/kubelet\n"
-		"host name worker-1\n"},
+		"host name worker-1 [--hostname-override of /etc/kubernetes/kubelet.env]\n"},
 	{"OpenShift", "machine-config-operator",
 		{{"etc/systemd/system/kubelet.service", OPENSHIFT_UNIT},
 			{"etc/os-release", "ID=rhcos\nNAME=\"Red Hat\"\n"},
@@ -362,7 +362,7 @@ static const struct {
 		"kubelet.service", NULL,
 		"cpuManagerPolicy=static [/etc/kubernetes/kubelet.conf]\n"
 		"topologyManagerPolicy=single-numa-node [/etc/openshift/kubelet.conf.d/20-auto-sizing.conf]\nroot /var/lib/kubelet\n"
-		"host name ip-1\n"},
+		"host name ip-1 [--hostname-override of kubelet.service]\n"},
 };
 
 static void every_place(void **state)

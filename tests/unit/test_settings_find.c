@@ -507,7 +507,7 @@ static void the_kubelet_names_the_node(void **state)
 		"cpuManagerPolicy=none [kubelet default]\n"
 		"topologyManagerPolicy=none [kubelet default]\n"
 		"root /r\n"
-		"host name node-a\n");
+		"host name node-a [--hostname-override of kubelet (pid 9)]\n");
 	write_process(dir, "9", "kubelet --root-dir=/r --hostname-override=");
 	test_check_policies("not by an empty one", dir, NULL,
 		"cpuManagerPolicy=none [kubelet default]\n"
