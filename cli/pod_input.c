@@ -55,7 +55,7 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 		if (items && items->kind == DOC_LIST && len >= 4 && !strcmp(kind + len - 4, "List")) {
 			r = read_objects(items, "item", n_objects, ret, other, err);
 		} else {
-			workload_add_labels(object);
+			workload_add_by_controller(object);
 			r = pod_templates_from_doc(object, &found, err);
 		}
 		if (r == -ENOENT) {

@@ -124,12 +124,26 @@ struct doc *doc_add_map(struct doc *parent, const char *key)
 	return child;
 }
 
-struct doc *doc_find_or_add_map(struct doc *map, const char *key)
+static struct doc *find_member(struct doc *map, const char *key, enum doc_kind kind)
 {
 	for (size_t i = 0; i < map->n_items; i++)
-		if (!strcmp(map->items[i].key, key) && map->items[i].kind == DOC_MAP)
+		if (!strcmp(map->items[i].key, key) && map->items[i].kind == kind)
 			return &map->items[i];
-	return doc_add_map(map, key);
+	return NULL;
+}
+
+struct doc *doc_find_or_add_map(struct doc *map, const char *key)
+{
+	struct doc *found = find_member(map, key, DOC_MAP);
+
+	return found ? found : doc_add_map(map, key);
+}
+
+struct doc *doc_find_or_add_list(struct doc *map, const char *key)
+{
+	struct doc *found = find_member(map, key, DOC_LIST);
+
+	return found ? found : doc_add_list(map, key);
 }
 
 struct doc *doc_add_list(struct doc *parent, const char *key)

@@ -53,8 +53,9 @@ void doc_release(struct doc *d);
 
 struct doc *doc_add_map(struct doc *parent, const char *key);
 struct doc *doc_add_list(struct doc *parent, const char *key);
-/* The map's member, if it is a map; else a new one. */
+/* The map's member, if it is a map or a list; else a new one. */
 struct doc *doc_find_or_add_map(struct doc *map, const char *key);
+struct doc *doc_find_or_add_list(struct doc *map, const char *key);
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value);
 /* A string, or null if `value` is NULL. */
 struct doc *doc_add_string_or_null(struct doc *parent, const char *key, const char *value);

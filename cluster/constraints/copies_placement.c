@@ -125,6 +125,8 @@ bool copies_placement_one_per_node(const struct scheduling_constraints *sc, cons
 {
 	const struct constrained_node *found = scheduling_constraints_node(sc, node);
 
+	if (sc->one_per_node)
+		return true;
 	for (size_t at = 0; at < sc->rules.n_items; at++)
 		if (allows_one_per_domain(&sc->rules.items[at]) &&
 			(found ? found->domains[at] != DOMAIN_NONE : !sc->nodes_known))

@@ -207,6 +207,7 @@ void scheduling_constraints_init_template(
 {
 	scheduling_constraints_init(ret, template->owner,
 		template->namespace ? template->namespace : namespace, pod_is_manifest(template->owner));
+	ret->one_per_node = template->one_per_node;
 	if (template->claims_volumes)
 		strv_push_new(&ret->not_evaluated, "volumes");
 }

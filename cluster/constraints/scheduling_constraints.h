@@ -36,6 +36,7 @@ struct constrained_term {
 struct scheduling_constraints {
 	const struct doc *pod; /* a Pod or pod template; NULL = a pod without constraints; borrowed */
 	const char *bound;     /* spec.nodeName; NULL = not set */
+	bool one_per_node;     /* the pods are those of a DaemonSet */
 	const char *only;      /* the node in question; NULL = all nodes; borrowed */
 	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct strv
@@ -114,5 +115,5 @@ struct copies_node {
 void copies_placement_find(struct scheduling_constraints *sc, struct copies_node *nodes, size_t n,
 	size_t wanted, bool *ret_complete);
 
-/* Whether host ports, or anti-affinity of the copies to each other, exclude a second copy from the node. */
+/* Whether a DaemonSet, host ports, or anti-affinity of the copies to each other, exclude a second copy from the node. */
 bool copies_placement_one_per_node(const struct scheduling_constraints *sc, const char *node);

@@ -13,6 +13,7 @@ struct pod_template {
 	struct pod_request pod;
 	uint64_t replicas; /* the object's number of replicas; 1 if omitted */
 	bool is_counted;   /* the object's kind has replicas: all kinds but Pod, DaemonSet and PodTemplate */
+	bool one_per_node; /* a DaemonSet */
 	bool claims_volumes; /* the object has volumeClaimTemplates: its controller adds volumes to the pods */
 	const struct doc *owner; /* has the pod's metadata and spec; NULL = none; part of the object */
 	const char *namespace;   /* of the object; NULL = none; part of the object */
@@ -38,10 +39,11 @@ int pod_templates_add(struct pod_templates *t, const struct doc *owner, const ch
 	const struct doc *task, struct err *err);
 
 /*
- * Adds the labels that the controller of a Deployment, StatefulSet, DaemonSet or Job would add to new pods, unless the template has them: no
- * pod of the cluster has their values. Constraints such as anti-affinity with matchLabelKeys depend on them. Other objects do not change.
+ * Adds what the controller of a Deployment, StatefulSet, DaemonSet or Job adds to new pods: labels that the template does not have, with values
+ * that no pod of the cluster has, because constraints such as anti-affinity with matchLabelKeys depend on them; and the tolerations of
+ * DaemonSets. Other objects do not change.
  */
-void workload_add_labels(struct doc *object);
+void workload_add_by_controller(struct doc *object);
 
 /*
  * Parses the pod templates of an object, in order (workloads.c). Omitted requests of a container default to its limits, as in the API

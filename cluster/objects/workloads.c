@@ -157,7 +157,7 @@ static int add_kubeflow_job(const struct doc *spec, struct pod_templates *ret, s
 	return 0;
 }
 
-/* ---- labels */
+/* ---- what controllers add */
 
 /* The labels that a controller of Kubernetes adds to its pods: with a value of their own for each revision, or each Job. */
 static const struct controller_labels {
@@ -170,22 +170,51 @@ static const struct controller_labels {
 			"job-name"}},
 };
 
-void workload_add_labels(struct doc *object)
+static void add_labels(struct doc *template, const struct controller_labels *l)
+{
+	struct doc *labels = doc_find_or_add_map(doc_find_or_add_map(template, "metadata"), "labels");
+
+	for (size_t k = 0; k < ARRAY_SIZE(l->keys) && l->keys[k]; k++)
+		if (!doc_get(labels, l->keys[k]))
+			doc_add_string(labels, l->keys[k], NEW_REVISION);
+}
+
+/* pkg/controller/daemon/util AddOrUpdateDaemonPodTolerations() */
+static void add_daemon_tolerations(struct doc *template)
+{
+	static const struct {
+		const char *taint, *effect;
+	} added[] = {{"not-ready", "NoExecute"}, {"unreachable", "NoExecute"},
+		{"disk-pressure", "NoSchedule"}, {"memory-pressure", "NoSchedule"},
+		{"pid-pressure", "NoSchedule"}, {"unschedulable", "NoSchedule"},
+		{"network-unavailable", "NoSchedule"} /* only in the host's network */};
+	struct doc *spec = doc_find_or_add_map(template, "spec");
+	size_t n = ARRAY_SIZE(added) - !doc_is_true(doc_get(spec, "hostNetwork"));
+	struct doc *tolerations = doc_find_or_add_list(spec, "tolerations");
+
+	for (size_t i = 0; i < n; i++) {
+		struct doc *toleration = doc_add_map(tolerations, NULL);
+		CLEANUP(freep) char *key = xasprintf("node.kubernetes.io/%s", added[i].taint);
+
+		doc_add_string(toleration, "key", key);
+		doc_add_string(toleration, "operator", "Exists");
+		doc_add_string(toleration, "effect", added[i].effect);
+	}
+}
+
+void workload_add_by_controller(struct doc *object)
 {
 	const char *kind = doc_text(object, "kind");
+	struct doc *template;
 
-	for (size_t i = 0; i < ARRAY_SIZE(controller_labels); i++) {
-		const struct controller_labels *l = &controller_labels[i];
-		struct doc *labels;
-
-		if (strcmp(kind, l->kind) != 0 || !doc_get(doc_get(object, "spec"), "template"))
-			continue;
-		labels = doc_find_or_add_map(doc_find_or_add_map(object, "spec"), "template");
-		labels = doc_find_or_add_map(doc_find_or_add_map(labels, "metadata"), "labels");
-		for (size_t k = 0; k < ARRAY_SIZE(l->keys) && l->keys[k]; k++)
-			if (!doc_get(labels, l->keys[k]))
-				doc_add_string(labels, l->keys[k], NEW_REVISION);
-	}
+	if (!doc_get(doc_get(object, "spec"), "template"))
+		return;
+	template = doc_find_or_add_map(doc_find_or_add_map(object, "spec"), "template");
+	for (size_t i = 0; i < ARRAY_SIZE(controller_labels); i++)
+		if (!strcmp(kind, controller_labels[i].kind))
+			add_labels(template, &controller_labels[i]);
+	if (!strcmp(kind, "DaemonSet"))
+		add_daemon_tolerations(template);
 }
 
 /* ---- the object */
@@ -264,6 +293,7 @@ int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, 
 		return r;
 	for (size_t i = 0; i < t.n_items; i++) {
 		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
+		t.items[i].one_per_node = !strcmp(doc_text(object, "kind"), "DaemonSet");
 		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
 		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
 	}

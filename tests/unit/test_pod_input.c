@@ -140,6 +140,37 @@ static void check_file(const char *dir, const char *text, const char *want)
 	test_assert_text(text, got.text, want);
 }
 
+/* The controller of a DaemonSet adds tolerations, more of them in the host's network. */
+static void daemons_tolerate_more(void **state)
+{
+	static const struct {
+		const char *network;
+		size_t n;
+	} cases[] = {{"", 7}, {"hostNetwork: true, ", 8}};
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(pod_templates_release) struct pod_templates t = {0};
+		const struct doc *tolerations;
+		char line[256], text[512];
+
+		snprintf(text, sizeof(text),
+			"{kind: DaemonSet, apiVersion: apps/v1, metadata: {name: d}, spec: {template: {spec: {%stolerations: "
+			"[{key: mine}], containers: [{}]}}}}",
+			cases[i].network);
+		test_write_file(dir, "pod.yaml", text);
+		snprintf(line, sizeof(line), "-f %s/pod.yaml", dir);
+		assert_int_equal(read_line(line, &t, NULL), 0);
+		assert_true(t.items[0].one_per_node);
+		tolerations = doc_get(doc_get(t.items[0].owner, "spec"), "tolerations");
+		assert_int_equal(tolerations->n_items, cases[i].n);
+		assert_string_equal(
+			doc_text(&tolerations->items[6], "key"), "node.kubernetes.io/unschedulable");
+		assert_string_equal(doc_text(&tolerations->items[6], "effect"), "NoSchedule");
+	}
+}
+
 static void files_hold_pods_and_templates(void **state)
 {
 	static const char *const cases[][2] = {
@@ -308,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flags_make_one_guaranteed_container),
 		cmocka_unit_test(bad_flags_are_named),
+		cmocka_unit_test(daemons_tolerate_more),
 		cmocka_unit_test(files_hold_pods_and_templates),
 		cmocka_unit_test(large_files_are_refused),
 		cmocka_unit_test(resources_may_be_merged),

@@ -227,6 +227,22 @@ static void make(struct cluster *c, const char *spec, const char *objects)
 	try_cluster(c, NULL);
 }
 
+/* A DaemonSet has one pod on each node, without any constraint. */
+static void daemons_are_alone_on_a_node(void **state)
+{
+	struct pod_template template = {0};
+
+	(void)state;
+	for (int daemon = 0; daemon < 2; daemon++) {
+		CLEANUP(scheduling_constraints_release) struct scheduling_constraints sc;
+
+		template.one_per_node = daemon;
+		scheduling_constraints_init_template(&sc, &template, NULL);
+		scheduling_constraints_finish(&sc);
+		assert_int_equal(copies_placement_one_per_node(&sc, "w1"), daemon);
+	}
+}
+
 static void pods_keep_pods_away(void **state)
 {
 	static const struct {
@@ -515,6 +531,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_keep_pods_away),
 		cmocka_unit_test(kubelets_look_at_less),
+		cmocka_unit_test(daemons_are_alone_on_a_node),
 		cmocka_unit_test(pods_keep_pods_away),
 		cmocka_unit_test(what_is_not_evaluated_is_named),
 		cmocka_unit_test(copies_limit_each_other),
