@@ -121,6 +121,28 @@ static void write_unplaced(struct writer *w, struct simulated_cluster *c, const 
 	writer_end(w);
 }
 
+#define NAMED_PODS 10u /* pods left out that text names */
+
+static void write_left_out(struct writer *w, const struct simulated_cluster *c, const struct plan *plan)
+{
+	writer_list(w, "leftOut");
+	for (size_t i = 0; i < plan->n_left_out; i++) {
+		const struct simulated_pod *p = &c->pods[plan->left_out[i]];
+
+		writer_map(w, NULL);
+		writer_string(w, "namespace", NULL, p->namespace);
+		writer_string(w, "pod", NULL, p->name);
+		writer_end(w);
+		if (!writer_is_doc(w) && i < NAMED_PODS)
+			strbuf_addf(w->out,
+				"left out: pod %s/%s: a Node cannot hold the reservations for it\n",
+				p->namespace, p->name);
+	}
+	writer_end(w);
+	if (plan->n_left_out > NAMED_PODS && !writer_is_doc(w))
+		strbuf_addf(w->out, "left out: %zu more pods\n", plan->n_left_out - NAMED_PODS);
+}
+
 static void write_fixed(struct writer *w, const struct plan *plan)
 {
 	const char *separator = "not movable: ";
@@ -233,6 +255,7 @@ void plan_report(struct writer *w, struct simulated_cluster *c, const struct pla
 	write_steps(w, c, plan);
 	write_outcome(w, plan);
 	write_unplaced(w, c, plan);
+	write_left_out(w, c, plan);
 	write_fixed(w, plan);
 	write_cautions(w, c);
 	write_nodes_left_alone(w, c, NULL);
@@ -545,7 +568,7 @@ void simulate_report(
 
 /* ---- the loss of each node alone */
 
-#define NAMED_PODS 3u /* without a place, in a row of text */
+#define NAMED_UNPLACED 3u /* without a place, in a row of text */
 
 static void write_unplaced_pods(
 	struct writer *w, const struct simulated_cluster *c, const struct simulated_loss *loss)
@@ -564,7 +587,7 @@ static void write_unplaced_pods(
 		strv_take(&names, xasprintf("%s/%s", p->namespace, p->name));
 	}
 	writer_end(w);
-	strbuf_add_list(&text, &names, NAMED_PODS);
+	strbuf_add_list(&text, &names, NAMED_UNPLACED);
 	writer_string(w, NULL, "PODS", text.text);
 }
 

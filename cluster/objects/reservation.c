@@ -180,6 +180,36 @@ int reservation_print(const struct reservation *r, const struct doc *object, str
 	return strbuf_error(out);
 }
 
+#define NAME_BYTES  63u  /* of a container, at most; names are not part of a pod class */
+#define FRAME_BYTES 400u /* of all other members with their keys, without the texts of the reservation */
+#define CONTAINER_BYTES \
+	90u /* {"name":"","resources":{"requests":{},"limits":{}},"restartPolicy":"Always"}, */
+
+static size_t size_of_list(const struct resource_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n_items; i++) {
+		char text[QUANTITY_TEXT_MAX];
+
+		quantity_print(l->items[i].quantity, text);
+		n += strlen(l->items[i].name) + strlen(text) + strlen("\"\":\"\",");
+	}
+	return n;
+}
+
+size_t reservation_size(const struct reservation *r, const struct pod_request *pod)
+{
+	size_t n = FRAME_BYTES + strlen(text_or_empty(r->namespace)) + strlen(text_or_empty(r->pod)) +
+		   strlen(text_or_empty(r->uid)) + strlen(text_or_empty(r->controller));
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		n += CONTAINER_BYTES + NAME_BYTES + size_of_list(&pod->containers[i].requests) +
+		     size_of_list(&pod->containers[i].limits);
+	return n + size_of_list(&pod->pod_requests) + size_of_list(&pod->pod_limits) +
+	       size_of_list(&pod->overhead);
+}
+
 /* ---- users */
 
 struct reservation_user reservation_user_of(const char *namespace, const struct doc *object)

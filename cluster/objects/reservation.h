@@ -59,6 +59,12 @@ size_t reservations_parse(const struct doc *annotations, reservation_invalid_fn 
  */
 int reservation_print(const struct reservation *r, const struct doc *object, struct strbuf *out);
 
+/*
+ * The bytes that reservation_print() needs for the pod of an API server, or some more: of a reservation with the texts of `r`. (Devices of DRA
+ * claims are not counted: their pods have no reservations.)
+ */
+size_t reservation_size(const struct reservation *r, const struct pod_request *pod);
+
 /* A pod that may use reservations. Texts are "" if they are not known. */
 struct reservation_user {
 	const char *namespace, *uid, *controller;

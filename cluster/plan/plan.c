@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/plan/plan_reservations.h"
 #include "common/cleanup.h"
 #include "common/cpuset.h"
 #include "common/resource.h"
@@ -16,7 +17,8 @@
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"unknown controller", "marked not to be disrupted", "gang", "finalizers", "grace period",
 	"local storage", "volumes", "evictionResponders", "priority", "namespace", "PodDisruptionBudget",
-	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation"};
+	"several PodDisruptionBudgets", "terminating", "unknown requests", "reservation",
+	"reservation too large"};
 const char *const plan_step_names[3] = {"move", "evict", "start"};
 const char *const plan_outcome_names[3] = {"full", "partial", "none"};
 
@@ -28,6 +30,7 @@ void plan_release(struct plan *plan)
 	}
 	free(plan->steps);
 	free(plan->unplaced);
+	free(plan->left_out);
 	*plan = (struct plan){0};
 }
 
@@ -75,6 +78,8 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_TERMINATING;
 	if (p->unreadable || p->class->too_large || p->class->pod.has_claims)
 		return PLAN_FIXED_UNKNOWN;
+	if (plan_reservations_too_large(p))
+		return PLAN_FIXED_TOO_LARGE;
 	for (size_t i = 0; i < options->n_keep; i++)
 		if (!strcmp(options->keep[i], p->namespace))
 			return PLAN_FIXED_NAMESPACE;
@@ -808,6 +813,7 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 	const struct plan_options *options, struct plan *ret)
 {
 	CLEANUP(freep) bool *moved = NULL, *excluded = NULL;
+	CLEANUP(plan_reservations_release) struct plan_reservations reservations = {0};
 	struct search s = {.c = c,
 		.options = options,
 		.plan = ret,
@@ -819,9 +825,12 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 
 	leave_overcommitted(c);
 	simulated_apply_reservations(c, wanted, n_wanted);
+	plan_reservations_init(&reservations, c);
 	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
 	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
-	*ret = (struct plan){.n_wanted = n_wanted, .unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced))};
+	*ret = (struct plan){.n_wanted = n_wanted,
+		.unplaced = xcalloc(n_wanted + 1, sizeof(*ret->unplaced)),
+		.left_out = xcalloc(n_wanted + 1, sizeof(*ret->left_out))};
 	for (size_t i = 0; i < n_wanted; i++) {
 		moved[wanted[i]] = true;
 		if (c->pods[wanted[i]].priority > c->pods[wanted[highest]].priority)
@@ -838,10 +847,21 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 	}
 	for (size_t i = 0; i < n_wanted; i++) {
 		bool searched = s.n_place_verdicts <= place_verdicts;
+		size_t n_steps = ret->n_steps, mark = simulated_mark(c);
 
+		if (plan_reservations_too_large(&c->pods[wanted[i]])) {
+			ret->left_out[ret->n_left_out++] = wanted[i];
+			continue;
+		}
 		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
 			place_wanted(&s, wanted[i])) {
-			ret->n_placed++;
+			if (plan_reservations_add(
+				    &reservations, ret->steps + n_steps, ret->n_steps - n_steps)) {
+				ret->n_placed++;
+			} else {
+				revert_steps(&s, n_steps, mark);
+				ret->left_out[ret->n_left_out++] = wanted[i];
+			}
 			continue;
 		}
 		ret->n_not_searched += !searched;
@@ -849,5 +869,8 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 		ret->unplaced[ret->n_unplaced++] = wanted[i];
 	}
 	ret->gave_up = ret->gave_up || ret->n_not_searched > 0;
-	ret->outcome = ret->n_placed == n_wanted ? PLAN_FULL : ret->n_placed > 0 ? PLAN_PARTIAL : PLAN_NONE;
+	ret->outcome = ret->n_placed + ret->n_left_out == n_wanted && (ret->n_placed > 0 || n_wanted == 0)
+			       ? PLAN_FULL
+		       : ret->n_placed > 0 ? PLAN_PARTIAL
+					   : PLAN_NONE;
 }

@@ -32,8 +32,9 @@ enum plan_fixed {
 	PLAN_FIXED_BUDGET,  /* its PodDisruptionBudget allows no disruption now */
 	PLAN_FIXED_BUDGETS, /* several PodDisruptionBudgets: the Eviction API rejects such pods */
 	PLAN_FIXED_TERMINATING,
-	PLAN_FIXED_UNKNOWN,  /* the pod's requests cannot be judged */
-	PLAN_FIXED_RESERVED, /* the pod of a reservation, which does not run yet */
+	PLAN_FIXED_UNKNOWN,   /* the pod's requests cannot be judged */
+	PLAN_FIXED_RESERVED,  /* the pod of a reservation, which does not run yet */
+	PLAN_FIXED_TOO_LARGE, /* the reservation of its new place would be too large */
 	PLAN_FIXED_COUNT
 };
 
@@ -81,6 +82,10 @@ struct plan {
 	size_t *unplaced;               /* wanted pods without a place */
 	size_t n_unplaced;
 	size_t n_not_searched; /* the last of these: the search reached its limit before them */
+	/* Wanted pods without steps because the Nodes could not hold the reservations that these need. They do not count for the outcome: a tenant's
+	 * pod must not stop the plan for the others. */
+	size_t *left_out;
+	size_t n_left_out;
 };
 
 void plan_release(struct plan *plan);

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/io/time.h"
+#include "common/io/yaml.h"
 #include "tests/lib/planned_cluster.h"
 
 static const struct plan_options limits = {.max_moves = 20};
@@ -82,6 +83,53 @@ static void a_pod_moves_to_another_node(void **state)
 	assert_int_equal(plan.steps[1].kind, PLAN_START);
 	assert_int_equal(plan.cost, 20);
 	replay(&t, &plan, 8, 1);
+}
+
+static size_t want_containers(struct planned_cluster *t, unsigned n_containers, size_t n)
+{
+	CLEANUP(pod_templates_release) struct pod_templates templates = {0};
+	CLEANUP(doc_release) struct doc object = DOC_INIT;
+	CLEANUP(strbuf_release) struct strbuf yaml = STRBUF_INIT(1u << 20);
+
+	strbuf_addstr(&yaml, "{kind: Pod, apiVersion: v1, metadata: {name: fat}, spec: {containers: [");
+	for (unsigned i = 0; i < n_containers; i++)
+		strbuf_addf(&yaml, "{name: c%u, resources: {limits: {cpu: 1m, memory: 1Mi}}}, ", i);
+	strbuf_addstr(&yaml, "]}}");
+	assert_int_equal(yaml_parse(yaml.text, yaml.len, &object, NULL), 0);
+	assert_int_equal(pod_templates_from_doc(&object, &templates, NULL), 0);
+	return simulated_cluster_add_copies(&t->c, templates.items[0].owner, "tenant",
+		templates.items[0].pod.name, &templates.items[0].pod, n);
+}
+
+/* Pods whose reservations a Node cannot hold are left out: one that is too large, and those beyond what is left of a Node. */
+static void pods_without_a_reservation_are_left_out(void **state)
+{
+	static const struct {
+		unsigned n_containers;
+		size_t n, n_left_out;
+	} cases[] = {{20, 3, 0}, {400, 1, 1}, {100, 8, 2}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(planned_cluster_release) struct planned_cluster t;
+		CLEANUP(plan_release) struct plan plan;
+		size_t wanted[9], fat;
+
+		cluster_of_two(&t);
+		planned_cluster_publish(&t, "", "");
+		simulated_cluster_finish(&t.c);
+		wanted[0] = planned_cluster_want(&t, 8, 1, 1);
+		fat = want_containers(&t, cases[i].n_containers, cases[i].n);
+		for (size_t k = 0; k < cases[i].n; k++)
+			wanted[1 + k] = fat + k;
+		plan_find(&t.c, wanted, 1 + cases[i].n, &limits, &plan);
+		assert_int_equal(plan.outcome, PLAN_FULL);
+		assert_int_equal(plan.n_moves, 1);
+		assert_int_equal(plan.n_left_out, cases[i].n_left_out);
+		assert_int_equal(plan.n_placed, 1 + cases[i].n - cases[i].n_left_out);
+		for (size_t k = 0; k < plan.n_left_out; k++)
+			assert_int_equal(plan.left_out[k], wanted[1 + cases[i].n - plan.n_left_out + k]);
+	}
 }
 
 /* Places without moves cost a verdict per node and request: the pods beyond the limit are counted, and the search for moves keeps its own. */
@@ -512,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pod_moves_to_another_node),
+		cmocka_unit_test(pods_without_a_reservation_are_left_out),
 		cmocka_unit_test(places_have_a_limit),
 		cmocka_unit_test(pods_that_must_stay_stay),
 		cmocka_unit_test(constraints_hold_for_the_destination),

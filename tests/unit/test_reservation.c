@@ -62,6 +62,39 @@ static void what_is_printed_is_parsed(void **state)
 	assert_int_equal(r.request.n_containers, 2);
 }
 
+/* The size is known before the text, from the requests alone. */
+static void the_size_is_estimated(void **state)
+{
+	static const char *const pods[] = {
+		"{spec: {containers: [{name: a, resources: {limits: {cpu: 8, memory: 1Gi}, requests: {cpu: 8, memory: 1Gi}}}]}}",
+		"{spec: {overhead: {cpu: 1, memory: 64Mi}, resources: {limits: {cpu: 4}, requests: {cpu: 4}},"
+		" initContainers: [{name: i, restartPolicy: Always, resources: {limits: {cpu: 2, vendor.com/nic: 1},"
+		" requests: {cpu: 1500m, vendor.com/nic: 1}}}], containers: [{name: abcdefghijklmnopqrstuvwxyz, resources: {}}]}}"};
+	char namespace[] = "a", name[] = "web-1", none[] = "", controller[] = "c1";
+	const struct reservation r = {.namespace = namespace,
+		.pod = name,
+		.uid = none,
+		.controller = controller,
+		.closed = true,
+		.step = 3,
+		.created_s = 1700000000,
+		.expires_s = 1700000600};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
+		CLEANUP(doc_release) struct doc pod;
+		CLEANUP(pod_template_release) struct pod_template template = {0};
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+		size_t size;
+
+		parse(pods[i], &pod);
+		assert_int_equal(pod_template_from_pod(&pod, &template, NULL), 0);
+		assert_int_equal(reservation_print(&r, &pod, &text), 0);
+		size = reservation_size(&r, &template.pod);
+		assert_in_range(size, text.len, text.len + 500);
+	}
+}
+
 static void bad_text_is_one_line(void **state)
 {
 	static const char *const bad[][2] = {
@@ -378,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_printed_is_parsed),
+		cmocka_unit_test(the_size_is_estimated),
 		cmocka_unit_test(bad_text_is_one_line),
 		cmocka_unit_test(a_reservation_counts_until_it_is_removed_or_expires),
 		cmocka_unit_test(the_pod_of_a_reservation_gets_its_node),
