@@ -151,7 +151,7 @@ static void read_machine_node(struct memory_reader *rd, const struct doc *d, str
 	uint64_t assignments = state_uint64(&m, "numberOfAssignments");
 	const struct doc *memory_map;
 
-	if (m.r == 0 && assignments > UINT_MAX)
+	if (m.r == 0 && assignments > MEMORY_ASSIGNMENTS_MAX)
 		m.r = err_set(&why, -EINVAL, "numberOfAssignments: %" PRIu64 " is too many", assignments);
 	node->assignments = m.r == 0 ? (unsigned)assignments : 0;
 	node->cells = state_numa_nodes(&m, "cells");

@@ -12,8 +12,6 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define MAX_ASSIGNMENTS (UINT32_MAX / 2) /* verdicts add to the number */
-
 /* ---- unknown facts */
 
 struct fact {
@@ -332,7 +330,7 @@ static void read_memory_node(struct node_state_parser *p)
 		cpuset_set(node->cells, node->id);
 	}
 	token_reader_expect(r, '*');
-	node->assignments = (unsigned)token_reader_number(r, MAX_ASSIGNMENTS);
+	node->assignments = (unsigned)token_reader_number(r, MEMORY_ASSIGNMENTS_MAX);
 	for (size_t i = 0; i < p->types.n_items && !r->error; i++)
 		read_memory_table(p, node, p->types.items[i]);
 }

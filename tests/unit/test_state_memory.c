@@ -136,8 +136,8 @@ static void an_entry_in_doubt_is_held(void **state)
 			 ""),
 			NODE0_TEXT(" memory 9-0=9/9+0"),
 			"machineState: node 0: numberOfAssignments: an integer from 0 on expected, not -1" NOTHING_OF_NODE},
-		{FILE_OF("\"0\":{\"numberOfAssignments\":4294967296}", ""), NODE0_TEXT(""),
-			"machineState: node 0: numberOfAssignments: 4294967296 is too many" NOTHING_OF_NODE},
+		{FILE_OF("\"0\":{\"numberOfAssignments\":2147483648}", ""), NODE0_TEXT(""),
+			"machineState: node 0: numberOfAssignments: 2147483648 is too many" NOTHING_OF_NODE},
 		{FILE_OF("\"0\":{\"cells\":[\"0\"]}", ""), NODE0_TEXT(""),
 			"machineState: node 0: cells: not a list of NUMA node ids" NOTHING_OF_NODE
 				NO_CHECKSUM},
