@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/extender/server.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -196,15 +197,28 @@ void server_api_alive(struct server *s, enum object_kind kind)
 	s->alive_ms[kind] = now_ms();
 }
 
+struct loading {
+	struct server *server;
+	size_t n_read;
+	struct err skipped; /* why the last object was skipped; "" = none was */
+};
+
 static int load_object(enum object_kind kind, struct doc *object, void *data, struct err *err)
 {
-	struct server *s = data;
+	struct loading *l = data;
 
-	return cluster_update(&s->cluster, kind, object, now_ms(), err);
+	(void)err;
+	if (cluster_update(&l->server->cluster, kind, object, now_ms(), &l->skipped) < 0)
+		note_skipped(l->server, kind, &l->skipped);
+	else
+		l->n_read++;
+	return 0;
 }
 
 int server_load(struct server *s, const char *path, struct err *err)
 {
+	struct loading loading = {.server = s};
+	int r;
 	LOCKED(s);
 
 	{
@@ -212,9 +226,12 @@ int server_load(struct server *s, const char *path, struct err *err)
 		s->from_file = true;
 	}
 	s->cluster.budgets.known = true;
-	return object_input_read(path,
-		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object, s,
-		err);
+	r = object_input_read(path,
+		1u << OBJECT_NRT | 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_PDB, load_object,
+		&loading, err);
+	if (r == 0 && loading.n_read == 0 && loading.skipped.text[0])
+		r = err_set(err, -EINVAL, "%s: %s", path, loading.skipped.text);
+	return r;
 }
 
 /* ---- readiness */

@@ -47,7 +47,8 @@ static inline void server_freep(struct server **s)
 	*s = NULL;
 }
 
-/* Fills the cluster from a file, a directory or standard input instead of an API server. Returns as object_input_read(). */
+/* Fills the cluster from a file, a directory or standard input instead of an API server. Objects that cannot be read are skipped, unless there is
+ * no other. Returns as object_input_read(). */
 int server_load(struct server *s, const char *path, struct err *err);
 
 /* ---- updates of the cluster, from any thread. An unreadable object is logged and skipped. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/extender/server.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -221,6 +222,32 @@ static void a_file_is_never_stale(void **state)
 	assert_int_equal(server_load(s, path, NULL), 0);
 	usleep(10000);
 	assert_ready(s, true, "ok");
+}
+
+/* One object that cannot be read is skipped, as from the API server; a file with nothing else is an error. */
+static void a_file_may_have_bad_objects(void **state)
+{
+	static const struct server_config config = {.max_stale_ms = 0};
+	static const char *const good =
+		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"n\"},\"zones\":[{\"type\":\"Node\",\"name\":\"node-0\"}]}";
+	static const char *const bad =
+		"{\"kind\":\"NodeResourceTopology\",\"metadata\":{\"name\":\"m\"},\"zones\":[{\"type\":\"Node\",\"name\":7}]}";
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	char path[256], text[1024];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/nodes.json", dir);
+	for (int both = 1; both >= 0; both--) {
+		CLEANUP(server_freep) struct server *s = NULL;
+		struct err err = {""};
+
+		snprintf(text, sizeof(text), "{\"kind\":\"List\",\"items\":[%s%s%s]}", bad, both ? "," : "",
+			both ? good : "");
+		test_write_file(dir, "nodes.json", text);
+		server_new(&config, NULL, &s);
+		assert_int_equal(server_load(s, path, &err), both ? 0 : -EINVAL);
+		assert_int_equal(!strncmp(err.text, path, strlen(path)), !both);
+	}
 }
 
 #define PROBE                                                                                                                                 \
@@ -535,6 +562,7 @@ int main(void)
 		cmocka_unit_test(a_nominated_pod_waits_for_the_end_of_its_victims),
 		cmocka_unit_test(a_cache_that_gets_stale_during_a_request_answers_nothing),
 		cmocka_unit_test(a_file_is_never_stale),
+		cmocka_unit_test(a_file_may_have_bad_objects),
 		cmocka_unit_test(nodes_are_counted_by_basis),
 		cmocka_unit_test(a_bad_object_does_not_affect_other_objects),
 		cmocka_unit_test(requests_are_counted_by_duration),
