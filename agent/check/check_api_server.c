@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
+#include "common/kube/access_review.h"
 #include "common/text.h"
 #include "scoring/kubelet_release.h"
 #include "scoring/node/node_state_codec.h"
@@ -19,7 +20,6 @@
 #define RESOURCE      "noderesourcetopologies"
 #define VOLCANO       "nodeinfo.volcano.sh"
 #define VERSION       "v1alpha2"
-#define REVIEWS_PATH  "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define WHOAMI_PATH   "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 #define MANIFESTS     "packaging/kubernetes"
 #define PODS_NAMED    3u
@@ -383,30 +383,25 @@ static void report_missing_right(struct check *c, const struct right *right, con
 /* 1 = granted; 0 = missing; -ENODATA = unknown; -EIO = no response; 0 and errors have an item. */
 static int check_right(struct check *c, const struct right *right)
 {
+	const struct access_right asked = {.verb = right->verb,
+		.group = right->group,
+		.resource = right->resource,
+		.namespace = right->namespace,
+		.name = c->node_name};
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1024);
-	CLEANUP(doc_release) struct doc review = DOC_INIT;
-	const struct doc *allowed;
-	struct err err = {""};
+	struct err reason = {""};
+	int r;
 
-	strbuf_addf(&body,
-		"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-		"\"spec\":{\"resourceAttributes\":{\"group\":\"%s\",\"namespace\":\"%s\",\"resource\":\"%s\",\"verb\":\"%s\","
-		"\"name\":\"%s\"}}}",
-		right->group, right->namespace, right->resource, right->verb, c->node_name);
-	if (!send_body(c, "right", "POST", REVIEWS_PATH, "application/json", &body))
+	access_review_print(&asked, &body);
+	if (!send_body(c, "right", "POST", ACCESS_REVIEWS_PATH, "application/json", &body))
 		return -EIO;
-	review = parse_response(c);
-	allowed = doc_get(doc_get(&review, "status"), "allowed");
-	if (c->response.status != HTTP_CREATED || !allowed || allowed->kind != DOC_BOOL) {
-		err_set(&err, 0, "not known: " REVIEWS_PATH " answers with status %d", c->response.status);
-		check_report_line(c->report, CHECK_WARN, "right", "unknown", err.text,
+	r = access_review_answer(&c->response, &reason);
+	if (r == -ENODATA)
+		check_report_line(c->report, CHECK_WARN, "right", "unknown", reason.text,
 			"let this identity create SelfSubjectAccessReviews (ClusterRole system:basic-user), and look at the API server's log");
-		return -ENODATA;
-	}
-	if (!strcmp(allowed->text, "true"))
-		return 1;
-	report_missing_right(c, right, doc_text(doc_get(&review, "status"), "reason"));
-	return 0;
+	else if (r == 0)
+		report_missing_right(c, right, reason.text);
+	return r;
 }
 
 static bool step_rights(struct check *c)

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,6 +237,23 @@ static void print_line(const char *line, void *data)
 	fflush(stdout);
 }
 
+static volatile sig_atomic_t stop;
+
+static void catch_stop(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+/* The first of these signals stops the plan where nothing is half done; a second one ends the process. */
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = catch_stop, .sa_flags = (int)SA_RESETHAND};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
 /* Plans again after a move. The new plan must not be worse than the first plan. */
 static int plan_again(
 	struct planning *p, size_t n_moved, size_t first_moves, size_t first_unplaced, struct err *err)
@@ -256,7 +274,7 @@ static int plan_again(
 }
 
 /* Whether the plan may be carried out: the extender is asked about its pods, and --expect has its steps. */
-static int check_plan(const struct planning *p, const struct plan_apply *apply, struct err *err)
+static int check_plan(const struct planning *p, struct plan_apply *apply, struct err *err)
 {
 	const char *expect = p->options->value[OPT_EXPECT];
 	int r = expect ? expected_plan_check(&p->expected, expect, &p->cluster, &p->plan, err) : 0;
@@ -275,6 +293,7 @@ static int apply_plan(struct planning *p)
 		.timeout_ms = option_ms(p->options, OPT_TIMEOUT),
 		.hold_ms = option_ms(p->options, OPT_HOLD),
 		.aligned = option_set(p->options, OPT_ALIGNED),
+		.stop = &stop,
 		.progress = print_line};
 	CLEANUP(plan_apply_release) struct plan_apply apply;
 	size_t first_moves = p->plan.n_moves, first_unplaced = p->plan.n_unplaced, n_idle = 0, n_moved = 0;
@@ -292,6 +311,7 @@ static int apply_plan(struct planning *p)
 		log_error("not carried out: %s", err.text);
 		return EXIT_FAILURE;
 	}
+	catch_signals();
 	while ((r = plan_apply_round(&apply, &p->cluster, &p->plan, p->object, &err)) == PLAN_APPLY_AGAIN) {
 		n_idle = apply.n_evicted > n_moved ? 0 : n_idle + 1;
 		n_moved = apply.n_evicted;
@@ -313,6 +333,13 @@ static int apply_plan(struct planning *p)
 			left->node);
 	else
 		log_error("stopped, %zu of %zu moves done: %s", apply.n_done, first_moves, err.text);
+	if (r == -EINTR && left)
+		log_error(
+			"the same command goes on; to give the place up: kubectl annotate node %s " RESERVATION_PREFIX
+			"%s-",
+			left->node, left->facts.id);
+	else if (r == -EINTR)
+		log_error("the same command goes on; no place is reserved");
 	return EXIT_FAILURE;
 }
 

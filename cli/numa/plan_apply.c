@@ -15,6 +15,7 @@
 #include "common/cpuset.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
+#include "common/kube/access_review.h"
 #include "common/kube/api_list.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -274,7 +275,12 @@ static int write_reservation(struct plan_apply *a, struct own_reservation *own, 
 	return patch_node(a, own->node, own->facts.id, value.text, err);
 }
 
-/* Renews reservations that are due, then sleeps. */
+static int check_stop(const struct plan_apply *a, struct err *err)
+{
+	return a->options->stop && *a->options->stop ? err_set(err, -EINTR, "interrupted") : 0;
+}
+
+/* Renews reservations that are due, then sleeps. -EINTR if the user wants to stop. */
 static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 {
 	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -286,8 +292,12 @@ static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 		if (own->life_ms == LIFE_MS && now_ms() >= own->renewed_ms + RENEW_MS)
 			r = write_reservation(a, own, err);
 	}
-	nanosleep(&time, NULL);
-	return r;
+	if (r == 0)
+		r = check_stop(a, err);
+	if (r < 0)
+		return r;
+	nanosleep(&time, NULL); /* a signal ends it */
+	return check_stop(a, err);
 }
 
 /* A pod's place in a plan. */
@@ -412,9 +422,60 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 
 /* ---- the extender */
 
-int plan_apply_check(const struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
-	struct err *err)
+/* -EACCES: the right is missing. A right that cannot be asked for may be there. */
+static int check_right(struct plan_apply *a, const struct access_right *right, struct err *err)
 {
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	struct api_request request = {
+		.method = "POST", .path = ACCESS_REVIEWS_PATH, .content_type = "application/json"};
+	struct err reason = {""};
+	int r;
+
+	access_review_print(right, &body);
+	request.body = body.text;
+	request.body_len = body.len;
+	r = api_client_request(a->options->client, &request, &a->response, err);
+	if (r < 0 || access_review_answer(&a->response, &reason) != 0)
+		return r;
+	return err_set(err, -EACCES, "the right to %s %s%s%s%s%s is missing%s%s", right->verb,
+		right->resource, right->subresource ? "/" : "", text_or_empty(right->subresource),
+		right->namespace ? " in namespace " : "", text_or_empty(right->namespace),
+		reason.text[0] ? ": " : "", reason.text);
+}
+
+/* Reservations are written to Nodes, and pods are evicted and read in their namespaces. */
+static int check_rights(
+	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
+{
+	static const struct access_right write_nodes = {.verb = "patch", .resource = "nodes"};
+	struct name_table asked[2] = {{0}, {0}}; /* namespaces */
+	int r = check_right(a, &write_nodes, err);
+
+	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
+		const char *namespace = c->pods[plan->steps[i].pod].namespace;
+		bool evicts = plan->steps[i].kind != PLAN_START;
+		const struct access_right right = {.verb = evicts ? "create" : "get",
+			.resource = "pods",
+			.subresource = evicts ? "eviction" : NULL,
+			.namespace = namespace};
+
+		if (name_table_find(&asked[evicts], namespace))
+			continue;
+		name_table_add(&asked[evicts], namespace, asked);
+		r = check_right(a, &right, err);
+	}
+	name_table_release(&asked[0]);
+	name_table_release(&asked[1]);
+	return r;
+}
+
+int plan_apply_check(
+	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
+{
+	int r = check_rights(a, c, plan, err);
+
+	if (r < 0)
+		return r;
 	return a->options->extender_lease
 		       ? extender_lease_check(a->options->client, a->options->extender_lease, c, plan, err)
 		       : 0;
@@ -847,6 +908,9 @@ int plan_apply_round(struct plan_apply *a, const struct simulated_cluster *c, co
 	int r;
 
 	a->object = object;
+	r = check_stop(a, err);
+	if (r < 0)
+		return r;
 	if (a->round == 0)
 		remember_wanted(a, c, plan);
 	while (next < plan->n_steps && plan->steps[next].kind == PLAN_START)

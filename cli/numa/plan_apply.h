@@ -6,6 +6,7 @@
  * Reservations, which nrtd-extender reads, keep the places of pods free. Reservations expire by themselves, most of
  * them after seconds unless they are renewed, so that a process that was killed leaves nothing behind.
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct plan_apply_options {
 	uint64_t hold_ms;       /* how long places are reserved for wanted pods that do not exist yet */
 	/* Of --aligned: a kubelet may admit a wanted pod before the moves that make room for it, but not aligned. */
 	bool aligned;
+	const volatile sig_atomic_t *stop; /* not 0: stop where nothing is half done; NULL = never */
 	void (*progress)(const char *line, void *data);
 	void *data;
 };
@@ -63,9 +65,12 @@ struct plan_apply {
 void plan_apply_init(struct plan_apply *a, const struct plan_apply_options *options);
 void plan_apply_release(struct plan_apply *a);
 
-/* Checks that the extender is asked about the plan's pods. 0; -errno with one line, as extender_lease_check(). */
-int plan_apply_check(const struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan,
-	struct err *err);
+/*
+ * Checks that this user has the rights that the plan's steps need, and that the extender is asked about the plan's pods. 0; -EACCES with
+ * one line that names the missing right; -errno with one line, as extender_lease_check().
+ */
+int plan_apply_check(
+	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err);
 
 enum plan_apply_result {
 	PLAN_APPLY_AGAIN, /* a move was carried out, or the cluster has changed: plan again */

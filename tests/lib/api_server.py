@@ -7,7 +7,8 @@ Status object, or "hang". Without either file it answers 404 as the API server d
 exists, else as for an unknown resource. With a label selector it answers with DIR/a/b@SELECTOR.json; of field selectors it knows
 spec.nodeName. A server-side apply replaces DIR/a/b.json if its body is complete; other patches and POST requests change nothing. A
 merge patch is answered with its body and resourceVersion 7. After a POST request the files of DIR/after, if it exists, replace those of
-DIR. DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of these methods. It writes its port to DIR/port, appends the path and query
+DIR. SelfSubjectAccessReviews change nothing: rights are granted, but those that are lines of DIR/denied ("create pods eviction ml").
+DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of these methods. It writes its port to DIR/port, appends the path and query
 of each GET request to DIR/requests, method, path and body of other requests to DIR/changes, and ends with the process that started it.
 """
 import http.server
@@ -88,8 +89,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(int(code), status_object(int(code), message))
         return bool(error)
 
+    def review(self, body):
+        review = json.loads(body)
+        asked = review["spec"]["resourceAttributes"]
+        text = " ".join(asked[key] for key in ("verb", "resource", "subresource", "namespace") if key in asked)
+        append("requests", f"review {text}")
+        review["status"] = {"allowed": text.encode() not in (read(os.path.join(root, "denied")) or b"").split(b"\n")}
+        self.answer(201, json.dumps(review))
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/selfsubjectaccessreviews"):
+            self.review(body)
+            return
         if self.is_refused(body):
             return
         if os.path.isdir(os.path.join(root, "after")):

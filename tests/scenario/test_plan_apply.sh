@@ -194,6 +194,27 @@ holds "a dead extender: no reservation is left" test "$(patches a .value | tail 
 apply --extender-lease none
 holds "unless the extender is not to be checked" test "$status" -eq 0
 
+# A right that is missing in one namespace stops the plan before its first move.
+for right in "create pods eviction ml:create pods/eviction in namespace ml" "get pods ml:get pods in namespace ml" "patch nodes:patch nodes"; do
+	begin "$(pod one-2 $new b "$runs")"
+	echo "${right%%:*}" >"$(at /denied)"
+	refused "${right%%:*}" "the right to ${right#*:} is missing"
+done
+rm "$(at /denied)"
+
+# Ctrl-C while the new pod is awaited.
+begin "$(pod two $two a "$runs")"
+timeout --foreground 60 "$numa" plan --pending --apply >"$dir/out" 2>"$dir/err" </dev/null &
+interrupted=$!
+eventually 30 grep -q '^POST' "$(at /changes)"
+kill -INT $interrupted
+wait $interrupted
+status=$?
+cat "$dir/out" "$dir/err" "$(at /changes)" >"$dir/all"
+holds "Ctrl-C says what is done, what stays reserved and how to go on" test "$status:$(cat "$dir/err")" = "1:kubectl-numa: stopped, 0 of 1 moves done: interrupted; the place of 'ml/one' on node 'b' stays reserved for its new pod
+kubectl-numa: the same command goes on; to give the place up: kubectl annotate node b reservation.nrtd.dev/$one-"
+holds "and the other place is free" test "$(patches a .value | tail -n 1)" = null
+
 # A plan that was reviewed: only its steps are carried out.
 begin "$(pod one-2 $new b "$runs")"
 "$numa" plan --pending -o json >"$dir/plan.json"

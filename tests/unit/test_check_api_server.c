@@ -149,8 +149,8 @@ static void nothing_stops_it(void **state)
 			"{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}"},
 		{4, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
 			"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-			"\"spec\":{\"resourceAttributes\":{\"group\":\"topology.node.k8s.io\",\"namespace\":\"\",\"resource\":"
-			"\"noderesourcetopologies\",\"verb\":\"patch\",\"name\":\"node-a\"}}}"},
+			"\"spec\":{\"resourceAttributes\":{\"verb\":\"patch\",\"group\":\"topology.node.k8s.io\",\"resource\":"
+			"\"noderesourcetopologies\",\"name\":\"node-a\"}}}"},
 		{10, "GET", "/api/v1/nodes/node-a", ""},
 		{11, "GET", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a", ""},
 		{12, "PATCH", "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/node-a",

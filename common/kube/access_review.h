@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/*
+ * Asks the API server whether the client's identity has a right (SelfSubjectAccessReview, authorization.k8s.io/v1).
+ */
+#include "common/err.h"
+#include "common/kube/api_client.h"
+#include "common/strbuf.h"
+
+#define ACCESS_REVIEWS_PATH "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+/* Texts are "" or NULL if the right has none. */
+struct access_right {
+	const char *verb, *group, *resource, *subresource, *namespace, *name;
+};
+
+/* Appends the body of the request: to be sent with POST to ACCESS_REVIEWS_PATH. */
+void access_review_print(const struct access_right *right, struct strbuf *out);
+
+/* The response. 1: granted; 0: missing, with the API server's reason ("" = none); -ENODATA: unknown, with one line. */
+int access_review_answer(const struct api_response *response, struct err *ret_reason);
