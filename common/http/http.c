@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -33,11 +34,12 @@
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
-#define BACKLOG            128
-#define CLIENTS_KEPT       48u
-#define CLIENTS_MAX        512u /* with those that are being disconnected: a busy machine closes late */
-#define LIBRARY            "libmicrohttpd.so.12"
-#define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
+#define BACKLOG \
+	4096 /* or what net.core.somaxconn allows: connections that somebody opens fast must not fill it */
+#define CLIENTS_KEPT   48u
+#define CLIENTS_MAX    512u /* with those that are being disconnected: a busy machine closes late */
+#define LIBRARY        "libmicrohttpd.so.12"
+#define LIBRARY_REMEDY "install libmicrohttpd, or give --http=off"
 
 /* ---- the listen address */
 
@@ -130,14 +132,16 @@ static uint16_t socket_port(int fd)
 	return getsockname(fd, (struct sockaddr *)&a, &len) < 0 ? 0 : ntohs(a.sin6_port);
 }
 
-/* ---- connected clients: if there are too many, the longest idle one is disconnected, so that nobody blocks
- * the kubelet's probes */
+/* ---- connected clients: if there are too many, one is disconnected, so that nobody blocks the kubelet's probes and the schedulers */
 
 struct client {
 	bool open;
 	bool authenticated; /* has presented a valid client certificate */
+	bool has_sent;      /* at least a byte */
 	int fd;             /* -1 = being disconnected */
-	uint64_t number;    /* the lowest is idle for the longest */
+	struct in6_addr address;
+	size_t n_of_address; /* connections of its address, while one is chosen */
+	uint64_t number;     /* the lowest is idle for the longest */
 };
 
 /* Initially zeroed. */
@@ -153,41 +157,86 @@ static void mark_disconnected(struct clients *c, struct client *client)
 	c->n--;
 }
 
-/* A client without a certificate is disconnected before any client with one. */
+static bool has_sent(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 || info.tcpi_bytes_received > 0;
+}
+
+/*
+ * A client without a certificate is disconnected before any client with one; one that has sent nothing before one that has, because opening
+ * connections costs nobody anything; then one of the address with the most connections; then the one that is idle for the longest.
+ */
 static bool is_dropped_before(const struct client *a, const struct client *b)
 {
-	return a->authenticated != b->authenticated ? b->authenticated : a->number < b->number;
+	if (a->authenticated != b->authenticated)
+		return b->authenticated;
+	if (a->has_sent != b->has_sent)
+		return b->has_sent;
+	return a->n_of_address != b->n_of_address ? a->n_of_address > b->n_of_address : a->number < b->number;
+}
+
+static bool is_connected(const struct client *client)
+{
+	return client->open && client->fd >= 0;
+}
+
+static void look_at(const struct clients *c, struct client *client)
+{
+	client->has_sent = client->has_sent || has_sent(client->fd);
+	client->n_of_address = 0;
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		client->n_of_address += is_connected(&c->items[i]) &&
+					IN6_ARE_ADDR_EQUAL(&c->items[i].address, &client->address);
 }
 
 /* The library sees the end of the input and closes the connection. */
-static void disconnect_oldest(struct clients *c)
+static void disconnect_one(struct clients *c)
 {
-	struct client *oldest = NULL;
+	struct client *first = NULL;
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &c->items[i];
 
-		if (client->open && client->fd >= 0 && (!oldest || is_dropped_before(client, oldest)))
-			oldest = client;
+		if (!is_connected(client))
+			continue;
+		look_at(c, client);
+		if (!first || is_dropped_before(client, first))
+			first = client;
 	}
-	if (!oldest)
+	if (!first)
 		return;
-	shutdown(oldest->fd, SHUT_RDWR);
-	mark_disconnected(c, oldest);
+	shutdown(first->fd, SHUT_RDWR);
+	mark_disconnected(c, first);
 }
 
-/* May disconnect the oldest client. NULL = CLIENTS_MAX connections have not been closed yet. */
-static struct client *add_client(struct clients *c, int fd)
+/* An IPv4 address as IPv6 maps it. */
+static struct in6_addr address_of(const struct sockaddr *a)
+{
+	struct in6_addr address = {0};
+
+	if (a && a->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+	if (a && a->sa_family == AF_INET)
+		memcpy(&address.s6_addr[12], &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+	return address;
+}
+
+/* May disconnect another client. NULL = CLIENTS_MAX connections have not been closed yet. */
+static struct client *add_client(struct clients *c, int fd, const struct sockaddr *address)
 {
 	size_t i = 0;
 
 	if (c->n >= CLIENTS_KEPT)
-		disconnect_oldest(c);
+		disconnect_one(c);
 	while (i < CLIENTS_MAX && c->items[i].open)
 		i++;
 	if (i == CLIENTS_MAX)
 		return NULL;
-	c->items[i] = (struct client){.open = true, .fd = fd, .number = c->n_uses++};
+	c->items[i] = (struct client){
+		.open = true, .fd = fd, .address = address_of(address), .number = c->n_uses++};
 	c->n++;
 	return &c->items[i];
 }
@@ -278,7 +327,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 	enum MHD_ConnectionNotificationCode what)
 {
 	struct instance *in = data;
-	const union MHD_ConnectionInfo *info;
+	const union MHD_ConnectionInfo *info, *from;
 	LOCKED(in);
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -287,8 +336,9 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 		return;
 	}
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	from = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	if (info)
-		*context = add_client(&in->clients, info->connect_fd);
+		*context = add_client(&in->clients, info->connect_fd, from ? from->client_addr : NULL);
 }
 
 static struct client *client_of(const struct instance *in, struct MHD_Connection *connection)

@@ -380,6 +380,39 @@ static void idle_connections_keep_out_nobody(void **state)
 	}
 }
 
+/* Who has begun a request keeps the connection while others are opened: any number without a byte, also from the same address, and any number
+ * with a byte from another address. */
+static void who_asks_keeps_the_connection(void **state)
+{
+	static const struct {
+		unsigned host;
+		bool sends;
+	} cases[] = {{1, false}, {2, false}, {2, true}};
+	static const char begun[] = "GET /heal",
+			  rest[] = "thz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n";
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+		int asker = dial(w), others[150];
+
+		http_send(asker, begun, strlen(begun));
+		for (size_t n = 0; n < ARRAY_SIZE(others); n++) {
+			others[n] = dial_from(w, cases[i].host);
+			if (cases[i].sends)
+				(void)!send(others[n], "G", 1, MSG_NOSIGNAL);
+		}
+		get(w, "/healthz", &reply); /* all before it are accepted then */
+		strbuf_reset(&reply);
+		http_send(asker, rest, strlen(rest));
+		http_receive(asker, NULL, &reply);
+		assert_int_equal(http_status(&reply), 200);
+		close(asker);
+		for (size_t n = 0; n < ARRAY_SIZE(others); n++)
+			close(others[n]);
+	}
+}
+
 static void it_ends_with_connections_open(void **state)
 {
 	struct board board = {.healthy = true};
@@ -507,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slow_clients_hold_up_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_clients_are_served, setup, teardown),
 		cmocka_unit_test_setup_teardown(idle_connections_keep_out_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_asks_keeps_the_connection, setup, teardown),
 		cmocka_unit_test(it_ends_with_connections_open),
 		cmocka_unit_test_setup_teardown(a_port_in_use_is_said, setup, teardown),
 		cmocka_unit_test(ipv6_is_served_too),
