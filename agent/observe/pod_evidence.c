@@ -54,13 +54,14 @@ static int read_admitted(const char *root, const char *kubelet_root, struct pod_
 
 /* ---- log directories */
 
-/* NAMESPACE_NAME_UID; no part contains the separator. */
+/* NAMESPACE_NAME_UID; no part contains the separator. Other folders are not the kubelet's. */
 static void add_log(struct pod_evidence *e, const char *folder)
 {
 	const char *name = strchr(folder, '_'), *uid = name ? strchr(name + 1, '_') : NULL;
 	struct pod_log *slot;
 
-	if (!uid || !uid[1])
+	if (!uid || !uid[1] || !text_is_dns_subdomain(folder, (size_t)(name - folder)) ||
+		!text_is_dns_subdomain(name + 1, (size_t)(uid - name - 1)))
 		return;
 	slot = vec_push(&e->logs, &e->n_logs, &e->logs_size, sizeof(*slot));
 	*slot = (struct pod_log){.uid = xstrdup(uid + 1),

@@ -9,6 +9,7 @@
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "scoring/kubelet.h"
+#include "scoring/kubelet_start.h"
 #include "scoring/node/node_derive.h"
 
 #define GATES_MAX 256u /* bytes; twice the names of all gates */
@@ -38,6 +39,32 @@ static void parse_prerelease(struct node_state_parser *p)
 		token_reader_fail(&p->reader, "not a pre-release");
 	else
 		p->reader.at = end;
+}
+
+/* A kubelet that runs has started, whatever the settings say that are known of it. Only said where they say that it would not. */
+static bool print_started(const struct node_state_printer *p)
+{
+	const struct kubelet_start start = {.machine = &p->state->machine,
+		.settings = &p->state->settings,
+		.eviction_known = p->state->settings.eviction_hard_memory != NULL,
+		.eviction = node_derive_eviction_threshold(p->state)};
+	struct kubelet_start_problems problems = {.n = 0};
+	bool says_no = false;
+
+	if (p->state->settings.started)
+		kubelet_start_find(&start, &problems);
+	for (size_t i = 0; i < problems.n; i++)
+		says_no = says_no || !problems.items[i].doubtful;
+	strbuf_addch(p->out, '1');
+	return says_no;
+}
+
+static void parse_started(struct node_state_parser *p)
+{
+	if (token_reader_number(&p->reader, 1) == 1)
+		p->state.settings.started = true;
+	else
+		token_reader_fail(&p->reader, "not 1");
 }
 
 /* ---- policies */
@@ -336,6 +363,7 @@ static void parse_eviction(struct node_state_parser *p)
 const struct node_state_section node_state_settings_sections[] = {
 	{"kubelet", false, print_kubelet, parse_kubelet},
 	{"?prerelease", false, print_prerelease, parse_prerelease},
+	{"?started", false, print_started, parse_started},
 	{"cpu", true, print_cpu_manager, parse_cpu_manager},
 	{"memory", true, print_memory_manager, parse_memory_manager},
 	{"topology", true, print_topology_manager, parse_topology_manager},

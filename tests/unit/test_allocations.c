@@ -219,8 +219,8 @@ static void pods_get_their_names_from_their_logs(void **state)
 	static const struct {
 		const char *logs, *namespace, *pod;
 	} cases[] = {
-		{"ns_web_other", "", ""}, {"ns_web_u", "ns", "web"},
-		{"ns_web-1_u", "", ""}, /* two folders: which one is not known */
+		{"ns_web_other", "", ""}, {"n\xc5_web_u", "", ""}, /* no name of a namespace */
+		{"ns_web_u", "ns", "web"}, {"ns_web-1_u", "", ""}, /* two folders: which one is not known */
 	};
 	struct world *w = *state;
 	char path[256];
