@@ -3,10 +3,12 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/fit_flags.h"
 #include "cli/numa/source.h"
+#include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
 #include "cli/report/fit_report.h"
 #include "cli/report/terminal.h"
@@ -23,6 +25,7 @@ struct fit_query {
 	struct source *source;
 	struct pod_templates templates;
 	const struct pod_template *picked;
+	struct stored_pod stored;
 	struct excluded_pods excluded;
 	struct cluster cluster;
 	struct scheduling_constraints constraints;
@@ -34,6 +37,7 @@ struct fit_query {
 static void fit_query_release(struct fit_query *q)
 {
 	source_close(q->source);
+	stored_pod_release(&q->stored);
 	pod_templates_release(&q->templates);
 	pod_report_release(&q->report);
 	cluster_release(&q->cluster);
@@ -108,6 +112,8 @@ static int print(const struct fit_query *q)
 		fit_write_node(&w, &q->report, &q->report.nodes[0]);
 	else
 		fit_write(&w, &q->report);
+	if (headings && strcmp(q->options->value[OPT_OUTPUT], "name") != 0)
+		fit_write_form(&w, &q->stored.form);
 	return print_text(writer_finish(&w), &text);
 }
 
@@ -180,7 +186,8 @@ static int read_request(struct fit_query *q, struct err *err)
 		return r;
 	if (pod_input_read(q->options, &q->templates, err) < 0)
 		return -EINVAL; /* a missing file is wrong usage, too */
-	return pod_input_pick(q->options, &q->templates, &q->picked, err);
+	r = pod_input_pick(q->options, &q->templates, &q->picked, err);
+	return r < 0 ? r : stored_pod_find(q->options, q->source, &q->picked, &q->stored, err);
 }
 
 static int make_report(struct fit_query *q, struct err *err)

@@ -11,6 +11,7 @@
 #include "cli/numa/expected_plan.h"
 #include "cli/numa/plan_apply.h"
 #include "cli/numa/source.h"
+#include "cli/numa/stored_pod.h"
 #include "cli/opts_check.h"
 #include "cli/pod_input.h"
 #include "cli/report/simulated_report.h"
@@ -28,6 +29,7 @@ struct planning {
 	const struct options *options;
 	struct source *source;
 	struct pod_templates templates;
+	struct stored_pod stored;
 	struct simulated_cluster cluster;
 	struct plan_options limits;
 	const char *keep[OPTIONS_MAX_REPEATED], *recreated_by[OPTIONS_MAX_REPEATED];
@@ -43,6 +45,7 @@ struct planning {
 /* Releases the cluster, the wanted pods and the plan. */
 static void forget_plan(struct planning *p)
 {
+	stored_pod_release(&p->stored);
 	pod_templates_release(&p->templates);
 	plan_release(&p->plan);
 	simulated_cluster_release(&p->cluster);
@@ -67,24 +70,26 @@ static void add_wanted(struct planning *p, size_t pod)
 
 static int add_wanted_copies(struct planning *p, struct err *err)
 {
-	const struct pod_template *picked;
-	struct pod_template *template;
+	CLEANUP(pod_request_release) struct pod_request request; /* its content moves to the cluster */
+	const struct pod_template *template = NULL;
 	const char *replicas = p->options->value[OPT_REPLICAS];
 	uint64_t n;
 	size_t first;
 
+	pod_request_init(&request);
 	if (pod_input_read(p->options, &p->templates, err) < 0 ||
-		pod_input_pick(p->options, &p->templates, &picked, err) < 0)
+		pod_input_pick(p->options, &p->templates, &template, err) < 0 ||
+		stored_pod_find(p->options, p->source, &template, &p->stored, err) < 0)
 		return -EINVAL;
-	template = &p->templates.items[picked - p->templates.items];
 	n = replicas ? strtoull(replicas, NULL, 10) : template->replicas;
 	if (n > WANTED_MAX)
 		return err_set(err, -EINVAL, "%llu copies: a plan is for %u pods at most",
 			(unsigned long long)n, WANTED_MAX);
 	p->object = template->owner;
+	pod_request_copy(&template->pod, &request);
 	first = simulated_cluster_add_copies(&p->cluster, template->owner,
 		template->namespace ? template->namespace : source_namespace(p->source),
-		template->pod.name && *template->pod.name ? template->pod.name : "wanted", &template->pod,
+		template->pod.name && *template->pod.name ? template->pod.name : "wanted", &request,
 		(size_t)n);
 	for (size_t i = 0; i < n; i++)
 		add_wanted(p, first + i);
@@ -218,6 +223,7 @@ static int print(struct planning *p)
 	writer_init(&w, p->options->value[OPT_OUTPUT], !option_set(p->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	plan_report(&w, &p->cluster, &p->plan);
+	fit_write_form(&w, &p->stored.form);
 	return print_text(writer_finish(&w), &text);
 }
 

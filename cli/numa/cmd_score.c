@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/numa/source.h"
+#include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
 #include "cli/report/score_report.h"
 #include "cli/report/terminal.h"
@@ -84,7 +85,8 @@ static struct score_options make_options(const struct options *options, const st
 
 /* ---- the command */
 
-static int print(const struct options *options, const struct score_report *report)
+static int print(
+	const struct options *options, const struct score_report *report, const struct pod_form *form)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SCORE_OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
@@ -92,6 +94,8 @@ static int print(const struct options *options, const struct score_report *repor
 	writer_init(&w, options->value[OPT_OUTPUT], !option_set(options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	score_write(&w, report);
+	if (!option_set(options, OPT_NO_HEADERS))
+		fit_write_form(&w, form);
 	return print_text(writer_finish(&w), &text);
 }
 
@@ -105,14 +109,16 @@ static int score_add_node(struct cluster_node *object, void *data, struct err *e
 	return r;
 }
 
-/* The Nodes and Pods: what pods request in total, and the constraints of schedulers. */
+/* The pod as stored, and the Nodes and Pods: what pods request in total, and the constraints of schedulers. */
 struct surroundings {
+	struct stored_pod stored;
 	struct cluster cluster;
 	struct scheduling_constraints constraints;
 };
 
 static void surroundings_release(struct surroundings *s)
 {
+	stored_pod_release(&s->stored);
 	cluster_release(&s->cluster);
 	scheduling_constraints_release(&s->constraints);
 }
@@ -152,6 +158,8 @@ static int make_report(const struct options *options, struct pod_templates *pods
 	if (r < 0)
 		return r;
 	r = source_open(options, 0, &source, err);
+	if (r == 0)
+		r = stored_pod_find(options, source, &pod, &surroundings->stored, err);
 	if (r < 0)
 		return r;
 	score_options = make_options(options, weights);
@@ -197,7 +205,7 @@ int command_score(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(options, &report) < 0)
+	if (print(options, &report, &surroundings.stored.form) < 0)
 		return EXIT_FAILURE;
 	return status_of(&report);
 }

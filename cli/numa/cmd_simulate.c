@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/numa/source.h"
+#include "cli/numa/stored_pod.h"
 #include "cli/pod_input.h"
 #include "cli/report/simulated_report.h"
 #include "cli/report/terminal.h"
@@ -22,6 +23,7 @@ struct simulating {
 	const struct options *options;
 	struct source *source;
 	struct pod_templates templates;
+	struct stored_pod stored;
 	struct simulated_cluster cluster;
 	struct simulate_options changes;
 	const char *settings[OPTIONS_MAX_REPEATED], *without[OPTIONS_MAX_REPEATED];
@@ -34,6 +36,7 @@ static void simulating_release(struct simulating *s)
 	for (size_t i = 0; i < s->changes.n_additions; i++)
 		node_state_release(&s->additions[i].hardware);
 	source_close(s->source);
+	stored_pod_release(&s->stored);
 	pod_templates_release(&s->templates);
 	simulation_release(&s->simulation);
 	simulated_cluster_release(&s->cluster);
@@ -172,6 +175,8 @@ static int run_simulation(struct simulating *s, struct err *err)
 	if (r < 0)
 		return r;
 	r = source_open(s->options, s->options->n_words, &s->source, err);
+	if (r == 0 && s->changes.shape)
+		r = stored_pod_find(s->options, s->source, &s->changes.shape, &s->stored, err);
 	if (r < 0)
 		return r;
 	r = source_read_cluster(s->source, &s->cluster, err);
@@ -193,6 +198,8 @@ static int print(const struct simulating *s)
 	writer_init(&w, s->options->value[OPT_OUTPUT], !option_set(s->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	simulate_report(&w, &s->cluster, &s->simulation, s->changes.shape != NULL);
+	if (s->changes.shape)
+		fit_write_form(&w, &s->stored.form);
 	if (option_set(s->options, OPT_WITHOUT_EACH))
 		simulate_report_losses(&w, &s->cluster, &s->simulation);
 	return print_text(writer_finish(&w), &text);

@@ -121,6 +121,24 @@ void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 			list->items[i], i + 1 == list->n_items ? "\n" : "");
 }
 
+void fit_write_form(struct writer *w, const struct pod_form *form)
+{
+	const struct strv *list = &form->not_evaluated;
+
+	writer_bool(w, "dryRun", form->is_manifest, form->stored);
+	if (writer_is_doc(w)) {
+		writer_strings(w, "asWritten", list);
+		return;
+	}
+	if (form->stored)
+		strbuf_addstr(w->out, "judged as the API server would store the pod (dry run)\n");
+	for (size_t i = 0; i < list->n_items; i++) {
+		strbuf_addstr(w->out, i == 0 ? "not evaluated (the API server does): " : ", ");
+		strbuf_add_one_line(w->out, list->items[i]);
+		strbuf_addstr(w->out, i + 1 == list->n_items ? "\n" : "");
+	}
+}
+
 /* ---- one node as text */
 
 static void add_line(struct strbuf *out, const char *text)

@@ -62,6 +62,17 @@ void fit_add_request(const struct pod_report *r, struct strbuf *out);
 /* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16", if any. */
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
 
+/* Which pod was judged. */
+struct pod_form {
+	bool is_manifest; /* false: a Pod of an API server, or flags */
+	bool stored; /* the pod that the API server would store for the manifest, by a dry run; false: the pod as written */
+	struct strv
+		not_evaluated; /* what the API server may add to the pod as written: "RuntimeClass 'kata'" */
+};
+
+/* Writes which pod was judged, as a line of text, or as the members dryRun (null = no manifest) and asWritten (the list). */
+void fit_write_form(struct writer *w, const struct pod_form *form);
+
 /*
  * Writes the constraints of schedulers that were not evaluated, as a line of text or the member notEvaluated.
  */

@@ -14,7 +14,7 @@
 #define KINDS_READ \
 	"Pods, workloads of Kubernetes, Jobs of Volcano, LeaderWorkerSets, JobSets, RayClusters, RayJobs, RayServices, jobs of Kubeflow, and kinds with spec.template"
 
-#define NEW_REVISION "(new)" /* no label has this value */
+#define NEW_REVISION "nrtd-new-revision" /* a label's value that no revision has */
 
 /* ---- numbers of pods */
 

@@ -8,6 +8,7 @@ exists, else as for an unknown resource. With a label selector it answers with D
 spec.nodeName. A server-side apply replaces DIR/a/b.json if its body is complete; other patches and POST requests change nothing. A
 merge patch is answered with its body and resourceVersion 7. After a POST request the files of DIR/after, if it exists, replace those of
 DIR. SelfSubjectAccessReviews change nothing: rights are granted, but those that are lines of DIR/denied ("create pods eviction ml").
+A dry run of a Pod is answered with the Pod, into which DIR/dry-run.json is merged, or as DIR/dry-run.error says; without these files 404.
 DIR/a/b.PATCH.error and DIR/a/b.POST.error are errors of these methods. It writes its port to DIR/port, appends the path and query
 of each GET request to DIR/requests, method, path and body of other requests to DIR/changes, and ends with the process that started it.
 """
@@ -39,6 +40,15 @@ def append(name, line):
 def status_object(code, message):
     reason = {403: "Forbidden", 404: "NotFound"}.get(code, "InternalError")
     return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": reason, "code": code})
+
+
+def merge(value, other):
+    """`other` merged into `value`, lists item by item."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        return {key: merge(value[key], other[key]) if key in value and key in other else other.get(key, value.get(key)) for key in {**value, **other}}
+    if isinstance(value, list) and isinstance(other, list):
+        return [merge(value[i], other[i]) if i < len(other) and i < len(value) else (value + other)[i] for i in range(max(len(value), len(other)))]
+    return other
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -97,10 +107,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         review["status"] = {"allowed": text.encode() not in (read(os.path.join(root, "denied")) or b"").split(b"\n")}
         self.answer(201, json.dumps(review))
 
+    def dry_run(self, body):
+        append("requests", f"dry run {self.path} {body.decode()}")
+        error, stored = read(os.path.join(root, "dry-run.error")), read(os.path.join(root, "dry-run.json"))
+        if error:
+            code, message = error.decode().rstrip("\n").split(" ", 1)
+            self.answer(int(code), status_object(int(code), message))
+        elif stored is None:
+            self.answer(404, status_object(404, "namespaces not found"))
+        else:
+            self.answer(201, json.dumps(merge(json.loads(body), json.loads(stored))))
+
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path.endswith("/selfsubjectaccessreviews"):
             self.review(body)
+            return
+        if "dryRun=All" in self.path:
+            self.dry_run(body)
             return
         if self.is_refused(body):
             return
