@@ -41,7 +41,8 @@ static void parse_prerelease(struct node_state_parser *p)
 		p->reader.at = end;
 }
 
-/* A kubelet that runs has started, whatever the settings say that are known of it. Only said where they say that it would not. */
+/* A kubelet that runs has started, whatever the settings say that are known of it. Only said where those that are written say that it would
+ * not: of reservedMemory only the effects are. */
 static bool print_started(const struct node_state_printer *p)
 {
 	const struct kubelet_start start = {.machine = &p->state->machine,
@@ -54,7 +55,8 @@ static bool print_started(const struct node_state_printer *p)
 	if (p->state->settings.started)
 		kubelet_start_find(&start, &problems);
 	for (size_t i = 0; i < problems.n; i++)
-		says_no = says_no || !problems.items[i].doubtful;
+		says_no = says_no || (!problems.items[i].doubtful &&
+					     problems.items[i].setting != SETTING_RESERVED_MEMORY);
 	strbuf_addch(p->out, '1');
 	return says_no;
 }
