@@ -34,7 +34,7 @@ void extender_record_add(struct extender_record *r, const char *scheduler, int64
 {
 	struct asking_scheduler *s = NULL;
 
-	if (strlen(scheduler) > EXTENDER_SCHEDULER_NAME_MAX)
+	if (!*scheduler || strlen(scheduler) > EXTENDER_SCHEDULER_NAME_MAX || asked_s <= 0)
 		return;
 	for (size_t i = 0; i < r->n_schedulers && !s; i++)
 		if (!strcmp(r->schedulers[i].name, scheduler))

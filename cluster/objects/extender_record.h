@@ -28,7 +28,7 @@ struct extender_record {
 };
 
 /* Notes that the scheduler was answered at this time. Of more than EXTENDER_SCHEDULERS_MAX schedulers the record keeps those
- * that were answered last. Ignores longer names. */
+ * that were answered last. Ignores longer and empty names, and times before 1970. */
 void extender_record_add(struct extender_record *r, const char *scheduler, int64_t asked_s);
 
 /* When the scheduler was last answered; 0 = never. */

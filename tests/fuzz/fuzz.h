@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -23,6 +24,18 @@ static inline void fuzz_require_at(int condition, const char *text, const char *
 }
 
 #define fuzz_require(condition) fuzz_require_at((condition) ? 1 : 0, #condition, __FILE__, __LINE__)
+
+/* The CPU time of this process. */
+static inline double fuzz_cpu_seconds(void)
+{
+	struct timespec t;
+
+	fuzz_require(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Under sanitizers, whatever the input: work that grows with the square of an input takes longer. */
+#define FUZZ_CPU_SECONDS 2
 
 /* Something is said, in one line of printable text. */
 static inline void fuzz_check_line(const char *line)

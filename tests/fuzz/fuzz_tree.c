@@ -7,8 +7,6 @@
  */
 #include "tests/fuzz/tree_mutator.h"
 
-#include <time.h>
-
 #include "agent/check/check.h"
 #include "agent/observe/fs_root.h"
 #include "agent/observe/observe.h"
@@ -425,14 +423,6 @@ static void work_on_tree(void)
 	fuzz_check_notes(&o.notes);
 }
 
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	fuzz_require(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int lowest_free_descriptor(void)
 {
 	int fd = open("/", O_PATH | O_CLOEXEC);
@@ -453,7 +443,7 @@ static void start(void)
 void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tree tree = {0}, complete = {0};
-	double begin = cpu_seconds();
+	double begin = fuzz_cpu_seconds();
 	int fd;
 
 	if (disk.fd == 0)
@@ -466,5 +456,5 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = lowest_free_descriptor();
 	work_on_tree();
 	fuzz_require(lowest_free_descriptor() == fd);
-	fuzz_require(cpu_seconds() - begin < CPU_SECONDS);
+	fuzz_require(fuzz_cpu_seconds() - begin < CPU_SECONDS);
 }

@@ -550,6 +550,10 @@ static void times_in_the_future_are_ignored(void **state)
 	extender_record_read(&read, &annotations, 5000);
 	assert_int_equal(extender_record_find(&read, "future"), 0);
 	assert_int_equal(extender_record_find(&read, "clock ahead"), 5060);
+	/* Nobody has asked before 1970, and no scheduler is nameless. */
+	extender_record_add(&read, "before", -5);
+	extender_record_add(&read, "", 5000);
+	assert_int_equal(read.n_schedulers, 1);
 }
 
 int main(void)
