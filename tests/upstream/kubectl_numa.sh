@@ -106,9 +106,6 @@ for command in "plan --cpus 2" "simulate --set topologyManagerPolicy=none"; do
 done
 numa plan --cpus 2 --as nobody
 check "plan without the right to list" sh -c "[ $? -eq 1 ] && grep -q forbidden '$work/err'"
-kubectl delete node 2s-snc4 >/dev/null
-kubectl delete poddisruptionbudget b >/dev/null
-
 # The pod that the API server stores: with the amounts of a LimitRange and the overhead of a RuntimeClass.
 kubectl create -f - >"$work/out" 2>&1 <<-END || check "create a LimitRange and a RuntimeClass" false
 	{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Namespace, metadata: {name: dry}},
@@ -120,18 +117,21 @@ cat >"$work/dry.yaml" <<-END
 	{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {metadata: {labels: {app: d}},
 	spec: {runtimeClassName: kata, containers: [{name: c, image: i}]}}}}
 END
-numa fit cxl -n dry -f "$work/dry.yaml"
+numa fit 2s-snc4 -n dry -f "$work/dry.yaml"
 check "a pod with what a LimitRange and a RuntimeClass add" grep -qF ": 2250m CPUs, 1088Mi memory (Guaranteed)" "$work/out"
 check "which is said" grep -qx "judged as the API server would store the pod (dry run)" "$work/out"
-numa fit cxl -n dry -f "$work/dry.yaml" --dry-run=client
+numa fit 2s-snc4 -n dry -f "$work/dry.yaml" --dry-run=client
 check "a pod as written" grep -qF ": nothing (BestEffort)" "$work/out"
 check "without which" grep -qx "not evaluated (the API server does): LimitRange, RuntimeClass 'kata'" "$work/out"
 check "and nothing is stored" test -z "$(kubectl get pods -n dry -o name)"
 sed 's/image: i/imagePullPolicy: Sometimes/' "$work/dry.yaml" >"$work/bad.yaml"
-numa fit cxl -n dry -f "$work/bad.yaml"
+numa fit 2s-snc4 -n dry -f "$work/bad.yaml"
 check "a pod that the API server refuses" grep -q "^kubectl-numa: the API server refuses the pod in namespace 'dry': Pod \"d-.*\" is invalid: " "$work/err"
 kubectl delete namespace dry >/dev/null 2>&1
 kubectl delete runtimeclass kata >/dev/null
+
+kubectl delete node 2s-snc4 >/dev/null
+kubectl delete poddisruptionbudget b >/dev/null
 
 # A picture that follows the object, and says that the object is gone.
 kubectl numa show node-2 --watch=1 >"$work/out" 2>"$work/err" </dev/null &
