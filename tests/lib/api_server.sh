@@ -48,8 +48,8 @@ refuse_path() {
 	shift
 	if [ $# -eq 0 ]; then rm -f "$refused"; else echo "$*" >"$refused"; fi
 }
-# requests: what has been requested since the last call of forget, sorted
-requests() { sort "$api/requests" 2>/dev/null; }
+# requests: what has been requested since the last call of forget, sorted, without dry runs
+requests() { grep -v '^dry run ' "$api/requests" 2>/dev/null | sort; }
 forget() { rm -f "$api/requests"; }
 # nrt_object NAME FREE FREE: two NUMA nodes of 8 CPUs with so many free, as the nodes of KEP 454
 nrt_object() {

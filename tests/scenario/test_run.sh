@@ -198,8 +198,7 @@ port=$((28000 + $$ % 4000)) # scripts run at the same time: each has ports of it
 if command -v curl >/dev/null; then
 	start --dry-run --http "127.0.0.1:$port" --shape small=cpu=2,memory=1Gi
 	until_printed "with HTTP" 30 'available: "11"'
-	sleep 0.3
-	check "healthz" sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
+	check "healthz" eventually 30 sh -c "curl -sf http://127.0.0.1:$port/healthz | grep -q '^ok'"
 	check "readyz" sh -c "curl -sf http://127.0.0.1:$port/readyz | grep -q '^ok'"
 	# shellcheck disable=SC2317 # called by name
 	measured() { curl -sf "http://127.0.0.1:$port/metrics" >"$dir/metrics" && grep -q '^nrtd_stranded_cpus ' "$dir/metrics"; }
