@@ -95,28 +95,28 @@ func (d *Driver) compareFrees(ctx context.Context, m *managers.Managers, machine
 	}
 	for i := range names {
 		fewer := slices.Delete(slices.Clone(names), i, i+1)
-		admitted, err := d.admitsWithout(ctx, machine, c, fewer, pod)
+		verdict, err := d.decideWithout(ctx, machine, c, fewer, pod)
 		if err != nil {
 			return nil, err
 		}
 		d.Tally.Fewer++
-		if admitted {
+		if verdict.Admitted {
 			return []string{fmt.Sprintf("nrtd would move %v, the kubelet admits the pod without %v", names, fewer)}, nil
 		}
 	}
 	return nil, nil
 }
 
-// admitsWithout plays the sequence on a node of its own, ends these pods, and asks the managers about the pod.
-func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, gone []string, pod *v1.Pod) (admitted bool, err error) {
+// decideWithout plays the sequence on a node of its own, ends these pods, and asks the managers about the pod.
+func (d *Driver) decideWithout(ctx context.Context, machine *Machine, c Case, gone []string, pod *v1.Pod) (verdict decision, err error) {
 	_, root, remove, err := d.folders(machine)
 	if err != nil {
-		return false, err
+		return decision{}, err
 	}
 	defer remove()
 	m, err := start(ctx, root, machine, c)
 	if err != nil {
-		return false, err
+		return decision{}, err
 	}
 	defer func() { err = errors.Join(err, m.Stop()) }()
 	for _, step := range c.Steps {
@@ -129,7 +129,7 @@ func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, go
 			m.Resize("default/"+step.Resize.Pod, step.Resize.Container, step.Resize.Amounts)
 		default:
 			if err := admit(m, step.Admit).failure.end(); err != nil {
-				return false, err
+				return decision{}, err
 			}
 		}
 		if step.TidyCPUs {
@@ -138,9 +138,9 @@ func (d *Driver) admitsWithout(ctx context.Context, machine *Machine, c Case, go
 	}
 	for _, name := range gone {
 		if err := m.Drop(name); err != nil {
-			return false, err
+			return decision{}, err
 		}
 	}
-	verdict := admit(m, pod)
-	return verdict.Admitted, verdict.failure.end()
+	verdict = admit(m, pod)
+	return verdict, verdict.failure.end()
 }
