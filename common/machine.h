@@ -51,6 +51,7 @@ struct numa_node {
 	struct hugepage_pool *pools; /* ascending page_bytes; pools of size 0 included */
 	size_t n_pools;
 	size_t pools_size;
+	bool lists_distances; /* the kernel lists some, which may be 0: that says nothing, but the kubelet accepts it */
 };
 
 struct socket_info {

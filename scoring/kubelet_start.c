@@ -171,7 +171,7 @@ static bool add_unknown_option(
 static bool lacks_distances(const struct machine *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		bool any = false;
+		bool any = m->nodes[i].lists_distances;
 
 		for (size_t k = 0; k < m->n_nodes && !any; k++)
 			any = machine_distance(m, i, k) > 0;
@@ -213,7 +213,7 @@ static void find_topology(const struct kubelet_start *start, struct kubelet_star
 		problem = add_problem(p, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
 			"remove prefer-closest-numa-nodes from topologyManagerPolicyOptions");
 		problem->doubtful =
-			true; /* the kubelet accepts distances of 0, which nrtd takes as unknown */
+			true; /* a file of hwloc may lack what the kernel lists */
 		err_set(&problem->what, 0,
 			"prefer-closest-numa-nodes is set, and the kernel lists no distances of NUMA nodes");
 		return;

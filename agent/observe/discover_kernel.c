@@ -324,6 +324,7 @@ static int read_distances(
 		r = parse_row(rd, values, &n);
 		if (r < 0)
 			return r;
+		m->nodes[from].lists_distances = n > 0;
 		if (cpuset_size(columns) != n)
 			columns = dirs;
 		if (cpuset_size(columns) != n)

@@ -540,6 +540,7 @@ static void distance_columns_are_the_online_nodes(void **state)
 		assert_int_equal(m.nodes[1].id, 4);
 		assert_int_equal(machine_distance(&m, 0, 1), cases[i].to_node_4);
 		assert_int_equal(m.distances != NULL, cases[i].to_node_4 != 0);
+		assert_int_equal(m.nodes[0].lists_distances, *cases[i].row != '\n');
 	}
 }
 

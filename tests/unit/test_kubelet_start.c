@@ -351,6 +351,10 @@ static void the_closest_nodes_need_distances(void **state)
 	node.machine.distances = NULL;
 	assert_start(
 		&node, "prefer-closest-numa-nodes is set, and the kernel lists no distances of NUMA nodes");
+	for (size_t i = 0; i < node.machine.n_nodes; i++)
+		node.machine.nodes[i].lists_distances = true;
+	assert_start(&node, NULL);
+	node.machine.nodes[0].lists_distances = false;
 	freep(&node.settings.from[SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS]);
 	assert_start(&node, NULL);
 }
