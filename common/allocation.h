@@ -21,8 +21,9 @@ struct memory_table {
 #define MEMORY_ASSIGNMENTS_MAX (UINT32_MAX / 2) /* verdicts add to the number */
 
 struct memory_node {
-	unsigned id;          /* NUMA node id */
-	unsigned assignments; /* numberOfAssignments: containers x memory types; MEMORY_ASSIGNMENTS_MAX at most */
+	unsigned id; /* NUMA node id */
+	unsigned
+		assignments; /* numberOfAssignments: containers x memory types; MEMORY_ASSIGNMENTS_MAX at most */
 	/* The NUMA node group: a node that is used alone has {id} or the empty set, an unused node the
 	 * empty set. */
 	hwloc_bitmap_t cells;

@@ -212,8 +212,7 @@ static void find_topology(const struct kubelet_start *start, struct kubelet_star
 		lacks_distances(start->machine)) {
 		problem = add_problem(p, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
 			"remove prefer-closest-numa-nodes from topologyManagerPolicyOptions");
-		problem->doubtful =
-			true; /* a file of hwloc may lack what the kernel lists */
+		problem->doubtful = true; /* a file of hwloc may lack what the kernel lists */
 		err_set(&problem->what, 0,
 			"prefer-closest-numa-nodes is set, and the kernel lists no distances of NUMA nodes");
 		return;

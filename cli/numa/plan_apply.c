@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/numa/extender_lease.h"
+#include "cli/numa/plan_rights.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/pod_parse.h"
 #include "cluster/objects/pod_status.h"
@@ -15,7 +16,6 @@
 #include "common/cpuset.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
-#include "common/kube/access_review.h"
 #include "common/kube/api_list.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -422,57 +422,10 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 
 /* ---- the extender */
 
-/* -EACCES: the right is missing. A right that cannot be asked for may be there. */
-static int check_right(struct plan_apply *a, const struct access_right *right, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
-	struct api_request request = {
-		.method = "POST", .path = ACCESS_REVIEWS_PATH, .content_type = "application/json"};
-	struct err reason = {""};
-	int r;
-
-	access_review_print(right, &body);
-	request.body = body.text;
-	request.body_len = body.len;
-	r = api_client_request(a->options->client, &request, &a->response, err);
-	if (r < 0 || access_review_answer(&a->response, &reason) != 0)
-		return r;
-	return err_set(err, -EACCES, "the right to %s %s%s%s%s%s is missing%s%s", right->verb,
-		right->resource, right->subresource ? "/" : "", text_or_empty(right->subresource),
-		right->namespace ? " in namespace " : "", text_or_empty(right->namespace),
-		reason.text[0] ? ": " : "", reason.text);
-}
-
-/* Reservations are written to Nodes, and pods are evicted and read in their namespaces. */
-static int check_rights(
-	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
-{
-	static const struct access_right write_nodes = {.verb = "patch", .resource = "nodes"};
-	struct name_table asked[2] = {{0}, {0}}; /* namespaces */
-	int r = check_right(a, &write_nodes, err);
-
-	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
-		const char *namespace = c->pods[plan->steps[i].pod].namespace;
-		bool evicts = plan->steps[i].kind != PLAN_START;
-		const struct access_right right = {.verb = evicts ? "create" : "get",
-			.resource = "pods",
-			.subresource = evicts ? "eviction" : NULL,
-			.namespace = namespace};
-
-		if (name_table_find(&asked[evicts], namespace))
-			continue;
-		name_table_add(&asked[evicts], namespace, asked);
-		r = check_right(a, &right, err);
-	}
-	name_table_release(&asked[0]);
-	name_table_release(&asked[1]);
-	return r;
-}
-
 int plan_apply_check(
 	struct plan_apply *a, const struct simulated_cluster *c, const struct plan *plan, struct err *err)
 {
-	int r = check_rights(a, c, plan, err);
+	int r = plan_rights_check(a->options->client, c, plan, err);
 
 	if (r < 0)
 		return r;

@@ -99,18 +99,11 @@ static int ask(const struct pod_template *t, const char *namespace, struct api_c
 }
 
 /* Whether this user may create pods in the namespace; unknown counts as no. */
-static bool may_create(struct api_client *client, const char *namespace, struct api_response *response)
+static bool may_create(struct api_client *client, const char *namespace)
 {
 	const struct access_right create = {.verb = "create", .resource = "pods", .namespace = namespace};
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(PATH_BYTES);
-	struct api_request request = {
-		.method = "POST", .path = ACCESS_REVIEWS_PATH, .content_type = "application/json"};
 
-	access_review_print(&create, &body);
-	request.body = body.text;
-	request.body_len = body.len;
-	return api_client_request(client, &request, response, NULL) == 0 &&
-	       access_review_answer(response, &(struct err){""}) == 1;
+	return access_review_ask(client, &create, &(struct err){""}) == 1;
 }
 
 static int take_stored(const struct pod_template *t, const char *namespace,
@@ -156,7 +149,7 @@ static int dry_run(const struct pod_template *t, const char *namespace, struct a
 		return 0;
 	/* Quotas and other policies answer as an identity without the right. */
 	if (response.status == HTTP_UNAUTHORIZED ||
-		(response.status == HTTP_FORBIDDEN && !may_create(client, namespace, &response)))
+		(response.status == HTTP_FORBIDDEN && !may_create(client, namespace)))
 		return 0;
 	return -EINVAL;
 }
@@ -167,7 +160,8 @@ int stored_pod_find(const struct options *options, struct source *source, const 
 	const struct pod_template *t = *picked;
 	const char *mode = options->value[OPT_DRY_RUN];
 	const char *namespace = t->namespace && *t->namespace ? t->namespace : source_namespace(source);
-	bool asks = !strcmp(mode, "server") || (!strcmp(mode, "auto") && !option_set(options, OPT_OBJECTS_ONLY));
+	bool asks =
+		!strcmp(mode, "server") || (!strcmp(mode, "auto") && !option_set(options, OPT_OBJECTS_ONLY));
 	struct api_client *client = asks ? source_client(source) : NULL;
 	struct err why = {"files cannot be asked, omit --from"};
 	int r;

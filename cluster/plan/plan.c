@@ -767,6 +767,21 @@ static bool place_wanted(struct search *s, size_t pod)
 	return started;
 }
 
+/* Reserves for the steps from the n-th on. False, and no change: a Node cannot hold the reservations. */
+static bool reserve_steps(struct plan_reservations *reservations, const struct plan *plan, size_t n)
+{
+	size_t i = n;
+
+	while (i < plan->n_steps &&
+		plan_reservations_add(reservations, plan->steps[i].pod, plan->steps[i].to))
+		i++;
+	if (i == plan->n_steps)
+		return true;
+	while (i-- > n)
+		plan_reservations_remove(reservations, plan->steps[i].pod, plan->steps[i].to);
+	return false;
+}
+
 /* Whether a pod with the same requests and constraints was found to have no place, and nothing has changed since. */
 static bool is_known_unplaceable(const struct search *s, size_t pod, size_t steps_at_failure)
 {
@@ -855,8 +870,7 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 		}
 		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
 			place_wanted(&s, wanted[i])) {
-			if (plan_reservations_add(
-				    &reservations, ret->steps + n_steps, ret->n_steps - n_steps)) {
+			if (reserve_steps(&reservations, ret, n_steps)) {
 				ret->n_placed++;
 			} else {
 				revert_steps(&s, n_steps, mark);

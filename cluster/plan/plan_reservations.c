@@ -41,27 +41,30 @@ bool plan_reservations_too_large(const struct simulated_pod *pod)
 	return pod->class && pod->class->aligned && size_of(pod) > RESERVATION_TEXT_MAX;
 }
 
-bool plan_reservations_add(struct plan_reservations *r, const struct plan_step *steps, size_t n)
+/* Pods that no kubelet has to align are not reserved for. */
+static bool needs_reservation(const struct plan_reservations *r, size_t pod, size_t node)
 {
-	bool fits = true;
-	size_t done = 0;
+	return node != SIMULATED_NOWHERE && r->c->pods[pod].class->aligned;
+}
 
-	for (; done < n && fits; done++) {
-		const struct plan_step *step = &steps[done];
-		const struct simulated_pod *p = &r->c->pods[step->pod];
+bool plan_reservations_add(struct plan_reservations *r, size_t pod, size_t node)
+{
+	size_t bytes;
 
-		if (step->to == SIMULATED_NOWHERE || !p->class->aligned)
-			continue;
-		r->bytes[step->to] += size_of(p);
-		fits = ++r->n[step->to] <= RESERVATIONS_MAX && r->bytes[step->to] <= PLAN_RESERVATIONS_BYTES;
-	}
-	while (!fits && done-- > 0) {
-		const struct plan_step *step = &steps[done];
+	if (!needs_reservation(r, pod, node))
+		return true;
+	bytes = size_of(&r->c->pods[pod]);
+	if (r->n[node] >= RESERVATIONS_MAX || r->bytes[node] + bytes > PLAN_RESERVATIONS_BYTES)
+		return false;
+	r->n[node]++;
+	r->bytes[node] += bytes;
+	return true;
+}
 
-		if (step->to == SIMULATED_NOWHERE || !r->c->pods[step->pod].class->aligned)
-			continue;
-		r->bytes[step->to] -= size_of(&r->c->pods[step->pod]);
-		r->n[step->to]--;
-	}
-	return fits;
+void plan_reservations_remove(struct plan_reservations *r, size_t pod, size_t node)
+{
+	if (!needs_reservation(r, pod, node))
+		return;
+	r->n[node]--;
+	r->bytes[node] -= size_of(&r->c->pods[pod]);
 }

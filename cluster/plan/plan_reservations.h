@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Counts the reservations that the steps of a plan need, so that no plan begins whose reservations a Node cannot hold.
+ * Counts the reservations that a plan needs of each Node, which can hold only so many.
  *
  * Reservations are annotations of the Node on which a pod starts. A tenant decides how large those of its pods are.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cluster/plan/plan.h"
 #include "cluster/plan/simulated_cluster.h"
 
 /* Bytes of all reservations of a Node: half of what the API server accepts of annotations. */
@@ -27,5 +26,6 @@ void plan_reservations_init(struct plan_reservations *r, const struct simulated_
 /* Whether a reservation of the pod is too large for any Node. */
 bool plan_reservations_too_large(const struct simulated_pod *pod);
 
-/* Adds the reservations of the steps. False, and no change: a Node cannot hold them. */
-bool plan_reservations_add(struct plan_reservations *r, const struct plan_step *steps, size_t n);
+/* Adds the reservation of a pod that is to start on the node (SIMULATED_NOWHERE: it needs none). False, and no change: the Node cannot hold it. */
+bool plan_reservations_add(struct plan_reservations *r, size_t pod, size_t node);
+void plan_reservations_remove(struct plan_reservations *r, size_t pod, size_t node);

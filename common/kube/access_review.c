@@ -7,6 +7,8 @@
 #include "common/doc.h"
 #include "common/io/json.h"
 
+#define BODY_MAX 4096u
+
 void access_review_print(const struct access_right *right, struct strbuf *out)
 {
 	const char *const members[][2] = {{"verb", right->verb}, {"group", right->group},
@@ -22,6 +24,22 @@ void access_review_print(const struct access_right *right, struct strbuf *out)
 		if (members[i][1] && *members[i][1])
 			doc_add_string(attributes, members[i][0], members[i][1]);
 	json_print_compact(&review, out);
+}
+
+int access_review_ask(struct api_client *client, const struct access_right *right, struct err *ret_reason)
+{
+	CLEANUP(api_response_release) struct api_response response;
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
+	struct api_request request = {
+		.method = "POST", .path = ACCESS_REVIEWS_PATH, .content_type = "application/json"};
+	int r;
+
+	api_response_init(&response);
+	access_review_print(right, &body);
+	request.body = body.text;
+	request.body_len = body.len;
+	r = api_client_request(client, &request, &response, ret_reason);
+	return r < 0 ? r : access_review_answer(&response, ret_reason);
 }
 
 int access_review_answer(const struct api_response *response, struct err *ret_reason)

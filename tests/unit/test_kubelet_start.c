@@ -10,6 +10,7 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/node/node_start.h"
+#include "scoring/node/node_state_codec.h"
 #include "tests/lib/synthetic.h"
 #include "tests/lib/test.h"
 
@@ -306,6 +307,26 @@ static void options_have_rules(void **state)
 	}
 }
 
+/* A reader of the object must not say that a kubelet would not start that runs, with settings that have changed since. */
+static void a_kubelet_that_runs_has_started(void **state)
+{
+	(void)state;
+	for (int options = 0; options < 2; options++)
+		for (int started = 0; started < 2; started++) {
+			CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NODE_STATE_TEXT_MAX);
+			CLEANUP(node_state_release) struct node_state node, read;
+
+			init_node(&node, &two_nodes);
+			node_state_init(&read);
+			node.settings.cpu_manager = CPU_MANAGER_NONE;
+			node.settings.cpu_options.full_pcpus_only = options;
+			node.settings.started = started;
+			assert_int_equal(node_state_print(&node, &text), 0);
+			assert_int_equal(node_state_parse(text.text, &read, NULL), 0);
+			assert_int_equal(read.settings.started, options && started);
+		}
+}
+
 /* Readers of an object know which options are on, and not which gates are. */
 static void without_the_gates_no_gate_is_missing(void **state)
 {
@@ -422,6 +443,7 @@ int main(void)
 		cmocka_unit_test(reserved_cpus_must_be_online),
 		cmocka_unit_test(reserved_cpus_must_be_found),
 		cmocka_unit_test(options_have_rules),
+		cmocka_unit_test(a_kubelet_that_runs_has_started),
 		cmocka_unit_test(without_the_gates_no_gate_is_missing),
 		cmocka_unit_test(the_topology_manager_has_a_limit),
 		cmocka_unit_test(the_closest_nodes_need_distances),

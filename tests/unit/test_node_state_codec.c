@@ -467,39 +467,6 @@ static void a_pre_release_is_a_section_of_its_own(void **state)
 	node_state_release(&other);
 }
 
-/* A reader must not say that a kubelet does not start that runs, with settings that have changed since. */
-static void a_kubelet_that_runs_has_started(void **state)
-{
-	static const struct {
-		bool options, started;
-		const char *want;
-	} cases[] = {{false, false, "1;cpu=none;"}, {false, true, "1;cpu=none;"},
-		{true, false, "1;cpu=none,full-pcpus-only;"},
-		{true, true, "1;?started=1;cpu=none,full-pcpus-only;"}};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		CLEANUP(observation_release) struct observation o;
-		CLEANUP(freep) char *text = NULL;
-		struct node_state other;
-
-		make_example(&o);
-		settings_set_kubelet(&o.node.settings, (struct kubelet_release){0, 0});
-		o.node.settings.cpu_manager = CPU_MANAGER_NONE;
-		o.node.settings.memory_manager = MEMORY_MANAGER_NONE;
-		free(TAKE(o.node.settings.cpu_options_text));
-		o.node.settings.cpu_options =
-			(struct cpu_manager_options){.full_pcpus_only = cases[i].options};
-		o.node.settings.started = cases[i].started;
-		text = print(&o.node);
-		if (strncmp(text, cases[i].want, strlen(cases[i].want)) != 0)
-			fail_msg("%zu: %s", i, text);
-		read_back(text, &other);
-		assert_int_equal(other.settings.started, cases[i].options && cases[i].started);
-		node_state_release(&other);
-	}
-}
-
 static void gates_that_decide_are_in_it(void **state)
 {
 	static const char gates[] = "InPlacePodVerticalScalingExclusiveCPUs=true,"
@@ -897,7 +864,6 @@ int main(void)
 		cmocka_unit_test(an_option_that_is_not_known_is_not_left_out),
 		cmocka_unit_test(a_gate_that_is_not_known_is_written_for_newer_kubelets),
 		cmocka_unit_test(a_pre_release_is_a_section_of_its_own),
-		cmocka_unit_test(a_kubelet_that_runs_has_started),
 		cmocka_unit_test(gates_that_decide_are_in_it),
 		cmocka_unit_test(a_large_maximum_of_numa_nodes_can_be_read),
 		cmocka_unit_test(what_is_unknown_is_not_printed),

@@ -127,7 +127,7 @@ check "and nothing is stored" test -z "$(kubectl get pods -n dry -o name)"
 sed 's/image: i/imagePullPolicy: Sometimes/' "$work/dry.yaml" >"$work/bad.yaml"
 numa fit 2s-snc4 -n dry -f "$work/bad.yaml"
 check "a pod that the API server refuses" grep -q "^kubectl-numa: the API server refuses the pod in namespace 'dry': Pod \"d-.*\" is invalid: " "$work/err"
-kubectl delete namespace dry >/dev/null 2>&1
+kubectl delete namespace dry --wait=false >/dev/null 2>&1
 kubectl delete runtimeclass kata >/dev/null
 
 kubectl delete node 2s-snc4 >/dev/null

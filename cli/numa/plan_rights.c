@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/numa/plan_rights.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/hash.h"
+#include "common/kube/access_review.h"
+#include "common/text.h"
+
+/* -EACCES: the right is missing. A right that cannot be asked for may be there. */
+static int check_right(struct api_client *client, const struct access_right *right, struct err *err)
+{
+	struct err reason = {""};
+	int r = access_review_ask(client, right, &reason);
+
+	if (r != 0)
+		return r == 1 || r == -ENODATA ? 0 : err_set(err, r, "%s", reason.text);
+	return err_set(err, -EACCES, "the right to %s %s%s%s%s%s is missing%s%s", right->verb,
+		right->resource, right->subresource ? "/" : "", text_or_empty(right->subresource),
+		right->namespace ? " in namespace " : "", text_or_empty(right->namespace),
+		reason.text[0] ? ": " : "", reason.text);
+}
+
+int plan_rights_check(struct api_client *client, const struct simulated_cluster *c, const struct plan *plan,
+	struct err *err)
+{
+	static const struct access_right write_nodes = {.verb = "patch", .resource = "nodes"};
+	struct name_table asked[2] = {{0}, {0}}; /* namespaces */
+	int r = check_right(client, &write_nodes, err);
+
+	for (size_t i = 0; i < plan->n_steps && r == 0; i++) {
+		const char *namespace = c->pods[plan->steps[i].pod].namespace;
+		bool evicts = plan->steps[i].kind != PLAN_START;
+		const struct access_right right = {.verb = evicts ? "create" : "get",
+			.resource = "pods",
+			.subresource = evicts ? "eviction" : NULL,
+			.namespace = namespace};
+
+		if (name_table_find(&asked[evicts], namespace))
+			continue;
+		name_table_add(&asked[evicts], namespace, asked);
+		r = check_right(client, &right, err);
+	}
+	name_table_release(&asked[0]);
+	name_table_release(&asked[1]);
+	return r;
+}
