@@ -325,14 +325,20 @@ static bool explain_unknown(struct question *q)
 /* ---- one node */
 
 /*
- * Whether the managers may admit the pod with its devices: a device may send one container elsewhere, which
- * leaves room for another, or the kubelet past the hints with which it would crash or hang.
+ * Whether the managers may decide otherwise about the pod with its devices: a device may send one container elsewhere, which
+ * leaves room for another, or the kubelet past the hints with which it would crash or hang, or to such hints.
  */
 static bool devices_may_help(const struct question *q, const struct admission *a, const struct node_report *n)
 {
 	bool fails = a->managers.rejection == KUBELET_HANGS || a->managers.rejection == KUBELET_PANICS;
 
-	return n->unchecked.n_items > 0 && a->answer == KUBELET_REJECTS && !a->short_of &&
+	if (n->unchecked.n_items == 0 || a->answer != KUBELET_REJECTS)
+		return false;
+	if (topology_may_panic(
+		    &q->admission.kubelet
+			     .rules)) /* the hints are merged before anything is found to be short */
+		return true;
+	return !a->short_of &&
 	       ((q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD) ||
 		       (fails && !q->admission.kubelet.panics.text[0]));
 }
