@@ -106,15 +106,32 @@ static bool may_create(struct api_client *client, const char *namespace)
 	return access_review_ask(client, &create, &(struct err){""}) == 1;
 }
 
+/* Without the UID and the status of the dry run: no such pod exists, and a nodeName is still the user's. */
+static void copy_as_manifest(const struct doc *stored, struct doc *ret)
+{
+	static const char *const members[] = {"apiVersion", "kind", "spec"}, *const names[] = {
+										     "labels", "annotations"};
+	struct doc *metadata;
+
+	*ret = (struct doc){.kind = DOC_MAP};
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		doc_copy_member(stored, members[i], ret);
+	metadata = doc_add_map(ret, "metadata");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		doc_copy_member(doc_get(stored, "metadata"), names[i], metadata);
+}
+
 static int take_stored(const struct pod_template *t, const char *namespace,
 	const struct api_response *response, struct stored_pod *ret, struct err *err)
 {
-	int r = json_parse(response->body.text, response->body.len, &ret->object, err);
+	CLEANUP(doc_release) struct doc stored = DOC_INIT;
+	int r = json_parse(response->body.text, response->body.len, &stored, err);
 
 	if (r == 0)
-		r = pod_template_from_pod(&ret->object, &ret->template, err);
+		r = pod_template_from_pod(&stored, &ret->template, err);
 	if (r < 0)
 		return err_wrap(err, -EINVAL, "the pod of the dry run in namespace '%.60s'", namespace);
+	copy_as_manifest(&stored, &ret->object);
 	text_set(&ret->template.pod.name, text_or_empty(t->pod.name));
 	ret->template.owner = &ret->object;
 	ret->template.replicas = t->replicas;

@@ -55,6 +55,10 @@ for command in score "plan --max-moves 0" "simulate --restart"; do
 	check "$command" jq -e '.dryRun == true' "$dir/out"
 done
 
+sed 's/runtimeClassName: kata/nodeName: b/' "$dir/pod.yaml" >"$dir/named.yaml"
+run fit -f "$dir/named.yaml" -n team
+check "a nodeName of the manifest is the user's" says "spec.nodeName is b"
+
 # As written: by wish, without the right, from files, of flags.
 run fit -f "$dir/pod.yaml" --dry-run=client
 check "as written, if wanted" says "fits 1 of 1 node, 16 copies"
