@@ -334,9 +334,8 @@ static bool devices_may_help(const struct question *q, const struct admission *a
 
 	if (n->unchecked.n_items == 0 || a->answer != KUBELET_REJECTS)
 		return false;
-	if (topology_may_panic(
-		    &q->admission.kubelet
-			     .rules)) /* the hints are merged before anything is found to be short */
+	/* The hints are merged before anything is found to be short. */
+	if (topology_may_panic(&q->admission.kubelet.rules))
 		return true;
 	return !a->short_of &&
 	       ((q->pod.n_containers > 1 && q->admission.settings.topology.scope != TOPOLOGY_SCOPE_POD) ||
@@ -632,7 +631,7 @@ static void judge_node(
 	n->n_unreported = o ? o->n_unreported : 0;
 	if (node->has_node)
 		apply_pod_limit(&requestable, n);
-	if (r->critical && n->node_is_short && !n->missing) {
+	if (r->critical && !strncmp(n->rejection, "OutOf", strlen("OutOf"))) {
 		CLEANUP(freep) char *reason = n->reason;
 
 		n->reason = xasprintf(
