@@ -169,6 +169,7 @@ static int read_flags(struct planning *p, struct err *err)
 
 	p->limits = (struct plan_options){.max_moves = strtoul(o->value[OPT_MAX_MOVES], NULL, 10),
 		.evict = option_set(o, OPT_EVICT),
+		.reserves = option_set(o, OPT_APPLY),
 		.allow_bare = option_set(o, OPT_ALLOW_BARE),
 		.allow_local_storage = option_set(o, OPT_ALLOW_LOCAL_STORAGE),
 		.allow_volumes = option_set(o, OPT_ALLOW_VOLUMES),

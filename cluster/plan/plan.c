@@ -78,7 +78,7 @@ static enum plan_fixed find_fixed(
 		return PLAN_FIXED_TERMINATING;
 	if (p->unreadable || p->class->too_large || p->class->pod.has_claims)
 		return PLAN_FIXED_UNKNOWN;
-	if (plan_reservations_too_large(p))
+	if (options->reserves && plan_reservations_too_large(p))
 		return PLAN_FIXED_TOO_LARGE;
 	for (size_t i = 0; i < options->n_keep; i++)
 		if (!strcmp(options->keep[i], p->namespace))
@@ -864,13 +864,13 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 		bool searched = s.n_place_verdicts <= place_verdicts;
 		size_t n_steps = ret->n_steps, mark = simulated_mark(c);
 
-		if (plan_reservations_too_large(&c->pods[wanted[i]])) {
+		if (options->reserves && plan_reservations_too_large(&c->pods[wanted[i]])) {
 			ret->left_out[ret->n_left_out++] = wanted[i];
 			continue;
 		}
 		if (searched && !is_known_unplaceable(&s, wanted[i], steps_at_failure) &&
 			place_wanted(&s, wanted[i])) {
-			if (reserve_steps(&reservations, ret, n_steps)) {
+			if (!options->reserves || reserve_steps(&reservations, ret, n_steps)) {
 				ret->n_placed++;
 			} else {
 				revert_steps(&s, n_steps, mark);

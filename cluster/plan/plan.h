@@ -43,6 +43,7 @@ extern const char *const plan_fixed_names[PLAN_FIXED_COUNT];
 struct plan_options {
 	size_t max_moves;
 	bool evict; /* evict pods without finding another node for them */
+	bool reserves; /* leave out pods whose reservations a Node could not hold: of plans that are carried out */
 	bool allow_bare, allow_local_storage, allow_volumes;
 	const char *const *recreated_by; /* further kinds of controllers that recreate their pods; borrowed */
 	size_t n_recreated_by;

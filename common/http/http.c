@@ -34,12 +34,11 @@
 #define CONTENT_TYPE       "text/plain; charset=utf-8"
 #define CONTENT_TYPE_JSON  "application/json"
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
-#define BACKLOG \
-	4096 /* or what net.core.somaxconn allows: connections that somebody opens fast must not fill it */
-#define CLIENTS_KEPT   48u
-#define CLIENTS_MAX    512u /* with those that are being disconnected: a busy machine closes late */
-#define LIBRARY        "libmicrohttpd.so.12"
-#define LIBRARY_REMEDY "install libmicrohttpd, or give --http=off"
+#define BACKLOG            4096 /* at most net.core.somaxconn; strangers must not fill it */
+#define CLIENTS_KEPT       48u
+#define CLIENTS_MAX        512u /* with those that are being disconnected: a busy machine closes late */
+#define LIBRARY            "libmicrohttpd.so.12"
+#define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
 
 /* ---- the listen address */
 

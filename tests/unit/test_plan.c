@@ -108,6 +108,7 @@ static void pods_without_a_reservation_are_left_out(void **state)
 		unsigned n_containers;
 		size_t n, n_left_out;
 	} cases[] = {{20, 3, 0}, {400, 1, 1}, {100, 8, 2}};
+	const struct plan_options carried_out = {.max_moves = 20, .reserves = true};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -122,7 +123,7 @@ static void pods_without_a_reservation_are_left_out(void **state)
 		fat = want_containers(&t, cases[i].n_containers, cases[i].n);
 		for (size_t k = 0; k < cases[i].n; k++)
 			wanted[1 + k] = fat + k;
-		plan_find(&t.c, wanted, 1 + cases[i].n, &limits, &plan);
+		plan_find(&t.c, wanted, 1 + cases[i].n, &carried_out, &plan);
 		assert_int_equal(plan.outcome, PLAN_FULL);
 		assert_int_equal(plan.n_moves, 1);
 		assert_int_equal(plan.n_left_out, cases[i].n_left_out);
