@@ -331,6 +331,14 @@ static int set_word(struct options *o, const char *word, struct err *err)
 	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
 }
 
+/* The value that getopt_long() has found of the flag; NULL = none. "-n=VALUE" as kubectl takes it: the '=' is not part of the value. */
+static const char *value_of(int flag, const char *last_word)
+{
+	bool attached = optarg && optarg != last_word;
+
+	return flag < LONG_OPTION && attached && *optarg == '=' ? optarg + 1 : optarg;
+}
+
 static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct option longs[OPT_COUNT + 1];
@@ -342,6 +350,7 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		const struct option_def *def;
+		const char *value;
 		int r;
 
 		if (c == '?' || c == ':')
@@ -350,7 +359,8 @@ static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 		if (!def)
 			return unknown_flag(o, argv[optind - 1], err);
 		forget_environment(o, def);
-		r = set_value(o, def, optarg ? optarg : def->implied ? def->implied : "true", def->flag, err);
+		value = value_of(c, argv[optind - 1]);
+		r = set_value(o, def, value ? value : def->implied ? def->implied : "true", def->flag, err);
 		if (r < 0)
 			return r;
 	}

@@ -58,6 +58,23 @@ static void flags_set_values(void **state)
 	assert_false(option_set(&o, OPT_HELP));
 }
 
+/* As kubectl's parser: an attached "=" is not part of a short flag's value, one in a word of its own is. */
+static void short_flags_have_values(void **state)
+{
+	static const char *const cases[][2] = {{"dump -o json", "json"}, {"dump -ojson", "json"},
+		{"dump -o=json", "json"}, {"dump -vo=json", "json"}};
+	struct options o;
+	struct err err = {""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i][0], &o, NULL), 0);
+		assert_string_equal(o.value[OPT_OUTPUT], cases[i][1]);
+	}
+	assert_int_equal(parse("dump -o =json", &o, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'=json'"));
+}
+
 static void fallbacks_hold_where_nothing_is_given(void **state)
 {
 	struct options o;
@@ -398,6 +415,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(words_for_flags, clean_environment, clean_environment),
+		cmocka_unit_test(short_flags_have_values),
 		cmocka_unit_test(tables_end_with_null),
 		cmocka_unit_test(the_list_of_commands_has_columns),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),
