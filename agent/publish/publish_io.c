@@ -63,6 +63,16 @@ static bool is_policy(const char *message)
 	return strstr(message, "ValidatingAdmissionPolicy") != NULL;
 }
 
+/* What grants the right to write the object to the identity that the message names. */
+static const char *manifest_of(enum publish_object object, const char *message)
+{
+	if (object == PUBLISH_NUMATOPOLOGY)
+		return "numatopology.yaml";
+	if (object == PUBLISH_PODS)
+		return "kai.yaml";
+	return strstr(message, "User \"system:node:") ? "rbac-nodes.yaml" : "rbac.yaml";
+}
+
 static enum publish_outcome set_forbidden(
 	enum publish_object object, const char *node, const char *message, struct err *err)
 {
@@ -77,11 +87,7 @@ static enum publish_outcome set_forbidden(
 	else
 		err_set(err, 0,
 			"the right to write %s of '%.100s' is missing: apply packaging/kubernetes/%s: %s",
-			publish_object_titles[object], node,
-			object == PUBLISH_NUMATOPOLOGY ? "numatopology.yaml"
-			: object == PUBLISH_PODS       ? "kai.yaml"
-						       : "rbac.yaml",
-			message);
+			publish_object_titles[object], node, manifest_of(object, message), message);
 	return PUBLISH_FORBIDDEN;
 }
 

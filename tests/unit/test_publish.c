@@ -404,6 +404,8 @@ static void answers_say_what_to_do(void **state)
 		{PUBLISH_NODE, 404, STATUS("x"), PUBLISH_NOT_FOUND, "there is no Node 'n'"},
 		{PUBLISH_NRT, 401, STATUS("Unauthorized"), PUBLISH_UNAUTHORIZED,
 			"does not accept the credentials (401: Unauthorized)"},
+		{PUBLISH_NRT, 403, STATUS("User \\\"system:node:n\\\" cannot patch"), PUBLISH_FORBIDDEN,
+			"missing: apply packaging/kubernetes/rbac-nodes.yaml"},
 		{PUBLISH_NRT, 403, STATUS("cannot patch"), PUBLISH_FORBIDDEN,
 			"apply packaging/kubernetes/rbac.yaml: cannot patch"},
 		{PUBLISH_NRT, 403,
