@@ -139,8 +139,7 @@ struct client {
 	bool has_sent;      /* at least a byte */
 	int fd;             /* -1 = being disconnected */
 	struct in6_addr address;
-	size_t n_of_address; /* connections of its address, while one is chosen */
-	uint64_t number;     /* the lowest is idle for the longest */
+	uint64_t number; /* the lowest is idle for the longest */
 };
 
 /* Initially zeroed. */
@@ -164,31 +163,37 @@ static bool has_sent(int fd)
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 || info.tcpi_bytes_received > 0;
 }
 
-/*
- * A client without a certificate is disconnected before any client with one; one that has sent nothing before one that has, because opening
- * connections costs nobody anything; then one of the address with the most connections; then the one that is idle for the longest.
- */
-static bool is_dropped_before(const struct client *a, const struct client *b)
-{
-	if (a->authenticated != b->authenticated)
-		return b->authenticated;
-	if (a->has_sent != b->has_sent)
-		return b->has_sent;
-	return a->n_of_address != b->n_of_address ? a->n_of_address > b->n_of_address : a->number < b->number;
-}
-
 static bool is_connected(const struct client *client)
 {
 	return client->open && client->fd >= 0;
 }
 
-static void look_at(const struct clients *c, struct client *client)
+static size_t count_of_address(const struct clients *c, const struct in6_addr *address)
 {
-	client->has_sent = client->has_sent || has_sent(client->fd);
-	client->n_of_address = 0;
+	size_t n = 0;
+
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		client->n_of_address += is_connected(&c->items[i]) &&
-					IN6_ARE_ADDR_EQUAL(&c->items[i].address, &client->address);
+		n += is_connected(&c->items[i]) && IN6_ARE_ADDR_EQUAL(&c->items[i].address, address);
+	return n;
+}
+
+/*
+ * A client without a certificate is disconnected before any client with one; one that has sent nothing before one that has, because opening a
+ * connection costs a client nothing; then one of the address with the most connections; then the one that is idle for the longest.
+ */
+static bool is_dropped_before(const struct clients *c, const struct client *a, const struct client *b)
+{
+	size_t n_a, n_b;
+
+	if (a->authenticated != b->authenticated)
+		return b->authenticated;
+	if (a->has_sent != b->has_sent)
+		return b->has_sent;
+	if (IN6_ARE_ADDR_EQUAL(&a->address, &b->address))
+		return a->number < b->number;
+	n_a = count_of_address(c, &a->address);
+	n_b = count_of_address(c, &b->address);
+	return n_a != n_b ? n_a > n_b : a->number < b->number;
 }
 
 /* The library sees the end of the input and closes the connection. */
@@ -201,8 +206,8 @@ static void disconnect_one(struct clients *c)
 
 		if (!is_connected(client))
 			continue;
-		look_at(c, client);
-		if (!first || is_dropped_before(client, first))
+		client->has_sent = client->has_sent || has_sent(client->fd);
+		if (!first || is_dropped_before(c, client, first))
 			first = client;
 	}
 	if (!first)
