@@ -60,7 +60,8 @@ static void add_constraints(struct why_report *r)
 	struct scheduling_constraints *sc = &r->constraints;
 
 	scheduling_constraints_init(sc, &r->object, r->status.namespace, false);
-	scheduling_constraints_init(&r->own_constraints, &r->object, r->status.namespace, true);
+	if (r->status.stage == POD_REJECTED)
+		scheduling_constraints_init(&r->own_constraints, &r->object, r->status.namespace, true);
 	if (r->pods.pod->has_claims)
 		strv_push(&sc->not_evaluated, "resource claims");
 }
@@ -105,7 +106,8 @@ int why_report_add_object(struct why_report *r, enum object_kind kind, struct do
 	if (error < 0)
 		return error;
 	scheduling_constraints_add(&r->constraints, kind, object);
-	scheduling_constraints_add(&r->own_constraints, kind, object);
+	if (r->status.stage == POD_REJECTED)
+		scheduling_constraints_add(&r->own_constraints, kind, object);
 	return 0;
 }
 
@@ -114,7 +116,8 @@ void why_report_end_objects(struct why_report *r)
 	cluster_list_end(&r->cluster, OBJECT_POD, 0, 0);
 	pod_report_set_cluster(&r->pods, &r->cluster, &r->templates.items[0], r->status.namespace);
 	scheduling_constraints_finish(&r->constraints);
-	scheduling_constraints_finish(&r->own_constraints);
+	if (r->status.stage == POD_REJECTED)
+		scheduling_constraints_finish(&r->own_constraints);
 }
 
 static void find_alignment(struct why_report *r, const struct node_state *state)

@@ -21,7 +21,7 @@ struct why_report {
 	struct scheduling_constraints
 		constraints; /* of schedulers; they do not change the kubelets' verdicts */
 	struct scheduling_constraints
-		own_constraints; /* that the kubelet of the pod's node checks itself: labels, taints, host ports */
+		own_constraints; /* of a rejected pod: what the kubelet of its node checks itself, labels, taints and host ports */
 	struct pod_report pods; /* no nodes if the pod has a node, see why_report_asks() */
 	bool own_seen;          /* the object of the pod's node was added */
 	enum cluster_basis own_basis;

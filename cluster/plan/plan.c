@@ -840,7 +840,8 @@ void plan_find(struct simulated_cluster *c, const size_t *wanted, size_t n_wante
 
 	leave_overcommitted(c);
 	simulated_apply_reservations(c, wanted, n_wanted);
-	plan_reservations_init(&reservations, c);
+	if (options->reserves)
+		plan_reservations_init(&reservations, c);
 	s.moved = moved = xcalloc(c->n_pods + 1, sizeof(*moved));
 	s.excluded = excluded = xcalloc(c->n_nodes + 1, sizeof(*excluded));
 	*ret = (struct plan){.n_wanted = n_wanted,
