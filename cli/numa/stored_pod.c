@@ -125,21 +125,19 @@ static int take_stored(const struct pod_template *t, const char *namespace,
 	const struct api_response *response, struct stored_pod *ret, struct err *err)
 {
 	CLEANUP(doc_release) struct doc stored = DOC_INIT;
+	struct pod_template read = {0};
 	int r = json_parse(response->body.text, response->body.len, &stored, err);
 
 	if (r == 0)
-		r = pod_template_from_pod(&stored, &ret->template, err);
+		r = pod_template_from_pod(&stored, &read, err);
 	if (r < 0)
 		return err_wrap(err, -EINVAL, "the pod of the dry run in namespace '%.60s'", namespace);
 	copy_as_manifest(&stored, &ret->object);
-	text_set(&ret->template.pod.name, text_or_empty(t->pod.name));
+	/* All but the pod is the manifest's. */
+	ret->template = *t;
+	ret->template.pod = read.pod;
 	ret->template.owner = &ret->object;
-	ret->template.replicas = t->replicas;
-	ret->template.is_counted = t->is_counted;
-	ret->template.one_per_node = t->one_per_node;
-	ret->template.claims_volumes = t->claims_volumes;
-	ret->template.namespace = t->namespace;
-	ret->template.volcano_policy = t->volcano_policy;
+	text_set(&ret->template.pod.name, text_or_empty(t->pod.name));
 	return 0;
 }
 

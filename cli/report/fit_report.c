@@ -110,15 +110,22 @@ void fit_add_nearest(const struct pod_report *r, const struct node_report *n, st
 	add_unchecked(n, out);
 }
 
+static void add_not_evaluated(const char *who, const struct strv *list, struct strbuf *out)
+{
+	if (list->n_items == 0)
+		return;
+	strbuf_addf(out, "not evaluated (%s): ", who);
+	strbuf_add_list(out, list, SIZE_MAX);
+	strbuf_addch(out, '\n');
+}
+
 void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 {
 	if (writer_is_doc(w)) {
 		writer_strings(w, "notEvaluated", list);
 		return;
 	}
-	for (size_t i = 0; i < list->n_items; i++)
-		strbuf_addf(w->out, "%s%s%s", i == 0 ? "not evaluated (schedulers do): " : ", ",
-			list->items[i], i + 1 == list->n_items ? "\n" : "");
+	add_not_evaluated("schedulers do", list, w->out);
 }
 
 void fit_write_form(struct writer *w, const struct pod_form *form)
@@ -132,11 +139,7 @@ void fit_write_form(struct writer *w, const struct pod_form *form)
 	}
 	if (form->stored)
 		strbuf_addstr(w->out, "judged as the API server would store the pod (dry run)\n");
-	for (size_t i = 0; i < list->n_items; i++) {
-		strbuf_addstr(w->out, i == 0 ? "not evaluated (the API server does): " : ", ");
-		strbuf_add_one_line(w->out, list->items[i]);
-		strbuf_addstr(w->out, i + 1 == list->n_items ? "\n" : "");
-	}
+	add_not_evaluated("the API server does", list, w->out);
 }
 
 /* ---- one node as text */

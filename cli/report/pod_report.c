@@ -326,7 +326,7 @@ static bool explain_unknown(struct question *q)
 
 /*
  * Whether the managers may decide otherwise about the pod with its devices: a device may send one container elsewhere, which
- * leaves room for another, or the kubelet past the hints with which it would crash or hang, or to such hints.
+ * leaves room for another; with its hints the kubelet may crash or hang, or no longer do so.
  */
 static bool devices_may_help(const struct question *q, const struct admission *a, const struct node_report *n)
 {

@@ -5,14 +5,19 @@
 
 #include "scoring/node/node_derive.h"
 
-void node_start_find(
-	const struct node_state *node, hwloc_const_bitmap_t reserved, struct kubelet_start_problems *ret)
+struct kubelet_start node_start_of(const struct node_state *node, hwloc_const_bitmap_t reserved)
 {
-	const struct kubelet_start start = {.machine = &node->machine,
+	return (struct kubelet_start){.machine = &node->machine,
 		.settings = &node->settings,
 		.reserved = reserved,
 		.eviction_known = node->settings.eviction_hard_memory != NULL,
 		.eviction = node_derive_eviction_threshold(node)};
+}
+
+void node_start_find(
+	const struct node_state *node, hwloc_const_bitmap_t reserved, struct kubelet_start_problems *ret)
+{
+	const struct kubelet_start start = node_start_of(node, reserved);
 
 	kubelet_start_try(&start, ret);
 }

@@ -7,6 +7,9 @@
 #include "common/node_state.h"
 #include "scoring/kubelet_start.h"
 
+/* What the node's state says about the kubelet's start, for kubelet_start_find(). Pointers are borrowed from `node`. */
+struct kubelet_start node_start_of(const struct node_state *node, hwloc_const_bitmap_t reserved);
+
 /* Finds all problems. `reserved`: the reserved CPUs that the running kubelet reports; NULL = the settings decide. */
 void node_start_find(
 	const struct node_state *node, hwloc_const_bitmap_t reserved, struct kubelet_start_problems *ret);

@@ -9,8 +9,8 @@
 #include "common/settings_table.h"
 #include "common/text.h"
 #include "scoring/kubelet.h"
-#include "scoring/kubelet_start.h"
 #include "scoring/node/node_derive.h"
+#include "scoring/node/node_start.h"
 
 #define GATES_MAX 256u /* bytes; twice the names of all gates */
 
@@ -41,14 +41,11 @@ static void parse_prerelease(struct node_state_parser *p)
 		p->reader.at = end;
 }
 
-/* A kubelet that runs has started, whatever the settings say that are known of it. Only said where those that are written say that it would
- * not: of reservedMemory only the effects are. */
+/* Written for a kubelet that runs although a reader would conclude from the other sections that it does not start. reservedMemory is not among
+ * these. */
 static bool print_started(const struct node_state_printer *p)
 {
-	const struct kubelet_start start = {.machine = &p->state->machine,
-		.settings = &p->state->settings,
-		.eviction_known = p->state->settings.eviction_hard_memory != NULL,
-		.eviction = node_derive_eviction_threshold(p->state)};
+	const struct kubelet_start start = node_start_of(p->state, NULL);
 	struct kubelet_start_problems problems = {.n = 0};
 	bool says_no = false;
 

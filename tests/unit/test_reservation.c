@@ -26,27 +26,28 @@ static void parse(const char *yaml, struct doc *ret)
 
 /* ---- the text */
 
+static char namespace[] = "a", name[] = "web-1", none[] = "", controller[] = "c1";
+static const struct reservation example = {.namespace = namespace,
+	.pod = name,
+	.uid = none,
+	.controller = controller,
+	.closed = true,
+	.step = 3,
+	.created_s = 1700000000,
+	.expires_s = 1700000600};
+
 static void what_is_printed_is_parsed(void **state)
 {
 	CLEANUP(doc_release) struct doc pod;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 	CLEANUP(reservation_release) struct reservation r = {0};
-	char namespace[] = "a", name[] = "web-1", none[] = "", controller[] = "c1";
-	const struct reservation out = {.namespace = namespace,
-		.pod = name,
-		.uid = none,
-		.controller = controller,
-		.closed = true,
-		.step = 3,
-		.created_s = 1700000000,
-		.expires_s = 1700000600};
 
 	(void)state;
 	parse("{metadata: {name: web-1}, spec: {nodeName: n, overhead: {cpu: 1}, volumes: [{name: v}],"
 	      " initContainers: [{name: i, image: x, resources: {limits: {cpu: 2, memory: 1Gi}}}],"
 	      " containers: [{name: a, env: [{name: SECRET, value: s}], resources: {limits: {cpu: 8}}}]}}",
 		&pod);
-	assert_int_equal(reservation_print(&out, &pod, &text), 0);
+	assert_int_equal(reservation_print(&example, &pod, &text), 0);
 	assert_null(strstr(text.text, "SECRET"));
 	assert_null(strstr(text.text, "image"));
 	assert_int_equal(reservation_parse(RESERVATION_PREFIX "x1", text.text, &r, NULL), 0);
@@ -57,8 +58,8 @@ static void what_is_printed_is_parsed(void **state)
 	assert_string_equal(r.controller, "c1");
 	assert_true(r.closed);
 	assert_int_equal(r.step, 3);
-	assert_int_equal(r.created_s, out.created_s);
-	assert_int_equal(r.expires_s, out.expires_s);
+	assert_int_equal(r.created_s, example.created_s);
+	assert_int_equal(r.expires_s, example.expires_s);
 	assert_int_equal(r.request.n_containers, 2);
 }
 
@@ -70,15 +71,6 @@ static void the_size_is_estimated(void **state)
 		"{spec: {overhead: {cpu: 1, memory: 64Mi}, resources: {limits: {cpu: 4}, requests: {cpu: 4}},"
 		" initContainers: [{name: i, restartPolicy: Always, resources: {limits: {cpu: 2, vendor.com/nic: 1},"
 		" requests: {cpu: 1500m, vendor.com/nic: 1}}}], containers: [{name: abcdefghijklmnopqrstuvwxyz, resources: {}}]}}"};
-	char namespace[] = "a", name[] = "web-1", none[] = "", controller[] = "c1";
-	const struct reservation r = {.namespace = namespace,
-		.pod = name,
-		.uid = none,
-		.controller = controller,
-		.closed = true,
-		.step = 3,
-		.created_s = 1700000000,
-		.expires_s = 1700000600};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pods); i++) {
@@ -89,8 +81,8 @@ static void the_size_is_estimated(void **state)
 
 		parse(pods[i], &pod);
 		assert_int_equal(pod_template_from_pod(&pod, &template, NULL), 0);
-		assert_int_equal(reservation_print(&r, &pod, &text), 0);
-		size = reservation_size(&r, &template.pod);
+		assert_int_equal(reservation_print(&example, &pod, &text), 0);
+		size = reservation_size(&example, &template.pod);
 		assert_in_range(size, text.len, text.len + 500);
 	}
 }
