@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,10 +162,17 @@ static void note_version(struct server *s, enum object_kind kind, uint64_t versi
 void server_update(struct server *s, enum object_kind kind, struct doc *object)
 {
 	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
+	CLEANUP(object_content_release) struct object_content content;
+	char known_hash[HASH_TEXT_SIZE];
 	struct err err = {""};
-	LOCKED(s);
 
-	if (cluster_update(&s->cluster, kind, object, now_ms(), &err) < 0)
+	{
+		LOCKED(s);
+		snprintf(known_hash, sizeof(known_hash), "%s", cluster_known_hash(&s->cluster, kind, object));
+	}
+	object_content_read(kind, object, known_hash, &content);
+	LOCKED(s);
+	if (cluster_update_read(&s->cluster, kind, object, &content, now_ms(), &err) < 0)
 		note_skipped(s, kind, &err);
 	else
 		note_version(s, kind, version);

@@ -168,27 +168,17 @@ static void set_object(
 	cluster_bump_freed_version(cluster, node);
 }
 
-static int update_nrt(
-	struct cluster *cluster, struct node_info *node, struct doc *object, uint64_t now_ms, struct err *err)
+static void update_nrt(struct cluster *cluster, struct node_info *node, const struct doc *object,
+	struct object_content *content, uint64_t now_ms)
 {
-	char hash[HASH_TEXT_SIZE];
-	struct cluster_node read;
-	int r = cluster_content_hash(object, hash);
-
-	if (r < 0)
-		return err_set(err, r, "NodeResourceTopology '%.100s': %s", node->name, strerror(-r));
-	if (node->has_object && !strcmp(hash, node->content_hash)) {
+	if (content->unchanged) {
 		update_written_time(cluster, node, object);
-		return 0;
+		return;
 	}
-	r = cluster_node_read(object, &read, err);
-	if (r < 0)
-		return r;
-	if (read.unreadable_state)
-		log_warning("node '%s': %s", node->name, read.why.text);
-	set_object(cluster, node, &read, now_ms);
-	snprintf(node->content_hash, sizeof(node->content_hash), "%s", hash);
-	return 0;
+	if (content->zones.unreadable_state)
+		log_warning("node '%s': %s", node->name, content->zones.why.text);
+	set_object(cluster, node, &content->zones, now_ms);
+	snprintf(node->content_hash, sizeof(node->content_hash), "%s", content->hash);
 }
 
 struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_node *object, uint64_t now_ms)
@@ -221,22 +211,16 @@ void cluster_set_allocatable(
 	cluster_bump_version(cluster, node);
 }
 
-static int update_node(struct cluster *cluster, struct node_info *node, const struct doc *object,
-	uint64_t now_ms, struct err *err)
+static void update_node(struct cluster *cluster, struct node_info *node, const struct doc *object,
+	struct object_content *content, uint64_t now_ms)
 {
-	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
-	int r = node_allocatable(object, &allocatable, err);
-
-	if (r < 0)
-		return err_wrap(err, r, "Node '%.60s'", node->name);
-	cluster_update_reservations(cluster, node, object, now_ms);
+	cluster_update_reservations(cluster, node, content, now_ms);
 	update_release(cluster, node, node_kubelet_release(object));
 	node->is_ready = !strcmp(node_ready_status(object), "True");
 	node->is_cordoned = node_is_cordoned(object);
-	if (node->has_node && resource_list_equal(&node->allocatable, &allocatable))
-		return 0; /* kubelets write their Node every few minutes */
-	cluster_set_allocatable(cluster, node, &allocatable);
-	return 0;
+	/* Kubelets write their Node every few minutes. */
+	if (!node->has_node || !resource_list_equal(&node->allocatable, &content->allocatable))
+		cluster_set_allocatable(cluster, node, &content->allocatable);
 }
 
 /* Reasons of the kubelet's managers: the kubelet's state differed from the cached state. All other reasons concern the pod
@@ -358,10 +342,9 @@ static bool note_owner(struct pod_info *pod, const struct doc *object)
 }
 
 /* Adds or updates a pod that has a node. */
-static int place_pod(struct cluster *cluster, struct doc *object, const struct pod_status *status,
-	uint64_t now_ms, struct err *err)
+static void place_pod(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
+	struct pod_request *request, uint64_t now_ms)
 {
-	CLEANUP(pod_template_release) struct pod_template template = {0};
 	struct pod_info *cached;
 	bool keeps_node, may_use;
 	struct pod_info init = {.names = status->names,
@@ -369,15 +352,12 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 		.bound = true,
 		.bound_ms = status->stage == POD_RUNS ? 0 : now_ms,
 		.list_number = cluster->list_number[OBJECT_POD]};
-	int r = pod_template_from_pod(object, &template, err);
 
-	if (r < 0)
-		return err_wrap(err, r, "Pod '%.60s/%.60s'", status->namespace, status->name);
 	cluster_choose_node(
 		cluster, status->namespace, pod_gang_name(object), status->uid, status->node, now_ms);
 	cached = cluster_find_pod(cluster, status->uid);
 	keeps_node = cached && !strcmp(cached->node->name, status->node);
-	init.class = pod_classes_take(&cluster->classes, &template.pod);
+	init.class = pod_classes_take(&cluster->classes, request);
 	may_use = init.class->aligned && !(keeps_node && cached->bound && cached->class == init.class);
 	if (keeps_node)
 		update_pod(cluster, cached, init.class, object, now_ms);
@@ -402,7 +382,6 @@ static int place_pod(struct cluster *cluster, struct doc *object, const struct p
 	/* The kubelet sets status.startTime after it has admitted the pod. */
 	if (pod_started_s(object) > 0 || status->stage == POD_RUNS)
 		note_admission(cluster, cached, object, now_ms);
-	return 0;
 }
 
 /* A reservation that the pod used may be another pod's now. A node with reservations has an object, and stays. */
@@ -420,7 +399,8 @@ static uint64_t version_of(const struct doc *object)
 	return resource_version_parse(doc_string(doc_get(doc_get(object, "metadata"), "resourceVersion")));
 }
 
-static int update_from_pod(struct cluster *cluster, struct doc *object, uint64_t now_ms, struct err *err)
+static int update_from_pod(struct cluster *cluster, const struct doc *object, struct object_content *content,
+	uint64_t now_ms, struct err *err)
 {
 	CLEANUP(pod_status_release) struct pod_status status = {0};
 	struct pod_info *cached;
@@ -450,9 +430,15 @@ static int update_from_pod(struct cluster *cluster, struct doc *object, uint64_t
 		if (cached)
 			cached->list_number = cluster->list_number[OBJECT_POD];
 		pending_pods_add(&cluster->pending, status.uid);
-		return *pod_gang_name(object) ? 0 : cluster_nominate_pod(cluster, object, &status, err);
+		if (*pod_gang_name(object))
+			return 0;
+		cluster_nominate_pod(cluster, object, &status, content);
+		return content->error < 0 ? err_set(err, content->error, "%s", content->why.text) : 0;
 	}
-	return place_pod(cluster, object, &status, now_ms, err);
+	if (content->error < 0)
+		return err_set(err, content->error, "%s", content->why.text);
+	place_pod(cluster, object, &status, &content->request, now_ms);
+	return 0;
 }
 
 void cluster_skip(struct cluster *cluster, enum object_kind kind)
@@ -461,8 +447,18 @@ void cluster_skip(struct cluster *cluster, enum object_kind kind)
 		pending_pods_skip(&cluster->pending);
 }
 
-int cluster_update(
-	struct cluster *cluster, enum object_kind kind, struct doc *object, uint64_t now_ms, struct err *err)
+const char *cluster_known_hash(const struct cluster *cluster, enum object_kind kind, const struct doc *object)
+{
+	const char *name = doc_object_name(object);
+	const struct node_info *node = name ? cluster_find_node(cluster, name) : NULL;
+
+	return !node || kind > OBJECT_NODE ? ""
+	       : kind == OBJECT_NRT        ? node->content_hash
+					   : node->reservations_hash;
+}
+
+int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct doc *object,
+	struct object_content *content, uint64_t now_ms, struct err *err)
 {
 	const char *name = doc_object_name(object);
 	struct node_info *node;
@@ -470,7 +466,7 @@ int cluster_update(
 
 	if (kind == OBJECT_POD) {
 		pending_pods_advance(&cluster->pending, version_of(object));
-		r = update_from_pod(cluster, object, now_ms, err);
+		r = update_from_pod(cluster, object, content, now_ms, err);
 		if (r < 0 && !*doc_text(doc_get(object, "metadata"), "uid"))
 			cluster_skip(cluster, kind);
 		return r;
@@ -481,10 +477,24 @@ int cluster_update(
 		return err_set(err, -EINVAL, "a %s without a name", object_kind_names[kind]);
 	node = cluster_find_or_add_node(cluster, name);
 	node->list_number[kind] = cluster->list_number[kind];
-	r = kind == OBJECT_NRT ? update_nrt(cluster, node, object, now_ms, err)
-			       : update_node(cluster, node, object, now_ms, err);
+	r = content->error;
+	if (r < 0)
+		err_set(err, r, "%s", content->why.text);
+	else if (kind == OBJECT_NRT)
+		update_nrt(cluster, node, object, content, now_ms);
+	else
+		update_node(cluster, node, object, content, now_ms);
 	cluster_drop_if_empty(cluster, node);
 	return r;
+}
+
+int cluster_update(
+	struct cluster *cluster, enum object_kind kind, struct doc *object, uint64_t now_ms, struct err *err)
+{
+	CLEANUP(object_content_release) struct object_content content;
+
+	object_content_read(kind, object, cluster_known_hash(cluster, kind, object), &content);
+	return cluster_update_read(cluster, kind, object, &content, now_ms, err);
 }
 
 static void forget_object(struct cluster *cluster, struct node_info *node, enum object_kind kind)

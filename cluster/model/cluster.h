@@ -16,6 +16,7 @@
 #include "cluster/model/reported_pods.h"
 #include "cluster/objects/cluster_node.h"
 #include "cluster/objects/disruption_budgets.h"
+#include "cluster/objects/object_content.h"
 #include "cluster/objects/object_input.h"
 #include "cluster/objects/pod_class.h"
 #include "common/doc.h"
@@ -252,6 +253,15 @@ void cluster_delete(
 	struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms);
 
 /*
+ * The same in two steps, of which the first does not change the model: what takes long to read of the object is read with the hash that the model
+ * knows (object_content_read()), then the object is applied. Between the two, no other object of the kind may be applied.
+ */
+const char *cluster_known_hash(
+	const struct cluster *cluster, enum object_kind kind, const struct doc *object);
+int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct doc *object,
+	struct object_content *content, uint64_t now_ms, struct err *err);
+
+/*
  * Sets the node's NodeResourceTopology object, as cluster_node_read() has read it; the object moves. For a caller that needs
  * the objects of all nodes one after another: cluster_drop_object() frees the object, and the node if it has nothing else.
  */
@@ -428,9 +438,9 @@ struct pod_status;
 /* Whether this one of cluster.nominations stands for the pod. */
 bool cluster_stands_for(const struct pod_info *stand_in, const char *uid);
 
-/* The Pod is not bound: keeps room for it on its nominated node, if it has one. 0; errors of pod_template_from_pod(). */
-int cluster_nominate_pod(
-	struct cluster *cluster, const struct doc *object, const struct pod_status *status, struct err *err);
+/* The Pod is not bound: keeps room for it on its nominated node, if it has one and its content has no error. */
+void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
+	struct object_content *content);
 
 /* The pod is bound, or has ended. */
 void cluster_drop_nomination(struct cluster *cluster, const char *uid);
@@ -443,9 +453,9 @@ void cluster_drop_unlisted_nominations(struct cluster *cluster);
 /* Finds which pods of the node use its reservations, unless a list of pods is incomplete. */
 void cluster_match_reservations(struct cluster *cluster, struct node_info *node);
 
-/* Reads the reservations of the Node object. */
+/* The reservations of the content move. */
 void cluster_update_reservations(
-	struct cluster *cluster, struct node_info *node, const struct doc *object, uint64_t now_ms);
+	struct cluster *cluster, struct node_info *node, struct object_content *content, uint64_t now_ms);
 
 void cluster_drop_reservations(struct cluster *cluster, struct node_info *node);
 void cluster_expire_reservations(struct cluster *cluster, struct node_info *node, uint64_t now_ms);

@@ -48,47 +48,41 @@ void cluster_drop_nomination(struct cluster *cluster, const char *uid)
 		remove_nomination(cluster, i);
 }
 
-static int add_stand_in(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
-	struct node_info *node, struct err *err)
+static void add_stand_in(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
+	struct pod_request *request, struct node_info *node)
 {
-	CLEANUP(pod_template_release) struct pod_template template = {0};
 	CLEANUP(freep) char *key = xasprintf(STAND_IN "%s", status->uid);
 	struct pod_info init = {.names = pod_names_of(key, status->namespace, key), .is_reservation = true};
-	int r = pod_template_from_pod(object, &template, err);
 
-	if (r < 0)
-		return r;
 	pod_priority_read(object, &init.priority);
-	init.class = pod_classes_take(&cluster->classes, &template.pod);
+	init.class = pod_classes_take(&cluster->classes, request);
 	if (!init.class->aligned) {
 		pod_classes_drop(&cluster->classes, init.class);
-		return 0;
+		return;
 	}
 	*(struct pod_info **)vec_push(&cluster->nominations, &cluster->n_nominations,
 		&cluster->nominations_size, sizeof(*cluster->nominations)) =
 		cluster_add_pod(cluster, key, status->namespace, status->name, &init, node);
-	return 0;
 }
 
-int cluster_nominate_pod(
-	struct cluster *cluster, const struct doc *object, const struct pod_status *status, struct err *err)
+void cluster_nominate_pod(struct cluster *cluster, const struct doc *object, const struct pod_status *status,
+	struct object_content *content)
 {
 	const char *name = pod_nominated_node(object);
 	struct node_info *node = *name && *status->uid ? cluster_find_node(cluster, name) : NULL;
 	size_t i = find_nomination(cluster, status->uid);
-	int r = 0;
 
 	if (i < cluster->n_nominations && cluster->nominations[i]->node != node) {
 		remove_nomination(cluster, i);
 		i = cluster->n_nominations;
 	}
 	/* An assumed pod counts where it is assumed. */
-	if (i == cluster->n_nominations && node && !cluster_find_pod(cluster, status->uid))
-		r = add_stand_in(cluster, object, status, node, err);
+	if (i == cluster->n_nominations && node && content->error == 0 &&
+		!cluster_find_pod(cluster, status->uid))
+		add_stand_in(cluster, object, status, &content->request, node);
 	i = find_nomination(cluster, status->uid);
 	if (i < cluster->n_nominations)
 		cluster->nominations[i]->list_number = cluster->list_number[OBJECT_POD];
-	return r;
 }
 
 void cluster_hide_nominations(struct cluster *cluster, const char *uid, int32_t priority)

@@ -207,20 +207,18 @@ void cluster_match_reservations(struct cluster *cluster, struct node_info *node)
 }
 
 void cluster_update_reservations(
-	struct cluster *cluster, struct node_info *node, const struct doc *object, uint64_t now_ms)
+	struct cluster *cluster, struct node_info *node, struct object_content *content, uint64_t now_ms)
 {
-	const struct doc *annotations = doc_get(doc_get(object, "metadata"), "annotations");
 	struct node_reservation *old = node->reservations;
 	size_t n_old = node->n_reservations;
-	char hash[HASH_TEXT_SIZE];
 
-	node_reservations_hash(annotations, hash);
-	if (!strcmp(hash, node->reservations_hash))
+	if (content->unchanged)
 		return;
 	for (size_t i = 0; i < n_old; i++)
 		remove_stand_in(cluster, &old[i]);
-	node->reservations = node_reservations_read(
-		&cluster->classes, node->name, annotations, now_ms, &node->n_reservations);
+	node->reservations = node_reservations_make(
+		&cluster->classes, content->reservations, content->n_reservations, now_ms);
+	node->n_reservations = content->n_reservations;
 	cluster->n_reservations += node->n_reservations;
 	for (size_t i = 0; i < node->n_reservations; i++)
 		cluster_add_stand_in(cluster, node, &node->reservations[i]);
@@ -230,5 +228,5 @@ void cluster_update_reservations(
 	}
 	free(old);
 	cluster_match_reservations(cluster, node);
-	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", hash);
+	snprintf(node->reservations_hash, sizeof(node->reservations_hash), "%s", content->hash);
 }

@@ -5,13 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/cleanup.h"
 #include "common/io/time.h"
-#include "common/log.h"
-#include "common/text.h"
 #include "common/xalloc.h"
-
-#define ANNOTATIONS_MAX ((size_t)1 << 20) /* the API server accepts 256 KiB per object */
 
 void node_reservation_release(struct node_reservation *r)
 {
@@ -19,30 +14,9 @@ void node_reservation_release(struct node_reservation *r)
 	free(r->user);
 }
 
-void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE])
+struct node_reservation *node_reservations_make(
+	struct pod_classes *classes, struct reservation *facts, size_t n, uint64_t now_ms)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(ANNOTATIONS_MAX);
-
-	if (annotations && annotations->kind == DOC_MAP)
-		DOC_FOREACH (annotation, annotations)
-			if (reservation_id(annotation->key))
-				strbuf_addf(&text, "%s=%s\n", annotation->key,
-					text_or_empty(doc_string(annotation)));
-	*ret = '\0';
-	if (text.len > 0)
-		hash_text(text.text, text.len, ret);
-}
-
-static void log_invalid(const struct err *err, const void *node)
-{
-	log_warning("node '%s': %s", (const char *)node, err->text);
-}
-
-struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
-	const struct doc *annotations, uint64_t now_ms, size_t *ret_n)
-{
-	struct reservation facts[RESERVATIONS_MAX];
-	size_t n = reservations_parse(annotations, node ? log_invalid : NULL, node, facts);
 	struct node_reservation *items = xcalloc(n + 1, sizeof(*items));
 	int64_t now_s = clock_ms(CLOCK_REALTIME) / 1000;
 
@@ -51,12 +25,12 @@ struct node_reservation *node_reservations_read(struct pod_classes *classes, con
 
 		items[i].class = pod_classes_take(classes, &facts[i].request);
 		items[i].facts = facts[i];
+		facts[i] = (struct reservation){0};
 		items[i].expires_ms = now_ms + (uint64_t)(left_s < 0                   ? 0
 							  : left_s < RESERVATION_MAX_S ? left_s
 										       : RESERVATION_MAX_S) *
 						       1000;
 	}
-	*ret_n = n;
 	return items;
 }
 

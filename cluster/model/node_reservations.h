@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Reads the reservations of a Node, and finds the reservations that a pod may use.
+ * Keeps the reservations of a Node, and finds the reservations that a pod may use.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +9,6 @@
 
 #include "cluster/objects/pod_class.h"
 #include "cluster/objects/reservation.h"
-#include "common/doc.h"
-#include "common/hash.h"
 
 struct pod_info;
 
@@ -27,15 +25,10 @@ struct node_reservation {
 /* Frees the texts; the class and `stand_in` belong to the cluster. */
 void node_reservation_release(struct node_reservation *r);
 
-/* Hashes the reservations among a Node's annotations (NULL = none); "" = no reservations. */
-void node_reservations_hash(const struct doc *annotations, char ret[HASH_TEXT_SIZE]);
-
-/*
- * Reads the reservations among a Node's annotations. Invalid reservations are ignored, and logged unless `node` is NULL, reservations that have expired are
- * ignored. Each has a reference to its class. The caller frees the array.
- */
-struct node_reservation *node_reservations_read(struct pod_classes *classes, const char *node,
-	const struct doc *annotations, uint64_t now_ms, size_t *ret_n);
+/* Makes the node's reservations of those of a Node's annotations, which move. Each has a reference to its class. The caller frees the
+ * array. */
+struct node_reservation *node_reservations_make(
+	struct pod_classes *classes, struct reservation *facts, size_t n, uint64_t now_ms);
 
 /* A pod on a node that has reservations. Kubelets align it: places are reserved for such pods only. */
 struct reservation_pod {
