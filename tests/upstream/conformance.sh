@@ -149,7 +149,7 @@ by_themselves() {
 	check "API server" $here/accepts.sh
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
-	check "tenant" $here/tenant.sh -short -slack 5
+	check "tenant" $here/tenant.sh -short -slack 5 -attempts 12 -seed "$SEED"
 	check "extender's invariant" $here/extender_invariant.sh -seed "$SEED" -slack 5
 	check "plan" $here/plan.sh -clusters $((200 + CASES / 10)) -seed "$SEED"
 	check "simulate" $here/simulate.sh -clusters $((60 + CASES / 20)) -seed "$SEED"

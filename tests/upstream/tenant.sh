@@ -11,5 +11,5 @@ here=tests/upstream
 $here/build.sh controlplane managers tenant
 . tests/upstream/work.sh
 outcome_machines "$work" || exit 1
-$here/cluster.sh start "$work/cluster" -nodes node-other -timeout 2h >/dev/null || exit 1
+$here/cluster.sh start "$work/cluster" -nodes node-other -manifests "$($here/cluster.sh manifests),packaging/kubernetes/rbac-nodes.yaml" -timeout 2h >/dev/null || exit 1
 build/upstream/tenant -cluster "$work/cluster" -machines "$work" -nrtd "$B/nrtd" "$@"

@@ -175,6 +175,9 @@ func (e *Extender) Stop() { e.kill() }
 // URL is where it answers a verb.
 func (e *Extender) URL(verb string) string { return "http://" + e.address + "/" + verb }
 
+// Address is where it listens.
+func (e *Extender) Address() string { return e.address }
+
 // RSS is the memory it has, in bytes.
 func (e *Extender) RSS() (int64, error) {
 	usage, err := daemon.UsageOf(e.Process.Pid)

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -54,20 +56,28 @@ type Test struct {
 	Nodes                             int
 	Slack                             int    // the limits of CPU times are so many times as long
 	Short                             bool   // a quarter of the pods of each kind
-	Only                              string // kinds of pods whose names contain it
+	Only                              string // kinds of pods and of attempts whose names contain it
+	Attempts, First                   int    // attempts from First on
+	Seed                              uint64 // of attempts
 
-	dir      string
-	admin    kubernetes.Interface
-	dynamic  dynamic.Interface
-	user     kubernetes.Interface
-	names    []string
-	victims  []*v1.Pod
-	made     []string // the user's pods that are there
-	extender *outcome.Extender
-	hurt     bool // by the kind of pods under test
-	passed   int
-	failed   int
-	rows     []row
+	dir        string
+	config     *rest.Config
+	admin      kubernetes.Interface
+	dynamic    dynamic.Interface
+	user       kubernetes.Interface
+	names      []string
+	victims    []*v1.Pod
+	made       []string // the user's pods that are there
+	extender   *outcome.Extender
+	nodes      map[string]*nodeIdentity
+	scheduler  *http.Client // that asks about others' pods
+	asked      int          // about these
+	answersAll bool         // the extender names all nodes that admit a pod
+	mu         sync.Mutex   // of made and nodes
+	hurt       bool         // by the kind of pods under test
+	passed     int
+	failed     int
+	rows       []row
 }
 
 // row is what one kind of pods cost.
@@ -120,6 +130,7 @@ func (t *Test) connect(ctx context.Context) error {
 		return err
 	}
 	config.QPS = -1
+	t.config, t.nodes = config, map[string]*nodeIdentity{}
 	if t.admin, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
@@ -160,7 +171,11 @@ func (t *Test) connect(ctx context.Context) error {
 func (t *Test) kubeconfig() string { return filepath.Join(t.Cluster, "admin.kubeconfig") }
 
 func (t *Test) start(ctx context.Context) (err error) {
-	t.extender, err = outcome.StartExtender(ctx, t.Nrtd, filepath.Join(t.dir, "extender.log"), "--kubeconfig", t.kubeconfig())
+	flags := []string{"--kubeconfig", t.kubeconfig()}
+	if t.answersAll {
+		flags = append(flags, "--answer", "all")
+	}
+	t.extender, err = outcome.StartExtender(ctx, t.Nrtd, filepath.Join(t.dir, "extender.log"), flags...)
 	return err
 }
 
@@ -171,8 +186,17 @@ func (t *Test) again(ctx context.Context) error {
 	return t.start(ctx)
 }
 
-// play plays each kind of pods, then what the user can do beside creating them, then the end.
+// play plays each kind of pods, what the user can do beside creating them, and the attempts.
 func (t *Test) play(ctx context.Context) error {
+	if t.First == 0 && t.Only != "attempts" {
+		if err := t.playPods(ctx); err != nil {
+			return err
+		}
+	}
+	return t.playAttempts(ctx)
+}
+
+func (t *Test) playPods(ctx context.Context) error {
 	d := t.others(ctx)
 	err := daemon.Sleep(ctx, 3*time.Second)
 	t.end(d)
@@ -417,14 +441,8 @@ func (t *Test) replica(ctx context.Context, name string) {
 	t.check(err == nil, name+": a new replica", "%v", err)
 }
 
-// remove deletes all that the user has.
+// remove deletes all pods that the user has.
 func (t *Test) remove(ctx context.Context) error {
-	for _, name := range t.made {
-		err := t.user.CoreV1().Pods(userNamespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
 	t.made = nil
-	return nil
+	return t.user.CoreV1().Pods(userNamespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
 }
