@@ -133,11 +133,18 @@ static uint16_t socket_port(int fd)
 
 /* ---- connected clients: if there are too many, one is disconnected, so that nobody blocks the kubelet's probes and the schedulers */
 
+/* What a client has done so far. Opening a connection costs it nothing; only schedulers may post. */
+enum client_progress {
+	CLIENT_IS_SILENT,
+	CLIENT_SENDS, /* at least a byte */
+	CLIENT_ASKS,  /* the headers of a request */
+	CLIENT_POSTS  /* a POST that it may send: it has a valid client certificate, or needs none */
+};
+
 struct client {
 	bool open;
-	bool authenticated; /* has presented a valid client certificate */
-	bool has_sent;      /* at least a byte */
-	int fd;             /* -1 = being disconnected */
+	enum client_progress progress;
+	int fd; /* -1 = being disconnected */
 	struct in6_addr address;
 	uint64_t number; /* the lowest is idle for the longest */
 };
@@ -177,18 +184,14 @@ static size_t count_of_address(const struct clients *c, const struct in6_addr *a
 	return n;
 }
 
-/*
- * A client without a certificate is disconnected before any client with one; one that has sent nothing before one that has, because opening a
- * connection costs a client nothing; then one of the address with the most connections; then the one that is idle for the longest.
- */
+/* The client with the least progress is disconnected first; then one of the address with the most connections; then the one that is idle for
+ * the longest. */
 static bool is_dropped_before(const struct clients *c, const struct client *a, const struct client *b)
 {
 	size_t n_a, n_b;
 
-	if (a->authenticated != b->authenticated)
-		return b->authenticated;
-	if (a->has_sent != b->has_sent)
-		return b->has_sent;
+	if (a->progress != b->progress)
+		return a->progress < b->progress;
 	if (IN6_ARE_ADDR_EQUAL(&a->address, &b->address))
 		return a->number < b->number;
 	n_a = count_of_address(c, &a->address);
@@ -206,7 +209,8 @@ static void disconnect_one(struct clients *c)
 
 		if (!is_connected(client))
 			continue;
-		client->has_sent = client->has_sent || has_sent(client->fd);
+		if (client->progress == CLIENT_IS_SILENT && has_sent(client->fd))
+			client->progress = CLIENT_SENDS;
 		if (!first || is_dropped_before(c, client, first))
 			first = client;
 	}
@@ -440,30 +444,27 @@ struct request {
 	bool begun;           /* counted in n_unsent */
 };
 
-/* Whether the client may post; without a client CA every client may. Such a client is disconnected after the others. */
-static bool admit_post(struct instance *in, struct MHD_Connection *connection)
+/* At a request's headers: the client is not the one that is idle for the longest any more. */
+static void note_request(struct instance *in, struct client *client, enum client_progress progress)
 {
-	struct client *client = client_of(in, connection);
+	LOCKED(in);
+
+	client->number = in->clients.n_uses++;
+	if (progress > client->progress)
+		client->progress = progress;
+}
+
+/* Whether the client may post; without a client CA every client may. */
+static bool may_post(
+	const struct instance *in, const struct client *client, struct MHD_Connection *connection)
+{
 	const union MHD_ConnectionInfo *info;
-	bool authenticated;
 
-	if (client) {
-		LOCKED(in);
-
-		/* A client that sends a scheduler's requests is disconnected last. */
-		client->number = in->clients.n_uses++;
-	}
-	/* Only the connection's thread changes `authenticated`. */
-	if (!in->server->options.tls.client_ca || (client && client->authenticated))
+	/* Only the connection's thread sets CLIENT_POSTS. */
+	if (!in->server->options.tls.client_ca || (client && client->progress == CLIENT_POSTS))
 		return true;
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	authenticated = info && http_tls_client_is_authenticated(info->tls_session);
-	if (client) {
-		LOCKED(in);
-
-		client->authenticated = authenticated;
-	}
-	return authenticated;
+	return info && http_tls_client_is_authenticated(info->tls_session);
 }
 
 /* By its Content-Length, which a chunked body does not have. */
@@ -535,8 +536,12 @@ static enum MHD_Result begin_post(
 	struct answer a = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
 		.content_type = CONTENT_TYPE,
 		.text = STRBUF_INIT(TEXT_MAX)};
-	bool allowed = admit_post(in, connection);
+	struct client *client = client_of(in, connection);
+	bool allowed = may_post(in, client, connection);
 	struct request *q;
+
+	if (client && allowed)
+		note_request(in, client, CLIENT_POSTS);
 
 	if (is_too_large(in, connection)) {
 		strbuf_addf(&a.text, "at most %zu bytes\n", in->server->options.body_max);
@@ -608,10 +613,13 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 {
 	struct instance *in = data;
 	bool is_get_or_head = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+	struct client *client = client_of(in, connection);
 	CLEANUP(release_answer)
 	struct answer a = {
 		.status = MHD_HTTP_OK, .content_type = CONTENT_TYPE, .text = STRBUF_INIT(TEXT_MAX)};
 
+	if (!*request && client)
+		note_request(in, client, CLIENT_ASKS);
 	if (strncmp(version, "HTTP/1.", strlen("HTTP/1.")) != 0)
 		return MHD_NO; /* libmicrohttpd before 0.9.74 accepts requests of other protocols */
 	if (in->server->callbacks.post && !strcmp(method, MHD_HTTP_METHOD_POST) && !is_page(path)) {

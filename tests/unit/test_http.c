@@ -413,6 +413,33 @@ static void who_asks_keeps_the_connection(void **state)
 	}
 }
 
+/* Others of the same address only begin requests. */
+static void who_has_asked_keeps_the_connection(void **state)
+{
+	static const char whole[] = "GET /healthz HTTP/1.1\r\nHost: n\r\n\r\n",
+			  last[] = "GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n";
+	struct world *w = *state;
+	CLEANUP(strbuf_release) struct strbuf reply = STRBUF_INIT(REPLY_MAX);
+	CLEANUP(closep) int asker = dial(w);
+	int others[150];
+
+	http_send(asker, whole, strlen(whole));
+	get(w, "/healthz", &reply); /* the asker's request is answered then, or soon */
+	while (recv(asker, (char[1]){0}, 1, MSG_PEEK) <= 0)
+		;
+	for (size_t n = 0; n < ARRAY_SIZE(others); n++) {
+		others[n] = dial(w);
+		(void)!send(others[n], "G", 1, MSG_NOSIGNAL);
+	}
+	get(w, "/healthz", &reply);
+	strbuf_reset(&reply);
+	http_send(asker, last, strlen(last));
+	http_receive(asker, NULL, &reply);
+	assert_non_null(strstr(reply.text + 1, "HTTP/1.1 200")); /* the second response */
+	for (size_t n = 0; n < ARRAY_SIZE(others); n++)
+		close(others[n]);
+}
+
 static void it_ends_with_connections_open(void **state)
 {
 	struct board board = {.healthy = true};
@@ -541,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_clients_are_served, setup, teardown),
 		cmocka_unit_test_setup_teardown(idle_connections_keep_out_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_keeps_the_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_asked_keeps_the_connection, setup, teardown),
 		cmocka_unit_test(it_ends_with_connections_open),
 		cmocka_unit_test_setup_teardown(a_port_in_use_is_said, setup, teardown),
 		cmocka_unit_test(ipv6_is_served_too),
