@@ -194,7 +194,16 @@ func different(i, size int) *v1.Pod {
 	})...)
 }
 
+// lastTooLarge has many containers that are admitted, and a last one that no NUMA node can hold: all are judged until the pod is rejected.
+func lastTooLarge(i, size int) *v1.Pod {
+	list := containers(size, func(c int) map[v1.ResourceName]string {
+		return map[v1.ResourceName]string{v1.ResourceCPU: "1m", v1.ResourceMemory: fmt.Sprintf("%dKi", 64+4*(i%7))}
+	})
+	return podOf("x", append(list, container("last", map[v1.ResourceName]string{v1.ResourceCPU: "17", v1.ResourceMemory: "64Ki"}))...)
+}
+
 var kindsOfPods = []kind{
+	{name: "last container too large", count: 6, size: 400, make: lastTooLarge, bound: true},
 	{name: "containers", count: 4, size: 20000, make: manyContainers},
 	{name: "containers, bound", count: 6, size: 20000, make: manyContainers, bound: true},
 	{name: "containers, no exclusive CPUs", count: 4, size: 20000, make: sharedContainers},

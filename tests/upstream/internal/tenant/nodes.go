@@ -40,6 +40,7 @@ var kinds = []struct {
 	{"d2x32", "single-numa-node", "container", [][]int{{0}, {0}, {1}, {1}}, []string{"5", "3", "16", "25"}},
 	{"d2x32", "single-numa-node", "pod", nil, []string{"5", "3", "16", "25"}},
 	{"o8x8", "restricted", "pod", nil, []string{"5", "3", "8", "8", "8", "8", "8", "3", "5"}},
+	{"o8x8", "restricted", "container", nil, []string{"5", "3", "8", "8", "8", "8", "8", "3", "5"}},
 }
 
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1

@@ -21,6 +21,7 @@ import (
 const (
 	askedBefore    = 400 * time.Millisecond
 	askedMeanwhile = 2500 * time.Millisecond
+	askedAtMost    = 20 * time.Second
 	askedEvery     = 20 * time.Millisecond
 	backLimit      = 10 * time.Second
 )
@@ -83,11 +84,11 @@ func (t *Test) question(i int, missing func(name string) bool) (lost string) {
 	return ""
 }
 
-// askFor asks about others' pods for so long.
-func (t *Test) askFor(ctx context.Context, long time.Duration, missing func(name string) bool) *answers {
+// askUntil asks about others' pods until it has taken long enough.
+func (t *Test) askUntil(ctx context.Context, over func(took time.Duration) bool, missing func(name string) bool) *answers {
 	a := &answers{}
 	begun, used := time.Now(), cpuOf(t.extender)
-	for time.Since(begun) < long && daemon.Sleep(ctx, askedEvery) == nil {
+	for !over(time.Since(begun)) && daemon.Sleep(ctx, askedEvery) == nil {
 		before, start := cpuOf(t.extender), time.Now()
 		lost := t.question(t.asked, missing)
 		a.walls, a.cpus = append(a.walls, time.Since(start)), append(a.cpus, cpuOf(t.extender)-before)
@@ -101,6 +102,10 @@ func (t *Test) askFor(ctx context.Context, long time.Duration, missing func(name
 	}
 	a.took, a.used = time.Since(begun), cpuOf(t.extender)-used
 	return a
+}
+
+func after(long time.Duration) func(time.Duration) bool {
+	return func(took time.Duration) bool { return took >= long }
 }
 
 // phases are the answers before an attempt, meanwhile, and from its end until all nodes answer as before.
@@ -163,18 +168,19 @@ func (t *Test) playAttempt(ctx context.Context, n int, attempts []*attempt, all 
 	}
 	name := fmt.Sprintf("%s (-seed %d -first %d -attempts %d)", strings.Join(what, "; "), t.Seed, n, n+1)
 	var p phases
-	p[0] = *t.askFor(ctx, askedBefore, func(string) bool { return false })
+	p[0] = *t.askUntil(ctx, after(askedBefore), func(string) bool { return false })
 	trying, stop := context.WithCancel(ctx)
-	var wait sync.WaitGroup
+	var wait, begun sync.WaitGroup
+	begun.Add(len(attempts))
 	errs := make(chan error, 2*len(attempts))
 	for _, a := range attempts {
 		wait.Go(func() {
-			if err := a.try(trying); err != nil && trying.Err() == nil {
+			if err := a.try(trying, &begun); err != nil && trying.Err() == nil {
 				errs <- fmt.Errorf("%s: %w", a.kind, err)
 			}
 		})
 	}
-	p[1] = *t.askFor(ctx, askedMeanwhile, func(node string) bool { return fills || slices.Contains(hurt, node) })
+	p[1] = *t.askUntil(ctx, allBegun(&begun), func(node string) bool { return fills || slices.Contains(hurt, node) })
 	stop()
 	wait.Wait()
 	for _, a := range attempts {
@@ -192,10 +198,10 @@ func (t *Test) playAttempt(ctx context.Context, n int, attempts []*attempt, all 
 		return err
 	}
 	back := t.until(ctx, backLimit, func() bool {
-		after := t.askFor(ctx, askedEvery, func(string) bool { return false })
-		p[2].add(after)
-		p[2].first = after.first
-		return after.lost == 0
+		last := t.askUntil(ctx, after(askedEvery), func(string) bool { return false })
+		p[2].add(last)
+		p[2].first = last.first
+		return last.lost == 0
 	})
 	for i, when := range []string{"before", "meanwhile"} {
 		t.check(p[i].lost == 0, name, "%s %d of %d questions about others' pods are lost: %s", when, p[i].lost, p[i].asked, p[i].first)
@@ -218,12 +224,32 @@ func (t *Test) playAttempt(ctx context.Context, n int, attempts []*attempt, all 
 	return nil
 }
 
-// try does an attempt until its time is over.
-func (a *attempt) try(ctx context.Context) error {
-	if a.begin != nil {
-		if err := a.begin(ctx); err != nil {
-			return err
+// allBegun is over askedMeanwhile after all attempts have begun, and in any case after askedAtMost.
+func allBegun(begun *sync.WaitGroup) func(time.Duration) bool {
+	all := make(chan struct{})
+	go func() { begun.Wait(); close(all) }()
+	end := askedAtMost
+	return func(took time.Duration) bool {
+		select {
+		case <-all:
+			if end == askedAtMost {
+				end = took + askedMeanwhile
+			}
+		default:
 		}
+		return took >= end
+	}
+}
+
+// try does an attempt until its time is over.
+func (a *attempt) try(ctx context.Context, begun *sync.WaitGroup) error {
+	var err error
+	if a.begin != nil {
+		err = a.begin(ctx)
+	}
+	begun.Done()
+	if err != nil {
+		return err
 	}
 	for i := 0; ; i++ {
 		if err := a.step(ctx, i); err != nil {
