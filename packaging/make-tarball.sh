@@ -62,8 +62,8 @@ inside() {
 	for program in $programs; do "$triplet-strip" "$tree/bin/${program##*/}"; done
 	mv "$tree/share/nrtd/default/nrtd" "$tree/share/nrtd/nrtd.default"
 	rmdir "$tree/share/nrtd/default"
-	# Replace man:nrtd(8) in the unit, because man(1) does not search PREFIX.
-	sed 's#/bin/nrtd run#@PREFIX@/bin/nrtd run#; s#man:nrtd(8)#file:@PREFIX@/share/doc/nrtd/README.md#' "$tree/share/nrtd/nrtd.service" >"$tree/share/nrtd/nrtd.service.in"
+	# Replace man:nrtd-run(8) in the unit, because man(1) does not search PREFIX.
+	sed 's#/bin/nrtd run#@PREFIX@/bin/nrtd run#; s#man:nrtd-run(8)#file:@PREFIX@/share/doc/nrtd/README.md#' "$tree/share/nrtd/nrtd.service" >"$tree/share/nrtd/nrtd.service.in"
 	rm "$tree/share/nrtd/nrtd.service"
 	libraries
 	cp LICENSE "$licences/nrtd"

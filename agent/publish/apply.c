@@ -317,7 +317,7 @@ static enum publish_outcome set_contended(const struct apply *a, struct err *err
 
 	err_set(err, 0, "'%s' keeps rewriting %s: nrtd backs off until the next refresh; %s",
 		a->contention.rival, a->path,
-		remedy ? remedy : "run only one of them (nrtd(8), OTHER EXPORTERS)");
+		remedy ? remedy : "run only one of them (nrtd-run(8), OTHER EXPORTERS)");
 	return PUBLISH_CONTENDED;
 }
 

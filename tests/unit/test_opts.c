@@ -350,20 +350,26 @@ static void help_names_every_flag_and_variable(void **state)
 			check_help(programs[p], c);
 }
 
-/* The text of a manual page of the repository; NULL where there is none. */
-static char *page(const char *program, const char *command, int section)
+/* The text of a program's or a command's manual page in the repository, of section 1 or 8; NULL where there is none. */
+static char *page(const char *program, const char *command)
 {
+	static const char sections[] = {'1', '8'};
 	char name[96];
 
-	snprintf(name, sizeof(name), "../../man/%s%s%s.%d", program, *command ? "-" : "", command, section);
-	return access(test_fixture(name), R_OK) == 0 ? test_read_file(test_fixture(name), NULL) : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		snprintf(name, sizeof(name), "../../man/%s%s%s.%c", program, *command ? "-" : "", command,
+			sections[i]);
+		if (access(test_fixture(name), R_OK) == 0)
+			return test_read_file(test_fixture(name), NULL);
+	}
+	return NULL;
 }
 
 /* Every flag, and every variable of a daemon, is in the command's page or in the program's: ".It Fl -flag" in mdoc. */
 static void check_manual(const struct program *program, const struct command_def *c)
 {
-	CLEANUP(freep) char *own = page(program->name, c->name, 1);
-	CLEANUP(freep) char *common = page(program->name, "", program == &program_nrtd ? 8 : 1);
+	CLEANUP(freep) char *own = page(program->name, c->name);
+	CLEANUP(freep) char *common = page(program->name, "");
 	char item[128];
 
 	assert_non_null(common);
