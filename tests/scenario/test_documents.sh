@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7), the variables in
-# packaging/nrtd.default. README's commands are the guide's, HACKING's example is in the source, the chart's README is made of
+# packaging/nrtd.default. README's commands are the guide's, HACKING names files that exist, the chart's README is made of
 # its values, and links lead somewhere. B names the build folder.
 set -u
 export LC_ALL=C
@@ -80,12 +80,13 @@ tr -d ' \n' <"$dir/hints" | sed 's/"hugepages[^"]*",//g; s/,4294967296,214748364
 sed -n '/^annotations:/,/^\.Ed/p' $page | grep -v '^\.Ed' | tr -d ' \n' >"$dir/want"
 same "nrtd-object(7) has the hints of its example" "$dir/got" "$dir/want"
 
-# --- HACKING's example is in the source, line by line
-source=$(find agent -name fs_root.c)
-awk '/^```c/ {on = 1; next} /^```/ {on = 0} on' HACKING.md >"$dir/want"
-[ -s "$dir/want" ] || not_ok "HACKING has an example"
-grep -vxF -f "$source" "$dir/want" >"$dir/out"
-none "HACKING's example is in the source" "$dir/out"
+# --- HACKING names files that exist: words in backquotes with a folder and a suffix, without patterns
+grep -o '`[^`]*`' HACKING.md | tr -d '`' | grep -xE '[a-z]+/[A-Za-z0-9_/.-]+\.(c|h|sh|md)' | sort -u >"$dir/want"
+[ "$(wc -l <"$dir/want")" -ge 20 ] || not_ok "HACKING names files" "$dir/want"
+while read -r file; do
+	[ -e "$file" ] || echo "$file"
+done <"$dir/want" >"$dir/out"
+none "HACKING names files that exist" "$dir/out"
 
 # --- /etc/default/nrtd has the variable of each flag of nrtd run, with its default, and no other
 "$nrtd" run --help >"$dir/help"
