@@ -81,6 +81,7 @@ sed -n '/^annotations:/,/^\.Ed/p' $page | grep -v '^\.Ed' | tr -d ' \n' >"$dir/w
 same "nrtd-object(7) has the hints of its example" "$dir/got" "$dir/want"
 
 # --- HACKING names files that exist: words in backquotes with a folder and a suffix, without patterns
+# shellcheck disable=SC2016 # backquotes of Markdown
 grep -o '`[^`]*`' HACKING.md | tr -d '`' | grep -xE '[a-z]+/[A-Za-z0-9_/.-]+\.(c|h|sh|md)' | sort -u >"$dir/want"
 [ "$(wc -l <"$dir/want")" -ge 20 ] || not_ok "HACKING names files" "$dir/want"
 while read -r file; do
