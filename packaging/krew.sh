@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # krew.sh FOLDER URL: print the krew manifest of `kubectl numa`, for the tarballs in FOLDER, which will be published below URL. Use the
-# manifest with `kubectl krew install --manifest=numa.yaml` or in a krew index.
+# manifest with `kubectl krew install --manifest=numa.yaml` or in a krew index, which demands that HOMEPAGE is set.
 set -eu
 folder=$1 url=${2%/}
 version=$(sed -n 's/^VERSION := //p' "$(dirname "$0")/../Makefile")
@@ -13,8 +13,8 @@ kind: Plugin
 metadata:
   name: numa
 spec:
-  version: v$version
-  homepage: https://nrtd.dev
+  version: v$version${HOMEPAGE:+
+  homepage: $HOMEPAGE}
   shortDescription: Show NUMA topology, and which node admits a pod
   description: |
     Reads the cluster's NodeResourceTopology objects. Lists the free resources

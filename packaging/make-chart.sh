@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make-chart.sh OUT: pack the committed tree's Helm chart into OUT, with its links replaced by files. Reproducible: the same commit and the
-# same helm give the same bytes. HOMEPAGE, if set, becomes the chart's home and source. helm is $HELM, helm in PATH, or built from its Go module.
+# same helm give the same bytes. HOMEPAGE and MAINTAINER, if set, become the chart's home, source and maintainer. helm is $HELM, helm in PATH, or built from its Go module.
 # To upload the chart to a registry: `helm push OUT/nrtd-VERSION.tgz oci://REGISTRY/FOLDER`.
 set -eu
 mkdir -p "$1"
@@ -15,6 +15,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree" "$work/chart"
 git archive HEAD packaging | tar -x -C "$work/tree"
 [ -z "${HOMEPAGE:-}" ] || printf 'home: %s\nsources: [%s]\n' "$HOMEPAGE" "$HOMEPAGE" >>"$work/tree/packaging/helm/nrtd/Chart.yaml"
+[ -z "${MAINTAINER:-}" ] || printf 'maintainers:\n- {name: "%s", email: "%s"}\n' "${MAINTAINER% <*}" "$(printf '%s\n' "$MAINTAINER" | sed 's/.*<\(.*\)>.*/\1/')" \
+	>>"$work/tree/packaging/helm/nrtd/Chart.yaml"
 # helm prints every link that it follows on stderr
 "$helm" package "$work/tree/packaging/helm/nrtd" -d "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2 && exit 1; }
 # Pack again with reproducible times, because helm writes the current time.

@@ -38,6 +38,11 @@ headers() {
 		done
 		exit $status' headers
 }
+workflows() {
+	status_of_build=0
+	tests/upstream/build_module.sh actionlint tool || status_of_build=$?
+	case $status_of_build in 0) build/upstream/actionlint ;; 77) ;; *) return 1 ;; esac
+}
 spdx() { ! grep -L 'SPDX-License-Identifier: Apache-2.0' $sources $scripts Makefile packaging/*.mk tests/*.mk | grep .; }
 lengths() {
 	! wc -l $sources Makefile | awk '
@@ -65,6 +70,7 @@ check spelling spelling
 check shell shell
 check manuals manuals
 check "rpm spec" spec
+check "GitHub workflows" workflows
 check "licence lines" spdx
 check "file lengths" lengths
 check "make help" help
