@@ -20,19 +20,19 @@ node=$dir/node
 example_node "$node"
 
 # --- README
-sed 1,150d README.md >"$dir/out"
-none "README has 150 lines at most" "$dir/out"
+sed 1,80d README.md >"$dir/out"
+none "README has 80 lines at most" "$dir/out"
 sed -n '/^## Install/,/^## Where/s/^    //p' README.md >"$dir/commands"
 [ "$(wc -l <"$dir/commands")" -eq 9 ] || not_ok "README installs the packages, and the DaemonSet in two ways" "$dir/commands"
 while read -r command; do
 	if grep -qF -- "    $command" doc/install.md; then ok "the guide has: $command"; else not_ok "the guide has: $command"; fi
 done <"$dir/commands"
 "$nrtd" dump --sysroot "$node" --node-name worker-1 >"$dir/object" 2>/dev/null
-awk '/^```yaml/ {on = 1; next} /^```/ {on = 0} on && !/^ *\.\.\.$/' README.md >"$dir/excerpt"
+awk '/^```yaml/ {on = 1; next} /^```/ {on = 0} on && !/^ *\.\.\.$/' doc/examples.md >"$dir/excerpt"
 awk 'NR == FNR {want[++n] = $0; next} $0 == want[at + 1] {at++} END {for (i = at + 1; i <= n; i++) print want[i]}' \
 	"$dir/excerpt" "$dir/object" >"$dir/out"
-none "README's excerpt is in the object, line by line" "$dir/out"
-[ -s "$dir/excerpt" ] || not_ok "README has an excerpt"
+none "the excerpt of doc/examples.md is in the object, line by line" "$dir/out"
+[ -s "$dir/excerpt" ] || not_ok "doc/examples.md has an excerpt"
 
 # --- the examples that have an output, to its end or to "..."
 awk -v dir="$dir" '
