@@ -63,6 +63,19 @@ for example in "$dir"/example.*; do
 done
 [ $examples -ge 3 ] || not_ok "doc/examples.md has examples"
 
+# --- the pods of doc/pods.md, each with the verdict that follows it
+awk -v dir="$dir" '
+	/^```yaml/ {n++; pod = 1; next}
+	/^```/ {pod = 0; next}
+	pod {print >(dir "/pod." n ".yaml"); next}
+	/^    / {print substr($0, 5) >(dir "/verdict." n)}' doc/pods.md
+for pod in "$dir"/pod.*.yaml; do
+	number=${pod#*/pod.}
+	"$nrtd" fit -f "$pod" --sysroot "$node" 2>"$dir/err" | sed '/^$/,$d' >"$dir/out"
+	same "doc/pods.md: pod ${number%.yaml}" "$dir/out" "$dir/verdict.${number%.yaml}"
+done
+[ -e "$dir/pod.5.yaml" ] || not_ok "doc/pods.md has five pods"
+
 # --- nrtd-object(7) names whatever is printed
 page=man/nrtd-object.7
 "$nrtd" dump --sysroot "$node" --topology-manager-policy-options max-allowable-numa-nodes=12 \
