@@ -26,6 +26,7 @@
 #define RUN_MAX_MS    150000u /* more than the sum of one run's deadlines */
 #define STALE_MAX_MS  60000u  /* after failing for this time nrtd is not ready */
 #define HEARTBEAT_MS  10000u
+#define READY_MAX_MS  30000u /* READY is sent after this time, even if nothing is published */
 #define ACCURACY_US   1000u
 #define REPEAT_LOG_MS 60000u
 
@@ -56,7 +57,9 @@ struct loop {
 	struct http_server *http;
 	struct health health;
 	int lock_fd, uevents_fd;
-	bool forget, ready, reloading, http_failed, lock_waited;
+	bool forget, http_failed, lock_waited;
+	uint64_t
+		ready_by; /* when READY is sent at the latest, after the start or a reload; 0 = READY was sent */
 	bool trim_due; /* a run has sent a request since memory was last trimmed, or has ended TRIM_MS later */
 	uint64_t trimmed_at;
 	uint64_t since;             /* first sign of the change that the current run answers */
@@ -116,7 +119,7 @@ static bool loop_is_ready(void *ctx, struct strbuf *line)
 	else if (running > max)
 		strbuf_addf(line, "a run has not ended for %" PRIu64 " s", running / 1000);
 	else if (!published)
-		strbuf_addstr(line, "nothing is published yet");
+		strbuf_addf(line, "nothing is published yet%s%s", *reason.text ? ": " : "", reason.text);
 	else
 		strbuf_addf(line, "the published state is %" PRIu64 " s out of date: %s", failing / 1000,
 			reason.text);
@@ -220,15 +223,32 @@ static void report_result(struct loop *l, const struct reconcile_result *result,
 		log_info("published after_ms=%" PRIu64, now - l->since);
 	/* Between two attempts the error of the first one is still current. */
 	if (!current && l->failing)
-		sd_notifyf(0, "STATUS=%.150s", l->last_error.text);
+		sd_notifyf(0, "STATUS=%s", l->last_error.text);
 	else
 		sd_notifyf(0, "STATUS=%s", result->status);
 	/* A run that began before SIGHUP does not complete the reload. */
-	if (current && !l->forget && (!l->ready || l->reloading)) {
+	if (current && !l->forget && l->ready_by > 0) {
 		sd_notify(0, "READY=1");
-		l->ready = true;
-		l->reloading = false;
+		l->ready_by = 0;
 	}
+}
+
+static void expect_ready(struct loop *l, uint64_t now)
+{
+	l->ready_by = now + or_default(l->config->ready_ms, READY_MAX_MS);
+}
+
+/* A boot, and whoever starts the service, must not wait for an API server or a right that is missing. */
+static void end_wait_for_ready(struct loop *l, uint64_t now)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(1024);
+
+	if (l->ready_by == 0 || now < l->ready_by)
+		return;
+	if (!loop_is_ready(l, &line))
+		sd_notifyf(0, "STATUS=%s", line.text);
+	sd_notify(0, "READY=1");
+	l->ready_by = 0;
 }
 
 static void update_health(struct loop *l, const struct reconcile_result *result, uint64_t now)
@@ -375,7 +395,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)info;
 	log_info("SIGHUP: reading everything again");
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ms() * 1000);
-	l->reloading = l->forget = true;
+	l->forget = true;
+	expect_ready(l, now_ms());
 	mark_changed(l, CAUSE_RELOAD);
 	return run_if_due(l);
 }
@@ -484,6 +505,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 
 	(void)usec;
 	check_worker(l, now);
+	end_wait_for_ready(l, now);
 	trim_memory(l);
 	if (!l->worker)
 		r = try_lock(l);
@@ -495,6 +517,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 	/* Less often if nothing has to be retried: an idle process should not wake up every second. */
 	if (l->worker && !l->http_failed)
 		wait = or_default(l->config->check_ms, HEARTBEAT_MS / 2);
+	if (l->ready_by > now && l->ready_by - now < wait)
+		wait = l->ready_by - now;
 	r = sd_event_source_set_time(source, (now + wait) * 1000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -593,6 +617,7 @@ int loop_run(const struct loop_config *config, struct err *err)
 	};
 	int r;
 
+	expect_ready(&l, now_ms());
 	resident_prepare();
 	r = observe_prepare(&config->reconciler->config->observe, err); /* no thread runs yet */
 

@@ -20,13 +20,14 @@ struct loop_config {
 	uint64_t coalesce_ms, poll_ms; /* as in struct schedule */
 	struct budget changes;
 	/* For tests, 0 = the default: interval of checks of the worker, maximum duration of a run, how long
-	 * failing runs may leave /readyz at 200, interval of trimming memory without requests. */
-	uint64_t check_ms, run_max_ms, stale_ms, trim_ms;
+	 * failing runs may leave /readyz at 200, interval of trimming memory without requests, when READY is sent at
+	 * the latest. */
+	uint64_t check_ms, run_max_ms, stale_ms, trim_ms, ready_ms;
 };
 
 /*
  * Runs until SIGTERM or SIGINT. SIGHUP reads everything again. Notifies the service manager if NOTIFY_SOCKET
- * is set: READY after the first publication, RELOADING, STOPPING, STATUS, and the watchdog while loop and
- * worker work. 0, or -errno with one line if it cannot start.
+ * is set: READY after the first publication, but at most 30 s after the start, RELOADING, STOPPING, STATUS,
+ * and the watchdog while loop and worker work. 0, or -errno with one line if it cannot start.
  */
 int loop_run(const struct loop_config *config, struct err *err);

@@ -166,7 +166,8 @@ test_upgrade() {
 		within 15000 rpm_inside --upgrade "/srv/nrtd/build/rpm/nrtd-0.1.0-2.$(uname -m).rpm"
 	check "the service does" eventually 5 settled activating
 	near tests/upstream/cluster.sh start "$work/cluster" -nodes $node -resume >/dev/null
-	check "and runs as another process when the API server is back" eventually 60 restarted "$pid"
+	check "it runs as another process" eventually 35 restarted "$pid"
+	check "and publishes when the API server is back" eventually 60 says unit StatusText -- "$node: [0-9]+ NUMA nodes, .*"
 	check "it is the new release" says rpm_inside -q nrtd -- "nrtd-0\\.1\\.0-2\\.$(uname -m)"
 	check "the object stays" says nrt '{.metadata.uid}' -- "$uid"
 	check "the settings stay" says inside tail -n 1 /etc/default/nrtd -- NRTD_KUBECONFIG=/etc/kubernetes/kubelet.conf

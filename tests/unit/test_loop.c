@@ -32,7 +32,8 @@ struct bench {
 	struct metrics *metrics;
 	struct reconciler reconciler;
 	struct loop_config config;
-	uint64_t trim_ms; /* 0: longer than the test */
+	uint64_t trim_ms;  /* 0: longer than the test */
+	uint64_t ready_ms; /* 0: the default */
 	struct cancel cancel;
 	_Atomic enum behaviour behaviour;
 	atomic_uint n_calls, n_released, n_failures_logged;
@@ -211,8 +212,11 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 	char *argv[16], *save = NULL;
 	int argc = 0;
 
-	*b = (struct bench){
-		.dir = test_tmpdir(), .behaviour = behaviour, .notify = -1, .trim_ms = b->trim_ms};
+	*b = (struct bench){.dir = test_tmpdir(),
+		.behaviour = behaviour,
+		.notify = -1,
+		.trim_ms = b->trim_ms,
+		.ready_ms = b->ready_ms};
 	snprintf(line, sizeof(line), "nrtd run --dry-run --node-name n1 --sysroot %s",
 		test_machine_tree("seed-2s-32cpu"));
 	for (char *word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
@@ -238,6 +242,7 @@ static void bench_open(struct bench *b, enum behaviour behaviour)
 		.check_ms = 50,
 		.run_max_ms = 300,
 		.stale_ms = 300,
+		.ready_ms = b->ready_ms,
 		.trim_ms = b->trim_ms ? b->trim_ms : 600000};
 	assert_int_equal(cancel_init(&b->cancel), 0);
 	open_notify(b);
@@ -332,6 +337,45 @@ static void a_server_that_is_away_makes_it_unready(void **state)
 	assert_int_equal(b->n_failures_logged, 1);
 	b->behaviour = SUCCEEDS;
 	assert_true(becomes(b, "/readyz", 200));
+	assert_true(listen_for(b, "NUMA nodes", 10000));
+	bench_stop(b);
+}
+
+/* Whoever starts the service gets an answer: it runs and retries, and its status has the reason. */
+static void what_cannot_publish_is_started_and_says_why(void **state)
+{
+	struct bench *b = *state;
+
+	b->ready_ms = 1000;
+	bench_open(b, FAILS);
+	if (listen_for(b, "READY=1", 500))
+		fail_msg("before it had the time to try: %s", b->heard);
+	assert_true(listen_for(b, "READY=1", 10000));
+	assert_non_null(strstr(b->heard, "STATUS=nothing is published yet: no server after"));
+	listen_for(b, NULL, 1500);
+	if (strstr(b->heard, "READY=1"))
+		fail_msg("twice: %s", b->heard);
+	assert_non_null(strstr(b->heard, "STATUS=no server after"));
+	assert_int_equal(status_of(b, "/readyz"), 503);
+	kill(getpid(), SIGHUP);
+	assert_true(listen_for(b, "RELOADING=1", 10000));
+	assert_true(listen_for(b, "READY=1", 10000));
+	b->behaviour = SUCCEEDS;
+	assert_true(listen_for(b, "NUMA nodes", 10000));
+	assert_true(becomes(b, "/readyz", 200));
+	bench_stop(b);
+}
+
+/* A run that hangs is not reported as one that fails. */
+static void a_first_run_that_does_not_end_is_said(void **state)
+{
+	struct bench *b = *state;
+
+	b->ready_ms = 1000;
+	bench_open(b, WAITS);
+	assert_true(listen_for(b, "READY=1", 10000));
+	assert_non_null(strstr(b->heard, "STATUS=a run has not ended for "));
+	b->n_released = UINT32_MAX;
 	assert_true(listen_for(b, "NUMA nodes", 10000));
 	bench_stop(b);
 }
@@ -458,6 +502,9 @@ int main(void)
 			the_watchdog_rests_while_a_run_does_not_end, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(
 			a_reload_is_answered_by_a_run_after_it, bench_new, bench_free),
+		cmocka_unit_test_setup_teardown(
+			what_cannot_publish_is_started_and_says_why, bench_new, bench_free),
+		cmocka_unit_test_setup_teardown(a_first_run_that_does_not_end_is_said, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(memory_is_given_back_after_requests, bench_new, bench_free),
 		cmocka_unit_test_setup_teardown(
 			memory_is_given_back_without_requests_now_and_then, bench_new, bench_free),
