@@ -214,8 +214,10 @@ static int make_report(struct fit_query *q, struct err *err)
 	r = check_excluded(q, err);
 	if (r < 0)
 		return r;
-	if (!q->only)
-		pod_report_place(&q->report, count_replicas(q->options, pod));
+	if (q->only)
+		return 0;
+	source_nodes_without_object(q->source, &q->cluster, &q->report.without_object);
+	pod_report_place(&q->report, count_replicas(q->options, pod));
 	return 0;
 }
 

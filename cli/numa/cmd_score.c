@@ -170,6 +170,7 @@ static int make_report(const struct options *options, struct pod_templates *pods
 	r = source_each_node(source, score_add_node, report, err);
 	if (r < 0)
 		return r;
+	source_nodes_without_object(source, &surroundings->cluster, &report->pods.without_object);
 	score_report_rank(report);
 	return 0;
 }

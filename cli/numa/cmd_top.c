@@ -176,6 +176,29 @@ static void set_status(const struct rows *rows, const struct node_info *node, st
 		text_set(&row->status, "NoNode");
 }
 
+static void add_nodes_without_object(struct source *source, struct rows *rows)
+{
+	CLEANUP(strv_release) struct strv names = {0};
+
+	source_nodes_without_object(source, &rows->cluster, &names);
+	for (size_t i = 0; i < names.n_items; i++) {
+		struct top_row *row = vec_push(&rows->items, &rows->n_items, &rows->items_size, sizeof(*row));
+
+		*row = (struct top_row){.name = xstrdup(names.items[i]),
+			.status = xstrdup("NoObject"),
+			.label = xstrdup(find_label(rows, names.items[i])),
+			.unknown = xstrdup("the Node has no NodeResourceTopology object"),
+			.no_object = true,
+			.age_s = -1,
+			.basis = CLUSTER_UNKNOWN};
+		if (!rows->is_page)
+			continue;
+		row->details = xcalloc(1, sizeof(*row->details));
+		text_set(&row->details->pool, row->label);
+		text_set(&row->details->picture, "");
+	}
+}
+
 static int top_add_node(struct cluster_node *object, void *data, struct err *err)
 {
 	struct rows *rows = data;
@@ -233,6 +256,7 @@ static int read_rows(const struct options *options, struct request *request, str
 		source_closep(&request->source);
 		return r;
 	}
+	add_nodes_without_object(request->source, rows);
 	top_sort(rows->items, rows->n_items, top_column_find(options->value[OPT_SORT_BY]));
 	top_totals(rows->items, rows->n_items, totals);
 	return 0;
@@ -309,7 +333,8 @@ static int print_rows(const struct options *options, void *data, const struct te
 		text_multi_line(out->text, out->len);
 	} else if (w.format == WRITER_NAME) {
 		for (size_t i = 0; i < rows.n_items; i++)
-			writer_name(&w, rows.items[i].name);
+			if (!rows.items[i].no_object)
+				writer_name(&w, rows.items[i].name);
 		r = writer_finish(&w);
 	} else {
 		r = print_table(options, &rows, &totals, terminal, out);

@@ -629,6 +629,23 @@ int source_fill_cluster(struct source *s, struct cluster *cluster, struct schedu
 	return r;
 }
 
+static int by_numbered_name(const void *a, const void *b, void *data)
+{
+	(void)data;
+	return text_compare_numbered(*(char *const *)a, *(char *const *)b);
+}
+
+void source_nodes_without_object(struct source *s, const struct cluster *cluster, struct strv *ret)
+{
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		const struct node_info *node = cluster->nodes[i];
+
+		if (node && cluster_node_lacks_object(node) && is_wanted(s, node->name))
+			strv_push(ret, node->name);
+	}
+	vec_sort(ret->items, ret->n_items, sizeof(*ret->items), by_numbered_name, NULL);
+}
+
 struct pods_filter {
 	const char *namespace; /* NULL = all */
 	struct doc selector;

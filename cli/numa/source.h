@@ -69,6 +69,12 @@ int source_each_node(struct source *s, cluster_node_fn *fn, void *data, struct e
 int source_fill_cluster(struct source *s, struct cluster *cluster, struct scheduling_constraints *constraints,
 	struct excluded_pods *excluded, struct err *err);
 
+/*
+ * After source_each_node() with a function that drops each object: appends the names of the Nodes of the cluster that the command's flags
+ * select and that have no object, in natural order.
+ */
+void source_nodes_without_object(struct source *s, const struct cluster *cluster, struct strv *ret);
+
 /* Reads the whole cluster: NodeResourceTopology objects, Nodes, Pods and PodDisruptionBudgets. A denied list is an error. `c` is
  * initialized, and finished on success. */
 int source_read_cluster(struct source *s, struct simulated_cluster *c, struct err *err);

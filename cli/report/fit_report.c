@@ -128,6 +128,22 @@ void fit_write_not_evaluated(struct writer *w, const struct strv *list)
 	add_not_evaluated("schedulers do", list, w->out);
 }
 
+void fit_write_without_object(struct writer *w, const struct strv *nodes)
+{
+	if (writer_is_doc(w)) {
+		writer_strings(w, "withoutObject", nodes);
+		return;
+	}
+	if (nodes->n_items == 0)
+		return;
+	strbuf_addf(w->out, "%zu Node%s no object", nodes->n_items, nodes->n_items == 1 ? " has" : "s have");
+	if (w->format == WRITER_WIDE) {
+		strbuf_addstr(w->out, ": ");
+		strbuf_add_list(w->out, nodes, SIZE_MAX);
+	}
+	strbuf_addch(w->out, '\n');
+}
+
 void fit_write_form(struct writer *w, const struct pod_form *form)
 {
 	const struct strv *list = &form->not_evaluated;
@@ -606,6 +622,7 @@ static void write_table(struct writer *w, const struct pod_report *r)
 	if (!w->headings)
 		return;
 	add_totals(r, w->out);
+	fit_write_without_object(w, &r->without_object);
 	if (r->constraints)
 		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	add_replicas(r, w->out);
@@ -630,6 +647,7 @@ static void write_all(struct writer *w, const struct pod_report *r)
 	if (r->pod->has_claims)
 		writer_string(w, NULL, NULL, "resourceClaims");
 	writer_end(w);
+	fit_write_without_object(w, &r->without_object);
 	if (r->constraints)
 		fit_write_not_evaluated(w, &r->constraints->not_evaluated);
 	writer_list(w, "items");

@@ -31,7 +31,7 @@ void fit_write_node(struct writer *w, const struct pod_report *r, const struct n
 /*
  * Writes a row per node; a table with headings ends with the totals. In the format "name": the names of the
  * nodes that get a copy or a replica. {"fits", "nodes", "unknown", "copies", "copiesAtLeast", "replicas":
- * null or {"wanted", "placed"}, "unchecked", "notEvaluated", "items": [fit_write_row()]}.
+ * null or {"wanted", "placed"}, "unchecked", "withoutObject", "notEvaluated", "items": [fit_write_row()]}.
  */
 void fit_write(struct writer *w, const struct pod_report *r);
 
@@ -61,6 +61,11 @@ void fit_add_request(const struct pod_report *r, struct strbuf *out);
 
 /* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16", if any. */
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
+
+/*
+ * Writes the Nodes that have no object, as a line of text, which has their names in the format "wide" only, or as the list withoutObject.
+ */
+void fit_write_without_object(struct writer *w, const struct strv *nodes);
 
 /* Which pod was judged. */
 struct pod_form {

@@ -100,6 +100,7 @@ void pod_report_release(struct pod_report *r)
 	for (size_t i = 0; i < r->n_nodes; i++)
 		node_report_release(&r->nodes[i]);
 	free(r->nodes);
+	strv_release(&r->without_object);
 	resource_list_release(&r->wanted);
 	distances_kept_release(&r->kept);
 	*r = (struct pod_report){0};

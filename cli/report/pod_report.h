@@ -102,6 +102,7 @@ struct pod_report {
 	struct node_report *nodes;
 	size_t n_nodes;
 	size_t nodes_size;
+	struct strv without_object; /* Nodes that have no object: they are in no row and count nowhere */
 	size_t n_admit, n_unknown, n_estimated;
 	size_t copies; /* of all nodes together */
 	bool at_least; /* there may be more copies */

@@ -245,4 +245,6 @@ void score_write(struct writer *w, const struct score_report *report)
 	if (w->format == WRITER_TEXT || w->format == WRITER_WIDE)
 		writer_table(w);
 	writer_columns(w, NULL, 0);
+	if (writer_is_doc(w) || (w->headings && w->format != WRITER_NAME))
+		fit_write_without_object(w, &pods->without_object);
 }

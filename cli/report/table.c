@@ -22,15 +22,12 @@ struct column_value column_value(const struct column *c, const void *row)
 {
 	const void *member = (const char *)row + c->offset;
 	const char *const *text = member;
-	const size_t *size = member;
 	const struct column_number *number = member;
 	const int64_t *age_s = member;
 
 	switch (c->type) {
 	case COLUMN_STRING:
 		return (struct column_value){*text && **text, text_or_empty(*text), 0};
-	case COLUMN_SIZE:
-		return (struct column_value){true, NULL, (int64_t)*size};
 	case COLUMN_NUMBER:
 		return (struct column_value){number->known, NULL, number->known ? (int64_t)number->n : -1};
 	case COLUMN_AGE:

@@ -38,7 +38,6 @@ struct column_value {
 enum column_member {
 	COLUMN_NO_MEMBER,
 	COLUMN_STRING, /* char *; NULL and "" are unknown */
-	COLUMN_SIZE,   /* size_t */
 	COLUMN_NUMBER, /* struct column_number */
 	COLUMN_AGE,    /* int64_t, in seconds; -1 = unknown */
 };

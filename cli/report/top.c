@@ -167,7 +167,8 @@ void top_totals(const struct top_row *rows, size_t n, struct top_totals *ret)
 
 		t.n_estimated += row->basis == CLUSTER_ESTIMATED;
 		t.n_unusable += row->unusable;
-		if (row->unusable)
+		t.n_without_object += row->no_object;
+		if (row->unusable || row->no_object)
 			continue;
 		sum->free += row->free;
 		sum->allocatable += row->allocatable;
@@ -241,17 +242,32 @@ static bool has_stranded(const void *data)
 /* null in documents if unknown */
 static struct column_value policy_value(const void *data)
 {
-	enum topology_manager_policy policy = ((const struct top_row *)data)->policy;
+	const struct top_row *row = data;
 
-	return (struct column_value){
-		policy != TOPOLOGY_MANAGER_UNKNOWN, topology_manager_policy_names[policy], 0};
+	return (struct column_value){row->policy != TOPOLOGY_MANAGER_UNKNOWN,
+		row->no_object ? "" : topology_manager_policy_names[row->policy], 0};
 }
 
 static struct column_value scope_value(const void *data)
 {
-	enum topology_manager_scope scope = ((const struct top_row *)data)->scope;
+	const struct top_row *row = data;
 
-	return (struct column_value){scope != TOPOLOGY_SCOPE_UNKNOWN, topology_manager_scope_names[scope], 0};
+	return (struct column_value){row->scope != TOPOLOGY_SCOPE_UNKNOWN,
+		row->no_object ? "" : topology_manager_scope_names[row->scope], 0};
+}
+
+static struct column_value free_value(const void *data)
+{
+	const struct top_row *row = data;
+
+	return (struct column_value){!row->no_object, NULL, (int64_t)row->free};
+}
+
+static struct column_value allocatable_value(const void *data)
+{
+	const struct top_row *row = data;
+
+	return (struct column_value){!row->no_object, NULL, (int64_t)row->allocatable};
 }
 
 static struct column_value basis_value(const void *data)
@@ -294,7 +310,8 @@ static void free_cell(const struct table_cell *cell, struct strbuf *out)
 {
 	const struct top_row *row = cell->row;
 
-	strbuf_addf(out, "%zu/%zu", row->free, row->allocatable);
+	if (!row->no_object)
+		strbuf_addf(out, "%zu/%zu", row->free, row->allocatable);
 }
 
 static void numa_cell(const struct table_cell *cell, struct strbuf *out)
@@ -376,7 +393,6 @@ static void reservations_member(struct writer *w, const char *key, const void *d
 
 #define ALL           (TABLE_TEXT | TABLE_WIDE | TABLE_PAGE)
 #define STRING(field) .type = COLUMN_STRING, .offset = offsetof(struct top_row, field)
-#define SIZE(field)   .type = COLUMN_SIZE, .offset = offsetof(struct top_row, field)
 #define NUMBER(field) .type = COLUMN_NUMBER, .offset = offsetof(struct top_row, field), .cell = number_cell
 #define AGE(field)    .type = COLUMN_AGE, .offset = offsetof(struct top_row, field)
 
@@ -388,8 +404,10 @@ static const struct column columns[] = {
 	{"LABEL", "label", 3, STRING(label)},
 	{"POLICY", "topologyManager.policy", 8, .value = policy_value, .in = ALL, .rank = 3},
 	{"SCOPE", "topologyManager.scope", 9, .value = scope_value, .rank = 2},
-	{"NUMA", "numaNodes", 15, SIZE(free), .cell = numa_cell, .member = numa_member, .in = ALL, .rank = 5},
-	{"FREE", "cpus.free", 10, SIZE(free), .cell = free_cell, .in = ALL, .right = true, .total = true},
+	{"NUMA", "numaNodes", 15, .value = free_value, .cell = numa_cell, .member = numa_member, .in = ALL,
+		.rank = 5},
+	{"FREE", "cpus.free", 10, .value = free_value, .cell = free_cell, .in = ALL, .right = true,
+		.total = true},
 	{"1-NUMA", "largestPods[]", 13, NUMBER(largest[0]), .in = ALL, .right = true, .total = true},
 	{"2-NUMA", "largestPods[]", 14, NUMBER(largest[1]), .in = ALL, .right = true, .total = true,
 		.rank = 7},
@@ -400,8 +418,8 @@ static const struct column columns[] = {
 	{"EXPORTER", "exporter", 4, STRING(exporter), .rank = 1, .style = STYLE_FAINT},
 	{"DEVICES", "devices", 16, .value = devices_value, .cell = devices_cell, .member = devices_member,
 		.in = ALL, .total = true, .rank = 6},
-	{"ALLOCATABLE", "cpus.allocatable", 11, SIZE(allocatable), .cell = allocatable_cell, .in = TABLE_WIDE,
-		.total = true},
+	{"ALLOCATABLE", "cpus.allocatable", 11, .value = allocatable_value, .cell = allocatable_cell,
+		.in = TABLE_WIDE, .total = true},
 	{"BASIS", "basis", 6, .value = basis_value, .in = TABLE_WIDE | TABLE_PAGE, .style = STYLE_FAINT},
 	{NULL, "reason", 7, STRING(unknown)},
 	{NULL, "reservations", 17, .member = reservations_member},
@@ -421,8 +439,10 @@ static int compare_rows(const void *va, const void *vb, void *data)
 {
 	const struct top_row *a = va, *b = vb;
 	const struct column *column = *(const struct column *const *)data;
-	int r = column == &columns[0] ? 0 : column_compare(column, a, b);
+	int r = a->no_object - b->no_object;
 
+	if (r == 0 && column != &columns[0])
+		r = column_compare(column, a, b);
 	return r ? r : text_compare_numbered(a->name, b->name);
 }
 
@@ -446,6 +466,7 @@ void top_write(struct writer *w, const struct top_row *rows, size_t n, const str
 	writer_number(w, "nodes", NULL, true, (int64_t)totals->n_nodes);
 	writer_number(w, "unusable", NULL, true, (int64_t)totals->n_unusable);
 	writer_number(w, "estimated", NULL, true, (int64_t)totals->n_estimated);
+	writer_number(w, "withoutObject", NULL, true, (int64_t)totals->n_without_object);
 	writer_members(w, columns, ARRAY_SIZE(columns), &totals->sum, true);
 	writer_end(w);
 }
@@ -497,7 +518,7 @@ static void fill_table(const struct top_row *rows, size_t n, const struct top_to
 	label->omitted = !look->label;
 	label->heading = look->label ? look->label : label->heading;
 	status = table_find(t, "STATUS");
-	status->omitted = !look->wide && totals->n_unusable == 0;
+	status->omitted = !look->wide && totals->n_unusable + totals->n_without_object == 0;
 	lay_out(l, rows, n);
 	add_rows(rows, n, look->headers ? totals : NULL, t);
 	table_measure(t, look->headers);
@@ -594,7 +615,7 @@ static void note_first(
 	size_t more = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!column_value(&text, &rows[i]).known)
+		if (rows[i].no_object || !column_value(&text, &rows[i]).known)
 			continue;
 		more += first != NULL;
 		first = first ? first : &rows[i];
@@ -616,6 +637,9 @@ void top_notes(const struct top_row *rows, size_t n, const struct top_totals *to
 				"the totals omit %zu node%s that %s not ready, not schedulable or without a Node object",
 				totals->n_unusable, totals->n_unusable == 1 ? "" : "s",
 				totals->n_unusable == 1 ? "is" : "are"));
+	if (totals->n_without_object > 0)
+		strv_take(ret, xasprintf("%zu Node%s no object", totals->n_without_object,
+				       totals->n_without_object == 1 ? " has" : "s have"));
 	if (totals->n_estimated > 0)
 		strv_push(ret, "~ estimated by the zones: the object has no node state");
 	note_first("- ", rows, n, offsetof(struct top_row, unknown), ret);

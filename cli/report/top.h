@@ -53,9 +53,10 @@ struct top_reservation {
 struct top_row {
 	char *name;
 	char *status; /* of the Node, as kubectl prints it: "Ready", "NotReady,SchedulingDisabled"; "NoNode" = there are
-			 Node objects, but none of this name; "" = unknown */
+			 Node objects, but none of this name; "NoObject" = `no_object`; "" = unknown */
 	char *label;    /* the value of the label of the column -L; "" = none */
 	bool unusable;  /* not ready, unschedulable, or there is no Node: the totals omit the node */
+	bool no_object; /* a Node without object: nothing else is known, and the row is behind all others */
 	char *exporter; /* "" = unknown */
 	int64_t age_s;  /* -1 = unknown */
 	enum cluster_basis basis; /* of the kubelet's numbers; unknown if there are none */
@@ -88,7 +89,8 @@ void top_row_release(struct top_row *row);
 /* All nodes together. */
 struct top_totals {
 	size_t n_nodes, n_estimated;
-	size_t n_unusable; /* nodes that no other total counts */
+	size_t n_unusable;       /* nodes that no other total counts */
+	size_t n_without_object; /* also */
 	/* Estimated if one node is. A largest pod is that of any node, and known if the number of one node is; stranded CPUs are
 	 * those of the nodes whose number is known. */
 	struct top_row sum;
@@ -109,7 +111,7 @@ void top_column_names(struct strbuf *out);
 /*
  * Sorts the rows by a column: numbers descending with unknown ones last, texts ascending, the oldest object
  * first. NUMA and FREE sort by the free CPUs, ALLOCATABLE by all CPUs, DEVICES by the free devices. Equal
- * rows are in natural order of the nodes' names ("node-2" before "node-10").
+ * rows are in natural order of the nodes' names ("node-2" before "node-10"). Nodes without object are last in any order.
  */
 void top_sort(struct top_row *rows, size_t n, const struct column *column);
 
@@ -120,14 +122,14 @@ void top_sort(struct top_row *rows, size_t n, const struct column *column);
  * "topologyManager": {"policy", "scope"}, "cpus": {"free", "allocatable", "stranded"}, "largestPods": [on 1
  * NUMA node, on 2], "numaNodes": [{"id", "free", "allocatable"}], "devices": {NAME: {"free", "healthy"}},
  * "reservations": [{"pod", "secondsLeft", "placed"}]}], "totals": {"nodes", "unusable", "estimated", "cpus",
- * "largestPods", "devices"}}. Unknown values and the amounts of a NUMA node without CPUs are null.
+ * "largestPods", "devices", "withoutObject"}}. Unknown values and the amounts of a NUMA node without CPUs are null.
  */
 void top_write(struct writer *w, const struct top_row *rows, size_t n, const struct top_totals *totals);
 
 /* Fills a table of the columns of a page, with the totals as the last row. The caller releases the table. */
 void top_page_table(const struct top_row *rows, size_t n, const struct top_totals *totals, struct table *ret);
 
-/* The lines below a table: reservations, nodes that the totals omit, estimates, and why numbers are unknown. */
+/* The lines below a table: reservations, nodes that the totals omit or that have no object, estimates, and why numbers are unknown. */
 void top_notes(const struct top_row *rows, size_t n, const struct top_totals *totals, struct strv *ret);
 
 struct top_look {

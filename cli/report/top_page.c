@@ -79,10 +79,14 @@ static void add_summary(const struct top_row *rows, size_t n, const struct top_t
 	html_text(out, "p", NULL, text.text);
 }
 
-static void add_link(size_t at, const char *name, struct strbuf *out)
+static void add_link(size_t at, const struct top_row *row, struct strbuf *out)
 {
+	if (row->no_object) {
+		html_text(out, "td", NULL, row->name);
+		return;
+	}
 	strbuf_addf(out, "<td><a href=\"#n%zu\">", at);
-	svg_escape(out, name);
+	svg_escape(out, row->name);
 	strbuf_addstr(out, "</a></td>\n");
 }
 
@@ -103,7 +107,7 @@ static void add_rows(const struct top_row *rows, size_t n, const struct table *t
 
 		if (row) {
 			html_item(out, "tr", NULL, row->name, row->details->pool, is_marked(row));
-			add_link(i, row->name, out);
+			add_link(i, row, out);
 		} else {
 			strbuf_addstr(out, "</tbody>\n<tfoot><tr>");
 			add_cell(t->columns[0].def, NULL, cells[0], out);
@@ -151,7 +155,7 @@ static void add_spans(const struct top_row *rows, size_t n, struct strbuf *out)
 			any = true;
 			html_item(out, "tr", NULL, rows[i].name, d->pool, is_marked(&rows[i]));
 			html_text(out, "td", NULL, d->spans[k].pod);
-			add_link(i, rows[i].name, out);
+			add_link(i, &rows[i], out);
 			html_text(out, "td", NULL, topology_manager_policy_names[rows[i].policy]);
 			html_text(out, "td", NULL, d->spans[k].cpus);
 			html_text(out, "td", NULL, alignment_names[d->spans[k].alignment]);
@@ -208,7 +212,8 @@ int top_page(const struct top_row *rows, size_t n, const struct top_totals *tota
 	html_text(out, "h2", NULL, "Nodes");
 	html_pictures(out);
 	for (size_t i = 0; i < n; i++)
-		add_node(&rows[i], i, n <= OPEN_MAX, out);
+		if (!rows[i].no_object)
+			add_node(&rows[i], i, n - totals->n_without_object <= OPEN_MAX, out);
 	html_end(out);
 	return strbuf_error(out);
 }

@@ -160,6 +160,7 @@ static void set_object(
 	*object = (struct cluster_node){.basis = CLUSTER_UNKNOWN};
 	node_state_init(&object->state);
 	node->has_object = true;
+	node->object_dropped = false;
 	note_devices(node);
 	cluster_node_set_release(&node->object, node->kubelet);
 	reported_index_init(&node->reported, &node->object.state.allocations);
@@ -519,7 +520,13 @@ static void forget_object(struct cluster *cluster, struct node_info *node, enum 
 
 void cluster_drop_object(struct cluster *cluster, struct node_info *node)
 {
+	node->object_dropped = true;
 	forget_object(cluster, node, OBJECT_NRT);
+}
+
+bool cluster_node_lacks_object(const struct node_info *node)
+{
+	return node->has_node && !node->has_object && !node->object_dropped;
 }
 
 void cluster_delete(struct cluster *cluster, enum object_kind kind, const struct doc *object, uint64_t now_ms)

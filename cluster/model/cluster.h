@@ -151,7 +151,8 @@ struct node_info {
 	uint64_t freed_version; /* the last version at which something on the node may have become free */
 	/* Changes when only node-level requests change: those of pods that get nothing from the kubelet's managers. */
 	uint64_t amounts_version;
-	bool has_object; /* a NodeResourceTopology object */
+	bool has_object;     /* a NodeResourceTopology object */
+	bool object_dropped; /* by cluster_drop_object() */
 	struct cluster_node object;
 	struct reported_index reported; /* of `object` */
 	uint64_t object_ms; /* when a change of the object's content was last reported; 0 = never */
@@ -264,9 +265,11 @@ int cluster_update_read(struct cluster *cluster, enum object_kind kind, struct d
 /*
  * Sets the node's NodeResourceTopology object, as cluster_node_read() has read it; the object moves. For a caller that needs
  * the objects of all nodes one after another: cluster_drop_object() frees the object, and the node if it has nothing else.
+ * cluster_node_lacks_object(): there is a Node, and neither has an object nor had one that was dropped.
  */
 struct node_info *cluster_set_object(struct cluster *cluster, struct cluster_node *object, uint64_t now_ms);
 void cluster_drop_object(struct cluster *cluster, struct node_info *node);
+bool cluster_node_lacks_object(const struct node_info *node);
 
 /* Sets what the Node has for pods, as node_allocatable() has read it; the list moves. */
 void cluster_set_allocatable(

@@ -6,8 +6,7 @@
 
 struct pod {
 	const char *name, *owner;
-	size_t cpus, size;
-	struct column_number left;
+	struct column_number cpus, size, left;
 	int64_t age_s;
 };
 
@@ -15,17 +14,17 @@ static void cpus_cell(const struct table_cell *cell, struct strbuf *out)
 {
 	const struct pod *pod = cell->row;
 
-	strbuf_addf(out, cell->table->kind == TABLE_WIDE ? "%zu CPUs" : "%zu", pod->cpus);
+	strbuf_addf(out, cell->table->kind == TABLE_WIDE ? "%zu CPUs" : "%zu", pod->cpus.n);
 }
 
 static struct column_value kind_value(const void *row)
 {
-	return (struct column_value){true, ((const struct pod *)row)->cpus > 9 ? "large" : "", 0};
+	return (struct column_value){true, ((const struct pod *)row)->cpus.n > 9 ? "large" : "", 0};
 }
 
 static void sizes_member(struct writer *w, const char *key, const void *row)
 {
-	writer_number(w, key, NULL, true, (int64_t)((const struct pod *)row)->size * 2);
+	writer_number(w, key, NULL, true, (int64_t)((const struct pod *)row)->size.n * 2);
 }
 
 #define AT(member) .offset = offsetof(struct pod, member)
@@ -33,19 +32,19 @@ static void sizes_member(struct writer *w, const char *key, const void *row)
 static const struct column columns[] = {
 	{"NAME", "name", 1, COLUMN_STRING, AT(name)},
 	{"OWNER", "owner", 2, COLUMN_STRING, AT(owner), .rank = 1},
-	{"CPUS", "cpus.all", 4, COLUMN_SIZE, AT(cpus), .cell = cpus_cell, .total = true},
+	{"CPUS", "cpus.all", 4, COLUMN_NUMBER, AT(cpus), .cell = cpus_cell, .total = true},
 	{"LEFT", "cpus.left", 5, COLUMN_NUMBER, AT(left), .rank = 3, .total = true},
 	{"AGE", "age", 3, COLUMN_AGE, AT(age_s), .rank = 2},
-	{"SIZE", "sizes[]", 6, COLUMN_SIZE, AT(size), .in = TABLE_WIDE},
+	{"SIZE", "sizes[]", 6, COLUMN_NUMBER, AT(size), .in = TABLE_WIDE},
 	{NULL, "sizes[]", 7, .member = sizes_member},
 	{"KIND", .value = kind_value, .in = TABLE_PAGE},
 };
 
 static const struct pod pods[] = {
-	{"web-10\n", NULL, 10, 3, {true, 4}, 200},
-	{"web-2", "a-long-owner", 2, 5, {false, 0}, -1},
+	{"web-10\n", NULL, {true, 10}, {true, 3}, {true, 4}, 200},
+	{"web-2", "a-long-owner", {true, 2}, {true, 5}, {false, 0}, -1},
 };
-static const struct pod sum = {"", "", 12, 8, {true, 4}, -1};
+static const struct pod sum = {"", "", {true, 12}, {true, 8}, {true, 4}, -1};
 
 static void fill(struct table *t, enum table_kind kind)
 {
