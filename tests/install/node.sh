@@ -196,7 +196,11 @@ unharmed() { # the check of the node's other services
 }
 running() { [ "$(unit ActiveState) $(unit SubState)" = "active running" ]; }
 settled() { [ "$(unit ActiveState)" = "$1" ]; }
-restarted() { running && [ "$(unit MainPID)" != "$1" ]; } # restarted PID: it runs, as another process
+restarted() { # restarted PID: it runs, as another process
+	local now
+	now=$(unit MainPID)
+	[ "$now" -gt 0 ] && [ "$now" -ne "$1" ] && running
+}
 within() { # within MILLISECONDS COMMAND...: it succeeds and takes no longer
 	local begun limit=$1
 	begun=$(date +%s%N)

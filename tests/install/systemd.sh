@@ -63,8 +63,8 @@ test_install() {
 	check "the manual" says inside man -w nrtd -- '/usr/share/man/.*nrtd.8.gz'
 	check "the package's own test" autopkgtest smoke
 	check "neither the extender nor the plugin is there" says inside sh -c 'command -v nrtd-extender kubectl-numa || echo none' -- none
-	since=$(date +%s)
 	test_rollout
+	since=$(date +%s)
 	check "the guide: ${lines[1]}" literally "${lines[1]}"
 	check "the guide: ${lines[2]}" literally "${lines[2]}"
 }
