@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/objects/object_input.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <sys/stat.h>
 
 #include "common/cleanup.h"
 #include "common/io/encoding.h"
@@ -251,44 +248,15 @@ static int read_file(const char *path, struct sink *sink, struct err *err)
 	return fd < 0 ? fd : read_fd(fd, path, sink, err);
 }
 
-static int is_object_file(const struct dirent *entry)
-{
-	const char *name = entry->d_name;
-
-	return name[0] != '.' && (text_ends_with(name, ".yaml") || text_ends_with(name, ".yml") ||
-					 text_ends_with(name, ".json"));
-}
-
-static int read_directory(const char *path, struct sink *sink, struct err *err)
-{
-	struct dirent **entries = NULL;
-	int n = scandir(path, &entries, is_object_file, alphasort), r = 0;
-
-	if (n < 0)
-		return err_set(err, -errno, "cannot read '%s': %s", path, strerror(errno));
-	if (n == 0)
-		r = err_set(err, -EINVAL, "'%s' contains no .yaml, .yml or .json file", path);
-	for (int i = 0; i < n; i++) {
-		char file[PATH_MAX];
-
-		if (r == 0 &&
-			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) >= (int)sizeof(file))
-			r = err_set(err, -ENAMETOOLONG, "path too long below '%s'", path);
-		if (r == 0)
-			r = read_file(file, sink, err);
-		free(entries[i]);
-	}
-	free(entries);
-	return r;
-}
-
 int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err)
 {
+	CLEANUP(strv_release) struct strv files = {0};
 	struct sink sink = {.kinds = kinds, .fn = fn, .data = data};
-	struct stat st;
-	bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	int r = manifest_files(path, false, &files, err);
 
-	return directory ? read_directory(path, &sink, err) : read_file(path, &sink, err);
+	for (size_t i = 0; i < files.n_items && r == 0; i++)
+		r = read_file(files.items[i], &sink, err);
+	return r;
 }
 
 int object_input_read_fd(int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err)

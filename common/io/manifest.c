@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/io/manifest.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/cleanup.h"
 #include "common/io/encoding.h"
 #include "common/io/json.h"
 #include "common/io/yaml.h"
+#include "common/text.h"
+#include "common/xalloc.h"
 
 #define MANIFEST_MAX ((size_t)1 << 30) /* bytes */
 
@@ -188,4 +193,74 @@ int manifest_parse_all(const char *text, size_t len, struct doc *ret, struct err
 	*ret = list;
 	list = (struct doc)DOC_INIT;
 	return 0;
+}
+
+/* ---- files */
+
+#define DEPTH_MAX 32u /* of directories below each other */
+
+static bool is_manifest_name(const char *name)
+{
+	return text_ends_with(name, ".yaml") || text_ends_with(name, ".yml") || text_ends_with(name, ".json");
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int list_directory(
+	const char *directory, bool recursive, unsigned depth, struct strv *ret, struct err *err);
+
+static int list_entry(char *path, bool recursive, unsigned depth, struct strv *ret, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return recursive ? list_directory(path, recursive, depth + 1, ret, err) : 0;
+	if (!is_manifest_name(path) || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return 0;
+	if (ret->n_items == MANIFEST_FILES_MAX)
+		return err_set(err, -EFBIG, "more than %u files", MANIFEST_FILES_MAX);
+	strv_push(ret, path);
+	return 0;
+}
+
+static int list_directory(
+	const char *directory, bool recursive, unsigned depth, struct strv *ret, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int n, r = 0;
+
+	if (depth > DEPTH_MAX)
+		return err_set(
+			err, -EFBIG, "'%.200s' is more than %u directories deep", directory, DEPTH_MAX);
+	n = scandir(directory, &entries, is_visible, alphasort);
+	if (n < 0)
+		return err_set(err, -errno, "cannot read '%.200s': %s", directory, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", directory, entries[i]->d_name);
+
+		if (r == 0)
+			r = list_entry(path, recursive, depth, ret, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+int manifest_files(const char *argument, bool recursive, struct strv *ret, struct err *err)
+{
+	size_t before = ret->n_items;
+	struct stat st;
+	int r;
+
+	if (!strcmp(argument, "-") || stat(argument, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		strv_push(ret, argument);
+		return 0;
+	}
+	r = list_directory(argument, recursive, 0, ret, err);
+	return r < 0 || ret->n_items > before
+		       ? r
+		       : err_set(err, -EINVAL, "'%.200s' contains no .yaml, .yml or .json file", argument);
 }

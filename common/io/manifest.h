@@ -5,6 +5,7 @@
  * between lines of "---".
  */
 #include "common/doc.h"
+#include "common/vec.h"
 
 /* Called with one document, whose members the function may move out. 0; -errno stops the reader. */
 typedef int manifest_fn(struct doc *document, void *data, struct err *err);
@@ -19,3 +20,13 @@ int manifest_parse_each(const char *text, size_t len, manifest_fn *fn, void *dat
 
 /* Read all documents into a list. -ENOENT when there are none. *ret is untouched on failure. */
 int manifest_parse_all(const char *text, size_t len, struct doc *ret, struct err *err);
+
+#define MANIFEST_FILES_MAX 10000u
+
+/*
+ * Appends the files of a file argument: the argument itself, or the .yaml, .yml and .json files of a directory in the order of their names,
+ * as `kubectl -f` reads them; with `recursive` also those of the directories below. Names that begin with a dot are skipped, and links to
+ * directories are not followed. 0; -EINVAL: a directory has no such file; -EFBIG: more than MANIFEST_FILES_MAX; -errno of scandir(3), with
+ * one line.
+ */
+int manifest_files(const char *argument, bool recursive, struct strv *ret, struct err *err);
