@@ -278,8 +278,6 @@ static void set_fixed_options(struct api_client *c)
 		long value;
 	} options[] = {
 		{CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1},
-		{CURLOPT_SSL_VERIFYPEER, 1},
-		{CURLOPT_SSL_VERIFYHOST, 2},
 		{CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
 		{CURLOPT_FOLLOWLOCATION, 0},
 		{CURLOPT_NOSIGNAL, 1},
@@ -411,6 +409,8 @@ static void use_server(struct api_client *c, const struct api_access *access)
 /* If the credentials have a CA, the system's CAs are not trusted; otherwise libcurl's defaults apply. */
 static void use_identity(struct api_client *c, const struct api_access *access)
 {
+	set_long(c, CURLOPT_SSL_VERIFYPEER, !access->insecure);
+	set_long(c, CURLOPT_SSL_VERIFYHOST, access->insecure ? 0 : 2);
 	set_ca(c, access->ca);
 	if (access->ca)
 		set_text(c, CURLOPT_CAPATH, NULL);
@@ -464,6 +464,8 @@ static void add_headers(struct api_client *c, const struct api_request *request,
 		add_header(c, list, c->host_header, "");
 	if (c->options.impersonate)
 		add_header(c, list, "Impersonate-User: ", c->options.impersonate);
+	for (const char *const *g = c->options.impersonate_groups; g && *g; g++)
+		add_header(c, list, "Impersonate-Group: ", *g);
 }
 
 static void set_request(

@@ -20,11 +20,12 @@
 #define API_CLIENT_REPLY_MAX  ((size_t)1 << 20)
 
 struct api_client_options {
-	unsigned connect_ms;         /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
-	unsigned total_ms;           /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
-	size_t reply_max;            /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
-	const char *impersonate;     /* user name to act as (Impersonate-User); NULL = none; borrowed */
-	const struct cancel *cancel; /* ends the current request; NULL = never */
+	unsigned connect_ms;     /* deadline for connecting; 0 = API_CLIENT_CONNECT_MS */
+	unsigned total_ms;       /* deadline for a whole request; 0 = API_CLIENT_TOTAL_MS */
+	size_t reply_max;        /* limit of a response body in bytes; 0 = API_CLIENT_REPLY_MAX */
+	const char *impersonate; /* user name to act as (Impersonate-User); NULL = none; borrowed */
+	const char *const *impersonate_groups; /* until NULL (Impersonate-Group); NULL = none; borrowed */
+	const struct cancel *cancel;           /* ends the current request; NULL = never */
 };
 
 struct api_request {
@@ -81,7 +82,7 @@ static inline void api_client_freep(struct api_client **c)
 }
 
 /*
- * Sends a request and waits for its response. Always verifies the server's certificate. After a 401 the
+ * Sends a request and waits for its response. Verifies the server's certificate unless the credentials are insecure. After a 401 the
  * credentials are read again; if they have changed, the request is sent once more.
  *
  * 0: the server responded, with any status; `response` is filled. Without a response: -ECONNREFUSED,

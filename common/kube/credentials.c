@@ -44,6 +44,8 @@ struct credentials {
 	char *api_server;  /* --api-server */
 	struct strv paths; /* kubeconfig files; the first file's entries count */
 	char *context, *cluster, *user;
+	struct credentials_config flags; /* what flags set instead of the configuration */
+	bool insecure;
 	bool in_cluster;
 	bool rejected; /* by the API server, since the last credentials_access() */
 	struct content files[KUBECONFIG_FILES_MAX]; /* the kubeconfig files */
@@ -83,6 +85,7 @@ void credentials_free(struct credentials *c)
 	free(c->context);
 	free(c->cluster);
 	free(c->user);
+	credentials_config_release(&c->flags);
 	free(c);
 }
 
@@ -141,7 +144,7 @@ static char *directory_of(const char *path)
 static int parse_files(struct credentials *c, struct credentials_config *ret, struct err *err)
 {
 	const struct kubeconfig_choice choice = {
-		.context = c->context, .cluster = c->cluster, .user = c->user};
+		.context = c->context, .cluster = c->cluster, .user = c->user, .insecure = c->insecure};
 	struct kubeconfig_file files[KUBECONFIG_FILES_MAX];
 	char *dirs[KUBECONFIG_FILES_MAX];
 	size_t n = c->paths.n_items;
@@ -177,6 +180,42 @@ static int read_config(struct credentials *c, struct credentials_config *ret, st
 	return r < 0 ? err_wrap(err, r, "'%.200s'", c->paths.items[0]) : 0;
 }
 
+static void set_flag(const char *flag, char **value, char **excluded)
+{
+	if (!flag)
+		return;
+	text_set(value, flag);
+	free(*excluded);
+	*excluded = NULL;
+}
+
+/* Replaces what is configured by what flags say, as kubectl does. */
+static int apply_flags(const struct credentials *c, struct credentials_config *config, struct err *err)
+{
+	CLEANUP(freep) char *server = NULL;
+	const char *url = c->api_server ? c->api_server : config->server;
+
+	set_flag(c->flags.ca_file, &config->ca_file, &config->ca);
+	set_flag(c->flags.certificate_file, &config->certificate_file, &config->certificate);
+	set_flag(c->flags.key_file, &config->key_file, &config->key);
+	set_flag(c->flags.token, &config->token, &config->token_file);
+	if (c->flags.token)
+		exec_config_release(&config->exec);
+	if (c->insecure) {
+		free(config->ca);
+		free(config->ca_file);
+		config->ca = config->ca_file = NULL;
+	}
+	if (c->api_server || c->flags.tls_server_name) {
+		free(config->tls_server_name);
+		config->tls_server_name = c->flags.tls_server_name ? xstrdup(c->flags.tls_server_name) : NULL;
+	}
+	if ((config->certificate || config->certificate_file) != (config->key || config->key_file))
+		return err_set(err, -EINVAL, "a client certificate and its key must be given together");
+	server = url ? xstrdup(url) : NULL;
+	return server ? credentials_config_set_server(config, server, err) : 0;
+}
+
 /* Reads the configuration. On failure the previous configuration stays, and the next call tries again. */
 static int load_config(struct credentials *c, struct err *err)
 {
@@ -185,12 +224,10 @@ static int load_config(struct credentials *c, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (c->api_server) {
-		r = credentials_config_set_server(&config, c->api_server, err);
-		if (r < 0) {
-			credentials_config_release(&config);
-			return r;
-		}
+	r = apply_flags(c, &config, err);
+	if (r < 0) {
+		credentials_config_release(&config);
+		return r;
 	}
 	forget_config(c);
 	c->config = config;
@@ -233,18 +270,31 @@ static bool add_home(struct strv *ret)
 	return true;
 }
 
+static void keep_text(const char *text, char **ret)
+{
+	if (text)
+		text_set(ret, text);
+}
+
+static int keep_flags(const struct credentials_options *options, struct credentials *c, struct err *err)
+{
+	keep_text(options->api_server, &c->api_server);
+	keep_text(options->context, &c->context);
+	keep_text(options->cluster, &c->cluster);
+	keep_text(options->user, &c->user);
+	keep_text(options->token, &c->flags.token);
+	keep_text(options->ca_file, &c->flags.ca_file);
+	keep_text(options->certificate_file, &c->flags.certificate_file);
+	keep_text(options->key_file, &c->flags.key_file);
+	keep_text(options->tls_server_name, &c->flags.tls_server_name);
+	c->insecure = options->insecure;
+	return c->flags.token ? credentials_trim_token(c->flags.token, err) : 0;
+}
+
 static int choose_sources(const struct credentials_options *options, struct credentials *c, struct err *err)
 {
 	const char *list = getenv("KUBECONFIG"), *host = getenv("KUBERNETES_SERVICE_HOST");
 
-	if (options->api_server)
-		text_set(&c->api_server, options->api_server);
-	if (options->context)
-		text_set(&c->context, options->context);
-	if (options->cluster)
-		text_set(&c->cluster, options->cluster);
-	if (options->user)
-		text_set(&c->user, options->user);
 	if (options->kubeconfig)
 		strv_push(&c->paths, options->kubeconfig);
 	else if (list && list[strspn(list, ":")])
@@ -280,7 +330,9 @@ int credentials_new(const struct credentials_options *options, struct credential
 	int r;
 
 	c->plugin.expires_s = INT64_MAX;
-	r = choose_sources(options, c, err);
+	r = keep_flags(options, c, err);
+	if (r == 0)
+		r = choose_sources(options, c, err);
 	if (r < 0)
 		return r;
 	r = read_kubeconfigs(c, false, &changed, err);
@@ -592,6 +644,7 @@ int credentials_access(
 		.key = first_of(c->plugin.key, first_of(c->config.key, c->key.text)),
 		.token = first_of(c->plugin.token, first_of(c->config.token, c->token.text)),
 		.tls_server_name = c->config.tls_server_name,
+		.insecure = c->insecure,
 		.proxy = c->config.proxy,
 		.generation = c->generation};
 	return 0;

@@ -23,6 +23,7 @@ struct api_access {
 	const char *key;             /* its PEM key, or NULL */
 	const char *token;           /* bearer token, or NULL */
 	const char *tls_server_name; /* name in the server's certificate; NULL = the URL's host */
+	bool insecure;               /* the server's certificate is not verified */
 	const char *proxy;           /* URL of the proxy; NULL = as the environment says */
 	uint64_t generation;         /* changes whenever another member changes */
 };
@@ -33,7 +34,13 @@ struct credentials_options {
 	const char *context;    /* --context; NULL = the first current-context of the files */
 	const char *cluster;    /* --cluster: instead of the context's cluster; NULL = the context's */
 	const char *user;       /* --user: instead of the context's user; NULL = the context's */
-	bool home;              /* for a person's command: also read ~/.kube/config */
+	/* Instead of what is configured; NULL = as configured. A token is used instead of a credential plugin. */
+	const char *token;                       /* --token */
+	const char *ca_file;                     /* --certificate-authority */
+	const char *certificate_file, *key_file; /* --client-certificate, --client-key */
+	const char *tls_server_name; /* --tls-server-name; with `api_server`, none is configured */
+	bool insecure; /* --insecure-skip-tls-verify: do not verify the server's certificate; excludes ca_file */
+	bool home;     /* for a person's command: also read ~/.kube/config */
 };
 
 struct credentials;
@@ -111,6 +118,7 @@ struct credentials_config {
 	struct exec_config exec;
 };
 
+void exec_config_release(struct exec_config *exec);
 void credentials_config_release(struct credentials_config *c);
 
 /* A kubeconfig file's content. Its paths are relative to its directory `dir`. */
@@ -123,13 +131,15 @@ struct kubeconfig_file {
 /* Which entries of the files count; NULL = current-context, and the cluster and the user of the context. */
 struct kubeconfig_choice {
 	const char *context, *cluster, *user;
+	bool insecure; /* accept insecure-skip-tls-verify */
 };
 
 #define KUBECONFIG_FILES_MAX 16
 
 /*
  * Parses one cluster and one user from at most KUBECONFIG_FILES_MAX files. Of entries with the same name the
- * first file's counts. Rejects, with a reason: insecure-skip-tls-verify (any server could read the token),
+ * first file's counts. Rejects, with a reason: insecure-skip-tls-verify (any server could read the token)
+ * unless choice->insecure,
  * auth-provider (removed in Kubernetes 1.26: use exec), user names with passwords (removed in 1.19),
  * impersonation, plugins that require a terminal or provideClusterInfo, http:// to another host. Ignores
  * unknown members, as kubectl does. 0; -EINVAL with one line. *ret is zeroed on failure.

@@ -19,16 +19,24 @@
 #define YEAR_10000_S        INT64_C(253402300800)
 #define PEM_BEGIN           "-----BEGIN CERTIFICATE-----"
 
+void exec_config_release(struct exec_config *exec)
+{
+	free(exec->command);
+	free(exec->api_version);
+	free(exec->install_hint);
+	strv_release(&exec->args);
+	strv_release(&exec->env);
+	*exec = (struct exec_config){0};
+}
+
 void credentials_config_release(struct credentials_config *c)
 {
 	char *texts[] = {c->context, c->namespace, c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file,
-		c->certificate, c->certificate_file, c->key, c->key_file, c->token, c->token_file,
-		c->exec.command, c->exec.api_version, c->exec.install_hint};
+		c->certificate, c->certificate_file, c->key, c->key_file, c->token, c->token_file};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
-	strv_release(&c->exec.args);
-	strv_release(&c->exec.env);
+	exec_config_release(&c->exec);
 	*c = (struct credentials_config){0};
 }
 
@@ -252,8 +260,8 @@ static int parse_exec(const struct doc *exec, const char *dir, struct exec_confi
 
 /* ---- kubeconfig: cluster, user, context */
 
-static int parse_cluster(
-	const struct doc *cluster, const char *dir, struct credentials_config *ret, struct err *err)
+static int parse_cluster(const struct doc *cluster, const char *dir, bool insecure,
+	struct credentials_config *ret, struct err *err)
 {
 	CLEANUP(freep) char *server = NULL;
 
@@ -261,7 +269,7 @@ static int parse_cluster(
 		return -EINVAL;
 	if (!server)
 		return err_set(err, -EINVAL, "there is no server");
-	if (is_set(cluster, "insecure-skip-tls-verify"))
+	if (!insecure && is_set(cluster, "insecure-skip-tls-verify"))
 		return err_set(err, -EINVAL,
 			"insecure-skip-tls-verify is rejected: any server could receive the token; set certificate-authority-data");
 	if (get_data_or_path(cluster, "certificate-authority", dir, &ret->ca, &ret->ca_file, err) < 0 ||
@@ -342,7 +350,7 @@ static int parse_context(const struct parsed_files *files, const char *name,
 	r = find_named(files, "cluster", cluster_name, &cluster, &dir, err);
 	if (r < 0)
 		return r;
-	r = parse_cluster(cluster, dir, ret, err);
+	r = parse_cluster(cluster, dir, choice->insecure, ret, err);
 	return r < 0 ? err_wrap(err, r, "cluster '%.100s'", cluster_name) : 0;
 }
 

@@ -140,6 +140,7 @@ static size_t keep_request(struct api_server *s, struct MHD_Connection *connecti
 	note(connection, MHD_HEADER_KIND, "Accept", s->accept, sizeof(s->accept));
 	note(connection, MHD_HEADER_KIND, "User-Agent", s->agent, sizeof(s->agent));
 	note(connection, MHD_HEADER_KIND, "Impersonate-User", s->impersonate, sizeof(s->impersonate));
+	note(connection, MHD_HEADER_KIND, "Impersonate-Group", s->group, sizeof(s->group));
 	line = at - s->script_begins;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);

@@ -39,7 +39,7 @@ struct api_server {
 		body[API_SERVER_REQUESTS][API_SERVER_BODY];
 	char query[API_SERVER_REQUESTS][256]; /* "limit=2&continue=x", unescaped */
 	char dry_run[API_SERVER_REQUESTS][8]; /* the query's dryRun */
-	char accept[128], agent[64], impersonate[64];
+	char accept[128], agent[64], impersonate[64], group[64];
 };
 
 /* Fails the test when it cannot. `script` must outlive the server. */

@@ -472,11 +472,11 @@ static void kubeconfigs_are_merged(void **state)
 		struct kubeconfig_choice choice;
 		const char *want; /* context namespace server ca_file token */
 	} cases[] = {
-		{{NULL, NULL, NULL}, "a team https://one second/ca.crt t1"},
-		{{"b", NULL, NULL}, "b - https://two - t2"},
-		{{NULL, "two", NULL}, "a team https://two - t1"},
-		{{NULL, NULL, "u2"}, "a team https://one second/ca.crt t2"},
-		{{"b", "one", "u1"}, "b - https://one second/ca.crt t1"},
+		{{NULL, NULL, NULL, false}, "a team https://one second/ca.crt t1"},
+		{{"b", NULL, NULL, false}, "b - https://two - t2"},
+		{{NULL, "two", NULL, false}, "a team https://two - t1"},
+		{{NULL, NULL, "u2", false}, "a team https://one second/ca.crt t2"},
+		{{"b", "one", "u1", false}, "b - https://one second/ca.crt t1"},
 	};
 
 	(void)state;
@@ -538,11 +538,78 @@ static void the_home_directory_is_a_persons(void **state)
 	unsetenv("KUBECONFIG");
 }
 
+static void check_access(const struct credentials_options *options, const char *want)
+{
+	CLEANUP(credentials_freep) struct credentials *c = NULL;
+	struct api_access a;
+	char got[512];
+	struct err err = {""};
+
+	if (credentials_new(options, &c, &err) < 0 || credentials_access(c, NULL, &a, &err) < 0)
+		snprintf(got, sizeof(got), "%s", err.text);
+	else
+		snprintf(got, sizeof(got), "%s ca=%s cert=%s key=%s token=%s name=%s%s", a.server,
+			a.ca ? a.ca : "-", a.certificate ? a.certificate : "-", a.key ? a.key : "-",
+			a.token ? a.token : "-", a.tls_server_name ? a.tls_server_name : "-",
+			a.insecure ? " insecure" : "");
+	test_assert_text(want, got, want);
+}
+
+/* As kubectl's clientcmd: a URL makes the configured TLS name void, a token the plugin. */
+static void flags_replace_what_is_configured(void **state)
+{
+	static const char config[] =
+		"current-context: a\n"
+		"contexts: [{name: a, context: {cluster: one, user: plugin}},"
+		" {name: lab, context: {cluster: lab, user: file}}]\n"
+		"clusters: [{name: one, cluster: {server: 'https://one', certificate-authority-data: b25l, tls-server-name: one.example}},"
+		" {name: lab, cluster: {server: 'https://lab', insecure-skip-tls-verify: true}}]\n"
+		"users: [{name: plugin, user: {exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /none}}},"
+		" {name: file, user: {tokenFile: t}}]\n";
+	CLEANUP(test_rmtree) char *dir = test_tmpdir();
+	CLEANUP(freep) char *file = NULL, *other = NULL, *refusal = NULL;
+	struct credentials_options o = {.kubeconfig = NULL};
+
+	(void)state;
+	test_write_file(dir, "config", config);
+	test_write_file(dir, "t", "from-file");
+	test_write_file(dir, "other", "other");
+	assert_true(asprintf(&file, "%s/config", dir) > 0 && asprintf(&other, "%s/other", dir) > 0);
+	o = (struct credentials_options){.kubeconfig = file, .token = " flag\n"};
+	check_access(&o, "https://one ca=one cert=- key=- token=flag name=one.example");
+	o.api_server = "https://two";
+	check_access(&o, "https://two ca=one cert=- key=- token=flag name=-");
+	o.tls_server_name = "two.example";
+	check_access(&o, "https://two ca=one cert=- key=- token=flag name=two.example");
+	o.ca_file = other;
+	check_access(&o, "https://two ca=other cert=- key=- token=flag name=two.example");
+	o.certificate_file = other;
+	check_access(&o, "a client certificate and its key must be given together");
+	o.key_file = other;
+	check_access(&o, "https://two ca=other cert=other key=other token=flag name=two.example");
+	o = (struct credentials_options){.kubeconfig = file, .token = "flag", .insecure = true};
+	check_access(&o, "https://one ca=- cert=- key=- token=flag name=one.example insecure");
+	o = (struct credentials_options){.kubeconfig = file, .context = "lab", .insecure = true};
+	check_access(&o, "https://lab ca=- cert=- key=- token=from-file name=- insecure");
+	o.token = "flag";
+	check_access(&o, "https://lab ca=- cert=- key=- token=flag name=- insecure");
+	o.insecure = false;
+	assert_true(
+		asprintf(&refusal,
+			"'%s': cluster 'lab': insecure-skip-tls-verify is rejected: any server could receive the token; set certificate-authority-data",
+			file) > 0);
+	check_access(&o, refusal);
+	o = (struct credentials_options){
+		.kubeconfig = file, .token = "flag", .api_server = "http://127.0.0.1:1"};
+	check_access(&o, "server 'http://127.0.0.1:1' is rejected: credentials require https://");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kubeconfigs_are_read),
 		cmocka_unit_test(kubeconfigs_are_merged),
+		cmocka_unit_test(flags_replace_what_is_configured),
 		cmocka_unit_test(the_home_directory_is_a_persons),
 		cmocka_unit_test(what_is_wrong_or_unsupported_is_said),
 		cmocka_unit_test(a_service_account_has_its_places),
