@@ -2,7 +2,6 @@
 #include "cli/opts.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -52,12 +51,26 @@ static bool is_one_of(const char *text, const char *values)
 	return false;
 }
 
+/* kubectl's other output formats. */
+static bool is_template(const char *format)
+{
+	static const char *const names[] = {"jsonpath", "custom-columns", "go-template", "template"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(format, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 static int set_value(struct options *o, const struct option_def *def, const char *value, const char *origin,
 	struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(OPTION_VALUES_MAX);
 	enum option_id id = def->id;
 
+	if (id == OPT_OUTPUT && is_template(value))
+		return err_set(
+			err, -EINVAL, "%s: '%.100s' is not supported: use '-o json | jq'", origin, value);
 	if (option_values(def, &values) && !is_one_of(value, values.text))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not one of %s", origin, value, values.text);
 	if (def->check) {
@@ -94,15 +107,20 @@ size_t options_all(const struct options *o, enum option_id id, const char *ret[O
 	return n;
 }
 
-/* The environment variable of a flag that has no value: a boolean as of text_parse_bool(); "" is false. */
+/* A flag without value: a boolean as of text_parse_bool(), which "true" or a flag alone turns on. A flag whose value may be omitted has its
+ * implied value then. */
 static int set_switch(struct options *o, const struct option_def *def, const char *text, const char *origin,
 	struct err *err)
 {
 	bool on = false;
 
-	if (*text && !text_parse_bool(text, &on))
+	if (!text_parse_bool(text, &on))
 		return err_set(err, -EINVAL, "%s: '%.100s' is not true or false", origin, text);
-	return on ? set_value(o, def, "true", origin, err) : 0;
+	if (on)
+		return set_value(o, def, def->implied ? def->implied : "true", origin, err);
+	o->value[def->id] = def->fallback;
+	o->origin[def->id] = NULL;
+	return 0;
 }
 
 /* Sets also the flags of the program's other commands, because stage_config.c reads all flags for every command. */
@@ -126,7 +144,7 @@ static int read_environment(struct options *o, struct err *err)
 		if (!text)
 			continue;
 		r = def->arg ? set_value(o, def, text, def->env, err)
-			     : set_switch(o, def, text, def->env, err);
+			     : set_switch(o, def, *text ? text : "false", def->env, err);
 		if (r < 0)
 			return r;
 	}
@@ -144,41 +162,6 @@ static void forget_environment(struct options *o, const struct option_def *def)
 		if (o->repeated[i].id != def->id)
 			o->repeated[kept++] = o->repeated[i];
 	o->n_repeated = kept;
-}
-
-#define LONG_OPTION 256 /* `val` of the first long option; the others follow in the order of FOREACH_OPTION */
-
-/* getopt_long's tables for one command. */
-static void make_tables(const struct options *o, struct option *longs, char *letters)
-{
-	size_t n = 0;
-
-	*letters++ = ':';
-	FOREACH_OPTION (def, o->program, o->command) {
-		longs[n] = (struct option){.name = def->flag + 2,
-			.has_arg = def->implied ? optional_argument
-				   : def->arg   ? required_argument
-						: no_argument,
-			.val = LONG_OPTION + (int)n};
-		n++;
-		if (!def->letter)
-			continue;
-		*letters++ = def->letter;
-		if (def->arg)
-			*letters++ = ':';
-	}
-	longs[n] = (struct option){0};
-	*letters = '\0';
-}
-
-static const struct option_def *option_of(const struct options *o, int val)
-{
-	int n = LONG_OPTION;
-
-	FOREACH_OPTION (def, o->program, o->command)
-		if (n++ == val || def->letter == val)
-			return def;
-	return NULL;
 }
 
 /* ---- suggestions */
@@ -295,19 +278,91 @@ static int unknown_command(const struct program *program, const char *word, stru
 
 /* ---- flags */
 
-static int flag_error(const struct options *o, int argc, char **argv, int c, struct err *err)
+/* The flag of the command, or with NULL of any command, with this name or letter; NULL = none. */
+static const struct option_def *find_flag(
+	const struct program *program, const struct command_def *command, const char *name, size_t len)
 {
-	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+	FOREACH_OPTION (def, program, command)
+		if (len == 1 ? def->letter == *name
+			     : strlen(def->flag + 2) == len && !strncmp(def->flag + 2, name, len))
+			return def;
+	return NULL;
+}
 
-	const char letter[] = {'-', (char)optopt, '\0'};
+/* Whether the next argument is never the flag's value. */
+static bool stands_alone(const struct option_def *def)
+{
+	return !def->arg || def->implied;
+}
 
-	if (optopt > 0 && optopt < LONG_OPTION)
-		return c == ':' ? err_set(err, -EINVAL, "flag '%s' needs a value", letter)
-				: unknown_flag(o, letter, err);
-	if (c == ':' || optopt >= LONG_OPTION)
-		return err_set(err, -EINVAL,
-			c == ':' ? "flag '%s' needs a value" : "flag '%s' takes no value", word);
-	return unknown_flag(o, word, err);
+/* `value`: NULL = the flag stands alone. */
+static int set_flag(struct options *o, const struct option_def *def, const char *value, struct err *err)
+{
+	bool is_switch =
+		!value || !def->arg || (def->implied && (!strcmp(value, "true") || !strcmp(value, "false")));
+
+	forget_environment(o, def);
+	return is_switch ? set_switch(o, def, value ? value : "true", def->flag, err)
+			 : set_value(o, def, value, def->flag, err);
+}
+
+/* The arguments that are not read yet. */
+struct arguments {
+	int argc, at;
+	char **argv;
+};
+
+/* The value of a flag that needs one: `attached`, or the next argument. NULL: there is none. */
+static const char *next_value(struct arguments *a, const char *attached)
+{
+	if (attached)
+		return attached;
+	return a->at < a->argc ? a->argv[a->at++] : NULL;
+}
+
+static int needs_value(const char *word, struct err *err)
+{
+	return err_set(err, -EINVAL, "flag '%s' needs a value", word);
+}
+
+/* "--flag", "--flag=VALUE" and "--flag VALUE". */
+static int read_long(struct options *o, const char *word, struct arguments *a, struct err *err)
+{
+	size_t len = strcspn(word + 2, "=");
+	const struct option_def *def = len > 1 ? find_flag(o->program, o->command, word + 2, len) : NULL;
+	const char *value = word[2 + len] ? word + 2 + len + 1 : NULL;
+
+	if (!def)
+		return unknown_flag(o, word, err);
+	if (!stands_alone(def)) {
+		value = next_value(a, value);
+		if (!value)
+			return needs_value(word, err);
+	}
+	return set_flag(o, def, value, err);
+}
+
+/* "-abc", "-aVALUE", "-a=VALUE" and "-a VALUE". */
+static int read_letters(struct options *o, const char *word, struct arguments *a, struct err *err)
+{
+	for (const char *p = word + 1; *p; p++) {
+		const char letter[] = {'-', *p, '\0'};
+		const struct option_def *def = find_flag(o->program, o->command, p, 1);
+		const char *attached = p[1] == '=' ? p + 2 : p[1] ? p + 1 : NULL;
+		int r;
+
+		if (!def)
+			return unknown_flag(o, letter, err);
+		if (stands_alone(def) && p[1] != '=') {
+			r = set_flag(o, def, NULL, err);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		attached = next_value(a, attached);
+		return attached ? set_flag(o, def, attached, err) : needs_value(letter, err);
+	}
+	return 0;
 }
 
 /* An argument that is not a flag: the command takes it, or it is the value of the first flag with `word` that has none. */
@@ -331,41 +386,37 @@ static int set_word(struct options *o, const char *word, struct err *err)
 	return err_set(err, -EINVAL, "unexpected word '%s'%s", word, hint);
 }
 
-/* The value that getopt_long() has found of the flag; NULL = none. "-n=VALUE" as kubectl takes it: the '=' is not part of the value. */
-static const char *value_of(int flag, const char *last_word)
+static bool is_flag(const char *word)
 {
-	bool attached = optarg && optarg != last_word;
-
-	return flag < LONG_OPTION && attached && *optarg == '=' ? optarg + 1 : optarg;
+	return word[0] == '-' && word[1] != '\0';
 }
 
+/* Reads flags as kubectl's parser (pflag) does: anywhere before "--", never abbreviated. */
 static int read_flags(int argc, char **argv, struct options *o, struct err *err)
 {
-	struct option longs[OPT_COUNT + 1];
-	char letters[2 * OPT_COUNT + 2];
-	int c;
+	struct arguments a = {.argc = argc, .at = 1, .argv = argv};
+	int n_words = 0;
 
-	make_tables(o, longs, letters);
-	optind = 0; /* start anew, also after an error within an argument */
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct option_def *def;
-		const char *value;
-		int r;
+	while (a.at < argc) {
+		char *word = argv[a.at++];
+		int r = 0;
 
-		if (c == '?' || c == ':')
-			return flag_error(o, argc, argv, c, err);
-		def = option_of(o, c);
-		if (!def)
-			return unknown_flag(o, argv[optind - 1], err);
-		forget_environment(o, def);
-		value = value_of(c, argv[optind - 1]);
-		r = set_value(o, def, value ? value : def->implied ? def->implied : "true", def->flag, err);
+		if (!strcmp(word, "--")) {
+			while (a.at < argc)
+				argv[n_words++] = argv[a.at++];
+			break;
+		}
+		if (!is_flag(word))
+			argv[n_words++] = word;
+		else if (word[1] == '-')
+			r = read_long(o, word, &a, err);
+		else
+			r = read_letters(o, word, &a, err);
 		if (r < 0)
 			return r;
 	}
-	for (; optind < argc; optind++) {
-		int r = set_word(o, argv[optind], err);
+	for (int i = 0; i < n_words; i++) {
+		int r = set_word(o, argv[i], err);
 
 		if (r < 0)
 			return r;
@@ -400,46 +451,86 @@ static int read_word_for_flag(int argc, char **argv, struct options *o, struct e
 	return 1;
 }
 
-/* The command of argv[1], or the one without a name; NULL = none. */
-static const struct command_def *find_command(const struct program *program, int argc, char **argv)
+/* How many arguments the flag `word`, of any command, takes: 1 or 2; 0 if no command has the flag. */
+static int count_arguments(const struct program *program, const char *word)
 {
-	const struct command_def *command = argc < 2 ? NULL : command_of(program, argv[1]);
+	const struct option_def *def = NULL;
 
-	return command ? command : command_of(program, "");
+	if (word[1] == '-') {
+		size_t len = strcspn(word + 2, "=");
+
+		def = len > 1 ? find_flag(program, NULL, word + 2, len) : NULL;
+		return !def ? 0 : word[2 + len] || stands_alone(def) ? 1 : 2;
+	}
+	for (const char *p = word + 1; *p; p++) {
+		def = find_flag(program, NULL, p, 1);
+		if (!def)
+			return 0;
+		if (p[1] == '=')
+			return 1;
+		if (!stands_alone(def))
+			return p[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+/* The index of the first argument that is neither a flag nor the value of one; `argc` = none, or an unknown flag is before it. */
+static int find_word(const struct program *program, int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && is_flag(argv[i])) {
+		int n = strcmp(argv[i], "--") != 0 ? count_arguments(program, argv[i]) : 0;
+
+		if (n == 0)
+			return argc;
+		i += n;
+	}
+	return i < argc ? i : argc;
+}
+
+/* Removes the argument. */
+static int take_argument(int at, int argc, char **argv)
+{
+	for (int i = at; i + 1 < argc; i++)
+		argv[i] = argv[i + 1];
+	return argc - 1;
+}
+
+static int parse_command(struct options *o, int word, int argc, char **argv, struct err *err)
+{
+	const struct program *program = o->program;
+	int r;
+
+	o->command = word < argc ? command_of(program, argv[word]) : NULL;
+	if (o->command)
+		argc = take_argument(word, argc, argv);
+	else
+		o->command = command_of(program, "");
+	if (!o->command && word < argc)
+		return unknown_command(program, argv[word], err);
+	if (o->command) {
+		set_fallbacks(o);
+		r = o->command->daemon ? read_environment(o, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	r = read_flags(argc, argv, o, err);
+	if (r == 0 && !o->command && !option_set(o, OPT_HELP) && !option_set(o, OPT_VERSION))
+		return err_set(err, -EINVAL, "no command; try '%s --help'", program->call);
+	return r;
 }
 
 int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err)
 {
 	struct options o = {.program = program};
-	int r = argc < 2 ? 0 : read_word_for_flag(argc, argv, &o, err);
+	int word = find_word(program, argc, argv);
+	int r = word < argc ? read_word_for_flag(argc - word + 1, argv + word - 1, &o, err) : 0;
 
+	if (r == 0)
+		r = parse_command(&o, word, argc, argv, err);
 	if (r < 0)
 		return r;
-	if (r > 0) {
-		*ret = o;
-		return 0;
-	}
-	o.command = find_command(program, argc, argv);
-	if (!o.command && argc < 2)
-		return err_set(err, -EINVAL, "no command; try '%s --help'", program->call);
-	if (!o.command && argv[1][0] != '-')
-		return unknown_command(program, argv[1], err);
-	if (o.command) {
-		set_fallbacks(&o);
-		r = o.command->daemon ? read_environment(&o, err) : 0;
-		if (r < 0)
-			return r;
-		if (*o.command->name) {
-			argc--;
-			argv++;
-		}
-	}
-	r = read_flags(argc, argv, &o, err);
-	if (r < 0)
-		return r;
-	if (!o.command && !option_set(&o, OPT_HELP) && !option_set(&o, OPT_VERSION))
-		return err_set(err, -EINVAL, "a command must come before '%s'; try '%s --help'", argv[1],
-			program->call);
 	*ret = o;
 	return 0;
 }
@@ -514,15 +605,15 @@ static size_t count_stdin(const struct options *o, const char *origins[2])
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(input_files); i++) {
-		const char *value = o->value[input_files[i]];
+		enum option_id id = input_files[i];
+		const struct option_def *def = options_def(o, id);
 		size_t pos = 0;
+		const char *value = def && def->repeats ? options_next(o, id, &pos) : o->value[id];
 
-		if (input_files[i] == OPT_FROM)
-			value = options_next(o, OPT_FROM, &pos);
 		while (value) {
 			if (!strcmp(value, "-") && n++ < 2)
-				origins[n - 1] = o->origin[input_files[i]];
-			value = input_files[i] == OPT_FROM ? options_next(o, OPT_FROM, &pos) : NULL;
+				origins[n - 1] = o->origin[id];
+			value = def && def->repeats ? options_next(o, id, &pos) : NULL;
 		}
 	}
 	return n;

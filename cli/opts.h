@@ -76,6 +76,13 @@ enum option_id {
 	OPT_CLUSTER,
 	OPT_USER,
 	OPT_AS,
+	OPT_AS_GROUP,
+	OPT_TOKEN,
+	OPT_CERTIFICATE_AUTHORITY,
+	OPT_CLIENT_CERTIFICATE,
+	OPT_CLIENT_KEY,
+	OPT_INSECURE_SKIP_TLS_VERIFY,
+	OPT_TLS_SERVER_NAME,
 	OPT_API_SERVER,
 	OPT_DRY_RUN,
 	OPT_CLEANUP,
@@ -94,6 +101,7 @@ enum option_id {
 	OPT_FIT_HINTS_MAX,
 	OPT_LABELS,
 	OPT_FILENAME,
+	OPT_RECURSIVE,
 	OPT_POD,
 	OPT_CPUS,
 	OPT_MEMORY,
@@ -266,8 +274,9 @@ struct options {
 /*
  * Parse argv[1..]: the command, then its flags. A flag overrides the environment variable, which overrides the fallback. Only
  * daemons read the environment. A flag that has no value becomes "true". "help", "help COMMAND" and "version" mean the flags
- * --help and --version. 0; -EINVAL with one line for an unknown command or flag (with a suggestion), a bad or missing value, or
- * an unexpected argument. `ret` is written only on success and points into argv and the environment.
+ * --help and --version. Flags are read as kubectl reads them: also before the command, "-n=VALUE", "-nVALUE", "-Av", "--flag=false"; but the
+ * value of "-n=" is empty. 0; -EINVAL with one line for an unknown command or flag (with a suggestion), a bad or missing value, or
+ * an unexpected argument. `ret` is written only on success and points into argv, whose order may change, and the environment.
  */
 int options_parse(const struct program *program, int argc, char **argv, struct options *ret, struct err *err);
 

@@ -11,6 +11,7 @@
 #include "common/cpuset.h"
 #include "common/io/time.h"
 #include "common/settings.h"
+#include "common/xalloc.h"
 
 int option_check_cpu_list(const char *value, struct err *err)
 {
@@ -76,6 +77,31 @@ int option_check_duration(const char *value, struct err *err)
 	uint64_t ms;
 
 	return duration_parse(value, &ms, err);
+}
+
+/* As kubectl: a whole number of seconds, or a duration. */
+static int parse_timeout(const char *value, uint64_t *ret_ms, struct err *err)
+{
+	CLEANUP(freep) char *seconds = NULL;
+
+	if (*value && value[strspn(value, "0123456789")] == '\0')
+		seconds = xasprintf("%ss", value);
+	return duration_parse(seconds ? seconds : value, ret_ms, err);
+}
+
+int option_check_timeout(const char *value, struct err *err)
+{
+	uint64_t ms;
+
+	return parse_timeout(value, &ms, err);
+}
+
+uint64_t option_timeout_ms(const struct options *options, enum option_id id)
+{
+	uint64_t ms = 0;
+
+	parse_timeout(options->value[id], &ms, NULL); /* option_check_timeout() has accepted the value */
+	return ms;
 }
 
 int option_check_release(const char *value, struct err *err)

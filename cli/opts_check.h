@@ -17,6 +17,7 @@ int option_check_not_empty(const char *value, struct err *err);
 int option_check_pod_resources(const char *value, struct err *err);
 int option_check_folder(const char *value, struct err *err);
 int option_check_duration(const char *value, struct err *err);
+int option_check_timeout(const char *value, struct err *err);
 int option_check_release(const char *value, struct err *err);
 int option_check_bytes(const char *value, struct err *err);
 int option_check_lease(const char *value, struct err *err); /* NAMESPACE/NAME or none */
@@ -29,3 +30,6 @@ bool option_is(const struct options *options, enum option_id id, const char *val
 
 /* The value of a duration flag in milliseconds; 0 = the flag has no value. */
 uint64_t option_ms(const struct options *options, enum option_id id);
+
+/* The value of --request-timeout in milliseconds. */
+uint64_t option_timeout_ms(const struct options *options, enum option_id id);

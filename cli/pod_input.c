@@ -70,27 +70,69 @@ static int read_objects(const struct doc *list, const char *what, size_t *n_obje
 	return 0;
 }
 
-static int read_file(const char *path, struct pod_templates *ret, struct err *err)
+/* What was read of all files so far. */
+struct pod_files {
+	struct pod_templates *templates;
+	size_t n_bytes, n_objects;
+	struct err other; /* why the last object without a pod template has none */
+	const char *path; /* of this object */
+};
+
+static int read_file(struct pod_files *files, const char *path, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(POD_INPUT_MAX_BYTES);
-	CLEANUP(doc_release) struct doc documents = DOC_INIT;
-	struct err other = {"no objects in it"}, why = {""};
-	size_t n_objects = 0;
+	struct doc *documents = doc_add(&files->templates->documents, NULL);
+	struct err why = {""};
 	int r = fs_read_argument(path, &text, err);
 
 	if (r < 0)
 		return r;
 	path = fs_argument_name(path);
-	r = manifest_parse_all(text.text, text.len, &documents, &why);
+	files->path = path;
+	files->n_bytes += text.len;
+	if (files->n_bytes > POD_INPUT_MAX_BYTES)
+		return err_set(err, -EFBIG, "'%.150s': with the files before it larger than %u bytes", path,
+			POD_INPUT_MAX_BYTES);
+	r = manifest_parse_all(text.text, text.len, documents, &why);
 	if (r == 0)
-		r = read_objects(&documents, "document", &n_objects, ret, &other, &why);
-	if (r < 0)
-		return err_set(err, r, "'%.150s': %.300s", path, why.text);
-	if (ret->n_items == 0)
-		return err_set(err, -EINVAL, "'%.150s': %.300s", path, other.text);
-	ret->documents = documents;
-	documents = (struct doc)DOC_INIT;
-	return 0;
+		r = read_objects(
+			documents, "document", &files->n_objects, files->templates, &files->other, &why);
+	return r < 0 ? err_set(err, r, "'%.150s': %.300s", path, why.text) : 0;
+}
+
+/* Appends the files of one value of --filename, which commas may separate. */
+static int list_files(const struct options *options, const char *value, struct strv *ret, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0) {
+		size_t len = strcspn(value, ",");
+		CLEANUP(freep) char *argument = xstrndup(value, len);
+
+		r = manifest_files(argument, option_set(options, OPT_RECURSIVE), ret, err);
+		if (!value[len])
+			return r;
+		value += len + 1;
+	}
+	return r;
+}
+
+static int read_files(const struct options *options, struct pod_templates *ret, struct err *err)
+{
+	CLEANUP(strv_release) struct strv paths = {0};
+	struct pod_files files = {.templates = ret, .other = {"no objects in it"}};
+	const char *value;
+	size_t pos = 0;
+	int r = 0;
+
+	ret->documents.kind = DOC_LIST;
+	while (r == 0 && (value = options_next(options, OPT_FILENAME, &pos)))
+		r = list_files(options, value, &paths, err);
+	for (size_t i = 0; i < paths.n_items && r == 0; i++)
+		r = read_file(&files, paths.items[i], err);
+	if (r == 0 && ret->n_items == 0)
+		r = err_set(err, -EINVAL, "'%.150s': %.300s", files.path, files.other.text);
+	return r;
 }
 
 /* ---- from flags */
@@ -210,11 +252,11 @@ bool pod_input_given(const struct options *options)
 int pod_input_read(const struct options *options, struct pod_templates *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
-	const char *path = options->value[OPT_FILENAME];
-	int r = path ? check_sources(options, err) : read_flags(options, &t, err);
+	bool files = option_set(options, OPT_FILENAME);
+	int r = files ? check_sources(options, err) : read_flags(options, &t, err);
 
-	if (r == 0 && path)
-		r = read_file(path, &t, err);
+	if (r == 0 && files)
+		r = read_files(options, &t, err);
 	if (r < 0)
 		return r;
 	*ret = t;

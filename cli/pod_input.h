@@ -6,7 +6,7 @@
 #include "cli/opts.h"
 #include "cluster/objects/pod_parse.h"
 
-/* Maximum size of the file and number of its objects. */
+/* Maximum size of all files and number of their objects. */
 #define POD_INPUT_MAX_BYTES   (1024u * 1024u)
 #define POD_INPUT_MAX_OBJECTS 1000u
 
@@ -14,7 +14,7 @@
 bool pod_input_given(const struct options *options);
 
 /*
- * With --filename: all pod templates of the file, in order. The file is YAML or JSON, with one or more documents or Lists.
+ * With --filename: all pod templates of the files, in order. The files are YAML or JSON, with one or more documents or Lists.
  * Objects without a pod template are skipped if another object has one. Without --filename: a pod named "request" with one
  * container, whose requests and limits are those of --cpus, --memory, --hugepages-*, --device and --resource. The pod
  * counts as Guaranteed, even if it requests only CPUs or only memory.

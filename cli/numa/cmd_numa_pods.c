@@ -174,9 +174,6 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	const struct options *o = q->options;
 	int r = options_stdin_once(o, err);
 
-	if (r == 0 && option_set(o, OPT_ALL_NAMESPACES) && option_set(o, OPT_NAMESPACE))
-		r = err_set(err, -EINVAL, "%s and %s exclude each other", o->origin[OPT_ALL_NAMESPACES],
-			o->origin[OPT_NAMESPACE]);
 	if (r == 0)
 		r = source_open(o, 0, &q->source, err);
 	if (r < 0)
@@ -204,14 +201,17 @@ static int make_report(struct query *q, const char **ret_namespace, struct err *
 	return 0;
 }
 
-static int print(const struct query *q, bool namespaces)
+/* `namespace`: NULL = all */
+static int print(const struct query *q, const char *namespace)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(writer_release) struct writer w;
 
 	writer_init(&w, q->options->value[OPT_OUTPUT], !option_set(q->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
-	pods_report_write(&w, &q->report, namespaces);
+	pods_report_write(&w, &q->report, !namespace);
+	if (q->report.n_rows == 0 && !writer_is_doc(&w) && w.format != WRITER_NAME)
+		source_no_resources(namespace);
 	return print_text(writer_finish(&w), &text);
 }
 
@@ -226,7 +226,7 @@ int command_numa_pods(const struct options *options)
 		log_error("%s", err.text);
 		return source_exit_status(options, r);
 	}
-	if (print(&q, !namespace) < 0)
+	if (print(&q, namespace) < 0)
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;
 }

@@ -334,8 +334,10 @@ static int print_rows(const struct options *options, void *data, const struct te
 	} else if (w.format == WRITER_NAME) {
 		for (size_t i = 0; i < rows.n_items; i++)
 			if (!rows.items[i].no_object)
-				writer_name(&w, rows.items[i].name);
+				writer_name(&w, "node", rows.items[i].name);
 		r = writer_finish(&w);
+	} else if (rows.n_items == 0 && !option_set(options, OPT_WATCH)) {
+		source_no_resources(NULL);
 	} else {
 		r = print_table(options, &rows, &totals, terminal, out);
 	}

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/numa/connection.h"
+#include "cli/numa/input_files.h"
 #include "cli/opts_check.h"
 #include "cluster/objects/label_match.h"
 #include "cluster/objects/pod_status.h"
@@ -20,7 +22,6 @@
 #include "common/vec.h"
 #include "common/xalloc.h"
 
-#define OBJECT_MAX ((size_t)64 << 20)
 #define PATH_BYTES 8000u
 #define CRD        "noderesourcetopologies.topology.node.k8s.io"
 #define NRT_PATH   "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
@@ -37,46 +38,19 @@ struct source {
 	const struct options *options;
 	struct wanted_node *nodes; /* of the command line */
 	size_t n_nodes;
-	bool files;
-	FILE **copies; /* of --from, in order: copies of pipes and standard input; NULL = not read yet, or a file */
-	size_t n_copies;
-	struct credentials *credentials;
-	struct api_client *client;
-	unsigned idle_ms;           /* longest pause within a list; 0 = the default */
+	bool reads_files;
+	struct input_files files;
+	struct connection connection;
 	struct name_table selected; /* names of Nodes that --selector selects */
 	struct strv selected_names;
 	bool selector_applied;
 	const char *events_namespace, *events_pod;
 	const char *pods_namespace; /* of the Pods to list; NULL = all */
 	bool ended_pods;            /* list ended Pods, too */
-	char name[256];             /* for messages */
+	const char *name;           /* for messages */
 };
 
 /* ---- opening */
-
-static int connect_client(struct source *s, struct err *err)
-{
-	const struct options *o = s->options;
-	const struct credentials_options credentials = {
-		.api_server = o->value[OPT_API_SERVER],
-		.kubeconfig = o->value[OPT_KUBECONFIG],
-		.context = o->value[OPT_CONTEXT],
-		.cluster = o->value[OPT_CLUSTER],
-		.user = o->value[OPT_USER],
-		.home = true,
-	};
-	struct api_client_options client = {.reply_max = OBJECT_MAX, .impersonate = o->value[OPT_AS]};
-	int r;
-
-	if (option_set(o, OPT_REQUEST_TIMEOUT)) {
-		uint64_t ms = option_ms(o, OPT_REQUEST_TIMEOUT);
-
-		client.total_ms = (unsigned)(ms > UINT32_MAX ? UINT32_MAX : ms);
-	}
-	s->idle_ms = client.total_ms;
-	r = credentials_new(&credentials, &s->credentials, err);
-	return r < 0 ? r : api_client_new(s->credentials, &client, &s->client, err);
-}
 
 const char *source_strip_kind(const char *word, const char *kind)
 {
@@ -88,30 +62,19 @@ const char *source_strip_kind(const char *word, const char *kind)
 int source_open(const struct options *options, size_t first_node, struct source **ret, struct err *err)
 {
 	CLEANUP(source_closep) struct source *s = xcalloc(1, sizeof(*s));
-	size_t n = 0;
-	int r;
 
 	s->options = options;
-	s->files = option_set(options, OPT_FROM);
+	s->reads_files = option_set(options, OPT_FROM);
 	s->nodes = xcalloc(options->n_words + 1, sizeof(*s->nodes));
 	for (size_t i = first_node; i < options->n_words; i++)
 		s->nodes[s->n_nodes++].name = source_strip_kind(options->words[i], "node");
-	if (s->files) {
-		size_t pos = 0;
-		const char *path;
+	input_files_init(options, &s->files);
+	s->name = s->reads_files ? s->files.name : "the API server";
+	if (!s->reads_files) {
+		int r = connection_open(options, &s->connection, err);
 
-		while ((path = options_next(options, OPT_FROM, &pos)))
-			if (n++ == 0)
-				snprintf(s->name, sizeof(s->name), "%s", fs_argument_name(path));
-		if (n > 1)
-			snprintf(s->name, sizeof(s->name), "--from");
-		s->copies = xcalloc(n, sizeof(*s->copies));
-		s->n_copies = n;
-	} else {
-		r = connect_client(s, err);
 		if (r < 0)
 			return r == -EINVAL ? -ENOTCONN : r; /* not wrong usage */
-		snprintf(s->name, sizeof(s->name), "the API server");
 	}
 	*ret = TAKE(s);
 	return 0;
@@ -140,12 +103,8 @@ void source_close(struct source *s)
 	if (!s)
 		return;
 	forget_objects(s);
-	for (size_t i = 0; i < s->n_copies; i++)
-		if (s->copies[i])
-			fclose(s->copies[i]);
-	free(s->copies);
-	api_client_free(s->client);
-	credentials_free(s->credentials);
+	input_files_release(&s->files);
+	connection_release(&s->connection);
 	free(s->nodes);
 	free(s);
 }
@@ -159,8 +118,8 @@ const char *source_namespace(const struct source *s)
 {
 	const char *namespace = s->options->value[OPT_NAMESPACE];
 
-	if (!namespace && !s->files)
-	namespace = credentials_namespace(s->credentials);
+	if (!namespace && !s->reads_files)
+	namespace = credentials_namespace(s->connection.credentials);
 	return namespace ? namespace : "default";
 }
 
@@ -169,34 +128,17 @@ const char *source_node(const struct source *s)
 	return s->n_nodes == 1 ? s->nodes[0].name : NULL;
 }
 
-struct api_client *source_client(const struct source *s)
+void source_no_resources(const char *namespace)
 {
-	return s->client;
+	if (namespace)
+		fprintf(stderr, "No resources found in %s namespace.\n", namespace);
+	else
+		fprintf(stderr, "No resources found\n");
 }
 
-/* ---- files */
-
-static int read_files(struct source *s, unsigned kinds, object_fn *fn, void *data, struct err *err)
+struct api_client *source_client(const struct source *s)
 {
-	const char *path;
-	size_t pos = 0, n = 0;
-
-	kinds |= OBJECT_SKIP_OTHERS;
-	while ((path = options_next(s->options, OPT_FROM, &pos))) {
-		FILE **copy = &s->copies[n++];
-		int r;
-
-		if (!fs_is_read_once(path)) {
-			r = object_input_read(path, kinds, fn, data, err);
-		} else {
-			r = fs_copy_argument(path, copy, err);
-			if (r == 0)
-				r = object_input_read_fd(fileno(*copy), path, kinds, fn, data, err);
-		}
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return s->connection.client;
 }
 
 /* ---- the API server */
@@ -318,7 +260,7 @@ static int select_in_files(struct source *s, struct err *err)
 	int r = label_selector_parse(s->options->value[OPT_SELECTOR], &selection.selector, err);
 
 	if (r == 0)
-		r = read_files(s, 1u << OBJECT_NODE, select_node, &selection, err);
+		r = input_files_read(&s->files, 1u << OBJECT_NODE, select_node, &selection, err);
 	return r < 0 || selection.n_nodes > 0
 		       ? r
 		       : err_set(err, -EINVAL, "%s has no Node, by whose labels nodes are selected", s->name);
@@ -332,7 +274,9 @@ static int select_on_server(struct source *s, struct err *err)
 	strbuf_addstr(&path, "/api/v1/nodes");
 	add_query(&path, "labelSelector", s->options->value[OPT_SELECTOR]);
 	r = strbuf_error(&path);
-	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, add_selected, s, &status, err);
+	return r < 0 ? r
+		     : api_list(s->connection.client, path.text, s->connection.idle_ms, add_selected, s,
+			       &status, err);
 }
 
 static int apply_selector(struct source *s, struct err *err)
@@ -341,7 +285,7 @@ static int apply_selector(struct source *s, struct err *err)
 
 	if (s->selector_applied || !option_set(s->options, OPT_SELECTOR))
 		return 0;
-	r = s->files ? select_in_files(s, err) : select_on_server(s, err);
+	r = s->reads_files ? select_in_files(s, err) : select_on_server(s, err);
 	s->selector_applied = r == 0;
 	if (r == 0 && s->selected_names.n_items == 0)
 		log_warning("%s: no Node matches '%s'", s->options->origin[OPT_SELECTOR],
@@ -355,7 +299,7 @@ static int probe_path(struct source *s, const char *path)
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	int status = 0;
 
-	api_get(s->client, path, &object, &status, NULL);
+	api_get(s->connection.client, path, &object, &status, NULL);
 	return status;
 }
 
@@ -388,10 +332,11 @@ static int read_kind(struct source *s, enum object_kind kind, object_fn *fn, voi
 	if (one) {
 		CLEANUP(doc_release) struct doc object = DOC_INIT;
 
-		r = api_get(s->client, path.text, &object, &status, err);
+		r = api_get(s->connection.client, path.text, &object, &status, err);
 		r = r < 0 ? r : deliver(&object, &delivery, err);
 	} else {
-		r = api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+		r = api_list(s->connection.client, path.text, s->connection.idle_ms, deliver, &delivery,
+			&status, err);
 	}
 	if (r == -EREMOTEIO && status == HTTP_NOT_FOUND && (kind == OBJECT_NRT || one))
 		return explain_absence(s, kind, err);
@@ -415,12 +360,13 @@ static int source_read(void *source, unsigned kinds, object_fn *fn, void *data, 
 {
 	struct source *s = source;
 
-	return s->files ? read_files(s, kinds, fn, data, err) : read_server(s, kinds, fn, data, err);
+	return s->reads_files ? input_files_read(&s->files, kinds, fn, data, err)
+			      : read_server(s, kinds, fn, data, err);
 }
 
 static int no_objects(const struct source *s, struct err *err)
 {
-	return s->files
+	return s->reads_files
 		       ? err_set(err, -EINVAL, "%s: no NodeResourceTopology in it", s->name)
 		       : err_set(err, -ENOENT,
 				 "the cluster has no NodeResourceTopology objects yet: is an exporter, such as nrtd, running?");
@@ -582,8 +528,8 @@ int source_read_nodes_and_pods(struct source *s, object_fn *fn, void *data, stru
 	static const enum object_kind kinds[] = {OBJECT_NODE, OBJECT_POD};
 	static const char *const names[] = {"nodes", "pods"};
 
-	if (s->files)
-		return read_files(s, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
+	if (s->reads_files)
+		return input_files_read(&s->files, 1u << OBJECT_NODE | 1u << OBJECT_POD, fn, data, err);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct err why = {""};
 		int r = omit_denied(read_kind(s, kinds[i], fn, data, &why), names[i], &why, err);
@@ -682,8 +628,8 @@ int source_read_pods(struct source *s, const char *namespace, object_fn *fn, voi
 
 	if (r < 0)
 		return err_wrap(err, r, "%s", s->options->origin[OPT_POD_SELECTOR]);
-	if (s->files)
-		return read_files(s, 1u << OBJECT_POD, pass_selected_pod, &f, err);
+	if (s->reads_files)
+		return input_files_read(&s->files, 1u << OBJECT_POD, pass_selected_pod, &f, err);
 	s->pods_namespace = namespace;
 	r = read_kind(s, OBJECT_POD, fn, data, &why);
 	s->pods_namespace = NULL;
@@ -709,8 +655,9 @@ int source_read_claims(struct source *s, struct claim_devices *ret, struct err *
 {
 	static const enum object_kind kinds[] = {OBJECT_CLAIM, OBJECT_SLICE};
 
-	if (s->files)
-		return read_files(s, 1u << OBJECT_CLAIM | 1u << OBJECT_SLICE, add_claim_object, ret, err);
+	if (s->reads_files)
+		return input_files_read(
+			&s->files, 1u << OBJECT_CLAIM | 1u << OBJECT_SLICE, add_claim_object, ret, err);
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct err why = {""};
 		int r = omit_denied(read_kind(s, kinds[i], add_claim_object, ret, &why),
@@ -733,7 +680,9 @@ static int read_events(struct source *s, const char *selector, object_fn *fn, vo
 	strbuf_addstr(&path, "/api/v1/events");
 	add_query(&path, "fieldSelector", selector);
 	r = strbuf_error(&path);
-	return r < 0 ? r : api_list(s->client, path.text, s->idle_ms, deliver, &delivery, &status, err);
+	return r < 0 ? r
+		     : api_list(s->connection.client, path.text, s->connection.idle_ms, deliver, &delivery,
+			       &status, err);
 }
 
 int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_events, struct err *err)
@@ -743,9 +692,9 @@ int source_read_history(struct source *s, object_fn *fn, void *data, bool *ret_e
 	int r;
 
 	*ret_events = true;
-	if (s->files)
-		return read_files(
-			s, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_EVENT, fn, data, err);
+	if (s->reads_files)
+		return input_files_read(
+			&s->files, 1u << OBJECT_NODE | 1u << OBJECT_POD | 1u << OBJECT_EVENT, fn, data, err);
 	r = omit_denied(read_kind(s, OBJECT_NODE, fn, data, &why), "nodes", &why, err);
 	if (r < 0)
 		return r;
@@ -837,7 +786,7 @@ static int find_pod_in_files(
 {
 	CLEANUP(pod_choice_release)
 	struct pod_choice c = {.namespace = namespace, .name = name, .object = DOC_INIT};
-	int r = read_files(s, 1u << OBJECT_POD, choose_pod, &c, err);
+	int r = input_files_read(&s->files, 1u << OBJECT_POD, choose_pod, &c, err);
 
 	if (r < 0)
 		return r;
@@ -876,14 +825,14 @@ int source_pod(struct source *s, const char *word, struct doc *ret, struct err *
 
 	if (r < 0)
 		return r;
-	if (s->files)
+	if (s->reads_files)
 		return find_pod_in_files(
 			s, namespace ? namespace : s->options->value[OPT_NAMESPACE], name, ret, err);
 	strbuf_addstr(&path, "/api/v1/namespaces/");
 	api_path_escape(&path, namespace ? namespace : source_namespace(s));
 	strbuf_addstr(&path, "/pods/");
 	api_path_escape(&path, name);
-	return api_get(s->client, path.text, ret, &status, err);
+	return api_get(s->connection.client, path.text, ret, &status, err);
 }
 
 struct object_reader source_events(struct source *s, const char *namespace, const char *pod)

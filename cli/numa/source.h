@@ -49,6 +49,9 @@ const char *source_node(const struct source *s);
 /* The namespace of --namespace, else of the kubeconfig's context, else "default". */
 const char *source_namespace(const struct source *s);
 
+/* Tells on standard error, as kubectl does, that a list is empty. `namespace`: NULL = of all namespaces, or nodes. */
+void source_no_resources(const char *namespace);
+
 /* The client of the API server; NULL if the source is files. */
 struct api_client *source_client(const struct source *s);
 

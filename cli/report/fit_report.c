@@ -666,5 +666,5 @@ void fit_write(struct writer *w, const struct pod_report *r)
 		write_table(w, r);
 	for (size_t i = 0; i < r->n_nodes; i++)
 		if (r->wanted_replicas > 0 ? r->nodes[i].replicas > 0 : r->nodes[i].answer == KUBELET_ADMITS)
-			writer_name(w, r->nodes[i].name);
+			writer_name(w, "node", r->nodes[i].name);
 }

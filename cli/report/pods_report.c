@@ -309,7 +309,7 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
 		writer_number(w, alignment_names[a], NULL, true, (int64_t)counts[a]);
 	writer_end(w);
-	if (writer_is_doc(w) || !w->headings)
+	if (writer_is_doc(w) || !w->headings || r->n_rows == 0)
 		return;
 	strbuf_addf(w->out, "\n%zu pod%s", r->n_rows, r->n_rows == 1 ? "" : "s");
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++) {
@@ -343,6 +343,12 @@ static void write_objects(struct writer *w, const struct pods_report *r)
 	strbuf_addch(w->out, '\n');
 }
 
+static void write_names(struct writer *w, const struct pods_report *r)
+{
+	for (size_t i = 0; i < r->n_rows; i++)
+		writer_name(w, "pod", r->rows[i].pod);
+}
+
 void pods_report_write(struct writer *w, const struct pods_report *r, bool namespaces)
 {
 	static const struct column columns[] = {COLUMN("NAMESPACE"), COLUMN("POD"), COLUMN("NODE"),
@@ -351,13 +357,17 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 		COLUMN("SHARES", .rank = 1), COLUMN("CORES WITH", .in = TABLE_WIDE),
 		COLUMN("L3 WITH", .in = TABLE_WIDE), COLUMN("ALIGNMENT"), COLUMN("REASON")};
 
+	if (w->format == WRITER_NAME) {
+		write_names(w, r);
+		return;
+	}
 	writer_columns(w, columns, ARRAY_SIZE(columns));
 	table_find(&w->table, "NAMESPACE")->omitted = !namespaces;
 	writer_list(w, "pods");
 	for (size_t i = 0; i < r->n_rows; i++)
 		write_row(w, r, &r->rows[i]);
 	writer_end(w);
-	if (!writer_is_doc(w))
+	if (!writer_is_doc(w) && r->n_rows > 0)
 		writer_table(w);
 	write_totals(w, r);
 	write_objects(w, r);

@@ -239,7 +239,7 @@ void score_write(struct writer *w, const struct score_report *report)
 	for (size_t i = 0; i < pods->n_nodes; i++) {
 		write_node(w, report, &pods->nodes[i]);
 		if (score_row_is(&pods->nodes[i], report->options.strategy, KUBELET_ADMITS))
-			writer_name(w, pods->nodes[i].name);
+			writer_name(w, "node", pods->nodes[i].name);
 	}
 	writer_end(w);
 	if (w->format == WRITER_TEXT || w->format == WRITER_WIDE)

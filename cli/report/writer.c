@@ -92,11 +92,11 @@ int writer_finish(struct writer *w)
 	return strbuf_error(w->out);
 }
 
-void writer_name(struct writer *w, const char *name)
+void writer_name(struct writer *w, const char *kind, const char *name)
 {
 	if (w->format != WRITER_NAME)
 		return;
-	strbuf_addstr(w->out, "node/");
+	strbuf_addf(w->out, "%s/", kind);
 	strbuf_add_one_line(w->out, name);
 	strbuf_addch(w->out, '\n');
 }

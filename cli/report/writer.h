@@ -61,8 +61,8 @@ __attribute__((format(printf, 3, 4))) void writer_cell(
 /* Appends the table to the text, at most w->width wide. */
 void writer_table(struct writer *w);
 
-/* In the format "name" a line "node/NAME"; no effect in other formats. */
-void writer_name(struct writer *w, const char *name);
+/* In the format "name" a line "KIND/NAME"; no effect in other formats. */
+void writer_name(struct writer *w, const char *kind, const char *name);
 
 /* ---- structure */
 

@@ -70,6 +70,8 @@ void LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = {""};
 
 	options.value[OPT_FILENAME] = fuzz_file(data, size);
+	options.repeated[options.n_repeated++] =
+		(struct option_value){.id = OPT_FILENAME, .value = options.value[OPT_FILENAME]};
 	options.origin[OPT_FILENAME] = "-f";
 	if (pod_input_read(&options, &pods, &err) < 0) {
 		fuzz_check_line(err.text);

@@ -162,7 +162,6 @@ refuse() { # NAME MESSAGE ARGS...
 	[ $? -eq 2 ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -qF -- "$message" "$dir/err"
 	check "$refuse_name" test $? -eq 0
 }
-refuse "-A with -n" "--all-namespaces and --namespace exclude each other" --from "$dir/cluster" -A -n web
 refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --from "$dir/cluster" -l 'a in (b'
 refuse "an unknown format" "-o" --from "$dir/cluster" -o html
 refuse "a node without object" "no object of node 'none'" --from "$dir/cluster" none

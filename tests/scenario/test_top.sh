@@ -145,7 +145,7 @@ refuse "Nodes on standard input watched" "--watch: standard input can be read on
 refuse "standard input twice" "cannot both be standard input" --from - --from -
 refuse "a selector without Nodes" "--selector: $nodes has no Node, by whose labels nodes are selected" --from $nodes -l a=b
 refuse "a broken selector" "--selector: 'a in (b' is not a label selector" --from $nodes --from "$dir/held.json" -l 'a in (b'
-refuse "a flag of other commands" "'-n' is a flag of fit, pods and why, not of top" --from $nodes -n x
+refuse "a flag of other commands" "'-A' is a flag of pods, not of top" --from $nodes -A
 echo 'kind: Pod' | refuse "a shape on standard input without a spec" "'standard input'" --from $nodes -f -
 echo 'kind: Pod' | refuse "and with an API server" "'standard input'" --server http://127.0.0.1:1 -f -
 refuse "an empty path" "--from" --from ""

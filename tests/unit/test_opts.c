@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/opts.h"
+#include "cli/opts_check.h"
 #include "common/cleanup.h"
 #include "scoring/kubelet_version.h"
 
@@ -58,21 +59,72 @@ static void flags_set_values(void **state)
 	assert_false(option_set(&o, OPT_HELP));
 }
 
-/* As kubectl's parser: an attached "=" is not part of a short flag's value, one in a word of its own is. */
-static void short_flags_have_values(void **state)
+static void timeouts_are_those_of_kubectl(void **state)
 {
-	static const char *const cases[][2] = {{"dump -o json", "json"}, {"dump -ojson", "json"},
-		{"dump -o=json", "json"}, {"dump -vo=json", "json"}};
+	static const struct {
+		const char *line;
+		uint64_t ms;
+	} cases[] = {{"top --request-timeout 1", 1000}, {"top --request-timeout=1s", 1000},
+		{"top --request-timeout 0", 0}, {"top --request-timeout 1m30s", 90000},
+		{"top --request-timeout 90", 90000}, {"top --request-timeout 250ms", 250}};
+	static const char *const bad[] = {"top --request-timeout -1", "top --request-timeout x",
+		"top --request-timeout=", "top --request-timeout 1.",
+		"top --request-timeout 99999999999999999999"};
+	struct options o;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse_for(&program_numa, cases[i].line, &o, NULL), 0);
+		assert_int_equal(option_timeout_ms(&o, OPT_REQUEST_TIMEOUT), cases[i].ms);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(parse_for(&program_numa, bad[i], &o, NULL), -EINVAL);
+}
+
+/* As kubectl's parser; tests/upstream/cmd/flags compares more of them with that parser. */
+static void flags_are_read_as_kubectl_reads_them(void **state)
+{
+	static const struct {
+		const char *line, *output;
+		bool verbose;
+		const char *word; /* NULL = none */
+	} cases[] = {
+		{"fit -o json", "json", false, NULL},
+		{"fit -ojson", "json", false, NULL},
+		{"fit -o=json", "json", false, NULL},
+		{"fit -vo=json", "json", true, NULL},
+		{"fit -vojson", "json", true, NULL},
+		{"fit -vo json", "json", true, NULL},
+		{"-o json fit", "json", false, NULL},
+		{"-ojson fit node-1", "json", false, "node-1"},
+		{"-v --output json fit node-1", "json", true, "node-1"},
+		{"--output=json fit node-1 -v", "json", true, "node-1"},
+		{"fit node-1 --verbose=true", "text", true, "node-1"},
+		{"fit -v --verbose=false", "text", false, NULL},
+		{"fit -v=true -v=false -v=1", "text", true, NULL},
+		{"fit -- -v", "text", false, "-v"},
+		{"fit -", "text", false, "-"},
+		{"fit -o yaml --output json", "json", false, NULL},
+	};
 	struct options o;
 	struct err err = {""};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(parse(cases[i][0], &o, NULL), 0);
-		assert_string_equal(o.value[OPT_OUTPUT], cases[i][1]);
+		if (parse_for(&program_numa, cases[i].line, &o, &err) < 0)
+			fail_msg("%s: %s", cases[i].line, err.text);
+		assert_int_equal(o.command->id, COMMAND_NUMA_FIT);
+		test_assert_text(cases[i].line, o.value[OPT_OUTPUT], cases[i].output);
+		assert_int_equal(option_set(&o, OPT_VERBOSE), cases[i].verbose);
+		assert_int_equal(o.n_words, cases[i].word != NULL);
+		if (cases[i].word)
+			test_assert_text(cases[i].line, o.words[0], cases[i].word);
 	}
 	assert_int_equal(parse("dump -o =json", &o, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "'=json'"));
+	/* kubectl's parser takes "=" for the value. */
+	assert_int_equal(parse_for(&program_numa, "pods -n=", &o, &err), -EINVAL);
+	test_assert_text("message", err.text, "--namespace: '' is not a name");
 }
 
 static void fallbacks_hold_where_nothing_is_given(void **state)
@@ -191,6 +243,12 @@ static void a_value_may_be_implied(void **state)
 	test_assert_text("output", o.value[OPT_OUTPUT], "svg");
 	assert_int_equal(parse("show --watch=5", &o, NULL), 0);
 	test_assert_text("watch", o.value[OPT_WATCH], "5");
+	assert_int_equal(parse("show --watch=true -o svg", &o, NULL), 0);
+	test_assert_text("watch", o.value[OPT_WATCH], "2");
+	assert_int_equal(parse("show -w=3", &o, NULL), 0);
+	test_assert_text("watch", o.value[OPT_WATCH], "3");
+	assert_int_equal(parse("show -w --watch=false", &o, NULL), 0);
+	assert_false(option_set(&o, OPT_WATCH));
 	assert_int_equal(parse("show --watch 5", &o, &err), -EINVAL);
 	test_assert_text("message", err.text, "unexpected word '5'");
 	assert_int_equal(parse("show --watch=0", &o, &err), -EINVAL);
@@ -204,6 +262,8 @@ static void words_for_flags(void **state)
 	(void)state;
 	assert_int_equal(parse("help", &o, NULL), 0);
 	assert_true(!o.command && option_set(&o, OPT_HELP));
+	assert_int_equal(parse("-v help fit", &o, NULL), 0);
+	assert_true(o.command->id == COMMAND_FIT && option_set(&o, OPT_HELP));
 	assert_int_equal(parse("help fit", &o, NULL), 0);
 	assert_true(o.command->id == COMMAND_FIT && option_set(&o, OPT_HELP));
 	assert_int_equal(parse("version", &o, NULL), 0);
@@ -269,15 +329,19 @@ static void bad_usage_is_named(void **state)
 		{"dump -x", "unknown flag '-x'"},
 		{"dump -o", "flag '-o' needs a value"},
 		{"dump --output", "flag '--output' needs a value"},
-		{"dump --verbose=3", "flag '--verbose=3' takes no value"},
+		{"dump --verbose=3", "--verbose: '3' is not true or false"},
+		{"dump -v=3", "--verbose: '3' is not true or false"},
+		{"dump --outp json", "unknown flag '--outp'; did you mean --output?"},
+		{"dump ---output json", "unknown flag '---output'; did you mean --output?"},
+		{"--bogus dump", "unknown flag '--bogus'"},
 		{"dump -o xml", "--output: 'xml' is not one of yaml|json"},
 		{"dump --what=nr",
 			"--what: 'nr' is not one of nrt|machine|inventory|pods|hints|numatopology|kai"},
 		{"dump --koordinator yes", "--koordinator: 'yes' is not one of on|off"},
 		{"dump extra", "unexpected word 'extra'"},
 		{"check -f json", "'-f' is a flag of fit, not of check"},
-		{"-o json", "a command must come before '-o'; try 'nrtd --help'"},
-		{"--output json", "a command must come before '--output'; try 'nrtd --help'"},
+		{"-o json", "no command; try 'nrtd --help'"},
+		{"--output json", "no command; try 'nrtd --help'"},
 		{"dump --node-name Upper",
 			"--node-name: 'Upper' cannot name a Node: it is not a lower-case DNS name"},
 		{"dump --node-name a..b",
@@ -421,7 +485,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(some_flags_repeat, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(a_value_may_be_implied, clean_environment, clean_environment),
 		cmocka_unit_test_setup_teardown(words_for_flags, clean_environment, clean_environment),
-		cmocka_unit_test(short_flags_have_values),
+		cmocka_unit_test(timeouts_are_those_of_kubectl),
+		cmocka_unit_test(flags_are_read_as_kubectl_reads_them),
 		cmocka_unit_test(tables_end_with_null),
 		cmocka_unit_test(the_list_of_commands_has_columns),
 		cmocka_unit_test_setup_teardown(bad_usage_is_named, clean_environment, clean_environment),

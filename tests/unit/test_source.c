@@ -137,7 +137,7 @@ static void lists_are_read_from_the_server(void **state)
 	};
 	CLEANUP(cluster_release) struct cluster cluster = {.n_nodes = 0};
 	CLEANUP(stop) struct session s = {.source = NULL};
-	char *words[] = {(char[]){"top"}, (char[]){"--as"}, (char[]){"jane"}, NULL};
+	char *words[] = {(char[]){"top"}, (char[]){"--as"}, (char[]){"jane"}, (char[]){"--as-group=g"}, NULL};
 
 	(void)state;
 	start(&s, script, ARRAY_SIZE(script), words);
@@ -149,6 +149,7 @@ static void lists_are_read_from_the_server(void **state)
 	check_request(&s, 1, "/api/v1/pods", "fieldSelector=status.phase!=Succeeded,status.phase!=Failed");
 	check_request(&s, 2, "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies", "");
 	test_assert_text("impersonated", s.server.impersonate, "jane");
+	test_assert_text("group", s.server.group, "g");
 }
 
 /* Of one node only its own objects are asked for. */

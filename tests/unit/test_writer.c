@@ -17,7 +17,7 @@ static void write_report(struct writer *w)
 	writer_string(w, "why", "WHY", "x");
 	writer_string(w, "name", "NAME", "a-long-name");
 	writer_number(w, "n", "N", false, 7);
-	writer_name(w, "a-long-name");
+	writer_name(w, "node", "a-long-name");
 	writer_end(w);
 	writer_row(w);
 	writer_string(w, "name", "NAME", "b\nc");

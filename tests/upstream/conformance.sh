@@ -147,6 +147,7 @@ kubelet_time() {
 # each with a control plane of its own; beside other programs milliseconds say nothing, run.sh by itself judges them
 by_themselves() {
 	check "API server" $here/accepts.sh
+	check "kubectl's flags" "$programs/flags" -numa "$B/kubectl-numa"
 	check "follow" $here/follow.sh
 	check "extender's faults" $here/extender_faults.sh
 	check "tenant" $here/tenant.sh -short -slack 5 -attempts 12 -seed "$SEED"
