@@ -701,7 +701,7 @@ static bool step_dry_run(struct check *c)
 }
 
 /* ---- own node: whether the API server restricts this identity to its own node's objects. Dry runs of two
- * writes that the admission policy nrtd-own-node denies: the object of another node, which does not exist,
+ * writes that the admission policies deny (nrtd-own-node, and nrtd-nodes for a kubelet's identity): the object of another node, which does not exist,
  * and an annotation of this Node that is not under nrtd.dev/. A kubelet may write other annotations, so for a
  * kubelet's identity only the first write is tried. */
 
@@ -744,9 +744,9 @@ static const char *remedy_of_unrestricted(const struct check *c)
 	static const char account[] = "system:serviceaccount:";
 
 	if (c->is_node)
-		return "kubectl apply -f packaging/kubernetes/admission-policy.yaml";
+		return "kubectl apply -f " MANIFESTS "/rbac-nodes.yaml";
 	if (c->user && strncmp(c->user, account, strlen(account)) != 0)
-		return "the admission policy restricts service accounts and nodes: give nrtd the token of its pod, or the kubelet's kubeconfig";
+		return "the admission policies restrict service accounts and nodes: give nrtd the token of its pod, or the kubelet's kubeconfig";
 	return "kubectl apply -k packaging/kubernetes, or your overlay of it (in the chart admissionPolicy.create=true): it brings the admission policy, and write-own-node on agents.nrtd.dev for the agent's ClusterRole";
 }
 

@@ -23,6 +23,13 @@ If the cluster enforces Pod Security levels, allow privileged pods in the namesp
 
     helm push build/chart/nrtd-0.1.0.tgz oci://registry.example.com/charts
 
+To uninstall the release and delete what its agents have published. If nrtd also runs as a service on some nodes, name the other nodes instead of
+`--all`; the service's rights are not the chart's:
+
+    helm uninstall nrtd -n nrtd
+    kubectl delete noderesourcetopologies --all
+    kubectl annotate nodes --all nrtd.dev/fit-hints- nrtd.dev/content-hash-
+
 Helm rejects values that values.schema.json does not list.
 
 | value | default | description |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make manifests-test: packaging/kubernetes and the chart in packaging/helm before the real API server (tests/upstream): it
-# takes every object of both without a warning, both make the same objects, every value of the chart changes what it
+# takes every object of both without a warning, both make the same objects, the service and the DaemonSet leave nothing when they are uninstalled, every value of the chart changes what it
 # renders, and the DaemonSet's pod is admitted where the manifests put it. helm is $HELM, or that of PATH, or built from its
 # Go module. Each check is a line, the last line is "N passed, N failed"; "skipped:" and 0 where something is not available.
 set -u
@@ -24,6 +24,8 @@ trap 'exit 1' INT TERM
 . tests/lib/registry.sh
 # shellcheck source=tests/install/chart.sh
 . tests/install/chart.sh
+# shellcheck source=tests/install/both_ways.sh
+. tests/install/both_ways.sh
 
 refused() { # refused TEXT COMMAND...: it fails, and says this
 	local text=$1
@@ -387,7 +389,7 @@ takes -k $manifests
 check "the service account" kubectl create serviceaccount nrtd -n nrtd
 check "the DaemonSet's pod is admitted there" pod nrtd
 check "at level baseline it would not be" baseline
-kubectl delete namespace nrtd --wait=false >/dev/null
+both_ways
 check "helm install" helm_there install nrtd $chart -n tools --create-namespace --set podMonitor.enabled=true
 check "helm has installed the definition, which was missing" kubectl get crd noderesourcetopologies.topology.node.k8s.io
 check "its notes name what is there" notes_hold 2

@@ -148,7 +148,7 @@ systemd.mask=serial-getty@ttyS0.service systemd.mask=dev-ttyS0.device hugepagesz
 
 prepare
 tests/upstream/cluster.sh start "$work/cluster" -nodes $node -scheduler "" -manifests \
-	"packaging/kubernetes/crd/noderesourcetopology.yaml,packaging/kubernetes/rbac-nodes.yaml,packaging/kubernetes/admission-policy.yaml" >/dev/null ||
+	"packaging/kubernetes/crd/noderesourcetopology.yaml,packaging/kubernetes/rbac-nodes.yaml" >/dev/null ||
 	{ echo "FAIL the API server does not start" && exit 1; }
 make_opt || exit 1
 boot

@@ -412,11 +412,11 @@ static void writes_of_other_nodes_objects_must_be_denied(void **state)
 	expect("an unnamed identity", nobody, CHECK_WARN, BEGIN CRD_OK OTHERS_OBJECTS APPLY);
 	expect("a person", jane, CHECK_WARN,
 		BEGIN CRD_OK IS("jane") OTHERS_OBJECTS
-		"the admission policy restricts service accounts and nodes: give nrtd the token of its pod, or "
+		"the admission policies restrict service accounts and nodes: give nrtd the token of its pod, or "
 		"the kubelet's kubeconfig\n");
 	expect("a node", node, CHECK_WARN,
 		BEGIN CRD_OK IS(A_NODE) OTHERS_OBJECTS
-		"kubectl apply -f packaging/kubernetes/admission-policy.yaml\n");
+		NODES "\n");
 	expect("a restricted node", good_node, CHECK_NOTE,
 		BEGIN CRD_OK IS(A_NODE) RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
 		"ok    own node       the API server denies this identity other nodes' objects\n");

@@ -211,6 +211,14 @@ write_overlay() { # write_overlay NODE OBJECT: the object of the node OBJECT by 
 }
 # The plain manifests' policy must not help.
 ok "the policy is gone" as admin delete -f $manifests/admission-policy.yaml
+sleep 3
+refused "a kubelet has a policy of its own" "ValidatingAdmissionPolicy 'nrtd-nodes'" write kubelet-node-a node-b
+refused "by which it deletes nothing of others" "may not write objects of node-b" as kubelet-node-a delete noderesourcetopology node-b
+ok "and writes its own object" write kubelet-node-a node-a
+ok "right and policy of nodes go together" as admin delete -f $manifests/rbac-nodes.yaml
+until_denied write kubelet-node-a node-a
+refused "a kubelet without them" "cannot patch resource" write kubelet-node-a node-b
+ok "right and policy are back" as admin apply --server-side -f $manifests/rbac-nodes.yaml
 ok "the overlay" as admin apply --server-side --force-conflicts -k "$work/overlay"
 for node in node-a node-b; do
 	ok "a token of the overlay on $node" token $node

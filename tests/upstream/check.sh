@@ -148,13 +148,20 @@ check "no policy" 0 "$agent" <<END
 ^warn +own node +the API server lets this identity write the objects of other nodes
 ^ +remedy: kubectl apply -k packaging/kubernetes, or your overlay of it
 END
-check "no policy for a kubelet's identity" 0 "$dir/kubelet-node-a.kubeconfig" <<END
-^warn +own node +the API server lets this identity write the objects of other nodes
-^ +remedy: kubectl apply -f packaging/kubernetes/admission-policy.yaml$
+kubelet=$dir/kubelet-node-a.kubeconfig
+check "a kubelet's identity has a policy of its own" 0 "$kubelet" <<END
+^ok +own node
 END
+as_admin delete validatingadmissionpolicybinding nrtd-nodes >/dev/null
+until_own_node "$kubelet" 'warn +own node'
+check "no policy for a kubelet's identity" 0 "$kubelet" <<END
+^warn +own node +the API server lets this identity write the objects of other nodes
+^ +remedy: kubectl apply -f packaging/kubernetes/rbac-nodes.yaml$
+END
+as_admin apply --server-side --force-conflicts -f $manifests/rbac-nodes.yaml >/dev/null
+until_own_node "$kubelet" 'ok +own node'
 sed "s/startsWith('system:serviceaccount:')/startsWith('system:serviceaccount:elsewhere:')/" $manifests/admission-policy.yaml >"$work/elsewhere.yaml"
 as_admin apply --server-side --force-conflicts -f "$work/elsewhere.yaml" >/dev/null
-until_own_node "$dir/kubelet-node-a.kubeconfig" 'ok +own node'
 check "a policy for others" 0 "$agent" <<END
 ^warn +own node +the API server lets this identity write the objects of other nodes
 END
