@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A part of manifests.sh: the service with the kubelet's identity and the DaemonSet in one cluster, each uninstalled beside the other with
 # the commands of doc/install.md. Sourced.
-# shellcheck disable=SC2154 # the script's
+# shellcheck disable=SC2086,SC2154 # no spaces in paths; the script's
 
 # by_guide BEGIN: each command of doc/install.md that begins so; no namespace controller ends the namespace here
 by_guide() {

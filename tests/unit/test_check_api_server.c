@@ -414,9 +414,7 @@ static void writes_of_other_nodes_objects_must_be_denied(void **state)
 		BEGIN CRD_OK IS("jane") OTHERS_OBJECTS
 		"the admission policies restrict service accounts and nodes: give nrtd the token of its pod, or "
 		"the kubelet's kubeconfig\n");
-	expect("a node", node, CHECK_WARN,
-		BEGIN CRD_OK IS(A_NODE) OTHERS_OBJECTS
-		NODES "\n");
+	expect("a node", node, CHECK_WARN, BEGIN CRD_OK IS(A_NODE) OTHERS_OBJECTS NODES "\n");
 	expect("a restricted node", good_node, CHECK_NOTE,
 		BEGIN CRD_OK IS(A_NODE) RIGHTS_OK NODE_OK EXPORTERS_OK TAKES
 		"ok    own node       the API server denies this identity other nodes' objects\n");
