@@ -117,7 +117,7 @@ packaging/helm/readme.sh >"$dir/got" 2>"$dir/err" || not_ok "every value of the 
 same "the chart's README is what packaging/helm/readme.sh makes" packaging/helm/nrtd/README.md "$dir/got"
 
 # --- links between files
-for file in README.md HACKING.md doc/*.md doc/recipes/*.md; do
+for file in *.md doc/*.md doc/recipes/*.md; do
 	grep -oE '\]\([^)]+\)' "$file" | sed -E 's/^\]\(//; s/\)$//' | grep -v '^http' | while read -r link; do
 		target=$(dirname "$file")/${link%%#*}
 		[ -e "$target" ] || echo "$file: no $target"
