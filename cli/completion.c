@@ -68,8 +68,15 @@ static void add_bash_values(struct strbuf *out, const struct command_def *c, con
 static void add_bash_command(struct strbuf *out, const struct program *program)
 {
 	if (has_commands(program)) {
-		strbuf_addstr(out, "\tlocal command=${COMP_WORDS[1]}\n"
-				   "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		/* The command is the first word that names one: flags may come before it. */
+		strbuf_addstr(out, "\tlocal command='' word\n"
+				   "\tfor word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+				   "\t\tcase $word in\n\t\t");
+		FOREACH_COMMAND (c, program)
+			strbuf_addf(out, "%s | ", c->name);
+		strbuf_addstr(out, "help) command=$word; break ;;\n"
+				   "\t\tesac\n\tdone\n"
+				   "\tif [ -z \"$command\" ]; then\n"
 				   "\t\tCOMPREPLY=($(compgen -W \"");
 		add_names(out, program);
 		strbuf_addstr(out, "help version --help --version\" -- \"$cur\"))\n"

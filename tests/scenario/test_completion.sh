@@ -64,6 +64,8 @@ offered_by_numa() {
 }
 check "bash: commands of kubectl-numa" "top fit score why show help version" "$(offered_by_numa "")"
 check "bash: flags of kubectl-numa" "--from --replicas -o -l" "$(offered_by_numa fit -)"
+check "bash: commands behind flags" "top fit score" "$(offered_by_numa -n x "")"
+check "bash: values behind flags and a command" "text wide json yaml" "$(offered_by_numa -n x top -o "")"
 check "bash: values of kubectl-numa" "text wide json yaml" "$(offered_by_numa top -o "")"
 if command -v zsh >/dev/null; then
 	if zsh -n "$dir/numa.zsh"; then echo "ok zsh reads kubectl-numa's script"; else echo "not ok zsh: kubectl-numa" && failed=1; fi
