@@ -34,8 +34,8 @@ both_ways() {
 	established noderesourcetopologies.topology.node.k8s.io
 	check "the DaemonSet's manifests" kubectl apply --server-side --force-conflicts -k $manifests
 	check "the service's, by the guide" by_guide "kubectl apply -f packaging/kubernetes/rbac-nodes"
-	sed '/client-certificate-data\|client-key-data/d' "$work/cluster/admin.kubeconfig" |
-		sed "s/^\( *\)user:.*/\1user: {token: $(kubectl create token nrtd -n nrtd --bound-object-kind Node --bound-object-name node-a)}/" >"$agent"
+	kubectl config view --raw -o json | jq --arg token "$(kubectl create token nrtd -n nrtd --bound-object-kind Node --bound-object-name node-a)" \
+		'.users[].user = {token: $token}' >"$agent"
 	check "an agent is restricted to its node" restricted "$agent" nrtd-own-node
 	check "and a kubelet's identity" restricted "$kubelet" nrtd-nodes
 
