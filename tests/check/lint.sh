@@ -23,7 +23,7 @@ code=$(printf '%s\n' "$sources" | grep -E '^(agent|cli|cluster|common|scoring)/.
 # each COMMAND...: run COMMAND for 12 files of standard input at a time, one job per CPU
 each() { xargs -P "$(nproc)" -n 12 "$@"; }
 format() { clang-format --dry-run --Werror $sources; }
-spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts *.md doc man scoring/*.md; }
+spelling() { codespell --skip './build,./tests/fixtures,./.git' -L "aks,fo,nd,te" $sources $scripts ./*.md doc man scoring/*.md; }
 shell() { shellcheck $scripts; }
 manuals() { for m in man/*.[1-8]; do mandoc -Tlint -Wwarning "$m" || return 1; done; }
 spec() { rpmlint --strict --config packaging/rpmlint.toml packaging/nrtd.spec; }
