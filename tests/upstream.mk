@@ -3,7 +3,7 @@
 .PHONY: conformance
 ##judges conformance: compare with the real Kubernetes code (Go; CASES=1000 SEED=1 SHORT=1 RELEASE=1.37)
 conformance: all $(B)/tests/upstream/follow $(B)/tests/upstream/steps $(B)/tests/upstream/verdict $(B)/tests/upstream/extender_api $(B)/tests/upstream/documents \
-		$(if $(TEST_LDLIBS),$(B)/tests/unit/test_pod_attributes)
+		$(if $(TEST_LDLIBS),$(B)/tests/unit/test_pod_fingerprint)
 	@B=$(B) tests/upstream/conformance.sh
 
 .PHONY: bench-upstream

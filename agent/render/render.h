@@ -3,10 +3,11 @@
 /*
  * Renders a node's state as the objects, annotations and labels that nrtd publishes.
  */
-#include "agent/render/pod_attributes.h"
+#include "agent/render/pod_placement.h"
 #include "common/doc.h"
 #include "common/err.h"
 #include "common/node_state.h"
+#include "common/pod_fingerprint.h"
 #include "common/request.h"
 #include "scoring/fit_hints.h"
 #include "scoring/kubelet_slowest.h"

@@ -93,11 +93,11 @@ replay_plugin() {
 # the pods of podfingerprint's own test, from the Go module
 fingerprint() {
 	module=$(cd $here && go list -m -f '{{.Dir}}' github.com/k8stopologyawareschedwg/podfingerprint)
-	if [ ! -e "$module/testdata/pods.json" ] || [ ! -x "$B/tests/unit/test_pod_attributes" ]; then
-		echo "skipped: podfingerprint's testdata or $B/tests/unit/test_pod_attributes is not here"
+	if [ ! -e "$module/testdata/pods.json" ] || [ ! -x "$B/tests/unit/test_pod_fingerprint" ]; then
+		echo "skipped: podfingerprint's testdata or $B/tests/unit/test_pod_fingerprint is not here"
 		return 0
 	fi
-	NRTD_PODFINGERPRINT_PODS=$module/testdata/pods.json "$B/tests/unit/test_pod_attributes"
+	NRTD_PODFINGERPRINT_PODS=$module/testdata/pods.json "$B/tests/unit/test_pod_fingerprint"
 }
 
 go_tests() {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Computes the NodeResourceTopology object's attributes of the node's pods: fingerprint and placement.
- *
- * Fingerprint (github.com/k8stopologyawareschedwg/podfingerprint, v001): the scheduler's cache computes the
- * same over the pods it knows, and uses a new object only when both are equal.
+ * Computes the NodeResourceTopology object's attributes of the placement of the node's pods.
  *
  * Placement (github.com/k8stopologyawareschedwg/numaplacement, npv0v001, vector encoding leb89): the NUMA
  * node of each container, which scheduler-plugins reads when it simulates preemption. Containers are numbered
@@ -17,29 +14,6 @@
 #include "common/err.h"
 #include "common/machine.h"
 #include "common/strbuf.h"
-
-#define FINGERPRINT_ATTRIBUTE        "nodeTopologyPodsFingerprint"
-#define FINGERPRINT_METHOD_ATTRIBUTE "nodeTopologyPodsFingerprintMethod"
-#define FINGERPRINT_ANNOTATION       "topology.node.k8s.io/fingerprint"
-#define FINGERPRINT_SIZE             25 /* "pfp0v001", 16 hex digits, NUL */
-
-enum fingerprint_method {
-	FINGERPRINT_NONE, /* not published */
-	FINGERPRINT_ALL,  /* every pod on the node */
-	FINGERPRINT_WITH_EXCLUSIVE_RESOURCES,
-	FINGERPRINT_METHOD_COUNT
-};
-
-/* "none", "all", "with-exclusive-resources": values of the attribute and of --fingerprint. */
-extern const char *const fingerprint_method_names[FINGERPRINT_METHOD_COUNT];
-
-/*
- * The fingerprint of the pods; under FINGERPRINT_WITH_EXCLUSIVE_RESOURCES only of those that hold something
- * exclusively. The order of the pods does not matter; no pods have a fingerprint too. `method` must not be
- * FINGERPRINT_NONE.
- */
-void fingerprint_pods(const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method,
-	char ret[FINGERPRINT_SIZE]);
 
 #define PLACEMENT_METADATA_ATTRIBUTE "topology.node.k8s.io/numaplacement-metadata"
 #define PLACEMENT_VECTOR_ATTRIBUTE   "topology.node.k8s.io/numaplacement-vector"
