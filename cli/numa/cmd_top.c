@@ -161,7 +161,7 @@ static void fill_row(struct rows *rows, const struct node_info *node, struct top
 		admission = &o->admission;
 	else
 		node_admission_init(&own, state);
-	limit_admission(node, o && o->reserved, admission);
+	limit_admission(node, o && (o->reserved || o->is_outdated), admission);
 	top_row_fill(row, admission, rows->shape);
 	add_reservations(rows, node, row);
 }

@@ -194,8 +194,9 @@ static void add_verdict(const struct pod_report *r, const struct node_report *n,
 		strbuf_addf(out, "  counts as held: %zu reservation%s for other pods (" PLAN_APPLY ")\n",
 			n->n_reserved, n->n_reserved == 1 ? "" : "s");
 	if (n->n_unreported > 0)
-		strbuf_addf(out, "  counts as held: %zu pod%s that the node's object does not report yet\n",
-			n->n_unreported, n->n_unreported == 1 ? "" : "s");
+		strbuf_addf(out, "  counts as held: %zu pod%s that the node's object %s\n", n->n_unreported,
+			n->n_unreported == 1 ? "" : "s",
+			n->n_unknown > 0 ? "may not report yet" : "does not report yet");
 }
 
 static void add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)

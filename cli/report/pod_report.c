@@ -613,9 +613,29 @@ static void apply_in_flight(struct pod_report *r, struct projected_node *o, stru
 	} else if (node_report_numa(n)) {
 		in_flight_admit(&o->in_flight, r->class, &r->projections.work, &admits);
 		if (!admits)
-			reject(n, "Unschedulable", PROJECTED_ORDER);
+			reject(n, "Unschedulable", o->is_outdated ? PROJECTED_OUTDATED : PROJECTED_ORDER);
 	}
 	n->unschedulable = n->answer == KUBELET_REJECTS;
+}
+
+/* Nothing says whether the object's amounts already count some pods. If the pod fits only in this case, there is no verdict. */
+static void apply_unknown_pods(struct pod_report *r, const struct node_info *node,
+	const struct resource_list *requestable, struct node_report *n)
+{
+	CLEANUP(node_report_release) struct node_report counted;
+
+	node_report_make(r, &node->object.state, 0, requestable, &counted);
+	if (counted.answer == KUBELET_REJECTS)
+		return;
+	n->answer = n->kubelet_answer = KUBELET_UNKNOWN;
+	n->unschedulable = false;
+	n->nearest = (struct admission_nearest){0};
+	text_set(&n->rejection, "");
+	free(n->reason);
+	n->reason = xasprintf(
+		"fits only if the object's amounts already count %zu running pod%s: the object has no time of its last "
+		"write (kubectl get --show-managed-fields)",
+		n->n_unknown, n->n_unknown == 1 ? "" : "s");
 }
 
 static void judge_node(
@@ -630,6 +650,7 @@ static void judge_node(
 	node_report_make(r, state, parts, node->has_node ? &requestable : NULL, n);
 	n->n_reserved = node_info_count_reserved(node);
 	n->n_unreported = o ? o->n_unreported : 0;
+	n->n_unknown = o ? o->n_unknown : 0;
 	if (node->has_node)
 		apply_pod_limit(&requestable, n);
 	if (r->critical && !strncmp(n->rejection, "OutOf", strlen("OutOf"))) {
@@ -640,6 +661,8 @@ static void judge_node(
 	}
 	if (o)
 		apply_in_flight(r, o, n);
+	if (n->n_unknown > 0 && n->answer == KUBELET_REJECTS)
+		apply_unknown_pods(r, node, node->has_node ? &requestable : NULL, n);
 }
 
 struct node_report *pod_report_add(struct pod_report *r, const struct node_info *node, unsigned parts)

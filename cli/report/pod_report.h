@@ -72,6 +72,7 @@ struct node_report {
 	char *slow;          /* one sentence about this time, "" = the kubelet is fast, or `reason` says so */
 	size_t n_reserved;   /* reservations for other pods, whose places count as held */
 	size_t n_unreported; /* pods that count as held although the node's object does not report them yet */
+	size_t n_unknown;    /* of these pods: nothing says whether the object reports them */
 	struct container_report *containers; /* if admitted, or rest_fits */
 	size_t n_containers;
 	size_t containers_size;

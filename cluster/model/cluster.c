@@ -281,6 +281,7 @@ static void note_admission(
 	pod->admitted = true;
 	pod->admitted_ms = now_ms;
 	pod->started_s = pod_started_s(object);
+	pod->scheduled_s = pod_scheduled_s(object);
 	if (pod_info_is_managed(pod))
 		cluster_bump_version(cluster, pod->node);
 	pod->admitted_version = cluster->lists_pods ? VERSION_UNKNOWN : cluster->version;
@@ -335,7 +336,7 @@ static bool note_owner(struct pod_info *pod, const struct doc *object)
 {
 	const char *controller = controller_uid(doc_get(object, "metadata"));
 
-	pod->created_s = pod_created_s(object);
+	pod->created_s = object_created_s(object);
 	if (!*controller || pod->controller)
 		return false;
 	pod->controller = xstrdup(controller);

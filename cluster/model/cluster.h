@@ -101,6 +101,7 @@ struct pod_info {
 	uint64_t admitted_ms;      /* when the admission was first reported */
 	int64_t created_s;         /* metadata.creationTimestamp, in seconds since the epoch; 0 = not set */
 	int64_t started_s;         /* status.startTime, in seconds since the epoch; 0 = not set */
+	int64_t scheduled_s;       /* of an admitted pod: pod_scheduled_s() */
 	uint64_t list_number;      /* the last list that contained the pod */
 	char *controller;          /* its UID, of a bound pod that kubelets align; NULL = none */
 	struct budgeted_pod budgeted; /* of a bound pod that kubelets align; all others have no labels here */

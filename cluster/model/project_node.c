@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/model/zones_count.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
-
-/* Exporters that poll the kubelet report a pod within this time after the pod's start. */
-#define ESTIMATE_LAG_MS 3000u
-#define ESTIMATE_LAG_S  5 /* the same for timestamps of objects, whose resolution is 1 s */
 
 /* If nrtd's object changed this long after the report of a pod's admission, the object contains everything that the pod holds. */
 #define SETTLED_MS 2000u
@@ -103,32 +100,20 @@ static void mark_excluded(const struct reported_items *own, bool *excluded)
 		excluded[own->by_name[i].item] = true;
 }
 
-/*
- * Whether the amounts of another exporter's object, which names no pods, count the pod: the zones were written ESTIMATE_LAG_S
- * after the pod started, or changed ESTIMATE_LAG_MS after the binding was reported. An object from a file has no such times and
- * counts every bound pod.
- */
-static bool zones_include(const struct node_info *node, const struct pod_info *pod)
-{
-	int64_t written_s = node->object.zones_written_s;
-
-	if (!pod->bound)
-		return false;
-	if (written_s > 0 && pod->started_s > 0 && written_s >= pod->started_s + ESTIMATE_LAG_S)
-		return true;
-	if (written_s == 0 && pod->bound_ms == 0)
-		return true;
-	return node->object_ms > 0 && pod->bound_ms > 0 && node->object_ms >= pod->bound_ms + ESTIMATE_LAG_MS;
-}
-
-/* How much of the pod the object reports. */
-static enum reported find_reported(
-	const struct node_info *node, const struct pod_info *pod, const struct reported_items *own)
+/* How much of the pod the object reports. *ret_unknown: nothing says whether the object's amounts count the pod, which holds its resources in
+ * addition then. */
+static enum reported find_reported(const struct node_info *node, const struct pod_info *pod,
+	const struct reported_items *own, bool fingerprint_matches, bool *ret_unknown)
 {
 	enum reported reported;
 
-	if (node->object.basis == CLUSTER_ESTIMATED)
-		return zones_include(node, pod) ? REPORTED_ALL : REPORTED_NOTHING;
+	*ret_unknown = false;
+	if (node->object.basis == CLUSTER_ESTIMATED) {
+		enum zones_count count = zones_count_pod(node, pod, fingerprint_matches);
+
+		*ret_unknown = count == ZONES_COUNT_UNKNOWN;
+		return count == ZONES_COUNT ? REPORTED_ALL : REPORTED_NOTHING;
+	}
 	reported = reported_compare(&node->reported, &node->object.state, pod->class, own);
 	if (reported == REPORTED_PART && pod->admitted && node->object_ms >= pod->admitted_ms + SETTLED_MS)
 		return REPORTED_ALL;
@@ -145,6 +130,7 @@ struct pod_change {
 	struct reported_items own;
 	bool added;      /* the pod is added to the reported state */
 	bool is_partial; /* the object reports a part of what the pod holds */
+	bool is_unknown; /* nothing says whether the object reports the pod */
 };
 
 /* How the projection differs from the reported state: excluded items, and added pods. */
@@ -152,7 +138,8 @@ struct node_changes {
 	bool *excluded, *claimed; /* per item; claimed items have been matched to a pod */
 	struct pod_change *pods;  /* per pod of the node */
 	size_t n_added;
-	bool removes_none; /* no pod is removed from the node, so results may be cached */
+	bool removes_none;        /* no pod is removed from the node, so results may be cached */
+	bool fingerprint_matches; /* zones_count_match_fingerprint() */
 	/* For partially reported pods. True: the reported part counts, and the rest is added. False: the whole pod is
 	 * placed again from its requests. */
 	bool adds_rest;
@@ -174,7 +161,7 @@ static void find_pod_change(const struct node_info *node, struct pod_info *pod, 
 	if (!pod->class->aligned || pod->mirror || pod->class->too_large)
 		return;
 	ret->own = find_own_items(node, &pod->names, changes->claimed);
-	reported = find_reported(node, pod, &ret->own);
+	reported = find_reported(node, pod, &ret->own, changes->fingerprint_matches, &ret->is_unknown);
 	ret->is_partial = reported == REPORTED_PART;
 	if (pod->held && pod->held_is_rest != (ret->is_partial && changes->adds_rest))
 		pod_info_forget_held(pod);
@@ -194,6 +181,7 @@ static void find_node_changes(
 		.claimed = xcalloc(a->n_items + 1, sizeof(*ret->claimed)),
 		.pods = xcalloc(node->n_pods + 1, sizeof(*ret->pods)),
 		.removes_none = !without,
+		.fingerprint_matches = zones_count_match_fingerprint(node),
 		.adds_rest = adds_rest};
 	for (size_t i = 0; i < node->n_pods; i++)
 		find_pod_change(node, node->pods[i], without && without[i], ret, &ret->pods[i]);
@@ -207,6 +195,9 @@ static void find_node_changes(
 
 bool project_node_changes_nothing(const struct node_info *node)
 {
+	const bool matches = zones_count_match_fingerprint(node);
+	bool unknown;
+
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod_info *pod = node->pods[i];
 		struct reported_items own;
@@ -214,7 +205,7 @@ bool project_node_changes_nothing(const struct node_info *node)
 		if (!pod->class->aligned || pod->mirror || pod->class->too_large)
 			continue;
 		own = reported_find(&node->reported, &pod->names);
-		if (find_reported(node, pod, &own) != REPORTED_ALL && !holds_nothing(pod))
+		if (find_reported(node, pod, &own, matches, &unknown) != REPORTED_ALL && !holds_nothing(pod))
 			return false;
 	}
 	return node->n_ended == 0;
@@ -513,6 +504,12 @@ static bool is_start_unknown(const struct node_info *node, const struct node_cha
 	return (may_arrive_before && n_affected * max_ended > 1) || (n_before > 0 && n_in_flight > 1);
 }
 
+/* The kubelet has admitted the pod, and the object names no pods: if the object has no room for the pod, a pod that the object counts has ended. */
+static bool is_admitted_unnamed(const struct node_info *node, const struct pod_info *pod)
+{
+	return pod->admitted && node->object.basis == CLUSTER_ESTIMATED;
+}
+
 /* Does not add pods that the kubelet rejects even as the only in-flight pod. Otherwise any user could block a node by binding a
  * pod larger than the node. 0 or -ETIME. */
 static int drop_rejected_pods(struct projections *p, struct projected_node *o, const struct node_info *node,
@@ -531,7 +528,8 @@ static int drop_rejected_pods(struct projections *p, struct projected_node *o, c
 			p->work.advanced = true;
 			pod->rejected_alone_version = r == 0 && !admits ? p->cluster->version : 0;
 		}
-		changes->pods[i].added = admits;
+		o->is_outdated = o->is_outdated || (r == 0 && !admits && is_admitted_unnamed(node, pod));
+		changes->pods[i].added = admits || is_admitted_unnamed(node, pod);
 		o->reserved = o->reserved || (r == 0 && !admits && pod->is_reservation);
 	}
 	return r;
@@ -569,7 +567,7 @@ static int collect_in_flight(struct projections *p, struct projected_node *o, co
 
 	in_flight_init(&o->in_flight, &node->object.state, changes->excluded, changes->n_added);
 	r = drop_rejected_pods(p, o, node, changes);
-	o->in_flight.unknown_start = is_start_unknown(node, changes);
+	o->in_flight.unknown_start = o->is_outdated || is_start_unknown(node, changes);
 	first_overlap = find_first_overlap(node, changes);
 	for (unsigned pass = 0; pass < 2 && r == 0; pass++)
 		for (size_t i = 0; i < node->n_pods; i++) {
@@ -579,8 +577,10 @@ static int collect_in_flight(struct projections *p, struct projected_node *o, co
 			if (is_in_flight(node, changes, i) && precedes == (pass == 0) &&
 				(o->in_flight.unknown_start || !was_admitted_before_an_end(node, pod)))
 				in_flight_add(&o->in_flight, pod->class, precedes);
-			o->n_unreported +=
-				pass == 0 && is_in_flight(node, changes, i) && !pod->is_reservation;
+			if (pass == 0 && is_in_flight(node, changes, i) && !pod->is_reservation) {
+				o->n_unreported++;
+				o->n_unknown += changes->pods[i].is_unknown;
+			}
 		}
 	return r;
 }

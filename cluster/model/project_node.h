@@ -19,16 +19,21 @@ struct projected_node {
 	struct node_admission admission;
 	struct in_flight_pods in_flight;
 	size_t n_unreported; /* of these pods, without those of reservations */
+	size_t n_unknown; /* of these pods, those of which nothing says whether the object reports them (zones_count.h) */
 	size_t n_unplaced; /* pods that the object does not report, and that the kubelet would reject after the node's other pods */
 	/* The kubelet would not admit the pod of one of the node's reservations yet, because other pods must leave
 	 * first. Any free CPU or device of the node may be needed for the pod of the reservation. */
 	bool reserved;
+	/* The object, which names no pods, has no room for pods that run on the node: it counts pods that have ended. in_flight_admit() says no. */
+	bool is_outdated;
 };
 
-/* The reasons for which a node is rejected: projected_node.reserved is set; in_flight_admit() says no. */
+/* The reasons for which a node is rejected: projected_node.reserved is set; in_flight_admit() says no, also because of is_outdated. */
 #define PROJECTED_RESERVED \
 	"the node is reserved: room is being made for another pod (preemption, or kubectl numa plan --apply)"
 #define PROJECTED_ORDER "depends on the start order of pods already assigned to the node"
+#define PROJECTED_OUTDATED \
+	"the node's object is outdated: it has no room for pods that already run on the node (waiting for its exporter)"
 
 /* Accepts a zeroed struct. */
 void projected_node_release(struct projected_node *o);

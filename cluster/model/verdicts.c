@@ -463,7 +463,7 @@ const struct verdict *verdict_confirm(
 	if (r < 0)
 		return unreached(work);
 	if (!in_every_order) {
-		v->reason = xstrdup(PROJECTED_ORDER);
+		v->reason = xstrdup(o->is_outdated ? PROJECTED_OUTDATED : PROJECTED_ORDER);
 		v->answer = KUBELET_REJECTS;
 	}
 	v->confirmed = true;

@@ -25,6 +25,8 @@ void cluster_node_release(struct cluster_node *n)
 
 /* ---- the exporter, and the times of its writes */
 
+#define KOORDLET "koordlet"
+
 /* The field manager of the last write in metadata.managedFields, whose entries are not sorted by time. *ret_s: the time of this
  * write, 0 = no entry. */
 static const char *last_manager(const struct doc *metadata, int64_t *ret_s)
@@ -70,10 +72,24 @@ static const char *find_exporter(const struct doc *object, const struct doc *met
 	if (doc_get(annotations, "k8stopoawareschedwg/rte-update"))
 		return "resource-topology-exporter";
 	if (doc_get(annotations, "node.koordinator.sh/cpu-topology"))
-		return "koordlet";
+		return KOORDLET;
 	if (manager && !strcmp(manager, "node-feature-discovery-topology-updater"))
 		return "nfd-topology-updater";
 	return text_or_empty(manager);
+}
+
+/* Exporters that do not name the method use FINGERPRINT_ALL. */
+static void read_fingerprint(const struct doc *object, struct cluster_node *n)
+{
+	const char *fingerprint = nrt_attribute(object, FINGERPRINT_ATTRIBUTE);
+	const char *name = nrt_attribute(object, FINGERPRINT_METHOD_ATTRIBUTE);
+	int method = name ? settings_name_index(fingerprint_method_names, FINGERPRINT_METHOD_COUNT, name)
+			  : FINGERPRINT_ALL;
+
+	if (!fingerprint || method <= FINGERPRINT_NONE || strlen(fingerprint) >= sizeof(n->fingerprint))
+		return;
+	n->fingerprint_method = (enum fingerprint_method)method;
+	snprintf(n->fingerprint, sizeof(n->fingerprint), "%s", fingerprint);
 }
 
 static void read_origin(const struct doc *object, struct cluster_node *n)
@@ -82,7 +98,10 @@ static void read_origin(const struct doc *object, struct cluster_node *n)
 	const char *manager = last_manager(metadata, &n->written_s);
 
 	n->zones_written_s = cluster_zones_written_s(object);
+	n->created_s = object_created_s(object);
+	read_fingerprint(object, n);
 	text_set(&n->exporter, find_exporter(object, metadata, manager));
+	n->zones_count_no_pods = !strcmp(n->exporter, KOORDLET);
 }
 
 /* ---- the node state */

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/hash.h"
 #include "common/node_state.h"
+#include "common/pod_fingerprint.h"
 #include "scoring/node/pod_names.h"
 
 /* The basis of the verdicts on a node. */
@@ -37,6 +38,11 @@ struct cluster_node {
 	char *exporter;          /* "" = not known */
 	int64_t written_s;       /* the object's last write, in seconds since the epoch; 0 = not known */
 	int64_t zones_written_s; /* cluster_zones_written_s() */
+	int64_t created_s;       /* object_created_s() */
+	/* Of the pods that the zones count; FINGERPRINT_NONE: not known. Of an object without node state. */
+	enum fingerprint_method fingerprint_method;
+	char fingerprint[FINGERPRINT_SIZE];
+	bool zones_count_no_pods; /* the exporter never subtracts what pods hold from the zones */
 	const struct doc *object; /* borrowed while cluster_nodes_each() calls its function, else NULL */
 };
 

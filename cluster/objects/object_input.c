@@ -8,6 +8,7 @@
 #include "common/io/fs.h"
 #include "common/io/json.h"
 #include "common/io/manifest.h"
+#include "common/io/time.h"
 #include "common/text.h"
 
 #define YAML_TEXT_MAX ((size_t)1 << 30)
@@ -16,6 +17,13 @@
 
 const char *const object_kind_names[OBJECT_KIND_COUNT] = {"NodeResourceTopology", "Node", "Pod",
 	"PodDisruptionBudget", "Event", "ResourceClaim", "ResourceSlice"};
+
+int64_t object_created_s(const struct doc *object)
+{
+	int64_t s = 0;
+
+	return timestamp_parse(doc_text(doc_get(object, "metadata"), "creationTimestamp"), &s) < 0 ? 0 : s;
+}
 
 /* Where the objects go. */
 struct sink {

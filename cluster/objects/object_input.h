@@ -20,6 +20,9 @@ enum object_kind {
 
 extern const char *const object_kind_names[OBJECT_KIND_COUNT]; /* "NodeResourceTopology", "Node", ... */
 
+/* metadata.creationTimestamp in seconds since the epoch; 0 = not set. */
+int64_t object_created_s(const struct doc *object);
+
 /* Called with one object, from which it may move content. 0, or -errno, which ends the reading. */
 typedef int object_fn(enum object_kind kind, struct doc *object, void *data, struct err *err);
 

@@ -146,13 +146,6 @@ bool pod_is_terminating(const struct doc *pod)
 	return *doc_text(doc_get(pod, "metadata"), "deletionTimestamp");
 }
 
-int64_t pod_created_s(const struct doc *pod)
-{
-	int64_t s = 0;
-
-	return timestamp_parse(doc_text(doc_get(pod, "metadata"), "creationTimestamp"), &s) < 0 ? 0 : s;
-}
-
 bool pod_has_ended(const struct doc *pod)
 {
 	const char *phase = doc_text(doc_get(pod, "status"), "phase");
@@ -220,6 +213,19 @@ int64_t pod_started_s(const struct doc *pod)
 	int64_t at;
 
 	return text && timestamp_parse(text, &at) == 0 ? at : 0;
+}
+
+int64_t pod_scheduled_s(const struct doc *pod)
+{
+	const struct doc *conditions = doc_get(doc_get(pod, "status"), "conditions");
+	int64_t at;
+
+	DOC_FOREACH_ITEM (condition, conditions)
+		if (!strcmp(doc_text(condition, "type"), "PodScheduled") &&
+			!strcmp(doc_text(condition, "status"), "True") &&
+			timestamp_parse(doc_text(condition, "lastTransitionTime"), &at) == 0)
+			return at;
+	return 0;
 }
 
 /* ---- one event */

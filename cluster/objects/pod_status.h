@@ -55,9 +55,6 @@ const char *pod_nominated_node(const struct doc *pod);
 /* Whether the Pod is being deleted. */
 bool pod_is_terminating(const struct doc *pod);
 
-/* metadata.creationTimestamp of the Pod in seconds since the epoch; 0 = not set. */
-int64_t pod_created_s(const struct doc *pod);
-
 /* Whether the Pod's phase is Succeeded or Failed. */
 bool pod_has_ended(const struct doc *pod);
 
@@ -81,6 +78,12 @@ unsigned pod_volume_traits(const struct doc *pod);
 
 /* The Pod's status.startTime in seconds since the epoch; 0 = not set. The kubelet sets it after it has admitted the pod. */
 int64_t pod_started_s(const struct doc *pod);
+
+/*
+ * When the Pod's condition PodScheduled became true, in seconds since the epoch; 0 = not set. The API server sets it, by its own clock, when a
+ * scheduler binds the pod; of a pod that was created with spec.nodeName the kubelet sets it.
+ */
+int64_t pod_scheduled_s(const struct doc *pod);
 
 /* spec.schedulingGroup.podGroupName of the Pod; "" = none. */
 const char *pod_gang_name(const struct doc *pod);

@@ -184,7 +184,7 @@ static void read_pod_facts(const struct doc *object, struct simulated_pod *p)
 	p->terminating = pod_is_terminating(object);
 	p->gated = doc_list_items(gates) != NULL;
 	p->priority_known = pod_priority_read(object, &p->priority);
-	p->created_s = pod_created_s(object);
+	p->created_s = object_created_s(object);
 }
 
 static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct doc *object,

@@ -182,4 +182,35 @@ run show b
 check "no note if all are named" sh -c "! grep -q \"pods with '#'\" '$dir/out'"
 run show b --objects-only
 check "--objects-only has hashes" says '^A  pod #'
+
+# --- another exporter's object, and a pod that runs on the node
+zones() { # METADATA
+	cat >"$dir/zones.yaml" <<-END
+		kind: NodeResourceTopology
+		metadata: {name: z, creationTimestamp: "2026-01-01T00:00:00Z"$1}
+		attributes: [{name: topologyManagerPolicy, value: single-numa-node}, {name: topologyManagerScope, value: container}]
+		zones: [{name: node-0, type: Node, costs: [{name: node-0, value: 10}], resources: [{name: cpu, capacity: "8", allocatable: "8", available: "8"}]}]
+		---
+		kind: Pod
+		metadata: {name: runs, namespace: ml, uid: 9, creationTimestamp: "2026-01-02T00:00:00Z"}
+		spec: {nodeName: z, containers: [{name: c, resources: {limits: {cpu: 4, memory: 1Gi}}}]}
+		status: {phase: Running, startTime: "2026-01-02T00:00:01Z"}
+	END
+}
+fits_on_z() { "$numa" fit z --from "$dir/zones.yaml" --memory 1Gi --cpus "$1" >"$dir/out" 2>"$dir/err"; }
+zones ""
+fits_on_z 8
+check "without times it is unknown whether the object counts the pod" test $? = 1
+check "the reason names it" says 'fits only if the object.s amounts already count 1 running pod: .*--show-managed-fields'
+check "and what counts as held" says 'counts as held: 1 pod that the node.s object may not report yet'
+check "a pod that fits beside it is admitted" fits_on_z 4
+fits_on_z 9
+check "a pod that does not fit in any case is rejected" test $? = 3
+written() { zones ", managedFields: [{manager: nfd, operation: Apply, time: \"$1\", fieldsV1: {'f:zones': {}}}]"; }
+written 2026-01-01T12:00:00Z
+fits_on_z 8
+check "an older object does not count the pod" test $? = 3
+check "which is said" says 'counts as held: 1 pod that the node.s object does not report yet'
+written 2026-01-02T12:00:00Z
+check "a later one does" fits_on_z 8
 exit $failed
