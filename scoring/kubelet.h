@@ -103,8 +103,10 @@ struct kubelet_verdict {
 	enum kubelet_answer answer;
 	enum kubelet_rejection rejection;
 	size_t container; /* the rejected container; 0 for the whole pod in scope pod; SIZE_MAX with KUBELET_TOO_SLOW */
-	bool beyond_limit;        /* unknown, because the verdict exceeds the work limit */
-	struct err reason;        /* one sentence for a person; "" when admitted */
+	bool beyond_limit; /* unknown, because the verdict exceeds the work limit */
+	struct err reason; /* one sentence for a person; "" when admitted */
+	/* Rejected because a container must reuse the CPUs of an init container, which are on other NUMA nodes than the hints of all free CPUs. */
+	bool reuses_cpus;
 	struct kubelet_time time; /* an upper bound, if that is at most KUBELET_TIME_SHORT per container */
 	const struct kubelet_placement *placements; /* of the pod's containers that were placed */
 	size_t n_placements;

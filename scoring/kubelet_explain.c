@@ -88,8 +88,9 @@ static void explain_no_hint(
 
 		node_mask_print(reused, list);
 		err_set(reason, 0,
-			"%s: %s fit %s, but this container must reuse the CPUs of an init container, which are on NUMA nodes {%s}; an init container with a fraction of a CPU, or topologyManagerScope pod, avoids this",
+			"%s: %s fit %s, but this container must reuse the CPUs of an init container, which are on NUMA nodes {%s}",
 			e->policy, wanted, nodes, list);
+		e->j->verdict->reuses_cpus = true;
 	} else
 		err_set(reason, 0,
 			"%s: %s fit %s, but not together with the pod's other memory or with memory groups in use",
@@ -135,8 +136,8 @@ static void explain_resource(
 	}
 	node_mask_print(preferred, list);
 	node_mask_print(e->nodes, agreed);
-	err_set(&e->j->verdict->reason, 0, "%s: no common NUMA nodes: %s would go to {%s}, %s to {%s}",
-		e->policy, e->agreed, agreed, text, list);
+	err_set(&e->j->verdict->reason, 0, "%s: %s NUMA nodes: %s would go to {%s}, %s to {%s}", e->policy,
+		preferred & e->nodes ? "not the same" : "no common", e->agreed, agreed, text, list);
 }
 
 /* All types of memory have the same hints; a type that is too large by itself is named before the others. */
@@ -222,4 +223,29 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 	}
 	if (demand->memory)
 		explain_memory(&e);
+}
+
+void kubelet_explain_memory(struct judgement *j)
+{
+	const struct kubelet *k = j->k;
+	const struct memory_needs *needs = &j->ws->needs;
+	char all[AMOUNT_TEXT_MAX] = "";
+
+	for (size_t i = 0; i < needs->n_items; i++) {
+		const struct memory_need *need = &needs->items[i];
+		char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
+		struct node_mask_fit fit = {.available = UINT64_MAX};
+
+		print_number(need->bytes, true, wanted);
+		text_addf(all, sizeof(all), "%s%s %s", i > 0 ? " and " : "", wanted, need->name);
+		if (work_add(&j->ws->work, judgement_fit_steps(k->memory.nodes)))
+			fit = memory_manager_fit(&k->memory, &j->ws->memory, need);
+		if (fit.available >= need->bytes)
+			continue;
+		print_number(fit.available, true, free);
+		err_set(&j->verdict->reason, 0, "%.60s: %s wanted, %s free", need->name, wanted, free);
+		return;
+	}
+	err_set(&j->verdict->reason, 0, "no combination of NUMA nodes that may be used together has %s free",
+		all);
 }

@@ -11,3 +11,9 @@
  * the workspace. Beyond the work limit the reason has no numbers.
  */
 void kubelet_explain_affinity(struct judgement *j, const struct demand *demand);
+
+/*
+ * Sets the verdict's reason for the memory needs in the workspace for which no NUMA nodes have enough: the first type that is short on the whole
+ * node, or all types. Beyond the work limit all types.
+ */
+void kubelet_explain_memory(struct judgement *j);

@@ -344,8 +344,8 @@ static bool check_smt_alignment(struct judgement *j, size_t n)
 		return true;
 	case CPU_SMT_NOT_MULTIPLE:
 		err_set(&j->verdict->reason, 0,
-			"full-pcpus-only: %zu CPUs are not a multiple of the %u CPUs per core", n,
-			cm->cpus_per_core);
+			"full-pcpus-only: %zu CPU%s not a multiple of the %u CPUs per core", n,
+			n == 1 ? " is" : "s are", cm->cpus_per_core);
 		break;
 	case CPU_SMT_NOT_ENOUGH_CORES:
 		err_set(&j->verdict->reason, 0,
@@ -429,8 +429,7 @@ static bool allocate_memory(
 	case MEMORY_TAKE_OK:
 		return true;
 	case MEMORY_TAKE_NO_NODES:
-		err_set(&j->verdict->reason, 0,
-			"no combination of NUMA nodes that may be used together has enough free memory");
+		kubelet_explain_memory(j);
 		break;
 	case MEMORY_TAKE_NOT_PREFERRED:
 		err_set(&j->verdict->reason, 0,

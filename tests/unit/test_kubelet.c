@@ -115,20 +115,19 @@ static void reasons_have_the_numbers(void **state)
 			"32 exclusive CPUs wanted, 31 available"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=20 memory=1Gi vendor.com/nic=1", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
-			"restricted: no common NUMA nodes: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
+			"restricted: not the same NUMA nodes: 20 CPUs would go to {0-1}, 1 vendor.com/nic to "
 			"{1}"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=1Gi vendor.com/nic=3", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY, "restricted: 3 vendor.com/nic wanted, 2 available"},
 		{TOPOLOGY_MANAGER_RESTRICTED, "app cpu=1 memory=200Gi", "0-31", KUBELET_UNEXPECTED_ADMISSION,
-			"no combination of NUMA nodes that may be used together has enough free memory"},
+			"memory: 200Gi wanted, 128Gi free"},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "app cpu=1 memory=100Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
 			"single-numa-node: 100Gi memory need 2 NUMA nodes by size"},
 		{TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "init cpu=1 memory=1Gi; app cpu=16 memory=1Gi", "0-31",
 			KUBELET_TOPOLOGY_AFFINITY,
 			"single-numa-node: 16 CPUs fit one NUMA node, but this container must reuse the CPUs of an init "
-			"container, which are on NUMA nodes {0}; an init container with a fraction of a CPU, or "
-			"topologyManagerScope pod, avoids this"},
+			"container, which are on NUMA nodes {0}"},
 		{TOPOLOGY_MANAGER_NONE, "app cpu=1 memory=1500m", "0-31", KUBELET_UNEXPECTED_ADMISSION,
 			"an amount of memory is not a whole number of bytes"},
 	};
