@@ -2,6 +2,7 @@
 #include "scoring/admission.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,7 +235,7 @@ static void add_sums_of_others(struct search *s, size_t container, const char *n
 	size_t n_others = 0;
 
 	add_candidate_amount(ret, 0);
-	for (size_t i = 0; i < s->pod->n_containers; i++) {
+	for (size_t i = 0; i < s->pod->n_containers && container < s->pod->n_containers; i++) {
 		const struct resource_quantity *q = resource_list_find(&s->pod->containers[i].requests, name);
 		size_t n = ret->n_items;
 
@@ -316,10 +317,17 @@ static void add_unit_amounts(const struct search *s, const char *name, qty_t fro
 		add_candidate_amount(ret, units * QTY_UNIT);
 }
 
-/* Set the request, and the limit if it is equal. */
-static void set_container_amount(struct container_request *c, const char *name, qty_t from, qty_t to)
+/* Changes count as of container n_containers if they change the pod-level resources. */
+static struct resource_list *requests_of(struct pod_request *pod, size_t container)
 {
-	struct resource_list *lists[] = {&c->requests, &c->limits};
+	return container < pod->n_containers ? &pod->containers[container].requests : &pod->pod_requests;
+}
+
+/* Set the request, and the limit if it is equal. */
+static void set_amount(struct pod_request *pod, size_t container, const char *name, qty_t from, qty_t to)
+{
+	struct resource_list *lists[] = {requests_of(pod, container),
+		container < pod->n_containers ? &pod->containers[container].limits : &pod->pod_limits};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		const struct resource_quantity *q = resource_list_find(lists[i], name);
@@ -333,67 +341,367 @@ static void set_container_amount(struct container_request *c, const char *name, 
 	}
 }
 
-/*
- * Whether lowering `from` to `to` is a smaller fraction than the best so far, each in the steps of its
- * resource.
- */
+/* ---- one change */
+
+/* A smaller amount that changes as much. */
+static qty_t lowered_as_much(qty_t from, qty_t to)
+{
+	return to > from ? from - (to - from) : to;
+}
+
+/* Whether changing `from` to `to` is a smaller fraction than the best change so far, each in the steps of its resource. */
 static bool is_nearer(const struct search *s, const char *name, qty_t from, qty_t to)
 {
-	qty_t step = resource_step(name);
+	const struct admission_change *best = &s->best.changes[0];
+	qty_t step = resource_step(name), best_step;
 
 	if (!s->best.found)
 		return true;
-	return (to / step) * (s->best.from / resource_step(s->best.resource)) >
-	       (s->best.to / resource_step(s->best.resource)) * (from / step);
+	best_step = resource_step(best->resource);
+	return (lowered_as_much(from, to) / step) * (best->from / best_step) >
+	       (lowered_as_much(best->from, best->to) / best_step) * (from / step);
 }
 
-/* Judge the amounts from the largest down, as long as one could become the best. */
-static void try_amounts(
-	struct search *s, size_t container, const struct resource_quantity *q, const struct amounts *amounts)
+/* Whether the pod-level resources cover those of the containers, as the API server requires. */
+static bool covers_containers(const struct pod_request *pod)
 {
-	struct container_request *c = &s->pod->containers[container];
-	qty_t from = q->quantity.nano, now = from;
-	const char *name = q->name;
+	CLEANUP(resource_list_release) struct resource_list sums = {0};
 
-	for (size_t i = 0; i < amounts->n_items && is_nearer(s, name, from, amounts->items[i]); i++) {
-		struct admission a;
+	if (pod->pod_requests.n_items > 0)
+		request_of_containers(pod, &sums);
+	for (size_t i = 0; i < pod->pod_requests.n_items; i++)
+		if (resource_list_amount(&sums, pod->pod_requests.items[i].name) >
+			pod->pod_requests.items[i].quantity.nano)
+			return false;
+	return true;
+}
 
-		if (s->judged == s->limit || s->steps > ADMISSION_WORK_MAX) {
-			s->best.complete = false;
-			break;
-		}
-		s->judged++;
-		set_container_amount(c, name, now, amounts->items[i]);
-		now = amounts->items[i];
-		admission_judge(s->node, s->pod, s->qos, &a);
-		s->steps += s->node->ws->work.steps;
-		if (a.answer == KUBELET_UNKNOWN)
-			s->best.complete = false;
-		if (a.answer != KUBELET_ADMITS)
-			continue;
-		s->best.found = true;
-		s->best.container = container;
-		s->best.resource = name;
-		s->best.from = from;
-		s->best.to = now;
-		break;
+/* Whether the kubelet admits the pod as it is now. False when a limit is reached. */
+static bool admits_now(struct search *s)
+{
+	struct admission a;
+
+	if (s->judged == s->limit || s->steps > ADMISSION_WORK_MAX) {
+		s->best.complete = false;
+		return false;
 	}
-	set_container_amount(c, name, now, from);
+	s->judged++;
+	if (!covers_containers(s->pod))
+		return false;
+	admission_judge(s->node, s->pod, s->qos, &a);
+	s->steps += s->node->ws->work.steps;
+	if (a.answer == KUBELET_UNKNOWN)
+		s->best.complete = false;
+	return a.answer == KUBELET_ADMITS;
+}
+
+/* The managers leave pods with pod-level resources alone. */
+static bool is_exclusive(const struct search *s, size_t container, const char *name)
+{
+	return !strcmp(name, "cpu") && container < s->pod->n_containers && !s->pod->has_pod_resources &&
+	       kubelet_exclusive_cpus(&s->pod->containers[container], s->qos) > 0;
+}
+
+/* Add every amount below `from` that may be admitted, descending. */
+static void add_smaller_amounts(
+	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
+{
+	if (is_exclusive(s, container, name) ||
+		device_inventory_find(s->node->kubelet->devices.inventory, name))
+		add_unit_amounts(s, name, from, ret);
+	else
+		add_memory_amounts(s, container, name, from, ret);
+}
+
+/* The number of CPUs in whole cores, if full-pcpus-only requires them and `from` is not a multiple; else 0, also if the machine has fewer CPUs. */
+static qty_t round_up_to_cores(const struct search *s, size_t container, const char *name, qty_t from)
+{
+	const struct cpu_manager *cm = &s->node->kubelet->cpu;
+	qty_t core = (qty_t)cm->cpus_per_core * QTY_UNIT;
+
+	if (!cm->options.full_pcpus_only || core == 0 || !is_exclusive(s, container, name) ||
+		from % core == 0)
+		return 0;
+	return from + core - from % core;
+}
+
+#define SMALL_MEMORY (((qty_t)1 << 20) * QTY_UNIT) /* 1Mi */
+
+/* The smallest amount that is tried in place of `from`. Pod-level resources must cover the smallest amounts of all containers. */
+static qty_t smallest_amount(const struct search *s, size_t container, const char *name, qty_t from)
+{
+	const struct cpu_manager *cm = &s->node->kubelet->cpu;
+	qty_t smallest = !strcmp(name, "memory") && from > SMALL_MEMORY ? SMALL_MEMORY : resource_step(name);
+
+	if (is_exclusive(s, container, name))
+		return QTY_UNIT * (cm->options.full_pcpus_only ? (qty_t)cm->cpus_per_core : 1);
+	return container < s->pod->n_containers ? smallest : smallest * (qty_t)container;
+}
+
+/* Judges the amount if it is nearer than the best one. Returns whether smaller amounts need no trial. */
+static bool try_amount(struct search *s, size_t container, const char *name, qty_t from, qty_t to)
+{
+	bool admits;
+
+	if (!is_nearer(s, name, from, to))
+		return true;
+	set_amount(s->pod, container, name, from, to);
+	admits = admits_now(s);
+	set_amount(s->pod, container, name, to, from);
+	if (!admits)
+		return s->judged == s->limit || s->steps > ADMISSION_WORK_MAX;
+	s->best.found = true;
+	s->best.n_changes = 1;
+	s->best.changes[0] = (struct admission_change){container, name, from, to};
+	return true;
 }
 
 static void try_resource(struct search *s, size_t container, const struct resource_quantity *q)
 {
-	const struct container_request *c = &s->pod->containers[container];
 	CLEANUP(candidate_amounts_release) struct amounts amounts = {0};
-	bool exclusive = !strcmp(q->name, "cpu") && kubelet_exclusive_cpus(c, s->qos) > 0;
+	const char *name = q->name;
+	qty_t from = q->quantity.nano, up = round_up_to_cores(s, container, name, from);
 
-	if (q->quantity.nano <= 0)
+	if (from <= 0)
 		return;
-	if (exclusive || device_inventory_find(s->node->kubelet->devices.inventory, q->name))
-		add_unit_amounts(s, q->name, q->quantity.nano, &amounts);
-	else
-		add_memory_amounts(s, container, q->name, q->quantity.nano, &amounts);
-	try_amounts(s, container, q, &amounts);
+	add_smaller_amounts(s, container, name, from, &amounts);
+	for (size_t i = 0; i < amounts.n_items; i++)
+		if (try_amount(s, container, name, from, amounts.items[i]))
+			break;
+	if (up > 0)
+		try_amount(s, container, name, from, up);
+}
+
+static void try_single(struct search *s)
+{
+	for (size_t i = 0; i <= s->pod->n_containers; i++) {
+		const struct resource_list *requests = requests_of(s->pod, i);
+
+		for (size_t k = 0; k < requests->n_items; k++)
+			try_resource(s, i, &requests->items[k]);
+	}
+}
+
+/* ---- several changes */
+
+#define VARIABLES_MAX 48u
+
+/* An amount of the pod. */
+struct variable {
+	struct admission_change change; /* `to` is the amount that the pod has now */
+	qty_t smallest;
+	qty_t sum;       /* of all containers, of this resource */
+	unsigned number; /* of the resource */
+};
+
+static void set_variable(struct search *s, struct variable *v, qty_t to)
+{
+	set_amount(s->pod, v->change.container, v->change.resource, v->change.to, to);
+	v->change.to = to;
+}
+
+static int by_container(const void *a, const void *b)
+{
+	const struct variable *x = a, *y = b;
+
+	return x->change.container != y->change.container
+		       ? (x->change.container > y->change.container) -
+				 (x->change.container < y->change.container)
+		       : strcmp(x->change.resource, y->change.resource);
+}
+
+/* Smaller parts of a resource first, so that the containers that request most give way. */
+static int by_part(const void *a, const void *b)
+{
+	const struct variable *x = a, *y = b;
+	double part = (double)x->change.from / (double)x->sum,
+	       other = (double)y->change.from / (double)y->sum;
+
+	return part < other ? -1 : part > other ? 1 : by_container(a, b);
+}
+
+static qty_t sum_of_containers(const struct pod_request *pod, const char *name)
+{
+	qty_t sum = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		sum = qty_add(sum, resource_list_amount(&pod->containers[i].requests, name));
+	return sum;
+}
+
+/* 0: none, or too many. */
+static size_t collect_variables(const struct search *s, struct variable ret[VARIABLES_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i <= s->pod->n_containers; i++) {
+		const struct resource_list *requests = requests_of(s->pod, i);
+
+		for (size_t k = 0; k < requests->n_items; k++) {
+			const struct resource_quantity *q = &requests->items[k];
+
+			if (q->quantity.nano <= 0)
+				continue;
+			if (n == VARIABLES_MAX)
+				return 0;
+			ret[n++] =
+				(struct variable){.change = {i, q->name, q->quantity.nano, q->quantity.nano},
+					.smallest = smallest_amount(s, i, q->name, q->quantity.nano),
+					.sum = i < s->pod->n_containers ? sum_of_containers(s->pod, q->name)
+									: q->quantity.nano};
+		}
+	}
+	qsort(ret, n, sizeof(*ret), by_part);
+	return n;
+}
+
+/* Sets the amount to the largest one that is admitted, at least what it is now. Returns whether the amount has changed. */
+static bool enlarge(struct search *s, struct variable *v)
+{
+	CLEANUP(candidate_amounts_release) struct amounts amounts = {0};
+	qty_t now = v->change.to;
+
+	if (now >= v->change.from)
+		return false;
+	set_variable(s, v, v->change.from);
+	if (admits_now(s))
+		return true;
+	add_smaller_amounts(s, v->change.container, v->change.resource, v->change.from, &amounts);
+	for (size_t i = 0; i < amounts.n_items && amounts.items[i] > now; i++) {
+		set_variable(s, v, amounts.items[i]);
+		if (admits_now(s))
+			return true;
+	}
+	set_variable(s, v, now);
+	return false;
+}
+
+/* Restores what can be restored and enlarges the rest, until nothing can be enlarged: a larger amount of one resource may need more NUMA nodes,
+ * on which more of another one fits. Returns the number of amounts that have changed. */
+static size_t enlarge_variables(struct search *s, struct variable *variables, size_t n)
+{
+	size_t n_changed = 0;
+	bool any = true;
+
+	for (size_t i = 0; i < n; i++) {
+		qty_t smallest = variables[i].change.to;
+
+		set_variable(s, &variables[i], variables[i].change.from);
+		if (!admits_now(s))
+			set_variable(s, &variables[i], smallest);
+	}
+	while (any) {
+		any = false;
+		for (size_t i = 0; i < n; i++)
+			any |= enlarge(s, &variables[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		n_changed += variables[i].change.to != variables[i].change.from;
+	return n_changed;
+}
+
+#define LOWERED_MAX 5u /* resources: of more, all are lowered at once */
+
+/* Numbers the resources of the variables. Returns the number of resources. */
+static unsigned number_resources(struct variable *variables, size_t n)
+{
+	unsigned n_resources = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(variables[k].change.resource, variables[i].change.resource) != 0)
+			k++;
+		variables[i].number = k < i ? variables[k].number : n_resources++;
+	}
+	return n_resources;
+}
+
+/* Sets the amounts of the resources in `lowered`, one bit per resource, to the smallest ones and all others to those of the request. */
+static bool admits_lowered(struct search *s, struct variable *variables, size_t n, unsigned lowered)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct variable *v = &variables[i];
+		bool is_lowered = v->number < LOWERED_MAX ? lowered >> v->number & 1 : lowered == UINT_MAX;
+
+		set_variable(s, v, is_lowered ? v->smallest : v->change.from);
+	}
+	return admits_now(s);
+}
+
+/* Lowers as few resources as possible. Whether the pod is admitted then. */
+static bool lower_resources(struct search *s, struct variable *variables, size_t n)
+{
+	unsigned n_resources = number_resources(variables, n);
+
+	for (unsigned n_lowered = 1; n_lowered < n_resources && n_resources <= LOWERED_MAX; n_lowered++)
+		for (unsigned lowered = 1; lowered < 1u << n_resources; lowered++)
+			if ((unsigned)__builtin_popcount(lowered) == n_lowered &&
+				admits_lowered(s, variables, n, lowered))
+				return true;
+	return admits_lowered(s, variables, n, UINT_MAX);
+}
+
+static void try_several(struct search *s)
+{
+	struct variable variables[VARIABLES_MAX];
+	size_t n = collect_variables(s, variables);
+
+	if (n > 0 && lower_resources(s, variables, n)) {
+		s->best.found = enlarge_variables(s, variables, n) <= ADMISSION_CHANGES_MAX;
+		s->best.complete = s->best.complete && s->best.found;
+	}
+	/* Under this policy a smaller amount may fit fewer NUMA nodes than the pod's other resources need. */
+	if (!s->best.found && s->node->kubelet->rules.policy == TOPOLOGY_MANAGER_RESTRICTED)
+		s->best.complete = false;
+	qsort(variables, n, sizeof(*variables), by_container);
+	for (size_t i = 0; i < n; i++) {
+		if (s->best.found && variables[i].change.to != variables[i].change.from)
+			s->best.changes[s->best.n_changes++] = variables[i].change;
+		set_variable(s, &variables[i], variables[i].change.from);
+	}
+}
+
+/* ---- init containers without exclusive CPUs */
+
+/* Half a CPU less, so that the container has no exclusive CPUs that later containers must reuse. */
+static bool release_cpus(struct search *s, size_t container)
+{
+	struct container_request *c = &s->pod->containers[container];
+	qty_t from = resource_list_amount(&c->requests, "cpu");
+	const struct resource_quantity *q = resource_list_find(&c->requests, "cpu");
+
+	if (c->kind != CONTAINER_INIT || !is_exclusive(s, container, "cpu"))
+		return false;
+	s->best.changes[s->best.n_changes++] =
+		(struct admission_change){container, q->name, from, from - QTY_UNIT / 2};
+	set_amount(s->pod, container, "cpu", from, from - QTY_UNIT / 2);
+	return true;
+}
+
+static void restore_changes(struct search *s)
+{
+	for (size_t i = 0; i < s->best.n_changes; i++) {
+		const struct admission_change *c = &s->best.changes[i];
+
+		set_amount(s->pod, c->container, c->resource, c->to, c->from);
+	}
+}
+
+/* Tries a fraction of a CPU for each init container, then for all. */
+static void try_fractions(struct search *s)
+{
+	for (size_t i = 0; i <= s->pod->n_containers && !s->best.found; i++) {
+		bool all = i == s->pod->n_containers, any = false;
+
+		s->best.n_changes = 0;
+		for (size_t k = 0; k < s->pod->n_containers && s->best.n_changes < ADMISSION_CHANGES_MAX; k++)
+			any |= (all || k == i) && release_cpus(s, k);
+		s->best.found = any && admits_now(s);
+		restore_changes(s);
+	}
+	if (!s->best.found)
+		s->best.n_changes = 0;
 }
 
 void admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
@@ -404,9 +712,26 @@ void admission_nearest(const struct admission_node *node, struct pod_request *po
 		.qos = qos,
 		.limit = admission_limit(node, pod, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
 		.best = {.complete = true}};
+	struct admission a;
 
-	for (size_t i = 0; i < pod->n_containers; i++)
-		for (size_t k = 0; k < pod->containers[i].requests.n_items; k++)
-			try_resource(&s, i, &pod->containers[i].requests.items[k]);
+	admission_judge(node, pod, qos, &a);
+	if (a.managers.reuses_cpus)
+		try_fractions(&s);
+	if (!s.best.found)
+		try_single(&s);
+	if (!s.best.found) {
+		s.judged = 0;
+		try_several(&s);
+	}
 	*ret = s.best;
+}
+
+void admission_shrink(const struct admission_node *node, struct pod_request *pod, enum qos_class qos)
+{
+	struct search s = {.node = node, .pod = pod, .qos = qos};
+	struct variable variables[VARIABLES_MAX];
+	size_t n = collect_variables(&s, variables);
+
+	for (size_t i = 0; i < n; i++)
+		set_variable(&s, &variables[i], variables[i].smallest);
 }

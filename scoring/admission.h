@@ -76,20 +76,33 @@ struct admission_copies {
 void admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
 	struct admission_copies *ret);
 
-/* One container's amount of one resource, lowered. */
-struct admission_nearest {
-	bool found;
-	bool complete; /* no limit cut the search short, and no verdict was unknown */
+/* One container's amount of one resource, changed; or that of spec.resources, if `container` is the number of containers. */
+struct admission_change {
 	size_t container;
 	const char *resource; /* the pod's string */
 	qty_t from, to;
 };
 
+#define ADMISSION_CHANGES_MAX 6u
+
+struct admission_nearest {
+	bool found;
+	bool complete; /* no limit cut the search short, and no verdict was unknown */
+	size_t n_changes;
+	struct admission_change changes[ADMISSION_CHANGES_MAX];
+};
+
 /*
- * The nearest request that is admitted: one container's amount of one resource lowered, all else unchanged.
- * For each amount the search finds the largest smaller one that is admitted: whole CPUs for exclusive CPUs,
- * whole devices, whole pages, bytes of memory; never 0. Of these the amount that is lowered by the smallest
- * fraction wins.
+ * The nearest request that is admitted. First with one container's amount of one resource changed, all else unchanged: for each amount the
+ * search finds the largest smaller one that is admitted (whole CPUs for exclusive CPUs, whole devices, whole pages, bytes of memory; never 0),
+ * and with full-pcpus-only also the number of CPUs rounded up to whole cores. Of these the amount that changes by the smallest fraction wins.
+ *
+ * If no single change suffices, up to ADMISSION_CHANGES_MAX amounts are changed, each of them needed. The search starts with the amounts of as
+ * few resources as possible at their smallest. Each of these amounts is restored if the pod is still admitted, the smaller ones of a resource
+ * first. Then each amount that could not be restored is set to the largest one that is admitted, until none can be larger.
+ *
+ * If the kubelet rejects the pod because a container must reuse an init container's CPUs, a fraction of a CPU for init containers is tried before
+ * all that.
  *
  * Memory is tried at every amount at which the managers' decision can change: what sets of NUMA nodes hold
  * or have free, minus what other containers of the pod request.
@@ -98,3 +111,6 @@ struct admission_nearest {
  */
 void admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
 	struct admission_nearest *ret);
+
+/* Sets each amount of the pod to the smallest one that the search tries. */
+void admission_shrink(const struct admission_node *node, struct pod_request *pod, enum qos_class qos);

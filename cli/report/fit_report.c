@@ -83,31 +83,75 @@ static void add_unchecked(const struct node_report *n, struct strbuf *out)
 	strbuf_addf(out, "%s)", n->unchecked.n_items > 1 ? " and others" : "");
 }
 
-/* An amount of the nearest request, in the format of the pod's request. */
-static struct quantity nearest_amount(const struct pod_report *r, const struct node_report *n, qty_t nano)
-{
-	const struct resource_quantity *wanted = resource_list_find(&r->wanted, n->nearest.resource);
+/* Both amounts of a change, in the format of the pod's request. */
+struct change_amounts {
+	struct quantity from, to;
+};
 
-	return (struct quantity){
-		.nano = nano, .format = wanted ? wanted->quantity.format : QUANTITY_DECIMAL_SI};
+static struct change_amounts amounts_of_change(
+	const struct pod_report *r, const struct admission_change *change)
+{
+	const struct resource_quantity *wanted = resource_list_find(&r->wanted, change->resource);
+	enum quantity_format format = wanted ? wanted->quantity.format : QUANTITY_DECIMAL_SI;
+
+	return (struct change_amounts){
+		{.nano = change->from, .format = format}, {.nano = change->to, .format = format}};
+}
+
+/* The name of the changed container; NULL if the pod has one container, or if the pod-level resources change. */
+static const char *changed_container(const struct pod_report *r, const struct admission_change *change)
+{
+	bool named = r->pod->n_containers > 1 && change->container < r->pod->n_containers;
+
+	return named ? r->pod->containers[change->container].name : NULL;
+}
+
+static void add_admission_change(
+	const struct pod_report *r, const struct admission_change *change, struct strbuf *out)
+{
+	struct change_amounts amounts = amounts_of_change(r, change);
+	char from[QUANTITY_TEXT_MAX];
+
+	add_amount(out, change->resource, amounts.to);
+	quantity_print(amounts.from, from);
+	strbuf_addf(out, " instead of %s", from);
+}
+
+/* Where the change is made: after the last change of a container. */
+static void add_changed_container(
+	const struct pod_report *r, const struct admission_change *change, struct strbuf *out)
+{
+	const char *container = changed_container(r, change);
+
+	if (container) {
+		strbuf_addstr(out, " in container '");
+		strbuf_add_one_line(out, container);
+		strbuf_addch(out, '\'');
+	} else if (change->container == r->pod->n_containers) {
+		strbuf_addstr(out, " in the pod's resources");
+	}
 }
 
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out)
 {
 	const struct admission_nearest *nearest = &n->nearest;
-	char from[QUANTITY_TEXT_MAX];
 
-	if (!nearest->found)
-		return;
-	add_amount(out, nearest->resource, nearest_amount(r, n, nearest->to));
-	quantity_print(nearest_amount(r, n, nearest->from), from);
-	strbuf_addf(out, " instead of %s", from);
-	if (n->nearest_container) {
-		strbuf_addstr(out, " in container '");
-		strbuf_add_one_line(out, n->nearest_container);
-		strbuf_addch(out, '\'');
+	for (size_t i = 0; i < nearest->n_changes; i++) {
+		const struct admission_change *change = &nearest->changes[i];
+		bool more = i + 1 < nearest->n_changes;
+
+		add_admission_change(r, change, out);
+		if (more && change[1].container == change->container) {
+			strbuf_addstr(out, " and ");
+			continue;
+		}
+		add_changed_container(r, change, out);
+		strbuf_addstr(out, more ? ", " : "");
 	}
-	add_unchecked(n, out);
+	if (n->fits_in_scope_pod)
+		strbuf_addf(out, "%stopologyManagerScope pod", nearest->found ? ", or with " : "");
+	if (nearest->found || n->fits_in_scope_pod)
+		add_unchecked(n, out);
 }
 
 static void add_not_evaluated(const char *who, const struct strv *list, struct strbuf *out)
@@ -203,10 +247,14 @@ static void add_nearest(const struct pod_report *r, const struct node_report *n,
 {
 	if (n->answer != KUBELET_REJECTS || n->missing || n->unschedulable || n->full)
 		return;
-	if (!n->nearest.found) {
-		strbuf_addf(out, "  %s\n",
-			n->nearest.complete ? "a smaller amount of a single resource would not fit either"
-					    : "no smaller amount of a single resource is known to fit");
+	if (!n->nearest.found && !n->fits_in_scope_pod) {
+		strbuf_addf(out, "  %s%s%s\n",
+			n->nearest.complete ? "smaller amounts would not fit either"
+					    : "no smaller amounts are known to fit",
+			!n->obstacle          ? ""
+			: n->nearest.complete ? ": "
+					      : "; the smallest: ",
+			text_or_empty(n->obstacle));
 		return;
 	}
 	strbuf_addstr(out, "  would fit with ");
@@ -426,24 +474,42 @@ static void write_scheduler(struct writer *w, const struct scheduler_report *s)
 	writer_bool(w, "schedulerPasses", s->known, s->passes);
 }
 
-static void write_nearest(struct writer *w, const struct pod_report *r, const struct node_report *n)
+static void write_change(struct writer *w, const struct pod_report *r, const struct admission_change *change)
 {
+	struct change_amounts amounts = amounts_of_change(r, change);
+	const char *container = changed_container(r, change);
 	char request[QUANTITY_TEXT_MAX], fits[QUANTITY_TEXT_MAX];
 
-	if (!n->nearest.found) {
+	quantity_print(amounts.from, request);
+	quantity_print(amounts.to, fits);
+	if (container)
+		writer_string(w, "container", NULL, container);
+	else
+		writer_null(w, "container");
+	writer_string(w, "resource", NULL, change->resource);
+	writer_string(w, "request", NULL, request);
+	writer_string(w, "fits", NULL, fits);
+}
+
+static void write_nearest(struct writer *w, const struct pod_report *r, const struct node_report *n)
+{
+	const struct admission_nearest *nearest = &n->nearest;
+
+	if (!nearest->found) {
 		writer_null(w, "nearest");
 		return;
 	}
-	quantity_print(nearest_amount(r, n, n->nearest.from), request);
-	quantity_print(nearest_amount(r, n, n->nearest.to), fits);
 	writer_map(w, "nearest");
-	if (n->nearest_container)
-		writer_string(w, "container", NULL, n->nearest_container);
-	else
-		writer_null(w, "container");
-	writer_string(w, "resource", NULL, n->nearest.resource);
-	writer_string(w, "request", NULL, request);
-	writer_string(w, "fits", NULL, fits);
+	write_change(w, r, &nearest->changes[0]);
+	if (nearest->n_changes > 1) {
+		writer_list(w, "further");
+		for (size_t i = 1; i < nearest->n_changes; i++) {
+			writer_map(w, NULL);
+			write_change(w, r, &nearest->changes[i]);
+			writer_end(w);
+		}
+		writer_end(w);
+	}
 	writer_end(w);
 }
 

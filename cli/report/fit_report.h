@@ -19,7 +19,8 @@
  *   copies, copiesAtLeast
  *   kubeletMilliseconds, hintPermutations   the time that the kubelet needs, and what takes the time
  *   pciePair    whether a GPU and a NIC are free below one PCIe root; null unless the pod is admitted and requests both
- *   nearest     container (null if the pod has one), resource, request, fits
+ *   nearest     container (null if the pod has one), resource, request, fits; if several amounts must change, also
+ *               further: a list of the others
  *   whatFrees   answer ("set", "none", "fits", "unknown"), pods (namespace, name, uid, cpus), smallest (of a set;
  *               false if the search was cut short); null without --what-frees
  *   unchecked   device resources that were not checked, and "resourceClaims" if the pod has some
@@ -59,7 +60,7 @@ void fit_add_reasons(const struct node_report *n, struct strbuf *out);
 /* Appends "16 CPUs, 32Gi memory (Guaranteed)". */
 void fit_add_request(const struct pod_report *r, struct strbuf *out);
 
-/* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16", if any. */
+/* Appends the nearest request that the kubelet would admit, "12 CPUs instead of 16 and 8Gi memory instead of 9Gi", if any. */
 void fit_add_nearest(const struct pod_report *r, const struct node_report *n, struct strbuf *out);
 
 /*

@@ -37,8 +37,8 @@ void node_report_release(struct node_report *n)
 	free(n->rejection);
 	free(n->slow);
 	free(n->reason);
-	free(n->nearest_container);
 	free(n->missing);
+	free(n->obstacle);
 	free(n->scheduler.filter_reason);
 	free(n->scheduler.filter_detail);
 	free(n->scheduler.volcano_reason);
@@ -192,29 +192,38 @@ static void print_shortage(const struct question *q, const char *name, const str
 	quantity_print((struct quantity){.nano = a->free, .format = format}, free);
 }
 
-static void explain_rejection(struct question *q, const struct admission *a, struct node_report *n)
+/* Why the pod is rejected; `pod` is q->pod or smaller. */
+static void print_rejection(
+	const struct question *q, const struct pod_request *pod, const struct admission *a, struct err *ret)
 {
 	const struct kubelet_verdict *v = &a->managers;
 	bool whole_pod = q->admission.settings.topology.scope == TOPOLOGY_SCOPE_POD &&
 			 v->rejection == KUBELET_TOPOLOGY_AFFINITY;
 	char wanted[QUANTITY_TEXT_MAX], free[QUANTITY_TEXT_MAX];
 
-	n->node_is_short = a->short_of != NULL;
 	if (v->answer == KUBELET_REJECTS) {
-		n->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
-		q->reason = v->reason;
-		if (q->pod.n_containers > 1 && v->container < q->pod.n_containers && !whole_pod)
-			err_wrap(&q->reason, 0, "container '%.60s'", q->pod.containers[v->container].name);
+		*ret = v->reason;
+		if (pod->n_containers > 1 && v->container < pod->n_containers && !whole_pod)
+			err_wrap(ret, 0, "container '%.60s'", pod->containers[v->container].name);
 		return;
 	}
-	/*
-	 * The managers are asked first. If their verdict is unknown, the reason in the pod's status is, too.
-	 */
-	n->rejection = v->answer == KUBELET_UNKNOWN || a->other_may_be_short
-			       ? xstrdup("")
-			       : xasprintf("OutOf%.50s", a->short_of);
 	print_shortage(q, a->short_of, a, wanted, free);
-	err_set(&q->reason, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);
+	err_set(ret, 0, "%.60s: %s wanted, the node has at most %s left", a->short_of, wanted, free);
+}
+
+static void explain_rejection(struct question *q, const struct admission *a, struct node_report *n)
+{
+	const struct kubelet_verdict *v = &a->managers;
+
+	n->node_is_short = a->short_of != NULL;
+	/* The managers are asked first. If their verdict is unknown, the reason in the pod's status is, too. */
+	if (v->answer == KUBELET_REJECTS)
+		n->rejection = xstrdup(kubelet_rejection_names[v->rejection]);
+	else if (v->answer == KUBELET_UNKNOWN || a->other_may_be_short)
+		n->rejection = xstrdup("");
+	else
+		n->rejection = xasprintf("OutOf%.50s", a->short_of);
+	print_rejection(q, &q->pod, a, &q->reason);
 }
 
 static void explain_unsure(struct question *q, const struct admission *a)
@@ -227,18 +236,62 @@ static void explain_unsure(struct question *q, const struct admission *a)
 		a->unsure_of, wanted, free);
 }
 
-static void find_nearest(struct question *q, struct node_report *n)
+/* Whether the reason says that nothing is left of a resource. */
+static bool says_nothing_left(const char *reason)
+{
+	return strstr(reason, ", 0 available") || strstr(reason, ", 0 free") ||
+	       strstr(reason, "at most 0 left");
+}
+
+/* No smaller amounts are known to fit: sets n->obstacle, unless the reason suffices. */
+static void find_obstacle(struct question *q, struct node_report *n)
+{
+	CLEANUP(pod_request_release) struct pod_request smallest = {0};
+	struct admission a;
+	struct err why = {""};
+
+	if (says_nothing_left(q->reason.text)) {
+		n->nearest.complete = true;
+		return;
+	}
+	pod_request_copy(&q->pod, &smallest);
+	admission_shrink(&q->admission.node, &smallest, q->report->qos);
+	node_admission_judge(&q->admission, &smallest, &a);
+	if (a.answer != KUBELET_REJECTS)
+		return;
+	print_rejection(q, &smallest, &a, &why);
+	if (strcmp(q->reason.text, why.text) != 0)
+		n->obstacle = xstrdup(why.text);
+}
+
+/* Whether the kubelet would admit the pod under topologyManagerScope pod. */
+static bool fits_in_scope_pod(struct question *q)
+{
+	const struct topology_manager_config config = q->admission.settings.topology;
+	struct topology_manager_config in_pod = config;
+	struct admission a;
+
+	in_pod.scope = TOPOLOGY_SCOPE_POD;
+	node_admission_what_if(&q->admission, &in_pod);
+	node_admission_judge(&q->admission, &q->pod, &a);
+	node_admission_what_if(&q->admission, &config);
+	return a.answer == KUBELET_ADMITS;
+}
+
+static void find_nearest(struct question *q, bool reuses_cpus, struct node_report *n)
 {
 	struct admission_nearest *nearest = &n->nearest;
-	const struct resource_quantity *wanted;
 
 	admission_nearest(&q->admission.node, &q->pod, q->report->qos, nearest);
+	for (size_t i = 0; i < nearest->n_changes; i++) {
+		const struct resource_quantity *wanted =
+			resource_list_find(&q->report->wanted, nearest->changes[i].resource);
+
+		nearest->changes[i].resource = wanted ? wanted->name : "";
+	}
 	if (!nearest->found)
-		return;
-	wanted = resource_list_find(&q->report->wanted, nearest->resource);
-	nearest->resource = wanted ? wanted->name : "";
-	if (q->pod.n_containers > 1)
-		n->nearest_container = xstrdup(q->pod.containers[nearest->container].name);
+		find_obstacle(q, n);
+	n->fits_in_scope_pod = reuses_cpus && fits_in_scope_pod(q);
 }
 
 /* ---- the verdicts under each value of an unknown Topology Manager setting */
@@ -385,7 +438,7 @@ static void judge_pod(struct question *q, struct node_report *n)
 	} else if (a.answer == KUBELET_REJECTS) {
 		explain_rejection(q, &a, n);
 		if (q->parts & REPORT_NEAREST)
-			find_nearest(q, n);
+			find_nearest(q, a.managers.reuses_cpus, n);
 	}
 	if (n->answer != KUBELET_ADMITS)
 		return;

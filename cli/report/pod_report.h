@@ -77,10 +77,11 @@ struct node_report {
 	size_t n_containers;
 	size_t containers_size;
 	struct admission_copies copies;   /* if admitted, or rest_fits */
-	struct admission_nearest nearest; /* if rejected; `resource` is a name in pod_report.wanted */
-	char *nearest_container;          /* the container's name if the pod has several, else NULL */
-	struct strv unchecked;            /* device resources that were not checked */
-	char *missing;                    /* the first device resource that the node does not have, or NULL */
+	struct admission_nearest nearest; /* if rejected; each `resource` is a name in pod_report.wanted */
+	bool fits_in_scope_pod; /* rejected, but not under topologyManagerScope pod: a container must reuse an init container's CPUs */
+	char *obstacle; /* if no nearest request is found: why the smallest amounts are rejected, too; NULL = the reason says so */
+	struct strv unchecked; /* device resources that were not checked */
+	char *missing;         /* the first device resource that the node does not have, or NULL */
 	struct scheduler_report scheduler;
 	struct victims victims;
 	struct victim_priority priority;

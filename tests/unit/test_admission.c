@@ -143,7 +143,6 @@ static void nearest_requests(void **state)
 		/* The smaller part: 1000 of 1100 bytes, not 1 of 2 CPUs. */
 		{"app cpu=2 memory=1100", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "0-15", "16", "memory", 0,
 			1000000},
-		{"app cpu=10 memory=1100", TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, "0-15", "16", NULL, 0, 0},
 		{"app cpu=3500m memory=1", TOPOLOGY_MANAGER_RESTRICTED, "0-15", "2300m", "cpu", 0, 2300},
 		{"app cpu=1 memory=1", TOPOLOGY_MANAGER_RESTRICTED, "", "1", NULL, 0, 0},
 	};
@@ -161,14 +160,16 @@ static void nearest_requests(void **state)
 		pod_from_text(&f.pod, cases[i].pod);
 		open_kubelet(&f);
 		admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &n);
-		assert_true(n.complete);
+		assert_true(n.complete == n.found);
 		if (n.found != (cases[i].resource != NULL))
 			fail_msg("%s: found %d", cases[i].pod, n.found);
 		if (n.found) {
-			test_assert_text(cases[i].pod, n.resource, cases[i].resource);
-			if (qty_milli_value(n.to) != cases[i].to || n.container != cases[i].container)
-				fail_msg("%s: container %zu to %lld", cases[i].pod, n.container,
-					(long long)qty_milli_value(n.to));
+			assert_int_equal(n.n_changes, 1);
+			test_assert_text(cases[i].pod, n.changes[0].resource, cases[i].resource);
+			if (qty_milli_value(n.changes[0].to) != cases[i].to ||
+				n.changes[0].container != cases[i].container)
+				fail_msg("%s: container %zu to %lld", cases[i].pod, n.changes[0].container,
+					(long long)qty_milli_value(n.changes[0].to));
 		}
 		fixture_release(&f);
 	}
@@ -371,6 +372,12 @@ static void nearest_of_an_unknown_kubelet(void **state)
 	fixture_release(&f);
 }
 
+/* A smaller amount that changes as much as a raised one. */
+static qty_t lowered(const struct admission_change *c)
+{
+	return c->to > c->from ? 2 * c->from - c->to : c->to;
+}
+
 static struct admission_nearest search_plainly(struct fixture *f)
 {
 	static const char *const names[] = {"cpu", "memory"};
@@ -378,6 +385,7 @@ static struct admission_nearest search_plainly(struct fixture *f)
 
 	for (size_t c = 0; c < f->pod.n_containers; c++)
 		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+			bool cores = k == 0 && f->on.settings.cpu_options.full_pcpus_only;
 			struct resource_list *lists[] = {
 				&f->pod.containers[c].requests, &f->pod.containers[c].limits};
 			struct quantity from = resource_list_find(lists[0], names[k])->quantity, q = from;
@@ -391,14 +399,26 @@ static struct admission_nearest search_plainly(struct fixture *f)
 					break;
 			}
 			if (a.answer == KUBELET_ADMITS &&
-				(!best.found ||
-					q.nano / QTY_UNIT * best.from > best.to * (from.nano / QTY_UNIT)))
+				(!best.found || q.nano / QTY_UNIT * best.changes[0].from >
+							lowered(&best.changes[0]) * (from.nano / QTY_UNIT)))
 				best = (struct admission_nearest){.found = true,
 					.complete = true,
-					.container = c,
-					.resource = names[k],
-					.from = from.nano,
-					.to = q.nano};
+					.n_changes = 1,
+					.changes = {{c, names[k], from.nano, q.nano}}};
+			/* A number of CPUs that is odd may be raised, if no smaller change suffices. */
+			q.nano = from.nano + QTY_UNIT;
+			if (cores && from.nano / QTY_UNIT % 2 == 1 && f->on.k.cpu.cpus_per_core == 2 &&
+				(!best.found || (from.nano - QTY_UNIT) / QTY_UNIT * best.changes[0].from >
+							lowered(&best.changes[0]) * (from.nano / QTY_UNIT))) {
+				resource_list_set(lists[0], names[k], q);
+				resource_list_set(lists[1], names[k], q);
+				admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a);
+				if (a.answer == KUBELET_ADMITS)
+					best = (struct admission_nearest){.found = true,
+						.complete = true,
+						.n_changes = 1,
+						.changes = {{c, names[k], from.nano, q.nano}}};
+			}
 			resource_list_set(lists[0], names[k], from);
 			resource_list_set(lists[1], names[k], from);
 		}
@@ -420,23 +440,125 @@ static void nearest_is_what_a_plain_search_finds(void **state)
 		random_pod(&f, &random, true);
 		open_kubelet(&f);
 		admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
-		if (a.answer == KUBELET_REJECTS) {
+		/* With the other reason fractions of CPUs are tried first. */
+		if (a.answer == KUBELET_REJECTS && !a.managers.reuses_cpus) {
 			want = search_plainly(&f);
 			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
-			assert_true(got.complete);
-			if (got.found != want.found || got.to != want.to || got.container != want.container ||
-				(want.found && strcmp(got.resource, want.resource) != 0))
+			assert_true(got.complete || !want.found);
+			if (!want.found) /* several amounts may have to change */
+				assert_true(got.n_changes != 1);
+			else if (got.n_changes != 1 || got.changes[0].to != want.changes[0].to ||
+				 got.changes[0].container != want.changes[0].container ||
+				 strcmp(got.changes[0].resource, want.changes[0].resource) != 0)
 				fail_msg(
-					"case %u: %d container %zu %s %lld, plainly %d container %zu %s %lld",
-					n, got.found, got.container, got.found ? got.resource : "",
-					(long long)qty_value(got.to), want.found, want.container,
-					want.found ? want.resource : "", (long long)qty_value(want.to));
-			n_found[want.found && !strcmp(want.resource, "memory")] += want.found;
+					"case %u: container %zu %s %lld to %lld, plainly container %zu %s %lld to %lld",
+					n, got.changes[0].container, got.changes[0].resource,
+					(long long)qty_value(got.changes[0].from),
+					(long long)qty_value(got.changes[0].to), want.changes[0].container,
+					want.changes[0].resource, (long long)qty_value(want.changes[0].from),
+					(long long)qty_value(want.changes[0].to));
+			n_found[want.found && !strcmp(want.changes[0].resource, "memory")] += want.found;
 		}
 		fixture_release(&f);
 	}
 	assert_in_range(n_found[0], 100, 3000);
 	assert_in_range(n_found[1], 100, 3000);
+}
+
+/* ---- several changes */
+
+static enum kubelet_answer judge_with(struct fixture *f, size_t container, const char *resource, qty_t nano)
+{
+	struct resource_list *lists[] = {
+		&f->pod.containers[container].requests, &f->pod.containers[container].limits};
+	struct quantity q = resource_list_find(lists[0], resource)->quantity;
+	struct admission a;
+
+	q.nano = nano;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		resource_list_set(lists[i], resource, q);
+	admission_judge(&f->node, &f->pod, QOS_GUARANTEED, &a);
+	return a.answer;
+}
+
+/* The pod with all changes is admitted; without one of them it is not, and no more can be left of an amount. */
+static void assert_changes_are_needed(struct fixture *f, const struct admission_nearest *n, unsigned number)
+{
+	enum kubelet_answer answer = KUBELET_UNKNOWN;
+
+	for (size_t i = 0; i < n->n_changes; i++)
+		answer = judge_with(f, n->changes[i].container, n->changes[i].resource, n->changes[i].to);
+	if (answer != KUBELET_ADMITS)
+		fail_msg("case %u: rejected with %zu changes", number, n->n_changes);
+	for (size_t i = 0; i < n->n_changes && n->n_changes > 1; i++) {
+		const struct admission_change *c = &n->changes[i];
+
+		assert_true(c->to != c->from);
+		for (qty_t more = c->from; more > c->to; more -= QTY_UNIT)
+			if (judge_with(f, c->container, c->resource, more) == KUBELET_ADMITS)
+				fail_msg("case %u: admitted with %lld %s instead of %lld", number,
+					(long long)qty_value(more), c->resource, (long long)qty_value(c->to));
+		judge_with(f, c->container, c->resource, c->to);
+	}
+}
+
+/* Whether any smaller amounts of all containers are admitted. */
+static bool any_smaller_pod(struct fixture *f, size_t variable)
+{
+	static const char *const names[] = {"cpu", "memory"};
+	size_t container = variable / 2;
+	const char *name = names[variable % 2];
+	qty_t from, cores;
+
+	if (container == f->pod.n_containers)
+		return judge_with(f, 0, "cpu", resource_list_amount(&f->pod.containers[0].requests, "cpu")) ==
+		       KUBELET_ADMITS;
+	from = resource_list_amount(&f->pod.containers[container].requests, name);
+	cores = variable % 2 == 0 && f->on.settings.cpu_options.full_pcpus_only ? QTY_UNIT : 0;
+	for (qty_t to = from + cores; to > 0; to -= QTY_UNIT) {
+		bool any;
+
+		judge_with(f, container, name, to);
+		any = any_smaller_pod(f, variable + 1);
+		judge_with(f, container, name, from);
+		if (any)
+			return true;
+	}
+	return false;
+}
+
+/* 400 rejections: the changes are admitted, none is superfluous, and where none are found there are none. */
+static void nearest_requests_are_admitted(void **state)
+{
+	uint64_t random = test_seed(52);
+	size_t n_rejected = 0, n_found[ADMISSION_CHANGES_MAX + 1] = {0};
+
+	(void)state;
+	for (unsigned n = 0; n_rejected < 400; n++) {
+		struct admission_nearest got;
+		struct admission a;
+		struct fixture f;
+
+		random_node(&f, &random);
+		random_pod(&f, &random, true);
+		open_kubelet(&f);
+		admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+		if (a.answer == KUBELET_REJECTS && f.pod.n_containers < 3) {
+			n_rejected++;
+			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
+			assert_true(got.found == (got.n_changes > 0));
+			assert_true(
+				got.complete || f.on.settings.topology.policy == TOPOLOGY_MANAGER_RESTRICTED);
+			n_found[got.n_changes]++;
+			if (got.found)
+				assert_changes_are_needed(&f, &got, n);
+			else if (got.complete && any_smaller_pod(&f, 0))
+				fail_msg("case %u: smaller amounts fit", n);
+		}
+		fixture_release(&f);
+	}
+	for (size_t i = 0; i <= 2; i++)
+		assert_in_range(n_found[i], 10, 400);
 }
 
 int main(void)
@@ -451,6 +573,7 @@ int main(void)
 		cmocka_unit_test(copies_end_at_the_amounts_or_the_limit),
 		cmocka_unit_test(work_is_limited),
 		cmocka_unit_test(nearest_is_what_a_plain_search_finds),
+		cmocka_unit_test(nearest_requests_are_admitted),
 	};
 
 	return cmocka_run_group_tests_name("admission", tests, NULL, NULL);

@@ -114,6 +114,92 @@ static void a_rejected_pod(void **state)
 	fit_fixture_release(&f);
 }
 
+/* The lines of the text after the first one, up to the empty line. */
+static void assert_reason(const struct fit_fixture *f, const char *want)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8192);
+	const char *begin;
+	char *end;
+
+	print(f, "text", &text);
+	begin = strchr(text.text, '\n') + 1;
+	end = strstr(text.text, "\n\n");
+	assert_non_null(end);
+	*end = '\0';
+	test_assert_text("reason", begin, want);
+}
+
+static void remedies_name_each_change(void **state)
+{
+	static const struct {
+		const char *pod, *want;
+		bool full_pcpus_only, pod_level;
+	} cases[] = {
+		{"app cpu=30 memory=200Gi",
+			"  restricted: 30 CPUs wanted, 26 available (TopologyAffinityError)\n"
+			"  would fit with 26 CPUs instead of 30 and 128Gi memory instead of 200Gi",
+			false, false},
+		{"app cpu=1 memory=1Gi",
+			"  full-pcpus-only: 1 CPU is not a multiple of the 2 CPUs per core (SMTAlignmentError)\n"
+			"  would fit with 2 CPUs instead of 1",
+			true, false},
+		{"sidecar cpu=3 memory=1Gi; app cpu=17 memory=200Gi",
+			"  container 'sidecar': full-pcpus-only: 3 CPUs are not a multiple of the 2 CPUs per core (SMTAlignmentError)\n"
+			"  would fit with 2 CPUs instead of 3 in container 'sidecar', 16 CPUs instead of 17 and 127Gi memory instead of "
+			"200Gi in container 'app'",
+			true, false},
+		{"app cpu=30 memory=1Gi hugepages-1Gi=2Gi",
+			"  restricted: 30 CPUs wanted, 26 available (TopologyAffinityError)\n"
+			"  no smaller amounts are known to fit; the smallest: hugepages-1Gi: 1Gi wanted, the node has at most 0 left",
+			false, false},
+		{"app cpu=1 memory=1Gi hugepages-1Gi=2Gi",
+			"  hugepages-1Gi: 2Gi wanted, the node has at most 0 left (OutOfhugepages-1Gi)\n"
+			"  smaller amounts would not fit either",
+			false, false},
+		/* The pod-level amount must cover that of the container. */
+		{"app cpu=40 memory=1Gi",
+			"  cpu: 64 wanted, the node has at most 26 left (OutOfcpu)\n"
+			"  would fit with 26 CPUs instead of 40, 26 CPUs instead of 64 in the pod's resources",
+			false, true},
+		{"app cpu=4 memory=1Gi",
+			"  cpu: 64 wanted, the node has at most 26 left (OutOfcpu)\n"
+			"  would fit with 26 CPUs instead of 64 in the pod's resources",
+			false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fit_fixture f;
+
+		node_init(&f);
+		f.node.settings.cpu_options.full_pcpus_only = cases[i].full_pcpus_only;
+		pod_from_text(&f.pod, cases[i].pod);
+		if (cases[i].pod_level) {
+			f.pod.has_pod_resources = true;
+			resources_set(&f.pod.pod_requests, "cpu", "64");
+			resources_set(&f.pod.pod_limits, "cpu", "64");
+		}
+		fit_fixture_report(&f);
+		assert_reason(&f, cases[i].want);
+		fit_fixture_release(&f);
+	}
+}
+
+static void further_changes_are_a_list(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8192);
+	struct fit_fixture f;
+
+	(void)state;
+	node_init(&f);
+	fit_fixture_report_on(&f, "app cpu=30 memory=200Gi");
+	print(&f, "json", &text);
+	assert_non_null(strstr(text.text,
+		"\"nearest\":{\"container\":null,\"resource\":\"cpu\",\"request\":\"30\",\"fits\":\"26\",\"further\":"
+		"[{\"container\":null,\"resource\":\"memory\",\"request\":\"200Gi\",\"fits\":\"128Gi\"}]}"));
+	fit_fixture_release(&f);
+}
+
 /* Amounts as the kubelet's node status has them: OutOfmemory of its real code at these very bytes. */
 static void reservations_leave_less_memory(void **state)
 {
@@ -509,6 +595,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_admitted_pod),
 		cmocka_unit_test(a_rejected_pod),
+		cmocka_unit_test(remedies_name_each_change),
+		cmocka_unit_test(further_changes_are_a_list),
 		cmocka_unit_test(reservations_leave_less_memory),
 		cmocka_unit_test(the_kubelet_names_memory_before_hugepages),
 		cmocka_unit_test(init_containers_leave_it_open),

@@ -12,27 +12,42 @@ import (
 	"nrtd.dev/tests/upstream/internal/managers"
 )
 
-// nearest is the smallest change of a refused pod with which `nrtd fit` says that it would fit.
-type nearest struct {
+// change is one of the smallest changes of a refused pod with which `nrtd fit` says that it would fit.
+type change struct {
 	Container               *string // nil: the pod has one
 	Resource, Request, Fits string
 }
 
-// apply makes the change. It returns false if the pod has no such container.
+// nearest is these changes.
+type nearest struct {
+	change
+	Further []change
+}
+
 func (n *nearest) apply(pod *v1.Pod) (bool, error) {
-	amount, err := resource.ParseQuantity(n.Fits)
+	for _, c := range append([]change{n.change}, n.Further...) {
+		if done, err := c.apply(pod); err != nil || !done {
+			return done, err
+		}
+	}
+	return true, nil
+}
+
+// apply makes the change. It returns false if the pod has no such container.
+func (c *change) apply(pod *v1.Pod) (bool, error) {
+	amount, err := resource.ParseQuantity(c.Fits)
 	if err != nil {
-		return false, fmt.Errorf("nrtd would have the pod fit with %q: %w", n.Fits, err)
+		return false, fmt.Errorf("nrtd would have the pod fit with %q: %w", c.Fits, err)
 	}
 	done := false
 	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			if n.Container != nil && *n.Container != list[i].Name {
+			if c.Container != nil && *c.Container != list[i].Name {
 				continue
 			}
 			for _, amounts := range []v1.ResourceList{list[i].Resources.Requests, list[i].Resources.Limits} {
-				if _, there := amounts[v1.ResourceName(n.Resource)]; there {
-					amounts[v1.ResourceName(n.Resource)] = amount
+				if _, there := amounts[v1.ResourceName(c.Resource)]; there {
+					amounts[v1.ResourceName(c.Resource)] = amount
 					done = true
 				}
 			}
@@ -72,8 +87,7 @@ func (d *Driver) compareNearest(ctx context.Context, m *managers.Managers, machi
 	}
 	d.Tally.Nearest++
 	if !want.Admitted {
-		return []string{fmt.Sprintf("with %s %s instead of %s the kubelet still refuses the pod: %s: %s",
-			got.Nearest.Fits, got.Nearest.Resource, got.Nearest.Request, want.Reason, want.Message)}, nil
+		return []string{fmt.Sprintf("with %+v the kubelet still refuses the pod: %s: %s", *got.Nearest, want.Reason, want.Message)}, nil
 	}
 	return nil, nil
 }
