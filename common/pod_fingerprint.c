@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/pod_fingerprint.h"
 
-#include <endian.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +36,7 @@ void fingerprint_pods(
 	const struct pod_ref *pods, size_t n_pods, enum fingerprint_method method, char ret[FINGERPRINT_SIZE])
 {
 	CLEANUP(freep) uint64_t *hashes = xcalloc(n_pods + 1, sizeof(*hashes));
+	CLEANUP(freep) unsigned char *bytes = NULL;
 	char text[HASH_TEXT_SIZE];
 	size_t n = 0;
 
@@ -44,8 +44,9 @@ void fingerprint_pods(
 		if (method == FINGERPRINT_ALL || pods[i].exclusive)
 			hashes[n++] = hash_pod_name(&pods[i]);
 	qsort(hashes, n, sizeof(*hashes), compare_hashes);
-	for (size_t i = 0; i < n; i++)
-		hashes[i] = htole64(hashes[i]);
-	hash_text(hashes, n * sizeof(*hashes), text);
+	bytes = xcalloc(n + 1, sizeof(*hashes));
+	for (size_t i = 0; i < n * sizeof(*hashes); i++) /* little-endian */
+		bytes[i] = (unsigned char)(hashes[i / sizeof(*hashes)] >> 8 * (i % sizeof(*hashes)));
+	hash_text(bytes, n * sizeof(*hashes), text);
 	snprintf(ret, FINGERPRINT_SIZE, FINGERPRINT_PREFIX "%s", text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Computes the fingerprint of a node's pods, by which a NodeResourceTopology object says which pods its amounts count.
+ * Computes the fingerprint of a node's pods: it says which pods an object's amounts count.
  *
  * The format is github.com/k8stopologyawareschedwg/podfingerprint, v001. The cache of the scheduler plugins computes the same over the
  * pods that it knows, and uses a new object only when both are equal.
