@@ -514,8 +514,7 @@ static int by_container(const void *a, const void *b)
 static int by_part(const void *a, const void *b)
 {
 	const struct variable *x = a, *y = b;
-	double part = (double)x->change.from / (double)x->sum,
-	       other = (double)y->change.from / (double)y->sum;
+	qty_t part = x->change.from * 1000000 / x->sum, other = y->change.from * 1000000 / y->sum;
 
 	return part < other ? -1 : part > other ? 1 : by_container(a, b);
 }
