@@ -34,6 +34,7 @@ nightly invariant make extender-invariant EXTENDER_INVARIANT="-seeds 60"
 nightly changes make extender-invariant EXTENDER_INVARIANT="-changes 100 -seed $SEED"
 nightly mixed make mixed-fleet MIXED="-seeds 20"
 nightly plan make plan-test PLAN="-clusters 3000 -seed $SEED"
+nightly verdicts make verdicts-test VERDICTS="-drawn-verdicts 150 -seed $SEED"
 nightly tenant make tenant-test TENANT="-nodes 500 -slack 2 -seed $SEED"
 nightly descheduler make descheduler
 nightly karpenter make karpenter

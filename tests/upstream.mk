@@ -73,6 +73,12 @@ outcome: all
 outcome-releases: all
 	@B=$(B) tests/upstream/outcome_releases.sh $(OUTCOME)
 
+# VERDICTS: options, such as "-drawn-verdicts 300 -seed 1" or "-verdicts FOLDER"
+.PHONY: verdicts-test
+##judges verdicts-test: compare the answers of fit with what happens to the pods (Go; VERDICTS="-verdicts DIR")
+verdicts-test: all
+	@B=$(B) tests/upstream/verdicts.sh $(VERDICTS)
+
 # POLICY: releases
 .PHONY: scheduler-policy-test
 ##judges scheduler-policy-test: create pods under the scheduler policies of three releases (Go; POLICY=1.37)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nrtd.dev/tests/upstream/internal/daemon"
+	"nrtd.dev/tests/upstream/internal/manifests"
 	"nrtd.dev/tests/upstream/internal/outcome"
 	"nrtd.dev/tests/upstream/internal/quiet"
 	"nrtd.dev/tests/upstream/internal/timing"
@@ -49,6 +50,9 @@ func main() {
 	seeds := flag.Int("seeds", 1, "number of seeds")
 	scale := flag.Int("scale", 0, "instead: how many pods of the first workload a second each way binds on so many nodes")
 	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
+	manifestsIn := flag.String("verdicts", "", "instead: a folder of manifests; for each compare the answer of kubectl numa fit with what then happens to its pods")
+	drawn := flag.Int("drawn-verdicts", 0, "instead: the same of so many drawn manifests")
+	renamed := flag.String("rename", "", "with -verdicts: resources and the nodes' resources that the manifests get instead, FROM=TO, separated by commas")
 	quick := flag.Bool("quick", false, "two ways, one workload, fewer pods")
 	judge := flag.Bool("judge", false, "fail when nrtd-extender misses its goals")
 	plot := flag.String("plot", "", "file for the plot")
@@ -70,6 +74,16 @@ func main() {
 		d.Traces = "" // the times count
 		if err := measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds); err != nil {
 			fmt.Fprintln(os.Stderr, "outcome:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *manifestsIn != "" || *drawn > 0 {
+		differ, err := verdicts(ctx, d, *workloads, *manifestsIn, *renamed, *drawn, *seed)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "outcome:", err)
+		}
+		if err != nil || differ {
 			os.Exit(1)
 		}
 		return
@@ -211,6 +225,51 @@ func measure(ctx context.Context, d *outcome.Driver, wayNames, workloadNames str
 		}
 	}
 	return nil
+}
+
+// verdicts prints each comparison that is not equal, and how many there are of each class. It returns whether the answers of some manifests
+// are wrong.
+func verdicts(ctx context.Context, d *outcome.Driver, workloadNames, folder, renamed string, drawn int, seed uint64) (differ bool, err error) {
+	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(d.Work)
+	workload, err := outcome.WorkloadNamed(strings.Split(workloadNames, ",")[0])
+	if err != nil {
+		return false, err
+	}
+	options := manifests.Options{ReplicasMax: 8, Rename: map[string]string{}}
+	for _, pair := range strings.Split(renamed, ",") {
+		if from, to, ok := strings.Cut(pair, "="); ok {
+			options.Rename[from] = to
+		}
+	}
+	cases, skipped := []manifests.Case(nil), 0
+	if folder != "" {
+		cases, skipped, err = manifests.Read(folder, options)
+	} else {
+		cases, err = manifests.Draw(seed, drawn, outcome.Device, options)
+	}
+	if err != nil {
+		return false, err
+	}
+	count := map[string]int{}
+	err = d.Verdicts(ctx, workload, seed, cases, func(v *outcome.Verdict) {
+		class := v.Class()
+		count[class]++
+		if class != "equal" {
+			fmt.Printf("%s: %s\n", class, v)
+		}
+	})
+	fmt.Printf("%d of %d manifests, seed %d (%d not read): %v, load %s\n", sum(count), len(cases), seed, skipped, count, daemon.Load())
+	return count["too many"]+count["too few"] > 0, err
+}
+
+func sum(count map[string]int) (n int) {
+	for _, c := range count {
+		n += c
+	}
+	return n
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }

@@ -230,7 +230,17 @@ func (n *node) finish(pod *v1.Pod) {
 func (n *node) admit(ctx context.Context, pod *v1.Pod) error {
 	var verdict managers.Verdict
 	asked := pod.DeepCopy()
-	asked.ManagedFields, asked.Spec.NodeName = nil, "" // the managers' node has another name
+	asked.ManagedFields, asked.Spec.NodeName = nil, "" // the managers' node has another name, and no labels
+	asked.Spec.NodeSelector = nil
+	if asked.Spec.Affinity != nil {
+		asked.Spec.Affinity.NodeAffinity = nil
+	}
+	for _, list := range [][]v1.Container{asked.Spec.InitContainers, asked.Spec.Containers} {
+		for i := range list { // it has no storage either
+			delete(list[i].Resources.Requests, v1.ResourceEphemeralStorage)
+			delete(list[i].Resources.Limits, v1.ResourceEphemeralStorage)
+		}
+	}
 	if err := n.managers.Ask(map[string]any{"admit": asked}, &verdict); err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ const (
 	nic = v1.ResourceName("vendor.com/nic")
 )
 
+// Device is the resource of the nodes' devices.
+const Device = string(nic)
+
 // Slot is one replica that somebody wants: one pod, and another when a kubelet refuses that.
 type Slot struct {
 	Burst      int   // it is wanted with this burst,
