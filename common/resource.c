@@ -317,6 +317,15 @@ qty_t qty_add(qty_t a, qty_t b)
 	return sum < -QTY_MAX ? -QTY_MAX : sum;
 }
 
+qty_t qty_multiply(qty_t amount, uint64_t n)
+{
+	const qty_t limit = n > 0 ? QTY_MAX / (qty_t)n : QTY_MAX;
+
+	if (amount > limit)
+		return QTY_MAX;
+	return amount < -limit ? -QTY_MAX : amount * (qty_t)n;
+}
+
 struct quantity quantity_add(struct quantity a, struct quantity b)
 {
 	return (struct quantity){

@@ -89,6 +89,9 @@ static inline int quantity_cmp(struct quantity a, struct quantity b)
 /* The sum, capped at +-QTY_MAX. */
 qty_t qty_add(qty_t a, qty_t b);
 
+/* n times the amount, capped at +-QTY_MAX. */
+qty_t qty_multiply(qty_t amount, uint64_t n);
+
 /* The sum; the result has a's format, or b's when a is zero, as Quantity.Add does. */
 struct quantity quantity_add(struct quantity a, struct quantity b);
 

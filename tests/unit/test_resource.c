@@ -214,6 +214,12 @@ static void sums_stay_in_range(void **state)
 	assert_true(quantity_add(min, min).nano == -QTY_MAX);
 	assert_true(quantity_add(max, min).nano == 0);
 	assert_true(quantity_add(max, (struct quantity){.nano = -1}).nano == QTY_MAX - 1);
+	assert_true(qty_multiply(QTY_UNIT, 3) == 3 * QTY_UNIT);
+	assert_true(qty_multiply(QTY_MAX, 0) == 0);
+	assert_true(qty_multiply(QTY_MAX / 2, 2) == QTY_MAX - 1);
+	assert_true(qty_multiply(QTY_MAX / 2 + 1, 2) == QTY_MAX);
+	assert_true(qty_multiply(-(QTY_MAX / 2) - 1, 2) == -QTY_MAX);
+	assert_true(qty_multiply(1, UINT64_MAX) == UINT64_MAX);
 	assert_int_equal(qty_value(QTY_MAX), INT64_MAX);
 	assert_int_equal(qty_value(-QTY_MAX), INT64_MIN);
 	assert_int_equal(qty_whole_units(-1), 0);
