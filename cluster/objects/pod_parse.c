@@ -337,18 +337,18 @@ static int apply_statuses(struct pod_request *pod, const struct doc *status, boo
 	return r;
 }
 
-/* Adds to the overhead by how much `wanted` is more than what the pod requests of its node. */
-static void raise_to(struct pod_request *pod, const struct resource_list *wanted)
+/* Adds to the overhead by how much the request of the spec is more than what the pod requests of its node now. */
+static void raise_to_spec(struct pod_request *pod, const struct resource_list *spec_request)
 {
 	CLEANUP(resource_list_release) struct resource_list own = {0}, more = {0};
 
 	request_of_node(pod, &own);
-	for (size_t i = 0; i < wanted->n_items; i++) {
-		struct quantity q = wanted->items[i].quantity;
+	for (size_t i = 0; i < spec_request->n_items; i++) {
+		struct quantity q = spec_request->items[i].quantity;
 
-		q.nano -= resource_list_amount(&own, wanted->items[i].name);
+		q.nano -= resource_list_amount(&own, spec_request->items[i].name);
 		if (q.nano > 0)
-			resource_list_append(&more, wanted->items[i].name, q);
+			resource_list_append(&more, spec_request->items[i].name, q);
 	}
 	resource_list_sort(&more);
 	resource_list_add(&pod->overhead, &more, 1);
@@ -360,16 +360,17 @@ static void raise_to(struct pod_request *pod, const struct resource_list *wanted
  */
 static int apply_resize(struct pod_request *pod, const struct doc *status, struct err *err)
 {
-	CLEANUP(resource_list_release) struct resource_list wanted = {0};
+	CLEANUP(resource_list_release) struct resource_list spec_request = {0};
 	const char *pending = find_pending_resize(status);
 	bool deferred = pending && strcmp(pending, "Infeasible") != 0;
 	int r;
 
+	/* Kept before apply_statuses() replaces the containers' requests. */
 	if (deferred)
-		request_of_node(pod, &wanted);
+		request_of_node(pod, &spec_request);
 	r = apply_statuses(pod, status, pending != NULL, err);
 	if (r == 0 && deferred)
-		raise_to(pod, &wanted);
+		raise_to_spec(pod, &spec_request);
 	return r;
 }
 
@@ -385,7 +386,10 @@ bool pod_reports_resources(const struct doc *pod)
 
 /* ---- what DRA claims take from the node's allocatable amounts (KEP-5517) */
 
-/* Adds `times` the quantity, which is of one resource of a claim, unless the pod-level requests include it. */
+/*
+ * Adds `times` the quantity of one resource of a claim to the pod's overhead, as kube-scheduler counts it. Pod-level requests of the
+ * resource include the claim's amount.
+ */
 static int add_claimed(
 	struct pod_request *pod, const char *name, const struct doc *quantity, size_t times, struct err *err)
 {
@@ -399,8 +403,7 @@ static int add_claimed(
 	r = pod_resource_parse(name, text_or_empty(quantity->text), &q, err);
 	if (r < 0)
 		return err_wrap(err, r, "%.100s", name);
-	for (qty_t one = q.nano; times > 1; times--)
-		q.nano = qty_add(q.nano, one);
+	q.nano = qty_multiply(q.nano, times);
 	resource_list_append(&added, name, q);
 	resource_list_add(&pod->overhead, &added, 1);
 	return 0;
@@ -429,7 +432,7 @@ static int add_claim_status(struct pod_request *pod, const struct doc *claim, st
 }
 
 /*
- * kube-scheduler writes the amounts to the pod's status when it binds the pod, and counts them like the pod's overhead.
+ * kube-scheduler writes the amounts to the pod's status when it binds the pod.
  * perContainer amounts of init containers are counted as long as the pod runs, so the sum may be too large.
  */
 static int add_claimed_amounts(struct pod_request *pod, const struct doc *status, struct err *err)
