@@ -211,7 +211,7 @@ static void merge_device_hints(
 static struct topology_hint merge_hints(
 	const struct judgement *j, const struct demand *demand, struct kubelet_merge *merge, bool *ret_admit)
 {
-	bool slow = kubelet_merge_time(merge, false).ns > KUBELET_TIME_SHORT;
+	bool slow = kubelet_merge_time(merge, true).ns > KUBELET_TIME_SHORT;
 	const struct kubelet *k = j->k;
 	struct kubelet_workspace *ws = j->ws;
 	struct topology_hint hint;
@@ -258,8 +258,8 @@ static struct topology_hint find_hint(struct judgement *j, const struct demand *
 	struct kubelet_merge merge = judgement_bound_merge(j, demand);
 	struct topology_hint hint = merge_hints(j, demand, &merge, ret_admit);
 
-	kubelet_time_add(
-		&j->verdict->time, kubelet_merge_time(&merge, j->k->preferred_hints_first && hint.preferred));
+	kubelet_time_add(&j->verdict->time,
+		kubelet_merge_time(&merge, !j->k->preferred_hints_first || !hint.preferred));
 	return hint;
 }
 
@@ -284,7 +284,11 @@ static bool survives_merge(struct judgement *j)
 	return false;
 }
 
-/* Whether the kubelet survives looking up the requested types of memory on these nodes; otherwise the verdict is set. */
+/*
+ * Whether the kubelet survives the memory manager's look-up; otherwise the verdict is set. The memory manager dereferences the requested
+ * types of memory on every node of the hint, also types that the node does not have (K8 in scoring/DEFECTS.md). A pod that holds its memory
+ * already is not looked up.
+ */
 static bool survives_memory(struct judgement *j, const struct demand *demand, uint64_t nodes)
 {
 	char what[160] = "";

@@ -50,38 +50,41 @@ static void add_cpu_hints(struct kubelet_merge *m, const struct kubelet *k)
 	kubelet_merge_add_all(m, k->rules.policy, k->cpu_nodes);
 }
 
+/* Without a Topology Manager nothing merges hints, and only the memory manager makes hints, for itself. */
+static bool merges_hints(const struct kubelet *k)
+{
+	return k->rules.policy != TOPOLOGY_MANAGER_NONE;
+}
+
 struct kubelet_time kubelet_find_fastest(const struct kubelet *k)
 {
-	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 
-	if (k->cpu_static && aligns)
+	if (k->cpu_static && merges_hints(k))
 		add_cpu_hints(&merge, k);
-	/* The memory manager makes hints of its own where there is no Topology Manager that asks for them. */
-	if (k->memory_static)
+	if (k->memory_static) {
 		kubelet_merge_make(&merge, k->memory.nodes, k->memory.n_nodes);
-	if (k->memory_static && aligns)
 		kubelet_merge_add_all(&merge, k->rules.policy, k->memory.nodes);
+	}
 	/* With few pods on the node, CPUs and memory have common preferred hints. */
-	return kubelet_merge_time(&merge, k->preferred_hints_first);
+	return kubelet_merge_time(&merge, merges_hints(k) && !k->preferred_hints_first);
 }
 
 struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k)
 {
-	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
 	struct kubelet_slowest slowest = {.known = k->rules.policy != TOPOLOGY_MANAGER_UNKNOWN};
 	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 
 	if (!slowest.known)
 		return slowest;
-	slowest.cpus = k->cpu_static && aligns;
+	slowest.cpus = k->cpu_static && merges_hints(k);
 	if (slowest.cpus)
 		add_cpu_hints(&merge, k);
 	if (k->memory_static)
 		slowest.n_memory = add_memory_types(&merge, k);
-	if (aligns)
+	if (merges_hints(k))
 		slowest.n_devices = add_device_hints(&merge, k);
-	slowest.time = kubelet_merge_time(&merge, !aligns);
+	slowest.time = kubelet_merge_time(&merge, merges_hints(k));
 	slowest.hints = merge.hints;
 	return slowest;
 }

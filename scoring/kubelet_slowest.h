@@ -17,7 +17,7 @@ struct kubelet_slowest {
 
 /*
  * Finds the slowest container from the machine, the settings and the registered devices alone, whatever is free. In
- * scope container, a pod of several such containers takes as many times as long.
+ * scope container, a pod of n such containers takes n times as long.
  */
 struct kubelet_slowest kubelet_find_slowest(const struct kubelet *k);
 

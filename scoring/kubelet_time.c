@@ -87,13 +87,12 @@ static uint64_t permutation_ns(unsigned n)
 	return NS_PERMUTATION + NS_HINT * (uint64_t)n + NS_BYTE * (uint64_t)bytes;
 }
 
-struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone)
+struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool merges_all)
 {
 	struct kubelet_time time = m->hints;
-
 	uint64_t each = permutation_ns(m->n_resources) + (m->scored ? NS_SCORES : 0);
 
-	if (!preferred_alone)
+	if (merges_all)
 		kubelet_time_add(&time, (struct kubelet_time){.permutations = m->permutations,
 						.ns = multiply(m->permutations, each)});
 	return time;

@@ -56,8 +56,11 @@ void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy pol
 /* Add a resource with as many hints as it can have: every set of `nodes`. */
 void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy policy, uint64_t nodes);
 
-/* `preferred_alone`: the kubelet merges only preferred hints (struct kubelet_version). */
-struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool preferred_alone);
+/*
+ * The time to make the hints and, if `merges_all`, to merge all their permutations. Without a Topology Manager nothing is merged, and with
+ * preferred_hints_first (struct kubelet_version) only preferred hints, which are few, if one of their permutations is preferred.
+ */
+struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool merges_all);
 
 /* What distribute-cpus-across-numa does: it tries combinations of NUMA nodes, and for each the subsets that take the remainder. */
 struct kubelet_distribution {
