@@ -48,33 +48,40 @@ static int reserve_on_machine(const struct settings *s, const struct machine *ma
 }
 
 /*
- * The kubelet has chosen on the machine of its start. Where the CPUs that vanished since then were is a guess. If a container holds a CPU
- * of the choice, the guess is wrong, and if the choice has vanished CPUs, it depends on the guess: then the choice on today's machine
- * counts as reserved too.
+ * Whether the choice on the kubelet's machine may be wrong, because known_machine_differs() guessed where vanished CPUs were: no
+ * container can hold a CPU that the kubelet chose, and a choice with vanished CPUs rests on the guess.
  */
+static bool is_choice_doubtful(const struct node_state *node, hwloc_const_bitmap_t at_start)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t held = allocations_exclusive_cpus(&node->allocations);
+
+	return hwloc_bitmap_intersects(at_start, held) ||
+	       !hwloc_bitmap_isincluded(at_start, node->machine.online);
+}
+
+/* Returns the kubelet's choice on the machine of its start. If that choice is doubtful, adds the choice on today's machine. */
 static int reserve_by_count(
 	const struct node_state *node, size_t n, unsigned minor, hwloc_bitmap_t *ret, struct err *err)
 {
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t now = NULL;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t held = NULL;
-	CLEANUP(machine_release) struct machine known;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t at_start = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t today = NULL;
+	CLEANUP(machine_release) struct machine start_machine;
 	int r;
 
-	machine_init(&known);
-	r = reserve_on_machine(&node->settings, &node->machine, n, minor, &now, err);
+	machine_init(&start_machine);
+	r = reserve_on_machine(&node->settings, &node->machine, n, minor, &today, err);
 	if (r < 0)
 		return r;
-	if (!known_machine_differs(node, &known) || known_machine_gave_reserved(node, now) ||
-		reserve_on_machine(&node->settings, &known, n, minor, &set, NULL) < 0) {
-		*ret = TAKE(now);
+	/* A kubelet runs, so its choice cannot have failed: if it fails on the guessed machine, the guess is wrong. */
+	if (!known_machine_differs(node, &start_machine) || known_machine_gave_reserved(node, today) ||
+		reserve_on_machine(&node->settings, &start_machine, n, minor, &at_start, NULL) < 0) {
+		*ret = TAKE(today);
 		return 0;
 	}
-	held = allocations_exclusive_cpus(&node->allocations);
-	if (hwloc_bitmap_intersects(set, held) || !hwloc_bitmap_isincluded(set, node->machine.online))
-		cpuset_or(set, set, now);
-	cpuset_and(set, set, node->machine.online);
-	*ret = TAKE(set);
+	if (is_choice_doubtful(node, at_start))
+		cpuset_or(at_start, at_start, today);
+	cpuset_and(at_start, at_start, node->machine.online);
+	*ret = TAKE(at_start);
 	return 0;
 }
 
