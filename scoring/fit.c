@@ -16,7 +16,7 @@
 /* One resource of the request with a quantity above 0. */
 struct need {
 	size_t resource;
-	qty_t wanted;
+	qty_t requested;
 	qty_t *amount; /* per candidate */
 	qty_t *top;    /* see top_sums() */
 };
@@ -188,15 +188,15 @@ static uint64_t set_needs(struct fit_space *s, enum qos_class qos, const struct 
 	f->n_needs = 0;
 	for (size_t i = 0; i < request->n_items; i++) {
 		int r = inventory_resource(s->inventory, request->items[i].name);
-		qty_t wanted = request->items[i].quantity.nano;
+		qty_t requested = request->items[i].quantity.nano;
 
 		if (r < 0)
 			return 0;
 		candidates &= s->present[r];
-		if (wanted <= 0 || !fit_needs_numa_nodes(qos, request->items[i].name))
+		if (requested <= 0 || !fit_needs_numa_nodes(qos, request->items[i].name))
 			continue;
 		f->needs[f->n_needs].resource = (size_t)r;
-		f->needs[f->n_needs].wanted = wanted;
+		f->needs[f->n_needs].requested = requested;
 		f->n_needs++;
 	}
 	return candidates;
@@ -232,10 +232,9 @@ static void fill_candidates(struct fit_space *s, uint64_t candidates)
 }
 
 /*
- * Add all needs together as one more need: each amount as a share of the wanted amount, rounded up and
- * limited to the whole. A combination that covers every need has one whole of each. This ends branches
- * where each need alone could be met, but not all by the same nodes. Requires amounts that are not
- * negative.
+ * Adds one more need, the sum of all needs, which ends branches where each need alone could be met, but not all by the same nodes. To add
+ * up, amounts become shares of what is requested, at most one whole each: a combination that meets n needs has at least n wholes. Shares
+ * are rounded up, so no combination is lost. Negative amounts have no share: then there is no joint need.
  */
 static void add_joint_need(struct fit_scratch *f)
 {
@@ -244,15 +243,16 @@ static void add_joint_need(struct fit_scratch *f)
 
 	if (f->n_needs < 2)
 		return;
-	joint->wanted = whole * (qty_t)f->n_needs;
+	joint->requested = whole * (qty_t)f->n_needs;
 	for (unsigned i = 0; i < f->n_candidates; i++) {
 		joint->amount[i] = 0;
 		for (size_t q = 0; q < f->n_needs; q++) {
-			qty_t amount = f->needs[q].amount[i], wanted = f->needs[q].wanted;
+			qty_t amount = f->needs[q].amount[i], requested = f->needs[q].requested;
 
-			if (amount < 0 || wanted >= QTY_MAX >> 40)
+			if (amount < 0 || requested >= QTY_MAX >> 40)
 				return;
-			joint->amount[i] += amount >= wanted ? whole : (amount * whole + wanted - 1) / wanted;
+			joint->amount[i] +=
+				amount >= requested ? whole : (amount * whole + requested - 1) / requested;
 		}
 	}
 	f->n_needs++;
@@ -308,9 +308,9 @@ static enum capacity check_capacity(const struct fit_scratch *f, unsigned depth,
 	for (size_t q = 0; q < f->n_needs; q++) {
 		const struct need *need = &f->needs[q];
 
-		if (chosen[q] + top_sums(f, need, i)[rest] < need->wanted)
+		if (chosen[q] + top_sums(f, need, i)[rest] < need->requested)
 			return CAPACITY_STOP;
-		if (chosen[q] + need->amount[i] + top_sums(f, need, i + 1)[rest - 1] < need->wanted)
+		if (chosen[q] + need->amount[i] + top_sums(f, need, i + 1)[rest - 1] < need->requested)
 			verdict = CAPACITY_SKIP;
 	}
 	return verdict;
@@ -445,7 +445,7 @@ static struct fit make_fit(const struct fit_space *s)
 static bool size_may_fit(const struct fit_scratch *f, unsigned size)
 {
 	for (size_t q = 0; q < f->n_needs; q++)
-		if (f->needs[q].top[size] < f->needs[q].wanted)
+		if (f->needs[q].top[size] < f->needs[q].requested)
 			return false;
 	return true;
 }
@@ -455,7 +455,7 @@ static bool satisfies(const struct fit_space *s, unsigned position)
 	const struct fit_scratch *f = s->scratch;
 
 	for (size_t q = 0; q < f->n_needs; q++)
-		if (*fit_available(s, f->needs[q].resource, position) < f->needs[q].wanted)
+		if (*fit_available(s, f->needs[q].resource, position) < f->needs[q].requested)
 			return false;
 	return true;
 }
@@ -471,7 +471,7 @@ static uint64_t find_single_position(const struct fit_space *s, uint64_t candida
 
 	*ret_sum = DISTANCE_LIMIT;
 	for (size_t q = 0; q < f->n_needs; q++)
-		if (s->most[f->needs[q].resource] < f->needs[q].wanted)
+		if (s->most[f->needs[q].resource] < f->needs[q].requested)
 			return 0;
 	for (; candidates; candidates &= candidates - 1) {
 		unsigned position = (unsigned)__builtin_ctzll(candidates);
@@ -485,6 +485,21 @@ static uint64_t find_single_position(const struct fit_space *s, uint64_t candida
 	return best;
 }
 
+/*
+ * Finds the best combination of f->size candidates. Often the request fits at the least distance of all combinations of the size, of
+ * which high[] is an upper bound. So the first search is only for sums up to high[], which ends most branches early; what it finds is the
+ * best, and only if it finds nothing the larger sums are searched.
+ */
+static void search_size(struct fit_space *s)
+{
+	struct fit_scratch *f = s->scratch;
+	uint64_t limit = (uint64_t)DISTANCE_LIMIT * f->size * f->size, near = s->distances->high[f->size] + 1;
+
+	search_below(s, near < limit ? near : limit);
+	if (!f->best_set && near < limit)
+		search_below(s, limit);
+}
+
 /* The best combination of two or more candidates. */
 static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 {
@@ -496,8 +511,6 @@ static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 	f->work = 0;
 	f->work_limit = s->work_limit;
 	for (unsigned size = 2; size <= f->n_candidates; size++) {
-		uint64_t limit = (uint64_t)DISTANCE_LIMIT * size * size, near = s->distances->high[size] + 1;
-
 		if (!size_may_fit(f, size))
 			continue;
 		f->size = size;
@@ -509,9 +522,7 @@ static struct fit find_combination(struct fit_space *s, uint64_t candidates)
 			if (!have_tables)
 				fill_search_tables(s);
 			have_tables = true;
-			search_below(s, near < limit ? near : limit);
-			if (!f->best_set && near < limit)
-				search_below(s, limit);
+			search_size(s);
 		}
 		if (f->work > f->work_limit)
 			return (struct fit){.verdict = FIT_UNKNOWN};
