@@ -220,20 +220,30 @@ static void append_unless_covered(struct frontier_builder *m, const struct candi
 	f->n_entries++;
 }
 
+/* Adds the combinations of this size, in the order in which a scheduler prefers them: by the sum, then lexicographically. */
+static void add_combinations(struct frontier_builder *m, unsigned size)
+{
+	m->size = size;
+	m->n_candidates = 0;
+	collect_candidates(m, 0, 0, 0, 0);
+	if (m->limit_reached)
+		return;
+	if (m->n_candidates > 1)
+		qsort(m->candidates, m->n_candidates, sizeof(*m->candidates), compare_candidates);
+	for (size_t i = 0; i < m->n_candidates && !m->limit_reached; i++)
+		append_unless_covered(m, &m->candidates[i]);
+}
+
+/*
+ * A scheduler prefers fewer NUMA nodes. So each combination comes after all that a scheduler prefers to it, and is omitted if one of them
+ * covers it: no request gets it.
+ */
 static void build_frontier(struct frontier_builder *m)
 {
 	fill_betters(m);
 	fill_shifts(m);
-	for (m->size = 1; m->size <= m->space->n_nodes && !m->limit_reached; m->size++) {
-		m->n_candidates = 0;
-		collect_candidates(m, 0, 0, 0, 0);
-		if (m->limit_reached)
-			break;
-		if (m->n_candidates > 1)
-			qsort(m->candidates, m->n_candidates, sizeof(*m->candidates), compare_candidates);
-		for (size_t i = 0; i < m->n_candidates && !m->limit_reached; i++)
-			append_unless_covered(m, &m->candidates[i]);
-	}
+	for (unsigned size = 1; size <= m->space->n_nodes && !m->limit_reached; size++)
+		add_combinations(m, size);
 }
 
 void frontier_init(struct frontier *ret, const struct fit_space *s, const struct frontier_limits *limits)
