@@ -277,7 +277,7 @@ static bool is_full(struct amounts *a)
 }
 
 /* Add every amount below `from` at which a decision can change. */
-static void add_memory_amounts(
+static void add_threshold_amounts(
 	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
 {
 	CLEANUP(candidate_amounts_release) struct amounts limits = {0}, others = {0};
@@ -302,7 +302,7 @@ static void add_memory_amounts(
 }
 
 /* Add from - 1, ..., 1 units, without numbers that exceed what the node has. */
-static void add_unit_amounts(const struct search *s, const char *name, qty_t from, struct amounts *ret)
+static void add_whole_amounts(const struct search *s, const char *name, qty_t from, struct amounts *ret)
 {
 	const struct kubelet *k = s->node->kubelet;
 	const struct resource_quantity *free = resource_list_find(s->node->free, name);
@@ -408,9 +408,9 @@ static void add_smaller_amounts(
 {
 	if (is_exclusive(s, container, name) ||
 		device_inventory_find(s->node->kubelet->devices.inventory, name))
-		add_unit_amounts(s, name, from, ret);
+		add_whole_amounts(s, name, from, ret);
 	else
-		add_memory_amounts(s, container, name, from, ret);
+		add_threshold_amounts(s, container, name, from, ret);
 }
 
 /* The number of CPUs in whole cores, if full-pcpus-only requires them and `from` is not a multiple; else 0, also if the machine has fewer CPUs. */
