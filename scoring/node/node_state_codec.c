@@ -91,7 +91,7 @@ static void collect_devices(struct node_state_printer *p)
 		const char *name = p->resources.items[i];
 
 		d->n = skip_devices(&p->registered, name, &at, &d->first);
-		d->n_held = skip_devices(&p->held, name, &at_held, &d->first_held);
+		d->n_held_only = skip_devices(&p->held, name, &at_held, &d->first_held_only);
 	}
 }
 

@@ -382,6 +382,7 @@ static void print_device_runs(struct strbuf *out, const struct device_index *ind
 	}
 }
 
+/* For each resource its registered devices, and after '!' the held devices that are not registered. */
 static bool print_devices(const struct node_state_printer *p)
 {
 	for (size_t i = 0; i < p->resources.n_items; i++) {
@@ -391,9 +392,9 @@ static bool print_devices(const struct node_state_printer *p)
 		token_add_name(p->out, p->resources.items[i]);
 		strbuf_addch(p->out, ':');
 		print_device_runs(p->out, &p->registered, d->first, d->n);
-		if (d->n_held > 0) {
+		if (d->n_held_only > 0) {
 			strbuf_addch(p->out, '!');
-			print_device_runs(p->out, &p->held, d->first_held, d->n_held);
+			print_device_runs(p->out, &p->held, d->first_held_only, d->n_held_only);
 		}
 	}
 	return p->resources.n_items > 0;

@@ -448,10 +448,7 @@ static void set_cpu_numa(struct node_state_parser *p, unsigned id, int value)
 		cpuset_set(m->nodes[at].cpus, id);
 }
 
-/*
- * node_state_finish_machine() moves the value: until then it is in `l3`, which the text does not have,
- * because machine_derive() computes `uncore` from it.
- */
+/* Until node_state_finish_machine() the value is in `l3`, which the text does not have. */
 static void set_cpu_uncore(struct node_state_parser *p, unsigned id, int value)
 {
 	set_cpu_member(p, id, offsetof(struct cpu, l3), value);
@@ -480,8 +477,10 @@ void node_state_finish_machine(struct node_state_parser *p)
 	if (p->reader.error)
 		return;
 	m->offline = cpuset_new();
+	/* Adds up the memory of the NUMA nodes, while the text has the machine's; and computes `uncore` from `l3`. */
 	machine_derive(m);
 	m->memory_bytes = memory;
+	/* machine_derive() left `l3` as it was, and may have changed `uncore` to the socket. */
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		m->cpus[i].uncore = m->cpus[i].l3;
 		m->cpus[i].l3 = MACHINE_NONE;

@@ -133,8 +133,8 @@ static void print_pci_root(struct strbuf *out, const struct pci_devices *all, bo
 static const struct pci_address *address_at(
 	const struct node_state_printer *p, const struct printed_resource *d, size_t at)
 {
-	const struct device_ref *ref =
-		at < d->n ? &p->registered.items[d->first + at] : &p->held.items[d->first_held + at - d->n];
+	const struct device_ref *ref = at < d->n ? &p->registered.items[d->first + at]
+						 : &p->held.items[d->first_held_only + at - d->n];
 
 	return device_addresses_find(&p->state->device_addresses, ref->block->resource, ref->id);
 }
@@ -145,13 +145,13 @@ static void print_pci_resource(const struct node_state_printer *p, struct strbuf
 	const struct printed_resource *d = &p->printed[resource];
 	bool any = false;
 
-	for (size_t at = 0, n; at < d->n + d->n_held; at += n) {
+	for (size_t at = 0, n; at < d->n + d->n_held_only; at += n) {
 		const struct pci_address *first = address_at(p, d, at), *next;
 
 		n = 1;
 		if (!first)
 			continue;
-		while (at + n < d->n + d->n_held && (next = address_at(p, d, at + n)) &&
+		while (at + n < d->n + d->n_held_only && (next = address_at(p, d, at + n)) &&
 			is_next_address(first, n, next))
 			n++;
 		strbuf_addstr(out, any ? "," : out->len > 0 ? "|" : "");

@@ -106,7 +106,7 @@ static size_t device_position(const struct node_state_printer *p, size_t resourc
 	if (at)
 		return (size_t)(at - p->registered.items) - d->first;
 	at = device_index_find(&p->held, name, id);
-	return at ? d->n + (size_t)(at - p->held.items) - d->first_held : SIZE_MAX;
+	return at ? d->n + (size_t)(at - p->held.items) - d->first_held_only : SIZE_MAX;
 }
 
 /* The devices of one resource that the item holds, if any. */

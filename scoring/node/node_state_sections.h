@@ -23,8 +23,8 @@
  * held.
  */
 struct printed_resource {
-	size_t first, n;           /* in `registered` */
-	size_t first_held, n_held; /* in `held` */
+	size_t first, n;                     /* in `registered` */
+	size_t first_held_only, n_held_only; /* in `held` */
 };
 
 struct node_state_printer {
