@@ -191,11 +191,11 @@ void scheduling_constraints_init(
 {
 	const char *node = pod_node_name(pod);
 
-	*ret = (struct scheduling_constraints){.pod = pod, .bound = bound && *node ? node : NULL};
+	*ret = (struct scheduling_constraints){.pod = pod, .bound_node = bound && *node ? node : NULL};
 	domain_rules_init(
 		&ret->rules, pod, namespace && *namespace ? namespace : "default", &ret->not_evaluated);
 	/* No scheduler is involved for a bound pod, and kubelets check only its host ports. */
-	for (size_t i = ret->rules.n_items; ret->bound && i-- > 0;)
+	for (size_t i = ret->rules.n_items; ret->bound_node && i-- > 0;)
 		if (ret->rules.items[i].kind != DOMAIN_PORTS)
 			domain_rules_remove(&ret->rules, i);
 	if (pod_volume_traits(pod) & VOLUME_LIMITS_NODES)
@@ -235,9 +235,9 @@ static void add_node(struct scheduling_constraints *sc, const struct doc *object
 	node->selected = !find_missing_label(sc->pod, object) && affinity_matches(sc->pod, object);
 	node->tolerated = !find_untolerated(sc->pod, object, false, &taint);
 	text_set(&node->name, name);
-	node->violation = sc->bound && strcmp(sc->bound, name) != 0
-				  ? xasprintf("spec.nodeName is %s", sc->bound)
-				  : scheduling_constraints_of_node(sc->pod, object, sc->bound);
+	node->violation = sc->bound_node && strcmp(sc->bound_node, name) != 0
+				  ? xasprintf("spec.nodeName is %s", sc->bound_node)
+				  : scheduling_constraints_of_node(sc->pod, object, sc->bound_node);
 	if (labels && labels->kind == DOC_MAP)
 		doc_copy(labels, &node->labels);
 	name_table_add_index(&sc->by_name, node->name, sc->n_nodes - 1);
@@ -249,7 +249,7 @@ static void add_terms(struct scheduling_constraints *sc, const struct doc *pod, 
 	const struct doc *affinity = doc_get(doc_get(pod, "spec"), "affinity");
 	const struct doc *terms = doc_get(doc_get(affinity, "podAntiAffinity"), REQUIRED);
 
-	if (sc->bound)
+	if (sc->bound_node)
 		return;
 	DOC_FOREACH_ITEM (term, terms) {
 		struct constrained_term *slot;
@@ -334,6 +334,10 @@ static void limit_rule(struct scheduling_constraints *sc, size_t at, bool comple
 		domain_rules_remove(&sc->rules, at);
 }
 
+/*
+ * Notes what cannot be evaluated without objects that were not read. For a bound pod no scheduler is involved, so other pods'
+ * anti-affinity does not matter.
+ */
 static void limit_rules(struct scheduling_constraints *sc)
 {
 	bool complete = is_complete(sc);
@@ -342,9 +346,9 @@ static void limit_rules(struct scheduling_constraints *sc)
 	sc->pods_known = sc->pods_known && sc->nodes_known;
 	if (!sc->nodes_known)
 		strv_push(&sc->not_evaluated, "labels, taints and cordons of the nodes (no Node objects)");
-	else if (!sc->pods_known && !sc->bound)
+	else if (!sc->pods_known && !sc->bound_node)
 		strv_push(&sc->not_evaluated, "anti-affinity of other pods (no Pod objects)");
-	else if (!sc->bound && (!complete || sc->selects_by_namespaces))
+	else if (!sc->bound_node && (!complete || sc->selects_by_namespaces))
 		strv_push(&sc->not_evaluated, "anti-affinity of some other pods");
 	for (size_t i = sc->rules.n_items; i-- > 0;)
 		limit_rule(sc, i, complete);

@@ -34,10 +34,10 @@ struct constrained_term {
 };
 
 struct scheduling_constraints {
-	const struct doc *pod; /* a Pod or pod template; NULL = a pod without constraints; borrowed */
-	const char *bound;     /* spec.nodeName; NULL = not set */
-	bool one_per_node;     /* the pods are those of a DaemonSet */
-	const char *only;      /* the node in question; NULL = all nodes; borrowed */
+	const struct doc *pod;  /* a Pod or pod template; NULL = a pod without constraints; borrowed */
+	const char *bound_node; /* spec.nodeName that the user has set; NULL = a scheduler chooses the node */
+	bool one_per_node;      /* the pods are those of a DaemonSet */
+	const char *only;       /* the node in question; NULL = all nodes; borrowed */
 	struct excluded_pods *excluded; /* pods that do not count; NULL = none; borrowed */
 	struct strv
 		not_evaluated; /* what was not evaluated: "volumes"; complete after scheduling_constraints_finish() */
