@@ -244,7 +244,10 @@ void simulated_assign(struct simulated_cluster *c, size_t node, size_t pod, cons
 /* The pod ends on its node, whose kubelet takes back what the pod held. */
 void simulated_evict(struct simulated_cluster *c, size_t pod);
 
-/* simulated_undo() reverts all changes since simulated_mark() returned `mark`. */
+/*
+ * simulated_undo() reverts all changes since simulated_mark() returned `mark`: simulated_start(), simulated_assign() and
+ * simulated_evict(). The pods must be where these changes have left them.
+ */
 size_t simulated_mark(const struct simulated_cluster *c);
 void simulated_undo(struct simulated_cluster *c, size_t mark);
 
@@ -261,8 +264,8 @@ void simulated_set_constraints(struct simulated_cluster *c, struct simulated_pod
 
 void simulated_constraints_release(struct simulated_constraints *k);
 
-/* Adds the pod to the node's list at this position; what the kubelet assigns does not change. */
+/* Adds the pod to the node's list at this position; what the kubelet assigns does not change. simulated_undo() does not revert this. */
 void simulated_add_to_node(struct simulated_cluster *c, size_t node, size_t pod, size_t position);
 
-/* The reverse. Returns the pod's position. */
+/* Removes the pod from the node's list; not reverted either. Returns the pod's position, which simulated_add_to_node() takes. */
 size_t simulated_remove_from_node(struct simulated_cluster *c, size_t pod);

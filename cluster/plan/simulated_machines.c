@@ -165,33 +165,36 @@ static void make_node(const struct doc *like, const char *name, struct doc *ret)
 
 /* ---- all machines */
 
-/* A name that no node has. *number: the number in the last name that was tried. */
-static char *find_name(const struct simulated_cluster *c, unsigned *number)
+/* A name that no node has. *last_number: the number in the last name that was tried, 0 at first. */
+static char *choose_name(const struct simulated_cluster *c, unsigned *last_number)
 {
 	for (;;) {
-		CLEANUP(freep) char *name = xasprintf("new-%u", ++*number);
+		CLEANUP(freep) char *name = xasprintf("new-%u", ++*last_number);
 
 		if (simulated_cluster_find(c, name) == SIMULATED_NOWHERE)
 			return TAKE(name);
 	}
 }
 
-/* `like`: SIMULATED_NOWHERE = none. */
+/*
+ * Adds one node. `like`: the node whose settings, taints and labels the node gets; SIMULATED_NOWHERE = the kubelet's defaults.
+ * `last_number`: as choose_name().
+ */
 static int add_machine(struct simulated_cluster *c, const struct node_state *hardware, size_t like,
-	const struct simulate_options *options, unsigned *number, struct err *err)
+	const struct simulate_options *options, unsigned *last_number, struct err *err)
 {
 	static const struct resource_list nothing = {0};
 	const struct simulated_node *model = like == SIMULATED_NOWHERE ? NULL : &c->nodes[like];
 	CLEANUP(node_state_release) struct node_state state;
 	CLEANUP(resource_list_release) struct resource_list allocatable = {0};
 	CLEANUP(doc_release) struct doc node = DOC_INIT;
-	CLEANUP(freep) char *name = find_name(c, number);
+	CLEANUP(freep) char *name = choose_name(c, last_number);
 	int r;
 
 	node_state_init(&state);
 	text_set(&state.node_name, name);
 	r = make_state(hardware, model ? &model->info->object.state : NULL, options, &state, err);
-	if (r < 0)
+	if (r < 0) /* -EINVAL, because the flags ask for a machine that cannot be */
 		return err_wrap(err, -EINVAL, "--add");
 	find_allocatable(&state, model ? &model->info->allocatable : &nothing, &allocatable);
 	make_node(model && model->info->has_node ? &model->node : NULL, name, &node);
@@ -212,12 +215,12 @@ static int find_like(const struct simulated_cluster *c, const char *name, size_t
 int simulation_add_machines(
 	struct simulated_cluster *c, const struct simulate_options *options, struct err *err)
 {
-	unsigned number = 0;
+	unsigned last_number = 0;
 	size_t like;
 	int r = find_like(c, options->like, &like, err);
 
 	for (size_t i = 0; i < options->n_additions && r == 0; i++)
 		for (size_t k = 0; k < options->additions[i].n && r == 0; k++)
-			r = add_machine(c, &options->additions[i].hardware, like, options, &number, err);
+			r = add_machine(c, &options->additions[i].hardware, like, options, &last_number, err);
 	return r;
 }

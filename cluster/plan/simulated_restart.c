@@ -404,7 +404,11 @@ static bool depends_on_order(const struct restart *r, const size_t *pods, size_t
 	return found[0] && found[1];
 }
 
-/* Takes all pods from the node, as before the first one was admitted again. */
+/*
+ * Takes all pods from the node, as before the first one was admitted again. simulated_undo() takes back assignments and requires that
+ * each assigned pod is on the node, so the pods that readmit_pods() removed return first. Pods that kept what they held are not in
+ * the log: they leave last.
+ */
 static void rewind_pods(struct restart *r, const size_t *pods, size_t n_pods, size_t mark)
 {
 	struct simulated_node *n = &r->c->nodes[r->node];
