@@ -67,8 +67,8 @@ struct place {
 	const char *root_dir;
 	struct flag_file files[MAX_FILES]; /* later files override earlier files */
 	enum reader reader;
-	bool by_files; /* each of its flag files proves the distribution */
-	bool by_kind;  /* other distributions use `config`'s path for another kind of file */
+	bool files_prove;             /* each of its flag files proves the distribution */
+	bool config_needs_kind_check; /* other distributions use `config`'s path for another kind of file */
 };
 
 /* In order: rows whose configuration cannot be another distribution's first. */
@@ -81,7 +81,7 @@ static const struct place places[] = {
 		.root_dir = KUBELET_ROOT,
 		.files = {{"/etc/rancher/k3s/config.yaml", FORMAT_NONE},
 			{"/etc/rancher/k3s/config.yaml.d", FORMAT_NONE}},
-		.by_files = true},
+		.files_prove = true},
 	{.name = "RKE2",
 		.units = {"rke2-server.service", "rke2-agent.service"},
 		.reader = READER_K3S,
@@ -90,13 +90,13 @@ static const struct place places[] = {
 		.root_dir = KUBELET_ROOT,
 		.files = {{"/etc/rancher/rke2/config.yaml", FORMAT_NONE},
 			{"/etc/rancher/rke2/config.yaml.d", FORMAT_NONE}},
-		.by_files = true},
+		.files_prove = true},
 	{.name = "MicroK8s",
 		.units = {"snap.microk8s.daemon-kubelite.service"},
 		.reader = READER_FILES,
 		.root_dir = "/var/snap/microk8s/common/var/lib/kubelet",
 		.files = {{"/var/snap/microk8s/current/args/kubelet", FORMAT_ARGS}},
-		.by_files = true},
+		.files_prove = true},
 	{.name = "k0s",
 		.units = {"k0sworker.service", "k0scontroller.service"},
 		.reader = READER_K0S,
@@ -146,7 +146,7 @@ static const struct place places[] = {
 		.config_dir = "/etc/openshift/kubelet.conf.d",
 		.root_dir = KUBELET_ROOT,
 		.files = {{"/etc/node-sizing.env", FORMAT_SIZING}},
-		.by_kind = true},
+		.config_needs_kind_check = true},
 };
 
 bool kubelet_places_list(size_t i, struct strv *ret)
@@ -408,21 +408,25 @@ static bool is_kubelet_configuration(const char *sysroot, const char *path)
 	return fs_read(sysroot, path, &text, &err) < 0 || strstr(text.text, "KubeletConfiguration");
 }
 
-/* 1, and *ret_proof is the path that proves it; 0; -errno. */
+/* Whether the path is there: 1 and *ret_proof = path, 0, or -errno. NULL is nowhere. */
+static int find_proof(const char *sysroot, const char *path, const char **ret_proof, struct err *err)
+{
+	int r = path ? look_for(sysroot, path, err) : 0;
+
+	if (r > 0)
+		*ret_proof = path;
+	return r;
+}
+
+/* 1 and *ret_proof, the path that proves it; 0; or -errno. A distribution with a `config` is not installed without it. */
 static int is_installed(const struct place *p, const char *sysroot, const char **ret_proof, struct err *err)
 {
-	int r;
+	int r = find_proof(sysroot, p->config ? p->config : p->config_dir, ret_proof, err);
 
-	*ret_proof = p->config ? p->config : p->config_dir;
-	if (p->config) {
-		r = look_for(sysroot, p->config, err);
-		return r > 0 ? !p->by_kind || is_kubelet_configuration(sysroot, p->config) : r;
-	}
-	r = p->config_dir ? look_for(sysroot, p->config_dir, err) : 0;
-	for (size_t i = 0; r == 0 && p->by_files && i < MAX_FILES && p->files[i].path; i++) {
-		*ret_proof = p->files[i].path;
-		r = look_for(sysroot, p->files[i].path, err);
-	}
+	if (p->config && r > 0 && p->config_needs_kind_check)
+		return is_kubelet_configuration(sysroot, p->config);
+	for (size_t i = 0; r == 0 && !p->config && p->files_prove && i < MAX_FILES; i++)
+		r = find_proof(sysroot, p->files[i].path, ret_proof, err);
 	return r;
 }
 
@@ -433,7 +437,8 @@ static int find_installed(
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		int r = is_installed(&places[i], sysroot, ret_proof, err);
 
-		*ret = &places[i];
+		if (r > 0)
+			*ret = &places[i];
 		if (r != 0)
 			return r;
 	}
@@ -579,8 +584,8 @@ int kubelet_places_read(const char *sysroot, struct kubelet_files *ret, struct e
 {
 	CLEANUP(service_units_release) struct service_units units = {0};
 	CLEANUP(strv_release) struct strv tried = {0};
-	const struct place *p;
-	const char *proof;
+	const struct place *p = NULL;
+	const char *proof = NULL;
 	int r = service_units_list(sysroot, &units, err);
 
 	for (int state = SERVICE_STATE_COUNT - 1; r == 0 && state >= 0; state--)
