@@ -301,30 +301,47 @@ static int finish_background_call(const struct allocations_query *q, struct sour
 	}
 }
 
-/* Reads the files, then asks the API, and removes what has ended. */
-static void read_snapshot(const struct allocations_query *q, struct source_snapshot *s)
+/* Reads the API, in the background if the caller keeps `files_before_call`. 0 or -errno; -ENOENT also without an API. */
+static int read_api(const struct allocations_query *q, struct source_snapshot *s)
 {
-	source_snapshot_release(s);
-	*s = (struct source_snapshot){.files_r = -ENOENT, .api_r = -ENOENT, .before = identify_files(q)};
-	pod_resources_init(&s->api);
-	note_ages(q, s);
-	if (q->files)
-		read_state_files(q, q->last, s);
-	if (q->api && q->root_ended)
-		err_set(&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
-	else if (q->api && q->files_before_call)
-		s->api_r = finish_background_call(q, s);
-	else if (q->api)
-		s->api_r = pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
-	if (s->api_r < 0)
-		return;
-	complete_api(q->machine, s);
-	remove_ended(q, s);
+	if (!q->api)
+		return -ENOENT;
+	if (q->root_ended)
+		return err_set(
+			&s->api_err, -ENOENT, "%s: the kubelet that made the socket has ended", q->socket);
+	if (q->files_before_call)
+		return finish_background_call(q, s);
+	return pod_resources_read(q->api, q->machine, &s->api, &s->api_notes, &s->api_err);
+}
+
+/* For use_last_answer(): the state files before this answer. finish_background_call() has stored those of a call in the background. */
+static void remember_files(const struct allocations_query *q, const struct source_snapshot *s)
+{
 	if (!q->files_before_answer)
 		return;
 	if (!q->files_before_call)
 		*q->files_before_answer = s->before;
 	q->files_before_answer->young = s->young;
+}
+
+/*
+ * Reads the files, then the API. The API's answer is the newer one, so it shows which pods of the files have ended. Without an answer,
+ * allocations_read() removes ended pods, after use_last_answer().
+ */
+static void read_snapshot(const struct allocations_query *q, struct source_snapshot *s)
+{
+	source_snapshot_release(s);
+	*s = (struct source_snapshot){.files_r = -ENOENT, .before = identify_files(q)};
+	pod_resources_init(&s->api);
+	note_ages(q, s);
+	if (q->files)
+		read_state_files(q, q->last, s);
+	s->api_r = read_api(q, s);
+	if (s->api_r < 0)
+		return;
+	complete_api(q->machine, s);
+	remove_ended(q, s);
+	remember_files(q, s);
 }
 
 /* ---- reading again while the kubelet writes */
