@@ -76,7 +76,7 @@ struct pci_device {
 /* Whether a name has 1 to 63 letters, digits, '.', '_' and '-'. */
 bool pci_is_name(const char *name);
 
-/* Devices beyond this number are omitted; ten NICs have 2560 virtual functions at most. */
+/* Devices beyond this number are omitted without a note, because no machine has them: ten NICs have 2560 virtual functions at most. */
 #define PCI_DEVICES_MAX 16384u
 
 /* Zeroed is empty. */

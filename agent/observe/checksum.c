@@ -53,7 +53,9 @@ int checksum_integer_key(const char *key, int64_t *ret)
 struct dump {
 	uint32_t sum;
 	struct strbuf *text;
-	unsigned nil_fields; /* bit i: an empty map at field i of the outermost struct prints as nil */
+	/* Bit i: an empty map at field i of the outermost struct is a nil map. JSON does not tell a nil map from an empty one, so
+	 * search_shape() tries both. */
+	unsigned nil_fields;
 };
 
 static void dump_text(struct dump *d, const char *s)
@@ -207,9 +209,9 @@ static bool is_empty_map(const struct doc *value, const struct go_type *type)
 	return is_map(type) && (is_null(value) || (value->kind == DOC_MAP && value->n_items == 0));
 }
 
-/* nil_fields: as in struct dump, for this struct's own fields; NULL = render empty maps as usual. */
+/* d->nil_fields decides about empty maps of the outermost struct only: the kubelet's inner structs have none. */
 static int render_struct(
-	struct dump *d, const struct doc *value, const struct go_type *type, const unsigned *nil_fields)
+	struct dump *d, const struct doc *value, const struct go_type *type, bool is_outermost)
 {
 	if (!is_null(value) && value->kind != DOC_MAP)
 		return -EINVAL;
@@ -224,8 +226,8 @@ static int render_struct(
 		dump_text(d, ":(");
 		dump_text(d, field->type->name);
 		dump_text(d, ")");
-		if (nil_fields && is_empty_map(member, field->type))
-			dump_text(d, *nil_fields >> i & 1 ? "<nil>" : "map[]");
+		if (is_outermost && is_empty_map(member, field->type))
+			dump_text(d, d->nil_fields >> i & 1 ? "<nil>" : "map[]");
 		else
 			r = render_value(d, member, field->type);
 		if (r < 0)
@@ -272,9 +274,9 @@ static int render_value(struct dump *d, const struct doc *value, const struct go
 		return render_map(d, value, type);
 	case GO_POINTER:
 		dump_text(d, "<*>");
-		return render_struct(d, value, type->element, NULL);
+		return render_struct(d, value, type->element, false);
 	case GO_STRUCT:
-		return render_struct(d, value, type, NULL);
+		return render_struct(d, value, type, false);
 	case GO_STRING:
 	case GO_INTEGER:
 	case GO_ZERO:
@@ -301,7 +303,7 @@ static int render_whole(
 	dump_text(d, "(");
 	dump_text(d, name);
 	dump_text(d, ")");
-	return render_struct(d, content, type, &d->nil_fields);
+	return render_struct(d, content, type, true);
 }
 
 struct rendering {

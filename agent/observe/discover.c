@@ -207,7 +207,7 @@ static void sign_file(struct signature *s, const char *path)
 }
 
 /* MemTotal alone: the other lines of a meminfo change all the time. */
-static void add_total(struct signature *s, const char *path)
+static void sign_mem_total(struct signature *s, const char *path)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(FILE_MAX);
 	const char *total;
@@ -260,7 +260,7 @@ static void sign_node(struct signature *s, uint64_t id)
 	sign_text(s, path);
 	sign_file(s, path);
 	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/meminfo", id);
-	add_total(s, path);
+	sign_mem_total(s, path);
 	snprintf(path, sizeof(path), NODES "/node%" PRIu64 "/hugepages", id);
 	sign_pools(s, path);
 }
@@ -275,7 +275,7 @@ int hardware_signature(const char *root, uint64_t *ret, struct err *err)
 	sign_file(&s, "/sys/devices/system/cpu/online");
 	add_pci(&s);
 	sign_file(&s, NODES "/online");
-	add_total(&s, "/proc/meminfo");
+	sign_mem_total(&s, "/proc/meminfo");
 	if (!add_result(&s, fs_list_numbers(root, NODES, "node", "", &nodes, &n, &s.reads.last)))
 		sign_pools(&s, "/sys/kernel/mm/hugepages");
 	for (size_t i = 0; i < n; i++)

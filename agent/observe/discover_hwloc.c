@@ -491,9 +491,12 @@ static char *find_pci_names(hwloc_obj_t pci, enum pci_kind kind)
 	return out.len > 0 ? strbuf_detach(&out) : NULL;
 }
 
+/* An XML file without any PCI device was written without I/O devices, so which devices the machine has is unknown. */
 static void add_hwloc_pci_devices(struct machine *m, hwloc_topology_t topology)
 {
 	hwloc_obj_t obj = NULL;
+
+	m->pci_known = hwloc_get_next_pcidev(topology, NULL) != NULL;
 
 	while ((obj = hwloc_get_next_pcidev(topology, obj))) {
 		const struct hwloc_pcidev_attr_s *pci = &obj->attr->pcidev;
@@ -504,7 +507,6 @@ static void add_hwloc_pci_devices(struct machine *m, hwloc_topology_t topology)
 			.root_known = bridge,
 			.minor = -1};
 
-		m->pci_known = true;
 		if (!pci_kind_of(pci->class_id, pci->vendor_id, &d.kind) || m->pci.n_items == PCI_DEVICES_MAX)
 			continue;
 		if (bridge)

@@ -30,8 +30,8 @@ int fs_stat(const char *root, const char *path, struct stat *ret);
 
 /*
  * Resolve the symbolic links in root + path as they are now, and write the result to the empty `out`: for
- * functions that take a path and would follow links out of the root. With "" as the root the links are not
- * resolved. A '/' at the end is kept. 0; -ELOOP, -ENAMETOOLONG.
+ * functions that take a path and would follow links out of the root. With "" as the root, only the links of a path
+ * below /proc/PID/root are resolved. A '/' at the end is kept. 0; -ELOOP, -ENAMETOOLONG.
  */
 int fs_resolve(const char *root, const char *path, struct strbuf *out);
 

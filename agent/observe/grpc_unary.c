@@ -217,6 +217,7 @@ static void start_http2_session(struct grpc_channel *c)
 		xalloc_failed();
 }
 
+/* On failure c->fd may be open: the caller calls disconnect(). */
 static int connect_socket(struct grpc_channel *c)
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(sizeof(c->address.sun_path) - 1);
@@ -231,6 +232,7 @@ static int connect_socket(struct grpc_channel *c)
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0)
 		return -errno;
+	/* Before connect(2): a socket that is replaced in between has another inode, and is_replaced() notices it. */
 	if (stat(address.sun_path, &st) < 0 ||
 		connect(c->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -errno;

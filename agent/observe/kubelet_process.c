@@ -182,14 +182,17 @@ static bool is_in_pod(const char *cgroup)
 	return false;
 }
 
-/* Append a file of a process to `out`. */
+/* Appends a file of a process to `out`. Sets `err` only for a failure that may pass; other failures are facts about the process. */
 static int read_process_file(
 	const struct view *v, unsigned pid, const char *name, struct strbuf *out, struct err *err)
 {
+	struct err why = {""};
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "%s/%u/%s", v->dir, pid, name);
-	return fs_read(v->root, path, out, err);
+	r = fs_read(v->root, path, out, &why);
+	return r < 0 && fs_is_transient(r) ? err_set(err, r, "%s", why.text) : r;
 }
 
 /* What is known of a process without its command line. */

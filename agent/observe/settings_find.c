@@ -161,6 +161,7 @@ static int add_overrides(
 
 /* ---- the running kubelet and the last one */
 
+/* The first file that has changed since the kubelet's start; NULL = none. */
 static const char *changed_file(const struct settings_finding *f)
 {
 	/* Both times are whole seconds: within one second the order is unknown. */
@@ -174,7 +175,7 @@ static const char *changed_file(const struct settings_finding *f)
 	return NULL;
 }
 
-/* The settings that the process was started with. */
+/* Reads the command line and the files of the process. The kubelet read the same files, unless one has changed since. */
 static int read_kubelet(const char *sysroot, const struct kubelet_process *process,
 	const struct settings_overrides *overrides, struct settings_finding *f, struct err *err)
 {
@@ -189,7 +190,7 @@ static int read_kubelet(const char *sysroot, const struct kubelet_process *proce
 	f->start = process->start;
 	f->start_time = process->start_time;
 	f->files_root = xstrdup(process->root);
-	f->changed = changed_file(f) != NULL;
+	f->changed_before_read = changed_file(f) != NULL;
 	return 0;
 }
 
@@ -197,10 +198,12 @@ static void note_changed(const struct settings_finding *f, struct notes *notes)
 {
 	const char *file = changed_file(f);
 
-	if (f->changed && file)
+	/* `f` has the new content of the file, and the kubelet may have the old. */
+	if (f->changed_before_read && file)
 		notes_add(notes,
 			"'%s' changed after the kubelet (pid %u) started: the kubelet may run with older settings; restart it",
 			file, f->pid);
+	/* `f` was read before the change, so it has what the kubelet has. */
 	else if (file)
 		notes_add(notes,
 			"'%s' changed after the kubelet (pid %u) started: the old settings apply until the kubelet restarts",

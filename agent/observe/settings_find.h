@@ -53,8 +53,8 @@ struct settings_finding {
 	time_t start_time;
 	char *files_root; /* the root of the paths in `files` */
 	struct strv files;
-	unsigned n_running; /* number of running kubelets at the last search; only in `last` below */
-	bool changed;       /* a file had changed between the kubelet's start and this reading */
+	unsigned n_running;       /* number of running kubelets at the last search; only in `last` below */
+	bool changed_before_read; /* a file had changed between the kubelet's start and this reading */
 	/* Only in `last`: the kubelet that this one replaced, until this one has run for SETTINGS_PROOF_MS; NULL = none. */
 	struct settings_finding *before;
 	int64_t since_ms; /* when this kubelet was first seen, CLOCK_BOOTTIME */

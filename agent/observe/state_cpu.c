@@ -261,11 +261,13 @@ static void read_entries_v1(struct reader *rd, const struct doc *entries)
 	}
 }
 
-static bool is_v1(const struct doc *entries)
+/* Format v1 has no pods: each entry is a container's CPU list. */
+static bool are_entries_v1(const struct doc *entries)
 {
 	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING;
 }
 
+/* Entries that cannot be right do not fail the call: they go to rd->doubts, rd->clash and rd->unread. */
 static int read_cpu_content(struct reader *rd, const struct doc *content)
 {
 	struct state_members m = {.map = content, .err = rd->err};
@@ -283,10 +285,10 @@ static int read_cpu_content(struct reader *rd, const struct doc *content)
 	r = cpuset_parse(list, &rd->default_set, rd->err);
 	if (r < 0)
 		return err_wrap(rd->err, r, "defaultCpuSet");
-	/* podEntries first, so that its errors are reported as its own. */
+	/* podEntries first: read_cpu_entries() reads a pod's set there again and drops its error, which is noted by then. */
 	if (pod_entries)
 		read_pod_cpu_entries(rd, pod_entries, entries);
-	if (is_v1(entries))
+	if (are_entries_v1(entries))
 		read_entries_v1(rd, entries);
 	else if (entries)
 		read_cpu_entries(rd, entries, pod_entries);
@@ -343,12 +345,12 @@ static int compute_cpu_checksum(
 
 	/* Only maps that are not empty show which struct was hashed. */
 	if (!pod_entries || pod_entries->n_items == 0) {
-		if (!is_v1(entries))
+		if (!are_entries_v1(entries))
 			shapes[n++] = (struct checksum_shape){&go_v2, names};
-		if (is_v1(entries) || !entries || entries->n_items == 0)
+		if (are_entries_v1(entries) || !entries || entries->n_items == 0)
 			shapes[n++] = (struct checksum_shape){&go_v1, names};
 	}
-	if (!is_v1(entries))
+	if (!are_entries_v1(entries))
 		shapes[n++] = (struct checksum_shape){&go_v3, names};
 	return state_file_checksum(file, content, shapes, n, text, ret);
 }

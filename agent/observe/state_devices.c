@@ -344,12 +344,14 @@ static int take_registration(struct doc *d, struct device_registration *reg, str
 	return 0;
 }
 
+/* A resource whose entry cannot be read is registered without devices. */
 static void take_registered_devices(struct devices_reader *rd, struct doc *registered)
 {
 	CLEANUP(freep) const struct doc **sorted = doc_sorted(registered);
 	struct kubelet_state *state = rd->state;
 
 	for (size_t i = 0; i < registered->n_items; i++) {
+		/* The same item as sorted[i], which is const: the ids are moved out of the item. */
 		struct doc *d = &registered->items[sorted[i] - registered->items];
 		struct device_registration *reg = vec_push(
 			&state->registered, &state->n_registered, &state->registered_size, sizeof(*reg));

@@ -291,8 +291,10 @@ static void add_node_zone(struct doc *zones, const struct node_state *node, cons
 	int at = machine_node_index(m, id);
 	char parent[NAME_MAX_BYTES];
 
+	/* A gap in the ids: the zone has only its name, because schedulers index zones by id. */
 	if (at < 0)
 		return;
+	/* Koordinator gets no zones of sockets, so its zones have no parent. */
 	if (m->nodes[at].socket != MACHINE_NONE && !for_koordinator) {
 		print_zone_name(parent, "socket", m->nodes[at].socket);
 		doc_add_string(zone, "parent", parent);
