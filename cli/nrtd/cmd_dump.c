@@ -41,20 +41,18 @@ static void add_copy(const struct doc *from, const char *key, struct doc *to)
 }
 
 /* Renders the annotations and labels of the Node; the annotations contain the hash of the NodeResourceTopology object. */
-static int render_hints(const struct options *options, struct observation *o, struct doc *ret)
+static int render_hints(
+	const struct options *options, struct observation *o, struct doc *ret, struct err *err)
 {
 	CLEANUP(hints_config_release) struct hints_config config = {0};
 	const struct nrt_config object_config = stage_nrt(options);
 	CLEANUP(doc_release) struct doc nrt = DOC_INIT;
 	CLEANUP(doc_release) struct doc annotations = DOC_INIT;
 	CLEANUP(doc_release) struct doc labels = DOC_INIT;
-	struct err err = {""};
-	int r = stage_hints(options, &config, &err);
+	int r = stage_hints(options, &config, err);
 
-	if (r < 0) {
-		log_error("%s", err.text);
+	if (r < 0)
 		return r;
-	}
 	nrt_render(&o->node, &object_config, &nrt, &o->notes);
 	hints_make(&config, &o->node, nrt_content_hash(&nrt), &annotations, &labels, &o->notes, NULL);
 	ret->kind = DOC_MAP;
@@ -77,7 +75,7 @@ static void render_kai(struct observation *o, struct doc *ret)
 		pod_annotation_object(&pods.items[i], doc_add_map(items, NULL));
 }
 
-static int render(const struct options *options, struct observation *o, struct doc *ret)
+static int render(const struct options *options, struct observation *o, struct doc *ret, struct err *err)
 {
 	const struct nrt_config object_config = stage_nrt(options);
 	const char *what = options->value[OPT_WHAT];
@@ -105,7 +103,7 @@ static int render(const struct options *options, struct observation *o, struct d
 		return 0;
 	}
 	if (!strcmp(what, "hints"))
-		return render_hints(options, o, ret);
+		return render_hints(options, o, ret, err);
 	nrt_render(&o->node, &object_config, ret, &o->notes);
 	return 0;
 }
@@ -121,13 +119,13 @@ int command_dump(const struct options *options)
 	observation_init(&o);
 	writer_init(&w, options->value[OPT_OUTPUT], true, &text);
 	r = observe_local(options, &o, &err);
+	if (r == 0)
+		r = render(options, &o, &w.doc, &err);
 	if (r < 0) {
 		log_error("%s", err.text);
 		return EXIT_FAILURE;
 	}
-	r = render(options, &o, &w.doc);
 	log_notes(&o.notes);
 	command_log_settings(&o.node.settings);
-	r = print_text(r < 0 ? r : writer_finish(&w), &text);
-	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	return print_text(writer_finish(&w), &text) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
