@@ -207,7 +207,7 @@ void allocations_sort(struct allocations *a)
 		qsort(a->items, a->n_items, sizeof(*a->items), allocation_cmp);
 }
 
-/* Move the resources of `from` to `to`, which is of the same container. */
+/* Moves the resources of `from`, which is then to be released, to `to`, which is of the same container. */
 static void move_resources(struct allocation *to, struct allocation *from)
 {
 	vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory));

@@ -90,7 +90,7 @@ static enum pod_listing choose_pod(const struct pod_alignment *p, const char *no
 		return POD_LISTED;
 	if (q->filtered)
 		return POD_OMITTED;
-	return q->compares && !hwloc_bitmap_iszero(p->cpus) ? POD_WITHOUT_POD : POD_LISTED;
+	return q->compares && !hwloc_bitmap_iszero(p->cpus) ? POD_CONTRADICTED : POD_LISTED;
 }
 
 static void add_pods(struct query *q, struct node_state *state)

@@ -33,8 +33,8 @@ static int place_claims(struct source *source, struct node_state *state, struct 
 	return r;
 }
 
-/* Names the pods, and adds what pods will hold that the object does not report yet. */
-static int add_pods(struct source *source, const struct doc *object, struct node_state *state,
+/* Adds what the Pods say: their names, the NUMA nodes of their claims, and what they will hold that the object does not report yet. */
+static int complete_picture(struct source *source, const struct doc *object, struct node_state *state,
 	struct notes *notes, struct err *err)
 {
 	CLEANUP(projections_release) struct projections projections = {.last = NULL};
@@ -54,6 +54,7 @@ static int add_pods(struct source *source, const struct doc *object, struct node
 	if (r < 0)
 		return r;
 	projections.cluster = &cluster;
+	/* The object is the only one, so its time does not matter. */
 	show_add_expected(&projections, cluster_set_object(&cluster, &read, 0), state, notes);
 	return 0;
 }
@@ -81,7 +82,7 @@ static int picture(const struct options *options, void *data, const struct termi
 	if (r < 0)
 		return err_wrap(err, r, "%s", source_reader(*source).name);
 	if (!option_set(options, OPT_OBJECTS_ONLY))
-		r = add_pods(*source, &object, &state, &notes, err);
+		r = complete_picture(*source, &object, &state, &notes, err);
 	return r < 0 ? r : watching_draw(options, &state, &notes, terminal, out, err);
 }
 

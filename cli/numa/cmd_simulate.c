@@ -131,7 +131,7 @@ static int read_flags(struct simulating *s, struct err *err)
 	int r = read_additions(s, err);
 
 	if (r < 0)
-		return -EINVAL;
+		return -EINVAL; /* wrong usage, also if a file of --add cannot be read */
 	s->changes.n_settings = options_all(s->options, OPT_SET, s->settings);
 	while ((value = options_next(s->options, OPT_WITHOUT_NODE, &pos)))
 		s->without[s->changes.n_without++] = source_strip_kind(value, "node");
@@ -165,24 +165,31 @@ static void warn_of_missing_pods(struct simulating *s)
 			n == 1 ? "" : "s", n, n == 1 ? "" : "s", n == 1 ? "s" : "");
 }
 
-static int run_simulation(struct simulating *s, struct err *err)
+/* All flags first: a wrong flag is an error before any request is sent. */
+static int read_changes(struct simulating *s, struct err *err)
 {
 	int r = read_flags(s, err);
 
-	if (r < 0)
-		return r;
-	r = read_shape(s, err);
-	if (r < 0)
-		return r;
-	r = source_open(s->options, s->options->n_words, &s->source, err);
+	if (r == 0)
+		r = read_shape(s, err);
+	if (r == 0)
+		r = source_open(s->options, s->options->n_words, &s->source, err);
 	if (r == 0 && s->changes.shape)
 		r = stored_pod_find(s->options, s->source, &s->changes.shape, &s->stored, err);
 	if (r < 0)
 		return r;
-	r = source_read_cluster(s->source, &s->cluster, err);
+	s->changes.namespace = source_namespace(s->source);
+	return 0;
+}
+
+static int run_simulation(struct simulating *s, struct err *err)
+{
+	int r = read_changes(s, err);
+
+	if (r == 0)
+		r = source_read_cluster(s->source, &s->cluster, err);
 	if (r < 0)
 		return r;
-	s->changes.namespace = source_namespace(s->source);
 	warn_of_missing_pods(s);
 	r = simulate(&s->cluster, &s->changes, &s->simulation, err);
 	if (r == 0 && option_set(s->options, OPT_WITHOUT_EACH))

@@ -56,9 +56,10 @@ static int read_events(struct why_query *q, struct err *err)
 	struct err why = {""};
 	int r = pod_events_read(&reader, &q->report.status, &q->report.events, &why);
 
+	/* Files without Events were saved without them: that is not "no events". */
 	q->report.events_known =
 		r == 0 && (!option_set(q->options, OPT_FROM) || q->report.events.n_items > 0);
-	if (r != -EREMOTEIO)
+	if (r != -EREMOTEIO) /* the API server's own refusal */
 		return r < 0 ? err_set(err, r, "%s", why.text) : 0;
 	log_warning("the answer omits events: %s", why.text);
 	return 0;

@@ -68,17 +68,17 @@ static bool concerns_namespace(
 	return false;
 }
 
-/* A pod that the scheduler must have bound after `asked_s`; NULL = none. Pods of DaemonSets, static pods and pods without a
+/* A pod that the scheduler must have bound after `last_request_s`; NULL = none. Pods of DaemonSets, static pods and pods without a
  * controller may have been created with a nodeName, and whoever may create pods in a namespace can give them any controller: pods of
  * namespaces that the plan does not concern are no evidence. */
-static const struct simulated_pod *find_bound_since(
-	const struct simulated_cluster *c, const struct plan *plan, const char *scheduler, int64_t asked_s)
+static const struct simulated_pod *find_bound_since(const struct simulated_cluster *c,
+	const struct plan *plan, const char *scheduler, int64_t last_request_s)
 {
 	for (size_t i = 0; i < c->n_pods; i++) {
 		const struct simulated_pod *p = &c->pods[i];
 
-		if (p->node != SIMULATED_NOWHERE && p->created_s > asked_s + CLOCK_SKEW_S && *p->owner &&
-			!p->daemon && !p->names.mirror && !strcmp(p->scheduler, scheduler) &&
+		if (p->node != SIMULATED_NOWHERE && p->created_s > last_request_s + CLOCK_SKEW_S &&
+			*p->owner && !p->daemon && !p->names.mirror && !strcmp(p->scheduler, scheduler) &&
 			!is_in_plan(plan, i) && concerns_namespace(c, plan, p->namespace))
 			return p;
 	}
@@ -88,21 +88,21 @@ static const struct simulated_pod *find_bound_since(
 static int check_scheduler(const struct extender_record *record, const struct simulated_cluster *c,
 	const struct plan *plan, const struct simulated_pod *pod, struct err *err)
 {
-	int64_t asked_s = extender_record_find(record, pod->scheduler);
+	int64_t last_request_s = extender_record_find(record, pod->scheduler);
 	const struct simulated_pod *since;
-	char asked[TIMESTAMP_MICRO_MAX];
+	char last_request[TIMESTAMP_MICRO_MAX];
 
-	if (asked_s == 0)
+	if (last_request_s == 0)
 		return err_set(err, -EPERM,
 			"scheduler '%s' of pod '%s/%s' has never asked nrtd-extender, so it would ignore the places that the plan reserves",
 			pod->scheduler, pod->namespace, pod->name);
-	since = find_bound_since(c, plan, pod->scheduler, asked_s);
+	since = find_bound_since(c, plan, pod->scheduler, last_request_s);
 	if (!since)
 		return 0;
-	timestamp_print_micro(asked_s * 1000000, asked);
+	timestamp_print_micro(last_request_s * 1000000, last_request);
 	return err_set(err, -EPERM,
 		"scheduler '%s' of pod '%s/%s' does not ask nrtd-extender any more: it has bound pod '%s/%s' since it asked last, at %.19sZ",
-		pod->scheduler, pod->namespace, pod->name, since->namespace, since->name, asked);
+		pod->scheduler, pod->namespace, pod->name, since->namespace, since->name, last_request);
 }
 
 int extender_lease_check(struct api_client *client, const char *lease, const struct simulated_cluster *c,

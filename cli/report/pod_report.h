@@ -147,7 +147,8 @@ void node_report_release(struct node_report *n);
 
 /*
  * Computes the scheduler plugin's answers for the pod and the inventory as published, with this configuration
- * and weights (NULL = 1 each). Unknown for more than COMBINATION_MAX_NODES NUMA nodes.
+ * and weights (NULL = 1 each). For more than COMBINATION_MAX_NODES NUMA nodes they are unknown: *ret, which the caller has zeroed, stays
+ * zeroed.
  */
 void scheduler_report_make(struct pod_report *r, const struct inventory *inv, const struct pod_request *pod,
 	const struct topology_manager_config *config, const struct resource_weights *weights,

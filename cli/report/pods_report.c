@@ -97,7 +97,7 @@ void pods_report_add(struct pods_report *r, const char *node, const struct pod_a
 		if (listing == POD_OMITTED)
 			continue;
 		row = add_pod(r, node, p, first_name);
-		if (listing != POD_WITHOUT_POD)
+		if (listing != POD_CONTRADICTED)
 			continue;
 		free(row->reason);
 		row->reason = xasprintf("%s%sthe node's object has this pod, but no such Pod was read",

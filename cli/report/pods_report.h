@@ -32,9 +32,13 @@ struct pods_report {
 
 void pods_report_release(struct pods_report *r);
 
-enum pod_listing { POD_OMITTED, POD_LISTED, POD_WITHOUT_POD /* listed, and its object is out of date */ };
+enum pod_listing {
+	POD_OMITTED,
+	POD_LISTED,
+	POD_CONTRADICTED /* listed; no such Pod was read, so the node's object is out of date */
+};
 
-/* Adds the pods of a node that `choose` does not omit. */
+/* Adds the pods of a node, as `choose` says for each. The names of omitted pods may appear among those that share a core or L3 cache. */
 void pods_report_add(struct pods_report *r, const char *node, const struct pod_alignments *all,
 	enum pod_listing (*choose)(const struct pod_alignment *p, const char *node, void *data), void *data);
 

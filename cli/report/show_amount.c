@@ -15,6 +15,7 @@ const char *const show_state_names[SHOW_STATE_COUNT] = {
 	[SHOW_OFFLINE] = "offline",
 };
 
+/* "512Mi", "1.5Gi": rounded down; one decimal below 100 units, so that the text stays short. */
 static void bytes_text(uint64_t bytes, char text[SHOW_AMOUNT_SIZE])
 {
 	static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};

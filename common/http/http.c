@@ -528,7 +528,7 @@ static enum MHD_Result answer_post(struct request *q, struct MHD_Connection *con
 	return send_answer(s, connection, &a);
 }
 
-/* The headers of a POST: a too large body is rejected before it is received. */
+/* The headers of a POST. A body that is too large is rejected before it is received. */
 static enum MHD_Result begin_post(
 	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
 {

@@ -86,8 +86,10 @@ static int reject_size(const struct reader *rd, const yaml_event_t *event)
 	return err_set(rd->err, -EINVAL, "line %zu: YAML nested or repeated too much", event_line(rd, event));
 }
 
+#define COUNT_NO_ALIAS 0
+
 /*
- * Count nodes as go-yaml decodes them: `aliased` of them are in aliases. go-yaml refuses a document of which more than 99 %
+ * Counts the event's node, and the `aliased` nodes that an alias repeats, as go-yaml decodes them. go-yaml refuses a document of which more than 99 %
  * are in aliases. Its limits for documents of 400000 nodes are not reached before YAML_MAX_COPIED.
  */
 static int count_decoded_nodes(struct reader *rd, const yaml_event_t *event, size_t aliased)
@@ -296,13 +298,14 @@ static int reject_key(const struct reader *rd, const yaml_event_t *event, const 
 	return err_set(rd->err, -EINVAL, "line %zu: a key that is %s", event_line(rd, event), why);
 }
 
+/* As read_yaml_node() for a scalar, which counts and may have an anchor, but only a value that go-yaml takes as a key of JSON. */
 static int read_scalar_key(struct reader *rd, const yaml_event_t *event, struct doc *key)
 {
 	struct yaml_scalar value;
 	size_t anchor;
 	int r = begin_anchor(rd, event, &anchor);
 
-	r = r < 0 ? r : count_decoded_nodes(rd, event, 0);
+	r = r < 0 ? r : count_decoded_nodes(rd, event, COUNT_NO_ALIAS);
 	r = r < 0 ? r : resolve_event(rd, event, &value);
 	if (r < 0)
 		return r;
@@ -473,7 +476,7 @@ static int read_yaml_node(struct reader *rd, const yaml_event_t *event, int dept
 	if (event->type == YAML_ALIAS_EVENT)
 		return read_alias(rd, event, depth, ret);
 	r = begin_anchor(rd, event, &anchor);
-	r = r < 0 ? r : count_decoded_nodes(rd, event, 0);
+	r = r < 0 ? r : count_decoded_nodes(rd, event, COUNT_NO_ALIAS);
 	if (r < 0)
 		return r;
 	if (event->type == YAML_SCALAR_EVENT) {
@@ -516,7 +519,7 @@ static int begin_document(struct reader *rd, const yaml_event_t *event)
 	if (version && version->minor != 1)
 		return err_set(rd->err, -EINVAL, "line %zu: Kubernetes reads YAML 1.1, not %d.%d",
 			event_line(rd, event), version->major, version->minor);
-	return count_decoded_nodes(rd, event, 0);
+	return count_decoded_nodes(rd, event, COUNT_NO_ALIAS);
 }
 
 /* Text after a document without "---" or "..." between them: go-yaml ignores it, or not, so it is refused. */
