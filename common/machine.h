@@ -83,7 +83,7 @@ struct machine {
 void machine_init(struct machine *m);
 void machine_release(struct machine *m); /* the struct is then as after machine_init() */
 
-/* A deep copy. `ret` must be as after machine_init(). */
+/* A deep copy. What *ret was is not released. */
 void machine_copy(const struct machine *from, struct machine *ret);
 
 /*

@@ -70,8 +70,8 @@ bool fs_is_transient(int r);
 /* For a source of many files, of which each may be missing, hidden or damaged: keeps the first transient failure. Zeroed is the
  * start. */
 struct fs_reads {
-	struct err last; /* for the call that follows */
-	int r;
+	struct err last; /* of the call that is passed to fs_reads_add(): its last argument */
+	int r;           /* the first transient failure, and its line */
 	struct err err;
 };
 

@@ -276,14 +276,15 @@ static bool can_connect_again(const struct grpc_channel *c)
 	return c->address.sun_path[0] != '\0';
 }
 
-/* *ret_fresh: the connection was opened now. A call that fails on it is not repeated. */
+/* *ret_fresh: the connection is new, so that a failure is not that of an idle connection, and the call is not repeated. */
 static int ensure_connected(struct grpc_channel *c, bool *ret_fresh, struct err *err)
 {
 	int r;
 
-	*ret_fresh = false;
-	if (c->fd >= 0 && c->session && !is_channel_stale(c))
+	if (c->fd >= 0 && c->session && !is_channel_stale(c)) {
+		*ret_fresh = false;
 		return 0;
+	}
 	if (!can_connect_again(c))
 		return err_set(err, -ECONNRESET, "%s: the connection is closed", socket_name(c));
 	disconnect(c);

@@ -83,7 +83,7 @@ static void add_held_addresses(
 }
 
 /* Registered devices, and those that are held but no longer registered. */
-static void find_plugin_devices(struct finder *f, struct node_state *node)
+static void add_plugin_addresses(struct finder *f, struct node_state *node)
 {
 	CLEANUP(device_index_release) struct device_index registered = {0};
 	CLEANUP(device_index_release) struct device_index held = {0};
@@ -114,7 +114,8 @@ static char *device_name(const char *text)
 	return xstrndup(device, (size_t)(last - device));
 }
 
-static void find_claim_devices(struct finder *f, struct claim *c)
+/* The addresses of a claim's devices, which DRA drivers name as the machine or NVIDIA's driver does, if at all. */
+static void add_claim_addresses(struct finder *f, struct claim *c)
 {
 	for (size_t i = 0; i < c->devices.n_items; i++) {
 		CLEANUP(freep) char *name = device_name(c->devices.items[i]);
@@ -288,9 +289,9 @@ int pci_addresses_find(const struct pci_address_sources *sources, struct machine
 
 	if (machine->pci.n_items == 0)
 		return 0;
-	find_plugin_devices(&f, node);
+	add_plugin_addresses(&f, node);
 	for (size_t i = 0; i < node->claims.n_items; i++)
-		find_claim_devices(&f, &node->claims.items[i]);
+		add_claim_addresses(&f, &node->claims.items[i]);
 	find_by_specs(&f, &node->claims);
 	return fs_reads_result(&f.reads, err);
 }

@@ -47,8 +47,8 @@ void workload_add_by_controller(struct doc *object);
 
 /*
  * Parses the pod templates of an object, in order (workloads.c). Omitted requests of a container default to its limits, as in the API
- * server. The templates point into the object, which must outlive them. 0; -ENOENT with one line: no pods are read from
- * the object's kind; -EINVAL with one line that names the member: no Kubernetes object, no containers, an invalid or negative
+ * server. The templates point into the object, which must outlive them. 0; -ENOENT with one line: the kind has no pod template
+ * that nrtd knows; -EINVAL with one line that names the member: no Kubernetes object, no containers, an invalid or negative
  * quantity, or resources that the API server would reject (pod_request_validate()). `ret` (zeroed) is untouched on failure.
  */
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err);

@@ -287,15 +287,18 @@ static bool is_counted(const char *kind)
 int pod_templates_from_doc(const struct doc *object, struct pod_templates *ret, struct err *err)
 {
 	CLEANUP(pod_templates_release) struct pod_templates t = {0};
+	const char *kind = doc_text(object, "kind");
+	const char *namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+	bool claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates");
 	int r = read_object(object, &t, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < t.n_items; i++) {
-		t.items[i].is_counted = is_counted(doc_string(doc_get(object, "kind")));
-		t.items[i].one_per_node = !strcmp(doc_text(object, "kind"), "DaemonSet");
-		t.items[i].claims_volumes = doc_get(doc_get(object, "spec"), "volumeClaimTemplates") != NULL;
-		t.items[i].namespace = doc_string(doc_get(doc_get(object, "metadata"), "namespace"));
+		t.items[i].is_counted = is_counted(kind);
+		t.items[i].one_per_node = !strcmp(kind, "DaemonSet");
+		t.items[i].claims_volumes = claims_volumes;
+		t.items[i].namespace = namespace;
 	}
 	*ret = t;
 	t = (struct pod_templates){0};

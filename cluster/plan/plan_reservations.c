@@ -41,7 +41,6 @@ bool plan_reservations_too_large(const struct simulated_pod *pod)
 	return pod->class && pod->class->aligned && size_of(pod) > RESERVATION_TEXT_MAX;
 }
 
-/* Pods that no kubelet has to align are not reserved for. */
 static bool needs_reservation(const struct plan_reservations *r, size_t pod, size_t node)
 {
 	return node != SIMULATED_NOWHERE && r->c->pods[pod].class->aligned;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * Counts the reservations that a plan needs of each Node, which can hold only so many.
+ * Counts the reservations that a plan needs of each Node, which can hold RESERVATIONS_MAX at most.
  *
  * Reservations are annotations of the Node on which a pod starts. A tenant decides how large those of its pods are.
  */
@@ -26,6 +26,10 @@ void plan_reservations_init(struct plan_reservations *r, const struct simulated_
 /* Whether a reservation of the pod is too large for any Node. */
 bool plan_reservations_too_large(const struct simulated_pod *pod);
 
-/* Adds the reservation of a pod that is to start on the node (SIMULATED_NOWHERE: it needs none). False, and no change: the Node cannot hold it. */
+/*
+ * Adds the reservation of a pod that is to start on the node, unless the pod needs none: it starts nowhere (SIMULATED_NOWHERE), or no
+ * kubelet has to align it. False, and no change, if the Node cannot hold the reservation: it has RESERVATIONS_MAX of them, or too many
+ * bytes. plan_reservations_remove() takes back what was added.
+ */
 bool plan_reservations_add(struct plan_reservations *r, size_t pod, size_t node);
 void plan_reservations_remove(struct plan_reservations *r, size_t pod, size_t node);

@@ -42,7 +42,7 @@ struct simulated_cache_entry {
 
 /* ---- memory */
 
-static void pod_release(struct simulated_pod *p)
+static void simulated_pod_release(struct simulated_pod *p)
 {
 	free(p->namespace);
 	free(p->name);
@@ -96,7 +96,7 @@ void simulated_cluster_release(struct simulated_cluster *c)
 	name_table_release(&c->constraints_by_key);
 	for (size_t i = 0; i < c->n_pods; i++) {
 		pod_classes_drop(&c->model.classes, c->pods[i].class);
-		pod_release(&c->pods[i]);
+		simulated_pod_release(&c->pods[i]);
 	}
 	for (size_t i = 0; i < c->n_nodes; i++)
 		node_release(&c->nodes[i]);

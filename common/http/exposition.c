@@ -56,6 +56,7 @@ static void add_series(struct strbuf *out, const struct exposition_family *f, co
 	const char *const *values, const char *le, double number)
 {
 	const char *separator = "{";
+	bool has_labels = le;
 
 	strbuf_addf(out, "%s%s", f->name, suffix);
 	for (size_t i = 0; i < EXPOSITION_LABELS; i++) {
@@ -64,12 +65,11 @@ static void add_series(struct strbuf *out, const struct exposition_family *f, co
 		strbuf_addstr(out, separator);
 		add_metric_label(out, f->labels[i], values[i]);
 		separator = ",";
+		has_labels = true;
 	}
-	if (le) {
+	if (le)
 		strbuf_addf(out, "%sle=\"%s\"", separator, le);
-		separator = ",";
-	}
-	strbuf_addstr(out, *separator == ',' ? "} " : " ");
+	strbuf_addstr(out, has_labels ? "} " : " ");
 	add_number(out, number);
 	strbuf_addch(out, '\n');
 }

@@ -98,11 +98,11 @@ static bool is_unchanged(const struct content *c, const struct stat *st)
 }
 
 /*
- * Reads the file again if its status has changed, or if `anyway`. Sets *changed if the content differs. The
+ * Reads the file again if its status has changed, or if `reread`. Sets *changed if the content differs. The
  * status is read before the content, so a change in between is noticed by the next call.
  */
 static int read_if_changed(
-	struct content *c, const char *path, size_t max, bool anyway, bool *changed, struct err *err)
+	struct content *c, const char *path, size_t max, bool reread, bool *changed, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(max);
 	struct stat st;
@@ -111,7 +111,7 @@ static int read_if_changed(
 
 	if (stat(path, &st) < 0)
 		return err_set(err, -errno, "cannot open '%s': %s", path, strerror(errno));
-	if (is_unchanged(c, &st) && !anyway)
+	if (is_unchanged(c, &st) && !reread)
 		return 0;
 	r = fs_read_file(path, &text, err);
 	if (r < 0)
@@ -312,10 +312,10 @@ static int choose_sources(const struct credentials_options *options, struct cred
 }
 
 /* Reads the changed kubeconfig files. On failure the next call reads the failed file again. */
-static int read_kubeconfigs(struct credentials *c, bool anyway, bool *changed, struct err *err)
+static int read_kubeconfigs(struct credentials *c, bool reread, bool *changed, struct err *err)
 {
 	for (size_t i = 0; i < c->paths.n_items; i++) {
-		int r = read_if_changed(&c->files[i], c->paths.items[i], FS_FILE_MAX, anyway, changed, err);
+		int r = read_if_changed(&c->files[i], c->paths.items[i], FS_FILE_MAX, reread, changed, err);
 
 		if (r < 0)
 			return r;
@@ -326,7 +326,7 @@ static int read_kubeconfigs(struct credentials *c, bool anyway, bool *changed, s
 int credentials_new(const struct credentials_options *options, struct credentials **ret, struct err *err)
 {
 	CLEANUP(credentials_freep) struct credentials *c = xcalloc(1, sizeof(*c));
-	bool changed = false;
+	bool changed = false; /* not used: whatever is read first has changed */
 	int r;
 
 	c->plugin.expires_s = INT64_MAX;
@@ -544,10 +544,10 @@ int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, 
 
 /* ---- current credentials */
 
-static int update_token(struct credentials *c, bool anyway, bool *changed, struct err *err)
+static int update_token(struct credentials *c, bool reread, bool *changed, struct err *err)
 {
 	bool fresh = false;
-	int r = read_if_changed(&c->token, c->config.token_file, TOKEN_MAX, anyway, &fresh, err);
+	int r = read_if_changed(&c->token, c->config.token_file, TOKEN_MAX, reread, &fresh, err);
 
 	if (r < 0 || !fresh)
 		return r;
@@ -560,7 +560,7 @@ static int update_token(struct credentials *c, bool anyway, bool *changed, struc
 	return 0;
 }
 
-static int update_files(struct credentials *c, bool anyway, bool *changed, struct err *err)
+static int update_files(struct credentials *c, bool reread, bool *changed, struct err *err)
 {
 	const struct {
 		struct content *content;
@@ -575,17 +575,17 @@ static int update_files(struct credentials *c, bool anyway, bool *changed, struc
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++)
 		if (files[i].path)
 			r = read_if_changed(
-				files[i].content, files[i].path, FS_FILE_MAX, anyway, changed, err);
-	return r < 0 || !c->config.token_file ? r : update_token(c, anyway, changed, err);
+				files[i].content, files[i].path, FS_FILE_MAX, reread, changed, err);
+	return r < 0 || !c->config.token_file ? r : update_token(c, reread, changed, err);
 }
 
 static int update_plugin(
-	struct credentials *c, bool anyway, const struct cancel *cancel, bool *changed, struct err *err)
+	struct credentials *c, bool reread, const struct cancel *cancel, bool *changed, struct err *err)
 {
 	struct exec_credential fresh;
 	int r;
 
-	if (c->plugin_ran && !anyway && (int64_t)time(NULL) < c->plugin.expires_s - EARLY_S)
+	if (c->plugin_ran && !reread && (int64_t)time(NULL) < c->plugin.expires_s - EARLY_S)
 		return 0;
 	r = exec_credential_run(&c->config.exec, EXEC_DEADLINE_MS, cancel, &fresh, err);
 	if (r < 0)
@@ -603,10 +603,10 @@ static int update_plugin(
 
 static int update_all(struct credentials *c, const struct cancel *cancel, bool *changed, struct err *err)
 {
-	bool anyway = c->rejected, config_changed = false;
+	bool reread = c->rejected, config_changed = false;
 	int r;
 
-	r = read_kubeconfigs(c, anyway, &config_changed, err);
+	r = read_kubeconfigs(c, reread, &config_changed, err);
 	if (r == 0 && config_changed)
 		r = load_config(c, err);
 	if (r < 0) {
@@ -615,9 +615,9 @@ static int update_all(struct credentials *c, const struct cancel *cancel, bool *
 		return r;
 	}
 	*changed |= config_changed;
-	r = update_files(c, anyway, changed, err);
+	r = update_files(c, reread, changed, err);
 	if (r == 0 && c->config.exec.command)
-		r = update_plugin(c, anyway, cancel, changed, err);
+		r = update_plugin(c, reread, cancel, changed, err);
 	return r;
 }
 

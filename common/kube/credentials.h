@@ -47,7 +47,7 @@ struct credentials;
 
 /*
  * Finds the credentials: the file `kubeconfig`; otherwise the existing files of the list $KUBECONFIG, merged
- * as kubectl merges them: of entries with the same name the first file's counts; otherwise, with `home`,
+ * as kubectl merges them: if names collide, the first file wins; otherwise, with `home`,
  * ~/.kube/config if the file exists; otherwise the pod's service account, if KUBERNETES_SERVICE_HOST is set.
  * Daemons do not set `home`, so that a daemon uses a person's rights only on request.
  *

@@ -442,11 +442,12 @@ int exec_credential_parse(
 	int r = json_parse(text, len, &output, NULL);
 
 	if (r < 0)
-		return err_set(err, r, "its output is not JSON");
+		return err_set(err, r, "the plugin's output is not JSON");
 	kind = doc_string(doc_get(&output, "kind"));
 	version = doc_string(doc_get(&output, "apiVersion"));
 	if (!kind || strcmp(kind, "ExecCredential") != 0 || !version || strcmp(version, api_version) != 0)
-		return err_set(err, -EINVAL, "it printed no ExecCredential of %s", api_version);
+		return err_set(err, -EINVAL, "the plugin returned no ExecCredential with apiVersion %s",
+			api_version);
 	status = doc_get(&output, "status");
 	expires = doc_string(doc_get(status, "expirationTimestamp"));
 	if (expires && timestamp_parse(expires, &c.expires_s) < 0)
@@ -455,9 +456,10 @@ int exec_credential_parse(
 	copy_member(status, "clientCertificateData", &c.certificate);
 	copy_member(status, "clientKeyData", &c.key);
 	if (!c.certificate != !c.key)
-		r = err_set(err, -EINVAL, "it gave a certificate without key or a key without certificate");
+		r = err_set(err, -EINVAL,
+			"the plugin returned a certificate without key or a key without certificate");
 	else if (!c.token && !c.certificate)
-		r = err_set(err, -EINVAL, "it gave neither token nor certificate");
+		r = err_set(err, -EINVAL, "the plugin returned neither token nor certificate");
 	if (r < 0) {
 		exec_credential_release(&c);
 		return r;

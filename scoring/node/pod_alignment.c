@@ -398,8 +398,8 @@ static bool spans(const struct unit *u)
 	       hwloc_bitmap_iszero(common);
 }
 
-/* Why the unit's NUMA nodes are unknown; false if they are known. */
-static bool find_unknown_nodes(const struct unit *u, struct err *ret)
+/* Whether the unit's NUMA nodes are unknown; then *ret says which. */
+static bool has_unknown_nodes(const struct unit *u, struct err *ret)
 {
 	if (u->is_cpu_unplaced) {
 		err_set(ret, 0, "the NUMA nodes of some CPUs are unknown");
@@ -427,7 +427,7 @@ static enum alignment judge_alignment_unit(struct search *s, const struct unit *
 		return find_cause(s, u, ret);
 	if (u->n_claims == 0 && pci_pair_is_apart(s->state, u->items, u->n_items, ret))
 		return ALIGNMENT_ROOTS_APART;
-	return find_unknown_nodes(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
+	return has_unknown_nodes(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
 }
 
 /* ---- pods */

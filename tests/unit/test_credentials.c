@@ -285,13 +285,13 @@ static void what_plugins_print_is_checked(void **state)
 			"expirationTimestamp is not a time"},
 		{HEAD "{\"token\":\"t\",\"expirationTimestamp\":\"1970-01-02T00:00:00\"}}", NULL, 0,
 			"expirationTimestamp is not a time"},
-		{HEAD "{}}", NULL, 0, "it gave neither token nor certificate"},
+		{HEAD "{}}", NULL, 0, "the plugin returned neither token nor certificate"},
 		{HEAD "{\"clientKeyData\":\"k\"}}", NULL, 0,
-			"it gave a certificate without key or a key without certificate"},
+			"the plugin returned a certificate without key or a key without certificate"},
 		{"{\"kind\":\"ExecCredential\",\"apiVersion\":\"" EXEC_V1
 		 "beta1\",\"status\":{\"token\":\"t\"}}",
-			NULL, 0, "it printed no ExecCredential of " EXEC_V1},
-		{"secret", NULL, 0, "its output is not JSON"},
+			NULL, 0, "the plugin returned no ExecCredential with apiVersion " EXEC_V1},
+		{"secret", NULL, 0, "the plugin's output is not JSON"},
 	};
 
 	(void)state;
