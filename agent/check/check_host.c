@@ -95,43 +95,6 @@ static bool step_libnuma(struct host *h)
 	return true;
 }
 
-/* ---- state files: formats, which the readers accept but do not report */
-
-static bool has_member(const struct doc *map, const char *name)
-{
-	const struct doc *member = map->kind == DOC_MAP ? doc_get_fold(map, name) : NULL;
-
-	return member && member->kind != DOC_NULL;
-}
-
-static unsigned format_of_cpus(const struct state_file *file)
-{
-	const struct doc *entries = doc_get_fold(&file->top, "entries");
-
-	if (file->data.kind != DOC_NULL)
-		return 4;
-	if (has_member(&file->top, "podEntries"))
-		return 3;
-	return entries && entries->n_items > 0 && entries->items[0].kind == DOC_STRING ? 1 : 2;
-}
-
-static unsigned format_of_memory(const struct state_file *file)
-{
-	if (file->data.kind != DOC_NULL)
-		return 3;
-	return has_member(&file->top, "podEntries") ? 2 : 1;
-}
-
-static unsigned format_of_devices(const struct state_file *file)
-{
-	const struct doc *data = doc_get_fold(&file->top, "Data");
-	const struct doc *entries = data ? doc_get_fold(data, "PodDeviceEntries") : NULL;
-	const struct doc *first = entries && entries->n_items > 0 ? &entries->items[0] : NULL;
-	const struct doc *ids = first && first->kind == DOC_MAP ? doc_get_fold(first, "DeviceIDs") : NULL;
-
-	return ids && ids->kind == DOC_LIST ? 1 : 2;
-}
-
 /* ---- state files: contents */
 
 static void print_cpu_state(const struct kubelet_state *state, struct strbuf *text)
@@ -155,12 +118,11 @@ static void print_device_state(const struct kubelet_state *state, struct strbuf 
 static const struct state_file_kind {
 	const char *file, *source;
 	const struct state_kind *state;
-	unsigned (*format)(const struct state_file *file);
 	void (*print)(const struct kubelet_state *state, struct strbuf *text);
 } state_files[] = {
-	{STATE_CPU_FILE, "CPU state", &state_cpu, format_of_cpus, print_cpu_state},
-	{STATE_MEMORY_FILE, "memory state", &state_memory, format_of_memory, print_memory_state},
-	{STATE_DEVICES_FILE, "device state", &state_devices, format_of_devices, print_device_state},
+	{STATE_CPU_FILE, "CPU state", &state_cpu, print_cpu_state},
+	{STATE_MEMORY_FILE, "memory state", &state_memory, print_memory_state},
+	{STATE_DEVICES_FILE, "device state", &state_devices, print_device_state},
 };
 
 /* ---- state files: items */
@@ -187,7 +149,7 @@ static unsigned read_format(const struct state_file_kind *kind, const char *sysr
 	if (fs_read(sysroot, path, &text, NULL) < 0 ||
 		state_file_parse(text.text, text.len, kind->state->max, &file, NULL) < 0)
 		return 0;
-	return kind->format(&file);
+	return kind->state->format(&file);
 }
 
 static void set_file_age(const char *sysroot, const char *path, struct check_item *item)

@@ -406,5 +406,16 @@ static int read_cpu_state(struct state_file *file, const struct machine *machine
 	return 0;
 }
 
-const struct state_kind state_cpu = {
-	.max = STATE_CPU_FILE_MAX, .read = read_cpu_state, .checksum = compute_cpu_checksum};
+static unsigned find_cpu_format(const struct state_file *file)
+{
+	if (file->data.kind != DOC_NULL)
+		return 4;
+	if (state_has_member(&file->top, "podEntries"))
+		return 3;
+	return are_entries_v1(doc_get_fold(&file->top, "entries")) ? 1 : 2;
+}
+
+const struct state_kind state_cpu = {.max = STATE_CPU_FILE_MAX,
+	.read = read_cpu_state,
+	.checksum = compute_cpu_checksum,
+	.format = find_cpu_format};

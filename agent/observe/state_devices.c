@@ -431,5 +431,17 @@ static int read_device_state(struct state_file *file, const struct machine *mach
 	return 0;
 }
 
-const struct state_kind state_devices = {
-	.max = STATE_DEVICES_FILE_MAX, .read = read_device_state, .checksum = compute_device_checksum};
+static unsigned find_device_format(const struct state_file *file)
+{
+	const struct doc *data = doc_get_fold(&file->top, "Data");
+	const struct doc *entries = data ? doc_get_fold(data, "PodDeviceEntries") : NULL;
+	const struct doc *first = entries && entries->n_items > 0 ? &entries->items[0] : NULL;
+	const struct doc *ids = first && first->kind == DOC_MAP ? doc_get_fold(first, "DeviceIDs") : NULL;
+
+	return ids && ids->kind == DOC_LIST ? 1 : 2;
+}
+
+const struct state_kind state_devices = {.max = STATE_DEVICES_FILE_MAX,
+	.read = read_device_state,
+	.checksum = compute_device_checksum,
+	.format = find_device_format};

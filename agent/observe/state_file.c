@@ -65,6 +65,13 @@ static const struct doc *find_state_member(struct state_members *m, const char *
 	return m->r == 0 ? found : NULL;
 }
 
+bool state_has_member(const struct doc *map, const char *name)
+{
+	const struct doc *member = map->kind == DOC_MAP ? doc_get_fold(map, name) : NULL;
+
+	return member && member->kind != DOC_NULL;
+}
+
 const struct doc *state_member(struct state_members *m, const char *name, enum doc_kind kind)
 {
 	const struct doc *found = find_state_member(m, name), wanted = {.kind = kind};

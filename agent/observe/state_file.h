@@ -66,6 +66,8 @@ struct state_kind {
 	 * `text` unless that is NULL. 0; -EINVAL (the content is not what the kubelet writes), -EFBIG.
 	 */
 	int (*checksum)(const struct state_file *file, struct strbuf *text, struct checksum_match *ret);
+	/* The version of the file's format, from 1 on, also of a file that read() rejects. */
+	unsigned (*format)(const struct state_file *file);
 };
 
 /*
@@ -190,6 +192,9 @@ int state_file_checksum(const struct state_file *f, const struct doc *content,
 /* Whether the stored checksum is right, or 0 and so unchecked, as for the kubelet. A wrong checksum is a
  * note with both sums. */
 bool state_file_verify(const struct state_file *f, const struct checksum_match *match, struct notes *notes);
+
+/* Whether the map has a member of this name, without regard to case, that is not null. */
+bool state_has_member(const struct doc *map, const char *name);
 
 /* 0; -EINVAL when it is not an object. */
 int state_check_object(const struct doc *d, struct err *err);

@@ -460,5 +460,14 @@ static int read_memory_state(struct state_file *file, const struct machine *mach
 	return 0;
 }
 
-const struct state_kind state_memory = {
-	.max = STATE_MEMORY_FILE_MAX, .read = read_memory_state, .checksum = compute_memory_checksum};
+static unsigned find_memory_format(const struct state_file *file)
+{
+	if (file->data.kind != DOC_NULL)
+		return 3;
+	return state_has_member(&file->top, "podEntries") ? 2 : 1;
+}
+
+const struct state_kind state_memory = {.max = STATE_MEMORY_FILE_MAX,
+	.read = read_memory_state,
+	.checksum = compute_memory_checksum,
+	.format = find_memory_format};

@@ -170,7 +170,7 @@ static void add_cpus(const struct doc *list, hwloc_bitmap_t held)
 		cpuset_or(held, held, set);
 }
 
-/* The CPUs in the entries of cpu_manager_state. */
+/* The CPUs in the entries of cpu_manager_state, read without nrtd's reader. Of a format that this does not know, no CPU is checked. */
 static hwloc_bitmap_t read_held(const char *kubelet_root)
 {
 	CLEANUP(freep) char *path = xasprintf("%.3000s/" STATE_CPU_FILE, kubelet_root);
