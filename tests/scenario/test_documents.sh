@@ -112,6 +112,33 @@ sed -nE 's/.*\(default ([^)]+)\) \{(NRTD_[A-Z0-9_]+)\}$/#\2=\1/p' "$dir/help" >"
 grep -vxF -f packaging/nrtd.default "$dir/defaults" >"$dir/out"
 none "and every default" "$dir/out"
 
+# --- the chart's values have the defaults of the flags that they set
+defaults() { # of "--flag TEXT (default X)", also over several lines: "--flag X"
+	"$@" --help | awk 'match($0, /^ +(-[a-z], )?--[a-z-]+/) {flag = substr($0, 1, RLENGTH); sub(/.*--/, "--", flag)}
+		match($0, /\(default [^:)]+\)/) {print flag, substr($0, RSTART + 9, RLENGTH - 10)}'
+}
+{
+	defaults "$nrtd" run
+	defaults "${nrtd%/*}/nrtd-extender"
+} | sort >"$dir/defaults"
+values=packaging/helm/nrtd/values.yaml
+# "with" passes the flag only if the value is not "", and "if ne" only if it is not the default.
+awk '/\{- with [.$][A-Za-z.]+ }/ {sub(/.*\./, "", $3); key = $3; next}
+	/\{- if ne [.]Values[.][A-Za-z]+ "/ {sub(/.*\./, "", $4); key = $4; next}
+	key && /^ +- --[a-z-]+=/ {flag = $2; sub(/=.*/, "", flag); print flag, key}
+	{key = ""}' packaging/helm/nrtd/templates/daemonset.yaml packaging/helm/nrtd/templates/extender.yaml |
+	sort | join - "$dir/defaults" >"$dir/pairs"
+[ "$(wc -l <"$dir/pairs")" -ge 16 ] || not_ok "flags have values in the chart" "$dir/pairs"
+while read -r flag key default; do
+	line=$(grep -E "^ *$key:" $values)
+	case "$line " in
+	*": \"\" #"*"\"\" is $default"[\ ,\;]*) ;;
+	*": $default #"* | *": \"$default\" #"*) ;;
+	*) echo "$flag: $key is not $default: $line" ;;
+	esac
+done <"$dir/pairs" >"$dir/out"
+none "the chart's values have the defaults of their flags" "$dir/out"
+
 # --- the chart's README is made of its values
 packaging/helm/readme.sh >"$dir/got" 2>"$dir/err" || not_ok "every value of the chart is explained" "$dir/err"
 same "the chart's README is what packaging/helm/readme.sh makes" packaging/helm/nrtd/README.md "$dir/got"

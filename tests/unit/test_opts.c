@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/test.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <unistd.h>
 
 #include "cli/opts.h"
 #include "cli/opts_check.h"
 #include "common/cleanup.h"
+#include "common/xalloc.h"
 #include "scoring/kubelet_version.h"
 
 #define WORDS_MAX 8
@@ -449,6 +451,77 @@ static void check_manual(const struct program *program, const struct command_def
 		fail_msg("the manual of '%s' lacks '%s'", program->name, item);
 }
 
+#define NEAR 60u /* bytes */
+
+/* Whether the value, as a word, is near the word "default" in the first `len` bytes of the text. */
+static bool has_default(const char *text, size_t len, const char *value)
+{
+	CLEANUP(freep) char *part = xstrndup(text, len);
+
+	for (const char *at = part; (at = strstr(at, value)); at++) {
+		size_t before = (size_t)(at - part) < NEAR ? (size_t)(at - part) : NEAR;
+		CLEANUP(freep) char *around = xstrndup(at - before, before + strlen(value) + NEAR);
+		bool is_word = !isalnum((unsigned char)at[strlen(value)]) &&
+			       (before == 0 || !(isalnum((unsigned char)at[-1]) || at[-1] == '.'));
+
+		if (is_word && strcasestr(around, "default"))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the page's item of the flag, or if it has none its text around the flag, says that the value is the default. */
+static bool page_has_default(const char *text, const char *flag, const char *value)
+{
+	bool has_item = false, found = false;
+	char name[64];
+
+	snprintf(name, sizeof(name), "Fl -%s", flag + 2);
+	for (const char *at = text; (at = strstr(at, name)) && !found; at++) {
+		const char *line = at, *next = strstr(at, "\n.It Fl"), *from = at;
+		bool is_item;
+
+		if (at[strlen(name)] == '-' || isalnum((unsigned char)at[strlen(name)]))
+			continue;
+		while (line > text && line[-1] != '\n')
+			line--;
+		is_item = !strncmp(line, ".It", 3);
+		if (!is_item)
+			from = at - text < NEAR ? text : at - NEAR;
+		if (is_item || !has_item)
+			found = has_default(from, next ? (size_t)(next - from) : strlen(from), value);
+		has_item = has_item || is_item;
+	}
+	return found;
+}
+
+/* The manual of a flag that several commands have is the page of the program, of fit, of nrtd's command, or of nrtd run. */
+static void check_defaults(const struct program *program, const struct command_def *c)
+{
+	char *pages[] = {page(program->name, c->name), page(program->name, ""), page(program->name, "fit"),
+		page("nrtd", c->name), page("nrtd", "run")};
+
+	FOREACH_OPTION (def, program, c) {
+		bool found = !def->fallback || !*def->fallback;
+
+		for (size_t i = 0; i < ARRAY_SIZE(pages) && !found; i++)
+			found = pages[i] && page_has_default(pages[i], def->flag, def->fallback);
+		if (!found)
+			fail_msg("the manual of '%s %s' lacks the default '%s' of '%s'", program->name,
+				c->name, def->fallback, def->flag);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+		free(pages[i]);
+}
+
+static void the_manual_has_every_default(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
+		FOREACH_COMMAND (c, programs[p])
+			check_defaults(programs[p], c);
+}
+
 static void the_manual_names_every_flag(void **state)
 {
 	(void)state;
@@ -494,6 +567,7 @@ int main(void)
 			help_and_version_need_no_command, clean_environment, clean_environment),
 		cmocka_unit_test(help_names_every_flag_and_variable),
 		cmocka_unit_test(the_manual_names_every_flag),
+		cmocka_unit_test(the_manual_has_every_default),
 		cmocka_unit_test(the_release_is_the_newest_recorded),
 	};
 
