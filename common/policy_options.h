@@ -4,6 +4,10 @@
  * Lists the options of the kubelet's policies, one row per option. settings.h makes the members of struct settings from the
  * rows, and settings_table.c makes policy_options[], which all programs read: a new option is one row. doc/kubelets.md has the rows too;
  * test_settings_table compares.
+ *
+ * Short cuts that assume that no other option matters, to be checked for a new option: free_count_decides() and
+ * nodes_give_any_number() in scoring/exclusive_cpus.c, and of scoring/node/victims.c the bounds of CPUs, and print_cpus(), which takes
+ * holders with as many CPUs of each L3 cache for equal.
  */
 
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/settings_table.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 #include "scoring/kubelet.h"
@@ -42,6 +43,8 @@ static bool free_count_decides_packed(const struct cpu_manager *cm)
 	       (cpu_topology_is_uniform(cm->topology, CPU_LEVEL_CORE) &&
 		       cpu_topology_is_uniform(cm->topology, CPU_LEVEL_SOCKET));
 }
+
+static_assert(POLICY_OPTION_COUNT == 9, "does the number of free CPUs decide with the new option?");
 
 /*
  * Whether the number of free CPUs alone decides. A distribution over NUMA nodes can fail although enough

@@ -92,7 +92,7 @@ class Node:
         self.memory_static = r.random() < 0.4 and machine.name not in ("without-numa", "memoryless", "hidden-node")
         self.options, self.topology_options = {}, {}
         if self.static:
-            for option, part in [("full-pcpus-only", 0.3), ("strict-cpu-reservation", 0.15), ("distribute-cpus-across-cores", 0.05), ("align-by-socket", 0.05), ("prefer-align-cpus-by-uncorecache", 0.1)]:
+            for option, part in [("full-pcpus-only", 0.3), ("strict-cpu-reservation", 0.15), ("distribute-cpus-across-cores", 0.05), ("align-by-socket", 0.05), ("prefer-align-cpus-by-uncorecache", 0.1), ("distribute-cpus-across-numa", 0.05)]:
                 if r.random() < part and not (option == "align-by-socket" and self.policy == "single-numa-node"):
                     self.options[option] = "true"
         if self.policy != "none" and r.random() < 0.15:

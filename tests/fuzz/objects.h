@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/policy_options.h"
 #include "common/strbuf.h"
 #include "scoring/node/pod_names.h"
 
@@ -24,9 +25,9 @@ static const char *const resources[] = {"cpu", "memory", "hugepages-1Gi", "hugep
 	"requests.cpu", "vpc.amazonaws.com/pod-eni", "x", "storage", "kubernetes.io/x"};
 static const char *const policies[] = {
 	"none", "best-effort", "restricted", "single-numa-node", "restricted", "single-numa-node", "x", ""};
-static const char *const cpu_policies[] = {"static,full-pcpus-only", "static,align-by-socket", "none", "?",
-	"static,distribute-cpus-across-numa", "static,distribute-cpus-across-cores", "static,x",
-	"static,strict-cpu-reservation"};
+#define OBJECTS_STATIC_WITH(type, member, name, ...) "static," name,
+static const char *const cpu_policies[] = {"none", "?", "static,x", CPU_MANAGER_OPTIONS(OBJECTS_STATIC_WITH)};
+#undef OBJECTS_STATIC_WITH
 static const char *const scopes[] = {"container", "pod", "x", ""};
 static const char *const numbers[] = {"8", "1", "0", "2", "64", "4294967295", "4294967296", "-1",
 	"2147483647", "2147483648", "9223372036854775807", "18446744073709551616", "1e3", "8 ", "x", ""};

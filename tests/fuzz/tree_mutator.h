@@ -5,6 +5,7 @@
  * nothing should: other numbers and CPU lists, entries swapped, removed, duplicated under other numbers, replaced by links,
  * directories and FIFOs.
  */
+#include "common/policy_options.h"
 #include "tests/fuzz/tree.h"
 
 #ifdef __clang__
@@ -102,16 +103,17 @@ static inline void tree_set_list(struct tree_entry *e, uint32_t *random)
 	tree_splice(e, at, n, TREE_CHOOSE(random, lists));
 }
 
+#define TREE_CPU_OPTION(type, member, name, ...) "cpuManagerPolicyOptions: {" name ": \"true\"}\n",
+
 static inline void tree_insert_word(struct tree_entry *e, uint32_t *random)
 {
 	static const char *const words[] = {"static", "none", "Static", "None", "single-numa-node",
 		"restricted", "best-effort", "pod", "container", "cpuManagerPolicy: static\n",
 		"cpuManagerPolicy: none\n", "memoryManagerPolicy: Static\n",
 		"topologyManagerPolicy: restricted\n", "topologyManagerScope: pod\n",
-		"reservedSystemCPUs: 0,2\n", "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n",
-		"cpuManagerPolicyOptions: {strict-cpu-reservation: \"true\"}\n",
-		"cpuManagerPolicyOptions: {distribute-cpus-across-numa: \"true\", align-by-socket: \"true\"}\n",
-		"cpuManagerPolicyOptions: {prefer-align-cpus-by-uncorecache: \"true\"}\n",
+		"reservedSystemCPUs: 0,2\n",
+		CPU_MANAGER_OPTIONS(
+			TREE_CPU_OPTION) "cpuManagerPolicyOptions: {distribute-cpus-across-numa: \"true\", align-by-socket: \"true\"}\n",
 		"topologyManagerPolicyOptions: {max-allowable-numa-nodes: \"16\", prefer-closest-numa-nodes: \"true\"}\n",
 		"kubeReserved: {cpu: 500m, memory: 1Gi}\n", "systemReserved: {cpu: \"2\", memory: 100Mi}\n",
 		"evictionHard: {memory.available: 10%}\n",

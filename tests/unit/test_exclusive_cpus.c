@@ -197,11 +197,9 @@ static void random_fixture(uint64_t *random, struct fixture *f)
 	for (size_t i = 0; i < s.sockets * s.numas * s.uncores * s.cores * s.threads; i++)
 		if (!machine_cpu(&f->machine, (unsigned)i))
 			hwloc_bitmap_clr(f->reserved, (unsigned)i);
-	o->full_pcpus_only = below(random, 3) == 0;
-	o->distribute_cpus_across_numa = below(random, 3) == 0;
-	o->align_by_socket = below(random, 3) == 0;
-	o->distribute_cpus_across_cores = below(random, 6) == 0;
-	o->prefer_align_cpus_by_uncorecache = below(random, 4) == 0;
+#define DRAW_OPTION(type, member, ...) o->member = below(random, 4) == 0;
+	CPU_MANAGER_OPTIONS(DRAW_OPTION)
+#undef DRAW_OPTION
 	f->settings.topology.prefer_closest_numa_nodes = below(random, 2);
 	f->settings.topology.scope = below(random, 2) ? TOPOLOGY_SCOPE_POD : TOPOLOGY_SCOPE_CONTAINER;
 	f->settings.kubelet_minor = below(random, 2) ? 37 : 36;

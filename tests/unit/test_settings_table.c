@@ -427,6 +427,34 @@ static void the_documentation_has_each_option(void **state)
 	}
 }
 
+/* The tests that cannot read the table, and draw an option only if they name it. */
+static void the_tests_draw_each_option(void **state)
+{
+	static const struct {
+		const char *path;
+		bool draws_topology;
+	} lists[] = {
+		{"../upstream/internal/kubelet/case.go", false},
+		{"../upstream/internal/vectors/cpus.go", false},
+		{"../upstream/cmd/start/draw.go", true},
+		{"../frozen/cluster.py", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		CLEANUP(freep) char *text = test_read_file(test_fixture(lists[i].path), NULL);
+
+		for (size_t k = 0; k < POLICY_OPTION_COUNT; k++) {
+			const struct policy_option *o = &policy_options[k];
+			CLEANUP(freep) char *quoted = xasprintf("\"%s\"", o->name);
+
+			if (policy_option_is_released(o) &&
+				(lists[i].draws_topology || o->setting == SETTING_CPU_MANAGER_POLICY_OPTIONS))
+				check_row(text, lists[i].path, quoted);
+		}
+	}
+}
+
 static void the_documentation_has_each_setting(void **state)
 {
 	static const char *const evidence[] = {
@@ -464,6 +492,7 @@ int main(void)
 		cmocka_unit_test(flags_accept_the_values_of_the_kubelet),
 		cmocka_unit_test(each_setting_has_a_text),
 		cmocka_unit_test(the_documentation_has_each_option),
+		cmocka_unit_test(the_tests_draw_each_option),
 		cmocka_unit_test(the_documentation_has_each_setting),
 	};
 

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeletconfigv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/kubernetes/pkg/features"
-	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/utils/ptr"
 
@@ -168,27 +167,28 @@ func (d *Draw) Random(ctx context.Context, r *rand.Rand) Case {
 	return c
 }
 
-// cpuOptions are the sets of static-policy options that the kubelet accepts together.
+// cpuOptions are the sets of static-policy options that the kubelet accepts together. They have every
+// released row of common/policy_options.h (test_settings_table).
 var cpuOptions = [][]string{
 	nil, nil,
-	{cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.AlignBySocketOption, cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.AlignBySocketOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.StrictCPUReservationOption},
-	{cpumanager.DistributeCPUsAcrossCoresOption},
-	{cpumanager.DistributeCPUsAcrossCoresOption},
-	{cpumanager.DistributeCPUsAcrossCoresOption, cpumanager.AlignBySocketOption},
-	{cpumanager.DistributeCPUsAcrossCoresOption, cpumanager.StrictCPUReservationOption},
-	{cpumanager.StrictCPUReservationOption},
-	{cpumanager.PreferAlignByUnCoreCacheOption},
-	{cpumanager.PreferAlignByUnCoreCacheOption},
-	{cpumanager.PreferAlignByUnCoreCacheOption, cpumanager.AlignBySocketOption},
-	{cpumanager.PreferAlignByUnCoreCacheOption, cpumanager.StrictCPUReservationOption},
-	{cpumanager.FullPCPUsOnlyOption, cpumanager.StrictCPUReservationOption},
-	{cpumanager.FullPCPUsOnlyOption, cpumanager.PreferAlignByUnCoreCacheOption},
+	{"full-pcpus-only"},
+	{"distribute-cpus-across-numa"},
+	{"distribute-cpus-across-numa", "full-pcpus-only"},
+	{"distribute-cpus-across-numa", "align-by-socket"},
+	{"distribute-cpus-across-numa", "align-by-socket", "full-pcpus-only"},
+	{"align-by-socket"},
+	{"distribute-cpus-across-numa", "strict-cpu-reservation"},
+	{"distribute-cpus-across-cores"},
+	{"distribute-cpus-across-cores"},
+	{"distribute-cpus-across-cores", "align-by-socket"},
+	{"distribute-cpus-across-cores", "strict-cpu-reservation"},
+	{"strict-cpu-reservation"},
+	{"prefer-align-cpus-by-uncorecache"},
+	{"prefer-align-cpus-by-uncorecache"},
+	{"prefer-align-cpus-by-uncorecache", "align-by-socket"},
+	{"prefer-align-cpus-by-uncorecache", "strict-cpu-reservation"},
+	{"full-pcpus-only", "strict-cpu-reservation"},
+	{"full-pcpus-only", "prefer-align-cpus-by-uncorecache"},
 }
 
 // podLevelManagers is a feature gate that is drawn where the API tells of what it does.
@@ -225,10 +225,10 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 			c.CPUManagerPolicyOptions[option] = "true"
 		}
 		if m.nodes() > maxNUMANodes {
-			delete(c.CPUManagerPolicyOptions, cpumanager.DistributeCPUsAcrossNUMAOption)
+			delete(c.CPUManagerPolicyOptions, "distribute-cpus-across-numa")
 		}
 	}
-	if c.CPUManagerPolicyOptions[cpumanager.DistributeCPUsAcrossNUMAOption] != "" && chance(r, 20) {
+	if c.CPUManagerPolicyOptions["distribute-cpus-across-numa"] != "" && chance(r, 20) {
 		reserveThreads(r, m, c)
 	} else {
 		reserveCPUs(r, m, c)
@@ -261,7 +261,7 @@ func randomConfig(r *rand.Rand, m *Machine) *kubeletconfigv1beta1.KubeletConfigu
 func preferClosest(r *rand.Rand, c *kubeletconfigv1beta1.KubeletConfiguration) {
 	c.TopologyManagerPolicy = pick(r, "best-effort", "restricted", "single-numa-node")
 	c.TopologyManagerPolicyOptions = map[string]string{topologymanager.PreferClosestNUMANodes: "true"}
-	delete(c.CPUManagerPolicyOptions, cpumanager.AlignBySocketOption) // not with single-numa-node
+	delete(c.CPUManagerPolicyOptions, "align-by-socket") // not with single-numa-node
 }
 
 // reserveThreads draws settings with which the kubelet's distribution of CPUs over NUMA nodes can loop forever (K1): a part of
@@ -269,7 +269,7 @@ func preferClosest(r *rand.Rand, c *kubeletconfigv1beta1.KubeletConfiguration) {
 func reserveThreads(r *rand.Rand, m *Machine, c *kubeletconfigv1beta1.KubeletConfiguration) {
 	c.TopologyManagerPolicy = pick(r, "none", "none", "best-effort", c.TopologyManagerPolicy)
 	c.CPUManagerPolicy = "static"
-	c.CPUManagerPolicyOptions = map[string]string{cpumanager.DistributeCPUsAcrossNUMAOption: "true", cpumanager.FullPCPUsOnlyOption: "true"}
+	c.CPUManagerPolicyOptions = map[string]string{"distribute-cpus-across-numa": "true", "full-pcpus-only": "true"}
 	var ids []int
 	for _, node := range m.Info.Topology {
 		for i, core := range node.Cores {

@@ -46,20 +46,21 @@ type CPUFile struct {
 	Cases      []cpuCase                   `json:"cases"`
 }
 
-// optionSets are the sets of static-policy options that the kubelet accepts together.
+// optionSets are the sets of static-policy options that the kubelet accepts together. They have every
+// released row of common/policy_options.h (test_settings_table).
 var optionSets = [][]string{
 	{},
-	{cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption},
-	{cpumanager.DistributeCPUsAcrossNUMAOption, cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.AlignBySocketOption},
-	{cpumanager.AlignBySocketOption, cpumanager.FullPCPUsOnlyOption},
-	{cpumanager.AlignBySocketOption, cpumanager.DistributeCPUsAcrossNUMAOption},
-	{cpumanager.DistributeCPUsAcrossCoresOption},
-	{cpumanager.StrictCPUReservationOption},
-	{cpumanager.PreferAlignByUnCoreCacheOption},
-	{cpumanager.AlignBySocketOption, cpumanager.PreferAlignByUnCoreCacheOption},
-	{cpumanager.FullPCPUsOnlyOption, cpumanager.PreferAlignByUnCoreCacheOption},
+	{"full-pcpus-only"},
+	{"distribute-cpus-across-numa"},
+	{"distribute-cpus-across-numa", "full-pcpus-only"},
+	{"align-by-socket"},
+	{"align-by-socket", "full-pcpus-only"},
+	{"align-by-socket", "distribute-cpus-across-numa"},
+	{"distribute-cpus-across-cores"},
+	{"strict-cpu-reservation"},
+	{"prefer-align-cpus-by-uncorecache"},
+	{"align-by-socket", "prefer-align-cpus-by-uncorecache"},
+	{"full-pcpus-only", "prefer-align-cpus-by-uncorecache"},
 }
 
 // EnableAllOptions turns on the feature gates of the options that are not on by default.
@@ -165,7 +166,7 @@ func cpuCaseOn(logger klog.Logger, r *rand.Rand, m *machine) (*cpuCase, error) {
 		}
 	}
 	names := []string{topologymanager.PolicyBestEffort, topologymanager.PolicyRestricted}
-	if !slices.Contains(options, cpumanager.AlignBySocketOption) {
+	if !slices.Contains(options, "align-by-socket") {
 		// the kubelet refuses align-by-socket with this policy
 		names = append(names, topologymanager.PolicySingleNumaNode)
 	}
