@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What the documents show is what nrtd prints: README's excerpt, the examples, the names in nrtd-object(7), the variables in
-# packaging/nrtd.default. README's commands are the guide's, HACKING names files that exist, the chart's README is made of
-# its values, and links lead somewhere. B names the build folder.
+# packaging/nrtd.default. README's commands are the guide's, HACKING names files that exist, the chart's values have the
+# flags' defaults, its README is made of its values, and links lead somewhere. B names the build folder.
 set -u
 export LC_ALL=C
 nrtd=${B:-build}/nrtd
