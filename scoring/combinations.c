@@ -124,7 +124,7 @@ static void merge_all_blocks(struct distances_scratch *s)
  * inner sums bend less than the distance between the blocks. Its least value is then at an end, where one
  * of the two blocks is empty or full: some best choice has no such two blocks in part.
  */
-static void find_not_both(struct distances_scratch *s)
+static void fill_not_both(struct distances_scratch *s)
 {
 	int64_t bend[MAX_NODES];
 
@@ -160,6 +160,7 @@ static uint64_t least_addition(const struct distances_scratch *s, const struct c
 	return (least * c->rest + 1) / 2;
 }
 
+/* Searches how many members each block from c->from on gives: within a block, which members they are does not matter. */
 static void search_counts(struct distances_scratch *s, const struct choice *c)
 {
 	const struct block *block = &s->blocks[c->from];
@@ -193,13 +194,13 @@ static void search_counts(struct distances_scratch *s, const struct choice *c)
 	}
 }
 
-static void find_least_sums(struct distances *d)
+static void fill_least_sums(struct distances *d)
 {
 	struct distances_scratch *s = d->scratch;
 	uint64_t work_limit = d->work_limit, total_limit = 2 * work_limit;
 
 	merge_all_blocks(s);
-	find_not_both(s);
+	fill_not_both(s);
 	for (unsigned size = 2; size <= d->n; size++) {
 		const struct choice none = {.rest = size, .left = d->n};
 		uint64_t first = distances_sum(d, combination_first(size));
@@ -302,7 +303,7 @@ void distances_find_sums(struct distances *d)
 	fill_nearest(d);
 	fill_twins(d);
 	fill_blocks(d->scratch, d);
-	find_least_sums(d);
+	fill_least_sums(d);
 	d->sums_found = true;
 }
 

@@ -146,7 +146,7 @@ struct node_counts {
 	size_t n_reusable;
 };
 
-static void count_nodes(
+static void fill_node_counts(
 	const struct cpu_manager *cm, const bool *available, const bool *reusable, struct node_counts *counts)
 {
 	const struct cpu_topology *t = cm->topology;
@@ -205,7 +205,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	uint64_t mask;
 
 	topology_hints_clear(ret_hints);
-	count_nodes(cm, available, reusable, &counts);
+	fill_node_counts(cm, available, reusable, &counts);
 	node_mask_walk_start(&walk, counts.all);
 	while (node_mask_walk_next(&walk, &mask)) {
 		unsigned size = count_subset(&counts, &walk, &sums);
@@ -268,7 +268,7 @@ int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *availa
 	topology_hints_clear(ret_hints);
 	if (cm->options.align_by_socket || n_nodes == 0 || n_nodes > NODE_MASK_WALK_MAX)
 		return -ENOTSUP;
-	count_nodes(cm, available, reusable, &counts);
+	fill_node_counts(cm, available, reusable, &counts);
 	size = fewest_nodes_for_cpus(&counts, n_nodes, n);
 	node_mask_walk_start_at(&walk, counts.all, size);
 	while (node_mask_walk_next(&walk, &mask) && walk.size == size) {
@@ -287,7 +287,7 @@ void cpu_manager_widths(const struct cpu_manager *cm, const bool *available, str
 	uint64_t mask;
 
 	memset(ret, 0, sizeof(*ret));
-	count_nodes(cm, available, NULL, &counts);
+	fill_node_counts(cm, available, NULL, &counts);
 	node_mask_walk_start(&walk, counts.all);
 	while (node_mask_walk_next(&walk, &mask)) {
 		unsigned size = count_subset(&counts, &walk, &sums);
@@ -336,7 +336,7 @@ void cpu_manager_score(const struct cpu_manager *cm, const bool *available, stru
 	const struct cpu_elements *numas = &cm->topology->levels[CPU_LEVEL_NUMA];
 	struct node_counts counts;
 
-	count_nodes(cm, available, NULL, &counts);
+	fill_node_counts(cm, available, NULL, &counts);
 	for (size_t i = 0; i < cm->topology->n_cpus; i++)
 		if (cm->reserved[i] && numas->of[i] < NODE_MASK_WALK_MAX)
 			counts.capacity[numas->of[i]]--;
@@ -347,7 +347,7 @@ struct node_mask_fit cpu_manager_fit(const struct cpu_manager *cm, const bool *a
 {
 	struct node_counts counts;
 
-	count_nodes(cm, available, NULL, &counts);
+	fill_node_counts(cm, available, NULL, &counts);
 	return node_mask_find_fit(counts.all, n, count_cpus_in_mask, &counts);
 }
 
@@ -370,7 +370,7 @@ enum cpu_smt_status cpu_manager_check_smt(
  * Set aligned[] to the CPUs of allocatable[] that are in the hint's NUMA nodes, or in the sockets of these
  * nodes. Returns their number.
  */
-static size_t find_aligned(
+static size_t fill_aligned(
 	const struct cpu_manager *cm, const bool *allocatable, struct topology_hint hint, bool *aligned)
 {
 	const struct cpu_topology *t = cm->topology;
@@ -426,7 +426,7 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	fill_allocatable(cm, shared, reusable, allocatable);
 	if (!hint.any_node) {
 		const struct cpu_take_rules rules = rules_of_hint(cm, hint);
-		size_t n_aligned = find_aligned(cm, allocatable, hint, part);
+		size_t n_aligned = fill_aligned(cm, allocatable, hint, part);
 
 		take = cpu_take(ws, &rules, part, n < n_aligned ? n : n_aligned, taken);
 		if (take.status != CPU_TAKE_OK)
@@ -457,7 +457,7 @@ struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspa
 	fill_allocatable(cm, shared, reusable, scratch[0]);
 	if (hint.any_node)
 		return cpu_take_counted(ws, &cm->rules, scratch[0], n);
-	if (find_aligned(cm, scratch[0], hint, scratch[1]) >= n)
+	if (fill_aligned(cm, scratch[0], hint, scratch[1]) >= n)
 		return cpu_take_counted(ws, &rules, scratch[1], n);
 	return cpu_manager_allocate(cm, ws, shared, reusable, n, hint, scratch, taken);
 }

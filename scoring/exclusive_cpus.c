@@ -79,7 +79,7 @@ static bool nodes_give_any_number(const struct cpu_manager *cm)
 }
 
 /* Find the ranges from sums over NUMA nodes: a number is admitted when the hints satisfy the policy. */
-static void find_by_numbers(struct range_finder *f, const bool *available, size_t total)
+static void add_ranges_by_numbers(struct range_finder *f, const bool *available, size_t total)
 {
 	const struct cpu_manager *cm = &f->k->cpu;
 	enum topology_manager_policy policy = f->k->rules.policy;
@@ -113,7 +113,7 @@ static void make_exclusive_pod(size_t n, struct pod_request *ret)
  * Find the ranges from the kubelet's verdict on each number. More than the `total` available CPUs can be
  * admitted only if busy CPUs are taken.
  */
-static void find_by_trying(struct range_finder *f, size_t total)
+static void add_ranges_by_trying(struct range_finder *f, size_t total)
 {
 	CLEANUP(kubelet_workspace_freep) struct kubelet_workspace *ws = NULL;
 	CLEANUP(pod_request_release) struct pod_request pod;
@@ -188,10 +188,10 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 	}
 	total = cpu_manager_available(&k->cpu, k->shared, available);
 	if (!free_count_decides(k)) {
-		find_by_trying(&f, total);
+		add_ranges_by_trying(&f, total);
 		return;
 	}
-	find_by_numbers(&f, available, total);
+	add_ranges_by_numbers(&f, available, total);
 }
 
 void exclusive_cpus_admitted_release(struct exclusive_cpus_admitted *a)

@@ -35,7 +35,7 @@ static void add_refused(const struct settings *s, enum setting what, struct kube
 		settings_table[what].name, s->refused[what]);
 }
 
-static void find_refused(const struct settings *s, struct kubelet_start_problems *p)
+static void check_refused(const struct settings *s, struct kubelet_start_problems *p)
 {
 	for (enum setting what = 0; what < SETTING_COUNT; what++)
 		if (s->refused[what] && what != SETTING_FEATURE_GATES) {
@@ -51,7 +51,7 @@ static void find_refused(const struct settings *s, struct kubelet_start_problems
 /* ---- reserved CPUs */
 
 /* getReservedCPUs() */
-static void find_reserved_list(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_reserved_list(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	hwloc_const_bitmap_t list = start->settings->reserved_system_cpus;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t missing = NULL;
@@ -182,7 +182,7 @@ static bool lacks_distances(const struct machine *m)
 }
 
 /* NewPolicyOptions(). True: a problem was added. */
-static bool find_topology_options(const struct settings *s, struct kubelet_start_problems *p)
+static bool check_topology_options(const struct settings *s, struct kubelet_start_problems *p)
 {
 	static const enum setting setting = SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS;
 	struct kubelet_start_problem *problem;
@@ -199,13 +199,13 @@ static bool find_topology_options(const struct settings *s, struct kubelet_start
 }
 
 /* topologymanager.NewManager(). With policy none the Topology Manager reads nothing else. */
-static void find_topology(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_topology(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	const struct settings *s = start->settings;
 	struct kubelet_start_problem *problem;
 
 	if (s->topology.policy == TOPOLOGY_MANAGER_NONE || s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN ||
-		find_topology_options(s, p))
+		check_topology_options(s, p))
 		return;
 	/* Off the node, unknown distances are no proof. */
 	if (s->topology.prefer_closest_numa_nodes && s->from[SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS] &&
@@ -247,7 +247,7 @@ static bool reserved_amount(const struct settings *s, qty_t *ret)
 }
 
 /* NewStaticPolicyOptions() and ValidateStaticPolicyOptions() */
-static void find_static_options(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_static_options(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	static const enum setting setting = SETTING_CPU_MANAGER_POLICY_OPTIONS;
 	const struct settings *s = start->settings;
@@ -267,7 +267,7 @@ static void find_static_options(const struct kubelet_start *start, struct kubele
 }
 
 /* cpumanager.NewManager(), without the choice of the reserved CPUs */
-static void find_cpus(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_cpus(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	const struct settings *s = start->settings;
 	struct kubelet_start_problem *problem;
@@ -288,7 +288,7 @@ static void find_cpus(const struct kubelet_start *start, struct kubelet_start_pr
 		err_set(&problem->what, 0, "policy static needs reserved CPUs");
 		return;
 	}
-	find_static_options(start, p);
+	check_static_options(start, p);
 }
 
 /* ---- the memory manager */
@@ -303,7 +303,7 @@ static bool is_reserved_before(const struct settings *s, size_t i)
 }
 
 /* validateReservedMemoryConfiguration(), whatever the memory manager's policy is. True: a problem was added. */
-static bool find_malformed_memory(const struct settings *s, struct kubelet_start_problems *p)
+static bool check_memory_syntax(const struct settings *s, struct kubelet_start_problems *p)
 {
 	static const char remedy[] = "correct this entry of reservedMemory";
 
@@ -341,7 +341,7 @@ qty_t kubelet_start_reserved_memory(const struct settings *s)
 }
 
 /* validateReservedMemory(): one reservation under policy Static. True: a problem was added. */
-static bool find_reservation(
+static bool check_reservation(
 	const struct machine *machine, const struct memory_reservation *m, struct kubelet_start_problems *p)
 {
 	struct kubelet_start_problem *problem;
@@ -372,18 +372,18 @@ static bool find_reservation(
 	return true;
 }
 
-static void find_memory(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_memory(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	const struct settings *s = start->settings;
 	qty_t sum = kubelet_start_reserved_memory(s), reserved;
 	char texts[2][QUANTITY_TEXT_MAX];
 
 	/* Where reservedMemory is not known, other readers know only its effects. */
-	if (!s->from[SETTING_RESERVED_MEMORY] || find_malformed_memory(s, p) ||
+	if (!s->from[SETTING_RESERVED_MEMORY] || check_memory_syntax(s, p) ||
 		s->memory_manager != MEMORY_MANAGER_STATIC || s->assumed[SETTING_MEMORY_MANAGER_POLICY])
 		return;
 	for (size_t i = 0; i < s->n_memory_reservations; i++)
-		if (find_reservation(start->machine, &s->memory_reservations[i], p))
+		if (check_reservation(start->machine, &s->memory_reservations[i], p))
 			return;
 	reserved = s->kube_reserved_memory + s->system_reserved_memory + start->eviction;
 	if (!start->eviction_known || (sum == reserved && sum > 0))
@@ -400,7 +400,7 @@ static void find_memory(const struct kubelet_start *start, struct kubelet_start_
 
 /* ---- the amounts of the node */
 
-static void find_amounts(const struct kubelet_start *start, struct kubelet_start_problems *p)
+static void check_amounts(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	static const char remedy[] =
 		"reserve less in kubeReserved, systemReserved and evictionHard than the machine has";
@@ -437,12 +437,12 @@ static void find_amounts(const struct kubelet_start *start, struct kubelet_start
 void kubelet_start_find(const struct kubelet_start *start, struct kubelet_start_problems *ret)
 {
 	ret->n = 0;
-	find_refused(start->settings, ret);
-	find_reserved_list(start, ret);
-	find_topology(start, ret);
-	find_cpus(start, ret);
-	find_memory(start, ret);
-	find_amounts(start, ret);
+	check_refused(start->settings, ret);
+	check_reserved_list(start, ret);
+	check_topology(start, ret);
+	check_cpus(start, ret);
+	check_memory(start, ret);
+	check_amounts(start, ret);
 }
 
 static bool has_problem_of_cpus(const struct kubelet_start_problems *p)

@@ -311,7 +311,8 @@ static bool find_best(const struct topology_merge *merge, unsigned char wanted, 
 
 /*
  * Find the best hint that is not preferred. With the hints of several resources one mask is the AND of several permutations, which
- * have different scores: the kubelet's choice among equally good masks then depends on the order of the permutations.
+ * have different scores: the kubelet's choice among equally good masks then depends on the order of the permutations, and
+ * `undetermined` is set.
  */
 static bool find_best_not_preferred(struct topology_merge *merge, struct topology_hint *best)
 {

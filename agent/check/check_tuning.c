@@ -696,7 +696,7 @@ static int *list_cpu_owners(const struct tuning *t)
  * Find the cores whose threads a pod and another pod, or a pod and the shared pool, have. Names some of them
  * in `out`; returns their number.
  */
-static size_t find_shared_cores(const struct tuning *t, const int *owners, struct strbuf *out)
+static size_t list_shared_cores(const struct tuning *t, const int *owners, struct strbuf *out)
 {
 	const struct machine *m = &t->node->machine;
 	CLEANUP(freep) int *first = xcalloc(MACHINE_MAX_CPUS, sizeof(*first)); /* by hardware core */
@@ -739,7 +739,7 @@ static void check_siblings(struct tuning *t)
 
 	if (m->n_cores == m->n_cpus || t->node->allocations.n_items == 0)
 		return;
-	n = find_shared_cores(t, owners, &examples);
+	n = list_shared_cores(t, owners, &examples);
 	if (n == 0) {
 		check_report_add(t->report, CHECK_OK, "SMT",
 			"pods with exclusive CPUs share no core with other pods%s",

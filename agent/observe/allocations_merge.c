@@ -86,7 +86,7 @@ static bool is_of_another_pod(const struct allocations *api, const struct alloca
 
 /* Sets the UIDs of the API's pods that have a container in common with a pod of the files (same_container()), unless other
  * evidence shows that these are different pods. */
-static void find_uids_by_container(
+static void set_uids_by_container(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
 	for (size_t i = 0; i < api->n_items; i++)
@@ -248,7 +248,7 @@ static size_t list_file_pods(const struct allocations *api, const struct allocat
 }
 
 /* Pair as many pods as possible that hold the same memory, the heaviest pods of the files first. */
-static void find_uids_by_memory(
+static void set_uids_by_memory(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
 	CLEANUP(freep) struct file_pod *pods = xcalloc(files->n_items + 1, sizeof(*pods));
@@ -273,8 +273,8 @@ static void find_uids_by_memory(
 void allocations_find_uids(
 	struct allocations *api, const struct allocations *files, const struct pod_evidence *e)
 {
-	find_uids_by_container(api, files, e);
-	find_uids_by_memory(api, files, e);
+	set_uids_by_container(api, files, e);
+	set_uids_by_memory(api, files, e);
 }
 
 /* ---- pods that have ended */

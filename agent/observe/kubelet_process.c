@@ -297,7 +297,7 @@ static int read_boot_time(const struct view *v, time_t *ret, struct err *err)
 	return 0;
 }
 
-static int find_start_time(const struct view *v, struct kubelet_process *p, struct err *err)
+static int set_start_time(const struct view *v, struct kubelet_process *p, struct err *err)
 {
 	long hz = sysconf(_SC_CLK_TCK);
 	time_t boot = 0;
@@ -372,7 +372,7 @@ static int read_kubelet_process(
 		return r;
 	ret->root = find_process_root(v, pid);
 	ret->cwd = find_cwd(v, pid);
-	r = find_start_time(v, ret, err);
+	r = set_start_time(v, ret, err);
 	if (r == 0)
 		r = read_start(v, pid, &start, err);
 	/* Otherwise the process has ended in between, and another one may have its id. */

@@ -268,7 +268,7 @@ static void read_spec_file(struct finder *f, const char *name, struct claims *cl
 		read_spec_addresses(f, &spec, claims);
 }
 
-static void find_by_specs(struct finder *f, struct claims *claims)
+static void add_spec_addresses(struct finder *f, struct claims *claims)
 {
 	CLEANUP(strv_release) struct strv files = {0};
 	bool any = false;
@@ -292,6 +292,6 @@ int pci_addresses_find(const struct pci_address_sources *sources, struct machine
 	add_plugin_addresses(&f, node);
 	for (size_t i = 0; i < node->claims.n_items; i++)
 		add_claim_addresses(&f, &node->claims.items[i]);
-	find_by_specs(&f, &node->claims);
+	add_spec_addresses(&f, &node->claims);
 	return fs_reads_result(&f.reads, err);
 }

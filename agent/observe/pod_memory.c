@@ -293,7 +293,7 @@ static void read_pod_memory(struct reader *rd, struct pod_memory *pod)
 
 /* Add the kubelet's cgroups among the entries of a directory: "kubepods", "kubepods.slice",
  * "kubelet-kubepods.slice". */
-static void find_layouts(struct reader *rd, const char *dir, const struct strv *names)
+static void add_layouts(struct reader *rd, const char *dir, const struct strv *names)
 {
 	for (size_t i = 0; i < names->n_items && rd->n_layouts < LAYOUTS_MAX; i++) {
 		const char *name = names->items[i];
@@ -322,7 +322,7 @@ static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
 	r = fs_list(rd->sysroot, cgroup, &names, err);
 	if (r < 0)
 		return r;
-	find_layouts(rd, cgroup, &names);
+	add_layouts(rd, cgroup, &names);
 	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
 		CLEANUP(strv_release) struct strv inner = {0};
 
@@ -330,7 +330,7 @@ static int find_kubelet(struct reader *rd, const char *cgroup, struct err *err)
 		r = fs_list(rd->sysroot, path, &inner, NULL);
 		if (r < 0 && !fs_is_absent(r))
 			return err_set(err, r, "cannot open '%s%s': %s", rd->sysroot, path, strerror(-r));
-		find_layouts(rd, path, &inner);
+		add_layouts(rd, path, &inner);
 	}
 	return rd->n_layouts > 0 ? 0
 				 : err_set(err, -ENOENT, "no cgroup '" KUBEPODS "' of a kubelet below '%s%s'",

@@ -84,7 +84,7 @@ static int merge_settings_sources(struct settings_finding *f, const char *root, 
 
 /* The kubelet's --root-dir, or the default, as a path below the sysroot that leads to what the process sees
  * there. */
-static int find_root_dir(const char *sysroot, const struct kubelet_process *process, const char *root_dir,
+static int set_root_dir(const char *sysroot, const struct kubelet_process *process, const char *root_dir,
 	struct settings_finding *f, struct err *err)
 {
 	CLEANUP(freep) char *absolute = NULL;
@@ -115,7 +115,7 @@ static int read_process_settings(const char *sysroot, const struct kubelet_proce
 		r = kubelet_process_path(process, args.config_dir, &config_dir, err);
 	if (r < 0)
 		return r;
-	r = find_root_dir(sysroot, process, args.root_dir, f, err);
+	r = set_root_dir(sysroot, process, args.root_dir, f, err);
 	return r < 0 ? r : merge_settings_sources(f, process->root, config, config_dir, &args, err);
 }
 

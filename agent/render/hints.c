@@ -321,7 +321,7 @@ void headroom_release(struct headroom *r)
 	*r = (struct headroom){0};
 }
 
-static void find_exclusive(const struct node_admission *admission, struct headroom *headroom)
+static void fill_exclusive(const struct node_admission *admission, struct headroom *headroom)
 {
 	CLEANUP(exclusive_cpus_admitted_release) struct exclusive_cpus_admitted admitted = {0};
 
@@ -342,7 +342,7 @@ void headroom_find(const struct hints_config *c, const struct node_state *node, 
 	CLEANUP(node_admission_release) struct node_admission admission = {0};
 
 	node_admission_init(&admission, node);
-	find_exclusive(&admission, &headroom);
+	fill_exclusive(&admission, &headroom);
 	headroom.slowest = kubelet_find_slowest(&admission.kubelet);
 	headroom.shapes = xcalloc(c->n_shapes + 1, sizeof(*headroom.shapes));
 	for (; headroom.n_shapes < c->n_shapes; headroom.n_shapes++) {

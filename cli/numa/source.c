@@ -379,7 +379,8 @@ struct nrt_filter {
 	size_t n; /* objects read, including those of unwanted nodes */
 };
 
-static bool is_wanted(struct source *s, const char *name)
+/* Whether the command is about the node. Marks a node that the command names as found. */
+static bool mark_if_selected(struct source *s, const char *name)
 {
 	bool wanted = s->n_nodes == 0;
 
@@ -399,7 +400,7 @@ static int filter_nrt(enum object_kind kind, struct doc *object, void *data, str
 
 	if (kind == OBJECT_NRT)
 		f->n++;
-	if (kind == OBJECT_NRT && name && !is_wanted(f->source, name))
+	if (kind == OBJECT_NRT && name && !mark_if_selected(f->source, name))
 		return 0;
 	return f->fn(kind, object, f->data, err);
 }
@@ -477,7 +478,7 @@ static int choose_nrt(enum object_kind kind, struct doc *object, void *data, str
 	if (!name)
 		return err_set(err, -EINVAL, "a NodeResourceTopology without a name");
 	strbuf_addf(&c->names, "%s'%.60s'", c->names.len > 0 ? ", " : "", name);
-	if (!is_wanted(c->source, name) || c->n++ > 0)
+	if (!mark_if_selected(c->source, name) || c->n++ > 0)
 		return 0;
 	c->object = *object;
 	*object = (struct doc)DOC_INIT;
@@ -586,7 +587,7 @@ void source_nodes_without_object(struct source *s, const struct cluster *cluster
 	for (size_t i = 0; i < cluster->n_nodes; i++) {
 		const struct node_info *node = cluster->nodes[i];
 
-		if (node && cluster_node_lacks_object(node) && is_wanted(s, node->name))
+		if (node && cluster_node_lacks_object(node) && mark_if_selected(s, node->name))
 			strv_push(ret, node->name);
 	}
 	vec_sort(ret->items, ret->n_items, sizeof(*ret->items), by_numbered_name, NULL);
@@ -740,7 +741,7 @@ int source_read_cluster(struct source *s, struct simulated_cluster *c, struct er
 		return r;
 	simulated_cluster_finish(c);
 	for (size_t i = 0; i < c->n_nodes; i++) {
-		if (is_wanted(s, c->nodes[i].name))
+		if (mark_if_selected(s, c->nodes[i].name))
 			n_selected++;
 		else
 			c->nodes[i].obstacle = SIMULATED_NOT_SELECTED;

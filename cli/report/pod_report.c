@@ -244,7 +244,7 @@ static bool says_nothing_left(const char *reason)
 }
 
 /* No smaller amounts are known to fit: sets n->obstacle, unless the reason suffices. */
-static void find_obstacle(struct question *q, struct node_report *n)
+static void set_obstacle(struct question *q, struct node_report *n)
 {
 	CLEANUP(pod_request_release) struct pod_request smallest = {0};
 	struct admission a;
@@ -278,7 +278,7 @@ static bool fits_in_scope_pod(struct question *q)
 	return a.answer == KUBELET_ADMITS;
 }
 
-static void find_nearest(struct question *q, bool reuses_cpus, struct node_report *n)
+static void set_nearest(struct question *q, bool reuses_cpus, struct node_report *n)
 {
 	struct admission_nearest *nearest = &n->nearest;
 
@@ -290,7 +290,7 @@ static void find_nearest(struct question *q, bool reuses_cpus, struct node_repor
 		nearest->changes[i].resource = wanted ? wanted->name : "";
 	}
 	if (!nearest->found)
-		find_obstacle(q, n);
+		set_obstacle(q, n);
 	n->fits_in_scope_pod = reuses_cpus && fits_in_scope_pod(q);
 }
 
@@ -438,7 +438,7 @@ static void judge_pod(struct question *q, struct node_report *n)
 	} else if (a.answer == KUBELET_REJECTS) {
 		explain_rejection(q, &a, n);
 		if (q->parts & REPORT_NEAREST)
-			find_nearest(q, a.managers.reuses_cpus, n);
+			set_nearest(q, a.managers.reuses_cpus, n);
 	}
 	if (n->answer != KUBELET_ADMITS)
 		return;
@@ -466,7 +466,7 @@ static bool is_remote(const struct inventory *inv, const struct distances *d, ui
 	return n > 1 && node_mask_count(set) == n && distances_capped(distances_sum(d, set), n) > d->high[n];
 }
 
-static void find_remote(struct pod_report *r, const struct inventory *inv, struct node_report *n)
+static void mark_remote(struct pod_report *r, const struct inventory *inv, struct node_report *n)
 {
 	struct distances *distances;
 	bool any = false;
@@ -571,7 +571,7 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 	ret->slow = explain_time(ret);
 	if (parts & REPORT_SCHEDULER)
 		ask_scheduler(r, node, &q.pod, &ret->scheduler);
-	find_remote(r, &node->inventory, ret);
+	mark_remote(r, &node->inventory, ret);
 }
 
 void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,

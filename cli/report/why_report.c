@@ -120,7 +120,7 @@ void why_report_end_objects(struct why_report *r)
 		scheduling_constraints_finish(&r->own_constraints);
 }
 
-static void find_alignment(struct why_report *r, const struct node_state *state)
+static void set_alignment(struct why_report *r, const struct node_state *state)
 {
 	CLEANUP(pod_alignments_release) struct pod_alignments all = {0};
 
@@ -143,7 +143,7 @@ void why_report_add_node(struct why_report *r, struct cluster_node *object)
 		pod_held_release(&r->held);
 		if (node->object.basis == CLUSTER_EXACT) {
 			pod_held_find(state, &r->status.names, &r->held);
-			find_alignment(r, state);
+			set_alignment(r, state);
 		}
 	}
 	if (why_report_asks(r))

@@ -28,7 +28,7 @@ static void placement_release(struct placement *p)
 }
 
 /* Sets the domains of each node. Without Node objects, each node is a domain of its own. */
-static void find_domains(struct placement *p, const struct scheduling_constraints *sc)
+static void set_node_domains(struct placement *p, const struct scheduling_constraints *sc)
 {
 	size_t n_rules = sc->rules.n_items;
 
@@ -154,7 +154,7 @@ void copies_placement_find(struct scheduling_constraints *sc, struct copies_node
 	CLEANUP(placement_release)
 	struct placement p = {.rules = &sc->rules, .nodes = nodes, .n = n, .wanted = wanted};
 
-	find_domains(&p, sc);
+	set_node_domains(&p, sc);
 	if (p.rules->n_items > 0)
 		place_first_of_affinity(&p);
 	if (p.rules->n_items > 0)

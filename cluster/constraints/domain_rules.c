@@ -321,7 +321,8 @@ void domain_rule_count(struct domain_rule *rule, size_t domain)
 	rule->n_matching++;
 }
 
-static void find_min_pods(struct domain_rule *rule)
+/* The least number of matching pods in an eligible domain, and how many domains have it. */
+static void count_min_pods(struct domain_rule *rule)
 {
 	rule->min_pods = SIZE_MAX;
 	rule->n_at_min = rule->n_eligible = 0;
@@ -340,7 +341,7 @@ static void find_min_pods(struct domain_rule *rule)
 void domain_rules_finish(struct domain_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_items; i++)
-		find_min_pods(&rules->items[i]);
+		count_min_pods(&rules->items[i]);
 }
 
 static bool spread_allows(const struct domain_rule *rule, size_t domain)
@@ -392,6 +393,6 @@ void domain_rules_place(struct domain_rules *rules, const size_t *domains)
 			rule->pods[domains[i]] != rule->min_pods + 1)
 			continue;
 		if (--rule->n_at_min == 0)
-			find_min_pods(rule);
+			count_min_pods(rule);
 	}
 }

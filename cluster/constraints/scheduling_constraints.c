@@ -364,7 +364,8 @@ static const char *domain_of(const struct domain_rule *rule, const struct constr
 	return !value && !strcmp(text_or_empty(rule->key), DOMAIN_HOST_LABEL) ? node->name : value;
 }
 
-static void find_domains(struct scheduling_constraints *sc, size_t at)
+/* Numbers the rule's domains, and sets each node's. */
+static void set_rule_domains(struct scheduling_constraints *sc, size_t at)
 {
 	CLEANUP(name_table_release) struct name_table domains = {0};
 	struct domain_rule *rule = &sc->rules.items[at];
@@ -395,7 +396,8 @@ static bool counts(const struct scheduling_constraints *sc, const struct constra
 	return (node->selected || !rule->honors_affinity) && (node->tolerated || !rule->honors_taints);
 }
 
-static void count_pods(struct scheduling_constraints *sc)
+/* Per rule, in which domains pods count, and how many matching pods each domain has. */
+static void count_matches(struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->n_nodes; i++)
 		for (size_t at = 0; at < sc->rules.n_items; at++)
@@ -411,13 +413,13 @@ static void count_pods(struct scheduling_constraints *sc)
 	domain_rules_finish(&sc->rules);
 }
 
-static void find_all_domains(struct scheduling_constraints *sc)
+static void set_domains(struct scheduling_constraints *sc)
 {
 	for (size_t i = 0; i < sc->n_nodes; i++)
 		sc->nodes[i].domains = xcalloc(sc->rules.n_items + 1, sizeof(*sc->nodes[i].domains));
 	for (size_t at = 0; at < sc->rules.n_items; at++)
-		find_domains(sc, at);
-	count_pods(sc);
+		set_rule_domains(sc, at);
+	count_matches(sc);
 }
 
 /* ---- violations */
@@ -431,7 +433,8 @@ static const char *print_pair(const char *key, const char *value, char ret[PAIR_
 }
 
 /* Collects the topology pairs from which anti-affinity terms of other pods exclude the pod. */
-static void find_pairs(const struct scheduling_constraints *sc, struct strv *pairs, struct name_table *table)
+static void list_excluded_pairs(
+	const struct scheduling_constraints *sc, struct strv *pairs, struct name_table *table)
 {
 	char pair[PAIR_MAX];
 
@@ -447,7 +450,7 @@ static void find_pairs(const struct scheduling_constraints *sc, struct strv *pai
 	}
 }
 
-/* Sets the violation of a node whose labels have one of the topology pairs of find_pairs(). */
+/* Sets the violation of a node whose labels have one of the topology pairs of list_excluded_pairs(). */
 static void exclude_by_pairs(struct constrained_node *node, const struct name_table *pairs)
 {
 	char pair[PAIR_MAX];
@@ -466,6 +469,7 @@ static void exclude_by_pairs(struct constrained_node *node, const struct name_ta
 	}
 }
 
+/* Replaces the violation by the rule's. */
 static void explain_rule(const struct domain_rule *rule, const struct constrained_node *node, char **ret)
 {
 	const char *name = domain_kind_names[rule->kind], *value = domain_of(rule, node);
@@ -486,12 +490,13 @@ static void explain_rule(const struct domain_rule *rule, const struct constraine
 	*ret = text;
 }
 
-static void find_violations(struct scheduling_constraints *sc)
+/* add_node() has set the violations that do not depend on pods; a violation by other pods never ends, so it counts before the rules. */
+static void set_violations(struct scheduling_constraints *sc)
 {
 	CLEANUP(strv_release) struct strv pairs = {0};
 	CLEANUP(name_table_release) struct name_table table = {0};
 
-	find_pairs(sc, &pairs, &table);
+	list_excluded_pairs(sc, &pairs, &table);
 	for (size_t i = 0; i < sc->n_nodes; i++) {
 		struct constrained_node *node = &sc->nodes[i];
 		int at;
@@ -509,8 +514,8 @@ static void find_violations(struct scheduling_constraints *sc)
 void scheduling_constraints_finish(struct scheduling_constraints *sc)
 {
 	limit_rules(sc);
-	find_all_domains(sc);
-	find_violations(sc);
+	set_domains(sc);
+	set_violations(sc);
 }
 
 const char *scheduling_constraints_violated(const struct scheduling_constraints *sc, const char *node)

@@ -241,7 +241,7 @@ void budgeted_pod_set_labels(struct budgeted_pod *p, const struct doc *labels)
 	p->labels_len = len;
 }
 
-static void find_budgets(const struct disruption_budgets *budgets, const struct namespace_budgets *ns,
+static void match_budgets(const struct disruption_budgets *budgets, const struct namespace_budgets *ns,
 	struct budgeted_pod *pod)
 {
 	CLEANUP(doc_release) struct doc labels = {.kind = DOC_MAP};
@@ -283,7 +283,7 @@ bool disruption_budgets_violates(
 	if (!ns)
 		return false;
 	if (pod->version != budgets->version)
-		find_budgets(budgets, ns, pod);
+		match_budgets(budgets, ns, pod);
 	for (size_t i = 0; i < pod->n_budgets; i++) {
 		struct disruption_budget *b = pod->budgets[i];
 

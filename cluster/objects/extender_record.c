@@ -13,8 +13,8 @@
 #define TEXT_MAX       ((size_t)16 << 10)
 #define CLOCKS_APART_S 60
 
-/* A free place, else the place of the scheduler that was answered longest ago. */
-static struct asking_scheduler *find_place(struct extender_record *r)
+/* Adds a free place, else takes the place of the scheduler that was answered longest ago. */
+static struct asking_scheduler *take_place(struct extender_record *r)
 {
 	struct asking_scheduler *oldest = &r->schedulers[0];
 
@@ -40,7 +40,7 @@ void extender_record_add(struct extender_record *r, const char *scheduler, int64
 		if (!strcmp(r->schedulers[i].name, scheduler))
 			s = &r->schedulers[i];
 	if (!s)
-		s = find_place(r);
+		s = take_place(r);
 	if (asked_s <= s->asked_s)
 		return;
 	s->asked_s = asked_s;

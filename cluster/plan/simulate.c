@@ -297,7 +297,8 @@ static void place_displaced(struct simulated_cluster *c, struct displaced *d, st
 	}
 }
 
-static int find_lost(const struct simulated_cluster *c, const struct simulate_options *options,
+/* Marks the nodes of --without-node. */
+static int mark_lost_nodes(const struct simulated_cluster *c, const struct simulate_options *options,
 	struct simulation *s, struct err *err)
 {
 	for (size_t i = 0; i < options->n_without; i++) {
@@ -414,8 +415,8 @@ static char *find_proposed(const struct simulate_options *options)
 	return NULL;
 }
 
-/* How pods could crash or hang the kubelets that are changed or added. */
-static void find_hazards(const struct simulated_cluster *c, struct simulation *s)
+/* Sets how pods could crash or hang the kubelets that are changed or added. */
+static void set_hazards(const struct simulated_cluster *c, struct simulation *s)
 {
 	for (size_t i = 0; i < s->n_nodes; i++) {
 		struct kubelet_hazard hazards[KUBELET_HAZARDS_MAX];
@@ -448,7 +449,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 		return r;
 	s.nodes = xcalloc(c->n_nodes + 1, sizeof(*s.nodes));
 	s.n_nodes = c->n_nodes;
-	r = find_lost(c, options, &s, err);
+	r = mark_lost_nodes(c, options, &s, err);
 	if (r < 0)
 		return r;
 	measure_before(c, options, n_before, &s);
@@ -461,7 +462,7 @@ int simulate(struct simulated_cluster *c, const struct simulate_options *options
 			change_node(c, i, options, &s);
 	place_displaced(c, &displaced, &s);
 	measure_after(c, options, &s);
-	find_hazards(c, &s);
+	set_hazards(c, &s);
 	*ret = s;
 	s = (struct simulation){0};
 	return 0;

@@ -204,7 +204,7 @@ static struct simulated_pod *push_pod(struct simulated_cluster *c, const struct 
 }
 
 /* The class of a pod whose requests cannot be read is that of a pod without requests. */
-static void find_class(struct simulated_cluster *c, const struct doc *object, struct simulated_pod *p)
+static void set_class(struct simulated_cluster *c, const struct doc *object, struct simulated_pod *p)
 {
 	CLEANUP(pod_template_release) struct pod_template template = {0};
 	const struct pod_info *info = cluster_find_pod(&c->model, p->key);
@@ -234,8 +234,8 @@ static void add_pod_object(struct simulated_cluster *c, struct doc *object, cons
 	name_table_add_index(&c->pods_by_key, p->key, c->n_pods - 1);
 	read_pod_facts(object, p);
 	p->bound = xstrdup(pod_node_name(object));
-	(void)cluster_update(&c->model, OBJECT_POD, object, 0, &unreadable); /* find_class() notes it */
-	find_class(c, object, p);
+	(void)cluster_update(&c->model, OBJECT_POD, object, 0, &unreadable); /* set_class() notes it */
+	set_class(c, object, p);
 }
 
 static int add_node_object(struct simulated_cluster *c, struct doc *object, const char *name, struct err *err)

@@ -283,7 +283,7 @@ static const struct machine *find_machine(const struct node_state *state, struct
 }
 
 /* The machine and the reserved CPUs as the kubelet knows them. */
-static void find_known_machine(struct node_admission *a)
+static void set_known_machine(struct node_admission *a)
 {
 	const struct reserved_cpus *reserved = &a->state->reserved;
 
@@ -331,7 +331,7 @@ void node_admission_init(struct node_admission *a, const struct node_state *stat
 	*a = (struct node_admission){
 		.state = state, .settings = state->settings, .work_limit = KUBELET_WORK_MAX};
 	list_counted_devices(&state->allocations, &a->devices);
-	find_known_machine(a);
+	set_known_machine(a);
 	held = held_cpus(state);
 	set_free_amounts(a, "cpu", allocatable_cpu(state, a->machine) - (qty_t)held.sum * QTY_UNIT, held,
 		QUANTITY_DECIMAL_SI);

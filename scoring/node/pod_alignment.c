@@ -569,7 +569,7 @@ static void add_hardware_owner(struct shared_hardware *h, size_t owner)
 /* The CPUs of the sockets that have several L3 caches, which the kubelet calls uncore caches (struct cpu). */
 static hwloc_bitmap_t cpus_of_divided_sockets(const struct machine *m)
 {
-	hwloc_bitmap_t cached = cpuset_new();
+	hwloc_bitmap_t divided = cpuset_new();
 
 	for (size_t s = 0; s < m->n_sockets; s++) {
 		hwloc_const_bitmap_t cpus = m->sockets[s].cpus;
@@ -580,15 +580,16 @@ static hwloc_bitmap_t cpus_of_divided_sockets(const struct machine *m)
 
 			if (!cpu || !first || cpu->uncore == first->uncore)
 				continue;
-			cpuset_or(cached, cached, cpus);
+			cpuset_or(divided, divided, cpus);
 			break;
 		}
 	}
-	return cached;
+	return divided;
 }
 
-static void find_sharing(
-	const struct machine *m, struct pod_alignment *p, const size_t *owners, hwloc_const_bitmap_t cached)
+/* Sets who else has CPUs of the pod's cores and L3 caches. `owners`: per CPU; `divided`: cpus_of_divided_sockets(), whose L3 caches alone are known. */
+static void set_sharing(
+	const struct machine *m, struct pod_alignment *p, const size_t *owners, hwloc_const_bitmap_t divided)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cores = cpuset_new(), caches = cpuset_new();
 
@@ -597,7 +598,7 @@ static void find_sharing(
 
 		if (cpu)
 			cpuset_set(cores, cpu->hardware_core);
-		if (cpu && hwloc_bitmap_isset(cached, cpu->id) && cpu->uncore != MACHINE_NONE)
+		if (cpu && hwloc_bitmap_isset(divided, cpu->id) && cpu->uncore != MACHINE_NONE)
 			cpuset_set(caches, (unsigned)cpu->uncore);
 	}
 	if (hwloc_bitmap_iszero(caches) && !hwloc_bitmap_iszero(p->cpus))
@@ -609,7 +610,7 @@ static void find_sharing(
 			continue;
 		if (hwloc_bitmap_isset(cores, cpu->hardware_core))
 			add_hardware_owner(&p->core, owners[i]);
-		if (hwloc_bitmap_isset(cached, cpu->id) && cpu->uncore != MACHINE_NONE &&
+		if (hwloc_bitmap_isset(divided, cpu->id) && cpu->uncore != MACHINE_NONE &&
 			hwloc_bitmap_isset(caches, (unsigned)cpu->uncore))
 			add_hardware_owner(&p->l3, owners[i]);
 	}
@@ -651,7 +652,7 @@ void pod_alignments_find(const struct node_state *state, struct pod_alignments *
 {
 	CLEANUP(alignment_search_release) struct search search = {.state = state};
 	CLEANUP(freep) size_t *owners = NULL;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t cached = cpus_of_divided_sockets(&state->machine);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t divided = cpus_of_divided_sockets(&state->machine);
 	const struct allocations *a = &state->allocations;
 
 	*ret = (struct pod_alignments){0};
@@ -673,5 +674,5 @@ void pod_alignments_find(const struct node_state *state, struct pod_alignments *
 	}
 	owners = find_cpu_owners(&state->machine, ret);
 	for (size_t i = 0; i < ret->n_items; i++)
-		find_sharing(&state->machine, &ret->items[i], owners, cached);
+		set_sharing(&state->machine, &ret->items[i], owners, divided);
 }
