@@ -361,6 +361,7 @@ static bool check_smt_alignment(struct judgement *j, size_t n)
 	return false;
 }
 
+/* Allocates the exclusive CPUs in cpus[], or only tries to if the workspace counts. False: the verdict is set. */
 static bool allocate_cpus(
 	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement, bool *cpus)
 {
@@ -399,6 +400,7 @@ static bool allocate_cpus(
 		set_rejection(j, KUBELET_HANGS);
 		return false;
 	case CPU_TAKE_UNKNOWN:
+		/* The reason names the work limit, unless a distribution has spent the steps. */
 		if (!spend_steps(j, 0) && !j->k->cpu.rules.distribute)
 			return false;
 		err_set(&j->verdict->reason, 0, "distributing %zu CPUs over NUMA nodes takes too many steps",
@@ -416,6 +418,10 @@ static bool allocate_cpus(
 	return true;
 }
 
+/*
+ * Allocates the memory. If the hint's nodes do not suffice, the kubelet makes the hints of all nodes again (extendTopologyManagerHint()), which
+ * it may not survive either. False: the verdict is set.
+ */
 static bool allocate_memory(
 	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement)
 {

@@ -405,6 +405,10 @@ static void read_written_files(const struct allocations_query *q, struct source_
 	read_state_files(q, q->last, s);
 }
 
+/*
+ * Reads both sources until they agree and the kubelet writes nothing meanwhile, but not for ever. Returns the number of contradictions that
+ * are left, in `text`.
+ */
 static int read_settled(const struct allocations_query *q, struct source_snapshot *s, struct strbuf *text)
 {
 	for (int again = 0;; again++) {
@@ -501,6 +505,7 @@ static void move_state(struct allocations *api, struct allocations *files, bool 
 		move_registered_devices(api, files);
 }
 
+/* The API counts first, and the files add what the API does not list. Without an answer of the API, the files alone count. */
 static void combine_sources(struct source_snapshot *s, struct allocations_answer *a)
 {
 	a->from_files = s->files_r == 0 &&

@@ -241,20 +241,23 @@ static bool is_of_kernel(const char *full)
 	return statfs(full, &fs) == 0 && (fs.f_type == SYSFS_MAGIC || fs.f_type == PROC_SUPER_MAGIC);
 }
 
-/* `way`: what is above the path may be a link, too. Links are not followed: what they lead to is checked at its own path. */
-static int check_opened(const char *root, const char *path, unsigned depth, bool way, struct err *err)
+/* `check_parents`: what is above the path may be a link, too. Links are not followed: what they lead to is checked at its own path. */
+static int check_opened(
+	const char *root, const char *path, unsigned depth, bool check_parents, struct err *err)
 {
 	CLEANUP(freep) char *full = xasprintf("%s%s", root, path);
 	CLEANUP(strv_release) struct strv names = {0};
 	struct stat st;
 	bool link = lstat(full, &st) == 0 && S_ISLNK(st.st_mode);
-	int r = way || link ? check_link(root, path, full, &st, err) : lstat(full, &st) < 0 ? -ENOENT : 0;
+	int r = check_parents || link  ? check_link(root, path, full, &st, err)
+		: lstat(full, &st) < 0 ? -ENOENT
+				       : 0;
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "'%s' is neither a file nor a directory", full);
-	if (S_ISREG(st.st_mode) || depth == 0 || (link && !way) || is_of_kernel(full))
+	if (S_ISREG(st.st_mode) || depth == 0 || (link && !check_parents) || is_of_kernel(full))
 		return 0;
 	r = fs_list(root, path, &names, err);
 	if (r < 0)

@@ -413,6 +413,7 @@ static int read_device_state(struct state_file *file, const struct machine *mach
 	registered = state_member(&m, "RegisteredDevices", DOC_MAP);
 	if (m.r < 0)
 		return m.r;
+	/* Before the ids are moved out of the file. */
 	no_checksum = compute_device_checksum(file, NULL, &match);
 	if (entries)
 		read_device_entries(&rd, entries);

@@ -201,6 +201,10 @@ static size_t pitch(const struct show_pen *p, size_t n, size_t width, size_t ite
 	return p->units->stretch && n > 1 ? (width - item) / (n - 1) : item + gap;
 }
 
+/*
+ * As many NUMA nodes per line as the width permits. If all nodes of a socket are in one line, several sockets may be side by side. What is
+ * left of the width makes the nodes wider.
+ */
 static struct show_layout arrange_nodes(const struct show_pen *p, size_t width)
 {
 	const struct show_view *v = p->view;

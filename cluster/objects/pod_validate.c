@@ -79,6 +79,7 @@ static bool has_hugepages(const struct resource_list *list)
 	return false;
 }
 
+/* `of_pod`: pod-level resources, of which only some are allowed. */
 static int check_resources(const struct resource_list *requests, const struct resource_list *limits,
 	bool of_pod, struct err *err)
 {

@@ -260,6 +260,7 @@ static void add_devices(struct device_block **blocks, size_t *n_blocks, size_t *
 		strv_take(&block->ids, xasprintf("node-%u/%llu", node, (unsigned long long)i));
 }
 
+/* Makes devices "node-ID/0" and on of each NUMA node, of which the holder has those that are not available: the last ones. */
 static int make_devices(
 	const struct zones *z, struct node_state *s, struct allocation *holder, struct err *err)
 {
@@ -274,6 +275,7 @@ static int make_devices(
 			struct units u = units_of(z->inv, z->order[i], (int)r);
 			unsigned node = z->inv->nodes[z->order[i]].id;
 
+			/* Limited before the sum, which could overflow. */
 			all = u.allocatable > ZONE_STATE_MAX_DEVICES ? u.allocatable : all + u.allocatable;
 			if (all > ZONE_STATE_MAX_DEVICES)
 				return err_set(err, -ERANGE, "%.100s: %llu devices, at most %d are supported",
@@ -492,6 +494,7 @@ static int add_nodes(const struct zones *z, const struct doc *zones, struct mach
 			add_to_socket(m, socket_of(zone), cpus);
 	}
 	add_cpus_of_nodes(m);
+	/* The nodes with CPUs have the sockets of their CPUs by now. */
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (hwloc_bitmap_iszero(m->nodes[i].cpus))
 			m->nodes[i].socket = socket_of(find_zone(zones, m->nodes[i].id));

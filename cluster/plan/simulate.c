@@ -59,6 +59,7 @@ static size_t count_free_cpus(const struct inventory *inv)
 	return n;
 }
 
+/* What is free on the node, after subtracting the pods in flight, which the object's inventory does not have. Unknown with an obstacle. */
 static struct simulated_amounts measure(
 	struct simulated_cluster *c, size_t node, const struct pod_template *shape)
 {

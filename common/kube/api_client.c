@@ -488,6 +488,7 @@ static void set_request(
 	set_pointer(c, CURLOPT_HTTPHEADER, headers);
 }
 
+/* What a callback noted comes first: libcurl knows only that the callback stopped the transfer. */
 static int to_errno(const struct api_client *c, CURLcode code)
 {
 	static const struct {

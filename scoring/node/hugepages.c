@@ -85,6 +85,7 @@ static enum hugepages_problem classify_pages(
 									 : HUGEPAGES_UNALIGNED;
 }
 
+/* Adds the pages of one size. They are uncounted if the kubelet found another number of them at its start. */
 static void add_size(const struct node_state *node, uint64_t page_bytes, struct hugepages_list *ret)
 {
 	struct hugepages h = {.bytes = 0};

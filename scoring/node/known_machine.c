@@ -222,6 +222,10 @@ static void known_machine_guess_release(struct known_machine_guess *g)
 	free(g->core_size);
 }
 
+/*
+ * Counts the CPUs of each core and NUMA node. A core that lacks threads has as many as the largest core; the ids of a core's threads are as
+ * far apart as in the first core that has two.
+ */
 static void known_machine_guess_init(struct known_machine_guess *g, const struct machine *m, size_t n_missing)
 {
 	bool has_empty_node = false;
@@ -245,7 +249,7 @@ static void known_machine_guess_init(struct known_machine_guess *g, const struct
 	}
 	for (size_t i = 0; i < m->n_cpus && g->stride == 0; i++)
 		g->stride = m->cpus[i].id - m->cpus[i].core;
-	/* As many as there are cores: simultaneous multithreading was turned off. */
+	/* As many CPUs as there are cores are missing: simultaneous multithreading was turned off. */
 	if (n_cores > 0 && n_missing % n_cores == 0 && !has_empty_node) {
 		g->threads += n_missing / n_cores;
 		g->stride = g->stride > 0 ? g->stride : (unsigned)n_cores;
@@ -310,6 +314,7 @@ static void known_machine_rename_core(
 	}
 }
 
+/* Adds a CPU that vanished to the core, or else the NUMA node, that lacks a CPU; to none if no node lacks one. */
 static void known_machine_add_cpu(struct known_machine_guess *g, struct machine *m, unsigned id)
 {
 	const struct cpu *neighbour = known_machine_guess_twin(g, m, id);

@@ -211,9 +211,9 @@ static void set_system_reserved(struct memory_node *node)
 	}
 }
 
-/* Charge only the blocks on several NUMA nodes if `groups`, otherwise only the blocks on one NUMA node.
+/* Charges only the blocks on several NUMA nodes if `of_groups`, otherwise only the blocks on one NUMA node.
  * Returns the bytes that no node had free. */
-static uint64_t charge_blocks(struct memory_state *state, const struct allocations *held, bool groups)
+static uint64_t charge_blocks(struct memory_state *state, const struct allocations *held, bool of_groups)
 {
 	uint64_t over = 0;
 
@@ -221,7 +221,8 @@ static uint64_t charge_blocks(struct memory_state *state, const struct allocatio
 		for (size_t b = 0; b < held->items[i].n_memory; b++) {
 			const struct memory_block *block = &held->items[i].memory[b];
 
-			if (!hwloc_bitmap_iszero(block->nodes) && (cpuset_size(block->nodes) > 1) == groups)
+			if (!hwloc_bitmap_iszero(block->nodes) &&
+				(cpuset_size(block->nodes) > 1) == of_groups)
 				over += memory_state_charge(state, block);
 		}
 	return over;

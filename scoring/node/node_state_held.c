@@ -288,10 +288,10 @@ static bool print_memory_nodes(const struct node_state_printer *p)
 	return a->memory_known && a->memory.n_nodes > 0;
 }
 
-/* The next value, `otherwise` if the text omits it. */
-static uint64_t read_table_value(struct token_reader *r, bool first, uint64_t otherwise)
+/* The next value, `otherwise` if the text omits it. `is_first`: without the '/' that precedes the others. */
+static uint64_t read_table_value(struct token_reader *r, bool is_first, uint64_t otherwise)
 {
-	if (!first && !token_reader_skip(r, '/'))
+	if (!is_first && !token_reader_skip(r, '/'))
 		return otherwise;
 	return *r->at >= '0' && *r->at <= '9' ? token_reader_bytes(r) : otherwise;
 }

@@ -274,7 +274,8 @@ static void alignment_search_release(struct search *s)
 		strict_node_release(&s->empty);
 }
 
-static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, bool devices)
+/* The verdict of the node without its pods on the unit's request; of CPUs and memory alone unless `with_devices`. */
+static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, bool with_devices)
 {
 	CLEANUP(freep) bool *excluded = NULL;
 	size_t n = s->state->allocations.n_items + 1;
@@ -286,7 +287,7 @@ static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, b
 		strict_node_init(&s->empty, s->state, excluded);
 		s->has_empty = true;
 	}
-	return judge_request(&s->empty, u, devices, &node);
+	return judge_request(&s->empty, u, with_devices, &node);
 }
 
 /* The answer as if the unit's items had ended, with the init containers whose CPUs the unit got. */
