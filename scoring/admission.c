@@ -284,6 +284,7 @@ static void add_threshold_amounts(
 	qty_t step = resource_step(name);
 	bool full = false;
 
+	/* The limits are for sums over containers: the container's part is a limit minus what some of the others request. */
 	add_memory_limits(s, name, &limits);
 	add_sums_of_others(s, container, name, &others);
 	for (size_t i = 0; i < limits.n_items && !full; i++)

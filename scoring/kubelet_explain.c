@@ -140,7 +140,7 @@ static void explain_resource(
 		preferred & e->nodes ? "not the same" : "no common", e->agreed, agreed, text, list);
 }
 
-/* All types of memory have the same hints; a type that is too large by itself is named before the others. */
+/* All types of memory have the same hints; a type that is too large by itself is named before the others, in a pass of its own. */
 static void explain_memory(struct explanation *e)
 {
 	const struct kubelet *k = e->j->k;
@@ -175,6 +175,7 @@ static uint64_t find_nodes(const struct cpu_topology *t, const bool *set)
 	return nodes;
 }
 
+/* Explains the CPUs' part in the rejection. Without any preferred hint of the CPUs, no other resource matters. */
 static void explain_cpus(struct explanation *e, size_t n)
 {
 	const struct kubelet *k = e->j->k;

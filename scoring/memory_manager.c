@@ -221,6 +221,7 @@ int memory_needs_of_pod(
 		r = find_peak(pod, e->items + i, end - i, &bytes, &container);
 		if (r < 0)
 			return r;
+		/* Only init containers request the type. */
 		if (container == pod->n_containers && !mm->version.pod_memory_counts_init)
 			continue;
 		need = add_need(mm, ret_needs, name);

@@ -287,16 +287,16 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	}
 }
 
-/* Find the best of the masks whose state has all of `wanted`. */
-static bool find_best(const struct topology_merge *merge, unsigned char wanted, struct topology_hint *best)
+/* Finds the best of the masks that have all of these flags: AGREED | NAMED for preferred masks, else REACHED. */
+static bool find_best(const struct topology_merge *merge, unsigned char flags, struct topology_hint *best)
 {
-	bool preferred = wanted != REACHED, found = false;
+	bool preferred = flags != REACHED, found = false;
 	size_t n = (size_t)1 << merge->bits;
 
 	for (size_t i = 1; i < n; i++) {
 		struct topology_hint candidate = {.nodes = merge->masks[i], .preferred = preferred};
 
-		if ((merge->state[i] & wanted) != wanted)
+		if ((merge->state[i] & flags) != flags)
 			continue;
 		if (merge->rules.strategy != NUMA_ALLOCATION_NONE && merge->n_scores[i] > 0)
 			candidate.score = (unsigned char)(merge->scores[i] / merge->n_scores[i]);

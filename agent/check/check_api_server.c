@@ -412,7 +412,7 @@ static bool step_rights(struct check *c)
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
 		int r = is_right_wanted(c->config, &rights[i]) ? check_right(c, &rights[i]) : 0;
 
-		/* After -ENODATA the dry run shows what is denied. */
+		/* Rights that are unknown end this step only: step_dry_run() shows what is denied. */
 		if (r < 0)
 			return r == -ENODATA;
 		if (r == 0)

@@ -347,6 +347,7 @@ static bool read_irq_list(struct tuning *t, int dir, uint64_t irq, const char *f
 	return cpuset_parse(t->text.text, ret, NULL) == 0;
 }
 
+/* Adds an interrupt of a device that an exclusive CPU handles, or may handle. */
 static void add_irq(struct tuning *t, int dir, uint64_t irq, struct irqs *irqs)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;

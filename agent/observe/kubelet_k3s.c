@@ -258,6 +258,7 @@ static int apply_argument(const char *argument, const char *source, struct kubel
 	return kubelet_args_add(ret, words, 1, source, err);
 }
 
+/* "NAME-=VALUE": k3s puts the argument before those that it has so far. */
 static bool is_put_before(const char *argument)
 {
 	size_t len = strcspn(argument, "=");

@@ -221,7 +221,8 @@ static int finish_service(const char *sysroot, struct kubelet_files *f, struct e
 
 /* ---- by the service */
 
-/* The position behind the word that is the kubelet's program, which may be the argument of another program; 0 if there is none. */
+/* The position behind the word that is the kubelet's program, which may be the argument of another program; 0 if there is none. A word
+ * with a ':' is an image or a mount. */
 static size_t find_program(const struct strv *words)
 {
 	for (size_t i = 0; i < words->n_items; i++) {

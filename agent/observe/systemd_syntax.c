@@ -327,6 +327,7 @@ bool systemd_add_specifiers(const char *text, const char *unit, struct strbuf *o
 			strbuf_addstr(out, value);
 		else
 			strbuf_addf(out, "%%%c", text[1]);
+		/* A specifier that does not exist is text for systemd, too. */
 		known = known && !(value && !*value && !is_one_of(text[1], "NpP"));
 		text += *text == '%' && text[1];
 	}

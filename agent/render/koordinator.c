@@ -15,6 +15,7 @@ struct place {
 	unsigned socket, core;
 };
 
+/* In the order in which the sockets and cores appear among the CPUs, as koordlet numbers them. An array per position in m->cpus. */
 static struct place *number_places(const struct machine *m)
 {
 	struct place *places = xcalloc(m->n_cpus + 1, sizeof(*places));

@@ -407,6 +407,7 @@ static void find_verdict(struct question *q, struct admission *ret)
 		explain_unsure(q, ret);
 	if (!explain_unknown(q))
 		return;
+	/* Both scopes agree, and q->admission has one of them now. */
 	q->reason = (struct err){""};
 	node_admission_judge(&q->admission, &q->pod, ret);
 	if (ret->unsure_of)

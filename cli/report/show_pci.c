@@ -176,7 +176,7 @@ static bool same_resource(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* The virtual functions of one resource, the first of which is pci[first]. */
+/* Adds the number of virtual functions of one resource, unless pci[first] is not the resource's first function. */
 static void add_functions(
 	const struct show_view *v, const struct show_pci *pci, size_t n, size_t first, struct strbuf *out)
 {

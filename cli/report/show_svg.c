@@ -442,9 +442,24 @@ static int draw_svg(const struct show_view *v, size_t width, bool alone, struct 
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(BODY_MAX);
 	struct show_box page = {0, 0, show_max(width, SHOW_SVG_MIN_WIDTH), 0};
-	const struct show_pen pen = {v, &units, page.width, svg_line, svg_text, svg_legend, svg_frame,
-		svg_node, svg_cpu_list, svg_cpus, svg_resource, svg_bar, svg_cell, svg_matrix_id,
-		svg_distance, svg_scale, svg_fit, NULL, NULL, false, &body};
+	const struct show_pen pen = {.view = v,
+		.units = &units,
+		.width = page.width,
+		.line = svg_line,
+		.text = svg_text,
+		.legend = svg_legend,
+		.frame = svg_frame,
+		.node = svg_node,
+		.cpu_list = svg_cpu_list,
+		.cpus = svg_cpus,
+		.resource = svg_resource,
+		.bar = svg_bar,
+		.cell = svg_cell,
+		.matrix_id = svg_matrix_id,
+		.distance = svg_distance,
+		.scale = svg_scale,
+		.fit = svg_fit,
+		.svg = &body};
 
 	page.height = show_lay_out(&pen) + units.margin - 4;
 	strbuf_addf(out,

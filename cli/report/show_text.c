@@ -332,9 +332,26 @@ static size_t text_scale(const struct show_pen *p, const struct show_matrix *m, 
 
 void show_text_draw(const struct show_view *v, bool colour, struct canvas *c)
 {
-	const struct show_pen pen = {v, &units, c->width, text_line, text_text, text_legend, text_frame,
-		text_node, text_cpu_list, text_cpus, text_resource, text_bar, text_cell, text_matrix_id,
-		text_distance, text_scale, text_fit, text_measure, c, colour, NULL};
+	const struct show_pen pen = {.view = v,
+		.units = &units,
+		.width = c->width,
+		.line = text_line,
+		.text = text_text,
+		.legend = text_legend,
+		.frame = text_frame,
+		.node = text_node,
+		.cpu_list = text_cpu_list,
+		.cpus = text_cpus,
+		.resource = text_resource,
+		.bar = text_bar,
+		.cell = text_cell,
+		.matrix_id = text_matrix_id,
+		.distance = text_distance,
+		.scale = text_scale,
+		.fit = text_fit,
+		.measure = text_measure,
+		.canvas = c,
+		.colour = colour};
 
 	show_lay_out(&pen);
 }

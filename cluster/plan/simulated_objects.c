@@ -234,7 +234,7 @@ static void add_pod_object(struct simulated_cluster *c, struct doc *object, cons
 	name_table_add_index(&c->pods_by_key, p->key, c->n_pods - 1);
 	read_pod_facts(object, p);
 	p->bound = xstrdup(pod_node_name(object));
-	(void)cluster_update(&c->model, OBJECT_POD, object, 0, &unreadable); /* set_class() notes it */
+	(void)cluster_update(&c->model, OBJECT_POD, object, 0, &unreadable); /* set_class() marks the pod */
 	set_class(c, object, p);
 }
 
@@ -314,6 +314,7 @@ static int compare_pods(const void *va, const void *vb)
 	return r ? r : strcmp(a->name, b->name);
 }
 
+/* Once all objects were added: finds the pod's budgets, and puts the pod on the node that it is bound to. */
 static void settle_pod(struct simulated_cluster *c, size_t pod)
 {
 	struct simulated_pod *p = &c->pods[pod];

@@ -171,6 +171,7 @@ static struct memory_table *find_or_add_table(struct memory_state *state, unsign
 	return table ? table : add_memory_table(node, type, 0);
 }
 
+/* Of several blocks of a node the smallest counts. */
 static void set_block_allocatable(struct memory_state *state, const struct memory_block *block)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {

@@ -235,6 +235,7 @@ static int cpu_value_at(const struct cpu_values *v, const struct cpu_run *run, s
 	return id < v->end ? v->of[id] : MACHINE_NONE;
 }
 
+/* The first block sets the length of the others, and the second block the step; the last block may be shorter. */
 static struct cpu_run find_longest_run(const struct cpu_values *v, unsigned first, unsigned stride)
 {
 	struct cpu_run run = {.first = first, .stride = stride, .value = v->of[first]};

@@ -381,7 +381,7 @@ static void parse_pci(struct node_state_parser *p)
 			read_pci_root(p);
 	} while (token_reader_skip(r, '|'));
 	n = all->n_items;
-	pci_devices_sort(all);
+	pci_devices_sort(all); /* also drops devices with equal addresses */
 	if (all->n_items < n)
 		token_reader_fail(r, "a PCI address comes twice");
 	n = p->state.device_addresses.n_items;

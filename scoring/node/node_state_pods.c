@@ -394,6 +394,7 @@ static void read_claim_block(struct node_state_parser *p, struct claim *c)
 	block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
 }
 
+/* The text has only the number of a claim's devices, so they get numbers as names. */
 static void read_claim_devices(struct node_state_parser *p, struct claim *c)
 {
 	struct token_reader *r = &p->reader;
