@@ -58,86 +58,44 @@ void fit_flags_exclude(const struct options *options, struct excluded_pods *ret)
 
 /* ---- the possible victims */
 
-/* The holders of the node's allocations, per item. */
-struct holders {
-	const struct pod_info **pods; /* NULL = unknown */
-	const struct resource_list **requests;
-	bool *kept;               /* the pod is no victim */
-	struct allocation *named; /* the items, with the names of the pods */
-	size_t n;
-};
-
-static void holders_release(struct holders *h)
-{
-	for (size_t i = 0; i < h->n; i++) {
-		free(h->named[i].namespace);
-		free(h->named[i].pod);
-		free(h->named[i].pod_uid);
-	}
-	free(h->named);
-	free(h->pods);
-	free(h->requests);
-	free(h->kept);
-}
-
-/* Finds the holders, and copies the items with the names of their pods. */
-static void holders_find(const struct node_info *node, const struct allocations *held, struct holders *h)
-{
-	h->n = held->n_items;
-	h->pods = xcalloc(h->n + 1, sizeof(*h->pods));
-	h->requests = xcalloc(h->n + 1, sizeof(*h->requests));
-	h->kept = xcalloc(h->n + 1, sizeof(*h->kept));
-	h->named = xcalloc(h->n + 1, sizeof(*h->named));
-	for (size_t i = 0; i < h->n; i++) {
-		const struct allocation *item = &held->items[i];
-		const struct pod_info *pod = node ? named_pods_find(node, item) : NULL;
-
-		h->pods[i] = pod;
-		h->requests[i] = pod ? &pod->class->wanted : NULL;
-		h->named[i] = *item;
-		h->named[i].namespace = xstrdup(pod ? pod->namespace : item->namespace);
-		h->named[i].pod = xstrdup(pod ? pod->name : item->pod);
-		h->named[i].pod_uid = xstrdup(!pod          ? item->pod_uid
-					      : pod->mirror ? pod->static_uid
-							    : pod->uid);
-	}
-}
-
 /* Excludes pods from the victims: those with a priority of --below-priority or higher, and those with an unknown priority. */
-static void keep_pods(struct holders *h, struct victim_priority *ret)
+static void keep_pod(struct victim_pod *p, const struct pod_info *pod, struct victim_priority *ret)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		const struct pod_info *pod = h->pods[i];
-		bool known = pod && pod->priority_known;
-		bool first = i == 0 || !allocation_same_pod(&h->named[i - 1], &h->named[i]);
+	bool known = pod && pod->priority_known;
 
-		h->kept[i] = !known || pod->priority >= ret->below;
-		ret->n_unknown_priority += first && !known;
-		ret->n_excluded += first && known && h->kept[i];
-	}
+	p->may_leave = p->may_leave && known && pod->priority < ret->below;
+	ret->n_unknown_priority += !known;
+	ret->n_excluded += known && pod->priority >= ret->below;
 }
 
 void fit_flags_add_victims(const struct options *options, const struct node_info *node,
 	const struct resource_list *requestable, const struct node_state *state,
 	const struct pod_request *pod, struct node_report *n)
 {
-	CLEANUP(holders_release) struct holders h = {0};
+	CLEANUP(victim_pods_release) struct victim_pods pods = {.requestable = requestable};
 	const char *below = options->value[OPT_BELOW_PRIORITY];
-	struct victims_known known = {.requestable = requestable};
-	struct node_state named = *state; /* borrowed */
 
 	if (!option_set(options, OPT_WHAT_FREES))
 		return;
-	holders_find(node, &state->allocations, &h);
-	named.allocations.items = h.named;
-	known.requests = h.requests;
 	if (below) {
 		n->priority.asked = true;
 		n->priority.below = (int32_t)strtol(below, NULL, 10);
-		keep_pods(&h, &n->priority);
-		known.stays = h.kept;
 	}
-	node_report_add_victims(&named, pod, &known, n);
+	for (size_t i = 0; i < state->allocations.n_items; i++) {
+		const struct allocation *item = &state->allocations.items[i];
+		const struct pod_info *owner = node ? named_pods_find(node, item) : NULL;
+		size_t n_pods = pods.n_items;
+		struct victim_pod *p =
+			!owner ? victim_pods_add_item(&pods, i, item->namespace, item->pod, item->pod_uid)
+			       : victim_pods_add_item(&pods, i, owner->namespace, owner->name,
+					 owner->mirror ? owner->static_uid : owner->uid);
+
+		if (owner)
+			p->requests = &owner->class->wanted;
+		if (below && pods.n_items > n_pods)
+			keep_pod(p, owner, &n->priority);
+	}
+	node_report_add_victims(state, pod, &pods, n);
 }
 
 /* ---- the answer */

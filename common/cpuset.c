@@ -140,3 +140,11 @@ size_t cpuset_size(hwloc_const_bitmap_t set)
 
 	return n < 0 ? 0 : (size_t)n;
 }
+
+size_t cpuset_count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
+{
+	CLEANUP(cpuset_freep) hwloc_bitmap_t common = cpuset_new();
+
+	cpuset_and(common, a, b);
+	return cpuset_size(common);
+}

@@ -78,3 +78,6 @@ char *cpuset_print_short(hwloc_const_bitmap_t set);
 
 /* Number of ids in the set (0 for NULL). */
 size_t cpuset_size(hwloc_const_bitmap_t set);
+
+/* Number of ids that are in both sets. */
+size_t cpuset_count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b);

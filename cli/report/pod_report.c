@@ -576,10 +576,10 @@ void node_report_make(struct pod_report *r, const struct node_state *node, unsig
 }
 
 void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,
-	const struct victims_known *known, struct node_report *n)
+	const struct victim_pods *pods, struct node_report *n)
 {
 	if (n->kubelet_answer == KUBELET_REJECTS && !n->missing && !n->full)
-		victims_find(node, pod, known, &n->victims);
+		victims_find(node, pod, pods, &n->victims);
 	else
 		n->victims.answer = n->missing                            ? VICTIMS_NO_SET
 				    : n->kubelet_answer == KUBELET_ADMITS ? VICTIMS_NOTHING

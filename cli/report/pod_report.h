@@ -154,9 +154,9 @@ void scheduler_report_make(struct pod_report *r, const struct inventory *inv, co
 	const struct topology_manager_config *config, const struct resource_weights *weights,
 	struct scheduler_report *ret);
 
-/* Adds the smallest set of pods whose eviction makes the node's kubelet admit the pod. `known` may be NULL. */
+/* Adds the smallest set of pods whose eviction makes the node's kubelet admit the pod. Arguments as for victims_find(). */
 void node_report_add_victims(const struct node_state *node, const struct pod_request *pod,
-	const struct victims_known *known, struct node_report *n);
+	const struct victim_pods *pods, struct node_report *n);
 
 /*
  * Adds a node of the cluster that has an object, with the pods that are bound to it, as nrtd-extender judges it. A

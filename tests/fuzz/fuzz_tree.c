@@ -312,6 +312,7 @@ static void fit(const struct node_state *node, const struct node_state *same, co
 	CLEANUP(pod_request_release) struct pod_request pod;
 	CLEANUP(pod_report_release) struct pod_report report;
 	CLEANUP(node_report_release) struct node_report n, again;
+	CLEANUP(victim_pods_release) struct victim_pods pods = {0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(OUTPUT_MAX);
 	CLEANUP(doc_release) struct doc d = DOC_INIT;
 
@@ -320,7 +321,12 @@ static void fit(const struct node_state *node, const struct node_state *same, co
 	node_report_make(&report, node, REPORT_ALL, NULL, &n);
 	if (has_equal_cores(&node->machine))
 		check_placement(&n, held);
-	node_report_add_victims(node, &pod, NULL, &n);
+	for (size_t i = 0; i < node->allocations.n_items; i++) {
+		const struct allocation *item = &node->allocations.items[i];
+
+		victim_pods_add_item(&pods, i, item->namespace, item->pod, item->pod_uid);
+	}
+	node_report_add_victims(node, &pod, &pods, &n);
 	for (int json = 0; json < 2; json++) {
 		CLEANUP(writer_release) struct writer w;
 

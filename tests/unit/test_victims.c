@@ -25,13 +25,27 @@ static const struct node_sim_setup small = {.machine = {.sockets = 2,
 	.policy = TOPOLOGY_MANAGER_SINGLE_NUMA_NODE,
 	.scope = TOPOLOGY_SCOPE_CONTAINER};
 
+/* The pods that hold something. To be released. */
+static void list_pods(const struct node_state *node, struct victim_pods *ret)
+{
+	const struct allocations *a = &node->allocations;
+
+	*ret = (struct victim_pods){0};
+	for (size_t i = 0; i < a->n_items; i++)
+		victim_pods_add_item(ret, i, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
+}
+
+/* The pods whose stays[pod] is set must not leave; NULL = all may. */
 static void find_stays(const struct node_sim *sim, const char *text, const bool *stays, struct victims *ret)
 {
-	const struct victims_known known = {.stays = stays};
+	CLEANUP(victim_pods_release) struct victim_pods pods;
 	struct pod_request pod;
 
 	pod_from_text(&pod, text);
-	victims_find(&sim->state, &pod, &known, ret);
+	list_pods(&sim->state, &pods);
+	for (size_t i = 0; i < pods.n_items && stays; i++)
+		pods.items[i].may_leave = pods.items[i].may_leave && !stays[i];
+	victims_find(&sim->state, &pod, &pods, ret);
 	pod_request_release(&pod);
 }
 
@@ -124,7 +138,7 @@ static void who_may_not_go(void **state)
 {
 	CLEANUP(victims_release) struct victims w = {0};
 	struct node_sim sim;
-	bool stays[4] = {false, true, true, false};
+	bool stays[3] = {false, true, true};
 
 	(void)state;
 	node_sim_init(&sim, &small);
@@ -153,8 +167,7 @@ static void who_may_not_go(void **state)
 static void the_node_as_a_whole(void **state)
 {
 	struct resource_list most = {0}, small_pod = {0}, large_pod = {0};
-	const struct resource_list *requests[2] = {&small_pod, &large_pod};
-	const struct victims_known known = {.requestable = &most, .requests = requests};
+	CLEANUP(victim_pods_release) struct victim_pods pods;
 	struct victims w = {0};
 	struct pod_request pod;
 	struct node_sim sim;
@@ -168,12 +181,16 @@ static void the_node_as_a_whole(void **state)
 	large_pod = resources_from_text("cpu=3500m"); /* half a CPU of it in the shared pool */
 	pod_from_text(&pod, "app cpu=6 memory=1Gi");
 	assert_frees(&sim, "app cpu=6 memory=1Gi", "nothing");
-	victims_find(&sim.state, &pod, &known, &w);
+	list_pods(&sim.state, &pods);
+	pods.requestable = &most;
+	pods.items[0].requests = &small_pod;
+	pods.items[1].requests = &large_pod;
+	victims_find(&sim.state, &pod, &pods, &w);
 	assert_int_equal(w.n_pods, 1);
 	assert_string_equal(w.pods[0].name, "p1");
 	victims_release(&w);
-	requests[1] = NULL;
-	victims_find(&sim.state, &pod, &known, &w);
+	pods.items[1].requests = NULL;
+	victims_find(&sim.state, &pod, &pods, &w);
 	assert_int_equal(w.answer, VICTIMS_NO_SET);
 	victims_release(&w);
 	pod_request_release(&pod);
@@ -341,6 +358,24 @@ static bool admits_without(const struct node_state *state, const struct pod_requ
 	return a.answer == KUBELET_ADMITS;
 }
 
+/* struct victims_judge.judge */
+struct asked {
+	const struct node_state *state;
+	const struct pod_request *pod;
+	size_t n_pods;
+};
+
+static int judge_leaves(void *data, const bool *leaves, enum kubelet_answer *ret)
+{
+	const struct asked *q = data;
+	unsigned set = 0;
+
+	for (size_t i = 0; i < q->n_pods; i++)
+		set |= (unsigned)leaves[i] << i;
+	*ret = admits_without(q->state, q->pod, set) ? KUBELET_ADMITS : KUBELET_REJECTS;
+	return 1;
+}
+
 /* The CPUs of the pods in the set. */
 static size_t cpus_of(const struct allocations *a, unsigned set)
 {
@@ -367,7 +402,7 @@ static void compare(const struct node_sim *sim, unsigned n_pods, const char *tex
 	struct pod_request pod;
 
 	pod_from_text(&pod, text);
-	victims_find(&sim->state, &pod, NULL, &w);
+	find(sim, text, &w);
 	assert_int_not_equal(w.answer, VICTIMS_UNKNOWN);
 	assert_false(w.gave_up);
 	for (unsigned set = 0; set < 1u << n_pods; set++) {
@@ -432,6 +467,158 @@ static void as_good_as_every_subset(void **state)
 	}
 }
 
+/* ---- violations and priorities */
+
+static victims_cost cost_of_set(const struct victim_pods *pods, const struct allocations *a, unsigned set)
+{
+	victims_cost cost = 0;
+
+	for (size_t i = 0; i < pods->n_items; i++)
+		if (set >> i & 1)
+			cost += victim_cost(
+				pods->items[i].violates, pods->items[i].priority, cpus_of(a, 1u << i));
+	return cost;
+}
+
+/*
+ * Draws violations and priorities for the pods, and compares the set with the cheapest of all sets. Whether some set but that of all
+ * is enough.
+ */
+static bool compare_costs(const struct node_sim *sim, const char *text, uint64_t *random)
+{
+	CLEANUP(victim_candidates_release) struct victim_candidates candidates = {0};
+	CLEANUP(node_admission_release) struct node_admission admission = {0};
+	CLEANUP(pod_request_release) struct pod_request pod;
+	CLEANUP(victim_pods_release) struct victim_pods pods;
+	const struct allocations *a = &sim->state.allocations;
+	struct asked q = {.state = &sim->state, .pod = &pod};
+	struct victims_judge judge = {.judge = judge_leaves,
+		.data = &q,
+		.max_verdicts = VICTIMS_VERDICTS,
+		.max_steps = VICTIMS_STEPS};
+	victims_cost all, best, got;
+	bool leaves[32] = {false};
+	unsigned every, set = 0;
+
+	pod_from_text(&pod, text);
+	list_pods(&sim->state, &pods);
+	q.n_pods = pods.n_items;
+	every = (1u << pods.n_items) - 1;
+	for (size_t i = 0; i < pods.n_items; i++) {
+		pods.items[i].violates = test_random(random) % 4 == 0;
+		pods.items[i].priority = (int32_t)(test_random(random) % 3) - 1;
+		leaves[i] = true;
+	}
+	if (admits_without(&sim->state, &pod, 0) || !admits_without(&sim->state, &pod, every))
+		return false;
+	best = all = cost_of_set(&pods, a, every);
+	for (unsigned some = 0; some < every; some++) {
+		victims_cost cost = cost_of_set(&pods, a, some);
+
+		if (cost < best && admits_without(&sim->state, &pod, some))
+			best = cost;
+	}
+	node_admission_init(&admission, &sim->state);
+	victim_candidates_find(&admission, &pod, &pods, &candidates);
+	assert_int_equal(victims_improve(&judge, &candidates, all, leaves, pods.n_items), 0);
+	for (size_t i = 0; i < pods.n_items; i++)
+		set |= (unsigned)leaves[i] << i;
+	got = cost_of_set(&pods, a, set);
+	if (got != best || !admits_without(&sim->state, &pod, set))
+		fail_msg("%s: set %x does not cost the least", text, set);
+	return best < all;
+}
+
+static void violations_then_pods_then_priorities(void **state)
+{
+	uint64_t random = test_seed(15);
+	unsigned n = 0;
+
+	(void)state;
+	assert_true(victim_cost(true, INT32_MIN, 0) > 1000 * victim_cost(false, INT32_MAX, 1000));
+	assert_true(victim_cost(false, INT32_MIN, 0) * 2 > victim_cost(false, INT32_MAX, 1000));
+	assert_true(victim_cost(false, 1, 0) > victim_cost(false, 0, 1000));
+	for (unsigned i = 0; i < 100; i++) {
+		CLEANUP(strbuf_release) struct strbuf pod = STRBUF_INIT(1024);
+		const struct kind *kind = &kinds[i % ARRAY_SIZE(kinds)];
+		struct node_sim_setup setup = small;
+		struct node_sim sim;
+
+		setup.machine.threads = kind->threads;
+		setup.machine.cores = 8 / kind->threads;
+		setup.full_pcpus_only = kind->full_pcpus_only;
+		setup.memory_static = kind->memory > 0;
+		setup.nics = kind->nics;
+		node_sim_init(&sim, &setup);
+		for (unsigned k = 0; k < 30 && sim.n_begun < 7; k++) {
+			make_pod(kind, 6, &random, &pod);
+			node_sim_begin(&sim, pod.text);
+		}
+		make_pod(kind, 14, &random, &pod);
+		n += compare_costs(&sim, pod.text, &random);
+		node_sim_release(&sim);
+	}
+	assert_true(n > 30);
+}
+
+/* ---- several nodes */
+
+#define SEARCHED_NODES 3u
+#define SEARCHED_PODS  8u
+
+/* Sets of up to `max_pods` pods come in ascending order of their costs, each once, and only those that free enough. */
+static void sets_come_in_the_order_of_their_costs(void **state)
+{
+	uint64_t random = test_seed(16);
+
+	(void)state;
+	for (unsigned i = 0; i < 50; i++) {
+		CLEANUP(victims_search_release)
+		struct victims_search s = {.max_pods = 1 + test_random(&random) % SEARCHED_PODS};
+		bool enough[SEARCHED_NODES][1u << SEARCHED_PODS] = {{false}};
+		unsigned n_enough = 0, n_found = 0;
+		victims_cost last = 0;
+		struct victims_found found;
+		uint64_t steps = 0;
+
+		for (unsigned node = 0; node < SEARCHED_NODES; node++) {
+			struct victim_candidates c = {.node = node};
+			struct victims_place *place;
+
+			for (unsigned p = 0; p < SEARCHED_PODS; p++)
+				victim_candidates_add(&c, p, 1 + test_random(&random) % 9);
+			victim_candidates_sort(&c, NULL);
+			place = victim_candidates_add_place(&c, true, (qty_t)(test_random(&random) % 20));
+			for (unsigned p = 0; p < SEARCHED_PODS; p++)
+				place->frees[p] = (qty_t)(test_random(&random) % 6);
+			for (unsigned set = 1; set < 1u << SEARCHED_PODS; set++) {
+				qty_t missing = place->missing;
+
+				for (unsigned p = 0; p < SEARCHED_PODS; p++)
+					missing -= set >> c.items[p].pod & 1 ? place->frees[p] : 0;
+				enough[node][set] =
+					missing <= 0 && (size_t)__builtin_popcount(set) <= s.max_pods;
+				n_enough += enough[node][set];
+			}
+			if (i % 2)
+				victim_candidates_set_min_cost(&c);
+			victims_search_add(&s, &c);
+		}
+		while (victims_search_next(&s, &steps, UINT64_MAX, &found)) {
+			unsigned set = 0;
+
+			for (unsigned p = 0; p < SEARCHED_PODS; p++)
+				set |= (unsigned)found.leaves[p] << p;
+			assert_true(enough[found.node->node][set]);
+			enough[found.node->node][set] = false;
+			assert_true(found.cost >= last);
+			last = found.cost;
+			n_found++;
+		}
+		assert_int_equal(n_found, n_enough);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +632,8 @@ int main(void)
 		cmocka_unit_test(a_verdict_that_is_not_known_without_them),
 		cmocka_unit_test(pods_that_are_named_go),
 		cmocka_unit_test(as_good_as_every_subset),
+		cmocka_unit_test(violations_then_pods_then_priorities),
+		cmocka_unit_test(sets_come_in_the_order_of_their_costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
