@@ -10,9 +10,9 @@
 #include "common/resource.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
+#include "scoring/node/victims.h"
 
-#define MIN_COST_WORK 8192u /* steps per source node */
-#define DEPTH_MAX     2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
+#define DEPTH_MAX 2u /* length of chains of moves; 2: other pods may be moved to make room for a moved pod */
 
 const char *const plan_fixed_names[PLAN_FIXED_COUNT] = {"movable", "DaemonSet", "static pod", "no controller",
 	"unknown controller", "marked not to be disrupted", "gang", "finalizers", "grace period",
@@ -108,36 +108,6 @@ static enum plan_fixed find_fixed(
 
 /* ---- the search */
 
-/* A set of pods that may leave a source node. The first `n` members are indexes in source_node.candidates. */
-struct pod_set {
-	uint64_t cost;
-	uint64_t order; /* the cost, at least source_node.min_cost: the order of the heap */
-	size_t node;    /* index in source_nodes.nodes */
-	uint8_t n;
-	uint16_t members[PLAN_SET_MAX];
-};
-
-struct candidate {
-	size_t pod;
-	size_t frees; /* CPUs in the scope that become free when the pod leaves */
-};
-
-/* A node, or one of its NUMA nodes, that pods may leave to make room for the pod in question. */
-struct source_node {
-	size_t node;
-	struct candidate *candidates; /* pods that may leave, the lowest cost first */
-	size_t n_candidates;
-	size_t needed;     /* CPUs that must become free; 0 = unknown */
-	uint64_t min_cost; /* lower bound of the cost of freeing these CPUs */
-};
-
-struct source_nodes {
-	struct source_node *nodes;
-	size_t n_nodes, nodes_size;
-	struct pod_set *heap; /* the set with the lowest order first */
-	size_t n_heap, heap_size;
-};
-
 struct search {
 	struct simulated_cluster *c;
 	const struct plan_options *options;
@@ -154,15 +124,6 @@ struct search {
 	uint64_t verdicts_end, sets_end;
 	uint64_t n_place_verdicts; /* for places without moves */
 };
-
-static void source_nodes_release(struct source_nodes *sources)
-{
-	for (size_t i = 0; i < sources->n_nodes; i++)
-		free(sources->nodes[i].candidates);
-	free(sources->nodes);
-	free(sources->heap);
-	*sources = (struct source_nodes){0};
-}
 
 static bool reached_limit(struct search *s)
 {
@@ -224,78 +185,6 @@ static void revert_steps(struct search *s, size_t n_steps, size_t mark)
 	simulated_undo(s->c, mark);
 }
 
-/* ---- the sets of pods, in ascending order of their cost */
-
-static bool is_before(const struct pod_set *a, const struct pod_set *b)
-{
-	if (a->order != b->order)
-		return a->order < b->order;
-	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
-		return a->node < b->node;
-	/* Sets that cost less than the order do not free enough yet. */
-	return a->cost != b->cost ? a->cost > b->cost : a->n < b->n;
-}
-
-/* Sets set->order and adds the set to the heap. */
-static void push_set(struct source_nodes *sources, struct pod_set *set)
-{
-	uint64_t min_cost = sources->nodes[set->node].min_cost;
-	size_t at;
-
-	set->order = set->cost > min_cost ? set->cost : min_cost;
-
-	vec_push(&sources->heap, &sources->n_heap, &sources->heap_size, sizeof(*sources->heap));
-	for (at = sources->n_heap - 1; at > 0 && is_before(set, &sources->heap[(at - 1) / 2]);
-		at = (at - 1) / 2)
-		sources->heap[at] = sources->heap[(at - 1) / 2];
-	sources->heap[at] = *set;
-}
-
-static struct pod_set pop_set(struct source_nodes *sources)
-{
-	struct pod_set first = sources->heap[0], last = sources->heap[--sources->n_heap];
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < sources->n_heap) {
-		if (child + 1 < sources->n_heap &&
-			is_before(&sources->heap[child + 1], &sources->heap[child]))
-			child++;
-		if (!is_before(&sources->heap[child], &last))
-			break;
-		sources->heap[at] = sources->heap[child];
-		at = child;
-	}
-	sources->heap[at] = last;
-	return first;
-}
-
-static uint64_t cost_of(const struct search *s, const struct source_node *n, size_t candidate)
-{
-	return cost_of_restart(&s->c->pods[n->candidates[candidate].pod]);
-}
-
-/* Adds the two successors of a set: with the last member replaced by the next candidate, and with the next candidate
- * added. In this way every set is considered once, after all sets with a lower cost. */
-static void push_successors(
-	const struct search *s, struct source_nodes *sources, const struct pod_set *set, size_t max)
-{
-	const struct source_node *n = &sources->nodes[set->node];
-	uint16_t last = set->members[set->n - 1];
-	struct pod_set next = *set;
-
-	if (last + 1u >= n->n_candidates)
-		return;
-	next.members[next.n - 1] = (uint16_t)(last + 1);
-	next.cost += cost_of(s, n, last + 1u) - cost_of(s, n, last);
-	push_set(sources, &next);
-	if (set->n >= PLAN_SET_MAX || set->n >= max)
-		return;
-	next = *set;
-	next.members[next.n++] = (uint16_t)(last + 1);
-	next.cost += cost_of(s, n, last + 1u);
-	push_set(sources, &next);
-}
-
 /* ---- candidates */
 
 /* Unless the caller sets a limit, no pod makes room for a pod of a lower priority. */
@@ -314,74 +203,6 @@ static bool may_leave(const struct search *s, size_t pod)
 	       !has_higher_priority(s->c, pod, s->wanted, s->options);
 }
 
-static int compare_costs(const void *va, const void *vb, void *cluster)
-{
-	size_t a = ((const struct candidate *)va)->pod, b = ((const struct candidate *)vb)->pod;
-	const struct simulated_cluster *c = cluster;
-	uint64_t cost_a = cost_of_restart(&c->pods[a]), cost_b = cost_of_restart(&c->pods[b]);
-
-	return cost_a != cost_b ? (cost_a < cost_b ? -1 : 1) : (a > b) - (a < b);
-}
-
-static size_t count_common(hwloc_const_bitmap_t a, hwloc_const_bitmap_t b)
-{
-	CLEANUP(cpuset_freep) hwloc_bitmap_t common = hwloc_bitmap_alloc();
-
-	hwloc_bitmap_and(common, a, b);
-	return cpuset_size(common);
-}
-
-/* A lower bound of the cost of freeing the needed CPUs: the candidates with the lowest cost per CPU, the last of them
- * counted in part. */
-static uint64_t find_fractional_cost(const struct search *s, const struct source_node *n)
-{
-	CLEANUP(freep) bool *used = xcalloc(n->n_candidates + 1, sizeof(*used));
-	uint64_t cost = 0;
-	size_t freed = 0;
-
-	while (freed < n->needed) {
-		size_t best = n->n_candidates;
-
-		for (size_t i = 0; i < n->n_candidates; i++)
-			if (!used[i] && n->candidates[i].frees > 0 &&
-				(best == n->n_candidates ||
-					cost_of(s, n, i) * n->candidates[best].frees <
-						cost_of(s, n, best) * n->candidates[i].frees))
-				best = i;
-		if (best == n->n_candidates)
-			break;
-		used[best] = true;
-		if (freed + n->candidates[best].frees > n->needed)
-			return cost + cost_of(s, n, best) * (n->needed - freed) / n->candidates[best].frees;
-		freed += n->candidates[best].frees;
-		cost += cost_of(s, n, best);
-	}
-	return cost;
-}
-
-/*
- * The lowest cost of candidates that free the needed CPUs; a lower bound where that takes too long to find. Many equal nodes with a bound
- * that no set reaches would have all their cheaper sets considered first.
- */
-static uint64_t find_min_cost(const struct search *s, const struct source_node *n)
-{
-	CLEANUP(freep) uint64_t *lowest = NULL; /* by the number of CPUs that are freed */
-
-	if (n->n_candidates * n->needed > MIN_COST_WORK)
-		return find_fractional_cost(s, n);
-	lowest = xcalloc(n->needed + 1, sizeof(*lowest));
-	for (size_t cpus = 1; cpus <= n->needed; cpus++)
-		lowest[cpus] = UINT64_MAX;
-	for (size_t i = 0; i < n->n_candidates; i++)
-		for (size_t cpus = n->needed, frees = n->candidates[i].frees; frees > 0 && cpus > 0; cpus--) {
-			uint64_t rest = lowest[cpus > frees ? cpus - frees : 0];
-
-			if (rest < UINT64_MAX && rest + cost_of(s, n, i) < lowest[cpus])
-				lowest[cpus] = rest + cost_of(s, n, i);
-		}
-	return lowest[n->needed];
-}
-
 /* Which pods may leave: those on a node, or on one of its NUMA nodes. */
 struct source_scope {
 	size_t node;
@@ -398,72 +219,57 @@ static bool is_in_scope(
 	return !scope->numa_cpus || (held->found && hwloc_bitmap_isset(held->numa, scope->numa));
 }
 
-/* The caller frees ret->candidates. */
-static void find_candidates(
-	const struct search *s, const struct source_scope *scope, size_t pod, struct source_node *ret)
+/* The candidates' numbers are the pods' positions on the node. *ret_freed: the CPUs that all of them free. To be released. */
+static void find_candidates(const struct search *s, const struct source_scope *scope, size_t pod,
+	struct victim_candidates *ret, qty_t *ret_freed)
 {
 	const struct simulated_node *n = &s->c->nodes[scope->node];
 	hwloc_const_bitmap_t shared = n->state.allocations.shared;
-	size_t wanted = s->c->pods[pod].class->cpus, free;
+	CLEANUP(freep) size_t *frees = xcalloc(n->n_pods + 1, sizeof(*frees));
+	size_t wanted = s->c->pods[pod].class->cpus, free = wanted;
+	struct victims_place *place;
 
-	*ret = (struct source_node){
-		.node = scope->node, .candidates = xcalloc(n->n_pods + 1, sizeof(*ret->candidates))};
-	for (size_t i = 0; i < n->n_pods && ret->n_candidates < UINT16_MAX; i++) {
+	*ret = (struct victim_candidates){.node = scope->node};
+	*ret_freed = 0;
+	for (size_t i = 0; i < n->n_pods; i++) {
+		const struct simulated_pod *p = &s->c->pods[n->pods[i]];
 		CLEANUP(pod_held_release) struct pod_held held = {0};
 
 		if (scope->numa_cpus)
 			simulated_held(s->c, n->pods[i], &held);
-		if (is_in_scope(s, scope, n->pods[i], &held))
-			ret->candidates[ret->n_candidates++] = (struct candidate){.pod = n->pods[i],
-				.frees = held.found ? count_common(held.cpus, scope->numa_cpus)
-						    : s->c->pods[n->pods[i]].class->cpus};
+		if (!is_in_scope(s, scope, n->pods[i], &held))
+			continue;
+		victim_candidates_add(ret, i, cost_of_restart(p));
+		frees[i] = held.found ? cpuset_count_common(held.cpus, scope->numa_cpus) : p->class->cpus;
+		*ret_freed += (qty_t)frees[i];
 	}
-	vec_sort(ret->candidates, ret->n_candidates, sizeof(*ret->candidates), compare_costs, s->c);
-	if (wanted == 0 || !shared)
-		return;
-	free = scope->numa_cpus ? count_common(shared, scope->numa_cpus) : cpuset_size(shared);
-	ret->needed = wanted > free ? wanted - free : 0;
-}
-
-/* Whether the node's kubelet admits the pod without these pods of the node. */
-static bool admits_without(struct search *s, size_t node, const size_t *pods, size_t n_pods, size_t pod)
-{
-	const struct simulated_node *n = &s->c->nodes[node];
-	CLEANUP(freep) bool *without = xcalloc(n->n_pods + 1, sizeof(*without));
-
-	for (size_t i = 0; i < n->n_pods; i++)
-		for (size_t k = 0; k < n_pods && !without[i]; k++)
-			without[i] = n->pods[i] == pods[k];
-	return simulated_judge_without(s->c, node, without, pod) == KUBELET_ADMITS;
+	victim_candidates_sort(ret, NULL);
+	if (shared)
+		free = scope->numa_cpus ? cpuset_count_common(shared, scope->numa_cpus) : cpuset_size(shared);
+	place = victim_candidates_add_place(ret, true, (qty_t)(wanted > free ? wanted - free : 0));
+	for (size_t i = 0; i < ret->n_items; i++)
+		place->frees[i] = (qty_t)frees[ret->items[i].pod];
 }
 
 /*
- * Adds a node, or one of its NUMA nodes, that pods may leave to make room for the pod, and its first set of pods to try: only
- * the candidate with the lowest cost. push_successors() finds all other sets. False if the kubelet would not admit the pod even
+ * Adds a node, or one of its NUMA nodes, that pods may leave to make room for the pod. False if the kubelet would not admit the pod even
  * if all candidates left.
  */
 static bool add_source(
-	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
+	struct search *s, const struct source_scope *scope, size_t pod, struct victims_search *sources)
 {
-	CLEANUP(freep) size_t *pods = NULL;
-	struct source_node n;
-	size_t freed = 0;
+	CLEANUP(victim_candidates_release) struct victim_candidates n = {0};
+	CLEANUP(freep) bool *leaves = xcalloc(s->c->nodes[scope->node].n_pods + 1, sizeof(*leaves));
+	qty_t freed;
 
-	find_candidates(s, scope, pod, &n);
-	pods = xcalloc(n.n_candidates + 1, sizeof(*pods));
-	for (size_t i = 0; i < n.n_candidates; i++) {
-		pods[i] = n.candidates[i].pod;
-		freed += n.candidates[i].frees;
-	}
-	if (n.n_candidates == 0 || freed < n.needed ||
-		!admits_without(s, n.node, pods, n.n_candidates, pod)) {
-		free(n.candidates);
+	find_candidates(s, scope, pod, &n, &freed);
+	for (size_t i = 0; i < n.n_items; i++)
+		leaves[n.items[i].pod] = true;
+	if (n.n_items == 0 || freed < n.places[0].missing ||
+		simulated_judge_without(s->c, n.node, leaves, pod) != KUBELET_ADMITS)
 		return false;
-	}
-	n.min_cost = find_min_cost(s, &n);
-	*(struct source_node *)vec_push(&sources->nodes, &sources->n_nodes, &sources->nodes_size, sizeof(n)) =
-		n;
-	push_set(sources, &(struct pod_set){.cost = cost_of(s, &n, 0), .node = sources->n_nodes - 1, .n = 1});
+	victim_candidates_set_min_cost(&n);
+	victims_search_add(sources, &n);
 	return true;
 }
 
@@ -478,7 +284,7 @@ static bool needs_one_numa(const struct simulated_node *n, const struct pod_clas
 
 /* Adds the NUMA nodes of a node. False if none is added: the pod may need CPUs, memory or devices of several NUMA nodes. */
 static bool add_numa_sources(
-	struct search *s, const struct source_scope *scope, size_t pod, struct source_nodes *sources)
+	struct search *s, const struct source_scope *scope, size_t pod, struct victims_search *sources)
 {
 	const struct machine *m = &s->c->nodes[scope->node].state.machine;
 	bool any = false;
@@ -497,7 +303,7 @@ static bool add_numa_sources(
 
 /* Finds the nodes on which room for the pod can be made. NUMA nodes are preferred, because they have fewer candidates
  * than the whole node. */
-static void find_sources(struct search *s, size_t pod, struct source_nodes *sources)
+static void find_sources(struct search *s, size_t pod, struct victims_search *sources)
 {
 	for (size_t i = 0; i < s->c->n_nodes && !reached_limit(s); i++) {
 		struct source_scope scope = {.node = i, .aligned = true};
@@ -516,40 +322,12 @@ static void find_sources(struct search *s, size_t pod, struct source_nodes *sour
 
 /* ---- one set */
 
-/* Whether the set frees the needed CPUs: a necessary condition of the admission. */
-static bool frees_enough(const struct source_node *n, const struct pod_set *set)
-{
-	size_t freed = 0;
-
-	for (size_t i = 0; i < set->n; i++)
-		freed += n->candidates[set->members[i]].frees;
-	return freed >= n->needed;
-}
-
 static int compare_cpus(const void *va, const void *vb, void *cluster)
 {
 	const struct simulated_cluster *c = cluster;
 	size_t a = c->pods[*(const size_t *)va].class->cpus, b = c->pods[*(const size_t *)vb].class->cpus;
 
 	return (a < b) - (a > b);
-}
-
-/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
-static void list_pods(
-	const struct search *s, const struct source_node *n, const struct pod_set *set, size_t *ret)
-{
-	for (size_t i = 0; i < set->n; i++)
-		ret[i] = n->candidates[set->members[i]].pod;
-	vec_sort(ret, set->n, sizeof(*ret), compare_cpus, s->c);
-}
-
-static bool admits_without_set(
-	struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod)
-{
-	size_t pods[PLAN_SET_MAX];
-
-	list_pods(s, n, set, pods);
-	return admits_without(s, n->node, pods, set->n, pod);
 }
 
 static bool make_room(struct search *s, size_t pod, unsigned depth);
@@ -567,8 +345,8 @@ enum destination {
 
 /* Moves of a set of pods that make room for a pod. */
 struct attempt {
-	size_t node, pod; /* for which room is made, and where */
-	size_t pods[PLAN_SET_MAX], n_pods;
+	size_t node, pod;                  /* for which room is made, and where */
+	size_t pods[PLAN_SET_MAX], n_pods; /* that leave */
 	enum destination to;
 	unsigned depth, n_leaves;
 };
@@ -675,31 +453,43 @@ static bool replay_steps(struct search *s, size_t n_steps, size_t mark, size_t n
 	return !*simulated_constraint(s->c, node, pod) && simulated_start(s->c, node, pod);
 }
 
-/* Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. */
-static bool try_set(struct search *s, const struct source_node *n, const struct pod_set *set, size_t pod,
-	enum destination to, unsigned depth)
+/* The set's pods, the largest first, because fewer nodes have a place for a large pod. */
+static size_t list_pods(const struct search *s, const struct victims_found *set, size_t *ret)
 {
-	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps;
-	struct attempt a = {.node = n->node, .pod = pod, .n_pods = set->n, .to = to, .depth = depth};
+	const struct victim_candidates *n = set->node;
+	size_t n_pods = 0;
+
+	for (size_t i = 0; i < n->n_items; i++)
+		if (set->leaves[n->items[i].pod])
+			ret[n_pods++] = s->c->nodes[n->node].pods[n->items[i].pod];
+	vec_sort(ret, n_pods, sizeof(*ret), compare_cpus, s->c);
+	return n_pods;
+}
+
+/*
+ * Moves all pods of the set and starts the pod. The steps of a failed attempt are reverted. First all pods go to the same kind of
+ * destination.
+ */
+static bool try_set(
+	struct search *s, const struct victims_found *set, size_t pod, enum destination to, unsigned depth)
+{
+	size_t mark = simulated_mark(s->c), n_steps = s->plan->n_steps, node = set->node->node;
+	struct attempt a = {.node = node, .pod = pod, .to = to, .depth = depth};
 	bool done;
 
-	list_pods(s, n, set, a.pods);
+	a.n_pods = list_pods(s, set, a.pods);
+	if (to == TO_ANY ? a.n_pods < 2 || a.n_pods > MIXED_MAX : to == TO_NEW_ROOM && depth < 2)
+		return false;
 	if (pod == s->wanted)
 		s->needs_replay = false;
-	s->excluded[n->node] = true;
+	s->excluded[node] = true;
 	done = move_pods(s, &a, 0);
-	s->excluded[n->node] = false;
+	s->excluded[node] = false;
 	if (done && pod == s->wanted && s->needs_replay)
-		done = replay_steps(s, n_steps, mark, n->node, pod);
+		done = replay_steps(s, n_steps, mark, node, pod);
 	if (!done)
 		revert_steps(s, n_steps, mark);
 	return done;
-}
-
-/* First all pods of a set go to the same kind of destination. */
-static bool is_tried(const struct pod_set *set, enum destination to, unsigned depth)
-{
-	return to == TO_ANY ? set->n > 1 && set->n <= MIXED_MAX : to != TO_NEW_ROOM || depth > 1;
 }
 
 /*
@@ -707,22 +497,21 @@ static bool is_tried(const struct pod_set *set, enum destination to, unsigned de
  */
 static bool make_room(struct search *s, size_t pod, unsigned depth)
 {
-	CLEANUP(source_nodes_release) struct source_nodes sources = {0};
+	size_t max_moves = s->options->max_moves;
+	CLEANUP(victims_search_release)
+	struct victims_search sources = {.max_pods = max_moves == 0             ? 1
+						     : max_moves < PLAN_SET_MAX ? max_moves
+										: PLAN_SET_MAX};
+	struct victims_found set;
 	bool done = false;
 
 	find_sources(s, pod, &sources);
-	while (sources.n_heap > 0 && !done) {
-		const struct pod_set set = pop_set(&sources);
-		const struct source_node *n = &sources.nodes[set.node];
-
-		s->n_sets++;
-		if (reached_limit(s))
-			return false;
-		push_successors(s, &sources, &set, s->options->max_moves);
-		if (!frees_enough(n, &set) || !admits_without_set(s, n, &set, pod))
+	while (!done && sources.n_heap > 0 && !reached_limit(s) &&
+		victims_search_next(&sources, &s->n_sets, s->sets_limit, &set)) {
+		if (simulated_judge_without(s->c, set.node->node, set.leaves, pod) != KUBELET_ADMITS)
 			continue;
 		for (enum destination to = 0; to <= TO_ANY && !done; to++)
-			done = is_tried(&set, to, depth) && try_set(s, n, &set, pod, to, depth);
+			done = try_set(s, &set, pod, to, depth);
 	}
 	return done;
 }
