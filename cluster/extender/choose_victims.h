@@ -15,23 +15,22 @@
 #include "cluster/model/verdicts.h"
 
 /* A pod of the node. */
-struct victim_candidate {
+struct node_victim {
 	bool may_go; /* bound, aligned by the kubelet, and of lower priority */
 	bool asked;  /* one of the scheduler's victims */
 	bool fixed; /* of `asked`: the scheduler may have chosen the pod for another reason than the node's amounts */
 	bool violates;   /* the eviction violates a PodDisruptionBudget */
 	bool considered; /* may_go or asked, and at most as important as the most important victim */
-	bool evicted;
-	size_t cpus;         /* that the pod holds exclusively */
-	uint64_t numa_nodes; /* of its CPUs and devices in the node's object */
+	bool last; /* one of the pods that were considered last: all other considered pods together are not enough */
 };
 
 struct node_victims {
 	const struct node_info *node; /* NULL = not judged */
 	const struct pod_class *class;
-	struct victim_candidate *pods; /* per pod of the node */
-	bool *scratch;                 /* the same */
-	size_t n_own;                  /* victims that the scheduler does not have */
+	struct verdicts *verdicts;
+	struct node_victim *pods; /* per pod of the node */
+	bool *evicted, *scratch;  /* the same */
+	size_t n_own;             /* victims that the scheduler does not have */
 	bool budgets_known;
 };
 
@@ -46,12 +45,16 @@ int choose_victims(struct verdicts *verdicts, const struct extender_preemption *
 	const struct extender_victims *asked, const struct pod_class *class, struct node_victims *ret,
 	enum kubelet_answer *ret_answer);
 
+/* Limits of improve_victims() per node. */
+#define IMPROVE_VERDICTS 128u
+#define IMPROVE_STEPS    1000u /* sets, most of them without a verdict */
+
 /*
- * After choose_victims(), if the kubelet admits the pod and the scheduler's victims did not suffice: looks for a better choice until
+ * After choose_victims(), if the kubelet admits the pod and the scheduler's victims did not suffice: looks for the best choice until
  * the work limit is reached. Then scheduler's victims may stay too, unless the scheduler may have chosen them for another reason
  * than the node's amounts.
  */
-void improve_victims(struct verdicts *verdicts, struct node_victims *v);
+void improve_victims(struct node_victims *v);
 
 /* Writes the chosen victims, the most important pod first, and the number of violations, as kube-scheduler counts them. */
 void node_victims_write(const struct node_victims *v, struct extender_victims *victims);

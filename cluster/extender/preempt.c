@@ -59,7 +59,7 @@ static void judge_items(struct verdicts *verdicts, const struct verb_config *con
 		}
 	for (size_t i = 0; i < args->n_items; i++)
 		if (answers[i] == KUBELET_ADMITS)
-			improve_victims(verdicts, &victims[i]);
+			improve_victims(&victims[i]);
 	for (size_t i = 0; i < args->n_items; i++) {
 		struct extender_victims item;
 

@@ -213,6 +213,15 @@ static void few_victims_of_low_priority_are_chosen(void **state)
 			.by_amounts = true,
 			.node = "{metadata: {name: node-0}, status: {allocatable: {cpu: 15, memory: 60Gi, pods: 2}}}",
 			.want = "p1 p2 p3 0"},
+		/* The pod that holds no CPU exclusively, but whose requests count against the node. */
+		{.pods = {{"app cpu=3500m memory=1Gi vendor.com/nic=1", 0, NULL}, {CPU(4), 0, NULL},
+			 {CPU(4), 0, NULL}},
+			.budgets = {NO_BUDGET},
+			.asked = "",
+			.pod = CPU(4),
+			.node = "{metadata: {name: node-0}, status: {allocatable: {cpu: 15, memory: 60Gi, pods: 9,"
+				" vendor.com/nic: 4}}}",
+			.want = "p0 0"},
 	};
 
 	(void)state;
