@@ -46,7 +46,7 @@ int choose_victims(struct verdicts *verdicts, const struct extender_preemption *
 	enum kubelet_answer *ret_answer);
 
 /* Limits of improve_victims() per node. */
-#define IMPROVE_VERDICTS 128u
+#define IMPROVE_VERDICTS 64u
 #define IMPROVE_STEPS    1000u /* sets, most of them without a verdict */
 
 /*
