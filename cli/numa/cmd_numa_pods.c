@@ -210,7 +210,7 @@ static int print(const struct query *q, const char *namespace)
 	writer_init(&w, q->options->value[OPT_OUTPUT], !option_set(q->options, OPT_NO_HEADERS), &text);
 	w.width = terminal_table_width(STDOUT_FILENO);
 	pods_report_write(&w, &q->report, !namespace);
-	if (q->report.n_rows == 0 && !writer_is_doc(&w) && w.format != WRITER_NAME)
+	if (pods_report_is_empty(&q->report) && !writer_is_doc(&w) && w.format != WRITER_NAME)
 		source_no_resources(namespace);
 	return print_text(writer_finish(&w), &text);
 }

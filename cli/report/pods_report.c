@@ -124,7 +124,13 @@ void pods_report_keep_misaligned(struct pods_report *r)
 		else
 			row_release(&r->rows[i]);
 	}
+	r->n_removed += r->n_rows - kept;
 	r->n_rows = kept;
+}
+
+bool pods_report_is_empty(const struct pods_report *r)
+{
+	return r->n_rows + r->n_removed == 0;
 }
 
 static int compare_rows(const void *va, const void *vb)
@@ -309,7 +315,7 @@ static void write_totals(struct writer *w, const struct pods_report *r)
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++)
 		writer_number(w, alignment_names[a], NULL, true, (int64_t)counts[a]);
 	writer_end(w);
-	if (writer_is_doc(w) || !w->headings || r->n_rows == 0)
+	if (writer_is_doc(w) || !w->headings || pods_report_is_empty(r))
 		return;
 	strbuf_addf(w->out, "\n%zu pod%s", r->n_rows, r->n_rows == 1 ? "" : "s");
 	for (enum alignment a = 0; a < ALIGNMENT_COUNT; a++) {
@@ -367,7 +373,7 @@ void pods_report_write(struct writer *w, const struct pods_report *r, bool names
 	for (size_t i = 0; i < r->n_rows; i++)
 		write_row(w, r, &r->rows[i]);
 	writer_end(w);
-	if (!writer_is_doc(w) && r->n_rows > 0)
+	if (!writer_is_doc(w) && !pods_report_is_empty(r))
 		writer_table(w);
 	write_totals(w, r);
 	write_objects(w, r);

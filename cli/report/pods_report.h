@@ -24,6 +24,7 @@ struct pods_row {
 struct pods_report {
 	struct pods_row *rows;
 	size_t n_rows, rows_size;
+	size_t n_removed;  /* by pods_report_keep_misaligned() */
 	struct strv names; /* of all pods of the nodes: "namespace/pod" */
 	/* The number of nodes whose objects were compared with the Pods, 0 = not compared; and those that contradict the Pods. */
 	size_t n_compared;
@@ -48,6 +49,9 @@ void pods_report_add_unknown(struct pods_report *r, const char *namespace, const
 
 /* Removes the rows whose pods could not be aligned better. */
 void pods_report_keep_misaligned(struct pods_report *r);
+
+/* There was no pod to list, whatever its alignment. */
+bool pods_report_is_empty(const struct pods_report *r);
 
 /* Sorts the rows by namespace and pod. */
 void pods_report_sort(struct pods_report *r);
