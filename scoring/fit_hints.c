@@ -20,7 +20,7 @@
 #define SKETCH_GUARD UINT64_C(0x8080808080808080)
 
 /* A collected combination. */
-struct candidate {
+struct combination {
 	uint64_t set,
 		order; /* sorts by the sum, then as collected (lexicographic): sum << ORDER_BITS | number */
 };
@@ -35,7 +35,7 @@ struct frontier_builder {
 	unsigned shift[SKETCHED];    /* per resource: the shift that fits its largest amount into a sketch */
 	uint64_t *sketches;          /* of the entries */
 	size_t sketches_size;
-	struct candidate *candidates;
+	struct combination *candidates;
 	size_t n_candidates;
 	size_t candidates_size;
 	unsigned size; /* of the combinations being collected */
@@ -85,7 +85,7 @@ static void add_candidate(struct frontier_builder *m, uint64_t set, uint64_t sum
 		return;
 	}
 	vec_grow(&m->candidates, &m->candidates_size, m->n_candidates + 1, sizeof(*m->candidates));
-	m->candidates[m->n_candidates] = (struct candidate){set, sum << ORDER_BITS | m->n_candidates};
+	m->candidates[m->n_candidates] = (struct combination){set, sum << ORDER_BITS | m->n_candidates};
 	m->n_candidates++;
 }
 
@@ -118,7 +118,7 @@ static void collect_candidates(
 
 static int compare_candidates(const void *va, const void *vb)
 {
-	const struct candidate *a = va, *b = vb;
+	const struct combination *a = va, *b = vb;
 
 	return (a->order > b->order) - (a->order < b->order);
 }
@@ -196,7 +196,7 @@ static bool is_covered(struct frontier_builder *m, const qty_t *row, uint64_t sk
 }
 
 /* Append the candidate unless an earlier entry covers it. */
-static void append_unless_covered(struct frontier_builder *m, const struct candidate *c)
+static void append_unless_covered(struct frontier_builder *m, const struct combination *c)
 {
 	struct frontier *f = m->frontier;
 	size_t n = m->space->n_resources, n_entries = f->n_entries;

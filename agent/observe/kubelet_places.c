@@ -57,7 +57,7 @@ struct flag_file {
 };
 
 /* The services count before the files: config, config_dir and files are for a place whose service is not visible. */
-struct place {
+struct distribution {
 	const char *name;             /* as in doc/kubelet-settings.md */
 	const char *units[MAX_UNITS]; /* patterns of the services' names, as of fnmatch(3) */
 	const char *program;          /* of READER_K3S */
@@ -72,7 +72,7 @@ struct place {
 };
 
 /* In order: rows whose configuration cannot be another distribution's first. */
-static const struct place places[] = {
+static const struct distribution distributions[] = {
 	{.name = "k3s",
 		.units = {"k3s.service", "k3s-*.service"},
 		.reader = READER_K3S,
@@ -151,11 +151,11 @@ static const struct place places[] = {
 
 bool kubelet_places_list(size_t i, struct strv *ret)
 {
-	const struct place *p;
+	const struct distribution *p;
 
-	if (i >= ARRAY_SIZE(places))
+	if (i >= ARRAY_SIZE(distributions))
 		return false;
-	p = &places[i];
+	p = &distributions[i];
 	strv_push(ret, p->name);
 	for (size_t n = 0; n < MAX_UNITS && p->units[n]; n++)
 		strv_push(ret, p->units[n]);
@@ -319,11 +319,11 @@ static int read_k0s(const struct service_unit *unit, struct kubelet_files *ret, 
 }
 
 static int add_flag_files(
-	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err);
+	const struct distribution *p, const char *sysroot, struct kubelet_args *ret, struct err *err);
 
 /* The files of a distribution whose service only calls a script; they must exist. */
 static int read_service_files(
-	const struct place *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
+	const struct distribution *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
 {
 	int r = look_for(sysroot, p->files[0].path, err);
 
@@ -334,8 +334,8 @@ static int read_service_files(
 }
 
 /* 1; 0 if the service starts no kubelet; -errno. */
-static int read_place_unit(const struct place *p, const char *sysroot, const struct service_unit *unit,
-	const char *name, struct kubelet_files *ret, struct err *err)
+static int read_distribution_unit(const struct distribution *p, const char *sysroot,
+	const struct service_unit *unit, const char *name, struct kubelet_files *ret, struct err *err)
 {
 	switch (p->reader) {
 	case READER_K3S:
@@ -350,7 +350,7 @@ static int read_place_unit(const struct place *p, const char *sysroot, const str
 	}
 }
 
-static int read_place_service(const struct place *p, const char *sysroot, const char *name,
+static int read_distribution_service(const struct distribution *p, const char *sysroot, const char *name,
 	struct kubelet_files *ret, struct err *err)
 {
 	CLEANUP(service_unit_release) struct service_unit unit = {.gap = NULL};
@@ -359,7 +359,7 @@ static int read_place_service(const struct place *p, const char *sysroot, const 
 	if (r <= 0)
 		return r;
 	ret->source = xstrdup(name);
-	r = read_place_unit(p, sysroot, &unit, name, ret, err);
+	r = read_distribution_unit(p, sysroot, &unit, name, ret, err);
 	if (r > 0 && unit.gap && p->reader != READER_FILES)
 		take_gap(ret, TAKE(unit.gap));
 	if (r > 0)
@@ -369,7 +369,7 @@ static int read_place_service(const struct place *p, const char *sysroot, const 
 	return r;
 }
 
-static bool has_unit(const struct place *p, const char *name)
+static bool has_unit(const struct distribution *p, const char *name)
 {
 	for (size_t i = 0; i < MAX_UNITS && p->units[i]; i++)
 		if (fnmatch(p->units[i], name, 0) == 0)
@@ -383,14 +383,15 @@ static int read_services(const char *sysroot, const struct service_units *units,
 {
 	const struct strv *names = &units->names[state];
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++)
 		for (size_t n = 0; n < names->n_items; n++) {
 			int r;
 
-			if (!has_unit(&places[i], names->items[n]) || strv_contains(tried, names->items[n]))
+			if (!has_unit(&distributions[i], names->items[n]) ||
+				strv_contains(tried, names->items[n]))
 				continue;
 			strv_push(tried, names->items[n]);
-			r = read_place_service(&places[i], sysroot, names->items[n], ret, err);
+			r = read_distribution_service(&distributions[i], sysroot, names->items[n], ret, err);
 			if (r != 0)
 				return r;
 			kubelet_files_release(ret);
@@ -420,7 +421,8 @@ static int find_proof(const char *sysroot, const char *path, const char **ret_pr
 }
 
 /* 1 and *ret_proof, the path that proves it; 0; or -errno. A distribution with a `config` is not installed without it. */
-static int is_installed(const struct place *p, const char *sysroot, const char **ret_proof, struct err *err)
+static int is_installed(
+	const struct distribution *p, const char *sysroot, const char **ret_proof, struct err *err)
 {
 	int r = find_proof(sysroot, p->config ? p->config : p->config_dir, ret_proof, err);
 
@@ -433,13 +435,13 @@ static int is_installed(const struct place *p, const char *sysroot, const char *
 
 /* 1, *ret and *ret_proof; 0 if there is none; or -errno. */
 static int find_installed(
-	const char *sysroot, const struct place **ret, const char **ret_proof, struct err *err)
+	const char *sysroot, const struct distribution **ret, const char **ret_proof, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		int r = is_installed(&places[i], sysroot, ret_proof, err);
+	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++) {
+		int r = is_installed(&distributions[i], sysroot, ret_proof, err);
 
 		if (r > 0)
-			*ret = &places[i];
+			*ret = &distributions[i];
 		if (r != 0)
 			return r;
 	}
@@ -491,7 +493,7 @@ static int add_flag_text(
 
 /* Add the flags of the place's files. A missing file is empty. */
 static int add_flag_files(
-	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
+	const struct distribution *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
 	int r = 0;
 
@@ -510,7 +512,7 @@ static int add_flag_files(
 
 /* The flags in the variables of a kubelet's service whose command line is not visible. */
 static int add_unit_variables(
-	const struct place *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
+	const struct distribution *p, const char *sysroot, struct kubelet_args *ret, struct err *err)
 {
 	CLEANUP(service_unit_release) struct service_unit unit = {.gap = NULL};
 	int r = p->reader == READER_COMMAND && p->units[0]
@@ -522,8 +524,8 @@ static int add_unit_variables(
 	return kubelet_args_add_variables(ret, &unit.variables, p->units[0], err);
 }
 
-static int read_place_flags(
-	const struct place *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
+static int read_distribution_flags(
+	const struct distribution *p, const char *sysroot, struct kubelet_files *ret, struct err *err)
 {
 	int r;
 
@@ -548,7 +550,7 @@ static int set_path(const char *sysroot, const char *usual, char **path, struct 
 }
 
 /* Whether the system has a service of the place, even if only its drop-ins are there. */
-static bool has_service(const struct place *p, const struct service_units *units)
+static bool has_service(const struct distribution *p, const struct service_units *units)
 {
 	const struct strv *names = &units->names[SERVICE_PRESENT];
 
@@ -562,10 +564,10 @@ static bool has_service(const struct place *p, const struct service_units *units
  * Where there is no service, nothing shows that the kubelet has other flags. But k3s, and a distribution without services, start their
  * kubelets with flags that no file has.
  */
-static int read_installed(const struct place *p, const char *sysroot, const struct service_units *units,
-	struct kubelet_files *ret, struct err *err)
+static int read_installed(const struct distribution *p, const char *sysroot,
+	const struct service_units *units, struct kubelet_files *ret, struct err *err)
 {
-	int r = read_place_flags(p, sysroot, ret, err);
+	int r = read_distribution_flags(p, sysroot, ret, err);
 
 	if (r == 0)
 		r = set_path(sysroot, p->config, &ret->args.config, err);
@@ -585,7 +587,7 @@ int kubelet_places_read(const char *sysroot, struct kubelet_files *ret, struct e
 {
 	CLEANUP(service_units_release) struct service_units units = {0};
 	CLEANUP(strv_release) struct strv tried = {0};
-	const struct place *p = NULL;
+	const struct distribution *p = NULL;
 	const char *proof = NULL;
 	int r = service_units_list(sysroot, &units, err);
 

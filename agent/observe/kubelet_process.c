@@ -196,14 +196,14 @@ static int read_process_file(
 }
 
 /* What is known of a process without its command line. */
-struct candidate {
+struct process_facts {
 	bool named;            /* the program's name is kubelet */
 	const char *objection; /* why the process is not the node's kubelet; NULL = no reason is known */
 };
 
 /* Whether the kernel's name of the program may be a kubelet's. A saved tree need not have the name. */
 static int read_program_name(
-	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
+	const struct view *v, unsigned pid, bool *ret_may_be, struct process_facts *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(FS_FILE_MAX);
 	int r = read_process_file(v, pid, "comm", &name, err);
@@ -217,7 +217,7 @@ static int read_program_name(
 	return 0;
 }
 
-static int read_status(const struct view *v, unsigned pid, struct candidate *c, struct err *err)
+static int read_status(const struct view *v, unsigned pid, struct process_facts *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf status = STRBUF_INIT(FS_FILE_MAX);
 	const char *name, *state, *uid, *ns;
@@ -242,7 +242,7 @@ static int read_status(const struct view *v, unsigned pid, struct candidate *c, 
 	return 0;
 }
 
-static int read_cgroup(const struct view *v, unsigned pid, struct candidate *c, struct err *err)
+static int read_cgroup(const struct view *v, unsigned pid, struct process_facts *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf cgroup = STRBUF_INIT(FS_FILE_MAX);
 	int r = read_process_file(v, pid, "cgroup", &cgroup, err);
@@ -314,7 +314,7 @@ static int set_start_time(const struct view *v, struct kubelet_process *p, struc
  * long as the process likes, so that it is read only if the process is trusted.
  */
 static int read_candidate(
-	const struct view *v, unsigned pid, bool *ret_may_be, struct candidate *c, struct err *err)
+	const struct view *v, unsigned pid, bool *ret_may_be, struct process_facts *c, struct err *err)
 {
 	int r = read_program_name(v, pid, ret_may_be, c, err);
 
@@ -328,8 +328,8 @@ static int read_candidate(
 }
 
 /* Reads the process as a kubelet, if it is one: then *ret has its words. 0 or -errno. */
-static int read_process_command(
-	const struct view *v, unsigned pid, struct kubelet_process *ret, struct candidate *c, struct err *err)
+static int read_process_command(const struct view *v, unsigned pid, struct kubelet_process *ret,
+	struct process_facts *c, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(CMDLINE_MAX);
 	int r = read_process_file(v, pid, "cmdline", &line, err);
@@ -358,7 +358,7 @@ static int read_process_command(
 static int read_kubelet_process(
 	const struct view *v, unsigned pid, struct kubelet_process *ret, const char **why, struct err *err)
 {
-	struct candidate c = {.named = false};
+	struct process_facts c = {.named = false};
 	uint64_t start;
 	bool may_be;
 	int r = read_candidate(v, pid, &may_be, &c, err);

@@ -11,14 +11,14 @@
 #include "common/xalloc.h"
 
 /* A CPU's socket and core, numbered on the machine from 0. */
-struct place {
+struct cpu_place {
 	unsigned socket, core;
 };
 
 /* In the order in which the sockets and cores appear among the CPUs, as koordlet numbers them. An array per position in m->cpus. */
-static struct place *number_places(const struct machine *m)
+static struct cpu_place *number_places(const struct machine *m)
 {
-	struct place *places = xcalloc(m->n_cpus + 1, sizeof(*places));
+	struct cpu_place *places = xcalloc(m->n_cpus + 1, sizeof(*places));
 	unsigned sockets = 0, cores = 0;
 
 	for (size_t i = 0; i < m->n_cpus; i++) {
@@ -48,7 +48,8 @@ static int add_annotation(struct doc *map, const char *key, const struct doc *va
 
 /* ---- the CPUs */
 
-static int add_topology(const struct machine *m, const struct place *places, struct doc *ret, size_t *left)
+static int add_topology(
+	const struct machine *m, const struct cpu_place *places, struct doc *ret, size_t *left)
 {
 	CLEANUP(doc_release) struct doc top = {.kind = DOC_MAP};
 	struct doc *detail = doc_add_list(&top, "detail");
@@ -173,7 +174,7 @@ static void add_pool(
 
 /* The NUMA nodes with CPUs, ordered by socket and number. `ret` must have space for all NUMA nodes. */
 static void sort_cpu_pools(
-	const struct machine *m, const struct place *places, struct pool *ret, size_t *ret_n)
+	const struct machine *m, const struct cpu_place *places, struct pool *ret, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (unsigned node = 0; node < m->n_nodes; node++) {
@@ -191,7 +192,7 @@ static void sort_cpu_pools(
 /* Both pools are equal: koordlet removes pods that its scheduler has bound to CPUs from one or both pools,
  * but only the API server knows these pods. */
 static int add_cpu_pools(
-	const struct node_state *node, const struct place *places, struct doc *ret, size_t *left)
+	const struct node_state *node, const struct cpu_place *places, struct doc *ret, size_t *left)
 {
 	const struct machine *m = &node->machine;
 	CLEANUP(doc_release) struct doc list = {.kind = DOC_LIST};
@@ -223,7 +224,7 @@ static const char *find_unknown_source(const struct node_state *node)
 
 static int render_all(const struct node_state *node, struct doc *ret)
 {
-	CLEANUP(freep) struct place *places = number_places(&node->machine);
+	CLEANUP(freep) struct cpu_place *places = number_places(&node->machine);
 	size_t left = KOORDINATOR_MAX_BYTES;
 	int r = add_topology(&node->machine, places, ret, &left);
 

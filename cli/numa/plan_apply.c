@@ -301,7 +301,7 @@ static int sleep_and_renew(struct plan_apply *a, unsigned ms, struct err *err)
 }
 
 /* A pod's place in a plan. */
-struct place {
+struct planned_place {
 	const struct simulated_pod *pod;
 	const char *node;
 	size_t step;
@@ -310,7 +310,7 @@ struct place {
 };
 
 /* PLAN_APPLY_DONE; PLAN_APPLY_AGAIN if the pod does not exist anymore. */
-static int add_reservation(struct plan_apply *a, const struct place *place, char *id, struct err *err)
+static int add_reservation(struct plan_apply *a, const struct planned_place *place, char *id, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
 	const struct simulated_pod *p = place->pod;
@@ -337,7 +337,7 @@ static int add_reservation(struct plan_apply *a, const struct place *place, char
 }
 
 /* Writes the reservation of a place unless it is written already. Returns as add_reservation(). */
-static int reserve_place(struct plan_apply *a, const struct place *place, struct err *err)
+static int reserve_place(struct plan_apply *a, const struct planned_place *place, struct err *err)
 {
 	CLEANUP(freep) char *id = make_id(place->pod);
 	struct own_reservation *own = find_own(a, place->node, id);
@@ -399,7 +399,7 @@ static int reserve_places(struct plan_apply *a, const struct simulated_cluster *
 	a->round++;
 	for (size_t i = 0; i < plan->n_steps && r == PLAN_APPLY_DONE; i++) {
 		const struct plan_step *step = &plan->steps[i];
-		struct place place = {.pod = &c->pods[step->pod],
+		struct planned_place place = {.pod = &c->pods[step->pod],
 			.step = i,
 			.for_move = step->kind == PLAN_MOVE,
 			.life_ms = LIFE_MS};

@@ -534,7 +534,7 @@ static void fill_resources(struct show_view *v, const struct node_state *state)
 /* ---- NUMA nodes and their sockets */
 
 /* The position of a NUMA node in the picture. */
-struct place {
+struct node_place {
 	int id;
 	int socket;                /* the lowest logical index of `sockets`, INT_MAX = none */
 	hwloc_bitmap_t sockets;    /* of the CPUs, by logical index */
@@ -543,7 +543,7 @@ struct place {
 };
 
 struct places {
-	struct place *items;
+	struct node_place *items;
 	size_t n_items;
 	size_t items_size;
 	hwloc_bitmap_t cpus_without_node;   /* CPUs outside every NUMA node */
@@ -600,9 +600,9 @@ static unsigned logical_socket(const struct places *p, int id)
 static void add_place(
 	struct places *p, const struct machine *m, int id, int socket, hwloc_const_bitmap_t cpus, size_t row)
 {
-	struct place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
+	struct node_place *place = vec_push(&p->items, &p->n_items, &p->items_size, sizeof(*place));
 
-	*place = (struct place){.id = id, .cpus = cpus, .row = row, .sockets = cpuset_new()};
+	*place = (struct node_place){.id = id, .cpus = cpus, .row = row, .sockets = cpuset_new()};
 	for (int c = hwloc_bitmap_first(cpus); c >= 0; c = hwloc_bitmap_next(cpus, c)) {
 		const struct cpu *cpu = machine_cpu(m, (unsigned)c);
 
@@ -617,7 +617,7 @@ static void add_place(
 
 static int by_socket(const void *va, const void *vb)
 {
-	const struct place *a = va, *b = vb;
+	const struct node_place *a = va, *b = vb;
 	int r = hwloc_bitmap_compare(a->sockets, b->sockets);
 
 	if (a->socket != b->socket)
@@ -667,7 +667,7 @@ static char *print_sockets(const struct places *p, hwloc_const_bitmap_t sockets)
 /* Adds the place to the last group if the sockets are the same, else to a new group. */
 static void add_to_group(struct show_view *v, const struct machine *m, const struct places *p, size_t at)
 {
-	const struct place *place = &p->items[at];
+	const struct node_place *place = &p->items[at];
 	struct show_group *g;
 
 	if (at > 0 && hwloc_bitmap_isequal(place->sockets, p->items[at - 1].sockets)) {
@@ -792,7 +792,7 @@ static void fill_nodes(struct show_view *v, const struct node_state *state)
 
 	find_places(state, &places);
 	for (size_t i = 0; i < places.n_items; i++) {
-		const struct place *place = &places.items[i];
+		const struct node_place *place = &places.items[i];
 		struct show_node *node = vec_push(&v->nodes, &v->n_nodes, &v->nodes_size, sizeof(*node));
 
 		node->id = place->id;
