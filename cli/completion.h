@@ -7,8 +7,8 @@
 /* A bash script that completes commands, flags, the values of flags that have a list of values, and file names. */
 void completion_bash(const struct program *program, struct strbuf *out);
 
-/* The same for zsh, as a #compdef file. */
+/* As completion_bash(), for zsh: a #compdef file. */
 void completion_zsh(const struct program *program, struct strbuf *out);
 
-/* The same for fish. */
+/* As completion_bash(), for fish. */
 void completion_fish(const struct program *program, struct strbuf *out);

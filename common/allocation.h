@@ -127,7 +127,7 @@ void device_blocks_free(struct device_block *blocks, size_t n);
 void device_blocks_add(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, const char *id);
 
-/* The same for an id that the block then owns. */
+/* As device_blocks_add(), with an id that the block then owns. */
 void device_blocks_take(struct device_block **blocks, size_t *n_blocks, size_t *blocks_size,
 	const char *resource, hwloc_const_bitmap_t nodes, bool nodes_unknown, char *id);
 

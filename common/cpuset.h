@@ -73,7 +73,7 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
  * that the caller owns. */
 char *cpuset_print(hwloc_const_bitmap_t set);
 
-/* The same, but four or more ids at equal distances are a range with a stride as in taskset(1): "0-36:4". */
+/* As cpuset_print(), but four or more ids at equal distances are a range with a stride as in taskset(1): "0-36:4". */
 char *cpuset_print_short(hwloc_const_bitmap_t set);
 
 /* Number of ids in the set (0 for NULL). */

@@ -91,7 +91,7 @@ void doc_copy_member(const struct doc *map, const char *key, struct doc *to);
 /* The child of a map with this key, or NULL. Of equal keys the last wins, as in Go's decoder. */
 const struct doc *doc_get(const struct doc *map, const char *key);
 
-/* The same, ignoring case as Go's encoding/json. */
+/* As doc_get(), ignoring case as Go's encoding/json. */
 const struct doc *doc_get_fold(const struct doc *map, const char *key);
 
 /* The text of a string, or NULL when d is NULL or not a string. */

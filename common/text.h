@@ -21,7 +21,7 @@ void text_add_duration(char *text, size_t size, int64_t seconds);
  */
 void text_one_line(char *text);
 
-/* The same for a text of several lines: newlines are kept. */
+/* As text_one_line(), but keeps the newlines of a text of several lines. */
 void text_multi_line(char *text, size_t len);
 
 /* Bytes of the UTF-8 sequence at the start of `text` (`len` bytes), 0 if there is none. */

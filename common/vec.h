@@ -26,7 +26,7 @@ __attribute__((returns_nonnull)) void *vec_push(void *array, size_t *n_items, si
  * n_items = all names are below. The item has a pointer to its name at `offset`. */
 size_t vec_lower_bound(const void *items, size_t n_items, size_t item, size_t offset, const char *name);
 
-/* The same for an array of structs with the names in `member`. */
+/* vec_lower_bound() of an array of structs with the names in `member`. */
 #define VEC_LOWER_BOUND(items, n_items, member, name) \
 	vec_lower_bound(items, n_items, sizeof(*(items)), offsetof(__typeof__(*(items)), member), name)
 
@@ -58,5 +58,5 @@ bool strv_equal(const struct strv *a, const struct strv *b);
 /* Sort the strings by their bytes. */
 void strv_sort(struct strv *v);
 
-/* The same, and free strings that are there already. */
+/* Sorts the strings by their bytes, and frees those that are there already. */
 void strv_sort_unique(struct strv *v);

@@ -19,8 +19,9 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 	bool by_cpu_manager, bool by_memory_manager, struct err *reason);
 
 /*
- * The same for the device manager's hints for resource `r` of the inventory. Devices of ordinary init containers are
- * unknown: a kubelet may reject the pod (kubernetes/kubernetes#138446).
+ * Whether the files have what the device manager's hints for resource `r` of the inventory depend on; if not,
+ * `reason` says why. Devices of ordinary init containers are unknown: a kubelet may reject the pod
+ * (kubernetes/kubernetes#138446).
  */
 bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t r, struct err *reason);

@@ -24,7 +24,7 @@
 int state_claims_parse(
 	const char *text, size_t len, const struct pod_evidence *e, struct claims *ret, struct err *err);
 
-/* The same for the file below sysroot + kubelet_root. Without a file there are no claims; a broken file is
+/* As state_claims_parse(), of the file below sysroot + kubelet_root. Without a file there are no claims; a broken file is
  * a note. 0; -errno with one line if a file cannot be read for a transient reason. */
 int state_claims_read(const char *sysroot, const char *kubelet_root, struct claims *ret, struct notes *notes,
 	struct err *err);

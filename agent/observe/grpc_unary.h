@@ -29,7 +29,7 @@ struct grpc_channel;
 /* Nothing is opened yet. `cancel` (NULL = none) must outlive the channel, and ends the current call.
  * 0; -ENAMETOOLONG (longer than a socket's path can be). */
 int grpc_channel_new(const char *socket, const struct cancel *cancel, struct grpc_channel **ret);
-/* The same over `fd`, a connected stream socket that the channel closes; it is never opened again. */
+/* A channel over `fd`, a connected stream socket that the channel closes and does not connect again. 0 or -errno. */
 int grpc_channel_new_connected(int fd, struct grpc_channel **ret);
 void grpc_channel_free(struct grpc_channel *c);
 void grpc_channel_freep(struct grpc_channel **c);

@@ -43,7 +43,7 @@ const char *kubelet_args_flag_value(const char *const *words, size_t n_words, co
 int kubelet_args_add_variables(
 	struct kubelet_args *a, const struct strv *variables, const char *source, struct err *err);
 
-/* The same for the variables of an environment file as systemd reads it. */
+/* As kubelet_args_add_variables(), of an environment file as systemd reads it. */
 int kubelet_args_add_env(
 	struct kubelet_args *a, const char *text, size_t len, const char *source, struct err *err);
 

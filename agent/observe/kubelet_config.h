@@ -36,7 +36,7 @@ void kubelet_config_release(struct kubelet_config *config);
 int kubelet_config_parse(const char *text, size_t len, bool drop_in, const char *from,
 	struct kubelet_config *config, struct err *err);
 
-/* The same for the configuration file at root + path; from = path. -ENOENT, ... as fs_read(). */
+/* As kubelet_config_parse(), of the configuration file at root + path; from = path. -ENOENT, ... as fs_read(). */
 int kubelet_config_read(const char *root, const char *path, struct kubelet_config *config, struct err *err);
 
 /*

@@ -400,7 +400,7 @@ static int note_two_managers(const struct observe_config *config, struct observa
 	return 0;
 }
 
-/* The same for memory. */
+/* The kubelet's memory manager and a DRA driver must not both allocate memory. */
 static void note_two_memory_managers(struct observation *o)
 {
 	const struct claims *claims = &o->node.claims;

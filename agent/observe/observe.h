@@ -97,7 +97,7 @@ void sources_forget_machine(struct sources *s);
 int observe_with(struct sources *sources, const struct observe_config *config, struct observation *ret,
 	struct err *err);
 
-/* The same for a single observation. */
+/* As observe_with(), without sources that are kept for the next observation. */
 int observe(const struct observe_config *config, struct observation *ret, struct err *err);
 
 /*
@@ -112,7 +112,7 @@ int observe_node_name(const struct observe_config *config, char **ret_name, stru
  * = do not read the API. */
 char *observe_socket(const struct observe_config *config, const char *kubelet_root);
 
-/* The same for the pods API, which the observation itself does not read. */
+/* The path of the socket of the kubelet's pods API, as observe_socket(). The observation itself does not read this API. */
 char *observe_pods_socket(const struct observe_config *config, const char *kubelet_root);
 
 /* The kubelet's root directory, if its settings can be read; a new string that the caller owns. */

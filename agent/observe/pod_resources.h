@@ -51,7 +51,7 @@ struct pod_resources_client;
 int pod_resources_client_new(
 	const char *socket, const struct cancel *cancel, struct pod_resources_client **ret);
 /*
- * The same for a caller that a slow API must not delay: pod_resources_begin() makes the calls in a thread, and
+ * A client for a caller that a slow API must not delay: pod_resources_begin() makes the calls in a thread, and
  * pod_resources_finish() waits for them. `cancel` ends the waiting, not the calls. An answer for which nobody waits
  * any more is counted in `late_fd`, an eventfd(2) of the caller.
  */
@@ -91,7 +91,7 @@ int pod_resources_finish(struct pod_resources_client *c, int64_t until_ms, const
 int pod_resources_recall(const struct pod_resources_client *c, const struct machine *machine,
 	struct pod_resources *ret, struct notes *notes, struct err *err);
 
-/* The same from encoded messages: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL =
+/* As pod_resources_read(), from encoded messages: a ListPodResourcesResponse, and an AllocatableResourcesResponse (NULL =
  * none). */
 int pod_resources_parse(const void *list, size_t list_len, const void *allocatable, size_t allocatable_len,
 	const struct machine *machine, struct pod_resources *ret, struct notes *notes, struct err *err);

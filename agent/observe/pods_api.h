@@ -27,5 +27,5 @@
  */
 int pods_api_read(const char *socket, const char *node, struct doc *ret, struct err *err);
 
-/* The same from an encoded ListPodsResponse. */
+/* As pods_api_read(), from an encoded ListPodsResponse. */
 int pods_api_parse(const void *bytes, size_t len, const char *node, struct doc *ret, struct err *err);

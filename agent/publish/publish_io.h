@@ -70,7 +70,7 @@ struct publish_io {
 enum publish_outcome publish_send(struct publish_io *io, enum publish_object object,
 	const struct api_request *request, struct err *err);
 
-/* The same with a document as body. If the server supports it, the response has only the object's metadata: a
+/* As publish_send(), with a document as body. If the server supports it, the response has only the object's metadata: a
  * Node is tens of kilobytes, mostly its status. */
 enum publish_outcome publish_send_doc(struct publish_io *io, enum publish_object object, const char *method,
 	const char *path, const char *content_type, const struct doc *doc, struct err *err);

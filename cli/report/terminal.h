@@ -144,7 +144,7 @@ void canvas_fill(
 size_t canvas_text(
 	struct canvas *c, size_t row, size_t col, size_t width, enum canvas_style style, const char *text);
 
-/* The same, but the text ends at column col + width. */
+/* As canvas_text(), but the text ends at column col + width. */
 void canvas_text_right(
 	struct canvas *c, size_t row, size_t col, size_t width, enum canvas_style style, const char *text);
 

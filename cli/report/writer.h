@@ -79,7 +79,7 @@ void writer_end(struct writer *w);
 /* An empty string is "-" in a table. */
 void writer_string(struct writer *w, const char *key, const char *heading, const char *value);
 
-/* The same, but an empty string is null in JSON and YAML. */
+/* As writer_string(), but an empty string is null in JSON and YAML. */
 void writer_text(struct writer *w, const char *key, const char *heading, const char *value);
 
 /* null, and "-" in a table, unless `known`. */

@@ -389,6 +389,7 @@ void domain_rules_place(struct domain_rules *rules, const size_t *domains)
 		if (!rule->copies_count || domains[i] == DOMAIN_NONE)
 			continue;
 		domain_rule_count(rule, domains[i]);
+		/* A domain that had the least number of pods has one more now. */
 		if (rule->kind != DOMAIN_SPREAD || !rule->eligible[domains[i]] ||
 			rule->pods[domains[i]] != rule->min_pods + 1)
 			continue;

@@ -47,6 +47,6 @@ struct object_reader {
  */
 int object_input_read(const char *path, unsigned kinds, object_fn *fn, void *data, struct err *err);
 
-/* The same for an open file with this name, from its current position. */
+/* As object_input_read(), of an open file with this name, from its current position. */
 int object_input_read_fd(
 	int fd, const char *name, unsigned kinds, object_fn *fn, void *data, struct err *err);

@@ -206,7 +206,7 @@ size_t simulated_cluster_find(const struct simulated_cluster *c, const char *nod
 /* The verdict of the node's kubelet on the pod, without a reason, which simulated_explain() says. Unknown for a node with an obstacle. */
 struct verdict simulated_judge(struct simulated_cluster *c, size_t node, size_t pod);
 
-/* The same for the node without some of its pods; without[i] belongs to nodes[node].pods[i]. */
+/* The answer of simulated_judge() for the node without some of its pods; without[i] belongs to nodes[node].pods[i]. */
 enum kubelet_answer simulated_judge_without(
 	struct simulated_cluster *c, size_t node, const bool *without, size_t pod);
 

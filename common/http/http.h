@@ -29,7 +29,7 @@ struct http_listen {
  * failure. */
 int http_listen_parse(const char *text, struct http_listen *ret, struct err *err);
 
-/* The same, to check the value of an option. */
+/* As http_listen_parse(), to check the value of an option. */
 int http_listen_check(const char *text, struct err *err);
 
 /* Checks the value of an option that is only an address: numeric, without brackets. */

@@ -20,7 +20,7 @@
  */
 int json_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 
-/* The same, with -EINVAL for an object that has a key twice. */
+/* As json_parse(), with -EINVAL for an object that has a key twice. */
 int json_parse_unique(const char *text, size_t len, struct doc *ret, struct err *err);
 
 /* Parse the value at byte *at, which anything may follow, and move *at behind the value. The same, with -ENOENT when

@@ -306,6 +306,7 @@ static void read_memory_table(struct node_state_parser *p, struct memory_node *n
 		return;
 	t = vec_push(&node->tables, &node->n_tables, &node->tables_size, sizeof(*t));
 	t->type = xstrdup(type);
+	/* In this order: the default of each value depends on the values before. */
 	t->system_reserved = read_table_value(r, true, 0);
 	t->reserved = read_table_value(r, false, 0);
 	t->total = read_table_value(r, false, default_total(&p->state.machine, node->id, type));
