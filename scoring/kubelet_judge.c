@@ -419,8 +419,8 @@ static bool allocate_cpus(
 }
 
 /*
- * Allocates the memory. If the hint's nodes do not suffice, the kubelet makes the hints of all nodes again (extendTopologyManagerHint()), which
- * it may not survive either. False: the verdict is set.
+ * Allocates the memory. If the hint's nodes do not suffice, the kubelet makes the hints of all nodes again
+ * (extendTopologyManagerHint()), which it may not survive either. False: the verdict is set.
  */
 static bool allocate_memory(
 	struct judgement *j, const struct demand *demand, struct kubelet_placement *placement)

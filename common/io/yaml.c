@@ -89,8 +89,8 @@ static int reject_size(const struct reader *rd, const yaml_event_t *event)
 #define COUNT_NO_ALIAS 0
 
 /*
- * Counts the event's node, and the `aliased` nodes that an alias repeats, as go-yaml decodes them. go-yaml refuses a document of which more than 99 %
- * are in aliases. Its limits for documents of 400000 nodes are not reached before YAML_MAX_COPIED.
+ * Counts the event's node, and the `aliased` nodes that an alias repeats, as go-yaml decodes them. go-yaml refuses a document of which
+ * more than 99 % are in aliases. Its limits for documents of 400000 nodes are not reached before YAML_MAX_COPIED.
  */
 static int count_decoded_nodes(struct reader *rd, const yaml_event_t *event, size_t aliased)
 {

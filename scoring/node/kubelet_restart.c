@@ -103,7 +103,10 @@ static char *check_overlap(const struct allocations *a)
 	return NULL;
 }
 
-/* *ret: the error with which a kubelet with the new settings rejects cpu_manager_state, as validateState() in policy_static.go; NULL = none. */
+/*
+ * *ret: the error with which a kubelet with the new settings rejects cpu_manager_state, as validateState() in policy_static.go; NULL =
+ * none.
+ */
 static int check_cpu_state(
 	const struct settings *before, const struct node_state *node, char **ret, struct err *err)
 {

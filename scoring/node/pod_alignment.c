@@ -588,7 +588,10 @@ static hwloc_bitmap_t cpus_of_divided_sockets(const struct machine *m)
 	return divided;
 }
 
-/* Sets who else has CPUs of the pod's cores and L3 caches. `owners`: per CPU; `divided`: cpus_of_divided_sockets(), whose L3 caches alone are known. */
+/*
+ * Sets who else has CPUs of the pod's cores and L3 caches. `owners`: per CPU; `divided`: cpus_of_divided_sockets(), whose L3 caches
+ * alone are known.
+ */
 static void set_sharing(
 	const struct machine *m, struct pod_alignment *p, const size_t *owners, hwloc_const_bitmap_t divided)
 {
