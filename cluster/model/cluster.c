@@ -208,6 +208,7 @@ void cluster_set_allocatable(
 	resource_list_release(&node->allocatable);
 	node->allocatable = *allocatable;
 	*allocatable = (struct resource_list){0};
+	cluster->n_with_node += !node->has_node;
 	node->has_node = true;
 	cluster_bump_version(cluster, node);
 }
@@ -217,6 +218,10 @@ static void update_node(struct cluster *cluster, struct node_info *node, const s
 {
 	cluster_update_reservations(cluster, node, content, now_ms);
 	update_release(cluster, node, node_kubelet_release(object));
+	if (cluster->config.keep_constraints) {
+		doc_release(&node->constraints);
+		node_copy_constraints(object, &node->constraints);
+	}
 	node->is_ready = !strcmp(node_ready_status(object), "True");
 	node->is_cordoned = node_is_cordoned(object);
 	/* Kubelets write their Node every few minutes. */
@@ -509,8 +514,10 @@ static void forget_object(struct cluster *cluster, struct node_info *node, enum 
 		node->n_ended = 0;
 	} else if (kind == OBJECT_NODE && node->has_node) {
 		resource_list_release(&node->allocatable);
+		doc_release(&node->constraints);
 		cluster_drop_reservations(cluster, node);
 		node->has_node = false;
+		cluster->n_with_node--;
 	} else {
 		return;
 	}

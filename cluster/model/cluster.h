@@ -179,12 +179,14 @@ struct node_info {
 	struct strv resources[OBJECT_POD];      /* resource names of the two objects */
 	struct strv
 		devices; /* device resources that one of the node's objects has reported; at most DEVICE_NAMES_MAX */
+	struct doc constraints; /* node_copy_constraints() of the Node; null unless config.keep_constraints */
 };
 
 struct cluster_config {
 	uint64_t assume_ms;           /* an assumed pod that is not bound is forgotten after this time */
 	uint64_t rejection_ms;        /* how long a node_rejection lasts */
 	size_t namespace_assumed_max; /* assumed pods per namespace; 0 = no limit */
+	bool keep_constraints;        /* of the Nodes: node_info.constraints */
 };
 
 /* kube-scheduler waits up to 600 s for a pod's volumes (bindTimeoutSeconds); one minute more than that. */
@@ -226,6 +228,7 @@ struct cluster {
 	uint64_t list_number[CLUSTER_KINDS];
 	uint64_t list_version; /* the cluster's version when the current list of pods began */
 	bool lists_pods;       /* a list of pods has begun and is incomplete */
+	size_t n_with_node;    /* nodes with a Node object */
 	size_t n_reservations;
 	size_t n_pods, n_assumed; /* for metrics, as all members below */
 	uint64_t n_rejected, n_expired;

@@ -48,6 +48,7 @@ static void node_free(void *item)
 	reported_index_release(&node->reported);
 	resource_list_release(&node->allocatable);
 	resource_list_release(&node->requested);
+	doc_release(&node->constraints);
 	for (size_t i = 0; i < node->n_reservations; i++)
 		node_reservation_release(&node->reservations[i]);
 	free(node->reservations);

@@ -336,8 +336,7 @@ static struct class_verdicts *verdicts_on_class(struct verdicts *verdicts, const
 	return c;
 }
 
-/* Whether the Node's allocatable minus requested amounts satisfy the pod class. */
-static bool has_amounts(const struct node_info *node, const struct pod_class *class)
+bool verdict_has_amounts(const struct node_info *node, const struct pod_class *class)
 {
 	for (size_t i = 0; node->has_node && i < class->wanted.n_items; i++) {
 		const struct resource_quantity *wanted = &class->wanted.items[i];
@@ -362,7 +361,7 @@ static bool is_valid(const struct verdict *v, const struct node_info *node, cons
 		return false;
 	if (v->amounts_version == node->amounts_version || v->basis == CLUSTER_UNKNOWN)
 		return true;
-	return v->answer == KUBELET_ADMITS ? has_amounts(node, class)
+	return v->answer == KUBELET_ADMITS ? verdict_has_amounts(node, class)
 					   : v->answer == KUBELET_REJECTS && !v->by_amounts;
 }
 

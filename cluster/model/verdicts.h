@@ -109,6 +109,9 @@ bool verdict_is_better(
 const char *verdict_lacks(
 	const struct cluster *cluster, const struct pod_class *class, const struct node_info *node);
 
+/* Whether the Node's allocatable minus requested amounts satisfy the pod class. */
+bool verdict_has_amounts(const struct node_info *node, const struct pod_class *class);
+
 /*
  * The kubelet's answer to the pod class after the eviction of each node->pods[i] whose excluded[i] is set (`excluded` NULL =
  * without evictions). 0; -ETIME when the work limit is reached first.

@@ -24,6 +24,23 @@ bool node_is_usable(const struct doc *node)
 	return !strcmp(node_ready_status(node), "True") && !node_is_cordoned(node);
 }
 
+void node_copy_constraints(const struct doc *node, struct doc *ret)
+{
+	const struct doc *metadata = doc_get(node, "metadata"), *spec = doc_get(node, "spec");
+	struct doc *part, *ready;
+
+	*ret = (struct doc){.kind = DOC_MAP};
+	part = doc_add_map(ret, "metadata");
+	doc_copy_member(metadata, "name", part);
+	doc_copy_member(metadata, "labels", part);
+	part = doc_add_map(ret, "spec");
+	doc_copy_member(spec, "taints", part);
+	doc_copy_member(spec, "unschedulable", part);
+	ready = doc_add_map(doc_add_list(doc_add_map(ret, "status"), "conditions"), NULL);
+	doc_add_string(ready, "type", "Ready");
+	doc_add_string(ready, "status", node_ready_status(node));
+}
+
 int node_allocatable(const struct doc *node, struct resource_list *ret, struct err *err)
 {
 	const struct doc *map = doc_get(doc_get(node, "status"), "allocatable");

@@ -18,5 +18,11 @@ bool node_is_cordoned(const struct doc *node);
 /* Whether the Node is ready and not cordoned: totals of free amounts omit other nodes. */
 bool node_is_usable(const struct doc *node);
 
+/*
+ * Copies what the constraints of kube-scheduler read of a Node: the name, labels, taints, the cordon and the condition Ready. `ret` is to be
+ * released.
+ */
+void node_copy_constraints(const struct doc *node, struct doc *ret);
+
 /* status.allocatable of a Node. 0; -EINVAL with one line. */
 int node_allocatable(const struct doc *node, struct resource_list *ret, struct err *err);

@@ -66,15 +66,15 @@ static enum pod_stage find_stage(const struct doc *status, const struct pod_stat
 
 /* ---- the texts */
 
-static void read_scheduler_message(const struct doc *status, struct pod_status *s)
+const char *pod_scheduler_message(const struct doc *pod)
 {
-	const struct doc *conditions = doc_get(status, "conditions"), *found = NULL;
+	const struct doc *conditions = doc_get(doc_get(pod, "status"), "conditions"), *found = NULL;
 
 	DOC_FOREACH_ITEM (condition, conditions)
 		if (!strcmp(doc_text(condition, "type"), "PodScheduled") &&
 			!strcmp(doc_text(condition, "status"), "False"))
 			found = condition;
-	text_set(&s->scheduler, doc_text(found, "message"));
+	return doc_text(found, "message");
 }
 
 static void read_owner(const struct doc *metadata, struct pod_status *s)
@@ -98,7 +98,7 @@ static void read_texts(
 	text_set(&s->phase, doc_text(status, "phase"));
 	text_set(&s->reason, doc_text(status, "reason"));
 	text_set(&s->message, doc_text(status, "message"));
-	read_scheduler_message(status, s);
+	text_set(&s->scheduler, pod_scheduler_message(pod));
 	read_owner(metadata, s);
 }
 

@@ -45,6 +45,9 @@ int pod_status_read(const struct doc *pod, struct pod_status *ret, struct err *e
 /* The Pod's UID; "NAMESPACE/NAME" of a Pod that is not from an API server. The caller frees the text. */
 char *pod_key(const struct doc *pod);
 
+/* The message of the Pod's condition PodScheduled while its status is False; "" otherwise. */
+const char *pod_scheduler_message(const struct doc *pod);
+
 /* spec.nodeName and status.nominatedNodeName of the Pod; "" if omitted. */
 const char *pod_node_name(const struct doc *pod);
 const char *pod_nominated_node(const struct doc *pod);
