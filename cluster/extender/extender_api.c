@@ -24,6 +24,7 @@ static void pod_release(struct extender_pod *p)
 	free(p->scheduler);
 	free(p->gang);
 	free(p->nominated);
+	free(p->message);
 	pod_template_release(&p->template);
 	*p = (struct extender_pod){0};
 }
@@ -43,6 +44,7 @@ static int read_pod(const struct doc *pod, struct extender_pod *ret, struct err 
 	p.scheduler = xstrdup(pod_scheduler_name(pod));
 	p.gang = xstrdup(pod_gang_name(pod));
 	p.nominated = xstrdup(pod_nominated_node(pod));
+	p.message = xstrdup(pod_scheduler_message(pod));
 	pod_priority_read(pod, &p.priority);
 	p.version = resource_version_parse(doc_string(doc_get(metadata, "resourceVersion")));
 	p.has_volumes = pod_volume_traits(pod) & VOLUME_IS_CLAIMED;
@@ -214,6 +216,7 @@ static int read_args(const struct members *m, struct extender_args *a, struct er
 	r = copy_names(&names, a, err);
 	if (r < 0)
 		return r;
+	a->pod_text = m->pod;
 	r = read_pod_text(m->pod, &a->pod, err);
 	if (r < 0 || !whole)
 		return r;
@@ -243,6 +246,7 @@ void extender_args_release(struct extender_args *a)
 	free(a->names);
 	free(a->nodes);
 	free(a->texts);
+	strv_release(&a->refused);
 	*a = (struct extender_args){.names = NULL};
 }
 

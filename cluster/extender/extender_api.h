@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/io/json.h"
 #include "common/strbuf.h"
+#include "common/vec.h"
 
 #define EXTENDER_SCORE_MAX 10
 
@@ -23,6 +24,7 @@ struct extender_pod {
 	char *scheduler;  /* spec.schedulerName */
 	char *gang;       /* pod_gang_name() */
 	char *nominated;  /* status.nominatedNodeName */
+	char *message;    /* pod_scheduler_message() */
 	int32_t priority; /* 0 if omitted */
 	uint64_t version; /* resource_version_parse() */
 	uint64_t arrival; /* of the request: a later request has a larger number; the caller sets it */
@@ -38,7 +40,11 @@ struct extender_args {
 	/* Nodes.items, in the order of `names`: pieces of the parsed text, which must outlive them. NULL if the request
 	 * has NodeNames (nodeCacheCapable: true). */
 	struct json_piece *nodes;
-	char *texts; /* memory of `names` */
+	struct json_piece pod_text; /* of the Pod, a piece of the parsed text */
+	char *texts;                /* memory of `names` */
+	/* /filter may choose a node that is not in the request (verb_answer.outside), but none of `refused`; the caller sets both. */
+	bool search_outside;
+	struct strv refused;
 };
 
 /*

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/constraints/scheduling_constraints.h"
 #include "cluster/extender/verbs.h"
 #include "common/cleanup.h"
+#include "common/io/json.h"
 #include "common/vec.h"
 #include "common/xalloc.h"
 
@@ -37,6 +39,8 @@ struct candidates {
 	/* Nodes that must be projected. They are judged last, so that costly projections leave time for all other nodes. */
 	struct candidate *disturbed;
 	size_t n_disturbed, disturbed_size;
+	const struct doc *
+		pod; /* the best node's constraints must allow the pod; NULL = the scheduler has checked the constraints */
 };
 
 void verb_answer_release(struct verb_answer *a, struct cluster *cluster)
@@ -44,6 +48,7 @@ void verb_answer_release(struct verb_answer *a, struct cluster *cluster)
 	free(a->failures);
 	free(a->scores);
 	free(a->nodes);
+	free(a->outside_reason);
 	pod_classes_drop(&cluster->classes, a->class);
 	*a = (struct verb_answer){0};
 }
@@ -56,15 +61,20 @@ static void candidates_release(struct candidates *c)
 	*c = (struct candidates){0};
 }
 
+static void candidates_init(struct candidates *c, size_t n_nodes, struct verb_answer *answer)
+{
+	*c = (struct candidates){.unknown = xcalloc(n_nodes + 1, sizeof(*c->unknown))};
+	answer->failures = xcalloc(n_nodes + 1, sizeof(*answer->failures));
+	answer->scores = xcalloc(n_nodes + 1, sizeof(*answer->scores));
+	answer->nodes = xcalloc(n_nodes + 1, sizeof(struct node_info *));
+	answer->counts.n_nodes = n_nodes;
+}
+
 /* Prepares `answer` for the nodes of `args`; the pod's requests move to answer->class. */
-static void candidates_init(struct candidates *c, struct verdicts *verdicts, struct extender_args *args,
+static void begin_answer(struct candidates *c, struct verdicts *verdicts, struct extender_args *args,
 	struct verb_answer *answer)
 {
-	*c = (struct candidates){.unknown = xcalloc(args->n_names + 1, sizeof(*c->unknown))};
-	answer->failures = xcalloc(args->n_names + 1, sizeof(*answer->failures));
-	answer->scores = xcalloc(args->n_names + 1, sizeof(*answer->scores));
-	answer->nodes = xcalloc(args->n_names + 1, sizeof(struct node_info *));
-	answer->counts.n_nodes = args->n_names;
+	candidates_init(c, args->n_names, answer);
 	answer->class = pod_classes_take(&verdicts->cluster->classes, &args->pod.template.pod);
 }
 
@@ -113,6 +123,14 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return verdict_is_better(a->verdict, a->node->name, b->verdict, b->node->name);
 }
 
+/* Whether a constraint of kube-scheduler excludes the pod from the node. */
+static bool is_excluded(const struct doc *pod, const struct node_info *node)
+{
+	CLEANUP(freep) char *violation = scheduling_constraints_of_node(pod, &node->constraints, false);
+
+	return *violation;
+}
+
 /*
  * Makes an admitting candidate the best one if it is better than the best candidate so far. verdict_confirm() costs more than a
  * verdict, so only candidates that may become the best are confirmed, unless `confirm_all` is set.
@@ -128,6 +146,8 @@ static void compare_with_best(struct candidates *c, struct verdicts *verdicts, b
 		answer->failures[candidate->index].reason = candidate->verdict->reason;
 		return;
 	}
+	if (is_best && c->pod && is_excluded(c->pod, candidate->node))
+		return;
 	answer->counts.n_admitting++;
 	answer->counts.n_aligning += candidate->verdict->numa_nodes > 0;
 	answer->scores[candidate->index] = candidate->verdict->score * EXTENDER_SCORE_MAX / 100;
@@ -330,6 +350,73 @@ static void mark_unresolvable(struct verdicts *verdicts, struct verb_answer *ret
 			ret->failures[i].unresolvable = true;
 }
 
+/* ---- nodes that are not in the request */
+
+/* The names of the Nodes that are not in the request, and that are not refused. The names are borrowed. */
+static void list_outside(const struct cluster *cluster, const struct extender_args *args,
+	const struct verb_answer *answer, struct extender_args *ret)
+{
+	CLEANUP(freep) bool *requested = xcalloc(cluster->n_nodes + 1, sizeof(*requested));
+
+	for (size_t i = 0; i < args->n_names; i++)
+		if (answer->nodes[i])
+			requested[answer->nodes[i]->slot] = true;
+	ret->names = xcalloc(cluster->n_nodes + 1, sizeof(*ret->names));
+	for (size_t i = 0; i < cluster->n_nodes; i++) {
+		const struct node_info *node = cluster->nodes[i];
+
+		if (node && node->has_node && !requested[i] && !strv_contains(&args->refused, node->name))
+			ret->names[ret->n_names++] = node->name;
+	}
+}
+
+static struct node_info *find_unknown(const struct candidates *c, const struct verb_answer *answer)
+{
+	for (size_t i = 0; i < answer->counts.n_nodes; i++)
+		if (c->unknown[i] && verdict_has_amounts(answer->nodes[i], answer->class) &&
+			!is_excluded(c->pod, answer->nodes[i]))
+			return answer->nodes[i];
+	return NULL;
+}
+
+/* As verb_answer.outside. *ret_admits = the node's kubelet is known to admit the pod. */
+static struct node_info *find_outside(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_args *args, const struct verb_answer *answer, bool *ret_admits)
+{
+	CLEANUP(candidates_release) struct candidates c = {0};
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	struct extender_args others = {.names = NULL};
+	struct verb_answer judged = {0};
+	struct node_info *found = NULL;
+
+	list_outside(verdicts->cluster, args, answer, &others);
+	if (others.n_names > 0 && json_parse(args->pod_text.text, args->pod_text.len, &pod, NULL) == 0) {
+		candidates_init(&c, others.n_names, &judged);
+		c.pod = &pod;
+		judged.class = answer->class;
+		judge_nodes(&c, verdicts, config, &others, true, &judged);
+		found = c.best.node || !config->pass_unknown ? c.best.node : find_unknown(&c, &judged);
+		judged.class = NULL;
+	}
+	*ret_admits = c.best.node;
+	verb_answer_release(&judged, verdicts->cluster);
+	free(others.names);
+	return found;
+}
+
+static void choose_outside(struct verdicts *verdicts, const struct verb_config *config,
+	const struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
+{
+	bool admits;
+
+	if (!args->search_outside ||
+		cluster_namespace_is_full(verdicts->cluster, args->pod.namespace, args->pod.uid))
+		return;
+	ret->outside = find_outside(verdicts, config, args, ret, &admits);
+	if (ret->outside && admits)
+		assume_pod(verdicts, &args->pod, ret->class, ret->outside, now_ms);
+}
+
 static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const struct verb_config *config,
 	struct extender_args *args, uint64_t now_ms, struct verb_answer *ret)
 {
@@ -338,7 +425,9 @@ static void choose_nodes(struct candidates *c, struct verdicts *verdicts, const 
 	for (size_t i = 0; i < args->n_names; i++)
 		ret->counts.n_passing += !ret->failures[i].reason;
 	if (ret->counts.n_passing == 0) {
-		mark_unresolvable(verdicts, ret);
+		choose_outside(verdicts, config, args, now_ms, ret);
+		if (!ret->outside)
+			mark_unresolvable(verdicts, ret);
 	} else if ((config->all && args->n_names > 1) || !passes_only_best(ret, &c->best)) {
 		return;
 	} else if (cluster_namespace_is_full(verdicts->cluster, args->pod.namespace, args->pod.uid)) {
@@ -386,7 +475,7 @@ void extender_filter(struct verdicts *verdicts, const struct verb_config *config
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
 
-	candidates_init(&c, verdicts, args, ret);
+	begin_answer(&c, verdicts, args, ret);
 	if (!ret->class->aligned) {
 		ret->counts.n_admitting = ret->counts.n_passing = args->n_names;
 		return;
@@ -409,7 +498,7 @@ void extender_prioritize(struct verdicts *verdicts, const struct verb_config *co
 {
 	CLEANUP(candidates_release) struct candidates c = {0};
 
-	candidates_init(&c, verdicts, args, ret);
+	begin_answer(&c, verdicts, args, ret);
 	if (ret->class->aligned)
 		judge_nodes(&c, verdicts, config, args, false, ret);
 }

@@ -47,7 +47,9 @@ struct verb_answer {
 	int *scores;              /* per requested node, 0 to EXTENDER_SCORE_MAX */
 	struct node_info **nodes; /* per requested node, owned by the cluster; NULL = not in the cluster */
 	struct verb_counts counts;
-	struct pod_class *class; /* a reference */
+	struct pod_class *class;   /* a reference */
+	struct node_info *outside; /* of /filter: see extender_filter() */
+	char *outside_reason;      /* memory of reasons; NULL = none */
 };
 
 void verb_answer_release(struct verb_answer *a, struct cluster *cluster);
@@ -61,6 +63,10 @@ void verb_answer_release(struct verb_answer *a, struct cluster *cluster);
  * scheduler has chosen this node then. With config->pass_unknown, unknown nodes pass too: with config->all always, else only
  * if no kubelet aligns the pod. No node passes if the pod's namespace has reached its limit of assumed pods, or if a request that
  * arrived later has assumed the pod already. If no node passes, `failures` marks the nodes on which preemption cannot help.
+ *
+ * If no node passes and args->search_outside is set, ret->outside is the best other Node that admits the pod and that no constraint of the Node
+ * excludes (scheduling_constraints_of_node()); else, with config->pass_unknown, a Node with an unknown verdict. The pod is assumed on
+ * ret->outside, unless its verdict is unknown. Constraints about other pods and volumes are not evaluated. NULL = no such node.
  *
  * The best node: a node with a reservation that the pod may use, then the order of verdict_is_better(). A node whose upper bound (verdict_at_hand()) is not better than the best verdict is not judged. `ret` is to be released.
  */
