@@ -44,6 +44,7 @@ static int read_config(const struct options *options, struct setup *setup, struc
 {
 	struct extender_config *c = &setup->config;
 	const char *strategy = options->value[OPT_STRATEGY];
+	bool nominate;
 	int r;
 
 	c->nrt = options->value[OPT_NRT];
@@ -53,6 +54,8 @@ static int read_config(const struct options *options, struct setup *setup, struc
 	c->tls = (struct http_tls_files){.certificate = options->value[OPT_TLS_CERT],
 		.key = options->value[OPT_TLS_KEY],
 		.client_ca = options->value[OPT_TLS_CLIENT_CA]};
+	nominate = option_is(options, OPT_NOMINATE, "on") && !c->nrt && strcmp(strategy, "Volcano") != 0 &&
+		   option_is(options, OPT_ANSWER, "best");
 	c->server = (struct server_config){
 		.verbs = {.strategy = !strcmp(strategy, "Volcano") ? VERB_STRATEGY_VOLCANO
 								   : strategy_by_name(strategy),
@@ -60,12 +63,14 @@ static int read_config(const struct options *options, struct setup *setup, struc
 			.pass_unknown = option_is(options, OPT_UNKNOWN, "pass")},
 		.cluster = {.assume_ms = option_ms(options, OPT_ASSUME_TIMEOUT),
 			.rejection_ms = REJECTION_MS,
-			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX},
+			.namespace_assumed_max = NAMESPACE_ASSUMED_MAX,
+			.keep_constraints = nominate},
 		.max_kubelet_ns = option_ms(options, OPT_MAX_KUBELET_TIME) * 1000000,
 		.max_stale_ms = option_ms(options, OPT_MAX_STALE),
 		.takeover_ms = 1000,
 		.stale_open = option_is(options, OPT_STALE, "open"),
 		.log_answers = option_set(options, OPT_VERBOSE),
+		.nominate = nominate,
 	};
 	c->advertise = options->value[OPT_ADVERTISE];
 	r = http_listen_parse(options->value[OPT_HTTP], &c->http, err);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cluster/extender/nominator.h"
 #include "cluster/objects/pod_parse.h"
 #include "common/cleanup.h"
 #include "common/io/thread.h"
@@ -53,6 +54,7 @@ struct extender {
 	int wake_fd, timer_fd; /* end the lease thread's wait: an eventfd, and a timer of CLOCK_BOOTTIME */
 	bool lease_failed;     /* the last step failed, and the failure is logged */
 	char *holder;          /* the lease's holder, as last logged */
+	struct nominator *nominator; /* NULL = --nominate=off */
 	struct http_server *http;
 	_Atomic int64_t certificate_until_s; /* notAfter of the serving certificate; 0 = no TLS */
 	struct cancel cancel;                /* ends the requests to the API server and the lease thread */
@@ -77,6 +79,7 @@ static void extender_release(struct extender *x)
 {
 	cancel_request(&x->cancel);
 	http_server_free(x->http);
+	nominator_free(x->nominator);
 	stop_lease_thread(x);
 	for (size_t k = 0; k < CLUSTER_KINDS; k++)
 		reflector_free(x->watches[k].reflector);
@@ -348,6 +351,8 @@ static int start(struct extender *x, struct err *err)
 		r = server_load(x->server, x->config->nrt, err);
 	else
 		r = watch_all(x, err);
+	if (r == 0 && server.nominate)
+		r = nominator_new(x->server, &x->config->credentials, &x->cancel, &x->nominator, err);
 	if (r == 0)
 		r = serve(x, err);
 	return r < 0 || !x->lease ? r : start_lease_thread(x, err);

@@ -23,6 +23,9 @@ enum {
 	UNKNOWN_NODES,
 	UNREACHED_NODES,
 	SLOW_KUBELET_NODES,
+	WHOLE_REQUESTS,
+	NOMINATION_TRIES_MADE,
+	NOMINATIONS,
 	READY,
 	PODS,
 	ASSUMED_PODS,
@@ -52,6 +55,15 @@ static const struct exposition_family families[FAMILY_COUNT] = {
 	[SLOW_KUBELET_NODES] = {"nrtd_extender_slow_kubelet_nodes_total",
 		"Nodes in requests whose kubelets would need more than --max-kubelet-time for the pod.",
 		COUNTER, {NULL}},
+	[WHOLE_REQUESTS] = {"nrtd_extender_whole_requests_total",
+		"Filter requests with more nodes than the scheduler's default sample: percentageOfNodesToScore is set.",
+		COUNTER, {NULL}},
+	[NOMINATION_TRIES_MADE] = {"nrtd_extender_nomination_tries_total",
+		"Answers to filter requests that name a node outside of the scheduler's sample.", COUNTER,
+		{NULL}},
+	[NOMINATIONS] = {"nrtd_extender_nominations_total",
+		"Nominations by what happened: used (the pod was bound to the node), lost (it was not), refused (the API server denied the write).",
+		COUNTER, {"result"}},
 	[READY] = {"nrtd_extender_ready", "Whether /readyz returns 200 (1) or not (0).", GAUGE, {NULL}},
 	[PODS] = {"nrtd_extender_pods", "Pods bound to a node or assumed on a node.", GAUGE, {NULL}},
 	[ASSUMED_PODS] = {"nrtd_extender_assumed_pods", "Pods assumed on a node and not bound yet.", GAUGE,
@@ -164,6 +176,15 @@ static void print_counters(
 		exposition_sample(out, &families[family], values[i], NULL, (double)counts[i]);
 }
 
+static void print_nominations(const struct nomination_counts *c, struct strbuf *out)
+{
+	static const char *const results[] = {"used", "lost", "refused"};
+	const uint64_t counts[] = {c->used, c->lost, c->refused};
+
+	exposition_one(out, &families[NOMINATION_TRIES_MADE], (double)c->tries);
+	print_counters(NOMINATIONS, results, counts, ARRAY_SIZE(counts), out);
+}
+
 /* ---- all metrics */
 
 void metrics_print(const struct metrics_source *from, struct strbuf *out)
@@ -177,6 +198,9 @@ void metrics_print(const struct metrics_source *from, struct strbuf *out)
 	exposition_one(out, &families[UNKNOWN_NODES], (double)requests->unknown_nodes);
 	exposition_one(out, &families[UNREACHED_NODES], (double)requests->unreached_nodes);
 	exposition_one(out, &families[SLOW_KUBELET_NODES], (double)requests->slow_nodes);
+	exposition_one(out, &families[WHOLE_REQUESTS], (double)requests->whole);
+	if (from->nominations)
+		print_nominations(from->nominations, out);
 	exposition_one(out, &families[READY], from->ready);
 	exposition_one(out, &families[PODS], (double)cluster->n_pods);
 	exposition_one(out, &families[ASSUMED_PODS], (double)cluster->n_assumed);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/extender/nominations.h"
 #include "cluster/model/cluster.h"
 #include "common/http/exposition.h"
 #include "common/kube/lease.h"
@@ -36,6 +37,7 @@ struct request_counts {
 	double seconds[VERB_COUNT];
 	uint64_t unknown_nodes;   /* requested nodes with an unknown verdict */
 	uint64_t unreached_nodes; /* requested nodes not judged before the work limit */
+	uint64_t whole;           /* /filter requests with more nodes than the scheduler's default sample */
 	uint64_t slow_nodes;      /* requested nodes whose kubelets would need more than --max-kubelet-time */
 };
 
@@ -45,6 +47,7 @@ void request_counts_add(struct request_counts *c, enum verb verb, enum result re
 struct metrics_source {
 	const struct process_stats *process;
 	const struct request_counts *requests;
+	const struct nomination_counts *nominations; /* NULL = --nominate=off */
 	const struct cluster *cluster;
 	const uint64_t *skipped; /* unreadable objects, by kind */
 	bool ready;

@@ -12,6 +12,7 @@
 #include "cluster/extender/work_limit.h"
 #include "cluster/objects/extender_record.h"
 #include "cluster/objects/object_input.h"
+#include "cluster/objects/pod_status.h"
 #include "common/cleanup.h"
 #include "common/io/time.h"
 #include "common/log.h"
@@ -32,6 +33,10 @@ struct server {
 	struct verdicts verdicts;
 	struct request_counts requests;
 	struct work_history work;
+	struct nominations nominations;
+	pthread_cond_t nominations_changed; /* with `lock` */
+	bool nominations_end;
+	bool logged_whole;        /* that requests hold more nodes than the default sample */
 	int64_t no_wait_until_ms; /* wait_for_victims() */
 	/* Protects all members below; never held while a request is answered. Lock order: `lock` before `state_lock`. */
 	pthread_mutex_t state_lock;
@@ -71,10 +76,12 @@ void server_new(const struct server_config *config, const struct lease *lease, s
 	CLEANUP(server_freep) struct server *s = xcalloc(1, sizeof(*s));
 
 	cond_init(&s->pods_changed);
+	cond_init(&s->nominations_changed);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->state_lock, NULL);
 	s->config = *config;
 	process_stats_init(&s->process);
+	s->nominations.on = config->nominate;
 	s->lease = lease;
 	text_set(&s->holder, "");
 	text_set(&s->url, "");
@@ -90,7 +97,9 @@ void server_free(struct server *s)
 		return;
 	verdicts_release(&s->verdicts);
 	cluster_release(&s->cluster);
+	nominations_release(&s->nominations);
 	pthread_cond_destroy(&s->pods_changed);
+	pthread_cond_destroy(&s->nominations_changed);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->state_lock);
 	free(s->holder);
@@ -159,6 +168,26 @@ static void note_version(struct server *s, enum object_kind kind, uint64_t versi
 		s->record.nodes_version = version;
 }
 
+/* Before the cluster gets the Pod. */
+static void update_nomination(struct server *s, const struct doc *object, uint64_t version)
+{
+	const struct doc *metadata = doc_get(object, "metadata");
+	const struct nominated_pod pod = {.uid = doc_text(metadata, "uid"),
+		.namespace = doc_text(metadata, "namespace"),
+		.name = doc_text(metadata, "name"),
+		.node = pod_node_name(object),
+		.nominated = pod_nominated_node(object),
+		.message = pod_scheduler_message(object),
+		.version = version};
+
+	if (pod_has_ended(object))
+		nominations_end(&s->nominations, pod.uid);
+	else if (nominations_update(&s->nominations, &pod, now_ms()))
+		cluster_forget_pod(&s->cluster, pod.uid);
+	if (s->nominations.n_wanted > 0)
+		pthread_cond_signal(&s->nominations_changed);
+}
+
 void server_update(struct server *s, enum object_kind kind, struct doc *object)
 {
 	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
@@ -172,6 +201,8 @@ void server_update(struct server *s, enum object_kind kind, struct doc *object)
 	}
 	object_content_read(kind, object, known_hash, &content);
 	LOCKED(s);
+	if (kind == OBJECT_POD)
+		update_nomination(s, object, version);
 	if (cluster_update_read(&s->cluster, kind, object, &content, now_ms(), &err) < 0)
 		note_skipped(s, kind, &err);
 	else
@@ -183,8 +214,10 @@ void server_delete(struct server *s, enum object_kind kind, const struct doc *ob
 	LOCKED(s);
 
 	cluster_delete(&s->cluster, kind, object, now_ms());
-	if (kind == OBJECT_POD)
-		pthread_cond_broadcast(&s->pods_changed);
+	if (kind != OBJECT_POD)
+		return;
+	nominations_end(&s->nominations, doc_text(doc_get(object, "metadata"), "uid"));
+	pthread_cond_broadcast(&s->pods_changed);
 }
 
 void server_list_end(struct server *s, enum object_kind kind, uint64_t version)
@@ -379,6 +412,7 @@ void server_tick(struct server *s)
 	note_readiness(s);
 	LOCKED(s);
 	cluster_expire(&s->cluster, now_ms());
+	nominations_expire(&s->nominations, now_ms());
 }
 
 /* ---- requests that this replica does not answer */
@@ -418,6 +452,105 @@ static bool decline(struct server *s, enum verb verb, struct strbuf *reply, enum
 	return url.len + text.len > 0;
 }
 
+#define STATUS_OK          200
+#define STATUS_FORWARDED   307
+#define STATUS_BAD         400
+#define STATUS_NOT_FOUND   404
+#define STATUS_FAILED      500
+#define STATUS_UNAVAILABLE 503
+
+/* ---- nominations */
+
+/* Whether this replica answers requests. */
+static bool answers(struct server *s)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(1024);
+
+	find_unready_reason_or_url(s, &text, &url);
+	return text.len + url.len == 0;
+}
+
+/* Waits for a change of the nominations, or for `ms`. */
+static void wait_for_nominations(struct server *s, uint64_t ms)
+{
+	int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (int64_t)ms;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
+
+	pthread_cond_timedwait(&s->nominations_changed, &s->lock, &until);
+}
+
+bool server_next_nomination(struct server *s, uint64_t ms, struct nomination_write *ret)
+{
+	uint64_t end_ms = now_ms() + ms, now, wait_ms = UINT64_MAX;
+	LOCKED(s);
+
+	while (!s->nominations_end && (now = now_ms()) < end_ms) {
+		if (s->nominations.n_wanted > 0 && answers(s) &&
+			nominations_take(&s->nominations, now, ret, &wait_ms))
+			return true;
+		wait_for_nominations(s, wait_ms < end_ms - now ? wait_ms : end_ms - now);
+	}
+	return false;
+}
+
+void server_end_nominations(struct server *s)
+{
+	LOCKED(s);
+
+	s->nominations_end = true;
+	pthread_cond_signal(&s->nominations_changed);
+}
+
+void server_nomination_written(
+	struct server *s, const struct nomination_write *w, int status, uint64_t version)
+{
+	LOCKED(s);
+
+	if (nominations_written(&s->nominations, w, status, version, now_ms()))
+		cluster_forget_pod(&s->cluster, w->uid);
+	if (s->config.log_answers && status == STATUS_OK)
+		log_info("pod '%s/%s': nominated node '%s'", w->namespace, w->name, w->node);
+}
+
+void server_set_nomination_right(struct server *s, enum nomination_right right)
+{
+	LOCKED(s);
+
+	s->nominations.right = right;
+}
+
+enum nomination_right server_nomination_right(struct server *s)
+{
+	LOCKED(s);
+
+	return s->nominations.right;
+}
+
+/* No node of the sample admits the pod, answer->outside does. */
+static void name_outside(struct server *s, const struct extender_args *args, struct verb_answer *answer)
+{
+	answer->outside_reason =
+		nominations_try(&s->nominations, &args->pod, answer->outside->name, now_ms());
+	for (size_t i = 0; i < args->n_names; i++)
+		answer->failures[i] = (struct extender_failure){answer->outside_reason, true};
+	pthread_cond_signal(&s->nominations_changed);
+}
+
+/* Counts requests that hold more nodes than the scheduler's default sample. Logs the first one. */
+static void count_whole(struct server *s, const struct extender_args *args)
+{
+	if (!exceeds_default_sample(args->n_names, s->cluster.n_with_node))
+		return;
+	s->requests.whole++;
+	if (s->nominations.right == RIGHT_GRANTED && !s->logged_whole)
+		log_info(
+			"a scheduler sends %zu of %zu Nodes: with --nominate=on percentageOfNodesToScore may be omitted from its configuration",
+			args->n_names, s->cluster.n_with_node);
+	s->logged_whole |= s->nominations.right == RIGHT_GRANTED;
+}
+
 /* ---- requests */
 
 static void begin_work(struct server *s, const struct work_request *request)
@@ -439,17 +572,29 @@ static void end_work(
 static enum result answer_filter(struct server *s, struct extender_args *args,
 	const struct work_request *request, struct verb_answer *answer)
 {
-	begin_work(s, request);
+	struct work_request work = *request;
+
+	args->search_outside = nominations_begin(&s->nominations, args, s->cluster.n_with_node, now_ms());
+	if (args->search_outside && work.n_nodes < s->cluster.n_with_node)
+		work.n_nodes = s->cluster.n_with_node;
+	begin_work(s, &work);
 	extender_filter(&s->verdicts, &s->config.verbs, args, now_ms(), answer);
 	end_work(s, request, answer->class, answer->counts.n_unreached);
+	if (answer->outside)
+		name_outside(s, args, answer);
+	count_whole(s, args);
 	s->requests.unknown_nodes += answer->counts.n_unknown;
 	s->requests.slow_nodes += answer->counts.n_slow;
 	if (s->config.log_answers)
 		log_info("pod '%s/%s': %s%zu of %zu nodes admit the pod%s%s", args->pod.namespace,
 			args->pod.name, answer->counts.n_bounded > 0 ? "at least " : "",
 			answer->counts.n_admitting, answer->counts.n_nodes,
-			answer->counts.assumed_node ? "; assumed on " : "",
-			answer->counts.assumed_node ? answer->counts.assumed_node : "");
+			answer->counts.assumed_node ? "; assumed on "
+			: answer->outside           ? "; outside of the sample, so does "
+						    : "",
+			answer->counts.assumed_node ? answer->counts.assumed_node
+			: answer->outside           ? answer->outside->name
+						    : "");
 	return answer->counts.assumed_node    ? RESULT_ASSUMED
 	       : answer->counts.n_passing > 0 ? RESULT_PASSED
 					      : RESULT_UNSCHEDULABLE;
@@ -539,6 +684,10 @@ static enum result answer_preempt(struct server *s, struct extender_preemption *
 	struct verb_counts counts = {0};
 	struct pod_class *class;
 
+	if (nominations_refuse_preemption(&s->nominations, args->pod.uid, now_ms())) {
+		*ret_kept = 0;
+		return RESULT_UNSCHEDULABLE;
+	}
 	class = pod_classes_take(&s->cluster.classes, &args->pod.template.pod);
 	check_budgets(s);
 	begin_work(s, request);
@@ -621,13 +770,6 @@ static enum result handle_verb(
 	return result;
 }
 
-#define STATUS_OK          200
-#define STATUS_FORWARDED   307
-#define STATUS_BAD         400
-#define STATUS_NOT_FOUND   404
-#define STATUS_FAILED      500
-#define STATUS_UNAVAILABLE 503
-
 int server_post(struct server *s, const char *path, const char *body, size_t len, struct strbuf *reply)
 {
 	double begun = clock_s(CLOCK_MONOTONIC);
@@ -671,6 +813,7 @@ int server_metrics(struct server *s, struct metrics_source *from, struct strbuf 
 	from->ready = ready;
 	from->silence_s = (double)silence_ms(s) / 1000;
 	from->lease = s->lease;
+	from->nominations = s->nominations.on ? &s->nominations.counts : NULL;
 	metrics_print(from, text);
 	return strbuf_error(text);
 }

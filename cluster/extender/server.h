@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cluster/extender/metrics.h"
+#include "cluster/extender/nominations.h"
 #include "cluster/extender/verbs.h"
 #include "cluster/extender/work_limit.h"
 #include "cluster/model/cluster.h"
@@ -26,7 +27,8 @@ struct server_config {
 	/* A replica that begins to answer rejects requests for this time: pods that the replica before it has assumed may not
 	 * be bound yet. */
 	uint64_t takeover_ms;
-	bool log_answers; /* log each answer of /filter */
+	bool log_answers; /* log each answer of /filter, and each nomination */
+	bool nominate;    /* nodes outside of the scheduler's sample; requires cluster.keep_constraints */
 	/* How long a /filter request about a pod's nominated node waits for the deletion of the pod's victims: the scheduler may know of the
 	 * deletion a little earlier. */
 	uint64_t victims_ms;
@@ -79,6 +81,21 @@ void server_set_leader(struct server *s, const char *holder, const char *url);
 
 /* Expires assumed pods and logs changes of readiness. To be called about once a second. */
 void server_tick(struct server *s);
+
+/* ---- nominations, for the thread that writes them */
+
+/* Waits for a nomination that this replica is to write. False after `ms`, or when server_end_nominations() has been called. `ret` is to be
+ * released. */
+bool server_next_nomination(struct server *s, uint64_t ms, struct nomination_write *ret);
+void server_end_nominations(struct server *s);
+
+/* As nominations_written(). */
+void server_nomination_written(
+	struct server *s, const struct nomination_write *w, int status, uint64_t version);
+
+/* Whether the extender may write nominations. */
+void server_set_nomination_right(struct server *s, enum nomination_right right);
+enum nomination_right server_nomination_right(struct server *s);
 
 /* ---- HTTP */
 
