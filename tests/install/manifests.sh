@@ -105,7 +105,7 @@ another_namespace() {
 		sed -n "$guide{/^    apiVersion/,/^\$/s/^    //p}" doc/install.md >"$work/other/overlay/kustomization.yaml" &&
 		(cd "$work/other" && eval "$(sed -n "$guide s/^    sed /sed /p" "$OLDPWD/doc/install.md")") &&
 		kubectl apply -f <(echo '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "numa"}}') && takes -k "$work/other/overlay" &&
-		jq -e "[$objects]"' | length == 25 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
+		jq -e "[$objects]"' | length == 27 and ([.[] | .metadata.namespace, (.subjects // [])[].namespace | select(. != null)] | unique == ["numa"])
 			and ([.. | strings | select(test("nrtd\\.svc|Namespace: nrtd|=nrtd/|serviceaccount:nrtd"))] == [])' "$work/stored.json"
 }
 # prefixed: with other names too the binding names its policy, also where kustomize does not know that by itself
@@ -134,6 +134,20 @@ prefixed_policies() {
 		if ! $build "$work/other/policies" >"$work/prefixed.yaml" ||
 			[ "$(grep -cx '  policyName: team-nrtd-scheduler-policy' "$work/prefixed.yaml")" -ne 2 ] ||
 			[ "$(grep -cx '  name: team-nrtd-scheduler-policy' "$work/prefixed.yaml")" -ne 4 ]; then
+			echo "by $build"
+			return 1
+		fi
+	done
+}
+# prefixed_extender: as prefixed
+prefixed_extender() {
+	local build
+	cp -rL $manifests/extender "$work/other/" && mkdir -p "$work/other/extenders" &&
+		printf 'namespace: numa\nnamePrefix: team-\nresources: [../extender]\n' >"$work/other/extenders/kustomization.yaml" || return 1
+	for build in "kubectl kustomize" "$programs/kustomize build"; do
+		# shellcheck disable=SC2086 # words
+		if ! $build "$work/other/extenders" >"$work/prefixed.yaml" ||
+			! grep -x '  policyName: team-nrtd-extender-nominations' "$work/prefixed.yaml"; then
 			echo "by $build"
 			return 1
 		fi
@@ -187,20 +201,22 @@ installed() {
 # ---- the extender
 
 # The kustomizations of the extender and of the second scheduler beside what the chart adds for them; the name of the
-# ConfigMap has a hash in one and not in the other, and the chart's has fewer comments; the chart knows the namespace of the Lease.
+# ConfigMap has a hash in one and not in the other, and the chart's has fewer comments; the chart knows the namespace of the Lease and of
+# the service account.
 same_extender() {
 	local part filter='[.[] | select(.kind != "ConfigMap") | walk(if type == "object" then del(.configMap, .["nrtd.dev/config"])
 		| if .annotations == {} then del(.annotations) else . end else . end)]'
 	for part in extender extender/scheduler; do # in the copy in which scheduler_version has set the image's tag
 		takes -k "$work/versioned/$manifests/$part" && plain | jq -S "$filter"' | walk(if . == "--lease=$(POD_NAMESPACE)/nrtd-extender" then "--lease=nrtd/nrtd-extender"
-			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' >"$work/$(basename $part).json" || return 1
+			elif type == "array" then map(select((type == "object" and .name == "POD_NAMESPACE") | not)) else . end)' |
+			sed "s/endsWith(':nrtd-extender')/endsWith(':nrtd:nrtd-extender')/" >"$work/$(basename $part).json" || return 1
 	done
 	takes_chart && plain >"$work/chart.json" &&
 		takes_chart --kube-version "$release" --set extender.enabled=true --set numaAware.enabled=true && plain >"$work/more.json" &&
 		jq -S -s '[.[0][] as $o | select(.[1] | any(.kind == $o.kind and .metadata.name == $o.metadata.name) | not) | $o]
 			| sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/more.json" "$work/chart.json" | jq -S "$filter" >"$work/added.json" &&
 		jq -S -s 'add | sort_by(.kind, .metadata.namespace, .metadata.name)' "$work/extender.json" "$work/scheduler.json" >"$work/base.json" &&
-		[ "$(jq length "$work/base.json")" -eq 17 ] && diff "$work/base.json" "$work/added.json"
+		[ "$(jq length "$work/base.json")" -eq 19 ] && diff "$work/base.json" "$work/added.json"
 }
 # same_policies: the chart and the kustomizations make the same policies for pods of other schedulers, the mutating one in v1beta1
 same_policies() {
@@ -250,12 +266,39 @@ least_privilege() {
 		for verb in get list watch; do can true $verb "${kind% *}" "${kind#* }" || return 1; done
 		for verb in create update patch delete; do can false $verb "${kind% *}" "${kind#* }" || return 1; done
 	done
+	can true patch "" pods/status && can false update "" pods/status && can false patch "" nodes/status || return 1
 	for verb in get update; do
 		can true $verb coordination.k8s.io leases nrtd nrtd-extender && can false $verb coordination.k8s.io leases nrtd other || return 1
 	done
 	can true create coordination.k8s.io leases nrtd && can false create coordination.k8s.io leases default &&
 		can false list coordination.k8s.io leases nrtd && can false list "" secrets && can false create "" pods/binding &&
 		can false create "" pods/eviction && can false list "" events && kubectl delete -k $manifests/extender
+}
+# nominate POD PATCH [QUERY]: of the pod's status, with the extender's account; kubectl patch would read the status first
+nominate() {
+	curl -sS --fail-with-body --cacert "$work/server.crt" -H "Authorization: Bearer $token" -H 'Content-Type: application/merge-patch+json' -X PATCH -d "$2" \
+		"$(kubectl config view -o jsonpath='{.clusters[0].cluster.server}')/api/v1/namespaces/default/pods/$1/status?${3:-fieldManager=nrtd-extender}"
+}
+# nominates_only: the extender's account may write the nomination of a pod without a node, and nothing else of a pod's status
+nominates_only() {
+	local token pod only='may change only status.nominatedNodeName'
+	kubectl apply -k $manifests/extender && token=$(kubectl create token nrtd-extender -n nrtd) &&
+		kubectl config view --raw -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' | base64 -d >"$work/server.crt" || return 1
+	for pod in waiting:null bound:'"node-a"'; do
+		kubectl create -f - <<<"{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"${pod%:*}\"}, \"spec\":
+			{\"schedulerName\": \"nobody\", \"nodeName\": ${pod#*:}, \"containers\": [{\"name\": \"c\", \"image\": \"i\"}]}}" || return 1
+	done
+	kubectl patch pod waiting --subresource status --type merge --field-manager kube-scheduler \
+		-p '{"status": {"nominatedNodeName": "other", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}}' &&
+		eventually 10 refused "$only" nominate waiting '{"status": {"message": "x"}}' 'fieldManager=nrtd-extender&dryRun=All' &&
+		nominate waiting '{"status": {"nominatedNodeName": "node-a"}}' && nominate waiting '{"status": {"nominatedNodeName": "node-b"}}' &&
+		refused 'may not write the status of a pod that has a node' nominate bound '{"status": {"message": "x"}}' &&
+		refused "$only" nominate waiting '{"status": {"conditions": null}}' &&
+		refused "$only" nominate waiting '{"status": {"nominatedNodeName": "node-a", "phase": "Failed"}}' &&
+		refused "may not change a pod's metadata" nominate waiting '{"metadata": {"labels": {"x": "y"}}, "status": {"nominatedNodeName": "node-a"}}' &&
+		refused "may not change a pod's metadata" nominate waiting '{"metadata": {"annotations": {"x": "y"}}}' &&
+		kubectl patch pod waiting --subresource status --type merge --field-manager kube-scheduler -p '{"status": {"nominatedNodeName": null}}' &&
+		nominate waiting '{"status": {"nominatedNodeName": "node-a"}}' && kubectl delete --grace-period=0 --force pod waiting bound && kubectl delete -k $manifests/extender
 }
 # users_rights: of a user who may only read, and of one who has the second role alone
 users_rights() {
@@ -355,7 +398,9 @@ check "the chart makes the same objects of both" same_extender
 check "the policies for pods of other schedulers, and the chart makes the same" same_policies
 check "their version is the server's" policy_version
 check "with a prefix they are bound" prefixed_policies
-check "the extender's account may read four kinds and write one Lease" least_privilege
+check "with a prefix the extender's policy is bound, too" prefixed_extender
+check "the extender's account may read four kinds, write one Lease and patch the status of pods" least_privilege
+check "and of that status only the nomination of pods without a node" nominates_only
 check "certificates" make_certificates
 check "kube-scheduler takes the second one's configuration" scheduler_takes $manifests/extender/scheduler/config.yaml
 check "and that for the cluster's own" scheduler_takes $manifests/extender/own-scheduler.yaml
