@@ -12,6 +12,10 @@ here=tests/upstream
 $here/build.sh controlplane scheduler managers outcome
 . tests/upstream/work.sh
 outcome_machines "$work" || exit 1
+manifests=$($here/cluster.sh manifests)
+for manifest in namespace extender/rbac extender/admission-policy; do
+	manifests=$manifests,packaging/kubernetes/$manifest.yaml
+done
 want_inotify 1024 # an instance per node
-build/upstream/outcome -nrtd "$B/nrtd" -machines "$work" -manifests "$($here/cluster.sh manifests)" \
+build/upstream/outcome -nrtd "$B/nrtd" -machines "$work" -manifests "$manifests" \
 	-plot build/upstream/outcome.svg -traces build/upstream/failures/outcome "$@"

@@ -49,6 +49,8 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the first random seed")
 	seeds := flag.Int("seeds", 1, "number of seeds")
 	scale := flag.Int("scale", 0, "instead: how many pods of the first workload a second each way binds on so many nodes")
+	full := flag.Int("full", 0, "with -scale: how soon each way binds one pod less than fit on so many free nodes, while all other nodes are full")
+	low := flag.Bool("low", false, "with -full: half of the full nodes have a pod of a lower priority")
 	rounds := flag.Int("release", 0, "instead: how soon a pod that waits is bound after so many releases")
 	manifestsIn := flag.String("verdicts", "", "instead: a folder of manifests; for each compare the answer of kubectl numa fit with what then happens to its pods")
 	drawn := flag.Int("drawn-verdicts", 0, "instead: the same of so many drawn manifests")
@@ -72,7 +74,13 @@ func main() {
 	d.Nodes = outcome.NodesOf(*each)
 	if *scale > 0 || *rounds > 0 {
 		d.Traces = "" // the times count
-		if err := measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds); err != nil {
+		err := error(nil)
+		if *full > 0 {
+			err = fill(ctx, d, *ways, *scale, *full, *low, *seed, *seeds)
+		} else {
+			err = measure(ctx, d, *ways, *workloads, *scale, *rounds, *seed, *seeds)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "outcome:", err)
 			os.Exit(1)
 		}
@@ -270,6 +278,29 @@ func sum(count map[string]int) (n int) {
 		n += c
 	}
 	return n
+}
+
+// fill prints how soon each way binds the pods of a cluster that is nearly full, in turn for each seed.
+func fill(ctx context.Context, d *outcome.Driver, wayNames string, nodes, free int, low bool, seed uint64, seeds int) (err error) {
+	if d.Work, err = os.MkdirTemp("", "no-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(d.Work)
+	ways, err := outcome.WaysNamed(strings.Split(wayNames, ","))
+	if err != nil {
+		return err
+	}
+	for s := range uint64(seeds) {
+		for _, way := range ways {
+			f, err := d.Full(ctx, way, nodes, free, low, seed+s)
+			if err != nil {
+				return fmt.Errorf("%s: %w", way.Name, err)
+			}
+			fmt.Printf("%d free of %d nodes, seed %d, %s: %d of %d pods bound, the last after %.2f s, %d tries failed, %d pods evicted, load %s\n", free, nodes, seed+s,
+				way.Name, f.Bound, f.Pods, f.Last.Seconds(), f.Failed, f.Evicted, daemon.Load())
+		}
+	}
+	return nil
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }

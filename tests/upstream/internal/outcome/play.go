@@ -3,6 +3,7 @@
 package outcome
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,9 @@ type play struct {
 	watch     *daemon.Watch
 	nodes     map[string]*node
 	extenders []*Extender
-	service   *service
+	// extenderConfig is the extender's kubeconfig; "" for the administrator's.
+	extenderConfig string
+	service        *service
 	// saw is called with each state of each pod, admitted with each that a kubelet admits and the number of NUMA nodes
 	// of its exclusive CPUs.
 	saw       func(pod *v1.Pod)
@@ -434,7 +437,7 @@ func (p *play) settle(ctx context.Context, since int, longest time.Duration) err
 func (p *play) finish(pod *v1.Pod) { p.nodes[pod.Spec.NodeName].finish(pod) }
 
 // lease is what several replicas of `nrtd-extender` hold one after the other, and what kubectl numa plan --apply reads.
-const lease = metav1.NamespaceDefault + "/nrtd-extender"
+const lease = "nrtd/nrtd-extender"
 
 // startExtender starts `nrtd-extender` where the way has it; of several replicas one answers.
 func (p *play) startExtender(ctx context.Context) (err error) {
@@ -446,7 +449,7 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		held = lease
 	}
 	for i := range p.Replicas {
-		e, err := newExtender(p.Nrtd, filepath.Join(p.dir, fmt.Sprintf("extender-%d.log", i)), "--kubeconfig", p.kubeconfig("admin"), "--lease", held,
+		e, err := newExtender(p.Nrtd, filepath.Join(p.dir, fmt.Sprintf("extender-%d.log", i)), "--kubeconfig", cmp.Or(p.extenderConfig, p.kubeconfig("admin")), "--lease", held,
 			"--advertise", "127.0.0.1")
 		if err != nil {
 			return err
@@ -454,9 +457,7 @@ func (p *play) startExtender(ctx context.Context) (err error) {
 		if p.Traces != "" {
 			e.trace, e.flags = p.trace, append(e.flags, "--verbose")
 		}
-		if p.way.answer != "" {
-			e.flags = append(e.flags, "--answer", p.way.answer)
-		}
+		e.flags = append(e.flags, p.way.extenderFlags...)
 		p.extenders = append(p.extenders, e)
 		if err := e.Start(); err != nil {
 			return err

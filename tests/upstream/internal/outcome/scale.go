@@ -28,6 +28,10 @@ import (
 // variants is how many different states Objects are in.
 const variants = 16
 
+// settingsOfScale are those of the kind o8x8.
+var settingsOfScale = []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0", "--memory-manager-policy", "None",
+	"--topology-manager-policy", "restricted", "--topology-manager-scope", "pod"}
+
 // Objects are what nrtd publishes of a machine with different pods on it; folders for them are made below dir.
 func Objects(ctx context.Context, dir, machine, nrtd string, seed uint64) (list []*topologyv1alpha2.NodeResourceTopology, err error) {
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -36,8 +40,7 @@ func Objects(ctx context.Context, dir, machine, nrtd string, seed uint64) (list 
 		if err != nil {
 			return nil, err
 		}
-		node.Settings = []string{"--cpu-manager-policy", "static", "--reserved-cpus", "0", "--memory-manager-policy", "None",
-			"--topology-manager-policy", "restricted", "--topology-manager-scope", "pod"}
+		node.Settings = settingsOfScale
 		empty, err := node.Dump(ctx)
 		if err != nil {
 			return nil, err
@@ -179,8 +182,8 @@ func (d *Driver) Scale(ctx context.Context, way Way, workload *Workload, nodes i
 	return r, p.failure()
 }
 
-// populate makes the nodes, their objects and the pods.
-func (p *play) populate(ctx context.Context, nodes int, seed uint64) error {
+// connect makes the client.
+func (p *play) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin"))
 	if err != nil {
 		return err
@@ -189,28 +192,39 @@ func (p *play) populate(ctx context.Context, nodes int, seed uint64) error {
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
+	p.objects, err = dynamic.NewForConfig(config)
+	return err
+}
+
+func nodeName(i int) string { return fmt.Sprintf("node-%04d", i) }
+
+// createNodes makes the nodes with these objects.
+func (p *play) createNodes(ctx context.Context, nodes int, object func(i int) *topologyv1alpha2.NodeResourceTopology) error {
+	return parallel(nodes, func(i int) error {
+		if err := controlplane.RegisterNode(ctx, p.client, nodeName(i)); err != nil {
+			return err
+		}
+		object := object(i).DeepCopy()
+		object.Name = nodeName(i)
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			return err
+		}
+		_, err = p.objects.Resource(daemon.Resource).Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// populate makes the nodes, their objects and the pods.
+func (p *play) populate(ctx context.Context, nodes int, seed uint64) error {
+	if err := p.connect(); err != nil {
 		return err
 	}
 	objects, err := Objects(ctx, p.dir, filepath.Join(p.Machines, "o8x8"), p.Nrtd, seed)
 	if err != nil {
 		return err
 	}
-	if err := parallel(nodes, func(i int) error {
-		name := fmt.Sprintf("node-%04d", i)
-		if err := controlplane.RegisterNode(ctx, p.client, name); err != nil {
-			return err
-		}
-		object := objects[i%len(objects)].DeepCopy()
-		object.Name = name
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-		if err != nil {
-			return err
-		}
-		_, err = client.Resource(daemon.Resource).Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
-		return err
-	}); err != nil {
+	if err := p.createNodes(ctx, nodes, func(i int) *topologyv1alpha2.NodeResourceTopology { return objects[i%len(objects)] }); err != nil {
 		return err
 	}
 	r := rand.New(rand.NewPCG(seed, 6))

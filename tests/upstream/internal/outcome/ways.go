@@ -23,8 +23,10 @@ type Way struct {
 	// hints: the scheduler needs what nrtd writes to Nodes.
 	hints    bool
 	profiles string
-	// answer is --answer of `nrtd-extender`, "" for its default.
-	answer string
+	// extenderFlags are what `nrtd-extender` gets more than its defaults.
+	extenderFlags []string
+	// denied: the extender's account has no right to nominate, when Full gives it its own.
+	denied bool
 	// prioritize: the scheduler asks for scores too.
 	prioritize bool
 	// sampled: the scheduler sends the extender only some nodes, as profiles say.
@@ -90,7 +92,12 @@ var Ways = []Way{
 // MoreWays are those that only throughput is measured with.
 var MoreWays = []Way{
 	{Name: "with-scores", Title: "nrtd-extender, prioritizeVerb", profiles: stock, Extender: true, prioritize: true},
+	{Name: "all-off", Title: "nrtd-extender --nominate off", profiles: stock, Extender: true, extenderFlags: []string{"--nominate", "off"}},
 	{Name: "sampled", Title: "nrtd-extender, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true, sampled: true},
+	{Name: "sampled-off", Title: "nrtd-extender --nominate off, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true, sampled: true,
+		extenderFlags: []string{"--nominate", "off"}},
+	{Name: "sampled-denied", Title: "nrtd-extender without the right to nominate, the scheduler's percentageOfNodesToScore", profiles: stock, Extender: true,
+		sampled: true, denied: true},
 	{Name: "profiles", Title: "nrtd-extender, Guaranteed pods have a profile with percentageOfNodesToScore 100", Extender: true, sampled: true, prepare: assign,
 		profiles: stock + "- schedulerName: " + aligner + "\n  percentageOfNodesToScore: 100\n"},
 	{Name: "two", Title: "stock kube-scheduler, and one with nrtd-extender for Guaranteed pods", profiles: "profiles:\n- schedulerName: " + aligner + "\n", Extender: true,
@@ -99,7 +106,7 @@ var MoreWays = []Way{
 		sampled: true, prepare: assign},
 	{Name: "batched", Title: "stock kube-scheduler, batching", profiles: batched},
 	{Name: "batched-best", Title: "nrtd-extender, batching", profiles: batched, Extender: true},
-	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, answer: "all", prioritize: true},
+	{Name: "batched-all", Title: "nrtd-extender --answer all, batching", profiles: batched, Extender: true, extenderFlags: []string{"--answer", "all"}, prioritize: true},
 }
 
 // assign gives a Guaranteed pod its profile or scheduler.
