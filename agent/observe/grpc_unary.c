@@ -536,7 +536,7 @@ int grpc_call(struct grpc_channel *c, const char *method, const void *request, s
 	unsigned deadline_ms, struct grpc_reply *ret, struct err *err)
 {
 	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + deadline_ms;
-	bool fresh, again, broken = false;
+	bool fresh = false, again, broken = false;
 	int r;
 
 	do {
