@@ -293,6 +293,10 @@ func (n *Node) requestAlmostAll(r *rand.Rand, pod *v1.Pod) {
 			amounts[v1.ResourceCPU] = cpus
 		}
 	}
+	// The API server stores no pod whose containers ask for more than the pod as a whole.
+	if whole := pod.Spec.Resources; whole != nil && whole.Requests.Cpu().Cmp(cpus) < 0 {
+		whole.Requests[v1.ResourceCPU], whole.Limits[v1.ResourceCPU] = cpus, cpus
+	}
 }
 
 // reserveCPUs draws which CPUs are reserved: by their ids, or as an amount, which the kubelet itself chooses CPUs for.
