@@ -93,7 +93,7 @@ func (d *Driver) Verdicts(ctx context.Context, workload *Workload, seed uint64, 
 	if err := p.schedule(ctx); err != nil {
 		return err
 	}
-	if err := p.fill(ctx, seed); err != nil {
+	if err := p.occupy(ctx, seed); err != nil {
 		return err
 	}
 	for _, c := range cases {
@@ -106,8 +106,8 @@ func (d *Driver) Verdicts(ctx context.Context, workload *Workload, seed uint64, 
 	return p.failure()
 }
 
-// fill creates pods of the workload, and deletes those that do not run.
-func (p *play) fill(ctx context.Context, seed uint64) error {
+// occupy creates pods of the workload, and deletes those that do not run.
+func (p *play) occupy(ctx context.Context, seed uint64) error {
 	var pods []*v1.Pod
 	for i, slot := range p.workload.Draw(seed, p.Pods, p.Burst, p.Share, p.Nodes) {
 		pods = append(pods, slot.Pod(podName(i, 0)))
