@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/io/json.h"
 #include "common/io/time.h"
+#include "common/kube/access_review.h"
 #include "common/kube/api_client.h"
 #include "common/log.h"
 #include "common/xalloc.h"
@@ -18,11 +19,6 @@
 #define RIGHT_RETRY_MS 5000u  /* after a check without an answer */
 #define WAIT_MS        1000u
 #define TEXT_MAX       4096u
-
-#define REVIEW_PATH "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-#define REVIEW                                                                              \
-	"{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\"," \
-	"\"spec\":{\"resourceAttributes\":{\"verb\":\"patch\",\"resource\":\"pods\",\"subresource\":\"status\"}}}"
 
 struct nominator {
 	struct server *server;
@@ -37,23 +33,11 @@ struct nominator {
 	bool failed;       /* the last request had no answer, which is logged */
 };
 
-/* The response's object, to be released. False if the request failed. */
-static bool send(struct nominator *n, const struct api_request *request, struct doc *ret, int *ret_status)
+static void log_no_answer(struct nominator *n, const struct err *why)
 {
-	struct err err = {""};
-
-	*ret = (struct doc)DOC_INIT;
-	*ret_status = 0;
-	if (api_client_request(n->client, request, &n->response, &err) < 0) {
-		if (!n->failed && !cancel_requested(n->cancel))
-			log_warning("nominations: %s", err.text);
-		n->failed = true;
-		return false;
-	}
-	n->failed = false;
-	*ret_status = n->response.status;
-	return (n->response.status == HTTP_OK || n->response.status == HTTP_CREATED) &&
-	       json_parse(n->response.body.text, n->response.body.len, ret, NULL) == 0;
+	if (!n->failed && !cancel_requested(n->cancel))
+		log_warning("nominations: %s", why->text);
+	n->failed = true;
 }
 
 static void log_denied(struct nominator *n, const char *why)
@@ -65,21 +49,21 @@ static void log_denied(struct nominator *n, const char *why)
 	n->logged = true;
 }
 
+/* An API server that does not say whether the right is granted denies it. */
 static void check_right(struct nominator *n, uint64_t now_ms)
 {
-	static const struct api_request request = {.method = "POST",
-		.path = REVIEW_PATH,
-		.content_type = "application/json",
-		.body = REVIEW,
-		.body_len = sizeof(REVIEW) - 1};
-	CLEANUP(doc_release) struct doc review;
-	int status;
-	bool has_answer = send(n, &request, &review, &status),
-	     allowed = has_answer && doc_is_true(doc_get(doc_get(&review, "status"), "allowed"));
+	static const struct access_right right = {
+		.verb = "patch", .resource = "pods", .subresource = "status"};
+	struct err reason = {""};
+	int r = access_review_ask(n->client, &right, &reason);
+	bool allowed = r == 1, has_answer = r >= 0 || r == -ENODATA;
 
-	n->check_ms = now_ms + (status > 0 ? RIGHT_CHECK_MS : RIGHT_RETRY_MS);
-	if (status == 0)
+	n->check_ms = now_ms + (has_answer ? RIGHT_CHECK_MS : RIGHT_RETRY_MS);
+	if (!has_answer) {
+		log_no_answer(n, &reason);
 		return;
+	}
+	n->failed = false;
 	server_set_nomination_right(n->server, allowed ? RIGHT_GRANTED : RIGHT_DENIED);
 	if (!allowed)
 		log_denied(n, "the extender may not patch pods/status");
@@ -107,19 +91,25 @@ static void write_nomination(struct nominator *n, const struct nomination_write 
 {
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(TEXT_MAX);
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(TEXT_MAX);
-	CLEANUP(doc_release) struct doc pod;
+	CLEANUP(doc_release) struct doc pod = DOC_INIT;
+	struct api_request request = {.method = "PATCH", .content_type = "application/merge-patch+json"};
 	char message[API_MESSAGE_MAX];
+	struct err err = {""};
 	uint64_t version;
-	int status;
+	int status = 0;
 
 	print_patch(w, &path, &body);
-	send(n,
-		&(const struct api_request){.method = "PATCH",
-			.path = path.text,
-			.content_type = "application/merge-patch+json",
-			.body = body.text,
-			.body_len = body.len},
-		&pod, &status);
+	request.path = path.text;
+	request.body = body.text;
+	request.body_len = body.len;
+	if (api_client_request(n->client, &request, &n->response, &err) < 0) {
+		log_no_answer(n, &err);
+	} else {
+		n->failed = false;
+		status = n->response.status;
+		if (status == HTTP_OK)
+			json_parse(n->response.body.text, n->response.body.len, &pod, NULL);
+	}
 	version = resource_version_parse(doc_text(doc_get(&pod, "metadata"), "resourceVersion"));
 	server_nomination_written(n->server, w, status, version);
 	if (status != HTTP_FORBIDDEN)
