@@ -119,6 +119,15 @@ static void unlock(pthread_mutex_t **lock)
 #define LOCKED(s)       HOLD(locked_, &(s)->lock)
 #define STATE_LOCKED(s) HOLD(state_locked_, &(s)->state_lock)
 
+/* Waits with the lock for a change, until this time of CLOCK_MONOTONIC. Whether a change was signalled. */
+static bool wait_until(struct server *s, pthread_cond_t *changed, int64_t until_ms)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
+
+	return pthread_cond_timedwait(changed, &s->lock, &until) == 0;
+}
+
 /* ---- updates of the cluster */
 
 void server_list_begin(struct server *s, enum object_kind kind)
@@ -192,10 +201,10 @@ void server_update(struct server *s, enum object_kind kind, struct doc *object)
 {
 	uint64_t version = resource_version_parse(doc_text(doc_get(object, "metadata"), "resourceVersion"));
 	CLEANUP(object_content_release) struct object_content content;
-	char known_hash[HASH_TEXT_SIZE];
+	char known_hash[HASH_TEXT_SIZE] = "";
 	struct err err = {""};
 
-	{
+	if (kind == OBJECT_NRT || kind == OBJECT_NODE) {
 		LOCKED(s);
 		snprintf(known_hash, sizeof(known_hash), "%s", cluster_known_hash(&s->cluster, kind, object));
 	}
@@ -471,16 +480,6 @@ static bool answers(struct server *s)
 	return text.len + url.len == 0;
 }
 
-/* Waits for a change of the nominations, or for `ms`. */
-static void wait_for_nominations(struct server *s, uint64_t ms)
-{
-	int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + (int64_t)ms;
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
-
-	pthread_cond_timedwait(&s->nominations_changed, &s->lock, &until);
-}
-
 bool server_next_nomination(struct server *s, uint64_t ms, struct nomination_write *ret)
 {
 	uint64_t end_ms = now_ms() + ms, now, wait_ms = UINT64_MAX;
@@ -490,7 +489,9 @@ bool server_next_nomination(struct server *s, uint64_t ms, struct nomination_wri
 		if (s->nominations.n_wanted > 0 && answers(s) &&
 			nominations_take(&s->nominations, now, ret, &wait_ms))
 			return true;
-		wait_for_nominations(s, wait_ms < end_ms - now ? wait_ms : end_ms - now);
+		if (wait_ms > end_ms - now)
+			wait_ms = end_ms - now;
+		wait_until(s, &s->nominations_changed, clock_ms(CLOCK_MONOTONIC) + (int64_t)wait_ms);
 	}
 	return false;
 }
@@ -606,13 +607,10 @@ static void wait_for_victims(struct server *s, const struct extender_args *args)
 {
 	int64_t begun_ms = clock_ms(CLOCK_MONOTONIC), until_ms = begun_ms + (int64_t)s->config.victims_ms,
 		now;
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000};
 
 	if (begun_ms < s->no_wait_until_ms)
 		return;
-	while (extender_has_victims(&s->cluster, args) &&
-		pthread_cond_timedwait(&s->pods_changed, &s->lock, &until) == 0)
+	while (extender_has_victims(&s->cluster, args) && wait_until(s, &s->pods_changed, until_ms))
 		;
 	now = clock_ms(CLOCK_MONOTONIC);
 	s->no_wait_until_ms = now + 9 * (now - begun_ms);
