@@ -102,7 +102,7 @@ static bool is_left(const struct node_victims *v, size_t i)
 	return v->pods[i].may_go && !v->pods[i].considered;
 }
 
-/* Considers the remaining pods of the lowest cost, without the cost of their CPUs. Returns their number. */
+/* Marks for eviction the remaining pods that cost the least; the CPUs that they hold do not count. Returns their number. */
 static size_t consider_next(struct node_victims *v)
 {
 	CLEANUP(freep) victims_cost *costs = xcalloc(v->node->n_pods + 1, sizeof(*costs));

@@ -427,7 +427,7 @@ static void add_candidate(const struct node_state *state, const struct victim_po
 			(long long)(p->requests->items[i].quantity.nano / 1000000));
 	*c = (struct victim_candidate){.pod = pod, .cpus = cpuset_size(cpus)};
 	c->cost = victim_cost(p->violates, p->priority, c->cpus > p->cpus ? c->cpus : p->cpus);
-	/* A kind that is too long is of no use: the pod is of a kind of its own then. */
+	/* The kind's text is too long: the pod gets a kind of its own. */
 	if (strbuf_error(&kind) < 0) {
 		strbuf_reset(&kind);
 		strbuf_addf(&kind, "pod %zu", pod);

@@ -425,6 +425,15 @@ static struct admission_nearest search_plainly(struct fixture *f)
 	return best;
 }
 
+/* What the kubelet of a random node answers to a random pod. */
+static void judge_random(struct fixture *f, uint64_t *random, struct admission *ret)
+{
+	random_node(f, random);
+	random_pod(f, random, true);
+	open_kubelet(f);
+	admission_judge(&f->node, &f->pod, QOS_GUARANTEED, ret);
+}
+
 static void nearest_is_what_a_plain_search_finds(void **state)
 {
 	uint64_t random = test_seed(815);
@@ -436,10 +445,7 @@ static void nearest_is_what_a_plain_search_finds(void **state)
 		struct admission a;
 		struct fixture f;
 
-		random_node(&f, &random);
-		random_pod(&f, &random, true);
-		open_kubelet(&f);
-		admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+		judge_random(&f, &random, &a);
 		/* With the other reason fractions of CPUs are tried first. */
 		if (a.answer == KUBELET_REJECTS && !a.managers.reuses_cpus) {
 			want = search_plainly(&f);
@@ -539,10 +545,7 @@ static void nearest_requests_are_admitted(void **state)
 		struct admission a;
 		struct fixture f;
 
-		random_node(&f, &random);
-		random_pod(&f, &random, true);
-		open_kubelet(&f);
-		admission_judge(&f.node, &f.pod, QOS_GUARANTEED, &a);
+		judge_random(&f, &random, &a);
 		if (a.answer == KUBELET_REJECTS && f.pod.n_containers < 3) {
 			n_rejected++;
 			admission_nearest(&f.node, &f.pod, QOS_GUARANTEED, &got);
