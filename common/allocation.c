@@ -95,6 +95,7 @@ void device_blocks_take(struct device_block **blocks, size_t *n_blocks, size_t *
 {
 	struct device_block *block = NULL;
 
+	/* From the end: sources list the devices of a block one after the other. */
 	for (size_t i = *n_blocks; i > 0 && !block; i--) {
 		struct device_block *b = &(*blocks)[i - 1];
 
@@ -207,7 +208,7 @@ void allocations_sort(struct allocations *a)
 		qsort(a->items, a->n_items, sizeof(*a->items), allocation_cmp);
 }
 
-/* Moves the resources of `from`, which is then to be released, to `to`, which is of the same container. */
+/* Moves the resources of `from` to `to`, both of one container. The caller then releases `from`. */
 static void move_resources(struct allocation *to, struct allocation *from)
 {
 	vec_grow(&to->memory, &to->memory_size, to->n_memory + from->n_memory, sizeof(*to->memory));
@@ -332,7 +333,7 @@ void device_index_registered(const struct allocations *a, struct device_index *r
 	sort_unique_devices(ret);
 }
 
-/* Make blocks of sorted devices. Entries of the same device become one device with the NUMA nodes of all. */
+/* Make blocks of sorted devices. Entries of the same device become one device with the NUMA nodes of all its entries. */
 static void make_blocks(
 	const struct device_index *index, struct device_block **blocks, size_t *n, size_t *size)
 {
@@ -374,7 +375,7 @@ void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t 
 	index_blocks(&index, *blocks, *n_blocks);
 	sort_devices(&index);
 	if (!has_repeated_devices(&index)) {
-		/* The same result without a copy of every id. */
+		/* Every block stays as it is: sorting gives the same result without a copy of every id. */
 		for (size_t i = 0; i < *n_blocks; i++)
 			strv_sort(&(*blocks)[i].ids);
 		if (*n_blocks > 1)
@@ -388,7 +389,7 @@ void device_blocks_merge(struct device_block **blocks, size_t *n_blocks, size_t 
 	*blocks_size = size;
 }
 
-/* The position of the first device that is not before this one. */
+/* The position of the device, or if the index does not have the device, of the next one in the index's order. */
 static size_t find_position(const struct device_index *index, const char *resource, const char *id)
 {
 	size_t lo = 0, hi = index->n_items;

@@ -112,6 +112,7 @@ static int claim_cmp(const void *va, const void *vb)
 	return r != 0 ? r : strcmp(a->name, b->name);
 }
 
+/* Entries that are merged report the same memory, so equal blocks are not added up: the largest remains. */
 static void add_memory_block(struct claim *c, const struct memory_block *block)
 {
 	struct memory_block *slot;
@@ -143,19 +144,6 @@ static void append_texts(struct strv *to, const struct strv *from)
 {
 	for (size_t i = 0; i < from->n_items; i++)
 		strv_push(to, from->items[i]);
-}
-
-static void sort_unique_texts(struct strv *v)
-{
-	size_t kept = 0;
-
-	strv_sort(v);
-	for (size_t i = 0; i < v->n_items; i++)
-		if (kept > 0 && !strcmp(v->items[kept - 1], v->items[i]))
-			free(v->items[i]);
-		else
-			v->items[kept++] = v->items[i];
-	v->n_items = kept;
 }
 
 static int pod_cmp(const void *va, const void *vb)
@@ -205,8 +193,8 @@ void claims_merge(struct claims *claims)
 	}
 	claims->n_items = kept;
 	for (size_t i = 0; i < kept; i++) {
-		sort_unique_texts(&claims->items[i].cdi);
-		sort_unique_texts(&claims->items[i].devices);
+		strv_sort_unique(&claims->items[i].cdi);
+		strv_sort_unique(&claims->items[i].devices);
 		sort_unique_pods(&claims->items[i]);
 	}
 }

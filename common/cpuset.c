@@ -71,7 +71,7 @@ int cpuset_parse(const char *list, hwloc_bitmap_t *ret_set, struct err *err)
 /* The value of `len` hexadecimal digits (1 to 8), or -1. */
 static int64_t parse_mask_word(const char *digits, size_t len)
 {
-	static const char hex[] = "0123456789abcdefABCDEF";
+	static const char hex[] = "0123456789abcdefABCDEF"; /* from position 16 on: 10 to 15 again */
 	int64_t value = 0;
 
 	if (len < 1 || len > 8)
@@ -91,11 +91,13 @@ int cpuset_parse_mask(const char *mask, hwloc_bitmap_t *ret_set, struct err *err
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_new();
 	size_t base = 0; /* id of the lowest bit of the word */
 
-	for (const char *end = mask + strlen(mask); end > mask; base += 32) {
+	for (const char *end = mask + strlen(mask); end > mask;
+		base += 32) { /* from the last word to the first */
 		const char *comma = memrchr(mask, ',', (size_t)(end - mask));
 		const char *start = comma ? comma + 1 : mask;
 		int64_t word = parse_mask_word(start, (size_t)(end - start));
 
+		/* Only the first word, which no comma precedes, may be short. */
 		if (word < 0 || (comma && (end - start != 8 || comma == mask)))
 			return err_set(err, -EINVAL, "not a CPU mask: '%.100s'", mask);
 		for (unsigned bit = 0; bit < 32; bit++) {

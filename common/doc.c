@@ -54,7 +54,7 @@ void doc_set_text(struct doc *d, enum doc_kind kind, const char *text, size_t le
 	d->kind = kind;
 }
 
-/* snprintf() would be a tenth of the time that reading an object takes. */
+/* Without snprintf(), which would take a tenth of the time of reading an object. */
 void doc_set_number(struct doc *d, int64_t value)
 {
 	char text[24], *at = text + sizeof(text);
@@ -68,7 +68,7 @@ void doc_set_number(struct doc *d, int64_t value)
 	doc_set_text(d, DOC_NUMBER, at, (size_t)(text + sizeof(text) - at));
 }
 
-/* The shortest decimal digits that give the same double, without a point, and the exponent of the first digit. */
+/* Prints the shortest decimal digits that give the same double (17 always do), without a point. *ret_exponent: the first digit's power of ten. */
 static void find_digits(double value, char digits[24], int *ret_exponent)
 {
 	char text[32];
@@ -88,6 +88,7 @@ static void find_digits(double value, char digits[24], int *ret_exponent)
 	*ret_exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 }
 
+/* The limits between plain digits and an exponent are those of Go's encoding/json. */
 void doc_set_double(struct doc *d, double value)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64);
@@ -197,19 +198,23 @@ struct doc *doc_add_bool(struct doc *parent, const char *key, bool value)
 	return add_scalar(parent, key, DOC_BOOL, value ? "true" : "false");
 }
 
+static void add_copy(struct doc *parent, const char *key, const struct doc *d)
+{
+	struct doc *child = doc_add(parent, key);
+	char *own_key = child->key; /* doc_copy() overwrites all members */
+
+	doc_copy(d, child);
+	child->key = own_key;
+}
+
 void doc_copy(const struct doc *d, struct doc *ret)
 {
 	CLEANUP(doc_release) struct doc copy = {.kind = d->kind};
 
 	if (d->text)
 		doc_set_text(&copy, d->kind, d->text, strlen(d->text));
-	DOC_FOREACH (item, d) {
-		struct doc *child = doc_add(&copy, item->key);
-		char *key = child->key;
-
-		doc_copy(item, child);
-		child->key = key;
-	}
+	DOC_FOREACH (item, d)
+		add_copy(&copy, item->key, item);
 	*ret = copy;
 	copy = (struct doc)DOC_INIT;
 }
@@ -217,17 +222,12 @@ void doc_copy(const struct doc *d, struct doc *ret)
 void doc_copy_member(const struct doc *map, const char *key, struct doc *to)
 {
 	const struct doc *member = doc_get(map, key);
-	struct doc *copy;
-	char *own_key;
 
-	if (!member)
-		return;
-	copy = doc_add(to, key);
-	own_key = copy->key;
-	doc_copy(member, copy);
-	copy->key = own_key;
+	if (member)
+		add_copy(to, key, member);
 }
 
+/* The last member with this key: of equal keys the last wins. */
 static const struct doc *find_key(
 	const struct doc *map, const char *key, int (*cmp)(const char *, const char *))
 {
@@ -296,10 +296,10 @@ int doc_int64(const struct doc *d, int64_t *ret)
 	if (!d || d->kind != DOC_NUMBER)
 		return -EINVAL;
 	negative = d->text[0] == '-';
-	r = parse_digits(d->text + negative, &magnitude);
+	r = parse_digits(d->text + (negative ? 1 : 0), &magnitude);
 	if (r < 0)
 		return r;
-	if (magnitude > (uint64_t)INT64_MAX + negative)
+	if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) /* INT64_MIN is one further from 0 */
 		return -EINVAL;
 	*ret = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
 	return 0;
@@ -340,6 +340,7 @@ const char *doc_find_duplicate(const struct doc *map)
 	return NULL;
 }
 
+/* DOC_KIND_COUNT, which no member has, marks the members to be dropped. */
 void doc_drop_duplicates(struct doc *map)
 {
 	CLEANUP(freep) const struct doc **sorted = map->n_items > 1 ? doc_sorted(map) : NULL;
@@ -434,6 +435,7 @@ static void add_doc_value(const struct doc *d, size_t start, struct strbuf *out)
 		add_shortened(d->text ? d->text : "null", start, out);
 }
 
+/* Returns the number of added lines, 1. */
 static size_t add_difference(
 	const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
 {
@@ -451,31 +453,44 @@ static size_t add_difference(
 
 static const struct doc *find_counterpart(const struct doc *parent, const char *name)
 {
-	if (!parent)
-		return NULL;
 	return parent->kind == DOC_MAP ? doc_get(parent, name) : doc_find_named(parent, name);
 }
 
-/* Compare the children of `from` with the children of the same name in `to`. With `added`, `from` is the
- * new document: append only the children that `to` does not have. */
-static size_t diff_by_name(
-	const char *path, const struct doc *from, const struct doc *to, bool added, struct strbuf *out)
+/* A child of a map, or of a list whose items have names. */
+static const char *child_name(const struct doc *parent, const struct doc *child)
 {
-	bool list = from && from->kind == DOC_LIST;
+	return text_or_empty(parent->kind == DOC_LIST ? item_name(child) : child->key);
+}
+
+/* doc_diff() of a child of that name; `from` or `to` is NULL if there is none. */
+static size_t diff_child(const char *path, bool in_list, const char *name, const struct doc *from,
+	const struct doc *to, struct strbuf *out)
+{
+	CLEANUP(strbuf_release) struct strbuf child = STRBUF_INIT(PATH_TEXT_MAX);
+
+	if (in_list)
+		strbuf_addf(&child, "%s[%s]", path, name);
+	else
+		strbuf_addf(&child, "%s%s%s", path, *path ? "." : "", name);
+	return doc_diff(child.text, from, to, out);
+}
+
+/* Compares the children of the same name; the children that only `to` has come last. */
+static size_t diff_by_name(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
+{
+	bool in_list = from->kind == DOC_LIST;
 	size_t n = 0;
 
-	if (!from)
-		return 0;
 	DOC_FOREACH (item, from) {
-		CLEANUP(strbuf_release) struct strbuf child = STRBUF_INIT(PATH_TEXT_MAX);
-		const char *name = list ? item_name(item) : item->key;
-		const struct doc *other = find_counterpart(to, name);
+		const char *name = child_name(from, item);
 
-		strbuf_addf(&child, list ? "%s[%s]" : *path ? "%s.%s" : "%s%s", path, name);
-		if (added && !other)
-			n += add_difference(child.text, NULL, item, out);
-		else if (!added)
-			n += doc_diff(child.text, item, other, out);
+		n += diff_child(path, in_list, name, item, find_counterpart(to, name), out);
+	}
+	DOC_FOREACH (item, to) {
+		const char *name = child_name(to, item);
+
+		if (!find_counterpart(from, name))
+			n += diff_child(path, in_list, name, NULL, item, out);
 	}
 	return n;
 }
@@ -495,15 +510,22 @@ static size_t diff_by_position(
 	return n;
 }
 
+static bool has_same_text(const struct doc *a, const struct doc *b)
+{
+	if (!a->text || !b->text)
+		return a->text == b->text;
+	return !strcmp(a->text, b->text);
+}
+
 size_t doc_diff(const char *path, const struct doc *from, const struct doc *to, struct strbuf *out)
 {
+	if (!from && !to)
+		return 0;
 	if (!from || !to || from->kind != to->kind)
-		return from == to ? 0 : add_difference(path, from, to, out);
+		return add_difference(path, from, to, out);
 	if (is_leaf(from))
-		return (from->text && to->text ? strcmp(from->text, to->text) == 0 : from->text == to->text)
-			       ? 0
-			       : add_difference(path, from, to, out);
+		return has_same_text(from, to) ? 0 : add_difference(path, from, to, out);
 	if (from->kind == DOC_LIST && (!has_names(from) || !has_names(to)))
 		return diff_by_position(path, from, to, out);
-	return diff_by_name(path, from, to, false, out) + diff_by_name(path, to, from, true, out);
+	return diff_by_name(path, from, to, out);
 }

@@ -53,7 +53,7 @@ void doc_release(struct doc *d);
 
 struct doc *doc_add_map(struct doc *parent, const char *key);
 struct doc *doc_add_list(struct doc *parent, const char *key);
-/* The map's member, if it is a map or a list; else a new one. */
+/* The map's member with this key if the member is a map, or a list; else a new member. */
 struct doc *doc_find_or_add_map(struct doc *map, const char *key);
 struct doc *doc_find_or_add_list(struct doc *map, const char *key);
 struct doc *doc_add_string(struct doc *parent, const char *key, const char *value);

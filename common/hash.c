@@ -94,6 +94,7 @@ void name_table_remove(struct name_table *t, const char *name)
 	for (size_t at = (size_t)(gap - t->entries + 1) & mask; t->entries[at].name; at = (at + 1) & mask) {
 		size_t home = t->entries[at].hash & mask, hole = (size_t)(gap - t->entries);
 
+		/* A search for the entry goes from its home to its position, cyclically, and would end at a hole between. */
 		if (((at - home) & mask) >= ((at - hole) & mask)) {
 			*gap = t->entries[at];
 			gap = &t->entries[at];

@@ -44,10 +44,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	else if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else
-		fprintf(stderr, "%s: %s%s\n", program_name,
-			level <= LOG_LEVEL_ERROR     ? ""
-			: level == LOG_LEVEL_WARNING ? "warning: "
-						     : "",
+		fprintf(stderr, "%s: %s%s\n", program_name, level == LOG_LEVEL_WARNING ? "warning: " : "",
 			line);
 }
 

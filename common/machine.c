@@ -29,6 +29,7 @@ void machine_release(struct machine *m)
 	pci_devices_release(&m->pci);
 	hwloc_bitmap_free(m->online);
 	hwloc_bitmap_free(m->offline);
+	hwloc_bitmap_free(m->isolated);
 	machine_init(m);
 }
 
@@ -96,14 +97,14 @@ static void add_to_socket(struct machine *m, const struct cpu *cpu)
 	cpuset_set(socket->cpus, cpu->id);
 }
 
-/* The socket that has all CPUs of the node, or MACHINE_NONE. */
+/* The socket that has all CPUs of the node; MACHINE_NONE without CPUs, or if they are of several sockets. */
 static int find_socket_of_node(const struct machine *m, const struct numa_node *node)
 {
-	for (size_t i = 0; i < m->n_sockets; i++) {
-		if (hwloc_bitmap_intersects(node->cpus, m->sockets[i].cpus))
-			return hwloc_bitmap_isincluded(node->cpus, m->sockets[i].cpus) ? m->sockets[i].id
-										       : MACHINE_NONE;
-	}
+	if (hwloc_bitmap_iszero(node->cpus))
+		return MACHINE_NONE;
+	for (size_t i = 0; i < m->n_sockets; i++)
+		if (hwloc_bitmap_isincluded(node->cpus, m->sockets[i].cpus))
+			return m->sockets[i].id;
 	return MACHINE_NONE;
 }
 
@@ -119,7 +120,7 @@ static void fill_uncore(struct machine *m, const size_t *threads, const size_t *
 	for (size_t i = 0; i < m->n_cpus; i++)
 		order[i] = &m->cpus[i];
 	qsort(order, m->n_cpus, sizeof(struct cpu *), by_l3);
-	for (size_t start = 0; start < m->n_cpus; start = end) {
+	for (size_t start = 0; start < m->n_cpus; start = end) { /* for each L3 cache */
 		for (end = start + 1; end < m->n_cpus && order[end]->l3 == order[start]->l3;)
 			end++;
 		for (size_t i = start; i < end; i++) {
@@ -132,6 +133,7 @@ static void fill_uncore(struct machine *m, const size_t *threads, const size_t *
 	}
 }
 
+/* Counts the CPUs of each core and the cores of each NUMA node, from which fill_uncore() sees whether an L3 cache spans the node. */
 static void derive_uncore(struct machine *m)
 {
 	size_t n_ids = m->n_cpus > 0 ? m->cpus[m->n_cpus - 1].id + 1 : 0;
@@ -143,7 +145,7 @@ static void derive_uncore(struct machine *m)
 		int node = cpu->numa < 0 ? -1 : machine_node_index(m, (unsigned)cpu->numa);
 
 		threads[cpu->core]++;
-		if (cpu->id == cpu->core && node >= 0)
+		if (cpu->id == cpu->core && node >= 0) /* once per core: at its lowest CPU */
 			cores[node]++;
 	}
 	fill_uncore(m, threads, cores);
@@ -180,7 +182,7 @@ static void derive_nodes(struct machine *m)
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		struct numa_node *node = &m->nodes[i];
 
-		if (!node->cpus)
+		if (!node->cpus) /* all CPUs */
 			node->cpus = cpuset_dup(m->online);
 		cpuset_and(node->cpus, node->cpus, m->online);
 		node->socket = find_socket_of_node(m, node);
@@ -219,6 +221,7 @@ static int by_core_name_and_id(const void *a, const void *b)
 	return r != 0 ? r : by_cpu_id(*(const struct cpu *const *)a, *(const struct cpu *const *)b);
 }
 
+/* On entry cpu.core is the hardware's core, afterwards the kubelet's (machine_derive()). Both are the core's lowest CPU id. */
 static void derive_cores(struct machine *m)
 {
 	CLEANUP(freep) struct cpu **order = xcalloc(m->n_cpus + 1, sizeof(struct cpu *));
@@ -264,8 +267,6 @@ hwloc_bitmap_t machine_counted_cpus(const struct machine *m)
 
 void machine_derive(struct machine *m)
 {
-	bool memory_known = m->memory_bytes > 0;
-
 	if (m->n_cpus > 0)
 		qsort(m->cpus, m->n_cpus, sizeof(*m->cpus), by_cpu_id);
 	if (m->n_nodes > 0)
@@ -275,8 +276,9 @@ void machine_derive(struct machine *m)
 	derive_sockets(m);
 	derive_nodes(m);
 	derive_cores(m);
-	for (size_t i = 0; i < m->n_nodes && !memory_known; i++)
-		m->memory_bytes += m->nodes[i].memory_bytes;
+	if (m->memory_bytes == 0)
+		for (size_t i = 0; i < m->n_nodes; i++)
+			m->memory_bytes += m->nodes[i].memory_bytes;
 	derive_uncore(m);
 }
 
@@ -340,6 +342,7 @@ void machine_copy(const struct machine *from, struct machine *ret)
 		m.sockets[i].cpus = cpuset_dup(from->sockets[i].cpus);
 	m.online = cpuset_dup(from->online);
 	m.offline = cpuset_dup(from->offline);
+	m.isolated = from->isolated ? cpuset_dup(from->isolated) : NULL;
 	if (from->distances)
 		m.distances =
 			copy_array(from->distances, from->n_nodes * from->n_nodes, sizeof(*from->distances));

@@ -71,9 +71,12 @@ struct machine {
 	size_t sockets_size;
 	hwloc_bitmap_t online;  /* ids of cpus[] */
 	hwloc_bitmap_t offline; /* present CPUs that are offline */
-	size_t n_cores;         /* hardware cores */
-	uint64_t memory_bytes;  /* MemTotal of /proc/meminfo, otherwise the sum of the nodes */
-	unsigned *distances;    /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
+	/* CPUs without the kernel's load balancing: isolcpus, and cpuset partitions of the kind isolated. NULL = unknown. Decides nothing
+	 * about admission. */
+	hwloc_bitmap_t isolated;
+	size_t n_cores;        /* hardware cores */
+	uint64_t memory_bytes; /* MemTotal of /proc/meminfo, otherwise the sum of the nodes */
+	unsigned *distances;   /* n_nodes x n_nodes by position, row = from; 0 = unknown. NULL = no SLIT */
 	/* The kernel has no NUMA: nodes[] are the packages, as for the kubelet. The first node has the memory. */
 	bool without_numa;
 	bool pci_known; /* `pci` was read (possibly there are none) */

@@ -25,7 +25,8 @@ static bool parse_hex_digits(const char **p, size_t min, size_t max, uint32_t *r
 	return n >= min;
 }
 
-static bool skip(const char **p, char c)
+/* Whether the character is at *p, which is then advanced past it. */
+static bool skip_char(const char **p, char c)
 {
 	bool found = **p == c;
 
@@ -46,11 +47,11 @@ const char *pci_address_parse(const char *text, struct pci_address *ret)
 
 	if (!parse_hex_digits(&text, 4, 8, &domain))
 		return NULL;
-	between = *text;
-	if ((between != ':' && between != '-') || !skip(&text, between) ||
-		!parse_hex_digits(&text, 2, 2, &bus) || !skip(&text, between) ||
+	between = *text; /* "0000:17:00.0" or "0000-17-00-0" */
+	if ((between != ':' && between != '-') || !skip_char(&text, between) ||
+		!parse_hex_digits(&text, 2, 2, &bus) || !skip_char(&text, between) ||
 		!parse_hex_digits(&text, 2, 2, &device) || device > 0x1f ||
-		!skip(&text, between == ':' ? '.' : '-') || !parse_hex_digits(&text, 1, 1, &function) ||
+		!skip_char(&text, between == ':' ? '.' : '-') || !parse_hex_digits(&text, 1, 1, &function) ||
 		function > 7)
 		return NULL;
 	*ret = (struct pci_address){domain, (uint8_t)bus, (uint8_t)(device << 3 | function)};
@@ -78,7 +79,7 @@ const char *pci_root_parse(const char *text, struct pci_root *ret)
 	if (strncmp(text, "pci", 3) != 0)
 		return NULL;
 	text += 3;
-	if (!parse_hex_digits(&text, 4, 8, &domain) || !skip(&text, ':') ||
+	if (!parse_hex_digits(&text, 4, 8, &domain) || !skip_char(&text, ':') ||
 		!parse_hex_digits(&text, 2, 2, &bus))
 		return NULL;
 	*ret = (struct pci_root){domain, (uint8_t)bus};
@@ -99,22 +100,22 @@ const char *const pci_kind_names[PCI_KIND_COUNT] = {"GPU", "accelerator", "NIC",
 bool pci_kind_of(unsigned class, unsigned vendor, enum pci_kind *ret)
 {
 	switch (class >> 8) {
-	case 0x01:
+	case 0x01: /* mass storage */
 		*ret = PCI_NVME;
 		return class == 0x0108;
-	case 0x02:
+	case 0x02: /* network */
 		*ret = PCI_NIC;
 		return true;
-	case 0x03:
+	case 0x03: /* display; not of ASPEED or Matrox */
 		*ret = PCI_GPU;
 		return vendor != 0x1a03 && vendor != 0x102b;
 	case 0x0b: /* co-processor */
 		*ret = PCI_ACCELERATOR;
 		return class == 0x0b40;
-	case 0x0c: /* InfiniBand */
+	case 0x0c: /* serial bus */
 		*ret = PCI_NIC;
-		return class == 0x0c06;
-	case 0x12:
+		return class == 0x0c06; /* InfiniBand */
+	case 0x12:                      /* processing accelerator */
 		*ret = PCI_ACCELERATOR;
 		return true;
 	default:

@@ -6,8 +6,8 @@
  * test_settings_table compares.
  *
  * Short cuts that assume that no other option matters, to be checked for a new option: free_count_decides() and
- * nodes_give_any_number() in scoring/exclusive_cpus.c, and of scoring/node/victims.c the bounds of CPUs, and print_cpus(), which takes
- * holders with as many CPUs of each L3 cache for equal.
+ * nodes_give_any_number() in scoring/exclusive_cpus.c, scoring/cpu_counts.c, the bounds of CPUs in scoring/node/victims.c, and print_cpus() of
+ * scoring/node/victim_candidates.c, which takes holders with as many CPUs of each L3 cache for equal.
  */
 
 #define TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES 8u

@@ -150,8 +150,10 @@ void resource_list_sort(struct resource_list *l)
 
 	merge_sort(l->items, l->n_items, scratch);
 	for (size_t i = 0; i < l->n_items; i++) {
-		if (kept > 0 && !strcmp(l->items[kept - 1].name, l->items[i].name))
-			free(l->items[--kept].name);
+		if (kept > 0 && !strcmp(l->items[kept - 1].name, l->items[i].name)) { /* the last remains */
+			kept--;
+			free(l->items[kept].name);
+		}
 		l->items[kept++] = l->items[i];
 	}
 	l->n_items = kept;
@@ -161,7 +163,8 @@ void resource_list_sort(struct resource_list *l)
  * name. */
 typedef struct quantity merge_fn(const struct quantity *old, struct quantity more);
 
-/* Each name of `more` gets the quantity that `merge` returns. */
+/* Each name of `more` gets the quantity that `merge` returns. New names are appended in their order in `more`, so two sorted runs
+ * remain to be merged. */
 static void merge_lists(struct resource_list *l, const struct resource_list *more, merge_fn *merge)
 {
 	CLEANUP(freep) struct resource_quantity *scratch = NULL;

@@ -43,7 +43,7 @@ bool resource_name_is_host_level(const char *name)
 
 bool resource_name_is_scalar(const char *name)
 {
-	bool extended = !resource_name_is_native(name) && !has_prefix(name, "requests.");
+	bool extended = !resource_name_is_native(name) && !has_prefix(name, "requests."); /* a quota's name */
 
 	return extended || resource_name_is_hugepages(name) || has_native_domain(name) ||
 	       has_prefix(name, "attachable-volumes-");
@@ -147,7 +147,9 @@ static bool split_text(const char *text, struct parts *ret)
 	ret->whole = p;
 	ret->n_whole = count_digits(p);
 	p += ret->n_whole;
-	ret->fraction = *p == '.' ? ++p : p;
+	if (*p == '.')
+		p++;
+	ret->fraction = p;
 	ret->n_fraction = count_digits(p);
 	p += ret->n_fraction;
 	return ret->n_whole + ret->n_fraction > 0 && parse_suffix(p, ret);
@@ -179,6 +181,7 @@ static bool decimal_magnitude(const struct parts *parts, uqty_t *ret)
 		else if (!multiply_add(&value, 10, (uqty_t)(c - '0')))
 			return false;
 	}
+	/* Append zeros up to the point. 0 stays 0, even with an exponent of a billion. */
 	for (int64_t i = n_digits; i < point && value > 0; i++)
 		if (!multiply_add(&value, 10, 0))
 			return false;
@@ -276,7 +279,7 @@ static void print_binary(uqty_t units, char *text, size_t size)
 	snprintf(text + n, size - n, "%s", suffix > 0 ? binary_suffixes[suffix - 1].text : "");
 }
 
-/* Print billionths likewise, with a suffix or an exponent of ten: 1500000000 as "1500m". */
+/* Print nano-units with the largest suffix or exponent of ten that leaves no fraction: 1500000000 as "1500m". */
 static void print_decimal(uqty_t value, enum quantity_format format, char *text, size_t size)
 {
 	int power = -NANO_DIGITS;
@@ -293,15 +296,17 @@ static void print_decimal(uqty_t value, enum quantity_format format, char *text,
 	else if (format == QUANTITY_DECIMAL_EXPONENT)
 		snprintf(text + n, size - n, "e%d", power);
 	else
+		/* The table begins at 10^-9, in steps of 10^3. */
 		snprintf(text + n, size - n, "%s", decimal_suffixes[(power + NANO_DIGITS) / 3].text);
 }
 
 void quantity_print(struct quantity q, char text[QUANTITY_TEXT_MAX])
 {
 	uqty_t value = q.nano < 0 ? -(uqty_t)q.nano : (uqty_t)q.nano;
-	size_t sign = q.nano < 0;
+	size_t sign = q.nano < 0 ? 1 : 0; /* bytes */
 
-	text[0] = '-'; /* overwritten unless there is a sign */
+	if (sign > 0)
+		text[0] = '-';
 	if (prints_as_binary(q))
 		print_binary(value / (uqty_t)QTY_UNIT, text + sign, QUANTITY_TEXT_MAX - sign);
 	else

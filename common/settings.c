@@ -41,6 +41,7 @@ unsigned kubelet_prerelease_parse(const char *text, const char **end)
 
 		if (strncmp(text, prereleases[i].name, len) != 0 || !isdigit((unsigned char)text[len]))
 			continue;
+		/* The first of `prereleases` begins at KUBELET_ALPHA, and each has as many numbers. */
 		for (*end = text + len; isdigit((unsigned char)**end); ++*end)
 			n = n < KUBELET_ALPHA ? n * 10 + (unsigned)(**end - '0') : n;
 		if (n < KUBELET_ALPHA)
@@ -60,6 +61,7 @@ static unsigned parse_rest(const char *rest)
 	if (*text != '-')
 		return 0;
 	prerelease = kubelet_prerelease_parse(text + 1, &end);
+	/* rc.1.12: 12 commits after rc.1, so newer */
 	if (prerelease > 0 && end[0] == '.' && isdigit((unsigned char)end[1]))
 		prerelease++;
 	return prerelease;
@@ -85,7 +87,7 @@ void kubelet_release_print(struct kubelet_release release, char ret[KUBELET_RELE
 	size_t i = ARRAY_SIZE(prereleases);
 
 	snprintf(ret, KUBELET_RELEASE_TEXT_MAX, release.minor > 0 ? "1.%u" : "", release.minor);
-	while (i > 0 && release.prerelease < prereleases[i - 1].first)
+	while (i > 0 && release.prerelease < prereleases[i - 1].first) /* ascending; 0 is below all */
 		i--;
 	if (i > 0)
 		snprintf(ret, KUBELET_RELEASE_TEXT_MAX, "1.%u.0-%s%u", release.minor, prereleases[i - 1].name,

@@ -128,8 +128,8 @@ struct settings {
 	enum memory_manager_policy memory_manager;
 	struct topology_manager_config topology;
 	hwloc_bitmap_t reserved_system_cpus; /* reservedSystemCPUs; NULL = not set */
-	bool reserved_cpu_known;             /* kubeReserved and systemReserved are known (possibly 0) */
-	bool started; /* a kubelet runs: it has been started, with these settings as far as is known */
+	bool reserved_known; /* kubeReserved and systemReserved are known (possibly 0): CPUs and memory */
+	bool started;        /* a kubelet runs: it has been started, with these settings as far as is known */
 	/* A flag of nrtd names the setting: the settings from other sources may be of a kubelet with another value. */
 	bool assumed[SETTING_COUNT];
 	qty_t kube_reserved_cpu, system_reserved_cpu; /* nano-CPUs; the kubelet reserves the sum's ceiling */

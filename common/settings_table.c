@@ -176,11 +176,13 @@ int policy_option_parse(const struct policy_option *o, const char *text, struct 
 
 void policy_options_parse(enum setting what, const char *text, struct settings *s)
 {
-	for (size_t len; *text; text += len + (text[len] != '\0')) {
-		CLEANUP(freep) char *pair = xstrndup(text, len = strcspn(text, ","));
+	for (const char *next; *text; text = next) {
+		size_t len = strcspn(text, ",");
+		CLEANUP(freep) char *pair = xstrndup(text, len);
 		char *equals = strchr(pair, '=');
 		const struct policy_option *o;
 
+		next = text[len] ? text + len + 1 : text + len;
 		if (!equals)
 			continue;
 		*equals = '\0';
@@ -217,9 +219,10 @@ void policy_options_print(enum setting what, const struct settings *s, struct st
 		strbuf_addf(out, "%s%s=", out->len > 0 ? "," : "", o->name);
 		if (o->kind == OPTION_IS_NUMBER)
 			strbuf_addf(out, "%u", value);
+		else if (o->kind == OPTION_IS_BOOL)
+			strbuf_addstr(out, value ? "true" : "false");
 		else
-			strbuf_addstr(
-				out, o->kind == OPTION_IS_BOOL ? value ? "true" : "false" : o->names[value]);
+			strbuf_addstr(out, o->names[value]);
 	}
 }
 
@@ -290,7 +293,7 @@ void setting_forget(struct settings *s, enum setting what)
 		break;
 	case SETTING_IS_AMOUNTS:
 		*(qty_t *)setting_value(s, what) = *(qty_t *)setting_second(s, what) = 0;
-		s->reserved_cpu_known = false;
+		s->reserved_known = false;
 		break;
 	case SETTING_IS_THRESHOLDS:
 		freep(setting_value(s, what));

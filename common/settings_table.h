@@ -67,7 +67,7 @@ struct policy_option {
 	unsigned n_names;
 	unsigned most;     /* NUMBER: all larger numbers mean the same */
 	unsigned fallback; /* the kubelet's default; of a NUMBER also the least that the kubelet accepts */
-	unsigned alpha, beta, stable;
+	unsigned alpha, beta, stable; /* minor releases; 0 = never */
 	enum setting
 		setting; /* SETTING_CPU_MANAGER_POLICY_OPTIONS or SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS */
 	enum policy_option_kind kind;
@@ -97,7 +97,8 @@ const struct policy_option *policy_option_of(enum setting what, const char *name
 unsigned policy_option_value(const struct policy_option *o, const struct settings *s);
 void policy_option_set(const struct policy_option *o, unsigned value, struct settings *s);
 
-/* Sets the option from the text of its value. 0; -EINVAL with "NAME: what is wrong". Accepts every number. */
+/* Sets the option from the text of its value. 0; -EINVAL with "NAME: what is wrong". Accepts numbers up to INT_MAX, also
+ * those that the kubelet does not accept. */
 int policy_option_parse(const struct policy_option *o, const char *text, struct settings *s, struct err *err);
 
 /* Sets the options of a text "NAME=VALUE,..."; ignores what is not known or not valid. */

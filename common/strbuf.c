@@ -73,12 +73,19 @@ void strbuf_addstr(struct strbuf *sb, const char *s)
 
 void strbuf_add_utf8(struct strbuf *sb, uint32_t character)
 {
-	size_t n = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
 	uint32_t rest = character;
+	size_t n = 1;
 	char bytes[4];
 
+	if (character >= 0x10000)
+		n = 4;
+	else if (character >= 0x800)
+		n = 3;
+	else if (character >= 0x80)
+		n = 2;
 	for (size_t i = n - 1; i > 0; i--, rest >>= 6)
 		bytes[i] = (char)(0x80 | (rest & 0x3f));
+	/* The first of several bytes begins with n one bits and a zero. */
 	bytes[0] = (char)(n == 1 ? rest : (0xf00u >> n & 0xf0) | rest);
 	strbuf_add(sb, bytes, n);
 }
@@ -153,9 +160,11 @@ static int digit_value(char c)
  * padding. */
 static int decode_four(const char *text, bool last, unsigned char out[3])
 {
-	int padding = !last || text[3] != '=' ? 0 : text[2] != '=' ? 1 : 2;
 	uint32_t bits = 0;
+	int padding = 0;
 
+	if (last && text[3] == '=')
+		padding = text[2] == '=' ? 2 : 1;
 	for (int i = 0; i < 4; i++) {
 		int d = i < 4 - padding ? digit_value(text[i]) : 0;
 
@@ -166,6 +175,7 @@ static int decode_four(const char *text, bool last, unsigned char out[3])
 	out[0] = (unsigned char)(bits >> 16);
 	out[1] = (unsigned char)(bits >> 8);
 	out[2] = (unsigned char)bits;
+	/* The unused bits must be 0. */
 	if ((padding > 0 && out[2]) || (padding > 1 && out[1]))
 		return -EINVAL;
 	return 3 - padding;
@@ -178,6 +188,7 @@ int base64_decode(const char *text, struct strbuf *out)
 
 	if (len % 4)
 		return -EINVAL;
+	/* Decodes twice: `out` must not change if the text is not base64. */
 	for (size_t i = 0; i < len; i += 4)
 		if (decode_four(text + i, i + 4 == len, bytes) < 0)
 			return -EINVAL;

@@ -41,7 +41,8 @@ static bool is_digit(char c)
 
 int text_compare_numbered(const char *a, const char *b)
 {
-	size_t at = 0, number, digits_a, digits_b; /* the first difference, and the number that contains it */
+	size_t at = 0, number; /* the first difference, and the beginning of the number that contains it */
+	size_t digits_a, digits_b;
 
 	while (a[at] && a[at] == b[at])
 		at++;
@@ -50,12 +51,20 @@ int text_compare_numbered(const char *a, const char *b)
 		number--;
 	digits_a = strspn(a + number, DIGITS);
 	digits_b = strspn(b + number, DIGITS);
+	/* Of two numbers without leading zeros, the number with fewer digits is smaller. */
 	if (digits_a > 0 && digits_b > 0 && a[number] != '0' && b[number] != '0' && digits_a != digits_b)
 		return digits_a < digits_b ? -1 : 1;
 	/* As strverscmp(3): after leading zeros a digit sorts before any other character: 00, 01, 0. */
 	if (number < at && strspn(a + number, "0") >= at - number && is_digit(a[at]) != is_digit(b[at]))
 		return is_digit(a[at]) ? -1 : 1;
 	return (unsigned char)a[at] - (unsigned char)b[at];
+}
+
+int text_compare_empty_last(const char *a, const char *b)
+{
+	if (!*a || !*b)
+		return !*a - !*b;
+	return text_compare_numbered(a, b);
 }
 
 size_t text_utf8_length(const char *text, size_t len)
@@ -105,7 +114,8 @@ static bool is_control(const char *text, size_t sequence)
 static void replace_controls(char *text, size_t len, bool keep_newlines)
 {
 	for (size_t i = 0, n; i < len; i += n) {
-		size_t sequence = text[i] >= ' ' && text[i] <= '~' ? 1 : text_utf8_length(text + i, len - i);
+		bool printable = text[i] >= ' ' && text[i] <= '~'; /* nearly always */
+		size_t sequence = printable ? 1 : text_utf8_length(text + i, len - i);
 
 		n = sequence > 0 ? sequence : 1;
 		if ((sequence == 0 || is_control(text + i, sequence)) && !(keep_newlines && text[i] == '\n'))
@@ -176,12 +186,17 @@ bool text_same_but_numbers(const char *a, const char *b)
 	static const char digits[] = "0123456789";
 
 	while (*a && *b) {
-		size_t in_a = strspn(a, digits), in_b = strspn(b, digits);
+		size_t digits_a = strspn(a, digits), digits_b = strspn(b, digits);
 
-		if (!in_a != !in_b || (!in_a && *a != *b))
+		if (digits_a > 0 && digits_b > 0) {
+			a += digits_a;
+			b += digits_b;
+		} else if (*a == *b) {
+			a++;
+			b++;
+		} else {
 			return false;
-		a += in_a ? in_a : 1;
-		b += in_b ? in_b : 1;
+		}
 	}
 	return *a == *b;
 }
@@ -191,11 +206,12 @@ bool text_parse_bool(const char *text, bool *ret)
 	static const char *const words[2][6] = {
 		{"0", "f", "F", "false", "FALSE", "False"}, {"1", "t", "T", "true", "TRUE", "True"}};
 
-	for (size_t i = 0; i < 12; i++)
-		if (!strcmp(words[i / 6][i % 6], text)) {
-			*ret = i >= 6;
-			return true;
-		}
+	for (size_t value = 0; value < 2; value++)
+		for (size_t i = 0; i < 6; i++)
+			if (!strcmp(words[value][i], text)) {
+				*ret = value == 1;
+				return true;
+			}
 	return false;
 }
 
@@ -224,7 +240,7 @@ size_t text_line_length(const char *text, size_t width)
 
 	for (i = 0; text[i]; i++) {
 		columns += !text_is_continuation(text[i]);
-		if (columns > width && text[i] != ' ')
+		if (columns > width && text[i] != ' ') /* a space may be beyond the width */
 			break;
 		if (text[i] == ' ' || text[i] == ',')
 			possible = i + 1;

@@ -30,6 +30,9 @@ size_t text_utf8_length(const char *text, size_t len);
 /* Compare names by the numbers in them, "node-2" before "node-10", as strverscmp(3), which macOS lacks. */
 int text_compare_numbered(const char *a, const char *b);
 
+/* As text_compare_numbered(), but "" is last. */
+int text_compare_empty_last(const char *a, const char *b);
+
 /* Whether two texts are equal apart from decimal numbers, as "after 5001 ms" and "after 12 ms" are. */
 bool text_same_but_numbers(const char *a, const char *b);
 

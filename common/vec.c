@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 void vec_grow(void *array, size_t *size, size_t need, size_t item)
@@ -17,7 +18,8 @@ void vec_grow(void *array, size_t *size, size_t need, size_t item)
 	want = *size + *size / 2;
 	if (want < need)
 		want = need < 8 ? 8 : need;
-	memcpy(&p, array, sizeof(p));
+	memcpy(&p, array,
+		sizeof(p)); /* `array` points to a pointer of another type, which aliasing rules forbid to read */
 	p = xreallocarray(p, want, item);
 	memset(p + *size * item, 0, (want - *size) * item);
 	memcpy(array, &p, sizeof(p));
@@ -74,7 +76,9 @@ static void sort_items(const struct sort *s, char *items, size_t n)
 	sort_items(s, items, half);
 	sort_items(s, right, n - half);
 	memcpy(left, items, half * s->item);
+	/* Once the copied left half is used up, the remaining items of the right half are in place. */
 	for (; left < left_end; items += s->item) {
+		/* Of equal items, the left one is first. */
 		char **from = right < end && s->compare(left, right, s->data) > 0 ? &right : &left;
 
 		memcpy(items, *from, s->item);
@@ -146,6 +150,17 @@ void strv_sort(struct strv *v)
 {
 	if (v->n_items > 1)
 		qsort(v->items, v->n_items, sizeof(*v->items), strv_cmp);
+}
+
+static int strv_cmp_numbered(const void *a, const void *b)
+{
+	return text_compare_numbered(*(const char *const *)a, *(const char *const *)b);
+}
+
+void strv_sort_numbered(struct strv *v)
+{
+	if (v->n_items > 1)
+		qsort(v->items, v->n_items, sizeof(*v->items), strv_cmp_numbered);
 }
 
 void strv_sort_unique(struct strv *v)

@@ -58,5 +58,8 @@ bool strv_equal(const struct strv *a, const struct strv *b);
 /* Sort the strings by their bytes. */
 void strv_sort(struct strv *v);
 
-/* Sorts the strings by their bytes, and frees those that are there already. */
+/* Sort the strings by text_compare_numbered(). */
+void strv_sort_numbered(struct strv *v);
+
+/* Sorts the strings by their bytes, and frees duplicates. */
 void strv_sort_unique(struct strv *v);

@@ -25,7 +25,7 @@ void xalloc_failed(void)
 		snprintf(line, sizeof(line), "<3>out of memory\n");
 	else
 		snprintf(line, sizeof(line), "%.40s: out of memory\n", program_name());
-	if (write(STDERR_FILENO, line, strlen(line)) < 0)
+	if (write(STDERR_FILENO, line, strlen(line)) < 0) /* glibc warns about an unused result */
 		abort();
 	abort();
 }
@@ -68,18 +68,18 @@ char *xstrndup(const char *text, size_t len)
 
 char *xvasprintf(const char *fmt, va_list ap)
 {
-	char text[256], *longer = NULL; /* vasprintf() is slow */
+	char text[256], *copy = NULL; /* vasprintf() is slow: only for long texts */
 	va_list again;
 	int len;
 
 	va_copy(again, ap);
 	len = vsnprintf(text, sizeof(text), fmt, ap);
 	if (len >= 0 && (size_t)len < sizeof(text))
-		longer = xstrndup(text, (size_t)len);
-	else if (vasprintf(&longer, fmt, again) < 0)
+		copy = xstrndup(text, (size_t)len);
+	else if (vasprintf(&copy, fmt, again) < 0)
 		xalloc_failed();
 	va_end(again);
-	return longer;
+	return copy;
 }
 
 char *xasprintf(const char *fmt, ...)

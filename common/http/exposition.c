@@ -35,6 +35,7 @@ static void add_metric_label(struct strbuf *out, const char *name, const char *v
 	strbuf_addch(out, '"');
 }
 
+/* The shortest text of which the value can be read back; 17 digits always suffice. */
 static void add_number(struct strbuf *out, double value)
 {
 	char text[32];
@@ -45,17 +46,17 @@ static void add_number(struct strbuf *out, double value)
 	}
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (!(strtod(text, NULL) < value || strtod(text, NULL) > value))
+		if (strtod(text, NULL) == value)
 			break;
 	}
 	strbuf_addstr(out, text);
 }
 
-/* The name and the labels of a series, with the label `le` unless NULL, then the number. */
+/* Appends a line: the series' name and labels, the bound of a histogram's bucket `le` as the last label unless NULL, and the number. */
 static void add_series(struct strbuf *out, const struct exposition_family *f, const char *suffix,
 	const char *const *values, const char *le, double number)
 {
-	const char *separator = "{";
+	const char *separator = "{"; /* before the next label */
 	bool has_labels = le;
 
 	strbuf_addf(out, "%s%s", f->name, suffix);
@@ -84,18 +85,18 @@ void exposition_histogram(struct strbuf *out, const struct exposition_family *f,
 	const char *label2, const struct exposition_histogram *h)
 {
 	const char *const values[] = {label1, label2};
-	uint64_t below = 0;
+	uint64_t n_up_to = 0; /* the buckets are cumulative */
 
 	for (size_t i = 0; i <= h->n_bounds; i++) {
 		char le[32] = "+Inf";
 
 		if (i < h->n_bounds)
 			snprintf(le, sizeof(le), "%g", h->bounds[i]);
-		below += h->counts[i];
-		add_series(out, f, "_bucket", values, le, (double)below);
+		n_up_to += h->counts[i];
+		add_series(out, f, "_bucket", values, le, (double)n_up_to);
 	}
 	add_series(out, f, "_sum", values, NULL, h->sum);
-	add_series(out, f, "_count", values, NULL, (double)below);
+	add_series(out, f, "_count", values, NULL, (double)n_up_to);
 }
 
 void exposition_one(struct strbuf *out, const struct exposition_family *f, double value)
@@ -117,7 +118,7 @@ void exposition_certificate(struct strbuf *out, const char *use, int64_t until_s
 
 /* ---- this process */
 
-/* The second field, the program's name, may contain anything and ends at the last ')'. */
+/* Seconds from boot to the start of the process. The second field, the program's name, may contain anything and ends at the last ')'. */
 static int read_start_time(double *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(PROC_FILE_MAX);

@@ -36,7 +36,7 @@
 #define CONTENT_TYPE_PROM  "text/plain; version=0.0.4; charset=utf-8"
 #define BACKLOG            4096 /* at most net.core.somaxconn; strangers must not fill it */
 #define CLIENTS_KEPT       48u
-#define CLIENTS_MAX        512u /* with those that are being disconnected: a busy machine closes late */
+#define CLIENTS_MAX        512u /* including clients that are being disconnected: a busy machine closes late */
 #define LIBRARY            "libmicrohttpd.so.12"
 #define LIBRARY_REMEDY     "install libmicrohttpd, or give --http=off"
 
@@ -152,7 +152,7 @@ struct client {
 /* Initially zeroed. */
 struct clients {
 	struct client items[CLIENTS_MAX];
-	size_t n; /* without those being disconnected */
+	size_t n; /* without clients that are being disconnected */
 	uint64_t n_uses;
 };
 
@@ -162,6 +162,7 @@ static void mark_disconnected(struct clients *c, struct client *client)
 	c->n--;
 }
 
+/* Whether the client has sent a byte; also true if the kernel does not say. */
 static bool has_sent(int fd)
 {
 	struct tcp_info info = {0};
@@ -227,8 +228,10 @@ static struct in6_addr address_of(const struct sockaddr *a)
 
 	if (a && a->sa_family == AF_INET6)
 		return ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
-	if (a && a->sa_family == AF_INET)
+	if (a && a->sa_family == AF_INET) {
+		memset(&address.s6_addr[10], 0xff, 2);
 		memcpy(&address.s6_addr[12], &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+	}
 	return address;
 }
 
@@ -330,7 +333,7 @@ static void unlock(pthread_mutex_t **lock)
 
 /* ---- connections */
 
-/* A connection was accepted, or has ended and its socket is about to be closed. */
+/* A connection was accepted, or has ended and its socket is about to be closed. *context is its struct client; NULL = none was added. */
 static void on_connection(void *data, struct MHD_Connection *connection, void **context,
 	enum MHD_ConnectionNotificationCode what)
 {
@@ -422,7 +425,7 @@ static enum MHD_Result send_answer(
 	r = s->lib.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->content_type);
 	if (r == MHD_YES && a->allow)
 		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	if (r == MHD_YES && a->status == MHD_HTTP_TEMPORARY_REDIRECT)
+	if (r == MHD_YES && a->status == MHD_HTTP_TEMPORARY_REDIRECT) /* the text is the URL */
 		r = s->lib.add_response_header(response, MHD_HTTP_HEADER_LOCATION, text);
 	if (r == MHD_YES)
 		r = s->lib.queue_response(connection, a->status, response);
@@ -454,20 +457,20 @@ static void note_request(struct instance *in, struct client *client, enum client
 		client->progress = progress;
 }
 
-/* Whether the client may post; without a client CA every client may. */
-static bool may_post(
+/* Why the client may not post; NULL = it may, as every client without a client CA. */
+static const char *post_problem(
 	const struct instance *in, const struct client *client, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info;
 
-	/* Only the connection's thread sets CLIENT_POSTS. */
+	/* Reads without the lock: only this thread, the connection's, sets CLIENT_POSTS. */
 	if (!in->server->options.tls.client_ca || (client && client->progress == CLIENT_POSTS))
-		return true;
+		return NULL;
 	info = in->server->lib.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	return info && http_tls_client_is_authenticated(info->tls_session);
+	return info ? http_tls_client_problem(info->tls_session) : "no TLS session";
 }
 
-/* By its Content-Length, which a chunked body does not have. */
+/* By the body's Content-Length. A chunked body has none: add_post_body() limits it. */
 static bool is_too_large(const struct instance *in, struct MHD_Connection *connection)
 {
 	const char *text = in->server->lib.lookup_connection_value(
@@ -488,10 +491,12 @@ static bool begin_post_response(struct instance *in, struct request *q)
 {
 	LOCKED(in);
 
-	q->begun = !in->ends;
-	in->n_computed += q->begun;
-	in->n_unsent += q->begun;
-	return q->begun;
+	if (in->ends)
+		return false;
+	q->begun = true;
+	in->n_computed++;
+	in->n_unsent++;
+	return true;
 }
 
 static void end_post_response(struct instance *in)
@@ -528,7 +533,24 @@ static enum MHD_Result answer_post(struct request *q, struct MHD_Connection *con
 	return send_answer(s, connection, &a);
 }
 
-/* The headers of a POST. A body that is too large is rejected before it is received. */
+/* Reports a POST that gets 403; an IPv4 address, which IPv6 maps to "::ffff:10.0.0.1", in its usual form. */
+static void note_forbidden(
+	const struct instance *in, const struct client *client, const char *path, const char *problem)
+{
+	const struct http_server *s = in->server;
+	char address[INET6_ADDRSTRLEN] = "an unknown address";
+	const char *v4 = NULL;
+
+	if (!s->callbacks.forbidden)
+		return;
+	if (client)
+		inet_ntop(AF_INET6, &client->address, address, sizeof(address));
+	if (client && IN6_IS_ADDR_V4MAPPED(&client->address))
+		v4 = strrchr(address, ':');
+	s->callbacks.forbidden(s->ctx, path, v4 ? v4 + 1 : address, problem);
+}
+
+/* Handles the headers of a POST. A body that is too large is rejected before it is received. */
 static enum MHD_Result begin_post(
 	struct instance *in, struct MHD_Connection *connection, const char *path, void **request)
 {
@@ -537,12 +559,13 @@ static enum MHD_Result begin_post(
 		.content_type = CONTENT_TYPE,
 		.text = STRBUF_INIT(TEXT_MAX)};
 	struct client *client = client_of(in, connection);
-	bool allowed = may_post(in, client, connection);
+	const char *problem = post_problem(in, client, connection);
 	struct request *q;
 
-	if (client && allowed)
+	if (client && !problem)
 		note_request(in, client, CLIENT_POSTS);
-
+	if (problem)
+		note_forbidden(in, client, path, problem);
 	if (is_too_large(in, connection)) {
 		strbuf_addf(&a.text, "at most %zu bytes\n", in->server->options.body_max);
 		return send_answer(in->server, connection, &a);
@@ -551,12 +574,12 @@ static enum MHD_Result begin_post(
 	q->instance = in;
 	q->body = (struct strbuf)STRBUF_INIT(in->server->options.body_max);
 	q->path = xstrdup(path);
-	q->forbidden = !allowed;
+	q->forbidden = problem;
 	*request = q;
 	return MHD_YES;
 }
 
-/* False: all current requests together have too many bytes. */
+/* Counts the bytes of a body's piece. False: the bodies of all current requests together are too large. */
 static bool count_bytes(struct instance *in, size_t len)
 {
 	LOCKED(in);
@@ -567,6 +590,7 @@ static bool count_bytes(struct instance *in, size_t len)
 	return true;
 }
 
+/* *len: the bytes of this piece; 0 afterwards, which tells libmicrohttpd that all of them were taken. */
 static enum MHD_Result add_post_body(struct instance *in, struct request *q, const char *body, size_t *len)
 {
 	if (q->forbidden) {
@@ -601,13 +625,14 @@ static void on_completed(
 	(void)connection;
 	(void)how;
 	*request = NULL;
-	if (!q || (void *)q == data)
+	if (!q || (void *)q == data) /* the request is a GET: see handle() */
 		return;
 	end_request(in, q);
 	request_free(q);
 }
 
-/* Called after a request's headers, after each piece of its body, and at its end. MHD_NO closes the connection. */
+/* Called after a request's headers, after each piece of its body, and at its end. *request is NULL, then a struct request for a POST, or `data`, the
+ * instance, for a GET, which has no state. MHD_NO closes the connection. */
 static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
@@ -640,7 +665,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 
 /* ---- life */
 
-/* Allows no further response to a POST. Waits until those before are computed, and then up to SEND_S until they are sent. */
+/* Allows no further response to a POST. Waits until the responses that were begun are computed, and then up to SEND_S until they are sent. */
 static void wait_for_responses(struct instance *in)
 {
 	struct timespec until;
@@ -660,6 +685,7 @@ static void instance_free(struct instance *in)
 	if (!in)
 		return;
 	if (in->daemon) {
+		/* No new connections; the library gives the listening socket back. */
 		CLEANUP(closep) int fd = in->server->lib.quiesce_daemon(in->daemon);
 
 		wait_for_responses(in);

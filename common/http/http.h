@@ -65,9 +65,8 @@ bool http_tls_equal(const struct http_tls *a, const struct http_tls *b);
  * GnuTLS. */
 int http_tls_check(const struct http_tls *t, const struct http_tls_files *files, struct err *err);
 
-/* Whether the client of a GnuTLS session (gnutls_session_t) has presented a client certificate that is valid
- * now and signed by the session's CA. */
-bool http_tls_client_is_authenticated(void *session);
+/* Why the client of a session, a gnutls_session_t, may not post: "an expired certificate"; NULL = its certificate is for clients and of the client CA. */
+const char *http_tls_client_problem(void *session);
 
 /* ---- the server */
 
@@ -85,6 +84,8 @@ struct http_callbacks {
 	 * sent as application/json, with 307 as the URL to redirect to. NULL = such paths do not exist.
 	 */
 	int (*post)(void *ctx, const char *path, const char *body, size_t len, struct strbuf *reply);
+	/* A POST got 403, because the client at this address has `problem`, "an expired certificate". NULL = nobody needs to know. */
+	void (*forbidden)(void *ctx, const char *path, const char *address, const char *problem);
 };
 
 struct http_options {
@@ -93,7 +94,7 @@ struct http_options {
 	struct http_tls_files tls;
 	/* An idle connection is closed after this time; 0 = 2. Go's clients keep connections for 90 s. */
 	unsigned idle_seconds;
-	size_t body_max;   /* bytes of a POST's body; all concurrent bodies may have twice as many */
+	size_t body_max; /* bytes of a POST's body; the concurrent bodies together may have twice this number */
 	const char *posts; /* for messages, the paths of POST requests, "/filter and /preempt"; NULL = none */
 };
 

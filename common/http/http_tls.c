@@ -133,13 +133,22 @@ int http_tls_check(const struct http_tls *t, const struct http_tls_files *files,
 	return r;
 }
 
-bool http_tls_client_is_authenticated(void *session)
+const char *http_tls_client_problem(void *session)
 {
 	CLEANUP(library_release) struct library lib = {.handle = NULL};
 	unsigned char client[] = GNUTLS_KP_TLS_WWW_CLIENT;
 	gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = client};
 	unsigned status = 0;
 
-	return load_gnutls(&lib, NULL) == 0 &&
-	       lib.certificate_verify_peers(session, &purpose, 1, &status) == 0 && status == 0;
+	if (load_gnutls(&lib, NULL) < 0 || lib.certificate_verify_peers(session, &purpose, 1, &status) != 0)
+		return "no certificate";
+	if (status & GNUTLS_CERT_SIGNER_NOT_FOUND)
+		return "a certificate of another CA";
+	if (status & GNUTLS_CERT_EXPIRED)
+		return "an expired certificate";
+	if (status & GNUTLS_CERT_NOT_ACTIVATED)
+		return "a certificate that is not valid yet";
+	if (status & GNUTLS_CERT_PURPOSE_MISMATCH)
+		return "a certificate that is not for clients";
+	return status ? "an invalid certificate" : NULL;
 }

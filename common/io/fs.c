@@ -40,6 +40,7 @@ int fs_read_fd(int fd, const char *name, struct strbuf *out, struct err *err)
 			break;
 		}
 	}
+	/* A buffer without memory is as it was. */
 	if (out->size > 0) {
 		out->len = before;
 		out->text[before] = '\0';
@@ -114,16 +115,16 @@ int fs_copy_argument(const char *path, FILE **copy, struct err *err)
 		rewind(*copy);
 		return 0;
 	}
-	*copy = tmpfile();
-	if (!*copy)
-		return err_set(err, -errno, "cannot create a temporary file: %s", strerror(errno));
 	fd = fs_open_argument(path, err);
 	if (fd < 0)
 		return fd;
+	*copy = tmpfile();
+	if (!*copy)
+		return err_set(err, -errno, "cannot create a temporary file: %s", strerror(errno));
 	in = fdopen(fd, "r");
 	if (!in)
 		return err_set(err, -errno, "cannot read %s: %s", fs_argument_name(path), strerror(errno));
-	fd = -1;
+	fd = -1; /* `in` closes it */
 	r = copy_input(in, path, *copy, err);
 	fclose(in);
 	rewind(*copy);

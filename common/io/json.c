@@ -15,9 +15,9 @@
 
 /* ---- strings and brackets */
 
-/* The bytes that open or close strings, maps and lists. */
 #define SPACES "        " /* most of an indented text */
 
+/* The bytes that open or close strings, maps and lists, and the newline, which is counted. */
 static const bool is_delimiter[256] = {
 	['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true, ['\n'] = true};
 
@@ -94,10 +94,10 @@ size_t json_count_values(const char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '"')
 			in_string = !in_string;
-		else if (in_string)
-			i += text[i] == '\\';
-		else
-			n += text[i] == ',' || text[i] == '[' || text[i] == '{';
+		else if (in_string && text[i] == '\\')
+			i++; /* an escaped quote does not end the string */
+		else if (!in_string && (text[i] == ',' || text[i] == '[' || text[i] == '{'))
+			n++;
 	}
 	return n;
 }
@@ -105,7 +105,8 @@ size_t json_count_values(const char *text, size_t len)
 /* The end of the string, map or list that starts at `at`, or NULL when it does not end. */
 static const char *skip_enclosed(const char *at, const char *end)
 {
-	struct json_nesting n = {.in_string = *at == '"', .depth = *at != '"'};
+	bool is_string = *at == '"';
+	struct json_nesting n = {.in_string = is_string, .depth = is_string ? 0 : 1};
 
 	at += 1 + skip_nested(&n, 0, at + 1, (size_t)(end - at) - 1);
 	return n.in_string || n.depth > 0 ? NULL : at;
@@ -173,14 +174,16 @@ static void add_printed(struct strbuf *out, const char *text)
 		if (plain > 0) {
 			strbuf_add(out, text, plain);
 			text += plain - 1;
-		} else if (*text == '\t')
+		} else if (*text == '\t') {
 			strbuf_addstr(out, line_start ? "  " : " ");
-		else if (*text == 0x7f)
+		} else if (*text == 0x7f) {
 			strbuf_addstr(out, "\\u007f");
-		else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0)
-			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)*++text);
-		else
+		} else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0) {
+			text++; /* of a C1 character the second byte is the code point */
+			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+		} else {
 			strbuf_addch(out, *text);
+		}
 		if (*text == '\n')
 			line_start = true;
 		else if (*text != '\t')
@@ -214,8 +217,8 @@ int json_print_compact(const struct doc *d, struct strbuf *out)
 
 #define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
 
-/* The highest bit of some byte is set if, and only if, one of the bytes is 0. */
-static uint64_t has_zero(uint64_t word)
+/* The highest bit of some byte of the result is set if, and only if, one of the bytes is 0. */
+static uint64_t mark_zero_bytes(uint64_t word)
 {
 	return (word - EACH_BYTE(1)) & ~word;
 }
@@ -223,13 +226,15 @@ static uint64_t has_zero(uint64_t word)
 /* Whether none of the eight bytes must be escaped: printable ASCII, no quote, no backslash. */
 static bool is_plain_word(const char *text)
 {
-	uint64_t word, below_space;
+	uint64_t word, marks; /* highest bits: a byte must be escaped */
 
 	memcpy(&word, text, sizeof(word));
-	below_space = (word - EACH_BYTE(' ')) & ~word;
-	return ((word | below_space | has_zero(word ^ EACH_BYTE(0x7f)) | has_zero(word ^ EACH_BYTE('"')) |
-			has_zero(word ^ EACH_BYTE('\\'))) &
-		       EACH_BYTE(0x80)) == 0;
+	marks = word;                                     /* not ASCII */
+	marks |= (word - EACH_BYTE(' ')) & ~word;         /* below a space */
+	marks |= mark_zero_bytes(word ^ EACH_BYTE(0x7f)); /* DEL */
+	marks |= mark_zero_bytes(word ^ EACH_BYTE('"'));
+	marks |= mark_zero_bytes(word ^ EACH_BYTE('\\'));
+	return (marks & EACH_BYTE(0x80)) == 0;
 }
 
 /* The number of bytes before `end` that need no escape in a JSON string: printable ASCII, no quote, no
@@ -260,11 +265,11 @@ void json_add_string(struct strbuf *out, const char *text)
 		n = text_utf8_length(text, strnlen(text, 4));
 		if (*text == '"' || *text == '\\')
 			strbuf_addf(out, "\\%c", *text);
-		else if (n == 1)
+		else if (n == 1) /* a control character */
 			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)*text);
-		else if (n == 0)
+		else if (n == 0) /* not valid UTF-8 */
 			strbuf_addstr(out, "\\ufffd");
-		else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0)
+		else if (text[0] == '\xc2' && (unsigned char)text[1] < 0xa0) /* C1 */
 			strbuf_addf(out, "\\u%04x", (unsigned)(unsigned char)text[1]);
 		else
 			strbuf_add(out, text, n);
@@ -446,7 +451,8 @@ static int parse_part(
 		       : r;
 }
 
-/* False if the item has a kind that the caller does not want. The rest of such an item is not checked. */
+/* False if the item has a kind that the caller does not want. The rest of such an item is not checked. An item whose kind is missing or
+ * cannot be read is wanted. */
 static bool is_wanted_item(const struct json_stream *s)
 {
 	struct json_walk walk;
@@ -488,7 +494,7 @@ static int end_document(struct json_stream *s, struct err *err)
 	return r;
 }
 
-/* At the start of the items: parse the members before the items as s->list. */
+/* At the start of the items: parse the members before the items as s->list, by closing the List here. */
 static int begin_items(struct json_stream *s, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_STREAM_PART_MAX);
@@ -581,11 +587,14 @@ static int read_between_items(struct json_stream *s, char ch, struct err *err)
 		strbuf_reset(&s->text);
 		strbuf_addch(&s->text, ch);
 	} else {
+		const char *also = " after a comma, or ']',";
+
+		if (s->state == NEXT_ITEM)
+			also = "";
+		else if (s->state == FIRST_ITEM)
+			also = " or ']'";
 		return err_set(err, -EINVAL,
-			"not valid JSON at line %zu: an object%s is expected in the List", s->line,
-			s->state == NEXT_ITEM    ? ""
-			: s->state == FIRST_ITEM ? " or ']'"
-						 : " after a comma, or ']',");
+			"not valid JSON at line %zu: an object%s is expected in the List", s->line, also);
 	}
 	return 0;
 }
@@ -617,7 +626,7 @@ static size_t read_nested(
 /* In a string, or at a depth of 2 or more, of an object outside of its items. */
 static size_t read_in_document(struct json_stream *s, const char *text, size_t len)
 {
-	bool is_own_string = s->nesting.depth == 1;
+	bool is_own_string = s->nesting.depth == 1; /* a key or a value of the object itself */
 	size_t n = read_nested(s, 1, &s->around, text, len);
 
 	if (is_own_string && !s->nesting.in_string)
@@ -633,7 +642,7 @@ static bool can_continue(const struct json_stream *s, const struct strbuf *text)
 	return r == 0 || (r == -EFBIG && s->skip);
 }
 
-/* Bytes within strings and deep brackets, nearly all of the text, are copied at once; only the others go through the states. */
+/* Bytes within strings and deep brackets, nearly all of the text, are copied at once; only the remaining bytes go through the states. */
 int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct err *err)
 {
 	size_t i = 0;
@@ -641,17 +650,22 @@ int json_stream_feed(struct json_stream *s, const char *text, size_t len, struct
 
 	while (i < len && r == 0) {
 		if (s->state == ITEM) {
+			bool too_large;
+
 			i += read_nested(s, 0, &s->text, text + i, len - i);
-			if (s->nesting.depth > 0 && can_continue(s, &s->text))
-				break;
+			too_large = !can_continue(s, &s->text);
+			if (s->nesting.depth > 0 && !too_large)
+				break; /* the item continues in the next piece */
 			s->state = AFTER_ITEM;
-			r = is_wanted_item(s) ? deliver_part(s, JSON_STREAM_ITEM, err) : 0;
+			/* deliver_part() reports, or skips, an item that is too large. */
+			r = too_large || is_wanted_item(s) ? deliver_part(s, JSON_STREAM_ITEM, err) : 0;
 			continue;
 		}
 		if (s->nesting.in_string || s->nesting.depth > 1)
 			i += read_in_document(s, text + i, len - i);
 		else
 			r = read_byte(s, text[i++], err);
+		/* deliver_part() reports an object that is too large. */
 		if (r == 0 && !can_continue(s, &s->around))
 			r = deliver_part(s, JSON_STREAM_DOCUMENT, err);
 	}

@@ -129,8 +129,10 @@ static int parse_string(struct parser *p, char **ret)
 	if (!skip_byte(p, '"'))
 		return json_error(p, p->at);
 	begin = skip_plain(p);
+	/* Most strings have no escape, and need no buffer. */
 	if (p->at < p->end && *p->at == '"') {
-		*ret = xstrndup(begin, (size_t)(p->at++ - begin));
+		*ret = xstrndup(begin, (size_t)(p->at - begin));
+		p->at++;
 		return 0;
 	}
 	strbuf_reset(&p->text);
@@ -308,7 +310,7 @@ static int check_utf8(const struct parser *p, const char *begin)
 	return 0;
 }
 
-/* Parse the value at `at`. *ret_end is the byte behind the value. */
+/* Parse the value at p->at. *ret_end is the byte behind the value; `ret_end` NULL = only white space may follow. */
 static int parse_text(struct parser *p, struct doc *ret, const char **ret_end)
 {
 	CLEANUP(doc_release) struct doc d = DOC_INIT;

@@ -39,7 +39,8 @@ static int deliver_document(const struct manifest *m, struct doc *document)
 
 /* ---- JSON */
 
-/* Read the JSON values up to the end or to something else. 1: the end; 0: *why says why the next value is not JSON. */
+/* Read the JSON values up to the end, or to a value that is not JSON, which kubectl reads as YAML if it is the first or the second. 1: the
+ * end; 0: *why says why the next value is not JSON. */
 static int read_json_values(struct manifest *m, struct err *why)
 {
 	for (size_t n = 0;; n++) {
@@ -58,8 +59,8 @@ static int read_json_values(struct manifest *m, struct err *why)
 	}
 }
 
-/* Between JSON and YAML, kubectl skips white space up to the end of the line, also white space that is not ASCII: False if there may
- * be any, or if less than four bytes follow, which kubectl does not read as YAML. */
+/* Between JSON and YAML, kubectl skips white space up to the end of the line, also white space that is not ASCII. False if there may
+ * be such white space, which is not skipped here, or if less than four bytes follow, which kubectl does not read as YAML. */
 static bool skip_rest_of_line(struct manifest *m)
 {
 	while (m->len - m->at >= 4) {
@@ -95,15 +96,16 @@ static int is_separator(const struct manifest *m, const char *line, size_t len)
 /* Append a line with a newline, and without the carriage return before the newline. */
 static void add_manifest_line(struct strbuf *out, const char *line, size_t len)
 {
-	bool ended = len > 0 && line[len - 1] == '\n';
-
-	len -= ended;
-	len -= ended && len > 0 && line[len - 1] == '\r';
+	if (len > 0 && line[len - 1] == '\n') {
+		len--;
+		if (len > 0 && line[len - 1] == '\r')
+			len--;
+	}
 	strbuf_add(out, line, len);
 	strbuf_addch(out, '\n');
 }
 
-/* Read the lines of the next document. 1; 0: there are no more; -EINVAL. */
+/* Read the lines of the next document, which begins with the separator before it. 1; 0: there are no more; -EINVAL. */
 static int next_document(struct manifest *m, struct strbuf *out, size_t *ret_line)
 {
 	strbuf_reset(out);
@@ -132,13 +134,16 @@ static int read_yaml_documents(struct manifest *m, const struct err *not_json)
 
 	while ((r = next_document(m, &text, &line)) > 0) {
 		CLEANUP(doc_release) struct doc document = DOC_INIT;
+		struct err why = {""};
 
 		if (strbuf_error(&text) < 0)
 			return err_set(m->err, -EFBIG, "line %zu: a document larger than %zu bytes", line,
 				MANIFEST_MAX);
-		r = yaml_parse_at_line(text.text, text.len, line, &document, m->err);
+		r = yaml_parse_at_line(text.text, text.len, line, &document, &why);
+		/* -ENOENT: only comments. Delivered as null. */
 		if (r < 0 && r != -ENOENT)
-			return n == 0 && *not_json->text ? err_set(m->err, r, "%s", not_json->text) : r;
+			return err_set(
+				m->err, r, "%s", n == 0 && *not_json->text ? not_json->text : why.text);
 		n++;
 		r = deliver_document(m, &document);
 		if (r < 0)
@@ -149,19 +154,22 @@ static int read_yaml_documents(struct manifest *m, const struct err *not_json)
 
 /* ---- texts */
 
+/* JSON until its end, or until a value that is no JSON: the rest is YAML. `not_json` is the error if that is no YAML either, or if the
+ * rest of the line cannot be skipped. */
 static int read_documents(struct manifest *m)
 {
 	struct err not_json = {""};
-	int r = json_begins(m->text, m->len, m->err);
+	int is_json = json_begins(m->text, m->len, m->err), at_end = 0;
 
-	if (r > 0) {
-		r = read_json_values(m, &not_json);
-		if (r > 0)
-			return 0;
-		if (r == 0 && !skip_rest_of_line(m))
-			r = err_set(m->err, -EINVAL, "%s", not_json.text);
-	}
-	return r < 0 ? r : read_yaml_documents(m, &not_json);
+	if (is_json < 0)
+		return is_json;
+	if (is_json)
+		at_end = read_json_values(m, &not_json);
+	if (at_end != 0)
+		return at_end < 0 ? at_end : 0;
+	if (is_json && !skip_rest_of_line(m))
+		return err_set(m->err, -EINVAL, "%s", not_json.text);
+	return read_yaml_documents(m, &not_json);
 }
 
 int manifest_parse_each(const char *text, size_t len, manifest_fn *fn, void *data, struct err *err)
@@ -218,8 +226,10 @@ static int list_entry(char *path, bool recursive, unsigned depth, struct strv *r
 
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return recursive ? list_directory(path, recursive, depth + 1, ret, err) : 0;
-	if (!is_manifest_name(path) || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (!is_manifest_name(path))
 		return 0;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0; /* a link to a directory */
 	if (ret->n_items == MANIFEST_FILES_MAX)
 		return err_set(err, -EFBIG, "more than %u files", MANIFEST_FILES_MAX);
 	strv_push(ret, path);
@@ -255,6 +265,9 @@ int manifest_files(const char *argument, bool recursive, struct strv *ret, struc
 	struct stat st;
 	int r;
 
+	if (!strncmp(argument, "https://", strlen("https://")) ||
+		!strncmp(argument, "http://", strlen("http://")))
+		return err_set(err, -EINVAL, "'%.200s': URLs are not read: download the file", argument);
 	if (!strcmp(argument, "-") || stat(argument, &st) < 0 || !S_ISDIR(st.st_mode)) {
 		strv_push(ret, argument);
 		return 0;

@@ -26,7 +26,7 @@ int manifest_parse_all(const char *text, size_t len, struct doc *ret, struct err
 /*
  * Appends the files of a file argument: the argument itself, or the .yaml, .yml and .json files of a directory in the order of their names,
  * as `kubectl -f` reads them; with `recursive` also those of the directories below. Names that begin with a dot are skipped, and links to
- * directories are not followed. 0; -EINVAL: a directory has no such file; -EFBIG: more than MANIFEST_FILES_MAX; -errno of scandir(3), with
- * one line.
+ * directories are not followed. 0; -EINVAL: a directory has no such file, or the argument is a URL; -EFBIG: more than MANIFEST_FILES_MAX;
+ * -errno of scandir(3), with one line.
  */
 int manifest_files(const char *argument, bool recursive, struct strv *ret, struct err *err);

@@ -17,6 +17,7 @@ int thread_start(pthread_t *ret, void *(*fn)(void *arg), void *arg)
 	sigset_t all, before;
 	int r;
 
+	/* The new thread inherits the mask, so that only the starting thread receives signals. */
 	sigfillset(&all);
 	r = pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r == 0) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /*
- * thread: starts threads that receive no signals, ends their waits, and holds signals for the event loop.
+ * thread: starts threads that receive no signals, ends their waits, and holds locks and signals.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+#include "common/cleanup.h"
 
 /* Start a thread. The caller must make the thread end and then join it with thread_join(). 0 or -errno. */
 int thread_start(pthread_t *ret, void *(*fn)(void *arg), void *arg);
@@ -21,6 +23,16 @@ bool thread_any(void);
 /* As pipe2(2) with O_CLOEXEC, for systems without pipe2(2). Not atomic: a program that another thread starts
  * during the call inherits the pipe. 0 or -errno. */
 int thread_pipe(int fds[2]);
+
+/* Holds owner->lock until the end of the block. */
+#define LOCKED(owner)                                                                             \
+	CLEANUP(mutex_unlockp) __attribute__((unused)) pthread_mutex_t *locked_ = &(owner)->lock; \
+	pthread_mutex_lock(locked_)
+
+static inline void mutex_unlockp(pthread_mutex_t **mutex)
+{
+	pthread_mutex_unlock(*mutex);
+}
 
 /* Asks threads to end. Wakes threads that wait in cancel_poll(). */
 struct cancel {

@@ -15,7 +15,7 @@ int timestamp_parse(const char *text, int64_t *ret)
 	struct tm tm = {0};
 	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	struct tm offset = {0};
-	const char *rest;
+	const char *offset_end;
 	int64_t at;
 
 	if (!end)
@@ -23,8 +23,9 @@ int timestamp_parse(const char *text, int64_t *ret)
 	if (*end == '.')
 		end += 1 + strspn(end + 1, "0123456789");
 	at = (int64_t)timegm(&tm);
-	rest = *end == '+' || *end == '-' ? strptime(end + 1, "%H:%M", &offset) : NULL;
-	if (rest && rest == end + 6 && *rest == '\0')
+	offset_end = *end == '+' || *end == '-' ? strptime(end + 1, "%H:%M", &offset) : NULL;
+	/* strptime() also takes fewer digits than "+HH:MM" has. */
+	if (offset_end && offset_end == end + 6 && *offset_end == '\0')
 		at -= (*end == '-' ? -1 : 1) * (offset.tm_hour * 3600 + offset.tm_min * 60);
 	else if (strcmp(end, "Z") != 0)
 		return -EINVAL;
@@ -48,7 +49,7 @@ void timestamp_print_age(int64_t s, char ret[AGE_TEXT_MAX])
 
 void timestamp_print_micro(int64_t us, char ret[TIMESTAMP_MICRO_MAX])
 {
-	int64_t fraction = (us % 1000000 + 1000000) % 1000000;
+	int64_t fraction = (us % 1000000 + 1000000) % 1000000; /* not negative, also before 1970 */
 	time_t seconds = (time_t)((us - fraction) / 1000000);
 	struct tm tm = {0};
 	size_t len;
@@ -111,6 +112,7 @@ int duration_parse(const char *text, uint64_t *ret_ms, struct err *err)
 
 uint64_t budget_at(const struct budget *b)
 {
+	/* An action is allowed while the time of a whole burst is no further ahead than this: another action of the burst is left. */
 	uint64_t ahead = (b->burst - 1) * b->interval_ms;
 
 	return b->full_at_ms > ahead ? b->full_at_ms - ahead : 0;

@@ -27,7 +27,7 @@ struct anchor {
 	char *name;
 	bool complete; /* otherwise the node that contains the alias */
 	struct doc value;
-	size_t n_decoded; /* nodes that go-yaml decodes for the value */
+	size_t n_decoded; /* nodes that go-yaml decodes for the value; until `complete` the reader's number before the value */
 };
 
 struct reader {
@@ -161,7 +161,7 @@ static int read_alias(struct reader *rd, const yaml_event_t *event, int depth, s
 {
 	const char *name = (const char *)event->data.alias.anchor;
 	const struct anchor *anchor;
-	char *key = ret->key;
+	char *key = ret->key; /* doc_copy() overwrites it */
 	size_t i = rd->n_anchors;
 
 	while (i > 0 && strcmp(rd->anchors[i - 1].name, name) != 0)
@@ -189,7 +189,7 @@ static bool is_unsupported_tag(const char *tag)
 }
 
 /* Advance to the character with this index. Returns its byte. */
-static size_t find_character(struct reader *rd, size_t index)
+static size_t advance_to_character(struct reader *rd, size_t index)
 {
 	for (; rd->index < index && rd->at < rd->len; rd->index++) {
 		rd->at++;
@@ -207,12 +207,13 @@ static bool has_slash_escape(struct reader *rd, const yaml_event_t *event)
 	if (event->data.scalar.style != YAML_DOUBLE_QUOTED_SCALAR_STYLE ||
 		!strchr((const char *)event->data.scalar.value, '/'))
 		return false;
-	at = rd->text + find_character(rd, event->start_mark.index);
-	end = rd->text + find_character(rd, event->end_mark.index);
+	at = rd->text + advance_to_character(rd, event->start_mark.index);
+	end = rd->text + advance_to_character(rd, event->end_mark.index);
 	for (; at + 1 < end; at++) {
 		if (*at != '\\')
 			continue;
-		if (*++at == '/')
+		at++; /* the escaped character */
+		if (*at == '/')
 			return true;
 	}
 	return false;
@@ -221,7 +222,7 @@ static bool has_slash_escape(struct reader *rd, const yaml_event_t *event)
 /* Whether an empty scalar ends at a comma: after "!a,", which go-yaml takes for a tag. */
 static bool is_before_comma(struct reader *rd, const yaml_event_t *event)
 {
-	size_t at = find_character(rd, event->end_mark.index);
+	size_t at = advance_to_character(rd, event->end_mark.index);
 
 	return event->data.scalar.length == 0 && at < rd->len && rd->text[at] == ',';
 }
@@ -239,7 +240,7 @@ static int resolve_event(struct reader *rd, const yaml_event_t *event, struct ya
 	if (tag && rd->brackets > 0 && is_before_comma(rd, event))
 		return err_set(
 			rd->err, -EINVAL, "line %zu: a comma directly after a tag", event_line(rd, event));
-	/* For go-yaml it begins a key there. */
+	/* Within brackets go-yaml takes a '?' for the beginning of a key. */
 	if (rd->brackets > 0 && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strchr(text, '?'))
 		return err_set(rd->err, -EINVAL, "line %zu: '?' within brackets requires quotes",
 			event_line(rd, event));
@@ -367,6 +368,7 @@ static int read_merged(struct reader *rd, int depth, struct doc *to)
 		return r;
 	if (event.type == YAML_SEQUENCE_START_EVENT) {
 		r = begin_anchor(rd, &event, &anchor);
+		/* Not supported: the list is read item by item, and so has no value that an alias could copy. */
 		if (r == 0 && anchor != SIZE_MAX)
 			return err_set(rd->err, -EINVAL, "line %zu: an anchor of a list after '<<'",
 				event_line(rd, &event));
@@ -425,7 +427,8 @@ static int read_members(struct reader *rd, const yaml_event_t *event, int depth,
 {
 	bool flow = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
 
-	rd->brackets += flow;
+	if (flow)
+		rd->brackets++;
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t key = {0};
 		int r = next_event(rd, &key);
@@ -433,7 +436,8 @@ static int read_members(struct reader *rd, const yaml_event_t *event, int depth,
 		if (r < 0)
 			return r;
 		if (key.type == YAML_MAPPING_END_EVENT) {
-			rd->brackets -= flow;
+			if (flow)
+				rd->brackets--;
 			return settle_keys(rd, event, ret);
 		}
 		r = read_member(rd, &key, depth + 1, ret);
@@ -448,7 +452,8 @@ static int read_items(struct reader *rd, const yaml_event_t *event, int depth, s
 {
 	bool flow = event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
 
-	rd->brackets += flow;
+	if (flow)
+		rd->brackets++;
 	for (;;) {
 		CLEANUP(yaml_event_delete) yaml_event_t value = {0};
 		int r = next_event(rd, &value);
@@ -456,7 +461,8 @@ static int read_items(struct reader *rd, const yaml_event_t *event, int depth, s
 		if (r < 0)
 			return r;
 		if (value.type == YAML_SEQUENCE_END_EVENT) {
-			rd->brackets -= flow;
+			if (flow)
+				rd->brackets--;
 			return 0;
 		}
 		r = read_yaml_node(rd, &value, depth + 1, doc_add(ret, NULL));
@@ -502,7 +508,8 @@ static int check_directives(const struct reader *rd, const char *text, size_t le
 	size_t n = 0;
 
 	while ((at = memmem(at, (size_t)(end - at), directive, strlen(directive)))) {
-		n += at == text || at[-1] == '\n' || at[-1] == '\r';
+		if (at == text || at[-1] == '\n' || at[-1] == '\r') /* the line begins with the directive */
+			n++;
 		if (n > YAML_MAX_DIRECTIVES)
 			return err_set(rd->err, -EINVAL, "line %zu: more than %u lines of %s",
 				rd->line + encoding_line(text, (size_t)(at - text)), YAML_MAX_DIRECTIVES,
@@ -636,6 +643,7 @@ static int write_strbuf(void *data, unsigned char *text, size_t len)
 	return strbuf_error(data) == 0;
 }
 
+/* `initialized`: what the event's initialization returned, which the caller writes as the argument. */
 static bool emit(yaml_emitter_t *emitter, yaml_event_t *event, int initialized)
 {
 	return initialized && yaml_emitter_emit(emitter, event);

@@ -20,7 +20,7 @@ int yaml_parse(const char *text, size_t len, struct doc *ret, struct err *err);
 /* As yaml_parse(), with -ENOENT when the text has no document. */
 int yaml_parse_first(const char *text, size_t len, struct doc *ret, struct err *err);
 
-/* As yaml_parse(); `line`, in which the text begins in its file, is for messages. */
+/* As yaml_parse_first(); `line`, in which the text begins in its file, is for messages. */
 int yaml_parse_at_line(const char *text, size_t len, size_t line, struct doc *ret, struct err *err);
 
 /* As yaml_parse(), with -EINVAL for a map that has a key twice, also by a merge: sigs.k8s.io/yaml's UnmarshalStrict. */

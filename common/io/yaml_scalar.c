@@ -49,10 +49,12 @@ static bool parse_in_base(const char *digits, unsigned base, uint64_t *ret)
 	uint64_t value = 0;
 
 	for (; *digits; digits++) {
-		unsigned digit = isdigit((unsigned char)*digits)    ? (unsigned)(*digits - '0')
-				 : isxdigit((unsigned char)*digits) ? (unsigned)((*digits | 0x20) - 'a' + 10)
-								    : base;
+		unsigned digit = base; /* not a digit */
 
+		if (isdigit((unsigned char)*digits))
+			digit = (unsigned)(*digits - '0');
+		else if (isxdigit((unsigned char)*digits))
+			digit = (unsigned)((*digits | 0x20) - 'a' + 10); /* 0x20: a small letter */
 		if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
 			__builtin_add_overflow(value, digit, &value))
 			return false;
@@ -61,7 +63,7 @@ static bool parse_in_base(const char *digits, unsigned base, uint64_t *ret)
 	return true;
 }
 
-/* Skip the prefix of an integer. */
+/* The base of an integer, whose prefix is skipped: "0b", "0o", "0x", or "0" for octal. */
 static unsigned find_base(const char **digits)
 {
 	static const char letters[] = "bBoOxX";
@@ -77,8 +79,12 @@ static unsigned find_base(const char **digits)
 
 static bool set_integer(const char *digits, unsigned base, char sign, struct yaml_scalar *ret)
 {
-	uint64_t value, max = sign == '-' ? (uint64_t)INT64_MAX + 1 : sign == '+' ? INT64_MAX : UINT64_MAX;
+	uint64_t value, max = UINT64_MAX;
 
+	if (sign == '-')
+		max = (uint64_t)INT64_MAX + 1;
+	else if (sign == '+')
+		max = INT64_MAX; /* ParseUint takes no sign */
 	if (!parse_in_base(digits, base, &value) || value > max)
 		return false;
 	*ret = (struct yaml_scalar){.kind = DOC_NUMBER};
@@ -107,9 +113,10 @@ static bool resolve_integer(const char *text, struct yaml_scalar *ret)
 /* [-+]?(digits[.digits]|.digits)([eE][-+]?digits)? */
 static bool looks_like_float(const char *p)
 {
-	size_t before, after = 0;
+	size_t before, after = 0, exponent;
 
-	p += *p == '-' || *p == '+';
+	if (*p == '-' || *p == '+')
+		p++;
 	before = strspn(p, "0123456789");
 	p += before;
 	if (*p == '.') {
@@ -121,10 +128,11 @@ static bool looks_like_float(const char *p)
 		return false;
 	if (*p == 'e' || *p == 'E') {
 		p++;
-		p += *p == '-' || *p == '+';
-		before = strspn(p, "0123456789");
-		p += before;
-		if (before == 0)
+		if (*p == '-' || *p == '+')
+			p++;
+		exponent = strspn(p, "0123456789");
+		p += exponent;
+		if (exponent == 0)
 			return false;
 	}
 	return *p == '\0';
@@ -171,6 +179,7 @@ static bool resolve_number(const char *text, struct yaml_scalar *ret)
 	if (!strchr("+-.0123456789", *text) || strspn(text, "+-._0123456789abcdefABCDEFoOxX") != strlen(text))
 		return false;
 	plain = copy_without_underscores(text);
+	/* Only here go-yaml leaves the underscores to Go, for which they may only separate digits. */
 	if (*text == '.')
 		return separates_digits(text) && resolve_float(plain, ret);
 	return resolve_integer(plain, ret) || resolve_float(plain, ret);
@@ -189,6 +198,7 @@ static bool convert_to_float(struct yaml_scalar *value)
 {
 	if (value->kind != DOC_NUMBER)
 		return false;
+	/* go-yaml converts only integers of an int64. */
 	if (!value->is_float && value->text[0] != '-' && strtoull(value->text, NULL, 10) > INT64_MAX)
 		return false;
 	if (!value->is_float)

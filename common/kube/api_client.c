@@ -25,8 +25,9 @@
 #else
 #define CURL_LIBRARY "libcurl.so.4"
 #endif
-#define URL_MAX 8192u
-#define WAIT_MS 3600000 /* longest wait of a request without deadline */
+#define URL_MAX           8192u
+#define WAIT_MS           3600000 /* longest wait of a request without deadline */
+#define RETRY_AFTER_MAX_S 3600
 
 /* clang-format off */
 #define CURL_FUNCTIONS(X)                                                     \
@@ -106,8 +107,11 @@ void api_response_message(const struct api_response *r, char ret[API_MESSAGE_MAX
 			len--;
 		text = len > 0 ? text : NULL;
 	}
-	snprintf(ret, API_MESSAGE_MAX, "%.*s", text && len < API_MESSAGE_MAX ? (int)len : API_MESSAGE_MAX,
-		text ? text : "(no message)");
+	if (!text) {
+		text = "(no message)";
+		len = strlen(text);
+	}
+	snprintf(ret, API_MESSAGE_MAX, "%.*s", len < API_MESSAGE_MAX ? (int)len : API_MESSAGE_MAX, text);
 }
 
 static int load_curl(struct curl_functions *ret, struct err *err)
@@ -178,6 +182,7 @@ static void set_ca_file(struct api_client *c, const char *pem)
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* Without a CA, only a path that was set before must be reset: libcurl's default stays. */
 	if (pem || c->ca_fd >= 0)
 		set_text(c, CURLOPT_CAINFO, pem ? path : NULL);
 	closep(&c->ca_fd);
@@ -202,7 +207,7 @@ static void set_ca(struct api_client *c, const char *pem)
 	if (code != CURLE_UNKNOWN_OPTION) {
 		keep_error(c, code);
 		if (pem)
-			set_text(c, CURLOPT_CAINFO, NULL);
+			set_text(c, CURLOPT_CAINFO, NULL); /* the system's CAs */
 		return;
 	}
 #endif
@@ -251,6 +256,7 @@ static void read_date(struct api_client *c, const char *line, size_t len)
 
 	if (len >= 5 && !memcmp(line, "HTTP/", 5))
 		c->date_s = -1;
+	/* Only the first Date header of a response counts. */
 	if (c->date_s != -1 || len < strlen(name) || len - strlen(name) >= sizeof(date) ||
 		strncasecmp(line, name, strlen(name)) != 0)
 		return;
@@ -428,7 +434,7 @@ static int use_access(struct api_client *c, struct err *err)
 
 	if (r < 0 || access.generation == c->generation)
 		return r;
-	c->generation = 0;
+	c->generation = 0; /* after a failure below, the next request configures the handle again */
 	c->code = CURLE_OK;
 	use_server(c, &access);
 	use_identity(c, &access);
@@ -531,7 +537,7 @@ static int set_curl_error(const struct api_client *c, CURLcode code, struct err 
 	int r = to_errno(c, code);
 
 	if (c->stream.r < 0)
-		return r;
+		return r; /* the stream's function has set `err` */
 	if (c->too_large)
 		return err_set(err, r, "%s: answer larger than %zu bytes", c->server.text, c->reply_max);
 	if (c->stream.idle)
@@ -543,14 +549,14 @@ static int set_curl_error(const struct api_client *c, CURLcode code, struct err 
 		err, r, "%s: %s", c->server.text, c->error[0] ? c->error : c->curl.easy_strerror(code));
 }
 
-/* How long a wait for data may take; 0 = the stream is idle. */
+/* How long a wait for data may take; 0 = the stream has been without data for idle_ms. */
 static int64_t left_ms(struct api_client *c)
 {
 	int64_t left = c->stream.received_ms + c->stream.idle_ms - clock_ms(CLOCK_MONOTONIC);
 
-	if (c->stream.idle_ms == 0)
+	if (c->stream.idle_ms == 0 || left > WAIT_MS)
 		return WAIT_MS;
-	return left < 0 ? 0 : left < WAIT_MS ? left : WAIT_MS;
+	return left < 0 ? 0 : left;
 }
 
 /* Runs the transfer until it ends, the stream is idle or cancellation is requested. libcurl itself ends the wait at its
@@ -560,7 +566,7 @@ static CURLcode run_transfer(struct api_client *c)
 	const struct cancel *cancel = c->options.cancel;
 	struct curl_waitfd cancelled = {.fd = cancel ? cancel->fd : -1, .events = CURL_WAIT_POLLIN};
 	CURLMcode code = c->curl.multi_add_handle(c->multi, c->easy);
-	CURLcode result = CURLE_ABORTED_BY_CALLBACK;
+	CURLcode result = CURLE_ABORTED_BY_CALLBACK; /* unless libcurl ends the transfer */
 	const CURLMsg *message;
 	int n_running = 1, n_left;
 
@@ -583,8 +589,9 @@ static CURLcode run_transfer(struct api_client *c)
 	return code == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
 }
 
-static int perform(struct api_client *c, const struct api_request *request, api_stream_fn *fn, void *data,
-	struct api_response *response, struct err *err)
+/* Sends the request once. 0 with any HTTP status; -errno if the transfer failed. */
+static int perform_request(struct api_client *c, const struct api_request *request, api_stream_fn *fn,
+	void *data, struct api_response *response, struct err *err)
 {
 	struct curl_slist *headers = NULL;
 	long status = 0;
@@ -613,7 +620,9 @@ static int perform(struct api_client *c, const struct api_request *request, api_
 	c->curl.easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	c->curl.easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &wait);
 	response->status = (int)status;
-	response->retry_after_s = wait <= 0 ? -1 : wait > 3600 ? 3600 : (int)wait;
+	if (wait > RETRY_AFTER_MAX_S)
+		wait = RETRY_AFTER_MAX_S;
+	response->retry_after_s = wait > 0 ? (int)wait : -1;
 	response->date_s = c->date_s;
 	return 0;
 }
@@ -625,13 +634,14 @@ int api_client_stream(struct api_client *c, const struct api_request *request, a
 	int r = use_access(c, err);
 
 	if (r == 0)
-		r = perform(c, request, fn, data, response, err);
+		r = perform_request(c, request, fn, data, response, err);
 	if (r < 0 || response->status != HTTP_UNAUTHORIZED)
 		return r;
 	credentials_rejected(c->credentials);
 	before = c->generation;
 	r = use_access(c, err);
-	return r < 0 || c->generation == before ? r : perform(c, request, fn, data, response, err);
+	/* Unchanged credentials would be rejected again. */
+	return r < 0 || c->generation == before ? r : perform_request(c, request, fn, data, response, err);
 }
 
 int api_client_request(struct api_client *c, const struct api_request *request, struct api_response *response,

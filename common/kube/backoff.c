@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+/* The longest delay after this many failures. */
 static uint64_t limit_ms(unsigned failures)
 {
 	uint64_t limit = BACKOFF_BASE_MS;

@@ -180,13 +180,14 @@ static int read_config(struct credentials *c, struct credentials_config *ret, st
 	return r < 0 ? err_wrap(err, r, "'%.200s'", c->paths.items[0]) : 0;
 }
 
-static void set_flag(const char *flag, char **value, char **excluded)
+/* A flag replaces the configured member, also if the other member of its pair (`ca` and `ca_file`, ...) is configured instead. */
+static void set_flag(const char *flag, char **value, char **other_of_pair)
 {
 	if (!flag)
 		return;
 	text_set(value, flag);
-	free(*excluded);
-	*excluded = NULL;
+	free(*other_of_pair);
+	*other_of_pair = NULL;
 }
 
 /* Replaces what is configured by what flags say, as kubectl does. */
@@ -206,6 +207,7 @@ static int apply_flags(const struct credentials *c, struct credentials_config *c
 		free(config->ca_file);
 		config->ca = config->ca_file = NULL;
 	}
+	/* The configured name is that of the configured server, which --api-server replaces. */
 	if (c->api_server || c->flags.tls_server_name) {
 		free(config->tls_server_name);
 		config->tls_server_name = c->flags.tls_server_name ? xstrdup(c->flags.tls_server_name) : NULL;
@@ -243,7 +245,9 @@ static int add_existing(const char *list, struct strv *ret, struct err *err)
 		size_t len = strcspn(at, ":");
 		CLEANUP(freep) char *path = xstrndup(at, len);
 
-		at += len + (at[len] == ':');
+		at += len;
+		if (*at == ':')
+			at++;
 		if (len == 0)
 			continue;
 		if (access(path, F_OK) == 0)
@@ -297,7 +301,7 @@ static int choose_sources(const struct credentials_options *options, struct cred
 
 	if (options->kubeconfig)
 		strv_push(&c->paths, options->kubeconfig);
-	else if (list && list[strspn(list, ":")])
+	else if (list && list[strspn(list, ":")]) /* KUBECONFIG has a name, not only separators */
 		return add_existing(list, &c->paths, err);
 	else if (options->home && add_home(&c->paths))
 		return 0;
@@ -311,7 +315,7 @@ static int choose_sources(const struct credentials_options *options, struct cred
 	return 0;
 }
 
-/* Reads the changed kubeconfig files. On failure the next call reads the failed file again. */
+/* Reads the changed kubeconfig files. */
 static int read_kubeconfigs(struct credentials *c, bool reread, bool *changed, struct err *err)
 {
 	for (size_t i = 0; i < c->paths.n_items; i++) {
@@ -448,7 +452,7 @@ static int read_output(
 		if (left <= 0)
 			return err_set(err, -ETIMEDOUT, "no answer in time");
 		if (r == 0)
-			continue;
+			continue; /* a signal, or the deadline, which is checked above */
 		n = read(fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -542,7 +546,7 @@ int exec_credential_run(const struct exec_config *config, unsigned deadline_ms, 
 	return r < 0 ? err_wrap(err, r, "credential plugin '%.100s'", config->command) : 0;
 }
 
-/* ---- current credentials */
+/* ---- current credentials: `reread` and *changed as in read_if_changed() */
 
 static int update_token(struct credentials *c, bool reread, bool *changed, struct err *err)
 {
@@ -554,7 +558,7 @@ static int update_token(struct credentials *c, bool reread, bool *changed, struc
 	*changed = true;
 	r = credentials_trim_token(c->token.text, err);
 	if (r < 0) {
-		content_release(&c->token);
+		content_release(&c->token); /* the next call reads the file again */
 		return err_wrap(err, r, "'%.200s'", c->config.token_file);
 	}
 	return 0;
@@ -579,6 +583,7 @@ static int update_files(struct credentials *c, bool reread, bool *changed, struc
 	return r < 0 || !c->config.token_file ? r : update_token(c, reread, changed, err);
 }
 
+/* Runs the plugin if its credential has expired or is about to, or if `reread`. */
 static int update_plugin(
 	struct credentials *c, bool reread, const struct cancel *cancel, bool *changed, struct err *err)
 {
@@ -610,6 +615,7 @@ static int update_all(struct credentials *c, const struct cancel *cancel, bool *
 	if (r == 0 && config_changed)
 		r = load_config(c, err);
 	if (r < 0) {
+		/* Forget all files, so that the next call reads them again and does not miss a change. */
 		for (size_t i = 0; i < c->paths.n_items; i++)
 			content_release(&c->files[i]);
 		return r;
@@ -632,6 +638,7 @@ int credentials_access(
 	bool changed = false;
 	int r = update_all(c, cancel, &changed, err);
 
+	/* Also after a failure: the next call finds nothing changed in what this call has read. */
 	if (changed)
 		c->generation++;
 	if (r < 0)
@@ -659,6 +666,7 @@ void credentials_origin(const struct credentials *c, struct credentials_origin *
 {
 	*ret = (struct credentials_origin){.kubeconfig = c->paths.n_items > 0 ? c->paths.items[0] : NULL,
 		.context = c->config.context,
+		.cluster = c->api_server ? NULL : c->config.cluster,
 		.certificate_file = c->config.certificate_file,
 		.token_file = c->config.token_file,
 		.plugin = c->config.exec.command};

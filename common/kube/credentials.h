@@ -79,7 +79,8 @@ const char *credentials_namespace(const struct credentials *c);
  * used. */
 struct credentials_origin {
 	const char *kubeconfig,
-		*context; /* the first file; NULL: a pod's service account, or only an --api-server */
+		*context;    /* the first file; NULL: a pod's service account, or only an --api-server */
+	const char *cluster; /* of the kubeconfig; NULL also with --api-server */
 	const char *certificate_file; /* rotated by another program */
 	const char *token_file;       /* rotated by another program */
 	const char *plugin;           /* command of the credential plugin */
@@ -108,6 +109,7 @@ struct exec_config {
  * kubeconfig is. */
 struct credentials_config {
 	char *context;   /* of the kubeconfig; or NULL */
+	char *cluster;   /* its name in the kubeconfig; or NULL */
 	char *namespace; /* of the context; or NULL */
 	char *server;    /* URL without a trailing slash */
 	char *tls_server_name, *proxy;

@@ -31,8 +31,9 @@ void exec_config_release(struct exec_config *exec)
 
 void credentials_config_release(struct credentials_config *c)
 {
-	char *texts[] = {c->context, c->namespace, c->server, c->tls_server_name, c->proxy, c->ca, c->ca_file,
-		c->certificate, c->certificate_file, c->key, c->key_file, c->token, c->token_file};
+	char *texts[] = {c->context, c->cluster, c->namespace, c->server, c->tls_server_name, c->proxy, c->ca,
+		c->ca_file, c->certificate, c->certificate_file, c->key, c->key_file, c->token,
+		c->token_file};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
@@ -105,6 +106,7 @@ static int get_data_or_path(const struct doc *map, const char *key, const char *
 	return r < 0 || *ret_data ? r : get_path(map, key, dir, ret_file, err);
 }
 
+/* Whether the map has the member, with another value than null, false or "". */
 static bool is_set(const struct doc *map, const char *key)
 {
 	const struct doc *d = doc_get(map, key);
@@ -160,7 +162,7 @@ static bool is_loopback(const char *host)
 
 		if (strncmp(host, prefixes[i], len) != 0)
 			continue;
-		if (prefixes[i][len - 1] == '.')
+		if (prefixes[i][len - 1] == '.') /* 127.0.0.0/8: the rest of the address */
 			end += strspn(end, "0123456789.");
 		if (*end == '\0' || *end == ':' || *end == '/')
 			return true;
@@ -316,6 +318,7 @@ static int parse_user(
 		return -EINVAL;
 	if ((ret->certificate || ret->certificate_file) != (ret->key || ret->key_file))
 		return err_set(err, -EINVAL, "client-certificate and client-key must be given together");
+	/* A token is used instead of a credential plugin. */
 	if (!exec || exec->kind == DOC_NULL || ret->token || ret->token_file)
 		return 0;
 	return parse_exec(exec, dir, &ret->exec, err) < 0 ? err_wrap(err, -EINVAL, "exec") : 0;
@@ -351,7 +354,10 @@ static int parse_context(const struct parsed_files *files, const char *name,
 	if (r < 0)
 		return r;
 	r = parse_cluster(cluster, dir, choice->insecure, ret, err);
-	return r < 0 ? err_wrap(err, r, "cluster '%.100s'", cluster_name) : 0;
+	if (r < 0)
+		return err_wrap(err, r, "cluster '%.100s'", cluster_name);
+	text_set(&ret->cluster, cluster_name);
+	return 0;
 }
 
 /* The first current-context of the files; NULL = there is none. */
@@ -509,7 +515,7 @@ static bool der_take(struct der *from, unsigned *ret_tag, struct der *ret_value)
 		return false;
 	len = from->at[1];
 	if (len >= 0x80) {
-		size_t n = len & 0x7f;
+		size_t n = len & 0x7f; /* the length follows in this many bytes */
 
 		if (n == 0 || n > 3 || from->len < 2 + n)
 			return false;
@@ -539,14 +545,14 @@ static bool der_expect(struct der *from, unsigned tag, struct der *ret_value)
 static bool der_take_time(struct der *from, int64_t *ret)
 {
 	struct tm tm = {0};
-	int digits[7] = {0}, century;
+	int digits[7] = {0}; /* century, year, month, ... */
 	unsigned tag;
 	struct der value;
 	size_t n;
 
 	if (!der_take(from, &tag, &value) || (tag != DER_UTC_TIME && tag != DER_GENERALIZED_TIME))
 		return false;
-	n = tag == DER_UTC_TIME ? 6 : 7;
+	n = tag == DER_UTC_TIME ? 6 : 7; /* pairs of digits: the last `n` items of digits[] */
 	if (value.len != 2 * n + 1 || value.at[2 * n] != 'Z')
 		return false;
 	for (size_t i = 0; i < 2 * n; i++) {
@@ -554,8 +560,9 @@ static bool der_take_time(struct der *from, int64_t *ret)
 			return false;
 		digits[7 - n + i / 2] = digits[7 - n + i / 2] * 10 + (value.at[i] - '0');
 	}
-	century = tag == DER_GENERALIZED_TIME ? digits[0] : digits[1] < 50 ? 20 : 19;
-	tm.tm_year = century * 100 + digits[1] - 1900;
+	if (tag == DER_UTC_TIME) /* without a century: RFC 5280, section 4.1.2.5.1 */
+		digits[0] = digits[1] < 50 ? 20 : 19;
+	tm.tm_year = digits[0] * 100 + digits[1] - 1900;
 	tm.tm_mon = digits[2] - 1;
 	tm.tm_mday = digits[3];
 	tm.tm_hour = digits[4];
@@ -565,6 +572,7 @@ static bool der_take_time(struct der *from, int64_t *ret)
 	return true;
 }
 
+/* Reads the validity, the fourth of the mandatory members of TBSCertificate (RFC 5280, section 4.1). */
 static bool parse_certificate(struct der der, struct credential_expiry *ret)
 {
 	struct der certificate, tbs, part, rest;
@@ -579,8 +587,8 @@ static bool parse_certificate(struct der der, struct credential_expiry *ret)
 	if (!der_expect(&tbs, DER_INTEGER, &part) ||      /* serial number */
 		!der_expect(&tbs, DER_SEQUENCE, &part) || /* signature algorithm */
 		!der_expect(&tbs, DER_SEQUENCE, &part) || /* issuer */
-		!der_expect(&tbs, DER_SEQUENCE, &part) || !der_take_time(&part, &v.from_s) ||
-		!der_take_time(&part, &v.until_s))
+		!der_expect(&tbs, DER_SEQUENCE, &part) || /* validity */
+		!der_take_time(&part, &v.from_s) || !der_take_time(&part, &v.until_s))
 		return false;
 	*ret = v;
 	return true;
@@ -618,7 +626,12 @@ static int decode_base64url(const char *text, size_t len, struct strbuf *out)
 	int r;
 
 	for (size_t i = 0; i < len; i++)
-		strbuf_addch(&standard, text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i]);
+		if (text[i] == '-')
+			strbuf_addch(&standard, '+');
+		else if (text[i] == '_')
+			strbuf_addch(&standard, '/');
+		else
+			strbuf_addch(&standard, text[i]);
 	while (standard.len % 4 != 0 && strbuf_error(&standard) == 0)
 		strbuf_addch(&standard, '=');
 	r = strbuf_error(&standard);

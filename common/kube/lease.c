@@ -50,7 +50,7 @@ static bool is_ours(const struct lease *l)
 
 /* ---- the object */
 
-static struct doc *get_member(struct doc *map, const char *key)
+static struct doc *get_or_add_member(struct doc *map, const char *key)
 {
 	struct doc *found = NULL;
 
@@ -62,7 +62,7 @@ static struct doc *get_member(struct doc *map, const char *key)
 
 static void set_member(struct doc *map, const char *key, enum doc_kind kind, const char *text)
 {
-	struct doc *m = get_member(map, key);
+	struct doc *m = get_or_add_member(map, key);
 
 	doc_set_text(m, kind, text, strlen(text));
 }
@@ -85,8 +85,8 @@ static int64_t number_of(const struct doc *map, const char *key, int64_t otherwi
 /* Sets the holder in `object`. "" releases the lease: the duration becomes 1 s. */
 static void set_holder(const struct lease *l, const char *holder, struct doc *object)
 {
-	struct doc *spec = get_member(object, "spec");
-	bool taken = *holder && strcmp(holder, l->holder) != 0;
+	struct doc *spec = get_or_add_member(object, "spec");
+	bool taken = *holder && strcmp(holder, l->holder) != 0; /* from another holder, or from none */
 	int64_t transitions = number_of(spec, "leaseTransitions", 0);
 	struct timespec t;
 	char time[TIMESTAMP_MICRO_MAX];
@@ -100,7 +100,9 @@ static void set_holder(const struct lease *l, const char *holder, struct doc *ob
 		set_member(spec, "acquireTime", DOC_STRING, time);
 	set_member(spec, "renewTime", DOC_STRING, time);
 	/* The first acquisition is not a transition. */
-	set_number_member(spec, "leaseTransitions", transitions + (taken && l->spec));
+	if (taken && l->spec)
+		transitions++;
+	set_number_member(spec, "leaseTransitions", transitions);
 }
 
 static void add_lease_annotations(const struct lease *l, struct doc *object)
@@ -110,9 +112,9 @@ static void add_lease_annotations(const struct lease *l, struct doc *object)
 
 	if (!l->options.annotate)
 		return;
-	metadata = get_member(object, "metadata");
+	metadata = get_or_add_member(object, "metadata");
 	metadata->kind = DOC_MAP;
-	annotations = get_member(metadata, "annotations");
+	annotations = get_or_add_member(metadata, "annotations");
 	l->options.annotate(
 		l->options.annotate_data, annotations->kind == DOC_MAP ? annotations : NULL, &new);
 	annotations->kind = DOC_MAP;
@@ -132,7 +134,7 @@ static void new_lease_object(const struct lease *l, struct doc *object)
 	doc_add_string(metadata, "namespace", l->namespace);
 }
 
-/* Stores the object of the last response. */
+/* Stores the object of the last response. The lease's time counts anew only if the spec has changed: every renewal changes it. */
 static int store_object(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
@@ -199,21 +201,21 @@ static bool succeeded(const struct lease *l)
 static int write_lease(struct lease *l, struct err *err)
 {
 	CLEANUP(doc_release) struct doc object = DOC_INIT;
-	bool first = l->object.kind == DOC_NULL;
+	bool is_new = l->object.kind == DOC_NULL;
 	int64_t from = now(l);
 	int r;
 
-	if (first)
+	if (is_new)
 		new_lease_object(l, &object);
 	else
 		doc_copy(&l->object, &object);
 	set_holder(l, l->identity, &object);
 	add_lease_annotations(l, &object);
 	r = send_lease_request(
-		l, l->client, first ? "POST" : "PUT", first ? l->folder : l->path, &object, err);
+		l, l->client, is_new ? "POST" : "PUT", is_new ? l->folder : l->path, &object, err);
 	if (r < 0)
 		return r;
-	if (l->response.status == HTTP_CONFLICT || (!first && l->response.status == HTTP_NOT_FOUND))
+	if (l->response.status == HTTP_CONFLICT || (!is_new && l->response.status == HTTP_NOT_FOUND))
 		return -EAGAIN;
 	if (!succeeded(l))
 		return set_denied(l, err);
@@ -238,8 +240,7 @@ static int read_lease(struct lease *l, struct err *err)
 	return succeeded(l) ? store_object(l, err) : set_denied(l, err);
 }
 
-/* Whether an earlier process of this replica holds the lease: the identities differ only in the number
- * between '_' and '@'. */
+/* Whether an earlier process of this replica holds the lease: the identities, HOST_NUMBER@URL, differ only in the number. */
 static bool is_of_predecessor(const struct lease *l)
 {
 	const char *at = strrchr(l->identity, '@'), *holder_at = strrchr(l->holder, '@');
@@ -291,7 +292,7 @@ static int acquire_or_renew(struct lease *l, struct err *err)
 	if (is_held_by_other(l))
 		return 0;
 	r = write_lease(l, err);
-	return r == -EAGAIN ? 0 : r;
+	return r == -EAGAIN ? 0 : r; /* another replica was first: the next step reads its object */
 }
 
 /* The URL follows the identity and an '@'. The URL is sent in a Location header, so only these characters are

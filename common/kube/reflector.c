@@ -139,7 +139,7 @@ static int on_change(struct reflector *r, const char *type, struct doc *object, 
 	else
 		x = err_set(err, -EBADMSG, "unknown event type '%.40s'", type);
 	/* Without a version a later watch continues after the previous event. */
-	if (x < 0)
+	if (x < 0 || !version)
 		return x;
 	free(r->version);
 	r->version = TAKE(version);
@@ -245,14 +245,16 @@ static enum outcome stream_request(struct reflector *r, const char *path, json_s
 	r->silent = x == -ETIMEDOUT && r->opened;
 	if (x < 0)
 		return outcome_of_errno(x);
+	/* A response that has not begun for on_piece() is not 2xx. */
 	if (!r->opened) {
 		int status = r->response.status;
 
 		api_response_message(&r->response, message);
 		err_set(err, 0, "the API server answers %d: %s", status, message);
-		return status == HTTP_GONE                                     ? OUTCOME_EXPIRED
-		       : status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_UNAVAILABLE
-									       : OUTCOME_DENIED;
+		if (status == HTTP_GONE)
+			return OUTCOME_EXPIRED;
+		return status == HTTP_TOO_MANY_REQUESTS || status / 100 == 5 ? OUTCOME_UNAVAILABLE
+									     : OUTCOME_DENIED;
 	}
 	return json_stream_end(&stream, err) < 0 ? OUTCOME_UNAVAILABLE : OUTCOME_DONE;
 }
