@@ -18,6 +18,7 @@ uint64_t distances_sum(const struct distances *d, uint64_t set)
 {
 	uint64_t sum = 0;
 
+	/* Each pair once: pair[] has both directions together. */
 	for (uint64_t rest = set; rest; rest &= rest - 1) {
 		const uint64_t *row = d->pair + (size_t)__builtin_ctzll(rest) * d->n;
 
@@ -59,15 +60,16 @@ struct choice {
 	uint64_t linear[MAX_NODES]; /* per later block: distances of one member to all taken ones */
 };
 
-static uint64_t *between(struct distances_scratch *s, size_t a, size_t b)
+static uint64_t *distance_between(struct distances_scratch *s, size_t a, size_t b)
 {
 	return &s->between[a * s->n + b];
 }
 
+/* Whether both blocks have the same distance to every other block, so that they can become one. */
 static bool are_alike(struct distances_scratch *s, unsigned a, unsigned b)
 {
 	for (unsigned x = 0; x < s->n_blocks; x++)
-		if (x != a && x != b && *between(s, a, x) != *between(s, b, x))
+		if (x != a && x != b && *distance_between(s, a, x) != *distance_between(s, b, x))
 			return false;
 	return true;
 }
@@ -81,9 +83,10 @@ static void merge_blocks(struct distances_scratch *s, unsigned a, unsigned b)
 
 	for (unsigned c = 0; c <= size; c++) {
 		least[c] = UINT64_MAX;
+		/* c members: i of `into`, and c - i of `from` */
 		for (unsigned i = c > from->size ? c - from->size : 0; i <= into->size && i <= c; i++) {
 			uint64_t sum = into->least[i] + from->least[c - i] +
-				       (uint64_t)i * (c - i) * *between(s, a, b);
+				       (uint64_t)i * (c - i) * *distance_between(s, a, b);
 
 			least[c] = sum < least[c] ? sum : least[c];
 		}
@@ -96,12 +99,13 @@ static void merge_blocks(struct distances_scratch *s, unsigned a, unsigned b)
 			into->nearest[j] = from->nearest[j];
 	s->blocks[b] = s->blocks[last];
 	for (unsigned x = 0; x < last; x++) {
-		*between(s, b, x) = *between(s, last, x);
-		*between(s, x, b) = *between(s, x, last);
+		*distance_between(s, b, x) = *distance_between(s, last, x);
+		*distance_between(s, x, b) = *distance_between(s, x, last);
 	}
 	s->n_blocks--;
 }
 
+/* Begins again after each merge, which changes the blocks' positions. */
 static void merge_all_blocks(struct distances_scratch *s)
 {
 	bool merged;
@@ -133,14 +137,14 @@ static void fill_not_both(struct distances_scratch *s)
 
 		bend[b] = INT64_MIN / 2;
 		for (unsigned c = 1; c < s->blocks[b].size; c++) {
-			int64_t second = (int64_t)(least[c + 1] + least[c - 1] - 2 * least[c]);
+			int64_t second_difference = (int64_t)(least[c + 1] + least[c - 1] - 2 * least[c]);
 
-			bend[b] = second > bend[b] ? second : bend[b];
+			bend[b] = second_difference > bend[b] ? second_difference : bend[b];
 		}
 	}
 	for (unsigned a = 0; a < s->n_blocks; a++)
 		for (unsigned b = 0; b < a; b++)
-			if (bend[a] + bend[b] <= 2 * (int64_t)*between(s, a, b))
+			if (bend[a] + bend[b] <= 2 * (int64_t)*distance_between(s, a, b))
 				s->blocks[a].not_both |= UINT64_C(1) << b;
 }
 
@@ -170,7 +174,10 @@ static void search_counts(struct distances_scratch *s, const struct choice *c)
 		s->best = c->sum < s->best ? c->sum : s->best;
 		return;
 	}
-	if (c->left < c->rest || ++s->work > s->work_limit)
+	if (c->left < c->rest)
+		return;
+	s->work++;
+	if (s->work > s->work_limit)
 		return;
 	if (c->sum + least_addition(s, c) >= s->best)
 		return;
@@ -183,17 +190,18 @@ static void search_counts(struct distances_scratch *s, const struct choice *c)
 		next.left = c->left - block->size;
 		next.partial = c->partial;
 		if (taken > 0 && taken < block->size) {
-			if (block->not_both & c->partial)
+			if (block->not_both & c->partial) /* see fill_not_both() */
 				continue;
 			next.partial |= UINT64_C(1) << c->from;
 		}
 		next.sum = c->sum + block->least[taken] + taken * c->linear[c->from];
 		for (unsigned b = next.from; b < s->n_blocks; b++)
-			next.linear[b] = c->linear[b] + taken * *between(s, c->from, b);
+			next.linear[b] = c->linear[b] + taken * *distance_between(s, c->from, b);
 		search_counts(s, &next);
 	}
 }
 
+/* The sum of any combination is an upper bound of its size's least sum: here that of the first combination. */
 static void fill_least_sums(struct distances *d)
 {
 	struct distances_scratch *s = d->scratch;
@@ -247,6 +255,7 @@ static void fill_nearest(struct distances *d)
 
 			if (b == a)
 				continue;
+			/* row[] is ascending: insert the distance. */
 			for (; at > 0 && d->pair[a * n + b] < row[at - 1]; at--)
 				row[at] = row[at - 1];
 			row[at] = d->pair[a * n + b];
@@ -258,6 +267,7 @@ static void fill_nearest(struct distances *d)
 	}
 }
 
+/* Whether both positions have the same own distance, and the same distances to all others. */
 static bool are_twins(const struct distances *d, size_t a, size_t b)
 {
 	const uint64_t *row_a = d->pair + a * d->n, *row_b = d->pair + b * d->n;
@@ -314,7 +324,7 @@ int distances_init(struct distances *ret, const unsigned *costs, size_t n, uint6
 
 	if (n > MAX_NODES)
 		return -E2BIG;
-	/* One block, written before it is read: a single request costs less than clearing it. */
+	/* All arrays in one allocation, which is written before it is read: clearing it would cost more than a request. */
 	s = xmalloc(sizeof(*s) + n * sizeof(*s->blocks) + (3 * n * n + n) * sizeof(*memory));
 	memory = (uint64_t *)&s->blocks[n];
 	*ret = (struct distances){.n = (unsigned)n, .work_limit = work_limit, .scratch = s};

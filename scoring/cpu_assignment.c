@@ -39,7 +39,7 @@ void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc,
 {
 	work_add(ws->work, STEPS_TAKE);
 	acc->taken[cpu] = true;
-	if (!acc->free[cpu])
+	if (!acc->free[cpu]) /* of an element that only counts as entirely free: see is_whole() */
 		return;
 	acc->free[cpu] = false;
 	for (enum cpu_level level = 0; level < CPU_LEVEL_COUNT; level++)
@@ -62,7 +62,7 @@ static void sort_keys(uint32_t *keys, size_t n)
 		}
 }
 
-/* Sort elements by their numbers of free CPUs, then by id. Both fit 16 bits. */
+/* Sort elements by their numbers of free CPUs, then by id: as one key, with the number in the upper 16 bits and the id below. */
 static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -72,7 +72,7 @@ static void sort_by_free(const uint32_t *n_free, uint32_t *list, size_t n)
 		list[i] &= UINT16_MAX;
 }
 
-/* List all elements of a level that have a free CPU. */
+/* List all elements of a level that have a free CPU, as sort_by_free() sorts. Returns their number. */
 static size_t list_free_elements(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, enum cpu_level level, uint32_t *list)
 {
@@ -153,10 +153,12 @@ size_t cpu_accumulator_order(
 		return list_children(
 			ws, acc, CPU_LEVEL_UNCORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_CORE:
-		return ws->numa_first ? list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET,
-						list_sockets(ws, acc))
-				      : list_children(ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA,
-						cpu_accumulator_order_numas(ws, acc));
+		/* within the lower one of the two levels above */
+		if (ws->numa_first)
+			return list_children(
+				ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_SOCKET, list_sockets(ws, acc));
+		return list_children(
+			ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_NUMA, cpu_accumulator_order_numas(ws, acc));
 	case CPU_LEVEL_COUNT: /* GCOVR_EXCL_LINE: no level has this name */
 		break;        /* GCOVR_EXCL_LINE */
 	}
@@ -184,7 +186,11 @@ static size_t list_cpus(
 	return n;
 }
 
-/* Append the free CPU number `turn` of each core of ws->lists to ws->cpu_list, if the core has as many. Returns their number. */
+/*
+ * Appends the free CPU at position `turn` (from 0) of each core in ws->lists to ws->cpu_list, which has `n` CPUs so far. A core with fewer
+ * free CPUs adds none. Cores are listed several times where levels are not nested: at most n_cpus are needed, as in list_cpus(). Returns
+ * the number of appended CPUs.
+ */
 static size_t append_turn(
 	struct cpu_workspace *ws, const struct cpu_accumulator *acc, size_t n_cores, uint32_t turn, size_t n)
 {
@@ -192,12 +198,15 @@ static size_t append_turn(
 	size_t n_found = 0;
 
 	for (size_t i = 0; i < n_cores; i++) {
-		uint32_t core = ws->lists[CPU_LEVEL_CORE][i], n_free = 0;
+		uint32_t core = ws->lists[CPU_LEVEL_CORE][i], position = 0;
 
-		for (uint32_t k = cores->first[core]; k < cores->first[core + 1]; k++)
-			if (acc->free[cores->cpus[k]] && n_free++ == turn &&
-				n + n_found < ws->topology->n_cpus)
+		for (uint32_t k = cores->first[core]; k < cores->first[core + 1]; k++) {
+			if (!acc->free[cores->cpus[k]])
+				continue;
+			if (position == turn && n + n_found < ws->topology->n_cpus)
 				ws->cpu_list[n + n_found++] = cores->cpus[k];
+			position++;
+		}
 	}
 	work_add(ws->work, n_cores);
 	return n_found;
@@ -242,10 +251,11 @@ size_t cpu_accumulator_order_cpus(
 static bool is_whole(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const struct cpu_accumulator *acc, enum cpu_level level, uint32_t element)
 {
-	bool own = level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE || !rules->version.whole_by_average;
+	bool by_own_size =
+		level == CPU_LEVEL_NUMA || level == CPU_LEVEL_UNCORE || !rules->version.whole_by_average;
 
-	return acc->n_free[level][element] == (own ? cpu_element_size(ws->topology, level, element)
-						   : cpu_topology_average(ws->topology, level));
+	return acc->n_free[level][element] == (by_own_size ? cpu_element_size(ws->topology, level, element)
+							   : cpu_topology_average(ws->topology, level));
 }
 
 /* Take an entirely free element, if the element is not larger than the need. */
@@ -288,20 +298,21 @@ static bool take_whole(struct cpu_workspace *ws, const struct cpu_take_rules *ru
 	return acc->need < 1;
 }
 
-/* takePartialUncore(): take as many cores as the need requires, if their free CPUs are exactly the need. */
+/* takePartialUncore(): take as many cores as the need requires, if their free CPUs are exactly the need. For an odd need the kubelet leaves out
+ * one CPU of these cores. */
 static void take_partial_uncore(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	struct cpu_accumulator *acc, uint32_t uncore)
 {
 	long per_core = cpu_topology_average(ws->topology, CPU_LEVEL_CORE);
 	long n_wanted = (acc->need + (rules->version.uncore_rounds_down ? 0 : per_core - 1)) / per_core;
 	size_t n_cores = list_children_of(
-		       ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]),
-	       n;
+		ws, acc, CPU_LEVEL_CORE, CPU_LEVEL_UNCORE, uncore, ws->lists[CPU_LEVEL_CORE]);
+	size_t n;
 	bool rounded_up = acc->need % 2 != 0 && per_core > 1 && !rules->version.uncore_rounds_down;
 
 	sort_keys(ws->lists[CPU_LEVEL_CORE], n_cores); /* here the lowest ids come first */
 	n = list_cpus(ws, acc, CPU_LEVEL_CORE, n_cores < (size_t)n_wanted ? n_cores : (size_t)n_wanted);
-	if (rounded_up && (long)n > acc->need) {
+	if (rounded_up && (long)n > acc->need) { /* without the highest CPU id */
 		sort_keys(ws->cpu_list, n);
 		n--;
 	}
@@ -364,14 +375,14 @@ static bool take_uncores(
 }
 
 /*
- * Take n CPUs from ws->packed, which has `available` free CPUs and was just started with n, unless n
- * exceeds `available`.
+ * takeByTopologyNUMAPacked(): take n CPUs from ws->packed, which has `available` free CPUs and was just started with n, unless n
+ * exceeds `available`. Takes whole elements, from the largest to cores, and then single CPUs.
  */
 static struct cpu_take take_packed(
 	struct cpu_workspace *ws, const struct cpu_take_rules *rules, size_t available, size_t n)
 {
 	struct cpu_accumulator *acc = &ws->packed;
-	struct cpu_take take = {.requested = n, .available = available};
+	struct cpu_take take = {.status = CPU_TAKE_OK, .requested = n, .available = available};
 	size_t n_cpus;
 
 	if (n == 0)
@@ -443,6 +454,7 @@ struct layout {
 	size_t bytes;
 };
 
+/* The next array of the block, aligned to 8 bytes; NULL while only the size is computed. */
 static void *place_array(struct layout *layout, size_t n, size_t item)
 {
 	size_t at = (layout->bytes + 7) & ~(size_t)7;
@@ -536,7 +548,7 @@ struct cpu_workspace *cpu_workspace_new(const struct cpu_topology *t)
 	ws->work = &ws->unlimited;
 	ws->numa_first = numa_first;
 	listing = count_listing(t, low, high, seen);
-	lay_out_workspace(ws, &layout, listing);
+	lay_out_workspace(ws, &layout, listing); /* only computes the size */
 	layout.block = ws->block = xcalloc(1, layout.bytes);
 	layout.bytes = 0;
 	lay_out_workspace(ws, &layout, listing);

@@ -87,7 +87,8 @@ struct cpu_workspace {
 	uint32_t *cpu_list;               /* the order of the CPUs */
 	uint64_t *seen[CPU_LEVEL_COUNT];  /* the value of `pass` when an element was last listed */
 	uint64_t pass;
-	/* Distribution over NUMA nodes; each [n NUMA nodes]. */
+	/* Distribution over NUMA nodes; each [n NUMA nodes]. `numas`, `candidates` and both best subsets have NUMA nodes; `combo` and
+	 * `best_combo` have positions in numas[], and `subset` has positions in candidates[]. */
 	uint32_t *combo, *best_combo, *subset, *best_subset, *local_best_subset;
 	uint32_t *numas, *candidates;
 	long *left, *left_after; /* CPUs left on each NUMA node */
@@ -99,7 +100,7 @@ struct cpu_workspace {
 void cpu_accumulator_start(
 	struct cpu_workspace *ws, struct cpu_accumulator *acc, const bool *available, long n, bool *taken);
 
-/* Take one CPU without counting it. */
+/* Take one CPU, and leave acc->need to the caller. */
 void cpu_accumulator_take(struct cpu_workspace *ws, struct cpu_accumulator *acc, uint32_t cpu);
 
 /*

@@ -33,7 +33,8 @@ static bool count_distribution_step(struct distribution *d)
 {
 	bool afforded = work_add(d->ws->work, d->ws->topology->levels[CPU_LEVEL_NUMA].n);
 
-	return ++d->steps <= CPU_TAKE_MAX_STEPS && afforded;
+	d->steps++;
+	return d->steps <= CPU_TAKE_MAX_STEPS && afforded;
 }
 
 /* The next combination of k of n positions in lexicographic order; *started is false before the first. */
@@ -130,7 +131,7 @@ static struct balance balance_of(const struct distribution *d, int64_t squares)
 	return b;
 }
 
-/* The change of the squares when n of `left` CPUs are taken. */
+/* The change of the squares when n of `left` CPUs are taken: (left - n)^2 - left^2. */
 static int64_t squares_change(long left, long n)
 {
 	return (int64_t)n * (n - 2 * left);
@@ -167,7 +168,7 @@ static bool assign_remainder(
 
 /*
  * A lower bound of the squares after `remainder` CPUs are assigned: each group is taken from the node with
- * the most CPUs left.
+ * the most CPUs left. ws->left_after is scratch here.
  */
 static int64_t squares_lower_bound(
 	const struct distribution *d, size_t n_candidates, long remainder, int64_t squares)
@@ -188,7 +189,7 @@ static int64_t squares_lower_bound(
 	return squares;
 }
 
-/* Overwrite the kept subset, which cannot be improved, as visiting all later subsets would. */
+/* Overwrite the kept subset, which cannot be improved, as visiting all later subsets would: the last one has the last candidates. */
 static void overwrite_all_shared(const struct distribution *d, uint32_t *kept, size_t n, size_t n_candidates)
 {
 	for (size_t i = unshared_elements(n); d->rules->version.combinations_share_memory && i < n; i++)
@@ -250,6 +251,7 @@ static bool may_loop_forever(struct distribution *d, size_t n_candidates, long r
 			if (ws->candidates[k] == ws->candidates[i])
 				surplus += left;
 	}
+	/* The CPUs that the kubelet counts beyond whole groups are no group together. */
 	if (surplus < d->group)
 		return false;
 	work_add(ws->work, (uint64_t)n_candidates * (uint64_t)n_groups);
@@ -258,7 +260,7 @@ static bool may_loop_forever(struct distribution *d, size_t n_candidates, long r
 		most[g] = -1;
 	for (size_t i = 0; i < n_candidates; i++) {
 		long left = ws->left[ws->candidates[i]], groups = left / d->group, counted = 0;
-		bool first = true;
+		bool first = true; /* of the candidates with this NUMA node, which are counted together */
 
 		for (size_t k = 0; k < n_candidates; k++) {
 			if (ws->candidates[k] != ws->candidates[i])
@@ -266,7 +268,9 @@ static bool may_loop_forever(struct distribution *d, size_t n_candidates, long r
 			first = first && k >= i;
 			counted += d->rules->version.remainder_counts_cpus ? left : groups * d->group;
 		}
-		for (long g = n_groups - 1; first && g >= groups; g--)
+		if (!first)
+			continue;
+		for (long g = n_groups - 1; g >= groups; g--)
 			if (most[g - groups] >= 0 && most[g - groups] + counted > most[g])
 				most[g] = most[g - groups] + counted;
 	}
@@ -279,14 +283,14 @@ static bool may_loop_forever(struct distribution *d, size_t n_candidates, long r
 /*
  * Find the best way to take the remainder from the nodes of the combination that have a group left. If it
  * is better than *best, *best becomes it, and ws->local_best_subset has the nodes (elements). `squares` are
- * those of ws->left. Returns whether it is better.
+ * those of ws->left. Returns whether it is better; false, too, with d->endless set if the kubelet would loop forever.
  */
 static bool best_remainder(struct distribution *d, size_t k, long remainder, int64_t squares,
 	struct balance *best, size_t *ret_n)
 {
 	struct cpu_workspace *ws = d->ws;
 	double before = best->score;
-	size_t n_candidates = 0;
+	size_t n_candidates = 0, n_counted;
 	int64_t least;
 
 	*ret_n = 0;
@@ -298,10 +302,9 @@ static bool best_remainder(struct distribution *d, size_t k, long remainder, int
 	}
 	if (remainder > 0 && n_candidates == 0)
 		return false;
+	n_counted = n_candidates < COUNTED_CANDIDATES ? n_candidates : COUNTED_CANDIDATES;
 	if (remainder > 0)
-		d->cost.subsets += (UINT64_C(1) << (n_candidates < COUNTED_CANDIDATES ? n_candidates
-										      : COUNTED_CANDIDATES)) -
-				   1;
+		d->cost.subsets += (UINT64_C(1) << n_counted) - 1;
 	d->endless = remainder > 0 && may_loop_forever(d, n_candidates, remainder);
 	if (d->endless)
 		return false;
@@ -357,7 +360,7 @@ static bool in_one_socket(const struct distribution *d, size_t k)
 	return true;
 }
 
-/* Whether the k nodes of ws->combo can give `share` CPUs each and the rest in groups. */
+/* Whether each of the k nodes of ws->combo can give `share` CPUs, and all together the requested CPUs in groups. */
 static bool combination_suffices(const struct distribution *d, size_t k, long share)
 {
 	const struct cpu_workspace *ws = d->ws;
@@ -397,6 +400,7 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 		if (kept)
 			overwrite_shared(d, ws->best_combo, ws->combo, k);
 		d->cost.combinations++;
+		/* No later combination can replace a perfect balance, if need be in one socket. */
 		if (best.score == 0 && (!d->by_socket || kept_in_socket))
 			break;
 		in_socket = d->by_socket && in_one_socket(d, k);
@@ -412,7 +416,12 @@ static bool best_combination(struct distribution *d, size_t k, size_t *ret_n_sub
 			squares += squares_change(*left, share);
 			*left -= share;
 		}
-		balance = in_socket == kept_in_socket ? best : in_socket ? no_balance : unbeatable;
+		/* A combination in one socket replaces any other combination; otherwise the balance decides. */
+		balance = best;
+		if (in_socket && !kept_in_socket)
+			balance = no_balance;
+		else if (!in_socket && kept_in_socket)
+			balance = unbeatable;
 		if (!best_remainder(d, k, d->requested - share * (long)k, squares, &balance, &n_subset)) {
 			if (d->endless)
 				return false;
@@ -486,6 +495,7 @@ static long divide_up(long a, long b)
 	return (a + b - 1) / b;
 }
 
+/* Multiplies what was added to `before`; at most 10^18 is added. */
 static uint64_t scale_up(uint64_t before, uint64_t now, double factor)
 {
 	double more = (double)(now - before) * factor;
@@ -497,14 +507,14 @@ static uint64_t scale_up(uint64_t before, uint64_t now, double factor)
 static void extrapolate(struct distribution *d, size_t k, struct kubelet_distribution before)
 {
 	uint64_t n_tried = d->cost.combinations - before.combinations;
-	double n = 1;
+	double n_all = 1, factor;
 
 	for (size_t i = 0; i < k; i++)
-		n = n * (double)(d->n_numas - i) / (double)(i + 1);
-	n /= n_tried > 0 ? (double)n_tried : 1;
-	d->cost.combinations = scale_up(before.combinations, d->cost.combinations, n);
-	d->cost.lookups = scale_up(before.lookups, d->cost.lookups, n);
-	d->cost.subsets = scale_up(before.subsets, d->cost.subsets, n);
+		n_all = n_all * (double)(d->n_numas - i) / (double)(i + 1);
+	factor = n_all / (n_tried > 0 ? (double)n_tried : 1);
+	d->cost.combinations = scale_up(before.combinations, d->cost.combinations, factor);
+	d->cost.lookups = scale_up(before.lookups, d->cost.lookups, factor);
+	d->cost.subsets = scale_up(before.subsets, d->cost.subsets, factor);
 }
 
 /* Find the smallest number of NUMA nodes that suffices, and take the CPUs from them. False: none suffices. */
@@ -553,7 +563,7 @@ static bool distribute(struct distribution *d, struct cpu_take *take)
 	return false;
 }
 
-/* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. */
+/* takeByTopologyNUMADistributed(), using ws->distributed and ws->packed. Takes packed CPUs where a distribution is impossible. */
 static struct cpu_take cpu_take_distributed(struct cpu_workspace *ws, const struct cpu_take_rules *rules,
 	const bool *available, size_t n, bool *taken)
 {

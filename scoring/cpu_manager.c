@@ -113,7 +113,9 @@ int cpu_manager_init(struct cpu_manager *cm, const struct cpu_topology *t,
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		uint32_t core = cores->of[i];
 
-		for (uint32_t k = cores->first[core]; cm->reserved[i] && k < cores->first[core + 1]; k++)
+		if (!cm->reserved[i])
+			continue;
+		for (uint32_t k = cores->first[core]; k < cores->first[core + 1]; k++)
 			cm->reserved_physical[cores->cpus[k]] = true;
 	}
 	return 0;
@@ -181,7 +183,7 @@ struct subset_sums {
 	uint64_t sockets[NODE_MASK_WALK_MAX + 1];
 };
 
-/* Update the sums for the walk's current subset; returns its size. */
+/* Update the sums for the walk's current subset; returns its size. The sums of the first walk->kept nodes stay from the subset before. */
 static unsigned count_subset(
 	const struct node_counts *counts, const struct node_mask_walk *walk, struct subset_sums *sums)
 {
@@ -191,6 +193,12 @@ static unsigned count_subset(
 		sums->sockets[i + 1] = sums->sockets[i] | counts->sockets[walk->at[i]];
 	}
 	return walk->size;
+}
+
+/* Whether nodes with `n_free` free CPUs can give n CPUs: reusable CPUs count in addition, and the nodes must contain all of these. */
+static bool nodes_suffice(const struct node_counts *counts, uint64_t nodes, size_t n_free, size_t n)
+{
+	return !(counts->reusable & ~nodes) && counts->n_reusable + n_free >= n;
 }
 
 void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, const bool *reusable, size_t n,
@@ -212,9 +220,8 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 
 		if (sums.capacity[size] >= n && size < min_nodes)
 			min_nodes = size;
-		if ((counts.reusable & ~mask) || counts.n_reusable + sums.free[size] < n)
-			continue;
-		topology_hints_add(ret_hints, mask, false);
+		if (nodes_suffice(&counts, mask, sums.free[size], n))
+			topology_hints_add(ret_hints, mask, false);
 	}
 	for (size_t i = 0; i < ret_hints->n_items; i++) {
 		struct topology_hint *hint = &ret_hints->items[i];
@@ -223,6 +230,7 @@ void cpu_manager_hints(const struct cpu_manager *cm, const bool *available, cons
 	}
 	if (!cm->options.align_by_socket || per_socket == 0)
 		return;
+	/* A hint is preferred, too, if its nodes are in as few sockets as min_nodes could be. */
 	for (size_t i = 0; i < ret_hints->n_items; i++) {
 		struct topology_hint *hint = &ret_hints->items[i];
 		uint64_t sockets = 0;
@@ -273,7 +281,7 @@ int cpu_manager_preferred_hints(const struct cpu_manager *cm, const bool *availa
 	node_mask_walk_start_at(&walk, counts.all, size);
 	while (node_mask_walk_next(&walk, &mask) && walk.size == size) {
 		count_subset(&counts, &walk, &sums);
-		if (!(counts.reusable & ~mask) && counts.n_reusable + sums.free[size] >= n)
+		if (nodes_suffice(&counts, mask, sums.free[size], n))
 			topology_hints_add(ret_hints, mask, true);
 	}
 	return ret_hints->n_items > 0;
@@ -324,8 +332,8 @@ static void count_cpus_in_mask(const void *ctx, uint64_t nodes, uint64_t *ret_ca
 	size_t x = 0;
 
 	*ret_capacity = *ret_free = 0;
-	for (uint64_t all = counts->all; all; all &= all - 1, x++)
-		if (nodes & all & (~all + 1)) {
+	for (uint64_t rest = counts->all; rest; rest &= rest - 1, x++)
+		if (nodes & rest & (~rest + 1)) { /* the lowest node of `rest` */
 			*ret_capacity += counts->capacity[x];
 			*ret_free += counts->free[x];
 		}
@@ -337,6 +345,7 @@ void cpu_manager_score(const struct cpu_manager *cm, const bool *available, stru
 	struct node_counts counts;
 
 	fill_node_counts(cm, available, NULL, &counts);
+	/* The score counts allocatable CPUs as the capacity. */
 	for (size_t i = 0; i < cm->topology->n_cpus; i++)
 		if (cm->reserved[i] && numas->of[i] < NODE_MASK_WALK_MAX)
 			counts.capacity[numas->of[i]]--;
@@ -381,12 +390,12 @@ static size_t fill_aligned(
 	for (size_t i = 0; i < t->n_cpus; i++)
 		aligned[i] = hint.nodes & node_mask_of((unsigned)numas->ids[numas->of[i]]);
 	for (size_t s = 0; cm->options.align_by_socket && s < sockets->n; s++) {
-		bool touched = false;
+		bool has_aligned = false;
 
 		for (uint32_t k = sockets->first[s]; k < sockets->first[s + 1]; k++)
-			touched = touched || aligned[sockets->cpus[k]];
+			has_aligned = has_aligned || aligned[sockets->cpus[k]];
 		for (uint32_t k = sockets->first[s]; k < sockets->first[s + 1]; k++)
-			aligned[sockets->cpus[k]] = touched;
+			aligned[sockets->cpus[k]] = has_aligned;
 	}
 	for (size_t i = 0; i < t->n_cpus; i++) {
 		aligned[i] = aligned[i] && allocatable[i];
@@ -418,7 +427,8 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
 {
 	size_t n_cpus = cm->topology->n_cpus, n_taken = 0;
-	bool *allocatable = scratch[0], *part = scratch[1];
+	bool *allocatable = scratch[0];
+	bool *part = scratch[1]; /* first the candidates in the hint's nodes, then those taken anywhere */
 	struct kubelet_time aligned = {0};
 	struct cpu_take take;
 
@@ -449,8 +459,9 @@ struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_wo
 	return take;
 }
 
-struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
-	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken)
+struct cpu_take cpu_manager_allocate_counted(const struct cpu_manager *cm, struct cpu_workspace *ws,
+	bool *shared, const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2],
+	bool *taken)
 {
 	const struct cpu_take_rules rules = rules_of_hint(cm, hint);
 
@@ -459,5 +470,6 @@ struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspa
 		return cpu_take_counted(ws, &cm->rules, scratch[0], n);
 	if (fill_aligned(cm, scratch[0], hint, scratch[1]) >= n)
 		return cpu_take_counted(ws, &rules, scratch[1], n);
+	/* Which aligned CPUs are taken first decides what is left to take. */
 	return cpu_manager_allocate(cm, ws, shared, reusable, n, hint, scratch, taken);
 }

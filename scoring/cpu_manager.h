@@ -104,16 +104,17 @@ size_t cpu_manager_available(const struct cpu_manager *cm, const bool *shared, b
 
 /*
  * allocateCPUs(): take n CPUs for a container, first from the NUMA nodes of `hint` (with align-by-socket
- * from their sockets; without preference for any_node), then from anywhere. On CPU_TAKE_OK taken[] is the
- * result and is removed from shared[]; otherwise shared[] is unchanged and taken[] is empty. scratch: two
- * more sets. Allocates nothing.
+ * from their sockets; without preference for any_node), then from anywhere. `reusable`: CPUs of the
+ * pod's ended init containers; NULL = none. On CPU_TAKE_OK taken[] is the result and is removed from shared[];
+ * otherwise shared[] is unchanged and taken[] is empty. scratch: two more sets. Allocates nothing.
  */
 struct cpu_take cpu_manager_allocate(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
 	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
 
 /*
- * Whether cpu_manager_allocate() succeeds, on machines where each NUMA node gives any number of its free
- * CPUs. taken[] and shared[] are unspecified afterwards.
+ * The result and the time of cpu_manager_allocate(), without choosing CPUs where numbers decide. Requires nodes_give_any_number()
+ * (exclusive_cpus.c). taken[] and shared[] are unspecified afterwards.
  */
-struct cpu_take cpu_manager_try(const struct cpu_manager *cm, struct cpu_workspace *ws, bool *shared,
-	const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2], bool *taken);
+struct cpu_take cpu_manager_allocate_counted(const struct cpu_manager *cm, struct cpu_workspace *ws,
+	bool *shared, const bool *reusable, size_t n, struct topology_hint hint, bool *scratch[2],
+	bool *taken);

@@ -133,7 +133,9 @@ uint64_t device_manager_hint_nodes(const struct device_manager *dm, size_t r)
 		nodes |= dm->group_nodes[i];
 	if (nodes == 0)
 		return 0;
-	return dm->hints_on_every_node || !(nodes & dm->nodes) ? dm->nodes : nodes & dm->nodes;
+	nodes &= dm->nodes;
+	/* No node is left if the machine has none of the devices' nodes. */
+	return dm->hints_on_every_node || nodes == 0 ? dm->nodes : nodes;
 }
 
 void device_books_init(struct device_books *books, const struct device_manager *dm)
@@ -175,7 +177,7 @@ struct grouping {
 	size_t available, reusable;
 };
 
-/* Group a resource's devices, and count free and reusable ones separately. */
+/* Group a resource's devices, and count available (healthy, not allocated) and reusable devices separately. The groups are valid until the next call. */
 static struct grouping group_devices(const struct device_manager *dm, struct device_books *books, size_t r)
 {
 	const struct device_resource *resource = &dm->inventory->resources[r];
@@ -219,7 +221,7 @@ static void add_hints(uint64_t nodes, const struct grouping *g, size_t n, struct
 				total += group->total;
 				matching += group->available + group->reusable;
 			} else if (group->nodes && group->reusable) {
-				all_reusable = false;
+				all_reusable = false; /* the kubelet takes reusable devices first */
 			}
 		}
 		if (total >= n && walk.size < min_nodes)
@@ -260,6 +262,7 @@ void device_manager_score(
 	const struct device_resource *resource = &dm->inventory->resources[r];
 	struct grouping g = group_devices(dm, books, r);
 
+	/* Here the capacity is the healthy devices, and reusable devices are not free. */
 	for (size_t i = 0; i < g.n_groups; i++)
 		g.groups[i].total = g.groups[i].reusable = 0;
 	for (size_t i = 0; i < resource->n_devices; i++)
@@ -278,6 +281,7 @@ struct node_mask_fit device_manager_fit(
 /* The pass in which a device is taken; devices in the last pass are not taken. */
 enum pass { PASS_REUSABLE, PASS_ALIGNED, PASS_UNALIGNED, PASS_WITHOUT_NODE, PASS_NEVER };
 
+/* `reusable`: an init container of the pod has held the device. */
 static enum pass find_pass(
 	const struct device *device, bool allocated, bool reusable, struct topology_hint hint)
 {

@@ -88,12 +88,12 @@ static void add_ranges_by_numbers(struct range_finder *f, const bool *available,
 	if (policy != TOPOLOGY_MANAGER_NONE)
 		cpu_manager_widths(cm, available, &widths);
 	for (size_t n = f->step; n <= total; n += f->step) {
-		unsigned n_nodes;
+		unsigned n_nodes = 0;
 		bool preferred = policy == TOPOLOGY_MANAGER_NONE ||
 				 cpu_manager_has_preferred(cm, &widths, n, &n_nodes);
 		size_t physical;
 
-		if (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && n_nodes > 1)
+		if (policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && n_nodes > 1) /* drops these hints */
 			preferred = false;
 		if (topology_policy_admits(policy, preferred) &&
 			cpu_manager_check_smt(cm, f->k->shared, n, &physical) == CPU_SMT_ALIGNED)
@@ -151,17 +151,19 @@ static const struct err *find_unknown_manager(const struct kubelet *k)
 	return NULL;
 }
 
+/* Returns without ranges and without a reason in ret->unknown if the kubelet admits no number. */
 void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted *ret)
 {
 	CLEANUP(freep) bool *available = xcalloc(k->topology.n_cpus + 1, sizeof(*available));
 	struct range_finder f = {.k = k, .step = 1, .ret = ret};
 	size_t n_nodes = k->topology.levels[CPU_LEVEL_NUMA].n, total;
+	const struct err *unknown = find_unknown_manager(k);
 
 	*ret = (struct exclusive_cpus_admitted){.step = 1};
-	if (k->panics.text[0] && !k->unknown.text[0])
-		return;
-	if (find_unknown_manager(k)) {
-		ret->unknown = *find_unknown_manager(k);
+	if (kubelet_panics_for_every_pod(k))
+		return; /* the kubelet admits no number */
+	if (unknown) {
+		ret->unknown = *unknown;
 		return;
 	}
 	if (!k->cpu_static) {
@@ -173,7 +175,7 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 		f.step = k->cpu.cpus_per_core;
 	ret->step = (unsigned)f.step;
 	if (k->memory_panics.text[0])
-		return;
+		return; /* the kubelet admits no number */
 	if (k->cpu.options.distribute_cpus_across_numa && n_nodes > EXCLUSIVE_CPUS_MAX_DISTRIBUTED_NODES) {
 		err_set(&ret->unknown, 0,
 			"distributing CPUs over %zu NUMA nodes has too many outcomes (at most %u)", n_nodes,
@@ -181,7 +183,7 @@ void exclusive_cpus_find(const struct kubelet *k, struct exclusive_cpus_admitted
 		return;
 	}
 	if (kubelet_find_fastest(k).ns > KUBELET_TIME_MAX)
-		return;
+		return; /* the kubelet admits no number in time */
 	if (k->too_many_sets.text[0]) {
 		ret->unknown = k->too_many_sets;
 		return;
@@ -248,6 +250,7 @@ size_t exclusive_cpus_usable(
 
 	if (a->n_ranges == 0)
 		return 0;
+	/* Then the smallest pods use up every free CPU. */
 	if (free_count_decides(k) && a->ranges[0].first == a->step &&
 		(!k->cpu.options.full_pcpus_only || cores_are_whole(&k->topology, available)))
 		return total;

@@ -45,7 +45,7 @@ size_t exclusive_cpus_usable(
 	const struct kubelet *k, struct kubelet_workspace *ws, const struct exclusive_cpus_admitted *a);
 
 /*
- * Remove the numbers above `max`: the managers would admit them, but the whole node does not have as many
- * CPUs left (OutOfcpu).
+ * Remove the numbers above `max`, the CPUs that the whole node has left: the managers would admit them, but the kubelet rejects the pod
+ * (OutOfcpu).
  */
 void exclusive_cpus_limit(struct exclusive_cpus_admitted *a, size_t max);

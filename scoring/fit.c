@@ -51,14 +51,13 @@ static qty_t *top_sums(const struct fit_scratch *f, const struct need *need, siz
 	return need->top + i * f->stride;
 }
 
-/* Fill by_id[] and same_id[]. */
+/* Fills by_id[], the positions sorted by id, and same_id[], the first position with the same id. */
 static void fill_ids(struct fit_space *s)
 {
 	const struct inventory_node *nodes = s->inventory->nodes;
 
 	for (unsigned i = 0; i < s->n_nodes; i++) {
-		bool last = i == 0 || nodes[i].id > nodes[s->by_id[i - 1]].id;
-		unsigned first = last ? i : 0, at = i;
+		unsigned first = 0, at = i;
 
 		while (nodes[first].id != nodes[i].id)
 			first++;
@@ -209,7 +208,7 @@ static void insert_descending(qty_t *sorted, unsigned n, qty_t value)
 	sorted[n] = value;
 }
 
-/* List the candidates and their amounts, and in top[0] the sums of the largest amounts of all of them. */
+/* List the candidates and their amounts, and in top_sums() of candidate 0 the sums of the largest amounts of all candidates. */
 static void fill_candidates(struct fit_space *s, uint64_t candidates)
 {
 	struct fit_scratch *f = s->scratch;
@@ -278,6 +277,7 @@ static void fill_search_tables(struct fit_space *s)
 		}
 		top_sums(f, need, f->n_candidates)[0] = 0;
 	}
+	/* An earlier candidate with the same distances can replace a candidate if none of its amounts is smaller. */
 	for (unsigned i = 0; i < f->n_candidates; i++) {
 		uint64_t twins = s->distances->twins[f->position[i]];
 
@@ -356,7 +356,8 @@ static void search_candidates(struct fit_space *s, unsigned depth, unsigned from
 	unsigned rest = f->size - depth;
 	uint64_t least = UINT64_MAX;
 
-	if (++f->work > f->work_limit)
+	f->work++;
+	if (f->work > f->work_limit)
 		return;
 	for (unsigned x = from; x < f->n_candidates; x++) {
 		uint64_t twice = 2 * level->linear[x] +
@@ -381,6 +382,12 @@ static void search_candidates(struct fit_space *s, unsigned depth, unsigned from
 	}
 }
 
+/* A position's distance to itself. */
+static uint64_t own_distance(const struct fit_space *s, unsigned position)
+{
+	return s->distances->pair[(size_t)position * s->n_nodes + position];
+}
+
 /* Search all combinations of f->size for the least sum below `below`. */
 static void search_below(struct fit_space *s, uint64_t below)
 {
@@ -391,7 +398,7 @@ static void search_below(struct fit_space *s, uint64_t below)
 	f->best_sum = below;
 	level->sum = 0;
 	for (unsigned x = 0; x < f->n_candidates; x++)
-		level->linear[x] = s->distances->pair[(size_t)f->position[x] * (s->n_nodes + 1)];
+		level->linear[x] = own_distance(s, f->position[x]);
 	for (size_t q = 0; q < f->n_needs; q++)
 		f->chosen[q] = 0;
 	search_candidates(s, 0, 0);
@@ -404,12 +411,13 @@ static void select_all_candidates(struct fit_space *s, uint64_t candidates)
 	uint64_t sum =
 		f->size == s->n_nodes ? s->distances->low[f->size] : distances_sum(s->distances, candidates);
 
-	if (sum < (uint64_t)DISTANCE_LIMIT * f->size * f->size) {
+	if (sum < (uint64_t)DISTANCE_LIMIT * f->size * f->size) { /* the average is below the limit */
 		f->best_set = combination_first(f->size);
 		f->best_sum = sum;
 	}
 }
 
+/* low == high: the least sum is known. A sum that equals the lower bound is the least sum, too. */
 static enum fit_min_distance is_min_distance(const struct distances *d, unsigned size, uint64_t sum)
 {
 	uint64_t low = distances_capped(d->low[size], size), high = distances_capped(d->high[size], size);
@@ -475,7 +483,7 @@ static uint64_t find_single_position(const struct fit_space *s, uint64_t candida
 			return 0;
 	for (; candidates; candidates &= candidates - 1) {
 		unsigned position = (unsigned)__builtin_ctzll(candidates);
-		uint64_t own = s->distances->pair[(size_t)position * (s->n_nodes + 1)];
+		uint64_t own = own_distance(s, position);
 
 		if (own < *ret_sum && satisfies(s, position)) {
 			best = UINT64_C(1) << position;
@@ -539,7 +547,7 @@ struct fit fit_required(struct fit_space *s, enum qos_class qos, const struct re
 
 	if (single)
 		return fit_of(s, single, sum);
-	if (!(candidates & (candidates - 1)))
+	if (!(candidates & (candidates - 1))) /* at most one candidate */
 		return (struct fit){.verdict = FIT_NONE};
 	return find_combination(s, candidates);
 }

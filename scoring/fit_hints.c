@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scoring/fit_hints.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct combination {
 };
 
 #define ORDER_BITS 20u
+static_assert(FRONTIER_MAX_COMBINATIONS <= (size_t)1 << ORDER_BITS, "a number in the order's lowest bits");
 
 struct frontier_builder {
 	const struct fit_space *space;
@@ -78,6 +80,7 @@ static void fill_betters(struct frontier_builder *m)
 
 static void add_candidate(struct frontier_builder *m, uint64_t set, uint64_t sum)
 {
+	/* The scheduler plugin accepts no average distance from DISTANCE_LIMIT on. */
 	if (sum >= (uint64_t)DISTANCE_LIMIT * m->size * m->size)
 		return;
 	if (m->n_candidates == FRONTIER_MAX_COMBINATIONS) {
@@ -103,9 +106,10 @@ static void collect_candidates(
 		const uint64_t *pair = s->distances->pair + (size_t)i * s->n_nodes;
 		uint64_t next = sum + pair[i];
 
-		if (m->betters[i] & ~chosen)
+		if (m->betters[i] & ~chosen) /* covered: see fill_betters() */
 			continue;
-		if (++m->work > m->limits->work)
+		m->work++;
+		if (m->work > m->limits->work)
 			m->limit_reached = true;
 		for (uint64_t others = chosen; others; others &= others - 1)
 			next += pair[__builtin_ctzll(others)];
@@ -160,6 +164,7 @@ static void fill_shifts(struct frontier_builder *m)
 	}
 }
 
+/* An absent resource is 0, and an amount at least 1: no absent resource covers a present one. */
 static uint64_t sketch_of(const struct frontier_builder *m, const qty_t *row)
 {
 	uint64_t sketch = 0;
@@ -171,26 +176,28 @@ static uint64_t sketch_of(const struct frontier_builder *m, const qty_t *row)
 }
 
 /*
- * Whether an entry covers the row, tried from the latest entry, the most likely one. Stops at the work
- * limit.
+ * Whether an entry covers the row, tried from the latest entry, the most likely one. Counts the work; at the work limit stops, and sets
+ * limit_reached.
  */
 static bool is_covered(struct frontier_builder *m, const qty_t *row, uint64_t sketch)
 {
 	const struct frontier *f = m->frontier;
 	const uint64_t *sketches = m->sketches;
-	size_t n = m->space->n_resources, last = 0, i = f->n_entries;
+	size_t n = m->space->n_resources, end = 0, i = f->n_entries;
+	/* m->work is at most the limit: above it add_combinations() has returned. */
 	uint64_t left = m->limits->work - m->work;
 	bool covered = false;
 
 	if (f->n_entries > left)
-		last = f->n_entries - (size_t)left;
-	while (i > last && !covered) {
+		end = f->n_entries - (size_t)left;
+	while (i > end && !covered) {
 		i--;
+		/* If every guard bit stays set, no part of sketches[i] is below that part of `sketch`. */
 		covered = (((sketches[i] | SKETCH_GUARD) - sketch) & SKETCH_GUARD) == SKETCH_GUARD &&
 			  covers_row(f->amounts + i * n, row, n);
 	}
 	m->work += f->n_entries - i;
-	if (!covered && last > 0)
+	if (!covered && end > 0)
 		m->limit_reached = true;
 	return covered;
 }
@@ -318,10 +325,9 @@ static void fill_hints(struct fit_hints *h, const struct fit_hints_input *input,
 	if (h->has_exclusive)
 		exclusive_cpus_find(input->kubelet, &h->exclusive);
 	s->work_limit = FIT_HINTS_WORK_LIMIT;
-	for (size_t i = 0; i < input->n_shapes; i++) {
+	h->n_shapes = input->n_shapes;
+	for (size_t i = 0; i < h->n_shapes; i++)
 		score_shape(s, &input->shapes[i], input->strategy, &h->shapes[i]);
-		h->n_shapes = i + 1;
-	}
 }
 
 int fit_hints_init(struct fit_hints *ret, const struct fit_hints_input *input)

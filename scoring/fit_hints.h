@@ -81,8 +81,8 @@ static inline qty_t frontier_amount(const struct frontier *f, size_t entry, size
 }
 
 /*
- * The answer of fit_required(), from the table. FIT_NONE: no combination covers the request; FIT_UNKNOWN:
- * no entry does, but the table was cut short.
+ * The answer of fit_required(), from the table: what a reader of the annotation computes. Only tests and benchmarks call this
+ * function. FIT_NONE: no combination covers the request; FIT_UNKNOWN: no entry does, but the table was cut short.
  */
 struct fit frontier_find(const struct frontier *f, enum qos_class qos, const struct resource_list *request);
 

@@ -17,7 +17,7 @@ static_assert(sizeof(kubelet_rejection_names) / sizeof(*kubelet_rejection_names)
 	"a name for each rejection");
 
 /* Set a reason, unless there is one. */
-#define UNKNOWN(err, ...)                                    \
+#define SET_UNLESS_SET(err, ...)                             \
 	do {                                                 \
 		if ((err)->text[0] == '\0')                  \
 			err_set(err, -ENODATA, __VA_ARGS__); \
@@ -36,21 +36,21 @@ static void init_topology(struct kubelet *k, const struct kubelet_node *node)
 		.strategy = config->numa_allocation};
 	k->scope = config->scope;
 	if (config->policy == TOPOLOGY_MANAGER_UNKNOWN)
-		UNKNOWN(&k->unknown, "the Topology Manager's policy is not known");
+		SET_UNLESS_SET(&k->unknown, "the Topology Manager's policy is not known");
 	if (config->policy == TOPOLOGY_MANAGER_NONE)
 		return;
 	if (node->settings->unknown_topology_option)
-		UNKNOWN(&k->unknown, "nrtd does not know the Topology Manager's option '%.60s'",
+		SET_UNLESS_SET(&k->unknown, "nrtd does not know the Topology Manager's option '%.60s'",
 			node->settings->unknown_topology_option);
 	if (config->scope == TOPOLOGY_SCOPE_UNKNOWN)
-		UNKNOWN(&k->unknown, "the Topology Manager's scope is not known");
+		SET_UNLESS_SET(&k->unknown, "the Topology Manager's scope is not known");
 	if (!in_range && config->policy == TOPOLOGY_MANAGER_UNKNOWN)
-		UNKNOWN(&k->unknown, "a NUMA node id exceeds %d", NODE_MASK_MAX_ID);
+		SET_UNLESS_SET(&k->unknown, "a NUMA node id exceeds %d", NODE_MASK_MAX_ID);
 	else if (!in_range)
-		UNKNOWN(&k->panics, "a NUMA node id exceeds %d, the largest in a kubelet's mask",
+		SET_UNLESS_SET(&k->panics, "a NUMA node id exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	if (config->prefer_closest_numa_nodes && !k->nodes.distances_known)
-		UNKNOWN(&k->unknown,
+		SET_UNLESS_SET(&k->unknown,
 			"prefer-closest-numa-nodes is set and the NUMA distances are not all known");
 }
 
@@ -72,11 +72,15 @@ static void check_start(struct kubelet *k, const struct kubelet_node *node)
 	kubelet_start_find(&start, &problems);
 	for (size_t i = 0; i < problems.n; i++) {
 		const struct kubelet_start_problem *p = &problems.items[i];
+		bool prevents_start = !started && !p->doubtful;
 
-		if (!started && !p->doubtful)
-			UNKNOWN(&k->start, "the kubelet would not start: %.460s", p->what.text);
-		if (p->no_model || (!started && !p->doubtful))
-			UNKNOWN(&k->unknown, "the kubelet would not start: %.460s", p->what.text);
+		if (prevents_start)
+			SET_UNLESS_SET(&k->start, "the kubelet would not start: %.460s", p->what.text);
+		if (p->no_model || prevents_start)
+			SET_UNLESS_SET(&k->unknown, "%s: %.400s",
+				started ? "nrtd does not model the running kubelet's settings"
+					: "the kubelet would not start",
+				p->what.text);
 	}
 }
 
@@ -91,7 +95,7 @@ static bool get_reserved_cpus(const struct kubelet_node *node, hwloc_const_bitma
 		return true;
 	}
 	*ret_n = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
-	return s->reserved_cpu_known;
+	return s->reserved_known;
 }
 
 static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
@@ -104,25 +108,25 @@ static void init_cpu(struct kubelet *k, const struct kubelet_node *node)
 
 	k->cpu_static = node->settings->cpu_manager == CPU_MANAGER_STATIC;
 	if (node->settings->cpu_manager == CPU_MANAGER_UNKNOWN)
-		UNKNOWN(&k->cpu_unknown, "the CPU manager's policy is not known");
+		SET_UNLESS_SET(&k->cpu_unknown, "the CPU manager's policy is not known");
 	k->shared = xcalloc(k->topology.n_cpus + 1, sizeof(*k->shared));
 	if (!k->cpu_static)
 		return;
 	if (node->settings->unknown_cpu_option)
-		UNKNOWN(&k->cpu_unknown, "nrtd does not know the CPU manager's option '%.60s'",
+		SET_UNLESS_SET(&k->cpu_unknown, "nrtd does not know the CPU manager's option '%.60s'",
 			node->settings->unknown_cpu_option);
 	if (!get_reserved_cpus(node, &reserved, &n_reserved))
-		UNKNOWN(&k->cpu_unknown, "the CPUs reserved for the system are not known");
+		SET_UNLESS_SET(&k->cpu_unknown, "the CPUs reserved for the system are not known");
 	if (k->cpu_unknown.text[0])
 		return;
 	if (!node->shared)
-		UNKNOWN(&k->cpu_unknown, "the CPU manager's shared pool is not known");
+		SET_UNLESS_SET(&k->cpu_unknown, "the CPU manager's shared pool is not known");
 	r = cpu_manager_init(&k->cpu, &k->topology, &node->settings->cpu_options, k->rules.policy, &version,
 		reserved, n_reserved, &err);
 	if (r == -E2BIG)
-		UNKNOWN(&k->cpu_unknown, "%s", err.text);
+		SET_UNLESS_SET(&k->cpu_unknown, "%s", err.text);
 	else if (r < 0)
-		UNKNOWN(&k->unknown, "the kubelet would not start: %s", err.text);
+		SET_UNLESS_SET(&k->unknown, "the kubelet would not start: %s", err.text);
 	if (r < 0 || !node->shared)
 		return;
 	/* Without CPUs that the kubelet still counts and that have vanished: no container could run on them. */
@@ -148,18 +152,19 @@ static void init_memory(struct kubelet *k, const struct kubelet_node *node)
 
 	k->memory_static = node->settings->memory_manager == MEMORY_MANAGER_STATIC;
 	if (node->settings->memory_manager == MEMORY_MANAGER_UNKNOWN)
-		UNKNOWN(&k->memory_unknown, "the memory manager's policy is not known");
+		SET_UNLESS_SET(&k->memory_unknown, "the memory manager's policy is not known");
 	else if (k->memory_static && (!node->memory || node->memory->n_nodes == 0))
-		UNKNOWN(&k->memory_unknown, "the memory manager's state is not known");
+		SET_UNLESS_SET(&k->memory_unknown, "the memory manager's state is not known");
 	if (!k->memory_static || k->memory_unknown.text[0])
 		return;
 	if (memory_manager_init(&k->memory, node->memory, &version) < 0)
-		UNKNOWN(&k->memory_panics,
+		SET_UNLESS_SET(&k->memory_panics,
 			"a NUMA node id in the memory manager's state exceeds %d, the largest in a kubelet's mask",
 			NODE_MASK_MAX_ID);
 	else if (k->memory.n_nodes > NODE_MASK_WALK_MAX)
-		UNKNOWN(&k->too_many_sets, "memory on %zu NUMA nodes has too many combinations (at most %d)",
-			k->memory.n_nodes, NODE_MASK_WALK_MAX);
+		SET_UNLESS_SET(&k->too_many_sets,
+			"memory on %zu NUMA nodes has too many combinations (at most %d)", k->memory.n_nodes,
+			NODE_MASK_WALK_MAX);
 	else
 		hold_absent_nodes(k, node);
 }
@@ -182,23 +187,23 @@ static void init_reach(struct kubelet *k)
 	if (k->devices.hints_on_every_node && k->devices.n_devices > 0)
 		k->reach = k->nodes.all;
 	k->reach &= k->nodes.all;
-	if (node_mask_count(k->reach) + (k->reach != k->nodes.all) > NODE_MASK_WALK_MAX)
-		UNKNOWN(&k->too_many_sets, "%u NUMA nodes have too many combinations (at most %d)",
+	/* A merge counts all NUMA nodes that no hint names as one node (topology_merge_init()). */
+	if (node_mask_count(k->reach) + (k->reach != k->nodes.all ? 1 : 0) > NODE_MASK_WALK_MAX)
+		SET_UNLESS_SET(&k->too_many_sets, "%u NUMA nodes have too many combinations (at most %d)",
 			node_mask_count(k->reach), NODE_MASK_WALK_MAX);
 }
 
 void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 {
 	const struct kubelet_version version = kubelet_version_of(node->settings->kubelet_minor);
-
 	struct err err = {""};
 	bool unknown = kubelet_explain_unknown(node->settings, &err), too_many_cpus;
 
 	memset(k, 0, sizeof(*k));
-	k->pod_level_resources = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_RESOURCES);
-	k->pod_level_managers = kubelet_has_gate(node->settings, KUBELET_POD_LEVEL_MANAGERS);
+	k->pod_level_resources = kubelet_gate_on(node->settings, KUBELET_POD_LEVEL_RESOURCES);
+	k->pod_level_managers = kubelet_gate_on(node->settings, KUBELET_POD_LEVEL_MANAGERS);
 	if (unknown)
-		UNKNOWN(&k->unknown, "%s", err.text);
+		SET_UNLESS_SET(&k->unknown, "%s", err.text);
 	k->hints_have_scores = version.hints_have_scores;
 	k->preferred_hints_first = version.preferred_hints_first &&
 				   node->settings->topology.policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE;
@@ -206,7 +211,7 @@ void kubelet_init(struct kubelet *k, const struct kubelet_node *node)
 	init_topology(k, node);
 	check_start(k, node);
 	if (too_many_cpus)
-		UNKNOWN(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
+		SET_UNLESS_SET(&k->unknown, "%zu CPUs are too many", node->machine->n_cpus);
 	else
 		init_cpu(k, node);
 	init_memory(k, node);
@@ -224,6 +229,11 @@ void kubelet_release(struct kubelet *k)
 	device_manager_release(&k->devices);
 	free(k->shared);
 	memset(k, 0, sizeof(*k));
+}
+
+bool kubelet_panics_for_every_pod(const struct kubelet *k)
+{
+	return k->panics.text[0] && !k->unknown.text[0];
 }
 
 void kubelet_workspace_freep(struct kubelet_workspace **pointer)
@@ -269,7 +279,8 @@ struct kubelet_workspace *kubelet_workspace_new(const struct kubelet *k)
 	device_books_init(&ws->devices, &k->devices);
 	topology_hints_init(&ws->hints, node_mask_count(k->reach | k->memory.nodes));
 	if (k->unknown.text[0] == '\0' && k->too_many_sets.text[0] == '\0')
-		topology_merge_init(&ws->merge, k->nodes.all, k->reach);
+		(void)topology_merge_init(
+			&ws->merge, k->nodes.all, k->reach); /* not -E2BIG: see too_many_sets */
 	return ws;
 }
 
@@ -307,7 +318,9 @@ uint64_t kubelet_assigned_nodes(
 		nodes |= p->memory_nodes;
 		hinted |= p->hint.any_node ? 0 : p->hint.nodes;
 	}
-	return nodes || !request_has_non_native(pod) ? nodes : hinted;
+	if (nodes == 0 && request_has_non_native(pod)) /* devices alone */
+		return hinted;
+	return nodes;
 }
 
 size_t kubelet_exclusive_cpus(const struct container_request *container, enum qos_class qos)

@@ -3,8 +3,8 @@
 /*
  * Predicts whether a node's kubelet admits a pod, and on which CPUs and NUMA nodes the pod runs. Models the
  * CPU, memory and device managers and the Topology Manager together, container by container as
- * pkg/kubelet/cm/topologymanager/scope_*.go (1.36.2). scoring/admission.h also checks the amounts of the
- * whole node (OutOfcpu). Depends on common/ and scoring/ only.
+ * pkg/kubelet/cm/topologymanager/scope_*.go (1.36.2). scoring/admit.h adds the amounts of the whole
+ * node (OutOfcpu) to the verdict. Depends on common/ and scoring/ only.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ struct kubelet {
 	bool *shared;
 	/*
 	 * Why no verdict is possible, "" = a verdict is possible: on any pod that requests an aligned
-	 * resource; on exclusive CPUs; on exclusive memory.
+	 * resource, also set if `start` is set; on exclusive CPUs; on exclusive memory.
 	 */
 	struct err unknown, cpu_unknown, memory_unknown;
 	/* The NUMA nodes have more sets than a verdict can walk, "" = they have not. Only the kubelet's time is known then. */
@@ -71,6 +71,9 @@ struct kubelet {
  */
 void kubelet_init(struct kubelet *k, const struct kubelet_node *node);
 void kubelet_release(struct kubelet *k);
+
+/* Whether the kubelet panics for every pod. False if `unknown` is set: a kubelet that would not start does not panic. */
+bool kubelet_panics_for_every_pod(const struct kubelet *k);
 
 enum kubelet_answer { KUBELET_UNKNOWN, KUBELET_ADMITS, KUBELET_REJECTS, KUBELET_ANSWER_COUNT };
 
@@ -101,15 +104,26 @@ struct kubelet_placement {
 
 struct kubelet_verdict {
 	enum kubelet_answer answer;
+	/* ---- the managers' part, by kubelet_judge() */
 	enum kubelet_rejection rejection;
 	size_t container; /* the rejected container; 0 for the whole pod in scope pod; SIZE_MAX with KUBELET_TOO_SLOW */
 	bool beyond_limit; /* unknown, because the verdict exceeds the work limit */
 	struct err reason; /* one sentence for a person; "" when admitted */
+	bool none_left;    /* rejected because nothing at all is left of a resource */
 	/* Rejected because a container must reuse the CPUs of an init container, which are on other NUMA nodes than the hints of all free CPUs. */
 	bool reuses_cpus;
 	struct kubelet_time time; /* an upper bound, if that is at most KUBELET_TIME_SHORT per container */
 	const struct kubelet_placement *placements; /* of the pod's containers that were placed */
 	size_t n_placements;
+	/* ---- the part of the node's amounts, by admit_judge() */
+	enum kubelet_answer managers_answer; /* without regard to the amounts */
+	/* The first resource that the node has too little of (the pod's string), or NULL. */
+	const char *short_of;
+	/* The first resource that the node may have too little of, if none is short; or NULL. */
+	const char *unsure_of;
+	bool other_may_be_short; /* the kubelet may name another resource than short_of, which it checks earlier */
+	qty_t wanted;            /* of short_of or unsure_of */
+	qty_t free;              /* of short_of: at most; of unsure_of: at least */
 };
 
 /* A demand for `n` devices (maybe 0) of the resource at this position of the node's inventory. */
@@ -126,8 +140,8 @@ struct kubelet_workspace {
 	 * verdict */
 	struct work work;
 	struct cpu_workspace *cpu;
-	bool counting; /* only whether CPUs can be taken matters, not which: see cpu_manager_try() */
-	bool *sets;    /* owns the memory of the next five sets */
+	bool counting; /* only whether CPUs can be taken matters, not which: see cpu_manager_allocate_counted() */
+	bool *sets; /* owns the memory of the next five sets */
 	bool *shared, *reusable, *available, *scratch[2];
 	struct memory_books memory;
 	struct memory_needs needs;
@@ -156,14 +170,15 @@ void kubelet_judge(const struct kubelet *k, struct kubelet_workspace *ws, const 
 	enum qos_class qos, struct kubelet_verdict *ret);
 
 /*
- * Change a verdict that admits the pod to KUBELET_TOO_SLOW if the kubelet needs more time than max_ns; 0 = no limit. Pods
+ * Change a verdict that is no rejection to KUBELET_TOO_SLOW if the kubelet needs more time than max_ns; 0 = no limit. The time may be known of an
+ * unknown verdict. The placements stay. Pods
  * that are on their way to the node already are judged without this limit, because the kubelet admits them in the end.
  */
 void kubelet_limit_time(struct kubelet_verdict *verdict, uint64_t max_ns);
 
 /*
- * The verdict on a pod that arrives after the pod that this workspace judged last. That pod was admitted and
- * is still on the node, and none of its init containers has finished.
+ * The verdict on a pod that arrives after the pod that this workspace judged last. The earlier pod was admitted and is still on the node,
+ * and none of its init containers has finished.
  */
 void kubelet_judge_next(const struct kubelet *k, struct kubelet_workspace *ws, const struct pod_request *pod,
 	enum qos_class qos, struct kubelet_verdict *ret);

@@ -13,7 +13,7 @@ struct explanation {
 	struct judgement *j;
 	const char *policy;
 	char agreed[96]; /* an amount that was still admitted, "" = none yet */
-	uint64_t nodes;  /* where that amount would go, with the others so far */
+	uint64_t nodes;  /* where that amount would go, together with the other resources so far */
 	bool done;       /* the reason is written */
 };
 
@@ -24,6 +24,7 @@ struct amount {
 	const char *name;
 };
 
+/* `bytes`: with a binary suffix. */
 static void print_number(uint64_t n, bool bytes, char text[QUANTITY_TEXT_MAX])
 {
 	text[0] = '\0';
@@ -50,7 +51,10 @@ static bool find_preferred(const struct explanation *e, uint64_t *ret_nodes)
 	bool single = e->j->k->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE, found = false;
 
 	for (size_t i = 0; i < hints->n_items; i++) {
-		if (single ? !topology_single_node_hint(hints->items[i]) : !hints->items[i].preferred)
+		bool preferred =
+			single ? topology_single_node_hint(hints->items[i]) : hints->items[i].preferred;
+
+		if (!preferred)
 			continue;
 		if (!found || node_mask_narrower(hints->items[i].nodes, *ret_nodes))
 			*ret_nodes = hints->items[i].nodes;
@@ -75,9 +79,10 @@ static void explain_no_hint(
 	}
 	print_number(fit.available < a.n ? fit.available : fit.free, a.bytes, free);
 	print_number(fit.capacity, a.bytes, capacity);
-	if (fit.available < a.n)
+	if (fit.available < a.n) {
 		err_set(reason, 0, "%s: %s wanted, %s available", e->policy, wanted, free);
-	else if (single && fit.min_nodes != 1)
+		e->j->verdict->none_left = fit.available == 0;
+	} else if (single && fit.min_nodes != 1)
 		err_set(reason, 0, "%s: %s need %s by size", e->policy, wanted,
 			fit.min_nodes ? nodes : "more than all NUMA nodes");
 	else if (fit.free < a.n)
@@ -140,7 +145,7 @@ static void explain_resource(
 		preferred & e->nodes ? "not the same" : "no common", e->agreed, agreed, text, list);
 }
 
-/* All types of memory have the same hints; a type that is too large by itself is named before the others, in a pass of its own. */
+/* All types of memory have the same hints. A first pass names a type of which too much is requested, whatever the other types are. */
 static void explain_memory(struct explanation *e)
 {
 	const struct kubelet *k = e->j->k;
@@ -153,11 +158,13 @@ static void explain_memory(struct explanation *e)
 		for (size_t i = 0; i < ws->needs.n_items && !e->done; i++) {
 			const struct memory_need *need = &ws->needs.items[i];
 			struct node_mask_fit fit;
+			bool too_much;
 
 			if (!spend_for_reason(e, judgement_fit_steps(k->memory.nodes)))
 				return;
 			fit = memory_manager_fit(&k->memory, &ws->memory, need);
-			if ((fit.min_nodes == 0 || fit.free < need->bytes) != (pass == 0))
+			too_much = fit.min_nodes == 0 || fit.free < need->bytes;
+			if (too_much != (pass == 0))
 				continue;
 			explain_resource(e, (struct amount){need->bytes, true, need->name}, fit, 0);
 		}
@@ -216,7 +223,7 @@ void kubelet_explain_affinity(struct judgement *j, const struct demand *demand)
 		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
 		const struct amount wanted = {n, false, k->devices.inventory->resources[r].name};
 
-		/* One part for the hints, one for the fit. */
+		/* Twice: for device_manager_hints() and for device_manager_fit(). */
 		if (!spend_for_reason(&e, 2 * judgement_device_hint_steps(j, &ws->demands[i])))
 			return;
 		device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
@@ -245,6 +252,7 @@ void kubelet_explain_memory(struct judgement *j)
 			continue;
 		print_number(fit.available, true, free);
 		err_set(&j->verdict->reason, 0, "%.60s: %s wanted, %s free", need->name, wanted, free);
+		j->verdict->none_left = fit.available == 0;
 		return;
 	}
 	err_set(&j->verdict->reason, 0, "no combination of NUMA nodes that may be used together has %s free",

@@ -11,6 +11,7 @@ static bool has_parts_of_cores(const struct kubelet *k)
 	const struct cpu_take_rules *rules = &k->cpu.rules;
 	uint32_t parts = 0;
 
+	/* Without the static policy there is no cpu.topology. */
 	if (!k->cpu.topology || !rules->distribute || rules->group <= 1 ||
 		!rules->version.remainder_counts_cpus)
 		return false;
@@ -47,15 +48,15 @@ static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 {
 	const struct kubelet_slowest slowest = kubelet_find_slowest(k);
 	char time[40] = "", resources[100] = "", cause[80] = "";
+	const char *memory = slowest.n_memory > 1 ? "memory and hugepages" : "memory";
 
 	if (!slowest.known || slowest.time.ns <= KUBELET_TIME_MAX)
 		return false;
 	kubelet_time_print(slowest.time, time, sizeof(time));
-	text_addf(resources, sizeof(resources), "%s%s%s", slowest.cpus ? "exclusive CPUs" : "",
-		slowest.cpus && slowest.n_memory > 0 ? ", " : "",
-		slowest.n_memory > 1   ? "memory and hugepages"
-		: slowest.n_memory > 0 ? "memory"
-				       : "");
+	if (slowest.cpus)
+		text_addf(resources, sizeof(resources), "exclusive CPUs");
+	if (slowest.n_memory > 0)
+		text_addf(resources, sizeof(resources), "%s%s", *resources ? ", " : "", memory);
 	if (slowest.n_devices > 0)
 		text_addf(resources, sizeof(resources), "%s%zu device resource%s", *resources ? ", " : "",
 			slowest.n_devices, slowest.n_devices == 1 ? "" : "s");
@@ -63,12 +64,15 @@ static bool find_slow(const struct kubelet *k, struct kubelet_hazard *ret)
 	err_set(&ret->what, 0,
 		"the kubelet needs up to about %s for a container that requests %s, and admits no other pod meanwhile: it %s",
 		time, resources, cause);
-	ret->remedy =
-		slowest.hints.ns > KUBELET_TIME_MAX
-			? "let the firmware and the drivers make fewer NUMA nodes (NPS, SNC, memory of devices), or set memoryManagerPolicy None if only memory is on so many NUMA nodes"
-		: k->preferred_hints_first
-			? "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources"
-			: "set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources, or upgrade to Kubernetes 1.38, which is fast if the resources are free on common NUMA nodes";
+	if (slowest.hints.ns > KUBELET_TIME_MAX)
+		ret->remedy =
+			"let the firmware and the drivers make fewer NUMA nodes (NPS, SNC, memory of devices), or set memoryManagerPolicy None if only memory is on so many NUMA nodes";
+	else if (k->preferred_hints_first)
+		ret->remedy =
+			"set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources";
+	else
+		ret->remedy =
+			"set topologyManagerPolicy single-numa-node, or let the firmware make fewer NUMA nodes (NPS, SNC), or let no container request so many device resources, or upgrade to Kubernetes 1.38, which is fast if the resources are free on common NUMA nodes";
 	return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpuset.h"
+#include "common/text.h"
 #include "common/xalloc.h"
 
 static const struct memory_block *find_held_memory(const struct allocation *item, const char *type)
@@ -27,7 +28,7 @@ static size_t count_held_devices(const struct allocation *item, const char *reso
 
 /* ---- what is known */
 
-/* Sets `ret` to the CPUs of container `i`, or of all containers. Returns their number. */
+/* Sets `ret` to the CPUs of container `i`, or of all containers if `i` is their number. Returns the number of CPUs. */
 static size_t collect_cpus(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t i, bool *ret)
 {
@@ -50,6 +51,7 @@ static bool knows_init_cpus(const struct kubelet *k, struct kubelet_workspace *w
 	bool *cpus = ws->scratch[0];
 	uint64_t nodes = 0;
 
+	/* The container holds the CPUs that are listed with the container, and some of the pod's other CPUs. */
 	if (pod->containers[i].kind != CONTAINER_INIT || !held->cpus_complete ||
 		collect_cpus(k, held, pod, i, cpus) > n ||
 		collect_cpus(k, held, pod, pod->n_containers, cpus) < n)
@@ -57,6 +59,7 @@ static bool knows_init_cpus(const struct kubelet *k, struct kubelet_workspace *w
 	for (size_t c = 0; c < k->topology.n_cpus; c++)
 		if (cpus[c])
 			nodes |= (uint64_t)1 << k->topology.levels[CPU_LEVEL_NUMA].of[c];
+	/* On one NUMA node all of the pod's CPUs give the same hints. */
 	return k->scope == TOPOLOGY_SCOPE_POD || k->rules.policy == TOPOLOGY_MANAGER_NONE ||
 	       (nodes & (nodes - 1)) == 0;
 }
@@ -68,9 +71,9 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct allocation *item = held->containers[i];
 		size_t cpus = kubelet_exclusive_cpus(&pod->containers[i], qos);
+		bool holds_request = item && (size_t)hwloc_bitmap_weight(item->cpus) == cpus;
 
-		if (by_cpu_manager && held->cpus && cpus > 0 &&
-			(!item || (size_t)hwloc_bitmap_weight(item->cpus) != cpus) &&
+		if (by_cpu_manager && held->cpus && cpus > 0 && !holds_request &&
 			!knows_init_cpus(k, ws, held, pod, i, cpus)) {
 			err_set(reason, 0,
 				"container '%.60s' holds other CPUs than it requests, or unknown CPUs",
@@ -116,10 +119,11 @@ bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_he
 		const struct allocation *item = held->containers[i];
 		size_t wanted = (size_t)(resource_list_amount(&c->limits, resource->name) / QTY_UNIT);
 
-		known = (wanted == 0 || c->kind != CONTAINER_INIT) &&
-			(item ? count_held_devices(item, resource->name) == wanted &&
-						has_held_devices(resource, item)
-			      : wanted == 0);
+		if (wanted > 0 && (c->kind == CONTAINER_INIT || !item))
+			known = false;
+		else if (item)
+			known = count_held_devices(item, resource->name) == wanted &&
+				has_held_devices(resource, item);
 	}
 	if (!known)
 		err_set(reason, 0, "a restarted kubelet may or may not admit the pod's %.60s again",
@@ -135,7 +139,7 @@ void kubelet_held_cpu_hints(const struct kubelet *k, struct kubelet_workspace *w
 	bool *assigned = ws->scratch[0];
 	size_t n_assigned = collect_cpus(k, held, pod, i, assigned);
 
-	/* All CPUs of the pod are on one NUMA node. */
+	/* Any n of the pod's CPUs give the same hints: see knows_init_cpus(). */
 	if (i < pod->n_containers && pod->containers[i].kind == CONTAINER_INIT && n_assigned < n) {
 		n_assigned = collect_cpus(k, held, pod, pod->n_containers, assigned);
 		for (size_t c = 0; n_assigned > n; c++)
@@ -169,7 +173,7 @@ static bool has_needs(const struct memory_needs *needs, const struct allocation 
 void kubelet_held_memory_hints(struct kubelet_workspace *ws, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t i, const struct memory_need *need)
 {
-	/* Each container has blocks (kubelet_held_is_known()), and in scope pod those of the first one make the hints. */
+	/* Each container has blocks (kubelet_held_is_known()). In scope pod, the first container's blocks make the hints. */
 	const struct allocation *item = held->containers[i < pod->n_containers ? i : 0];
 	const struct memory_block *block;
 	uint64_t nodes;
@@ -205,15 +209,19 @@ void kubelet_held_device_hints(const struct kubelet *k, struct kubelet_workspace
 	bool *taken = ws->devices.allocated + k->devices.first[r];
 	CLEANUP(freep) bool *before = xcalloc(resource->n_devices + 1, sizeof(*before));
 
+	/* For the hints alone, only the held devices are free: the books are restored at the end. */
 	for (size_t d = 0; d < resource->n_devices; d++) {
 		before[d] = taken[d];
 		taken[d] = true;
 	}
-	for (size_t c = 0; c < pod->n_containers; c++)
-		for (size_t b = 0; held->containers[c] && (c == i || i == pod->n_containers) &&
-				   b < held->containers[c]->n_devices;
-			b++)
-			free_devices(resource, &held->containers[c]->devices[b], taken);
+	for (size_t c = 0; c < pod->n_containers; c++) {
+		const struct allocation *item = held->containers[c];
+
+		if (!item || (c != i && i != pod->n_containers))
+			continue;
+		for (size_t b = 0; b < item->n_devices; b++)
+			free_devices(resource, &item->devices[b], taken);
+	}
 	device_manager_hints(&k->devices, &ws->devices, r, n, &ws->hints);
 	for (size_t d = 0; d < resource->n_devices; d++)
 		taken[d] = before[d];
@@ -229,12 +237,14 @@ static void add_bitmap_nodes(hwloc_const_bitmap_t nodes, uint64_t *ret)
 		*ret |= mask;
 }
 
-void kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *held,
+bool kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, struct err *ret)
 {
 	const struct cpu_elements *numa = &k->topology.levels[CPU_LEVEL_NUMA];
 	char texts[3][NODE_MASK_TEXT_MAX];
-	uint64_t nodes[3] = {0}; /* of CPUs, memory, devices */
+	static const char *const held_kinds[] = {"CPUs", "memory", "devices"};
+	char parts[3 * (NODE_MASK_TEXT_MAX + 40)] = "";
+	uint64_t nodes[3] = {0}; /* by held_kinds */
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct allocation *item = held->containers[i];
@@ -251,8 +261,12 @@ void kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *he
 	}
 	for (size_t i = 0; i < 3; i++)
 		node_mask_print(nodes[i], texts[i]);
-	err_set(ret, 0, "%s: the pod holds%s%s%s%s%s%s%s%s%s, which the policy does not admit again",
-		topology_manager_policy_names[k->rules.policy], nodes[0] ? " CPUs on NUMA nodes {" : "",
-		texts[0], nodes[0] ? "}" : "", nodes[1] ? " memory on {" : "", texts[1], nodes[1] ? "}" : "",
-		nodes[2] ? " devices on {" : "", texts[2], nodes[2] ? "}" : "");
+	for (size_t i = 0; i < 3; i++)
+		if (nodes[i])
+			text_addf(parts, sizeof(parts), "%s%s on NUMA nodes {%s}", *parts ? ", " : "",
+				held_kinds[i], texts[i]);
+	if (*parts)
+		err_set(ret, 0, "%s: the pod holds %s, which the policy does not admit again",
+			topology_manager_policy_names[k->rules.policy], parts);
+	return *parts;
 }

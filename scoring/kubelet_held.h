@@ -20,14 +20,14 @@ bool kubelet_held_is_known(const struct kubelet *k, struct kubelet_workspace *ws
 
 /*
  * Whether the files have what the device manager's hints for resource `r` of the inventory depend on; if not,
- * `reason` says why. Devices of ordinary init containers are unknown: a kubelet may reject the pod
+ * `reason` names the resource. Devices of ordinary init containers are unknown: a kubelet may reject the pod
  * (kubernetes/kubernetes#138446).
  */
 bool kubelet_held_knows_devices(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, size_t r, struct err *reason);
 
 /*
- * The hints for what container `i` of the pod holds, or the whole pod if `i` is the number of containers: `n`
+ * Sets ws->hints to the hints for what container `i` of the pod holds, or the whole pod if `i` is the number of containers: `n`
  * exclusive CPUs; memory for one of the needs in the workspace; `n` devices of resource `r`. Only for what is known by the
  * functions above.
  */
@@ -38,6 +38,6 @@ void kubelet_held_memory_hints(struct kubelet_workspace *ws, const struct kubele
 void kubelet_held_device_hints(const struct kubelet *k, struct kubelet_workspace *ws,
 	const struct kubelet_held *held, const struct pod_request *pod, size_t i, size_t r, size_t n);
 
-/* Why the Topology Manager rejects what the pod holds, in one sentence. */
-void kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *held,
+/* Why the Topology Manager rejects what the pod holds, in one sentence. False, without a sentence: the pod holds nothing of NUMA nodes. */
+bool kubelet_held_explain(const struct kubelet *k, const struct kubelet_held *held,
 	const struct pod_request *pod, struct err *ret);

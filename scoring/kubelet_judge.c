@@ -68,7 +68,7 @@ static void add_pod_demands(const struct judgement *j)
 }
 
 /* Fill ws->demands: the devices that a container requests, or the pod as a whole when `container` is NULL. */
-static void find_device_demands(const struct judgement *j, const struct container_request *container)
+static void list_device_demands(const struct judgement *j, const struct container_request *container)
 {
 	j->ws->n_demands = 0;
 	if (j->k->devices.inventory->n_resources == 0)
@@ -125,8 +125,9 @@ static void set_rejection(struct judgement *j, enum kubelet_rejection rejection)
 	j->verdict->rejection = rejection;
 }
 
-/* What a container requests of the managers, or the pod when `container` is NULL. */
-static void find_demand(
+/* Sets *ret to what a container requests of the managers, or the pod when `container` is NULL: the devices in ws->demands, and the memory in
+ * ws->needs. */
+static void fill_demand(
 	const struct judgement *j, const struct container_request *container, struct demand *ret)
 {
 	const struct memory_manager *mm = &j->k->memory;
@@ -136,13 +137,15 @@ static void find_demand(
 	/* For the memory of a whole running pod the kubelet looks at the first container alone. */
 	if (!container && holds_memory(j) && mm->version.held_memory_per_container)
 		of_memory = &j->pod->containers[0];
-	find_device_demands(j, container);
+	list_device_demands(j, container);
 	if (j->uses_cpu_manager)
 		ret->cpus = container ? kubelet_exclusive_cpus(container, j->qos)
 				      : kubelet_pod_exclusive_cpus(j->pod, j->qos);
-	if (j->uses_memory_manager)
-		ret->memory = (of_memory ? memory_needs_of_container(mm, of_memory, &j->ws->needs)
-					 : memory_needs_of_pod(mm, j->pod, &j->ws->needs)) == 0;
+	/* Without whole bytes there is no demand for memory, and allocate_container() rejects the pod. */
+	if (j->uses_memory_manager && of_memory)
+		ret->memory = memory_needs_of_container(mm, of_memory, &j->ws->needs) == 0;
+	else if (j->uses_memory_manager)
+		ret->memory = memory_needs_of_pod(mm, j->pod, &j->ws->needs) == 0;
 	if (ret->memory)
 		memory_books_reserve(&j->ws->memory, j->ws->needs.n_items);
 }
@@ -172,8 +175,11 @@ static bool merge_preferred_cpu_hints(const struct judgement *j, const struct de
 		*ret_admit = false;
 		return true;
 	}
+	/* Other resources have hints, too, with which the preferred CPU hints may not agree. */
 	if (has_preferred <= 0 || demand->memory || ws->n_demands > 0)
 		return false;
+	if (!uses_scores(j) && topology_merge_preferred(&ws->merge, &ws->hints, ret, ret_admit))
+		return true;
 	if (uses_scores(j))
 		cpu_manager_score(&k->cpu, ws->available, &ws->hints);
 	topology_merge_add(&ws->merge, &ws->hints);
@@ -187,13 +193,16 @@ static size_t container_index(const struct judgement *j, const struct demand *de
 	return demand->container ? (size_t)(demand->container - j->pod->containers) : j->pod->n_containers;
 }
 
-/* A device manager whose plugins have not returned yet has no preference. */
+/* Merges the hints for the devices in ws->demands. `demand` only names the container. */
 static void merge_device_hints(
 	const struct judgement *j, const struct demand *demand, struct kubelet_merge *merge)
 {
 	struct kubelet_workspace *ws = j->ws;
 
-	for (size_t i = 0; i < ws->n_demands && (!j->held || j->plugins_return); i++) {
+	/* After the kubelet's restart, a device manager has no preference until its plugins have returned. */
+	if (j->held && !j->plugins_return)
+		return;
+	for (size_t i = 0; i < ws->n_demands; i++) {
 		size_t r = ws->demands[i].resource, n = ws->demands[i].n;
 
 		if (j->held)
@@ -223,7 +232,7 @@ static struct topology_hint merge_hints(
 	merge->permutations = 1;
 	merge->n_resources = 0;
 	merge_device_hints(j, demand, merge);
-	ws->merge.n_unordered = ws->merge.n_lists;
+	ws->merge.n_unordered = ws->merge.n_lists; /* the device resources come first */
 	if (demand->cpus > 0 && holds_cpus_already(j)) {
 		kubelet_held_cpu_hints(k, ws, j->held, j->pod, container_index(j, demand), demand->cpus);
 		judgement_merge_resource(j, merge);
@@ -252,17 +261,6 @@ static struct topology_hint merge_hints(
 	return topology_merge_finish(&ws->merge, ret_admit);
 }
 
-/* The merged hint of the demand, which has no meaning unless the policy admits. Counts the kubelet's time. */
-static struct topology_hint find_hint(struct judgement *j, const struct demand *demand, bool *ret_admit)
-{
-	struct kubelet_merge merge = judgement_bound_merge(j, demand);
-	struct topology_hint hint = merge_hints(j, demand, &merge, ret_admit);
-
-	kubelet_time_add(&j->verdict->time,
-		kubelet_merge_time(&merge, !j->k->preferred_hints_first || !hint.preferred));
-	return hint;
-}
-
 /* ---- a kubelet that crashes */
 
 static void reject_panic(struct judgement *j, const char *what)
@@ -274,7 +272,7 @@ static void reject_panic(struct judgement *j, const char *what)
 /* Whether the kubelet survives the last merge; otherwise the verdict is set. */
 static bool survives_merge(struct judgement *j)
 {
-	if (!spend_steps(j, 20 * (uint64_t)j->ws->merge.n_walked))
+	if (!spend_steps(j, 20 * (uint64_t)j->ws->merge.n_walked)) /* 20 per permutation */
 		return false;
 	if (j->ws->merge.panic == TOPOLOGY_PANIC_NONE)
 		return true;
@@ -310,8 +308,27 @@ static bool survives_memory(struct judgement *j, const struct demand *demand, ui
 	return false;
 }
 
+/*
+ * The Topology Manager's decision on the demand: the merged hint, which has no meaning unless the policy admits. Counts the kubelet's time.
+ * False: the verdict is set.
+ */
+static bool find_hint(
+	struct judgement *j, const struct demand *demand, struct topology_hint *ret_hint, bool *ret_admit)
+{
+	struct kubelet_merge merge;
+
+	if (!survives_memory(j, demand, UINT64_MAX) || !spend_steps(j, judgement_demand_steps(j, demand)))
+		return false;
+	merge = judgement_bound_merge(j, demand);
+	*ret_hint = merge_hints(j, demand, &merge, ret_admit);
+	kubelet_time_add(&j->verdict->time,
+		kubelet_merge_time(&merge, !j->k->preferred_hints_first || !ret_hint->preferred));
+	return survives_merge(j);
+}
+
 /* ---- allocation */
 
+/* Allocates the devices that fill_demand() has listed in the workspace. False: the verdict is set, and the books are unfinished. */
 static bool allocate_devices(
 	struct judgement *j, const struct demand *demand, const struct kubelet_placement *placement)
 {
@@ -327,6 +344,7 @@ static bool allocate_devices(
 			continue;
 		case DEVICE_TAKE_NOT_ENOUGH:
 			err_set(&j->verdict->reason, 0, "%s: %zu wanted, %zu free", name, n, available);
+			j->verdict->none_left = available == 0;
 			break;
 		case DEVICE_TAKE_NONE_HEALTHY:
 			err_set(&j->verdict->reason, 0, "%s: no device is healthy", name);
@@ -367,24 +385,28 @@ static bool allocate_cpus(
 {
 	struct kubelet_workspace *ws = j->ws;
 	struct cpu_take take;
+	size_t available;
 
 	if (demand->cpus == 0)
 		return true;
+	/* Nothing is assigned to a pod that holds its CPUs, but up to 1.36 the SMT check can still reject the pod. */
 	if (holds_cpus_already(j))
 		return !j->k->cpu.rules.version.smt_check_ignores_state ||
 		       check_smt_alignment(j, demand->cpus);
 	if (!check_smt_alignment(j, demand->cpus))
 		return false;
-	take = (ws->counting ? cpu_manager_try : cpu_manager_allocate)(&j->k->cpu, ws->cpu, ws->shared,
-		ws->reusable, demand->cpus, placement->hint, ws->scratch, cpus);
+	take = (ws->counting ? cpu_manager_allocate_counted : cpu_manager_allocate)(&j->k->cpu, ws->cpu,
+		ws->shared, ws->reusable, demand->cpus, placement->hint, ws->scratch, cpus);
 	kubelet_time_add(&j->verdict->time, take.time);
 	switch (take.status) {
 	case CPU_TAKE_OK:
 		break;
 	case CPU_TAKE_NOT_ENOUGH:
 		cpu_manager_available(&j->k->cpu, ws->shared, ws->available);
+		available = cpu_set_size(&j->k->topology, ws->available);
 		err_set(&j->verdict->reason, 0, "%zu exclusive CPUs wanted, %zu available", demand->cpus,
-			cpu_set_size(&j->k->topology, ws->available));
+			available);
+		j->verdict->none_left = available == 0;
 		set_rejection(j, KUBELET_UNEXPECTED_ADMISSION);
 		return false;
 	case CPU_TAKE_MISCOUNTED:
@@ -453,7 +475,7 @@ static bool allocate_memory(
 	return false;
 }
 
-/* Allocate one container under its hint; cpus[] becomes its CPUs. False: the verdict is set. */
+/* Allocate one container under its hint; cpus[] becomes its CPUs. A running pod keeps its devices. False: the verdict is set. */
 static bool allocate_container(
 	struct judgement *j, size_t i, const struct demand *demand, struct topology_hint hint, bool *cpus)
 {
@@ -472,8 +494,8 @@ static bool allocate_container(
 	return allocate_memory(j, demand, placement);
 }
 
-/* Whether the last merge has one result; otherwise the verdict is set. */
-static bool is_determined(struct judgement *j)
+/* False if the last merge has several results: the verdict stays unknown, with the reason. */
+static bool require_determined(struct judgement *j)
 {
 	if (!j->ws->merge.undetermined)
 		return true;
@@ -496,33 +518,21 @@ static void judge_containers(struct judgement *j)
 	struct topology_hint hint = {.any_node = true};
 	bool *cpus = j->ws->cpus;
 	struct demand demand;
-	bool admit = true;
+	bool admit = true; /* by the Topology Manager's policy */
 
 	if (per_pod) {
-		find_demand(j, NULL, &demand);
-		if (!survives_memory(j, &demand, UINT64_MAX) ||
-			!spend_steps(j, judgement_demand_steps(j, &demand)))
-			return;
-		hint = find_hint(j, &demand, &admit);
-		if (!survives_merge(j))
+		fill_demand(j, NULL, &demand);
+		if (!find_hint(j, &demand, &hint, &admit))
 			return;
 	}
 	for (size_t i = 0; i < j->pod->n_containers && admit; i++) {
 		j->verdict->container = i;
-		find_demand(j, &j->pod->containers[i], &demand);
-		if (per_container && (!survives_memory(j, &demand, UINT64_MAX) ||
-					     !spend_steps(j, judgement_demand_steps(j, &demand))))
+		fill_demand(j, &j->pod->containers[i], &demand);
+		if (per_container && !find_hint(j, &demand, &hint, &admit))
 			return;
-		if (per_container) {
-			hint = find_hint(j, &demand, &admit);
-			if (!survives_merge(j))
-				return;
-		}
 		if (!admit)
 			break;
-		if (!is_determined(j))
-			return;
-		if (!allocate_container(j, i, &demand, hint, cpus))
+		if (!require_determined(j) || !allocate_container(j, i, &demand, hint, cpus))
 			return;
 		if (demand.cpus > 0)
 			cpus += j->k->topology.n_cpus;
@@ -531,9 +541,7 @@ static void judge_containers(struct judgement *j)
 	j->verdict->answer = KUBELET_ADMITS;
 	if (!admit) {
 		set_rejection(j, KUBELET_TOPOLOGY_AFFINITY);
-		if (j->held)
-			kubelet_held_explain(j->k, j->held, j->pod, &j->verdict->reason);
-		else
+		if (!j->held || !kubelet_held_explain(j->k, j->held, j->pod, &j->verdict->reason))
 			kubelet_explain_affinity(j, &demand);
 	}
 }
@@ -556,14 +564,37 @@ static void count_hints(struct judgement *j)
 {
 	size_t n = merges_per_pod(j->k) ? 1 : j->pod->n_containers;
 
-	for (size_t i = 0; i < n && !j->held; i++) {
+	if (j->held) /* few hints: of what the pod holds */
+		return;
+	for (size_t i = 0; i < n; i++) {
 		struct kubelet_merge merge;
 		struct demand demand;
 
-		find_demand(j, merges_per_pod(j->k) ? NULL : &j->pod->containers[i], &demand);
+		fill_demand(j, merges_per_pod(j->k) ? NULL : &j->pod->containers[i], &demand);
 		merge = judgement_bound_merge(j, &demand);
 		kubelet_time_add(&j->verdict->time, merge.hints);
 	}
+}
+
+/* What is not known of the managers that decide on the pod; NULL = enough is known. `cpus`, `devices`: what the pod requests. */
+static const struct err *find_unknown(const struct judgement *j, bool cpus, bool devices)
+{
+	const struct kubelet *k = j->k;
+	bool aligns = k->rules.policy != TOPOLOGY_MANAGER_NONE;
+	bool uses_managers = j->uses_cpu_manager || j->uses_memory_manager || devices;
+
+	if (k->start.text[0])
+		return &k->start;
+	if (cpus && !j->pod->has_pod_resources && k->cpu_unknown.text[0])
+		return &k->cpu_unknown;
+	if (j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && k->memory_unknown.text[0])
+		return &k->memory_unknown;
+	if (uses_managers && k->unknown.text[0])
+		return &k->unknown;
+	/* The memory manager combines NUMA nodes also where nothing is aligned. */
+	if (k->too_many_sets.text[0] && (j->uses_memory_manager || (uses_managers && aligns)))
+		return &k->too_many_sets;
+	return NULL;
 }
 
 /*
@@ -573,13 +604,13 @@ static void count_hints(struct judgement *j)
 static bool needs_managers(struct judgement *j)
 {
 	bool devices, cpus = false, aligns = j->k->rules.policy != TOPOLOGY_MANAGER_NONE;
-	const struct err *unknown = NULL;
+	const struct err *unknown;
 
-	if (j->k->panics.text[0] && !j->k->unknown.text[0]) {
+	if (kubelet_panics_for_every_pod(j->k)) {
 		reject_panic(j, j->k->panics.text);
 		return false;
 	}
-	find_device_demands(j, NULL);
+	list_device_demands(j, NULL);
 	devices = j->ws->n_demands > 0;
 	for (size_t i = 0; i < j->pod->n_containers; i++)
 		cpus = cpus || kubelet_exclusive_cpus(&j->pod->containers[i], j->qos) > 0;
@@ -604,17 +635,7 @@ static bool needs_managers(struct judgement *j)
 	j->uses_cpu_manager = cpus && !j->pod->has_pod_resources && j->k->cpu_static;
 	j->uses_memory_manager =
 		j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_static;
-	if (j->k->start.text[0])
-		unknown = &j->k->start;
-	else if (cpus && !j->pod->has_pod_resources && j->k->cpu_unknown.text[0])
-		unknown = &j->k->cpu_unknown;
-	else if (j->qos == QOS_GUARANTEED && !j->pod->has_pod_resources && j->k->memory_unknown.text[0])
-		unknown = &j->k->memory_unknown;
-	else if ((j->uses_cpu_manager || j->uses_memory_manager || devices) && j->k->unknown.text[0])
-		unknown = &j->k->unknown;
-	else if (j->k->too_many_sets.text[0] &&
-		 (j->uses_memory_manager || ((j->uses_cpu_manager || devices) && aligns)))
-		unknown = &j->k->too_many_sets;
+	unknown = find_unknown(j, cpus, devices);
 	if (unknown) {
 		j->verdict->reason = *unknown;
 		if (unknown == &j->k->too_many_sets)
@@ -623,7 +644,8 @@ static bool needs_managers(struct judgement *j)
 	}
 	if (!j->k->unknown.text[0] && !(aligns && j->k->too_many_sets.text[0]))
 		return true;
-	j->verdict->answer = KUBELET_ADMITS; /* the pod requests nothing that could be rejected */
+	/* Too little is known for a merge, but the pod requests nothing that could be rejected. */
+	j->verdict->answer = KUBELET_ADMITS;
 	return false;
 }
 
@@ -638,7 +660,7 @@ static bool is_readmission_known(struct judgement *j)
 	if (!kubelet_held_is_known(k, j->ws, j->held, j->pod, j->qos, j->uses_cpu_manager,
 		    j->uses_memory_manager, &j->verdict->reason))
 		return false;
-	find_device_demands(j, NULL);
+	list_device_demands(j, NULL);
 	for (size_t i = 0; i < j->ws->n_demands; i++)
 		if (j->ws->demands[i].n > 0 && !kubelet_held_knows_devices(k, j->held, j->pod,
 						       j->ws->demands[i].resource, &j->verdict->reason))
@@ -708,7 +730,7 @@ void kubelet_judge_again(const struct kubelet *k, struct kubelet_workspace *ws, 
 	j.plugins_return = false;
 	reset_workspace(k, ws);
 	judge_pod(&j, ret);
-	if (ret->answer != KUBELET_ADMITS)
+	if (ret->answer != KUBELET_ADMITS) /* rejected whether or not the plugins have returned */
 		return;
 	ret->answer = KUBELET_UNKNOWN;
 	err_set(&ret->reason, 0,

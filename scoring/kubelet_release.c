@@ -45,18 +45,20 @@ static bool gate_value(const char *gates, const char *gate, bool *ret)
 	return *ret || has_gate_value(gates, gate, "false");
 }
 
-bool kubelet_gate_is_on(const char *gates, const char *gate, char maturity)
+bool kubelet_gate_on_by_text(const char *gates, const char *gate, char maturity)
 {
-	const char *all = maturity == 'a' || maturity == 'A'   ? "AllAlpha"
-			  : maturity == 'b' || maturity == 'B' ? "AllBeta"
-							       : NULL;
+	const char *all = NULL;
 	bool on;
 
 	if (maturity == '-')
 		return false;
+	if (maturity == 'a' || maturity == 'A')
+		all = "AllAlpha";
+	else if (maturity == 'b' || maturity == 'B')
+		all = "AllBeta";
 	if (gate_value(gates, gate, &on) || (all && gate_value(gates, all, &on)))
 		return on;
-	return maturity < 'a';
+	return maturity < 'a'; /* a capital: on by default */
 }
 
 static char maturity_of(enum kubelet_gate gate, unsigned minor)
@@ -67,16 +69,16 @@ static char maturity_of(enum kubelet_gate gate, unsigned minor)
 	return gate_maturity[gate][column < last ? column : last];
 }
 
-bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate)
+bool kubelet_gate_on(const struct settings *settings, enum kubelet_gate gate)
 {
 	const char *gates = settings->feature_gates_text, *name = kubelet_gate_names[gate];
 	unsigned minor = settings->kubelet_minor;
 	bool on = false;
 
 	if (minor > 0)
-		return kubelet_gate_is_on(gates, name, maturity_of(gate, minor));
+		return kubelet_gate_on_by_text(gates, name, maturity_of(gate, minor));
 	for (minor = OLDEST_RELEASE; minor <= KUBELET_MINOR_COMPARED && !on; minor++)
-		on = kubelet_gate_is_on(gates, name, maturity_of(gate, minor));
+		on = kubelet_gate_on_by_text(gates, name, maturity_of(gate, minor));
 	return on;
 }
 
@@ -84,7 +86,7 @@ bool kubelet_gate_is_set(const struct settings *settings, enum kubelet_gate gate
 {
 	struct settings defaults = {.kubelet_minor = settings->kubelet_minor};
 
-	return kubelet_has_gate(settings, gate) && !kubelet_has_gate(&defaults, gate);
+	return kubelet_gate_on(settings, gate) && !kubelet_gate_on(&defaults, gate);
 }
 
 const char *kubelet_unknown_name(const struct settings *settings)
@@ -116,6 +118,12 @@ void kubelet_release_caution(struct kubelet_release release, struct err *ret)
 	char text[KUBELET_RELEASE_TEXT_MAX], newest[KUBELET_RELEASE_TEXT_MAX];
 
 	ret->text[0] = '\0';
+	if (release.minor > 0 && release.minor < OLDEST_RELEASE) {
+		kubelet_release_print(release, text);
+		err_set(ret, 0, "kubelet %s is older than 1.%u, and may decide differently", text,
+			OLDEST_RELEASE);
+		return;
+	}
 	if (kubelet_is_compared(release))
 		return;
 	kubelet_release_print(release, text);

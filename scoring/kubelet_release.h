@@ -27,13 +27,13 @@ extern const char *const kubelet_gate_names[KUBELET_GATE_COUNT];
  * Whether the gate is on: by itself, by AllAlpha or AllBeta, or by the release's default. A gate that the
  * release does not have is off. If the release is unknown, whether the gate is on in any release.
  */
-bool kubelet_has_gate(const struct settings *settings, enum kubelet_gate gate);
+bool kubelet_gate_on(const struct settings *settings, enum kubelet_gate gate);
 
 /*
  * Whether a gate is on in "GATE=VALUE,..." (NULL = no gate is set): by itself, by AllAlpha or AllBeta, or by default. `maturity`: 'a'
  * alpha, 'b' beta, or another letter, a capital letter if the gate is on by default; '-' if the release does not have the gate.
  */
-bool kubelet_gate_is_on(const char *gates, const char *gate, char maturity);
+bool kubelet_gate_on_by_text(const char *gates, const char *gate, char maturity);
 
 /* Whether the gate is on although it is off by default. */
 bool kubelet_gate_is_set(const struct settings *settings, enum kubelet_gate gate);
@@ -44,7 +44,7 @@ bool kubelet_gate_is_set(const struct settings *settings, enum kubelet_gate gate
  */
 const char *kubelet_unknown_name(const struct settings *settings);
 
-/* Whether there is one; then *ret says why verdicts are unknown. */
+/* Whether kubelet_unknown_name() finds a name; then *ret says why verdicts are unknown. */
 bool kubelet_explain_unknown(const struct settings *settings, struct err *ret);
 
 /* If the kubelet is newer than the newest release that was compared, *ret says so in one sentence; else *ret is "". */

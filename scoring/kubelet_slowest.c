@@ -101,7 +101,7 @@ struct kubelet_time kubelet_find_slowest_distribution(const struct kubelet *k)
 		struct kubelet_distribution d = {.n_cpus = k->topology.n_cpus, .n_nodes = n};
 		struct kubelet_time time;
 
-		combinations *= (double)(n - size + 1) / size;
+		combinations *= (double)(n - size + 1) / size; /* of `size` of n NUMA nodes */
 		subsets *= 2;
 		d.combinations = saturate(combinations);
 		d.lookups = saturate(combinations * (double)kubelet_distribution_lookups(&d, size, true));

@@ -77,12 +77,20 @@ static void check_reserved_list(const struct kubelet_start *start, struct kubele
 
 /* ---- options of the policies */
 
+/* The text from the next option of "NAME=VALUE,NAME=VALUE" on, or NULL. */
+static const char *next_option_text(const char *at)
+{
+	const char *comma = strchr(at, ',');
+
+	return comma ? comma + 1 : NULL;
+}
+
 /* Whether "NAME=..." is in the text "NAME=VALUE,NAME=VALUE". */
 static bool option_is_named(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+	for (const char *at = text; at; at = next_option_text(at))
 		if (!strncmp(at, name, n) && at[n] == '=')
 			return true;
 	return false;
@@ -98,29 +106,31 @@ static bool option_is_given(const struct settings *s, const struct policy_option
 /* The feature gate that the option needs and that is off, or NULL. */
 static const char *find_missing_gate(const struct settings *s, const struct policy_option *o)
 {
-	static const char *const gates[2][2] = {
-		{"CPUManagerPolicyAlphaOptions", "CPUManagerPolicyBetaOptions"},
-		{"TopologyManagerPolicyAlphaOptions", "TopologyManagerPolicyBetaOptions"}};
-	const char *const *of = gates[o->setting != SETTING_CPU_MANAGER_POLICY_OPTIONS];
+	bool of_cpus = o->setting == SETTING_CPU_MANAGER_POLICY_OPTIONS;
+	const char *alpha_gate =
+		of_cpus ? "CPUManagerPolicyAlphaOptions" : "TopologyManagerPolicyAlphaOptions";
+	const char *beta_gate = of_cpus ? "CPUManagerPolicyBetaOptions" : "TopologyManagerPolicyBetaOptions";
 	unsigned minor = s->kubelet_minor > 0 ? s->kubelet_minor : KUBELET_MINOR_ASSUMED;
 
 	if (o->stable > 0 && minor >= o->stable)
 		return NULL;
 	if (o->beta > 0 && minor >= o->beta)
-		return kubelet_gate_is_on(s->feature_gates_text, of[1], 'B') ? NULL : of[1];
-	return kubelet_gate_is_on(s->feature_gates_text, of[0], 'a') ? NULL : of[0];
+		return kubelet_gate_on_by_text(s->feature_gates_text, beta_gate, 'B') ? NULL : beta_gate;
+	return kubelet_gate_on_by_text(s->feature_gates_text, alpha_gate, 'a') ? NULL : alpha_gate;
 }
 
 /* False: no problem was added. */
 static bool add_missing_gate(struct kubelet_start_problems *p, const struct settings *s, enum setting setting)
 {
-	for (size_t i = 0; s->from[SETTING_FEATURE_GATES] && i < POLICY_OPTION_COUNT; i++) {
+	if (!s->from[SETTING_FEATURE_GATES]) /* the gates are not known */
+		return false;
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
 		const struct policy_option *o = &policy_options[i];
-		const char *gate =
-			o->setting == setting && policy_option_is_released(o) && option_is_given(s, o)
-				? find_missing_gate(s, o)
-				: NULL;
+		const char *gate;
 
+		if (o->setting != setting || !policy_option_is_released(o) || !option_is_given(s, o))
+			continue;
+		gate = find_missing_gate(s, o);
 		if (!gate)
 			continue;
 		err_set(&add_problem(
@@ -133,17 +143,23 @@ static bool add_missing_gate(struct kubelet_start_problems *p, const struct sett
 	return false;
 }
 
+/* The minor release that introduced the option. */
+static unsigned first_release_of(const struct policy_option *o)
+{
+	if (o->alpha > 0)
+		return o->alpha;
+	return o->beta > 0 ? o->beta : o->stable;
+}
+
 /* The first option of the setting's text that this kubelet does not have; a new string, or NULL. */
 static char *find_unknown_option(const struct settings *s, enum setting setting)
 {
-	for (const char *at = setting_options_text(s, setting); at;
-		at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+	for (const char *at = setting_options_text(s, setting); at; at = next_option_text(at)) {
 		const char *equals = strchr(at, '=');
 		CLEANUP(freep) char *name = xstrndup(at, equals ? (size_t)(equals - at) : strlen(at));
 		const struct policy_option *o = policy_option_of(setting, name);
-		unsigned first = !o ? 0 : o->alpha ? o->alpha : o->beta ? o->beta : o->stable;
 
-		if (!o || s->kubelet_minor < first)
+		if (!o || s->kubelet_minor < first_release_of(o))
 			return TAKE(name);
 	}
 	return NULL;
@@ -167,7 +183,7 @@ static bool add_unknown_option(
 
 /* ---- the Topology Manager */
 
-/* A NUMA node of which no distance is known: cadvisor did not find its file. */
+/* Whether some NUMA node has no known distance: cadvisor did not find the node's file. */
 static bool lacks_distances(const struct machine *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++) {
@@ -207,7 +223,7 @@ static void check_topology(const struct kubelet_start *start, struct kubelet_sta
 	if (s->topology.policy == TOPOLOGY_MANAGER_NONE || s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN ||
 		check_topology_options(s, p))
 		return;
-	/* Off the node, unknown distances are no proof. */
+	/* Where the options are not read from the kubelet, off the node, unknown distances are no proof. */
 	if (s->topology.prefer_closest_numa_nodes && s->from[SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS] &&
 		lacks_distances(start->machine)) {
 		problem = add_problem(p, SETTING_TOPOLOGY_MANAGER_POLICY_OPTIONS,
@@ -242,7 +258,7 @@ static bool has_cpu_options(const struct settings *s)
 static bool reserved_amount(const struct settings *s, qty_t *ret)
 {
 	*ret = s->kube_reserved_cpu + s->system_reserved_cpu;
-	return s->reserved_cpu_known &&
+	return s->reserved_known &&
 	       (!s->reserved_system_cpus || hwloc_bitmap_iszero(s->reserved_system_cpus));
 }
 
@@ -378,7 +394,7 @@ static void check_memory(const struct kubelet_start *start, struct kubelet_start
 	qty_t sum = kubelet_start_reserved_memory(s), reserved;
 	char texts[2][QUANTITY_TEXT_MAX];
 
-	/* Where reservedMemory is not known, other readers know only its effects. */
+	/* Without reservedMemory itself, as in a node's object, only its effects are known. */
 	if (!s->from[SETTING_RESERVED_MEMORY] || check_memory_syntax(s, p) ||
 		s->memory_manager != MEMORY_MANAGER_STATIC || s->assumed[SETTING_MEMORY_MANAGER_POLICY])
 		return;
@@ -400,6 +416,7 @@ static void check_memory(const struct kubelet_start *start, struct kubelet_start
 
 /* ---- the amounts of the node */
 
+/* validateNodeAllocatable() of pkg/kubelet/cm: what is reserved must not exceed the machine. */
 static void check_amounts(const struct kubelet_start *start, struct kubelet_start_problems *p)
 {
 	static const char remedy[] =
@@ -411,7 +428,7 @@ static void check_amounts(const struct kubelet_start *start, struct kubelet_star
 	struct kubelet_start_problem *problem;
 	char texts[2][QUANTITY_TEXT_MAX];
 
-	if (start->eviction_known && s->reserved_cpu_known && capacity > 0 && memory > capacity) {
+	if (start->eviction_known && s->reserved_known && capacity > 0 && memory > capacity) {
 		problem = add_problem(p, SETTING_KUBE_RESERVED, remedy);
 		problem->doubtful = true;
 		print_bytes(memory, texts[0]);
@@ -420,7 +437,7 @@ static void check_amounts(const struct kubelet_start *start, struct kubelet_star
 			texts[1]);
 		return;
 	}
-	if (!reserved_amount(s, &cpus) || cpus == 0)
+	if (!reserved_amount(s, &cpus))
 		return;
 	all = machine_counted_cpus(start->machine);
 	if (cpus <= (qty_t)cpuset_size(all) * QTY_UNIT)

@@ -84,22 +84,23 @@ uint64_t judgement_demand_steps(const struct judgement *j, const struct demand *
 {
 	const struct kubelet_workspace *ws = j->ws;
 	uint64_t steps = merge_finish_steps(j);
-	size_t n = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
-
+	size_t n_added = 0, n_needs = demand->memory ? ws->needs.n_items : 0;
 	bool scored = j->k->rules.strategy != NUMA_ALLOCATION_NONE;
 
-	if (n_needs > ws->merge.bits + 1 && !scored)
+	if (n_needs > ws->merge.bits + 1 && !scored) /* at most judgement_memory_merges() */
 		n_needs = ws->merge.bits + 1;
 	if (scored)
 		steps += (ws->n_demands + 1 + n_needs) * judgement_fit_steps(j->k->reach);
-	for (size_t i = 0; i < ws->n_demands; i++)
-		steps += judgement_device_hint_steps(j, &ws->demands[i]) + merge_add_steps(j, n++ == 0);
-	if (demand->cpus > 0)
-		steps += judgement_cpu_hint_steps(j) + merge_add_steps(j, n++ == 0);
+	for (size_t i = 0; i < ws->n_demands; i++, n_added++)
+		steps += judgement_device_hint_steps(j, &ws->demands[i]) + merge_add_steps(j, n_added == 0);
+	if (demand->cpus > 0) {
+		steps += judgement_cpu_hint_steps(j) + merge_add_steps(j, n_added == 0);
+		n_added++;
+	}
 	if (demand->memory)
 		steps += judgement_memory_hint_steps(j);
-	for (size_t i = 0; i < n_needs; i++)
-		steps += merge_add_steps(j, n++ == 0);
+	for (size_t i = 0; i < n_needs; i++, n_added++)
+		steps += merge_add_steps(j, n_added == 0);
 	return steps;
 }
 
@@ -109,9 +110,9 @@ struct kubelet_merge judgement_bound_merge(const struct judgement *j, const stru
 	enum topology_manager_policy policy = k->rules.policy;
 	struct kubelet_merge merge = KUBELET_MERGE_INIT(k->hints_have_scores);
 	size_t n_needs = demand->memory && !(j->held && j->held->memory) ? j->ws->needs.n_items : 0;
-
 	bool aligns = policy != TOPOLOGY_MANAGER_NONE;
 
+	/* Not counted are the few hints for what a running pod holds: devices, and perhaps CPUs and memory. */
 	for (size_t i = 0; i < j->ws->n_demands && aligns && !j->held; i++) {
 		size_t r = j->ws->demands[i].resource;
 		uint64_t nodes = device_manager_hint_nodes(&k->devices, r);

@@ -14,7 +14,7 @@
 	14u /* available CPU that is compared when a NUMA node's CPUs are looked up for a combination */
 #define NS_SUBSET 150u /* NUMA node that is counted for a subset of a combination */
 
-static uint64_t multiply(uint64_t a, uint64_t b)
+static uint64_t multiply_saturated(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 
@@ -43,9 +43,10 @@ void kubelet_time_add(struct kubelet_time *time, struct kubelet_time other)
 
 void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elements)
 {
-	uint64_t per_set = add_saturated(NS_SET, multiply(NS_ELEMENT, elements)), n = count_node_sets(nodes);
+	uint64_t per_set = add_saturated(NS_SET, multiply_saturated(NS_ELEMENT, elements)),
+		 n = count_node_sets(nodes);
 
-	kubelet_time_add(&m->hints, (struct kubelet_time){.sets = n, .ns = multiply(n, per_set)});
+	kubelet_time_add(&m->hints, (struct kubelet_time){.sets = n, .ns = multiply_saturated(n, per_set)});
 }
 
 void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy policy,
@@ -60,7 +61,7 @@ void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy pol
 			n += topology_single_node_hint(hints->items[i]);
 	}
 	for (size_t i = 0; i < n_resources; i++)
-		m->permutations = multiply(m->permutations, n);
+		m->permutations = multiply_saturated(m->permutations, n);
 	m->n_resources += (unsigned)n_resources;
 }
 
@@ -69,7 +70,7 @@ void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy
 	uint64_t n =
 		policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ? node_mask_count(nodes) : count_node_sets(nodes);
 
-	m->permutations = multiply(m->permutations, n > 0 ? n : 1);
+	m->permutations = multiply_saturated(m->permutations, n > 0 ? n : 1);
 	m->n_resources++;
 }
 
@@ -80,7 +81,9 @@ void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy
  */
 static uint64_t permutation_ns(unsigned n)
 {
-	unsigned last = n > 0 ? n - 1 : 0, bytes = (last & (last - 1)) == 0 ? 24 * 2 * last : 0;
+	unsigned last = n > 0 ? n - 1 : 0;
+	bool was_full = (last & (last - 1)) == 0; /* the capacity is a power of two */
+	unsigned bytes = was_full ? 24 * 2 * last : 0;
 
 	for (unsigned capacity = 1; capacity < 2 * n; capacity *= 2)
 		bytes += 16 * capacity;
@@ -94,15 +97,15 @@ struct kubelet_time kubelet_merge_time(const struct kubelet_merge *m, bool merge
 
 	if (merges_all)
 		kubelet_time_add(&time, (struct kubelet_time){.permutations = m->permutations,
-						.ns = multiply(m->permutations, each)});
+						.ns = multiply_saturated(m->permutations, each)});
 	return time;
 }
 
 struct kubelet_time kubelet_distribution_time(const struct kubelet_distribution *d)
 {
 	return (struct kubelet_time){.sets = add_saturated(d->combinations, d->subsets),
-		.ns = add_saturated(multiply(d->lookups, NS_LOOKUP * d->n_cpus),
-			multiply(d->subsets, NS_SUBSET * d->n_nodes))};
+		.ns = add_saturated(multiply_saturated(d->lookups, NS_LOOKUP * d->n_cpus),
+			multiply_saturated(d->subsets, NS_SUBSET * d->n_nodes))};
 }
 
 void kubelet_time_print(struct kubelet_time time, char *text, size_t size)

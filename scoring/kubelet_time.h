@@ -53,7 +53,7 @@ void kubelet_merge_make(struct kubelet_merge *m, uint64_t nodes, uint64_t elemen
 void kubelet_merge_add(struct kubelet_merge *m, enum topology_manager_policy policy,
 	const struct topology_hints *hints, size_t n_resources);
 
-/* Add a resource with as many hints as it can have: every set of `nodes`. */
+/* Add a resource that has a hint for every set of `nodes`, the most that it can have. */
 void kubelet_merge_add_all(struct kubelet_merge *m, enum topology_manager_policy policy, uint64_t nodes);
 
 /*
@@ -70,7 +70,7 @@ struct kubelet_distribution {
 	uint64_t subsets;
 };
 
-/* The lookups for one combination of so many NUMA nodes. The kubelet looks at most of them only if the combination `suffices`. */
+/* The lookups for one combination of `n_nodes` NUMA nodes. The kubelet does most of the lookups only if the combination `suffices`. */
 static inline uint64_t kubelet_distribution_lookups(
 	const struct kubelet_distribution *d, uint64_t n_nodes, bool suffices)
 {

@@ -33,9 +33,9 @@ static void collect_memory_types(struct memory_manager *mm, const struct memory_
 
 			if (at < mm->n_types && !strcmp(mm->types[at], name))
 				continue;
-			memmove(mm->types + at + 1, mm->types + at,
-				(mm->n_types++ - at) * sizeof(*mm->types));
+			memmove(mm->types + at + 1, mm->types + at, (mm->n_types - at) * sizeof(*mm->types));
 			mm->types[at] = name;
+			mm->n_types++;
 		}
 }
 
@@ -221,7 +221,7 @@ int memory_needs_of_pod(
 		r = find_peak(pod, e->items + i, end - i, &bytes, &container);
 		if (r < 0)
 			return r;
-		/* Only init containers request the type. */
+		/* Only init containers and sidecars request the type. */
 		if (container == pod->n_containers && !mm->version.pod_memory_counts_init)
 			continue;
 		need = add_need(mm, ret_needs, name);
@@ -259,8 +259,9 @@ struct memory_amount memory_manager_sum(
 		return sum;
 	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
 		const struct memory_amount *amount = &books->amounts[i * mm->n_types + type];
+		uint64_t node = nodes & (~nodes + 1); /* the lowest of `nodes`, at position i */
 
-		if (!(mask & nodes & (~nodes + 1)))
+		if (!(mask & node))
 			continue;
 		sum.allocatable += amount->allocatable;
 		sum.free += amount->free;
@@ -295,7 +296,7 @@ static struct restricted find_restricted(const struct memory_manager *mm, const 
 	size_t i = 0;
 
 	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
-		uint64_t node = nodes & (~nodes + 1);
+		uint64_t node = nodes & (~nodes + 1); /* the lowest of `nodes`, at position i */
 
 		r.used |= books->use[i].assignments > 0 ? node : 0;
 		r.grouped |= node_mask_count(books->use[i].cells) > 1 ? node : 0;
@@ -314,9 +315,10 @@ static bool groups_allow(const struct memory_manager *mm, const struct memory_bo
 	if (node_mask_count(mask) == 1)
 		return !for_hint || !(mask & restricted->grouped);
 	for (uint64_t nodes = mask & restricted->used; nodes; nodes &= nodes - 1) {
-		uint64_t below = (nodes & (~nodes + 1)) - 1;
+		uint64_t node = nodes & (~nodes + 1); /* the lowest of `nodes` */
+		unsigned position = node_mask_count(mm->nodes & (node - 1));
 
-		if (books->use[node_mask_count(mm->nodes & below)].cells != mask)
+		if (books->use[position].cells != mask)
 			return false;
 	}
 	return true;
@@ -337,7 +339,7 @@ static void fit_need(
 
 	node_mask_walk_start(&walk, mm->nodes);
 	for (unsigned char *fits = books->fits; node_mask_walk_next(&walk, &mask); fits++) {
-		uint64_t again = books->n_reuse > 0 ? reusable_bytes(books, mask, need->type) : 0;
+		uint64_t reusable = books->n_reuse > 0 ? reusable_bytes(books, mask, need->type) : 0;
 
 		for (unsigned i = walk.kept; i < walk.size; i++) {
 			const struct memory_amount *own = amounts + walk.at[i] * mm->n_types;
@@ -347,7 +349,7 @@ static void fit_need(
 		}
 		if (sums[walk.size].allocatable < need->bytes)
 			*fits &= (unsigned char)~FITS_CAPACITY;
-		if (sums[walk.size].free + again < need->bytes)
+		if (sums[walk.size].free + reusable < need->bytes)
 			*fits &= (unsigned char)~FITS_FREE;
 	}
 }
@@ -363,7 +365,7 @@ void memory_manager_hints(const struct memory_manager *mm, const struct memory_b
 	uint64_t mask;
 
 	topology_hints_clear(ret_hints);
-	/* No node has an unknown type. */
+	/* No set of nodes has any bytes of a type that no node has. */
 	for (size_t i = 0; i < needs->n_items; i++)
 		possible = possible && (needs->items[i].type < mm->n_types || needs->items[i].bytes == 0);
 	if (possible)
@@ -414,6 +416,13 @@ struct node_mask_fit memory_manager_fit(
 	return node_mask_find_fit(mm->nodes, need->bytes, count_memory_in_mask, &of);
 }
 
+static bool is_better_memory_hint(const struct topology_hint *hint, const struct topology_hint *best)
+{
+	if (hint->preferred != best->preferred)
+		return hint->preferred;
+	return node_mask_narrower(hint->nodes, best->nodes);
+}
+
 /* findBestHint() among the hints that contain `within`: preferred first, then the narrowest. */
 static const struct topology_hint *find_best_memory_hint(const struct topology_hints *hints, uint64_t within)
 {
@@ -424,8 +433,7 @@ static const struct topology_hint *find_best_memory_hint(const struct topology_h
 
 		if (within & ~hint->nodes)
 			continue;
-		if (!best || (hint->preferred && !best->preferred) ||
-			(hint->preferred == best->preferred && node_mask_narrower(hint->nodes, best->nodes)))
+		if (!best || is_better_memory_hint(hint, best))
 			best = hint;
 	}
 	return best;
@@ -438,9 +446,10 @@ static void charge_nodes(const struct memory_manager *mm, struct memory_books *b
 	size_t i = 0;
 
 	for (uint64_t nodes = mm->nodes; nodes; nodes &= nodes - 1, i++) {
+		uint64_t node = nodes & (~nodes + 1); /* the lowest of `nodes`, at position i */
 		uint64_t part, *free;
 
-		if (!(mask & nodes & (~nodes + 1)))
+		if (!(mask & node))
 			continue;
 		books->use[i].assignments++;
 		books->use[i].cells = mask;
@@ -510,10 +519,10 @@ enum memory_take_status memory_manager_allocate(const struct memory_manager *mm,
 		return MEMORY_TAKE_GROUPED;
 	for (size_t i = 0; i < needs->n_items; i++) {
 		const struct memory_need *need = &needs->items[i];
-		uint64_t again = reusable_bytes(books, hint.nodes, need->type);
+		uint64_t reusable = reusable_bytes(books, hint.nodes, need->type);
+		uint64_t charged = need->bytes > reusable ? need->bytes - reusable : 0;
 
-		charge_nodes(
-			mm, books, need->type, hint.nodes, need->bytes > again ? need->bytes - again : 0);
+		charge_nodes(mm, books, need->type, hint.nodes, charged);
 		update_reuse(books, need, hint.nodes, kind);
 	}
 	*ret_nodes = hint.nodes;

@@ -135,7 +135,7 @@ struct node_mask_fit memory_manager_fit(
 
 /*
  * Whether the hint's nodes have enough free memory; if not, memory_manager_allocate() makes all hints to
- * find others.
+ * find other nodes.
  */
 bool memory_manager_suffices(const struct memory_manager *mm, const struct memory_books *books,
 	const struct memory_needs *needs, struct topology_hint hint);

@@ -12,6 +12,7 @@ bool node_mask_from_bitmap(hwloc_const_bitmap_t set, uint64_t *ret_mask)
 		*ret_mask = 0;
 		return true;
 	}
+	/* hwloc_bitmap_last() is -1 for the empty set and for infinite sets. */
 	if (hwloc_bitmap_last(set) > NODE_MASK_MAX_ID ||
 		(hwloc_bitmap_last(set) < 0 && !hwloc_bitmap_iszero(set)))
 		return false;
@@ -77,7 +78,8 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 	/* In most steps the last position can move. */
 	if (i > 0 && walk->at[i - 1] + 1u < walk->n) {
 		walk->kept = i - 1;
-		walk->masks[i] = walk->masks[i - 1] | node_mask_of(walk->ids[++walk->at[i - 1]]);
+		walk->at[i - 1]++;
+		walk->masks[i] = walk->masks[i - 1] | node_mask_of(walk->ids[walk->at[i - 1]]);
 		*ret_mask = walk->masks[i];
 		return true;
 	}
@@ -87,6 +89,7 @@ bool node_mask_walk_next(struct node_mask_walk *walk, uint64_t *ret_mask)
 	if (i > 0) {
 		walk->at[i - 1]++;
 	} else {
+		/* That was the last subset of this size. */
 		if (walk->size == walk->n)
 			return false;
 		walk->size++;
@@ -115,7 +118,7 @@ struct node_mask_fit node_mask_find_fit(
 	while (node_mask_walk_next(&walk, &mask)) {
 		uint64_t free;
 
-		if (walk.size != size) {
+		if (walk.size != size) { /* all smaller sets were counted */
 			if (fit.min_nodes)
 				break;
 			size = walk.size;

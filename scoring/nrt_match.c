@@ -113,6 +113,7 @@ unsigned nrt_max_numa_nodes(const struct settings *s, unsigned zones)
 
 	if (s->topology.policy == TOPOLOGY_MANAGER_UNKNOWN)
 		return TOPOLOGY_MANAGER_DEFAULT_MAX_NUMA_NODES;
+	/* Above the cap there would be no distance bonus. */
 	return max > MAX_NODES_CAP && zones <= MAX_NODES_CAP ? MAX_NODES_CAP : max;
 }
 
@@ -159,6 +160,7 @@ static bool find_sufficient(const struct fit_space *s, enum qos_class qos,
 
 	if (wanted->quantity.nano == 0)
 		return false;
+	/* Of a resource that the node does not have, no NUMA node has enough. */
 	if (node_has(node, wanted->name)) {
 		if ((r < 0 || !s->present[r]) && resource_name_is_host_level(wanted->name))
 			return false;
@@ -268,7 +270,9 @@ bool filter_subtract(struct fit_space *s, enum qos_class qos, const struct resou
 	unsigned id, char ret_reason[FILTER_REASON_MAX])
 {
 	for (unsigned position = 0; position < s->n_nodes; position++) {
-		for (size_t i = 0; i < request->n_items && s->inventory->nodes[position].id == id; i++) {
+		if (s->inventory->nodes[position].id != id)
+			continue;
+		for (size_t i = 0; i < request->n_items; i++) {
 			const struct resource_quantity *wanted = &request->items[i];
 			int r = inventory_resource(s->inventory, wanted->name);
 			char want[QUANTITY_TEXT_MAX], have[QUANTITY_TEXT_MAX];
@@ -338,7 +342,7 @@ struct filter_result filter_pod(struct fit_space *s, const struct request_plan *
 	unsigned id;
 
 	fit_space_reset(s);
-	if (plan->qos == QOS_BEST_EFFORT && !plan->has_non_native)
+	if (plan->qos == QOS_BEST_EFFORT && !plan->has_non_native) /* requests nothing that is aligned */
 		return result;
 	if (topology->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
 		return result;
@@ -387,7 +391,8 @@ static int64_t value_on_node(const struct fit_space *s, const char *name, unsign
 	return a && a->present ? qty_value(a->available) : 0;
 }
 
-/* The weighted mean of the resources' shares; a resource that does not fit counts 0. */
+/* The weighted mean of the shares that the request takes of the NUMA node's amounts (`most`: MostAllocated), or that it leaves
+ * (LeastAllocated). A resource that does not fit counts 0. */
 static int allocated_score(const struct fit_space *s, const struct resource_list *request,
 	const struct resource_weights *weights, bool most, unsigned position)
 {
@@ -491,7 +496,9 @@ int strategy_normalize(unsigned n_nodes, bool min_distance, unsigned max_numa_no
 	int64_t share = SCORE_MAX / (max_numa_nodes > 0 ? (int64_t)max_numa_nodes : 1);
 	int64_t score = SCORE_MAX - n_nodes * share + (min_distance ? share / 2 : 0);
 
-	return score < 0 ? 0 : score > SCORE_MAX ? SCORE_MAX : (int)score;
+	if (score < 0)
+		return 0;
+	return score < SCORE_MAX ? (int)score : SCORE_MAX;
 }
 
 /* Add one request to the pod's fit; false when no further request can change it. */

@@ -79,6 +79,7 @@ enum qos_class request_qos(const struct pod_request *pod)
 		return pod->qos;
 	if (pod->has_pod_resources) {
 		compute_add(&requests, &pod->pod_requests);
+		/* Without limits, the comparison with the requests decides. */
 		guaranteed = compute_add(&limits, &pod->pod_limits) || pod->pod_limits.n_items == 0;
 	}
 	for (size_t i = 0; i < pod->n_containers && !pod->has_pod_resources; i++) {
@@ -106,28 +107,34 @@ static bool has_equal_limit(const struct container_request *c, const char *name)
 bool request_gap_of(const struct pod_request *pod, struct request_gap *ret)
 {
 	struct request_gap gap = {0};
-	bool lacks[2] = {false, false};
+	bool lacks_cpu = false, lacks_memory = false;
 
 	if (request_qos(pod) != QOS_BURSTABLE || pod->has_pod_resources)
 		return false;
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct container_request *c = &pod->containers[i];
-		bool whole = true;
+		bool has_cpu = has_equal_limit(c, "cpu"), has_memory = has_equal_limit(c, "memory");
 
-		for (size_t k = 0; k < 2; k++) {
-			bool fine = has_equal_limit(c, compute_names[k]);
-
-			whole = whole && fine;
-			lacks[k] = lacks[k] || !fine;
-		}
-		if (!whole && gap.n_containers++ == 0)
+		lacks_cpu = lacks_cpu || !has_cpu;
+		lacks_memory = lacks_memory || !has_memory;
+		if (has_cpu && has_memory)
+			continue;
+		if (gap.n_containers == 0)
 			gap.container = c->name;
+		gap.n_containers++;
 	}
-	gap.resource = !lacks[0] || !lacks[1] ? compute_names[lacks[0] ? 0 : 1]
-		       : gap.n_containers > 1 ? "cpu or memory"
-					      : "cpu and memory";
+	if (gap.n_containers == 0)
+		return false;
+	if (!lacks_memory)
+		gap.resource = "cpu";
+	else if (!lacks_cpu)
+		gap.resource = "memory";
+	else if (gap.n_containers == 1)
+		gap.resource = "cpu and memory";
+	else
+		gap.resource = "cpu or memory"; /* a container may lack both limits, or only one */
 	*ret = gap;
-	return gap.n_containers > 0;
+	return true;
 }
 
 /* ---- all requests of a pod, by name */
@@ -138,12 +145,14 @@ static void merge_entries(const struct request_entry *left, size_t n, size_t m, 
 	const struct request_entry *right = left + n, *end = right + m;
 
 	for (const struct request_entry *middle = right; left < middle || right < end;)
-		*out++ = left == middle || (right < end && strcmp(right->item->name, left->item->name) < 0)
-				 ? *right++
-				 : *left++;
+		if (left == middle || (right < end && strcmp(right->item->name, left->item->name) < 0))
+			*out++ = *right++;
+		else
+			*out++ = *left++;
 }
 
-/* The entries of containers first..end, whose lists are sorted, into `out`: each half, then both merged. */
+/* The entries of the containers from `first` to before `end`, whose lists are sorted, into `out`: each half into `scratch`, then both merged.
+ * Returns their number. */
 static size_t sort_entries(const struct pod_request *pod, size_t first, size_t end, struct request_entry *out,
 	struct request_entry *scratch)
 {
@@ -211,21 +220,21 @@ static void list_by_name(const struct pod_request *pod, entries_fn *fn, struct r
 static struct quantity plugin_amount(
 	const struct pod_request *pod, const struct request_entry *entries, size_t n)
 {
-	const struct quantity *sum = NULL;
 	struct quantity amount = {0};
+	bool found = false;
 
 	for (size_t i = 0; i < n; i++)
 		if (pod->containers[entries[i].container].kind == CONTAINER_APP) {
-			amount = sum ? quantity_add(amount, entries[i].item->quantity)
-				     : entries[i].item->quantity;
-			sum = &amount;
+			amount = found ? quantity_add(amount, entries[i].item->quantity)
+				       : entries[i].item->quantity;
+			found = true;
 		}
 	for (size_t i = 0; i < n; i++) {
 		bool app = pod->containers[entries[i].container].kind == CONTAINER_APP;
 
-		if (!app && (!sum || quantity_cmp(entries[i].item->quantity, amount) > 0)) {
+		if (!app && (!found || quantity_cmp(entries[i].item->quantity, amount) > 0)) {
 			amount = entries[i].item->quantity;
-			sum = &amount;
+			found = true;
 		}
 	}
 	return amount;
@@ -246,14 +255,14 @@ int64_t request_whole_cpus(qty_t amount)
 
 void request_peak_add(struct request_peak *p, enum container_kind kind, qty_t amount)
 {
-	qty_t with = qty_add(p->sidecars, amount);
+	qty_t with_sidecars = qty_add(p->sidecars, amount);
 
 	if (kind == CONTAINER_APP)
 		p->apps = qty_add(p->apps, amount);
 	else if (kind == CONTAINER_SIDECAR)
-		p->sidecars = with;
-	else if (with > p->init)
-		p->init = with;
+		p->sidecars = with_sidecars;
+	else if (with_sidecars > p->init)
+		p->init = with_sidecars;
 }
 
 qty_t request_peak(const struct request_peak *p)

@@ -42,6 +42,7 @@ static bool is_better_mask(const struct topology_rules *rules, const struct topo
 {
 	if (current->nodes == candidate->nodes)
 		return false;
+	/* Scores decide only between masks that otherwise nothing but their ids tells apart. */
 	if (rules->strategy != NUMA_ALLOCATION_NONE && current->score > 0 && candidate->score > 0 &&
 		current->score != candidate->score &&
 		topology_equally_fit(rules, current->nodes, candidate->nodes))

@@ -108,8 +108,9 @@ int topology_merge_init(struct topology_merge *merge, uint64_t all, uint64_t rea
 	merge->counts = xcalloc(n, sizeof(*merge->counts));
 	merge->counts_b = xcalloc(n, sizeof(*merge->counts_b));
 	merge->state = xcalloc(n, 1);
+	/* Bit k of a table index is the k-th node of `reach`, and the last bit, if the machine has other nodes, all of these. */
 	for (size_t i = 1; i < n; i++) {
-		size_t low = i & (~i + 1);
+		size_t low = i & (~i + 1); /* the lowest bit */
 		uint64_t nodes = reach;
 
 		for (size_t bit = low; bit > 1; bit >>= 1)
@@ -140,7 +141,7 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 	merge->best_count = 0;
 	merge->impossible = merge->narrowed = merge->undetermined = false;
 	merge->all_indifferent = true;
-	merge->n_scored = 0;
+	merge->n_with_masks = 0;
 	merge->n_added = merge->n_lists = merge->n_unordered = 0;
 	if (rules->strategy != NUMA_ALLOCATION_NONE && !merge->scores) {
 		merge->scores = xcalloc(n, sizeof(*merge->scores));
@@ -149,6 +150,7 @@ void topology_merge_start(struct topology_merge *merge, const struct topology_ru
 		memset(merge->scores, 0, n * sizeof(*merge->scores));
 		memset(merge->n_scores, 0, n * sizeof(*merge->n_scores));
 	}
+	/* Without a resource, the only permutation is the default affinity. */
 	memset(merge->state, AGREED, n);
 	merge->state[n - 1] |= REACHED;
 }
@@ -237,7 +239,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	const struct topology_hint indifferent = {.any_node = true, .preferred = hints->no_preference};
 	const struct topology_hint *items = hints->items;
 	size_t n = (size_t)1 << merge->bits, n_items = hints->n_items, n_kept = 0;
-	bool any_node = false, any_preferred = false, named = false;
+	bool any_node = false, any_preferred = false, has_masks = false;
 	unsigned narrowest = 0;
 
 	if (hints->no_preference || hints->n_items == 0) {
@@ -260,24 +262,25 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 			any_preferred = any_preferred || items[i].preferred;
 			continue;
 		}
-		if (!named || count < narrowest)
+		if (!has_masks || count < narrowest)
 			narrowest = count;
-		named = true;
+		has_masks = true;
 		index = table_index(merge, items[i].nodes);
 		add_score(merge, index, items[i].score);
 		state = &merge->state[index];
 		*state = (unsigned char)(*state | OFFERED | (items[i].preferred ? PREFERRED : 0));
 	}
-	if (n_kept == 0)
+	if (n_kept == 0) /* by policy single-numa-node */
 		merge->impossible = true;
 	if (narrowest > merge->best_count)
 		merge->best_count = narrowest;
 	merge->all_indifferent = merge->all_indifferent && any_preferred;
-	if (any_node)
+	if (any_node) /* is the default affinity */
 		merge->state[n - 1] |= OFFERED;
-	if (named)
+	if (has_masks) {
 		and_with_offered(merge);
-	merge->n_scored += named;
+		merge->n_with_masks++;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (merge->state[i] & PREFERRED)
 			merge->state[i] |= NAMED;
@@ -287,7 +290,7 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 	}
 }
 
-/* Finds the best of the masks that have all of these flags: AGREED | NAMED for preferred masks, else REACHED. */
+/* Finds the best mask that is not empty and has all of these flags: AGREED | NAMED for preferred masks, otherwise REACHED. */
 static bool find_best(const struct topology_merge *merge, unsigned char flags, struct topology_hint *best)
 {
 	bool preferred = flags != REACHED, found = false;
@@ -310,27 +313,28 @@ static bool find_best(const struct topology_merge *merge, unsigned char flags, s
 }
 
 /*
- * Find the best hint that is not preferred. With the hints of several resources one mask is the AND of several permutations, which
- * have different scores: the kubelet's choice among equally good masks then depends on the order of the permutations, and
- * `undetermined` is set.
+ * Chooses the best hint that is not preferred. If several resources have hints with scores, a mask's score depends on the permutation whose
+ * AND is the mask. If another reached mask fits equally well, the kubelet's choice therefore depends on the order of the permutations: this
+ * sets `undetermined`.
  */
-static bool find_best_not_preferred(struct topology_merge *merge, struct topology_hint *best)
+static bool choose_not_preferred(struct topology_merge *merge, struct topology_hint *best)
 {
 	const struct topology_rules *rules = &merge->rules;
 	size_t n = (size_t)1 << merge->bits;
 
 	if (!find_best(merge, REACHED, best))
 		return false;
-	if (rules->strategy == NUMA_ALLOCATION_NONE || merge->n_scored < 2)
+	if (rules->strategy == NUMA_ALLOCATION_NONE || merge->n_with_masks < 2)
 		return true;
-	for (size_t i = 1; i < n; i++)
+	for (size_t i = 1; i < n; i++) /* 0 is the empty mask, which is no hint */
 		if (merge->state[i] & REACHED && merge->masks[i] != best->nodes &&
 			topology_equally_fit(rules, merge->masks[i], best->nodes))
 			merge->undetermined = true;
 	return true;
 }
 
-static enum topology_panic find_panic(struct topology_merge *merge)
+/* Whether the kubelet panics in this merge. Sets n_walked. */
+static enum topology_panic check_panic(struct topology_merge *merge)
 {
 	const struct topology_masks merged = {
 		.masks = merge->masks,
@@ -345,13 +349,36 @@ static enum topology_panic find_panic(struct topology_merge *merge)
 						 : TOPOLOGY_PANIC_NONE;
 }
 
+bool topology_merge_preferred(struct topology_merge *merge, const struct topology_hints *hints,
+	struct topology_hint *ret, bool *ret_admit)
+{
+	const struct topology_rules *rules = &merge->rules;
+	const struct topology_hint *best = NULL;
+
+	if (rules->policy == TOPOLOGY_MANAGER_NONE || topology_may_panic(rules))
+		return false;
+	for (size_t i = 0; i < hints->n_items; i++)
+		if ((rules->policy != TOPOLOGY_MANAGER_SINGLE_NUMA_NODE ||
+			    topology_single_node_hint(hints->items[i])) &&
+			topology_hint_replaces(rules, 0, best, &hints->items[i]))
+			best = &hints->items[i];
+	if (!best)
+		return false;
+	merge->panic = TOPOLOGY_PANIC_NONE;
+	*ret = *best;
+	if (rules->policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best->nodes == rules->nodes->all)
+		ret->any_node = true;
+	*ret_admit = topology_policy_admits(rules->policy, true);
+	return true;
+}
+
 /* The best preferred hint; else the best hint that is not preferred; else the default affinity: all NUMA nodes, not preferred. */
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit)
 {
 	uint64_t all = merge->rules.nodes->all;
 	struct topology_hint best = {.nodes = all};
 
-	merge->panic = find_panic(merge);
+	merge->panic = check_panic(merge);
 	if (merge->rules.policy == TOPOLOGY_MANAGER_NONE) {
 		*ret_admit = true;
 		return (struct topology_hint){.any_node = true};
@@ -360,13 +387,13 @@ struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *r
 		/* A resource has no hint, so `best` stays the default affinity. */
 	} else if (merge->all_indifferent) {
 		/* "Any node" everywhere is a preferred permutation with the default affinity. */
-		struct topology_hint named;
+		struct topology_hint with_mask;
 
 		best.preferred = true;
-		if (find_best(merge, AGREED | NAMED, &named) &&
-			topology_hint_replaces(&merge->rules, merge->best_count, &best, &named))
-			best = named;
-	} else if (!find_best(merge, AGREED | NAMED, &best) && !find_best_not_preferred(merge, &best)) {
+		if (find_best(merge, AGREED | NAMED, &with_mask) &&
+			topology_hint_replaces(&merge->rules, merge->best_count, &best, &with_mask))
+			best = with_mask;
+	} else if (!find_best(merge, AGREED | NAMED, &best) && !choose_not_preferred(merge, &best)) {
 		best = (struct topology_hint){.nodes = all};
 	}
 	if (merge->rules.policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && best.nodes == all)

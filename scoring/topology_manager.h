@@ -125,8 +125,8 @@ struct topology_merge {
 	struct topology_rules rules;
 	unsigned best_count;
 	uint32_t *scores; /* [2^bits] the sum of the scores of the mask as a hint; NULL without a strategy */
-	unsigned *n_scores; /* [2^bits] the number of these scores */
-	size_t n_scored;    /* resources so far with a hint that has a mask */
+	unsigned *n_scores;  /* [2^bits] the number of these scores */
+	size_t n_with_masks; /* resources so far with a hint that has a mask */
 	bool undetermined; /* of the last merge: the strategy chooses among hints that are not preferred, and which
 			       hint is chosen depends on the order in which the kubelet visits its maps */
 	/* The hints that were added, when the kubelet may panic while it compares them (topology_may_panic()). */
@@ -159,6 +159,13 @@ void topology_merge_add(struct topology_merge *merge, const struct topology_hint
 struct topology_hint topology_merge_finish(struct topology_merge *merge, bool *ret_admit);
 
 /*
+ * As topology_merge_add() and topology_merge_finish() of one resource, whose hints name NUMA nodes within `reach`, are all preferred, and have no
+ * scores. Costs nothing per set of NUMA nodes. False, and nothing is decided: the policy ignores all of the hints, or the merge may panic.
+ */
+bool topology_merge_preferred(struct topology_merge *merge, const struct topology_hints *hints,
+	struct topology_hint *ret, bool *ret_admit);
+
+/*
  * Whether a merge under these rules can panic, because distances to nodes of nodes->beyond may be compared. Then every
  * hint of every resource must be added.
  */
@@ -181,15 +188,17 @@ bool topology_equally_fit(const struct topology_rules *rules, uint64_t a, uint64
 /* Append the hints of one resource to merge->added. */
 void topology_panic_add(struct topology_merge *merge, const struct topology_hint *items, size_t n_items);
 
-/*
- * Whether the kubelet panics. Both masks of a comparison have to be of one size and differ, and one has a node of
- * nodes->beyond. `preferred` and `reached` have the merged masks that are, and are not, preferred, in any order.
- */
+/* The merged masks that are, and are not, preferred, in any order. */
 struct topology_masks {
 	const uint64_t *masks; /* [1 << bits] */
 	const unsigned char *state;
 	unsigned bits;
 	unsigned char preferred, reached; /* the flags of state[] */
 };
+
+/*
+ * Whether the kubelet panics: when it compares two masks of one size that differ and of which one has a node of nodes->beyond.
+ * *ret_walked = the permutations that were walked.
+ */
 enum topology_panic topology_panic_find(
 	const struct topology_merge *merge, const struct topology_masks *merged, size_t *ret_walked);

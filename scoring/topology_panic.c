@@ -20,11 +20,13 @@ bool topology_may_panic(const struct topology_rules *rules)
 
 void topology_panic_add(struct topology_merge *merge, const struct topology_hint *items, size_t n_items)
 {
+	size_t *end;
+
 	vec_grow(&merge->added, &merge->added_size, merge->n_added + n_items, sizeof(*merge->added));
 	memcpy(merge->added + merge->n_added, items, n_items * sizeof(*items));
 	merge->n_added += n_items;
-	*(size_t *)vec_push(&merge->list_ends, &merge->n_lists, &merge->list_ends_size,
-		sizeof(*merge->list_ends)) = merge->n_added;
+	end = vec_push(&merge->list_ends, &merge->n_lists, &merge->list_ends_size, sizeof(*end));
+	*end = merge->n_added;
 }
 
 /* Whether compare() sums the distances of these two merged hints, and one has a node beyond the list. */
@@ -72,14 +74,15 @@ static struct topology_hint merge_permutation(const struct permutations *p)
 	return merged;
 }
 
-/* The next permutation, the innermost list first. */
+/* The next permutation, the kubelet's word for one hint of each list, the innermost list first. False after the last one. */
 static bool next_permutation(struct permutations *p)
 {
 	for (size_t i = p->n; i > 0; i--) {
 		size_t n;
 
 		list_of(p->merge, p->order[i - 1], &n);
-		if (++p->at[i - 1] < n)
+		p->at[i - 1]++;
+		if (p->at[i - 1] < n)
 			return true;
 		p->at[i - 1] = 0;
 	}
@@ -109,7 +112,7 @@ static bool panics_in_order(struct permutations *p)
 	return false;
 }
 
-/* Count the orders of the first resources in which the kubelet panics (*panics), and all orders. */
+/* Count the orders of the first resources, from position `from` on, and the orders in which the kubelet panics. */
 static void count_list_orders(struct permutations *p, size_t from, size_t *n_panics, size_t *n_orders)
 {
 	if (from + 1 >= p->merge->n_unordered) {
@@ -136,7 +139,7 @@ static bool has_pair(const struct topology_merge *merge, const struct topology_m
 	unsigned char wanted, bool narrowest)
 {
 	size_t n = (size_t)1 << merged->bits;
-	unsigned char n_masks[NODE_MASK_MAX_ID + 2] = {0};
+	unsigned char n_masks[NODE_MASK_MAX_ID + 2] = {0}; /* by the number of nodes; 2 = several */
 	bool beyond[NODE_MASK_MAX_ID + 2] = {false};
 
 	for (size_t i = 1; i < n; i++) {
@@ -190,10 +193,11 @@ enum topology_panic topology_panic_find(
 	struct permutations p = {.merge = merge, .n = merge->n_lists};
 	size_t n_panics = 0, n_orders = 0;
 
-	/* Preferred hints come in the order of one list, the narrowest first. */
+	*ret_walked = 0;
+	/* In every order of the resources the kubelet compares the narrowest preferred masks: preferred hints come by size. */
 	if (has_pair(merge, merged, merged->preferred, true))
 		return TOPOLOGY_PANIC_CERTAIN;
-	if (merge->rules.preferred_first && has_mask(merged, merged->preferred))
+	if (merge->rules.preferred_first && has_mask(merged, merged->preferred)) /* no other hint is merged */
 		return TOPOLOGY_PANIC_NONE;
 	if (!has_pair(merge, merged, merged->reached, false))
 		return TOPOLOGY_PANIC_NONE;
@@ -203,7 +207,7 @@ enum topology_panic topology_panic_find(
 		p.order[i] = i;
 	count_list_orders(&p, 0, &n_panics, &n_orders);
 	*ret_walked = p.n_walked;
-	return n_panics == 0          ? TOPOLOGY_PANIC_NONE
-	       : n_panics == n_orders ? TOPOLOGY_PANIC_CERTAIN
-				      : TOPOLOGY_PANIC_POSSIBLE;
+	if (n_panics == 0)
+		return TOPOLOGY_PANIC_NONE;
+	return n_panics == n_orders ? TOPOLOGY_PANIC_CERTAIN : TOPOLOGY_PANIC_POSSIBLE;
 }

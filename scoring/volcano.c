@@ -96,8 +96,8 @@ static uint64_t whole_cpus(const struct container_request *c)
 }
 
 /*
- * Take CPUs from the preferred NUMA nodes (a mask of positions), the lowest first, then from the other NUMA nodes; nothing
- * if all together do not suffice. Returns the NUMA nodes that CPUs were taken from.
+ * Subtracts CPUs from free_cpus[]: first of the preferred NUMA nodes (a mask of positions), the lowest first, then of the other NUMA nodes.
+ * Nothing if all together do not suffice. Returns the NUMA nodes that CPUs were taken from.
  */
 static uint64_t take_cpus(unsigned *free_cpus, size_t n, uint64_t preferred, uint64_t wanted)
 {
@@ -163,11 +163,11 @@ int volcano_predicate(const struct volcano_node *node, const struct pod_request 
 {
 	unsigned free_cpus[MAX_NODES];
 	uint64_t used = 0;
-	bool usable = node->known && node->cpu_static && has_policy(node->policy);
+	bool node_decides = node->known && node->cpu_static && has_policy(node->policy);
 
 	if (node->n_numa > MAX_NODES)
 		return -E2BIG;
-	if (qos != QOS_GUARANTEED || (!has_policy(pod_policy) && !usable)) {
+	if (qos != QOS_GUARANTEED || (!has_policy(pod_policy) && !node_decides)) {
 		*ret = (struct volcano_result){.admitted = true};
 		return 0;
 	}

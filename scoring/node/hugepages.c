@@ -23,7 +23,7 @@ const char *const hugepages_remedies[HUGEPAGES_PROBLEM_COUNT] = {
 	"",
 	"",
 	"write the number of pages into /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/nr_hugepages of each NUMA node at boot, before the kubelet starts",
-	"set memoryManagerPolicy: Static and reservedMemory in the kubelet's configuration (doc/production.md)",
+	"set memoryManagerPolicy: Static in the kubelet's configuration, and reservedMemory with as much memory as kubeReserved, systemReserved and evictionHard have together",
 	"restart the kubelet on the drained node: it counts hugepages only at its start",
 };
 
@@ -70,6 +70,7 @@ static char *print_where(const struct machine *m, uint64_t page_bytes)
 	return strbuf_detach(&out);
 }
 
+/* `n_with_pages` and `n_with_cpus`: the NUMA nodes with pages and with CPUs. On one NUMA node with CPUs nothing needs to be aligned. */
 static enum hugepages_problem classify_pages(
 	const struct node_state *node, bool uncounted, size_t n_with_pages, size_t n_with_cpus)
 {
@@ -79,14 +80,15 @@ static enum hugepages_problem classify_pages(
 		return HUGEPAGES_FINE;
 	if (n_with_pages == 1)
 		return HUGEPAGES_ONE_NODE;
-	return node->settings.memory_manager == MEMORY_MANAGER_STATIC    ? HUGEPAGES_FINE
-	       : node->settings.memory_manager == MEMORY_MANAGER_UNKNOWN ? HUGEPAGES_UNKNOWN
-	       : node->settings.cpu_manager == CPU_MANAGER_NONE          ? HUGEPAGES_NO_POLICY
-									 : HUGEPAGES_UNALIGNED;
+	if (node->settings.memory_manager == MEMORY_MANAGER_STATIC)
+		return HUGEPAGES_FINE;
+	if (node->settings.memory_manager == MEMORY_MANAGER_UNKNOWN)
+		return HUGEPAGES_UNKNOWN;
+	return node->settings.cpu_manager == CPU_MANAGER_NONE ? HUGEPAGES_NO_POLICY : HUGEPAGES_UNALIGNED;
 }
 
-/* Adds the pages of one size. They are uncounted if the kubelet found another number of them at its start. */
-static void add_size(const struct node_state *node, uint64_t page_bytes, struct hugepages_list *ret)
+/* Adds the pages of one size. The pages are uncounted if the kubelet found another number of pages at its start. */
+static void add_page_size(const struct node_state *node, uint64_t page_bytes, struct hugepages_list *ret)
 {
 	struct hugepages h = {.bytes = 0};
 	size_t n_with_pages = 0, n_with_cpus = 0;
@@ -99,13 +101,16 @@ static void add_size(const struct node_state *node, uint64_t page_bytes, struct 
 		const struct memory_table *table =
 			memory_node_table(allocations_memory_node(&node->allocations, n->id), h.name);
 
-		n_with_cpus += !hwloc_bitmap_iszero(n->cpus);
-		uncounted |= table && table->total != bytes;
+		if (!hwloc_bitmap_iszero(n->cpus))
+			n_with_cpus++;
+		if (bytes > 0)
+			n_with_pages++;
+		if (table && table->total != bytes)
+			uncounted = true;
 		h.bytes += bytes;
 		h.reserved += table ? table->system_reserved
 				    : node_derive_reserved_memory(&node->settings, n->id, h.name);
 		h.assigned += table ? table->reserved : 0;
-		n_with_pages += bytes > 0;
 	}
 	if (h.bytes == 0)
 		return;
@@ -121,5 +126,5 @@ void hugepages_find(const struct node_state *node, struct hugepages_list *ret)
 	*ret = (struct hugepages_list){0};
 	/* The kernel gives every NUMA node the same page sizes. */
 	for (size_t i = 0; m->n_nodes > 0 && i < m->nodes[0].n_pools; i++)
-		add_size(node, m->nodes[0].pools[i].page_bytes, ret);
+		add_page_size(node, m->nodes[0].pools[i].page_bytes, ret);
 }

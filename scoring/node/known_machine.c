@@ -39,7 +39,8 @@ static hwloc_const_bitmap_t listed_reserved(const struct settings *s)
 		       : NULL;
 }
 
-/* The CPUs that the running kubelet reports as allocatable; NULL = no report. The node state has the others, as observed reserved CPUs. */
+/* The CPUs that the running kubelet reports as allocatable; NULL = no report. A node state instead has the CPUs that are not allocatable, as
+ * observed reserved CPUs. */
 static hwloc_bitmap_t reported_allocatable(const struct node_state *node)
 {
 	hwloc_bitmap_t cpus;
@@ -62,7 +63,8 @@ hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 
 	if (!cpus || (s->cpu_options.strict_cpu_reservation && !reserved))
 		return NULL;
-	/* Reserved CPUs are either all in the shared pool or, if reserved strictly, all outside of it. */
+	/* A kubelet that does not reserve strictly has the reserved CPUs in the shared pool. A state without any reserved CPU is of
+	 * a kubelet that reserved them strictly, whatever the settings are now. */
 	if (reserved && (s->cpu_options.strict_cpu_reservation || !hwloc_bitmap_intersects(reserved, cpus)))
 		cpuset_or(cpus, cpus, reserved);
 	if (allocatable)
@@ -72,7 +74,7 @@ hwloc_bitmap_t known_machine_cpus(const struct node_state *node)
 
 /* ---- NUMA nodes */
 
-/* Whether the memory manager counts something on the NUMA node, of which all may be reserved. */
+/* Whether the memory manager's state counts memory or hugepages on the NUMA node, even if all of them are reserved. */
 static bool counts_memory(const struct memory_node *state)
 {
 	for (size_t t = 0; state && t < state->n_tables; t++)
@@ -113,24 +115,27 @@ static hwloc_bitmap_t nodes_of_cpus(const struct machine *m, hwloc_const_bitmap_
 hwloc_bitmap_t known_machine_nodes(const struct node_state *node)
 {
 	const struct machine *m = &node->machine;
-	bool by_memory = node->allocations.memory_known && node->allocations.memory.n_nodes > 0;
+	bool has_memory_state = node->allocations.memory_known && node->allocations.memory.n_nodes > 0;
 	CLEANUP(cpuset_freep)
-	hwloc_bitmap_t cpus = by_memory ? reported_cpus(node) : known_machine_cpus(node);
+	hwloc_bitmap_t known_cpus = has_memory_state ? reported_cpus(node) : known_machine_cpus(node);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t with_cpus = nodes_of_cpus(m, NULL);
-	CLEANUP(cpuset_freep) hwloc_bitmap_t by_cpus = nodes_of_cpus(m, cpus);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t with_known_cpus = nodes_of_cpus(m, known_cpus);
 	hwloc_bitmap_t nodes = cpuset_new();
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		unsigned id = m->nodes[i].id;
 		const struct memory_node *state = allocations_memory_node(&node->allocations, id);
-		bool known = hwloc_bitmap_isset(by_cpus, id);
+		bool known = hwloc_bitmap_isset(with_known_cpus, id);
 
-		/* Without a source that shows CPUs, the memory manager's state decides. */
-		if (by_memory)
-			known = (known && (cpus || state)) || counts_memory(state) ||
-				(state && m->nodes[i].memory_bytes == 0);
-		else
-			known = known || !cpus || !hwloc_bitmap_isset(with_cpus, id);
+		if (has_memory_state) {
+			/* If no source shows CPUs, all count as known: then the memory manager's state must list the node too. */
+			if (!known_cpus && !state)
+				known = false;
+			if (counts_memory(state) || (state && m->nodes[i].memory_bytes == 0))
+				known = true;
+		} else if (!known_cpus || !hwloc_bitmap_isset(with_cpus, id)) {
+			known = true; /* nothing can show that the kubelet does not know the node */
+		}
 		if (known)
 			cpuset_set(nodes, id);
 	}
@@ -144,7 +149,7 @@ struct known_memory known_machine_memory(const struct node_state *node)
 	const struct machine *m = &node->machine;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = known_machine_nodes(node);
 	struct known_memory known = {.bytes = m->memory_bytes};
-	uint64_t more = 0;
+	uint64_t new_bytes = 0; /* that appeared after the kubelet's start */
 
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		const struct numa_node *numa = &m->nodes[i];
@@ -152,11 +157,11 @@ struct known_memory known_machine_memory(const struct node_state *node)
 		const struct memory_table *memory = memory_node_table(state, "memory");
 
 		if (!hwloc_bitmap_isset(nodes, numa->id)) {
-			more += numa->memory_bytes;
+			new_bytes += numa->memory_bytes;
 			continue;
 		}
 		if (memory && memory->total > 0 && numa->memory_bytes > memory->total)
-			more += numa->memory_bytes - memory->total;
+			new_bytes += numa->memory_bytes - memory->total;
 		for (size_t p = 0; p < numa->n_pools; p++) {
 			uint64_t bytes = numa->pools[p].page_bytes * numa->pools[p].pages;
 			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
@@ -167,7 +172,7 @@ struct known_memory known_machine_memory(const struct node_state *node)
 			known.hugepages += pages ? pages->total : bytes;
 		}
 	}
-	known.bytes = known.bytes > more ? known.bytes - more : 0;
+	known.bytes = known.bytes > new_bytes ? known.bytes - new_bytes : 0;
 	return known;
 }
 
@@ -183,6 +188,7 @@ static void known_machine_remove_nodes(struct machine *m, hwloc_const_bitmap_t n
 		if (m->cpus[i].numa == MACHINE_NONE || hwloc_bitmap_isset(nodes, (unsigned)m->cpus[i].numa))
 			m->cpus[n_cpus++] = m->cpus[i];
 	m->n_cpus = n_cpus;
+	/* The rows and columns of the nodes that stay. */
 	if (m->distances)
 		distances = xcalloc(n_before * n_before + 1, sizeof(*distances));
 	for (size_t i = 0, row = 0; i < n_before; i++) {
@@ -209,11 +215,11 @@ static void known_machine_remove_nodes(struct machine *m, hwloc_const_bitmap_t n
 /* Where the CPUs that vanished were: a guess by what is missing in a regular machine. */
 struct known_machine_guess {
 	size_t n_missing;
-	size_t threads;    /* per core; also what cores have if their other threads are missing */
+	size_t threads;    /* of a complete core: a core with fewer CPUs lacks a thread */
 	unsigned stride;   /* between the ids of two threads of a core; 0 = unknown */
 	size_t most_cpus;  /* of a NUMA node */
-	size_t *node_cpus; /* by position in nodes[] */
-	size_t *core_size; /* by the core's name */
+	size_t *node_cpus; /* the number of CPUs, by position in nodes[] */
+	size_t *core_size; /* the number of CPUs, by the core's name, which is its lowest CPU */
 };
 
 static void known_machine_guess_release(struct known_machine_guess *g)
@@ -237,7 +243,9 @@ static void known_machine_guess_init(struct known_machine_guess *g, const struct
 	for (size_t i = 0; i < m->n_cpus; i++) {
 		size_t *size = &g->core_size[m->cpus[i].core];
 
-		n_cores += (*size)++ == 0;
+		if (*size == 0)
+			n_cores++;
+		++*size;
 		g->threads = *size > g->threads ? *size : g->threads;
 	}
 	for (size_t i = 0; i < m->n_nodes; i++) {
@@ -249,9 +257,11 @@ static void known_machine_guess_init(struct known_machine_guess *g, const struct
 	}
 	for (size_t i = 0; i < m->n_cpus && g->stride == 0; i++)
 		g->stride = m->cpus[i].id - m->cpus[i].core;
-	/* As many CPUs as there are cores are missing: simultaneous multithreading was turned off. */
+	/* Equally many CPUs per core are missing: simultaneous multithreading was turned off. If a NUMA node has no CPUs, the
+	 * missing CPUs are that node's instead. */
 	if (n_cores > 0 && n_missing % n_cores == 0 && !has_empty_node) {
 		g->threads += n_missing / n_cores;
+		/* As x86 servers number CPUs: first the first thread of every core. */
 		g->stride = g->stride > 0 ? g->stride : (unsigned)n_cores;
 	}
 }
@@ -301,7 +311,7 @@ static const struct cpu *known_machine_guess_neighbour(
 	return neighbour;
 }
 
-/* The core is named by its lowest CPU. */
+/* A core's name is its lowest CPU: after a lower CPU was added to the core, its other CPUs need the new name. */
 static void known_machine_rename_core(
 	struct known_machine_guess *g, struct machine *m, unsigned before, unsigned after)
 {
@@ -314,7 +324,8 @@ static void known_machine_rename_core(
 	}
 }
 
-/* Adds a CPU that vanished to the core, or else the NUMA node, that lacks a CPU; to none if no node lacks one. */
+/* Adds a CPU that vanished: to the core of its other threads; if these are unknown, on the NUMA node that lacks most CPUs to a core
+ * that lacks a thread, or as a core of its own. */
 static void known_machine_add_cpu(struct known_machine_guess *g, struct machine *m, unsigned id)
 {
 	const struct cpu *neighbour = known_machine_guess_twin(g, m, id);
@@ -347,7 +358,7 @@ static void known_machine_add_cpu(struct known_machine_guess *g, struct machine 
 	*(struct cpu *)vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(cpu)) = cpu;
 }
 
-/* A state that lacks more CPUs than the machine has is of another machine. */
+/* Adds nothing if more CPUs are missing than the machine has: then the state is of another machine. */
 static void known_machine_add_cpus(struct machine *m, hwloc_const_bitmap_t missing)
 {
 	CLEANUP(known_machine_guess_release) struct known_machine_guess g = {0};
@@ -367,7 +378,7 @@ static int known_machine_by_cpu(const void *va, const void *vb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Bring the members that follow from cpus[] up to date. */
+/* Sorts cpus[], which additions have left unsorted, and sets the members that follow from cpus[]. */
 static void known_machine_recount(struct machine *m)
 {
 	if (m->n_cpus > 0)
@@ -390,39 +401,50 @@ static bool known_machine_has_equal_cores(const struct machine *m)
 	return cpu_topology_init(&topology, m) < 0 || cpu_topology_is_uniform(&topology, CPU_LEVEL_CORE);
 }
 
-bool known_machine_gave_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved)
+bool known_machine_assigns_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved)
 {
 	const struct settings *s = &node->settings;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = known_cpus_of_state(node);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
 
-	if (!cpus || !reserved || !s->cpu_options.strict_cpu_reservation ||
-		!kubelet_version_of(s->kubelet_minor).whole_by_average ||
-		!hwloc_bitmap_intersects(cpus, reserved) || known_machine_has_equal_cores(&node->machine))
+	if (!cpus || !reserved || !s->cpu_options.strict_cpu_reservation)
+		return false;
+	if (!hwloc_bitmap_intersects(cpus, reserved))
+		return false;
+	/* K29: only these kubelets assign reserved CPUs, and only on machines with unequal cores. */
+	if (!kubelet_version_of(s->kubelet_minor).whole_by_average ||
+		known_machine_has_equal_cores(&node->machine))
 		return false;
 	cpuset_or(cpus, cpus, reserved);
 	return hwloc_bitmap_isequal(cpus, now);
 }
 
 /*
- * Add CPUs that the kubelet has reserved strictly by number and that are gone: no source shows their ids. The lowest ids that no CPU has
- * stand for them.
+ * `state_cpus`: the CPUs of the CPU manager's state. Under strict-cpu-reservation the reserved CPUs are not among them, so the machine of
+ * the kubelet's start had as many more CPUs as are reserved. Adds the lowest unused ids until today's machine has that many CPUs: no source
+ * shows which ids the missing CPUs had.
  */
-static void known_machine_add_strict(const struct node_state *node, hwloc_bitmap_t cpus)
+static void known_machine_add_missing_reserved(const struct node_state *node, hwloc_bitmap_t state_cpus)
 {
 	const struct settings *s = &node->settings;
-	size_t reserved = cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
-	size_t at_start = cpuset_size(cpus) + reserved;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t now = machine_counted_cpus(&node->machine);
+	CLEANUP(cpuset_freep) hwloc_bitmap_t now = NULL;
+	size_t at_start;
 
-	if (!s->cpu_options.strict_cpu_reservation || listed_reserved(s) || node->reserved.observed ||
-		!s->reserved_cpu_known || known_machine_gave_reserved(node, node->reserved.cpus))
+	/* A source shows the ids of the reserved CPUs, or no source shows how many CPUs are reserved. */
+	if (listed_reserved(s) || node->reserved.observed || !s->reserved_known)
 		return;
-	cpuset_or(now, now, cpus);
+	if (!s->cpu_options.strict_cpu_reservation)
+		return;
+	if (known_machine_assigns_reserved(node, node->reserved.cpus))
+		return;
+	at_start = cpuset_size(state_cpus) +
+		   cpu_manager_reserved_count(s->kube_reserved_cpu + s->system_reserved_cpu);
+	now = machine_counted_cpus(&node->machine);
+	cpuset_or(now, now, state_cpus);
 	for (unsigned id = 0; cpuset_size(now) < at_start && id < MACHINE_MAX_CPUS; id++)
 		if (!hwloc_bitmap_isset(now, id)) {
 			cpuset_set(now, id);
-			cpuset_set(cpus, id);
+			cpuset_set(state_cpus, id);
 		}
 }
 
@@ -434,7 +456,7 @@ static hwloc_bitmap_t known_machine_missing_cpus(const struct node_state *node)
 
 	if (!cpus)
 		return NULL;
-	known_machine_add_strict(node, cpus);
+	known_machine_add_missing_reserved(node, cpus);
 	if (s->cpu_options.strict_cpu_reservation && listed_reserved(s))
 		cpuset_or(cpus, cpus, s->reserved_system_cpus);
 	cpuset_andnot(cpus, cpus, node->machine.online);
@@ -463,7 +485,7 @@ bool known_machine_differs(const struct node_state *node, struct machine *ret)
 
 #define RESTART_TO_USE "the kubelet knows the machine of its start; restart the kubelet to use it"
 
-static void known_machine_note_nodes(const struct machine *m, hwloc_const_bitmap_t nodes, struct notes *notes)
+static void note_new_nodes(const struct machine *m, hwloc_const_bitmap_t nodes, struct notes *notes)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!hwloc_bitmap_isset(nodes, m->nodes[i].id))
@@ -472,9 +494,8 @@ static void known_machine_note_nodes(const struct machine *m, hwloc_const_bitmap
 				m->nodes[i].id);
 }
 
-/* CPUs of known NUMA nodes. */
-static void known_machine_note_cpus(
-	const struct node_state *node, hwloc_const_bitmap_t nodes, struct notes *notes)
+/* Notes the CPUs that have appeared since the kubelet's start on the NUMA nodes `nodes`, which it knows. */
+static void note_new_cpus(const struct node_state *node, hwloc_const_bitmap_t nodes, struct notes *notes)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t known = known_machine_cpus(node);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t cpus = NULL;
@@ -493,13 +514,15 @@ static void known_machine_note_cpus(
 	notes_add(notes, "CPUs %.200s are not available: " RESTART_TO_USE, list);
 }
 
-static void known_machine_note_more(const struct memory_node *state, const char *type, uint64_t bytes,
-	uint64_t least, struct notes *notes)
+/* Notes that the NUMA node now has at least `min_increase` bytes more than the kubelet counted at its start. The total of a table that
+ * wrapped around is no amount that the kubelet counted (DEFECTS.md, K13). */
+static void note_more_memory(const struct memory_node *state, const char *type, uint64_t bytes,
+	uint64_t min_increase, struct notes *notes)
 {
 	const struct memory_table *table = memory_node_table(state, type);
 	uint64_t known = table ? table->total : 0;
 
-	if (bytes >= known + least && !(table && memory_table_wrapped(table)))
+	if (bytes >= known + min_increase && !(table && memory_table_wrapped(table)))
 		notes_add(notes, "NUMA node %u: %llu bytes of %.100s are not available: " RESTART_TO_USE,
 			state->id, (unsigned long long)(bytes - known), type);
 }
@@ -510,14 +533,15 @@ static void known_machine_note_memory(const struct node_state *node, struct note
 		const struct numa_node *numa = &node->machine.nodes[i];
 		const struct memory_node *state = allocations_memory_node(&node->allocations, numa->id);
 
+		/* A node that the kubelet has not counted has its own note. On a kernel without NUMA the first node has the memory of all. */
 		if (!counts_memory(state) || node->machine.without_numa)
 			continue;
-		known_machine_note_more(state, "memory", numa->memory_bytes, MEMORY_BLOCK, notes);
+		note_more_memory(state, "memory", numa->memory_bytes, MEMORY_BLOCK, notes);
 		for (size_t p = 0; p < numa->n_pools; p++) {
 			char name[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 			resource_name_of_hugepages(numa->pools[p].page_bytes, name);
-			known_machine_note_more(state, name, numa->pools[p].page_bytes * numa->pools[p].pages,
+			note_more_memory(state, name, numa->pools[p].page_bytes * numa->pools[p].pages,
 				numa->pools[p].page_bytes, notes);
 		}
 	}
@@ -527,7 +551,7 @@ void known_machine_note(const struct node_state *node, struct notes *notes)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t nodes = known_machine_nodes(node);
 
-	known_machine_note_nodes(&node->machine, nodes, notes);
-	known_machine_note_cpus(node, nodes, notes);
+	note_new_nodes(&node->machine, nodes, notes);
+	note_new_cpus(node, nodes, notes);
 	known_machine_note_memory(node, notes);
 }

@@ -41,11 +41,11 @@ struct known_memory known_machine_memory(const struct node_state *node);
 bool known_machine_differs(const struct node_state *node, struct machine *ret);
 
 /*
- * Whether a container holds CPUs that the kubelet reserved strictly, and the state has all other CPUs of today's hardware: a kubelet up to
- * 1.37 gives reserved CPUs away where cores have different sizes (K29 in scoring/DEFECTS.md), so no CPU is missing. `reserved` is what the
- * kubelet would reserve on today's hardware; NULL = unknown.
+ * Whether the kubelet has assigned reserved CPUs to a container under strict-cpu-reservation, and the state has all other CPUs of today's
+ * hardware, so no CPU is missing. A kubelet up to 1.37 assigns reserved CPUs where cores have different sizes (K29 in scoring/DEFECTS.md).
+ * `reserved` is what the kubelet would reserve on today's hardware; NULL = unknown.
  */
-bool known_machine_gave_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved);
+bool known_machine_assigns_reserved(const struct node_state *node, hwloc_const_bitmap_t reserved);
 
 /* Note what appeared after the kubelet's start and is therefore not available. */
 void known_machine_note(const struct node_state *node, struct notes *notes);

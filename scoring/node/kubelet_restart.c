@@ -47,31 +47,37 @@ static char *print_policy_mismatch(const char *after, const char *before)
 /* ---- cpu_manager_state */
 
 /* validateState(): the reserved CPUs against the shared pool. NULL = they agree. */
-static char *check_reserved_cpus(hwloc_const_bitmap_t shared, hwloc_const_bitmap_t reserved, bool strict)
+static char *check_reserved_cpus(
+	hwloc_const_bitmap_t shared, hwloc_const_bitmap_t reserved, bool strictly_reserved)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t both = cpuset_new();
 	CLEANUP(freep) char *pool = cpuset_print(shared), *some = NULL;
 
 	hwloc_bitmap_and(both, shared, reserved);
-	if (strict ? hwloc_bitmap_iszero(both) : hwloc_bitmap_isequal(both, reserved))
-		return NULL;
-	some = cpuset_print(strict ? both : reserved);
-	return strict ? xasprintf(
-				"some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"",
-				some, pool)
-		      : xasprintf("not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", some,
-				pool);
+	if (strictly_reserved && !hwloc_bitmap_iszero(both)) {
+		some = cpuset_print(both);
+		return xasprintf(
+			"some of strictly reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", some,
+			pool);
+	}
+	if (!strictly_reserved && !hwloc_bitmap_isequal(both, reserved)) {
+		some = cpuset_print(reserved);
+		return xasprintf(
+			"not all reserved cpus: \"%s\" are present in defaultCpuSet: \"%s\"", some, pool);
+	}
+	return NULL;
 }
 
 /* validateState(): the CPUs in the file, shared and exclusive, against the machine's. NULL = they agree. */
-static char *check_all_cpus(const struct node_state *node, hwloc_const_bitmap_t reserved, bool strict)
+static char *check_all_cpus(
+	const struct node_state *node, hwloc_const_bitmap_t reserved, bool strictly_reserved)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t all = machine_counted_cpus(&node->machine);
 	CLEANUP(cpuset_freep) hwloc_bitmap_t known = allocations_exclusive_cpus(&node->allocations);
 	CLEANUP(freep) char *want = NULL, *have = NULL;
 
 	cpuset_or(known, known, node->allocations.shared);
-	if (strict)
+	if (strictly_reserved)
 		cpuset_andnot(all, all, reserved);
 	if (hwloc_bitmap_isequal(all, known))
 		return NULL;
@@ -112,7 +118,7 @@ static int check_cpu_state(
 {
 	const struct settings *after = &node->settings;
 	hwloc_const_bitmap_t shared = node->allocations.shared, reserved = node->reserved.cpus;
-	bool strict = after->cpu_options.strict_cpu_reservation;
+	bool strictly_reserved = after->cpu_options.strict_cpu_reservation;
 
 	if (after->cpu_manager == CPU_MANAGER_UNKNOWN || before->cpu_manager == CPU_MANAGER_UNKNOWN)
 		return err_set(err, -ENOTSUP, "the CPU manager's policy is not known");
@@ -128,11 +134,11 @@ static int check_cpu_state(
 	if (hwloc_bitmap_iszero(shared) && !any_container_holds_cpus(&node->allocations))
 		return 0; /* the kubelet makes a new shared pool */
 	*ret = hwloc_bitmap_iszero(shared) ? xstrdup("default cpuset cannot be empty")
-					   : check_reserved_cpus(shared, reserved, strict);
+					   : check_reserved_cpus(shared, reserved, strictly_reserved);
 	if (!*ret)
 		*ret = check_overlap(&node->allocations);
 	if (!*ret)
-		*ret = check_all_cpus(node, reserved, strict);
+		*ret = check_all_cpus(node, reserved, strictly_reserved);
 	return 0;
 }
 
@@ -142,12 +148,13 @@ static int check_cpu_state(
 static bool is_equal_table(
 	const struct node_state *node, const struct memory_node *n, const struct memory_table *table)
 {
-	uint64_t reserved = node_derive_reserved_memory(&node->settings, n->id, table->type);
+	uint64_t not_allocatable = node_derive_reserved_memory(&node->settings, n->id, table->type);
 
+	/* Of the memory, what is set aside as hugepages is not allocatable either. */
 	for (size_t i = 0; i < n->n_tables && !strcmp(table->type, "memory"); i++)
 		if (&n->tables[i] != table)
-			reserved += n->tables[i].total;
-	return table->total - reserved == table->allocatable;
+			not_allocatable += n->tables[i].total;
+	return table->total - not_allocatable == table->allocatable;
 }
 
 static bool is_equal_state(const struct node_state *node)
@@ -163,8 +170,8 @@ static bool is_equal_state(const struct node_state *node)
 
 #define UNEQUAL_STATE "the expected machine state is different from the real one"
 
-/* Sets *group to the NUMA nodes of the containers' blocks that include the node; unchanged if there are none. False if the blocks differ. */
-static bool find_memory_group(const struct allocations *a, unsigned node, hwloc_const_bitmap_t *group)
+/* The NUMA nodes of the containers' blocks that include `node`, in *ret, which is unchanged if no block does. False if the blocks differ. */
+static bool find_memory_group(const struct allocations *a, unsigned node, hwloc_const_bitmap_t *ret)
 {
 	hwloc_const_bitmap_t first = NULL;
 
@@ -176,7 +183,7 @@ static bool find_memory_group(const struct allocations *a, unsigned node, hwloc_
 				continue;
 			if (first && !hwloc_bitmap_isequal(first, nodes))
 				return false;
-			*group = first = nodes;
+			*ret = first = nodes;
 		}
 	return true;
 }
@@ -203,6 +210,7 @@ static int check_groups(const struct allocations *a, char **ret, struct err *err
 	return 0;
 }
 
+/* *ret: the error with which a kubelet with the new settings rejects memory_manager_state; NULL = none. */
 static int check_memory_state(const struct settings *before, const struct node_state *node,
 	bool reservation_changed, char **ret, struct err *err)
 {

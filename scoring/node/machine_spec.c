@@ -28,6 +28,7 @@ struct layout {
 
 static void add_spec_cpus(const struct layout *l, struct machine *m)
 {
+	/* The first thread of every core, then the second threads. machine_derive() sets `numa` from the CPUs of the nodes. */
 	for (unsigned id = 0; id < l->n_cores * l->factors[THREADS]; id++) {
 		unsigned core = id % l->n_cores, numa = core / l->factors[CORES];
 		struct cpu *cpu = vec_push(&m->cpus, &m->n_cpus, &m->cpus_size, sizeof(*cpu));
@@ -41,6 +42,13 @@ static void add_spec_cpus(const struct layout *l, struct machine *m)
 	}
 }
 
+static unsigned spec_distance(const struct layout *l, unsigned from, unsigned to)
+{
+	if (from == to)
+		return 10;
+	return from / l->factors[NUMAS] == to / l->factors[NUMAS] ? 12 : 32; /* in one socket, or not */
+}
+
 static void add_spec_nodes(const struct layout *l, struct machine *m)
 {
 	m->distances = xcalloc((size_t)l->n_nodes * l->n_nodes, sizeof(*m->distances));
@@ -50,10 +58,7 @@ static void add_spec_nodes(const struct layout *l, struct machine *m)
 		*node = (struct numa_node){
 			.id = i, .cpus = cpuset_new(), .memory_bytes = l->memory_bytes / l->n_nodes};
 		for (unsigned k = 0; k < l->n_nodes; k++)
-			m->distances[i * l->n_nodes + k] = i == k ? 10
-							   : i / l->factors[NUMAS] == k / l->factors[NUMAS]
-								   ? 12
-								   : 32;
+			m->distances[i * l->n_nodes + k] = spec_distance(l, i, k);
 	}
 }
 
@@ -159,20 +164,21 @@ static int compare_page_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* strtok_r() changes `text`. After a failure, `ret` holds a part. */
 static int parse_whole_spec(char *text, struct node_state *ret)
 {
 	struct layout l;
-	char *rest = NULL;
-	const char *part = strtok_r(text, ",", &rest);
+	char *next = NULL;
+	const char *part = strtok_r(text, ",", &next);
 	int r = part ? parse_layout(part, &l) : -EINVAL;
 
-	part = strtok_r(NULL, ",", &rest);
+	part = strtok_r(NULL, ",", &next);
 	if (r < 0 || !part || parse_spec_amount(part, (uint64_t)1 << 60, &l.memory_bytes) < 0)
 		return -EINVAL;
 	ret->machine.offline = cpuset_new();
 	add_spec_nodes(&l, &ret->machine);
 	add_spec_cpus(&l, &ret->machine);
-	while (r == 0 && (part = strtok_r(NULL, ",", &rest)))
+	while (r == 0 && (part = strtok_r(NULL, ",", &next)))
 		r = add_spec_resource(part, &l, ret);
 	for (size_t i = 0; i < ret->machine.n_nodes; i++)
 		if (ret->machine.nodes[i].n_pools > 1)

@@ -34,6 +34,7 @@ uint64_t memory_state_charge(struct memory_state *state, const struct memory_blo
 	return left;
 }
 
+/* The reverse of memory_state_charge(), as allocations_give_back() describes. */
 static void give_back_block(struct memory_state *state, const struct memory_block *block)
 {
 	uint64_t left = block->bytes;
@@ -45,8 +46,11 @@ static void give_back_block(struct memory_state *state, const struct memory_bloc
 
 		if (!node)
 			continue;
-		if (node->assignments > 0 && --node->assignments == 0 && node->cells)
-			cpuset_only(node->cells, (unsigned)id);
+		if (node->assignments > 0) {
+			node->assignments--;
+			if (node->assignments == 0 && node->cells)
+				cpuset_only(node->cells, (unsigned)id);
+		}
 		if (!table)
 			continue;
 		part = table->reserved < left ? table->reserved : left;
@@ -135,6 +139,7 @@ static int compare_tables(const void *a, const void *b)
 	return strcmp(((const struct memory_table *)a)->type, ((const struct memory_table *)b)->type);
 }
 
+/* Appends the NUMA node with the totals of the hardware. The other amounts are 0 until the blocks are known. */
 static struct memory_node *append_memory_node(struct memory_state *state, const struct numa_node *from)
 {
 	struct memory_node *node =
@@ -171,7 +176,10 @@ static struct memory_table *find_or_add_table(struct memory_state *state, unsign
 	return table ? table : add_memory_table(node, type, 0);
 }
 
-/* Of several blocks of a node the smallest counts. */
+/*
+ * Of several blocks of a node the smallest counts, but a block of 0 bytes is replaced by the next one. A block of 2^63 bytes or more is an
+ * amount that wrapped around below 0.
+ */
 static void set_block_allocatable(struct memory_state *state, const struct memory_block *block)
 {
 	for (int id = hwloc_bitmap_first(block->nodes); id >= 0; id = hwloc_bitmap_next(block->nodes, id)) {
@@ -191,11 +199,12 @@ static void set_block_allocatable(struct memory_state *state, const struct memor
  * appeared after the kubelet's start: then the kubelet has not counted its memory. */
 static void set_system_reserved(struct memory_node *node)
 {
-	uint64_t pages = 0, allocatable = 0;
+	uint64_t pages = 0;
+	bool has_allocatable = false;
 
 	for (size_t i = 0; i < node->n_tables; i++)
-		allocatable |= node->tables[i].allocatable;
-	for (size_t i = 0; i < node->n_tables && allocatable == 0; i++)
+		has_allocatable = has_allocatable || node->tables[i].allocatable > 0;
+	for (size_t i = 0; i < node->n_tables && !has_allocatable; i++)
 		node->tables[i].total = 0;
 	for (size_t i = 0; i < node->n_tables; i++)
 		if (strcmp(node->tables[i].type, "memory") != 0)
@@ -204,6 +213,7 @@ static void set_system_reserved(struct memory_node *node)
 		struct memory_table *t = &node->tables[i];
 		uint64_t used = t->allocatable + (strcmp(t->type, "memory") ? 0 : pages);
 
+		/* The kubelet's subtraction went below 0: the reverse subtraction gives what it subtracted. */
 		if (memory_table_wrapped(t)) {
 			t->system_reserved = t->total - t->allocatable;
 			continue;

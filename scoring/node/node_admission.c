@@ -20,7 +20,7 @@
 /* Bounds of what pods hold of one resource, in units of the resource. */
 struct held {
 	uint64_t sum;  /* upper bound: of all containers */
-	uint64_t sure; /* lower bound: per pod of one container; the others may be init containers */
+	uint64_t sure; /* lower bound: of one container per pod, as the others may be init containers */
 };
 
 /* The end of the pod whose first item is `first`: items are sorted by pod. */
@@ -60,7 +60,7 @@ static struct held held_cpus(const struct node_state *node)
 		held.sure += most;
 	}
 	/* A resized container keeps its CPUs, but the kubelet counts what the container requests now. */
-	if (kubelet_has_gate(&node->settings, KUBELET_RESIZE_CPUS))
+	if (kubelet_gate_on(&node->settings, KUBELET_RESIZE_CPUS))
 		held.sure = 0;
 	return held;
 }
@@ -93,7 +93,7 @@ static struct held held_bytes(const struct node_state *node, const char *type)
 		}
 		held.sure += most;
 	}
-	if (!strcmp(type, "memory") && kubelet_has_gate(&node->settings, KUBELET_RESIZE_MEMORY))
+	if (!strcmp(type, "memory") && kubelet_gate_on(&node->settings, KUBELET_RESIZE_MEMORY))
 		held.sure = 0;
 	return held;
 }
@@ -132,11 +132,12 @@ static qty_t allocatable_cpu(const struct node_state *node, const struct machine
 	hwloc_bitmap_t known = node->reserved.observed ? NULL : known_machine_cpus(node);
 	qty_t sum = s->kube_reserved_cpu + s->system_reserved_cpu;
 
+	/* CPUs that appeared after the kubelet's start do not count. If observed, the reserved CPUs include them. */
 	if (known) {
-		CLEANUP(cpuset_freep) hwloc_bitmap_t unknown = machine_counted_cpus(&node->machine);
+		CLEANUP(cpuset_freep) hwloc_bitmap_t added = machine_counted_cpus(&node->machine);
 
-		cpuset_andnot(unknown, unknown, known);
-		cpuset_andnot(all, all, unknown);
+		cpuset_andnot(added, added, known);
+		cpuset_andnot(all, all, added);
 	}
 	if (node->reserved.observed) {
 		reserved = cpuset_dup(node->reserved.cpus);
@@ -144,13 +145,13 @@ static qty_t allocatable_cpu(const struct node_state *node, const struct machine
 	} else if (s->reserved_system_cpus) {
 		reserved = cpuset_dup(s->reserved_system_cpus);
 	}
-	if (s->reserved_cpu_known && !listed &&
+	if (s->reserved_known && !listed &&
 		(!reserved || cpuset_size(reserved) == cpu_manager_reserved_count(sum)))
 		return (qty_t)cpuset_size(all) * QTY_UNIT - sum;
 	return ((qty_t)cpuset_size(all) - (qty_t)(reserved ? cpuset_size(reserved) : 0)) * QTY_UNIT;
 }
 
-/* The hugepages of this name ("hugepages-1Gi"), unless they have been added. */
+/* Adds the free hugepages of this name ("hugepages-1Gi"), unless they have been added. Without the machine's pools: those of the zones. */
 static void add_free_pages_of(struct node_admission *a, const char *name)
 {
 	const struct inventory *zones = &a->state->inventory;
@@ -228,11 +229,12 @@ static size_t resource_end(const struct device_index *index, size_t first, bool 
 	return end;
 }
 
+/* Adds the devices of the resources for which the NUMA nodes of all devices are known. The registered devices are sorted by resource. */
 static void list_counted_devices(const struct allocations *a, struct device_inventory *ret)
 {
 	CLEANUP(device_index_release) struct device_index registered = {0};
 	CLEANUP(device_index_release) struct device_index held = {0};
-	bool known = false;
+	bool all_nodes_known = false; /* of the resource whose devices end at `end` */
 
 	device_index_registered(a, &registered);
 	device_index_held(a, &held);
@@ -243,8 +245,8 @@ static void list_counted_devices(const struct allocations *a, struct device_inve
 			.allocated = device_index_find(&held, d->block->resource, d->id) != NULL};
 
 		if (i == end)
-			end = resource_end(&registered, i, &known);
-		if (known)
+			end = resource_end(&registered, i, &all_nodes_known);
+		if (all_nodes_known)
 			device_inventory_add(ret, d->block->resource, device);
 	}
 }
@@ -317,7 +319,7 @@ static void init_kubelet(struct node_admission *a)
 
 	kubelet_init(&a->kubelet, &node);
 	a->ws = kubelet_workspace_new(&a->kubelet);
-	a->node = (struct admission_node){.kubelet = &a->kubelet,
+	a->handlers = (struct admit_handlers){.kubelet = &a->kubelet,
 		.ws = a->ws,
 		.free = &a->free,
 		.unsure = &a->unsure,
@@ -398,9 +400,9 @@ void node_admission_requestable(
 
 	machine = find_machine(state, &known);
 	*ret = (struct resource_list){0};
-	if (!kubelet_has_gate(&state->settings, KUBELET_RESIZE_CPUS))
+	if (!kubelet_gate_on(&state->settings, KUBELET_RESIZE_CPUS))
 		set_amount_left(ret, requested, "cpu", allocatable_cpu(state, machine), QUANTITY_DECIMAL_SI);
-	if (state->machine.memory_bytes > 0 && !kubelet_has_gate(&state->settings, KUBELET_RESIZE_MEMORY))
+	if (state->machine.memory_bytes > 0 && !kubelet_gate_on(&state->settings, KUBELET_RESIZE_MEMORY))
 		set_amount_left(ret, requested, "memory", allocatable_memory(state), QUANTITY_BINARY_SI);
 	add_pages_left(&state->machine, requested, ret);
 	list_counted_devices(&state->allocations, &devices);
@@ -409,7 +411,7 @@ void node_admission_requestable(
 			(qty_t)devices.resources[i].n_devices * QTY_UNIT, QUANTITY_DECIMAL_SI);
 }
 
-/* The minimum of `requestable` and the state's own amounts, per item of `requestable`. */
+/* Per item of `requestable` the minimum of the item and of what may be free by the node's state. */
 static void lower_to_own(
 	const struct node_admission *a, const struct resource_list *requestable, struct resource_list *ret)
 {
@@ -439,17 +441,18 @@ void node_admission_limit(struct node_admission *a, const struct resource_list *
 			a->unsure.items[i].quantity.nano = 0;
 }
 
-char *node_admission_explain_amounts(const struct admission *a)
+char *node_admission_explain_amounts(const struct kubelet_verdict *v)
 {
-	if (a->short_of)
-		return xasprintf("insufficient %s", a->short_of);
-	return a->unsure_of ? xasprintf("perhaps insufficient %s", a->unsure_of) : xstrdup("unknown");
+	if (v->short_of)
+		return xasprintf("insufficient %s", v->short_of);
+	return v->unsure_of ? xasprintf("perhaps insufficient %s", v->unsure_of) : xstrdup("unknown");
 }
 
-void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret)
+void node_admission_judge(
+	struct node_admission *a, const struct pod_request *pod, struct kubelet_verdict *ret)
 {
 	a->ws->work.limit = a->work_limit;
-	admission_judge(&a->node, pod, request_qos(pod), ret);
+	admit_judge(&a->handlers, pod, request_qos(pod), ret);
 	a->steps = a->ws->work.steps;
 }
 
@@ -464,7 +467,8 @@ const char *node_admission_unknown_device(const struct node_admission *a, const 
 
 /* ---- copies of a pod, and the largest pod */
 
-/* The worst of what is known about the requested device resources. */
+/* What is known about the requested device resources together: DEVICES_ABSENT if one is absent, because the kubelet then rejects the pod
+ * whatever the others are. */
 static enum device_knowledge worst_device_knowledge(
 	const struct node_admission *a, const struct resource_list *wanted)
 {
@@ -482,8 +486,8 @@ static enum device_knowledge worst_device_knowledge(
 void node_admission_copies(struct node_admission *a, const struct pod_request *pod, struct pod_copies *ret)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	struct admission_copies copies = {0};
-	struct admission first = {.answer = KUBELET_REJECTS};
+	struct admit_copies copies = {0};
+	struct kubelet_verdict first = {.answer = KUBELET_REJECTS};
 	enum device_knowledge devices;
 
 	*ret = (struct pod_copies){0};
@@ -491,10 +495,11 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 	devices = worst_device_knowledge(a, &wanted);
 	if (devices == DEVICES_UNKNOWN)
 		return;
+	/* If a device is absent, `first` stays a rejection. */
 	if (devices == DEVICES_KNOWN)
 		node_admission_judge(a, pod, &first);
 	if (first.answer == KUBELET_ADMITS)
-		admission_copies(&a->node, pod, request_qos(pod), &copies);
+		admit_copies(&a->handlers, pod, request_qos(pod), &copies);
 	if (first.answer != KUBELET_UNKNOWN)
 		*ret = (struct pod_copies){.known = true, .at_least = copies.at_least, .n = copies.n};
 }
@@ -502,21 +507,22 @@ void node_admission_copies(struct node_admission *a, const struct pod_request *p
 /* The largest number of CPUs that are free together on `n_nodes` NUMA nodes or fewer. */
 static size_t find_most_free(const struct inventory *inv, size_t cpu, unsigned n_nodes)
 {
-	qty_t most[COMBINATION_MAX_NODES] = {0}; /* the largest amounts, descending */
+	qty_t most[COMBINATION_MAX_NODES] = {0}; /* the `n_nodes` largest amounts, descending */
 	qty_t sum = 0;
 
 	if (n_nodes > COMBINATION_MAX_NODES)
 		n_nodes = COMBINATION_MAX_NODES;
 	for (size_t i = 0; i < inv->n_nodes; i++) {
 		const struct inventory_amount *amount = inventory_amount(inv, i, cpu);
-		qty_t rest = amount->present ? amount->available : 0;
+		qty_t inserted = amount->present ? amount->available : 0;
 
-		for (unsigned at = 0; at < n_nodes && rest > 0; at++) {
-			qty_t before = most[at];
+		/* Each amount that the inserted amount replaces is inserted behind it; the smallest drops out. */
+		for (unsigned at = 0; at < n_nodes && inserted > 0; at++) {
+			qty_t replaced = most[at];
 
-			if (rest > before) {
-				most[at] = rest;
-				rest = before;
+			if (inserted > replaced) {
+				most[at] = inserted;
+				inserted = replaced;
 			}
 		}
 	}

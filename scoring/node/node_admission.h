@@ -6,7 +6,7 @@
  * node_admission, which is built from the node's state.
  */
 #include "common/node_state.h"
-#include "scoring/admission.h"
+#include "scoring/admit.h"
 #include "scoring/exclusive_cpus.h"
 
 struct node_admission {
@@ -40,9 +40,9 @@ struct node_admission {
 
 	struct kubelet kubelet;
 	struct kubelet_workspace *ws;
-	struct admission_node node; /* for admission_copies() and admission_nearest(), after a judge */
-	uint64_t work_limit;        /* per judge; KUBELET_WORK_MAX unless the caller sets it */
-	uint64_t steps;             /* of the last judge */
+	struct admit_handlers handlers; /* for admit_copies() and nearest_request_find(), after a judge */
+	uint64_t work_limit;            /* per judge; KUBELET_WORK_MAX unless the caller sets it */
+	uint64_t steps;                 /* of the last judge */
 };
 
 /*
@@ -70,12 +70,13 @@ void node_admission_limit(struct node_admission *a, const struct resource_list *
 void node_admission_requestable(
 	const struct node_state *state, const struct resource_list *requested, struct resource_list *ret);
 
-/* The kubelet's answer to a pod of class request_qos(), as admission_judge(). */
-void node_admission_judge(struct node_admission *a, const struct pod_request *pod, struct admission *ret);
+/* The kubelet's verdict on a pod of class request_qos(), as admit_judge(). */
+void node_admission_judge(
+	struct node_admission *a, const struct pod_request *pod, struct kubelet_verdict *ret);
 
 /* The node-level reason of a verdict: "insufficient cpu", "perhaps insufficient cpu", or "unknown" = none. The caller
  * frees the text. */
-char *node_admission_explain_amounts(const struct admission *a);
+char *node_admission_explain_amounts(const struct kubelet_verdict *v);
 
 /* What is known about the node's devices of one resource: which are free, and on which NUMA nodes. */
 enum device_knowledge {

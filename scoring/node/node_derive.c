@@ -20,12 +20,13 @@
 
 /* ---- reserved CPUs */
 
+/* `cpus` moves. */
 static void set_reserved_from(struct reserved_cpus *ret, hwloc_bitmap_t cpus, const char *from)
 {
 	*ret = (struct reserved_cpus){.cpus = cpus, .from = xstrdup(from)};
 }
 
-/* The choice of n CPUs of a machine by kubelet 1.`minor`, under the options in force. */
+/* The n CPUs that kubelet 1.`minor` reserves on a machine, under the node's policy options. */
 static int reserve_on_machine(const struct settings *s, const struct machine *machine, size_t n,
 	unsigned minor, hwloc_bitmap_t *ret, struct err *err)
 {
@@ -73,7 +74,7 @@ static int reserve_by_count(
 	if (r < 0)
 		return r;
 	/* A kubelet runs, so its choice cannot have failed: if it fails on the guessed machine, the guess is wrong. */
-	if (!known_machine_differs(node, &start_machine) || known_machine_gave_reserved(node, today) ||
+	if (!known_machine_differs(node, &start_machine) || known_machine_assigns_reserved(node, today) ||
 		reserve_on_machine(&node->settings, &start_machine, n, minor, &at_start, NULL) < 0) {
 		*ret = TAKE(today);
 		return 0;
@@ -111,7 +112,7 @@ static int reserve_by_release(
 	return 0;
 }
 
-/* Reserved CPUs that the kubelet has counted since its start may be offline or gone now. */
+/* reservedSystemCPUs. CPUs that the kubelet counted at its start may be offline or gone now: they are omitted, and no error. */
 static int reserve_as_listed(const struct node_state *node, struct reserved_cpus *ret, struct err *err)
 {
 	const struct settings *s = &node->settings;
@@ -119,7 +120,7 @@ static int reserve_as_listed(const struct node_state *node, struct reserved_cpus
 	CLEANUP(machine_release) struct machine known;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = cpuset_dup(s->reserved_system_cpus);
 	hwloc_const_bitmap_t online = node->machine.online;
-	/* Every CPU may be reserved strictly: then the shared pool is empty. */
+	/* If every CPU is reserved strictly, the kubelet's state has no CPU, and so cannot show which of them have vanished. */
 	bool all_strict = s->cpu_options.strict_cpu_reservation && node->allocations.cpus_known &&
 			  node->allocations.shared && hwloc_bitmap_iszero(node->allocations.shared);
 
@@ -147,11 +148,11 @@ int node_derive_reserved_cpus(const struct node_state *node, struct reserved_cpu
 
 	if (s->reserved_system_cpus && !hwloc_bitmap_iszero(s->reserved_system_cpus))
 		return reserve_as_listed(node, ret, err);
-	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_cpu_known && n == 0)) {
+	if (s->cpu_manager == CPU_MANAGER_NONE || (s->reserved_known && n == 0)) {
 		set_reserved_from(ret, cpuset_new(), "nothing reserves a CPU as a whole");
 		return 0;
 	}
-	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_cpu_known) {
+	if (s->cpu_manager != CPU_MANAGER_STATIC || !s->reserved_known) {
 		set_reserved_from(ret, NULL,
 			"neither reservedSystemCPUs nor kubeReserved and systemReserved are known");
 		return 0;
@@ -181,7 +182,7 @@ static int derive_reserved_cpus(const struct derive_config *config, struct node_
 
 /*
  * The shared pool, if no file has it: the allocatable CPUs that are not held, plus the reserved CPUs unless
- * strict-cpu-reservation is set.
+ * strict-cpu-reservation is set. Unknown if no running kubelet reports its allocatable CPUs.
  */
 static void derive_shared_cpus(struct node_state *node)
 {
@@ -213,6 +214,7 @@ qty_t node_derive_eviction_threshold(const struct node_state *node)
 		float share = strtof(text, NULL) / 100;
 		double bytes = (double)(int64_t)node->machine.memory_bytes * (double)share;
 
+		/* An amount that is negative or too large is of no valid percentage. */
 		return bytes >= 0 && bytes < (double)INT64_MAX ? (qty_t)(int64_t)bytes * QTY_UNIT : 0;
 	}
 	return quantity_parse(text, &q, NULL) == 0 ? q.nano : 0;
@@ -261,6 +263,7 @@ static void add_device_names(const struct machine *m, const struct device_index 
 	for (size_t i = 0; i < devices->n_items; i++) {
 		const char *resource = devices->items[i].block->resource;
 
+		/* One device with affinity is enough; the devices are sorted by resource. */
 		if (!strcmp(resource, last) || !has_affinity(m, &devices->items[i]))
 			continue;
 		strv_push_new(names, resource);
@@ -407,7 +410,7 @@ static void fill_memory(const struct node_state *node, unsigned numa, const char
 
 	if (table && !memory_table_wrapped(table))
 		set_amount(amount, capacity, table->allocatable, table->free);
-	else if (table)
+	else if (table) /* the kubelet's own amounts are near 2^64: the hardware's instead */
 		set_amount(amount, capacity, usable, usable > table->reserved ? usable - table->reserved : 0);
 	else if ((node->allocations.memory_known && !sees_no_memory(state)) ||
 		 !hwloc_bitmap_isset(known, numa))
@@ -489,24 +492,25 @@ static void count_device(const struct machine *m, struct inventory *inv, size_t 
 
 /*
  * A device that is near several NUMA nodes counts on each of them, free or held: each node by itself could
- * give it, as the kubelet's own hints have it. Held devices that are no longer healthy are capacity only.
+ * give it, as the kubelet's own hints have it. Held devices that are not registered any more, because they are
+ * no longer healthy, are capacity only.
  */
 static void fill_devices(
 	const struct machine *m, const struct known_devices *devices, struct inventory *inv, size_t resource)
 {
 	const char *name = inv->resources[resource];
-	size_t end, held_end, first = device_index_range(&devices->registered, name, &end),
-			      held_first = device_index_range(&devices->held, name, &held_end);
+	size_t end, first = device_index_range(&devices->registered, name, &end);
+	size_t held_end, held_first = device_index_range(&devices->held, name, &held_end);
 
 	if (first == end && held_first == held_end)
-		return; /* not a device */
+		return; /* `resource` is cpu, memory or hugepages */
 	for (size_t at = 0; at < m->n_nodes; at++)
 		*inventory_amount(inv, at, resource) = (struct inventory_amount){.present = true};
 	for (size_t i = first; i < end; i++) {
 		const struct device_ref *d = &devices->registered.items[i];
+		bool is_held = device_index_find(&devices->held, name, d->id) != NULL;
 
-		count_device(m, inv, resource, d->block->nodes, devices->nodes, 1,
-			!device_index_find(&devices->held, name, d->id));
+		count_device(m, inv, resource, d->block->nodes, devices->nodes, 1, is_held ? 0 : 1);
 	}
 	for (size_t i = held_first; i < held_end; i++) {
 		const struct device_ref *d = &devices->held.items[i];
@@ -520,11 +524,11 @@ static void fill_costs(const struct machine *m, struct inventory *inv)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
 		for (size_t j = 0; j < m->n_nodes; j++) {
-			unsigned d = machine_distance(m, i, j);
+			unsigned distance = machine_distance(m, i, j); /* 0 = unknown */
 
-			inv->costs[i * m->n_nodes + j] = d > 0    ? d
-							 : i == j ? DISTANCE_SELF
-								  : INVENTORY_COST_UNKNOWN;
+			if (distance == 0)
+				distance = i == j ? DISTANCE_SELF : INVENTORY_COST_UNKNOWN;
+			inv->costs[i * m->n_nodes + j] = distance;
 		}
 }
 
@@ -535,17 +539,18 @@ static void note_unplaced(const struct allocations *a, struct notes *notes)
 		const struct device_block *b = &a->registered[i];
 		size_t all = 0;
 
-		for (size_t k = 0; b->nodes_unknown && k < a->n_registered; k++)
-			all += strcmp(a->registered[k].resource, b->resource) ? 0
-									      : a->registered[k].ids.n_items;
-		if (b->nodes_unknown)
-			notes_add(notes,
-				"%.100s: the NUMA nodes of %zu of %zu devices are not known without the pod-resources API; the zones omit them",
-				b->resource, b->ids.n_items, all);
+		if (!b->nodes_unknown)
+			continue;
+		for (size_t k = 0; k < a->n_registered; k++)
+			if (!strcmp(a->registered[k].resource, b->resource))
+				all += a->registered[k].ids.n_items;
+		notes_add(notes,
+			"%.100s: the NUMA nodes of %zu of %zu devices are not known without the pod-resources API; the zones omit them",
+			b->resource, b->ids.n_items, all);
 	}
 }
 
-/* Devices that pods hold, of plugins whose devices are unknown. */
+/* Notes that the zones omit devices, if a pod holds one. Call this while the registered devices are unknown. */
 static void note_uncounted(const struct allocations *a, struct notes *notes)
 {
 	for (size_t i = 0; i < a->n_items; i++)
@@ -634,7 +639,7 @@ static void filter_resources(const struct zone_filter *filter, struct inventory 
 			inv->amounts[node * n + kept] = inv->amounts[node * n + i];
 		inv->resources[kept++] = inv->resources[i];
 	}
-	/* Rows move in ascending order, so that a row never overwrites the next one. */
+	/* Each row now begins with the kept amounts: move the rows together, in ascending order, so that none overwrites the next. */
 	for (size_t node = 1; node < inv->n_nodes; node++)
 		memmove(&inv->amounts[node * kept], &inv->amounts[node * n], kept * sizeof(*inv->amounts));
 	inv->n_resources = kept;
@@ -659,7 +664,7 @@ static struct claims filter_claims(const struct zone_filter *filter, const struc
 	return some;
 }
 
-/* A view without the items that do not count: their memory is given back to the machine state. */
+/* A view without the items of other namespaces. Items whose namespace is unknown stay, also if only the pod's log directory names it. */
 static void filter_allocations(
 	const struct zone_filter *filter, const struct allocations *all, struct allocations *ret)
 {
@@ -675,7 +680,7 @@ static void filter_allocations(
 static void derive_zones(const struct zone_filter *filter, struct node_state *node, struct notes *notes)
 {
 	CLEANUP(allocations_view_release) struct allocations view = {0};
-	CLEANUP(freep) struct claim *some = NULL;
+	CLEANUP(freep) struct claim *counted_claims = NULL;
 	struct node_state counted = *node; /* borrows */
 	bool filtered = filter->n_namespaces > 0;
 
@@ -683,7 +688,7 @@ static void derive_zones(const struct zone_filter *filter, struct node_state *no
 		filter_allocations(filter, &node->allocations, &view);
 		counted.allocations = view;
 		counted.claims = filter_claims(filter, &node->claims);
-		some = counted.claims.items;
+		counted_claims = counted.claims.items;
 	}
 	node_derive_inventory(&counted, &node->inventory, notes);
 	if (filtered && !node->pods_known)

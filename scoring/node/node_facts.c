@@ -36,7 +36,9 @@ void node_facts_release(struct node_facts *f)
 
 const char *fact_text(const struct fact *fact)
 {
-	return !fact->value ? "unknown" : *fact->value ? fact->value : "none";
+	if (!fact->value)
+		return "unknown";
+	return *fact->value ? fact->value : "none";
 }
 
 struct fact *node_facts_add(struct node_facts *f, enum fact_section section, char *name, char *value)
@@ -102,11 +104,11 @@ static char *reserved_text(const struct settings *s)
 	return xasprintf("cpu=%s,memory=%s", cpu, memory);
 }
 
-/* The gates that are on and decide something, and the first that nrtd does not know: as the text of a state has them. */
+/* "GATE=true,...": the gates that are on and change verdicts, and a gate that nrtd does not know, as in the text of a state. */
 static char *gates_text(const struct settings *s)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(TEXT_MAX_BYTES);
-	const char *unknown = kubelet_unknown_name(s);
+	const char *unknown = kubelet_unknown_name(s); /* a gate, or a field of the configuration */
 
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++)
 		if (kubelet_gate_is_set(s, i))
@@ -131,7 +133,7 @@ static char *setting_fact(const struct node_state *state, enum setting what)
 	case SETTING_IS_CPUS:
 		return state->reserved.cpus ? cpuset_print(state->reserved.cpus) : NULL;
 	case SETTING_IS_AMOUNTS:
-		return s->reserved_cpu_known ? reserved_text(s) : NULL;
+		return s->reserved_known ? reserved_text(s) : NULL;
 	case SETTING_IS_THRESHOLDS:
 		/* The amount of a percentage, as the text of a state has it. */
 		return s->eviction_hard_memory
@@ -268,6 +270,7 @@ void node_facts_keep(struct node_facts *now, const struct node_facts *before)
 			fact->amount = old->amount;
 		}
 	}
+	/* While the devices are unknown, `now` has no facts of them whose values could be filled in. */
 	if (now->devices_known || !before->devices_known)
 		return;
 	for (size_t i = 0; i < before->n_items; i++)
@@ -286,27 +289,31 @@ static char *shown_text(const struct fact *fact)
 
 struct change_text {
 	struct strbuf *out;
-	size_t start, max, n, n_omitted;
-	bool less;
+	size_t start;     /* of the text in `out` */
+	size_t max;       /* bytes of the text */
+	size_t n;         /* changes */
+	size_t n_omitted; /* of these: not in the text, because `max` was reached */
+	bool less;        /* an amount has decreased */
 };
 
-/* One of the facts may be NULL: there is nothing of this name. */
+/* `before` or `now` may be NULL: the node had, or has, no fact of this name. */
 static void add_fact_change(struct change_text *c, const struct fact *before, const struct fact *now)
 {
 	char empty[] = "";
 	const struct fact none = {.value = empty};
-	const struct fact *any = now ? now : before;
+	const char *name;
 	CLEANUP(freep) char *text = NULL;
 	CLEANUP(freep) char *from = NULL;
 	CLEANUP(freep) char *to = NULL;
 
 	before = before ? before : &none;
+	name = now ? now->name : before->name;
 	now = now ? now : &none;
 	if (!before->value || !now->value || !strcmp(before->value, now->value))
 		return;
 	from = shown_text(before);
 	to = shown_text(now);
-	text = xasprintf("%s%s: %s -> %s", c->out->len > c->start ? "; " : "", any->name, from, to);
+	text = xasprintf("%s%s: %s -> %s", c->out->len > c->start ? "; " : "", name, from, to);
 	c->n++;
 	c->less |= now->amount < before->amount;
 	if (c->n_omitted > 0 || c->out->len - c->start + strlen(text) > c->max)

@@ -65,7 +65,7 @@ static void remove_registered(const struct device_index *registered, struct devi
 	held->n_items = kept;
 }
 
-/* Returns the number of devices of `resource`, which begin at *at; *at moves after them. */
+/* Returns the number of devices of `resource`, which begin at *at, and moves *at after them. The index is sorted by resource. */
 static size_t skip_devices(
 	const struct device_index *index, const char *resource, size_t *at, size_t *ret_first)
 {
@@ -77,7 +77,7 @@ static size_t skip_devices(
 
 static void collect_devices(struct node_state_printer *p)
 {
-	size_t at = 0, at_held = 0;
+	size_t at = 0, at_held = 0; /* behind the devices of the resources before */
 
 	device_index_registered(&p->state->allocations, &p->registered);
 	device_index_held(&p->state->allocations, &p->held);
@@ -95,6 +95,7 @@ static void collect_devices(struct node_state_printer *p)
 	}
 }
 
+/* Removes the section's name again if the section is omitted. */
 static void print_section(const struct node_state_printer *p, const struct node_state_section *section)
 {
 	struct strbuf *out = p->out;
@@ -140,6 +141,7 @@ static void parser_release(struct node_state_parser *p)
 	free(p->runs);
 }
 
+/* A text of an older version than VERSION does not exist. */
 static int check_version(struct token_reader *r)
 {
 	uint64_t version = token_reader_number(r, UINT64_MAX);
@@ -164,8 +166,8 @@ static size_t section_name_length(const char *text)
 /* Whether the name at `text`, which may begin with '?', is that of a section. */
 static bool is_known_section(const char *text)
 {
-	bool marked = *text == '?';
-	size_t len = section_name_length(text + marked) + marked;
+	size_t marker = *text == '?' ? 1 : 0;
+	size_t len = marker + section_name_length(text + marker);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all_sections); i++)
 		for (const struct node_state_section *s = all_sections[i]; s->name; s++)
@@ -215,10 +217,11 @@ static int parse_all(struct node_state_parser *p)
 		for (const struct node_state_section *s = all_sections[i]; s->name && !r->error; s++)
 			parse_section(p, s);
 		if (all_sections[i] == node_state_machine_sections)
-			node_state_finish_machine(p);
+			node_state_finish_machine(p); /* later sections need the whole machine */
 	}
 	skip_marked_sections(r);
 	r->section = "end";
+	/* A section of a newer version that decides about admission. */
 	if (!r->error && *r->at == ';' && section_name_length(r->at + 1) > 0 && !is_known_section(r->at + 1))
 		return err_set(r->err, -ENOTSUP, "the section '%.*s' is not known",
 			(int)section_name_length(r->at + 1), r->at + 1);

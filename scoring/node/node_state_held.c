@@ -16,7 +16,7 @@
 
 struct fact {
 	const char *name;
-	size_t offset;
+	size_t offset; /* of a bool in struct allocations */
 };
 
 static const struct fact facts[] = {
@@ -46,6 +46,7 @@ void node_state_know_all(struct node_state_parser *p)
 		*(bool *)(base + facts[i].offset) = true;
 }
 
+/* node_state_know_all() has set every fact to known: the section lists those that are not. */
 static void parse_unknown(struct node_state_parser *p)
 {
 	char *base = (char *)&p->state.allocations;
@@ -65,17 +66,16 @@ static void parse_unknown(struct node_state_parser *p)
 
 /* ---- the shared pool: nearly always the rest of the CPUs */
 
-/* The CPUs that the kubelet counts, minus held and reserved CPUs; `reserved` may be NULL. */
-static void find_rest(const struct node_state *state, hwloc_const_bitmap_t reserved, hwloc_bitmap_t *ret)
+/* The CPUs that the kubelet counts, minus held CPUs, and minus `reserved` unless NULL. A new bitmap. */
+static hwloc_bitmap_t subtract_held_cpus(const struct node_state *state, hwloc_const_bitmap_t reserved)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t held = allocations_exclusive_cpus(&state->allocations);
-	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
+	hwloc_bitmap_t set = machine_counted_cpus(&state->machine);
 
-	set = machine_counted_cpus(&state->machine);
 	cpuset_andnot(set, set, held);
 	if (reserved)
 		cpuset_andnot(set, set, reserved);
-	*ret = TAKE(set);
+	return set;
 }
 
 static bool print_shared(const struct node_state_printer *p)
@@ -83,14 +83,14 @@ static bool print_shared(const struct node_state_printer *p)
 	const struct node_state *s = p->state;
 	hwloc_const_bitmap_t shared = s->allocations.shared,
 			     reserved = s->reserved.observed ? s->reserved.cpus : NULL;
-	CLEANUP(cpuset_freep) hwloc_bitmap_t all = NULL;
+	CLEANUP(cpuset_freep) hwloc_bitmap_t rest = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t unreserved = NULL;
 
 	if (!shared)
 		return false;
-	find_rest(s, NULL, &all);
-	find_rest(s, reserved, &unreserved);
-	if (hwloc_bitmap_isequal(shared, all))
+	rest = subtract_held_cpus(s, NULL);
+	unreserved = subtract_held_cpus(s, reserved);
+	if (hwloc_bitmap_isequal(shared, rest))
 		strbuf_addstr(p->out, "rest");
 	else if (hwloc_bitmap_isequal(shared, unreserved))
 		strbuf_addstr(p->out, "unreserved");
@@ -114,7 +114,7 @@ void node_state_finish_shared(struct node_state_parser *p)
 	hwloc_const_bitmap_t reserved = p->shared == PARSED_SHARED_UNRESERVED ? p->reserved : NULL;
 
 	if (!p->reader.error && p->shared != PARSED_SHARED_LISTED)
-		find_rest(&p->state, reserved, &p->state.allocations.shared);
+		p->state.allocations.shared = subtract_held_cpus(&p->state, reserved);
 }
 
 /* ---- types of memory, which later sections name by small letters */
@@ -194,7 +194,7 @@ static void parse_numa_reserved(struct node_state_parser *p)
 
 /* ---- the memory manager's tables */
 
-/* The default of a table's total: what the machine's node has. */
+/* The total of a table that the text omits: what the machine's NUMA node has. */
 static uint64_t default_total(const struct machine *m, unsigned id, const char *type)
 {
 	static const char hugepages[] = "hugepages-";
@@ -217,7 +217,8 @@ static uint64_t default_total(const struct machine *m, unsigned id, const char *
 	return 0;
 }
 
-/* As the kubelet counts: the total without what the system reserves, and for memory without the hugepages. */
+/* The allocatable amount that the text omits. As the kubelet counts: the total without what the system reserves, and for memory without
+ * the hugepages. */
 static uint64_t default_allocatable(const struct memory_node *node, const struct memory_table *t)
 {
 	uint64_t amount = t->total - t->system_reserved;
@@ -228,7 +229,7 @@ static uint64_t default_allocatable(const struct memory_node *node, const struct
 	return amount;
 }
 
-/* Pairs of value and default, with '/' between them: only values that differ, up to the last of these. */
+/* `values`: pairs of value and default. Prints nothing for a value that is its default; those at the end lack their '/' too. */
 static void print_table_values(struct strbuf *out, const uint64_t (*values)[2], size_t n)
 {
 	size_t end = n;
@@ -256,6 +257,7 @@ static void print_memory_table(
 	print_table_values(p->out, values, ARRAY_SIZE(values));
 }
 
+/* "0@0-1*2:1g//4g:-": after '@' the group of the node (`cells`), unless it is the node alone; then its assignments and its tables by type. */
 static void print_memory_node(const struct node_state_printer *p, const struct memory_node *node)
 {
 	strbuf_addf(p->out, "%u", node->id);
@@ -401,7 +403,7 @@ static bool print_devices(const struct node_state_printer *p)
 	return p->resources.n_items > 0;
 }
 
-/* A run of *ret_n devices, NULL after a failure. */
+/* A run of *ret_n devices, NULL after a failure: "0-1*4", '?' if the NUMA nodes are unknown, '-' if the devices are near none. */
 static struct parsed_run *read_device_run(struct node_state_parser *p, size_t *ret_n)
 {
 	struct token_reader *r = &p->reader;
@@ -414,8 +416,6 @@ static struct parsed_run *read_device_run(struct node_state_parser *p, size_t *r
 	n = token_reader_skip(r, '*') ? token_reader_number(r, NODE_STATE_MAX_DEVICES) : 1;
 	if (n == 0 || p->n_devices + n > NODE_STATE_MAX_DEVICES)
 		token_reader_fail(r, "no device, or more than %u", NODE_STATE_MAX_DEVICES);
-	else
-		vec_grow(&p->run_of, &p->run_of_size, p->n_devices + n, sizeof(*p->run_of));
 	*ret_n = (size_t)n;
 	return r->error ? NULL : run;
 }
@@ -451,11 +451,13 @@ static void read_device_runs(struct node_state_parser *p, bool registered)
 			return;
 		if (registered)
 			register_run(&p->state.allocations, resource, run, p->n_devices - first, n);
+		vec_grow(&p->run_of, &p->run_of_size, p->n_devices + n, sizeof(*p->run_of));
 		for (size_t i = 0; i < n; i++)
 			p->run_of[p->n_devices++] = (uint32_t)(p->n_runs - 1);
 	} while (token_reader_skip(&p->reader, '/'));
 }
 
+/* The name of a resource, and the resource's devices. first_device[] gets their first position and the position behind their last. */
 static void read_device_resource(struct node_state_parser *p)
 {
 	struct token_reader *r = &p->reader;

@@ -159,9 +159,9 @@ static void print_distance_run(struct strbuf *out, unsigned distance, size_t n)
 static bool print_distances(const struct node_state_printer *p)
 {
 	const struct machine *m = &p->state->machine;
-	bool half = is_symmetric(m);
+	bool half = is_symmetric(m); /* the other half is equal */
 	unsigned last = 0;
-	size_t n = 0;
+	size_t n = 0; /* pairs of NUMA nodes with the distance `last`, which are not printed yet */
 
 	if (!m->distances)
 		return false;
@@ -187,14 +187,14 @@ static void parse_distances(struct node_state_parser *p)
 	struct machine *m = &p->state.machine;
 	struct token_reader *r = &p->reader;
 	bool half = token_reader_skip(r, '~');
-	uint64_t left = 0;
+	uint64_t left = 0; /* pairs of NUMA nodes that the last distance is still for */
 	unsigned distance = 0;
 
 	m->distances = xcalloc(m->n_nodes * m->n_nodes + 1, sizeof(*m->distances));
 	for (size_t i = 0; i < m->n_nodes && !r->error; i++)
 		for (size_t k = half ? i : 0; k < m->n_nodes && !r->error; k++) {
 			if (left == 0) {
-				if (i + k > 0)
+				if (i > 0 || k > 0) /* not the first pair */
 					token_reader_expect(r, ',');
 				distance = (unsigned)token_reader_number(r, MAX_DISTANCE);
 				left = token_reader_skip(r, '*') ? token_reader_number(r, UINT32_MAX) : 1;
@@ -245,7 +245,7 @@ static struct cpu_run find_longest_run(const struct cpu_values *v, unsigned firs
 		run.block++;
 	next = cpu_value_at(v, &run, run.block);
 	run.n = run.block;
-	if (next <= run.value)
+	if (next <= run.value) /* also if the next CPU has no value, or is not there */
 		return run;
 	run.step = next - run.value;
 	while ((int64_t)cpu_value_at(v, &run, run.n) ==
@@ -310,6 +310,7 @@ static bool print_cpu_values(const struct node_state_printer *p, size_t member)
 	return true;
 }
 
+/* Without '/' all CPUs of the run are one block. `n` is 0 after a failure. */
 static struct cpu_run read_cpu_run(struct token_reader *r)
 {
 	struct cpu_run run = {.stride = 1, .step = 1};
@@ -331,7 +332,7 @@ static struct cpu_run read_cpu_run(struct token_reader *r)
 	return run;
 }
 
-/* Call `set` for each CPU of the section with its value; for no more CPUs than a machine has. */
+/* Call `set` for each CPU of the section with the CPU's value. A text cannot name more CPUs than a machine has, also not repeatedly. */
 static void read_cpu_values(
 	struct node_state_parser *p, void (*set)(struct node_state_parser *p, unsigned id, int value))
 {
@@ -426,6 +427,7 @@ static void set_cpu_member(struct node_state_parser *p, unsigned id, size_t memb
 		token_reader_fail(&p->reader, "CPU %u is not among the cores", id);
 		return;
 	}
+	/* `cpu` again, without the const of machine_cpu(). */
 	place = (void *)((char *)&m->cpus[cpu - m->cpus] + member);
 	if (*place != MACHINE_NONE)
 		token_reader_fail(&p->reader, "CPU %u comes twice", id);
@@ -478,7 +480,7 @@ void node_state_finish_machine(struct node_state_parser *p)
 	if (p->reader.error)
 		return;
 	m->offline = cpuset_new();
-	/* Adds up the memory of the NUMA nodes, while the text has the machine's; and computes `uncore` from `l3`. */
+	/* Also replaces a memory of 0 by the sum of the NUMA nodes, but the text's amount counts, and computes `uncore` from `l3`. */
 	machine_derive(m);
 	m->memory_bytes = memory;
 	/* machine_derive() left `l3` as it was, and may have changed `uncore` to the socket. */
@@ -486,6 +488,20 @@ void node_state_finish_machine(struct node_state_parser *p)
 		m->cpus[i].uncore = m->cpus[i].l3;
 		m->cpus[i].l3 = MACHINE_NONE;
 	}
+}
+
+static bool print_isolated(const struct node_state_printer *p)
+{
+	hwloc_const_bitmap_t isolated = p->state->machine.isolated;
+
+	if (isolated)
+		token_add_set(p->out, isolated, MACHINE_MAX_CPUS - 1);
+	return isolated != NULL;
+}
+
+static void parse_isolated(struct node_state_parser *p)
+{
+	p->state.machine.isolated = token_reader_set(&p->reader, MACHINE_MAX_CPUS - 1);
 }
 
 const struct node_state_section node_state_machine_sections[] = {
@@ -497,5 +513,6 @@ const struct node_state_section node_state_machine_sections[] = {
 	{"sockets", true, print_sockets, parse_sockets},
 	{"numa", true, print_numa, parse_numa},
 	{"uncore", true, print_uncore, parse_uncore},
+	{"?isolated", false, print_isolated, parse_isolated},
 	{0},
 };

@@ -18,7 +18,7 @@ static const char kind_letters[PCI_KIND_COUNT + 1] = "gand"; /* upper-case for v
 
 /* ---- printing */
 
-/* The address after `n` others with consecutive numbers. */
+/* Whether `a` is the `n`-th address after `first`; bus and function count together as one number. */
 static bool is_next_address(const struct pci_address *first, size_t n, const struct pci_address *a)
 {
 	size_t number = ((size_t)first->bus << 8 | first->function) + n;
@@ -56,36 +56,36 @@ static bool may_share_run(const struct pci_device *a, const struct pci_device *b
 	       !a->names && !b->names && have_same_root(a, b);
 }
 
-static void set_printed(const struct pci_devices *all, const struct pci_address *address, bool *printed)
+static void set_to_print(const struct pci_devices *all, const struct pci_address *address, bool *to_print)
 {
 	const struct pci_device *d = pci_devices_find(all, address);
 
 	if (d)
-		printed[d - all->items] = true;
+		to_print[d - all->items] = true;
 }
 
 /* Per device whether the text has it: a virtual function only if a plugin or a claim has it. A new array. */
-static bool *find_printed(const struct node_state *s)
+static bool *find_devices_to_print(const struct node_state *s)
 {
 	const struct pci_devices *all = &s->machine.pci;
-	bool *printed = xcalloc(all->n_items + 1, sizeof(*printed));
+	bool *to_print = xcalloc(all->n_items + 1, sizeof(*to_print));
 
 	for (size_t i = 0; i < all->n_items; i++)
-		printed[i] = !all->items[i].virtual_function;
+		to_print[i] = !all->items[i].virtual_function;
 	for (size_t i = 0; i < s->device_addresses.n_items; i++)
-		set_printed(all, &s->device_addresses.items[i].address, printed);
+		set_to_print(all, &s->device_addresses.items[i].address, to_print);
 	for (size_t i = 0; i < s->claims.n_items; i++)
 		for (size_t k = 0; k < s->claims.items[i].n_addresses; k++)
-			set_printed(all, &s->claims.items[i].addresses[k], printed);
-	return printed;
+			set_to_print(all, &s->claims.items[i].addresses[k], to_print);
+	return to_print;
 }
 
 /* The number of devices from all->items[at] on that one run can have. */
-static size_t run_length(const struct pci_devices *all, const bool *printed, size_t at)
+static size_t run_length(const struct pci_devices *all, const bool *to_print, size_t at)
 {
 	size_t n = 1;
 
-	while (at + n < all->n_items && printed[at + n] &&
+	while (at + n < all->n_items && to_print[at + n] &&
 		may_share_run(&all->items[at], &all->items[at + n]) &&
 		is_next_address(&all->items[at].address, n, &all->items[at + n].address))
 		n++;
@@ -102,8 +102,9 @@ static void print_pci_names(struct strbuf *out, const char *names)
 	}
 }
 
-/* The root of all->items[first] and its devices that are still to be printed: "pci0000:16@0,g0000:17:00.0". */
-static void print_pci_root(struct strbuf *out, const struct pci_devices *all, bool *printed, size_t first)
+/* The root of all->items[first] and the root's devices: "pci0000:16@0,g0000:17:00.0". Sets to_print[] of these
+ * devices to false, so that the root is printed once. */
+static void print_pci_root(struct strbuf *out, const struct pci_devices *all, bool *to_print, size_t first)
 {
 	const struct pci_device *root = &all->items[first];
 	char text[PCI_ROOT_SIZE] = UNKNOWN;
@@ -116,20 +117,21 @@ static void print_pci_root(struct strbuf *out, const struct pci_devices *all, bo
 		const struct pci_device *d = &all->items[i];
 		char letter = kind_letters[d->kind];
 
-		n = 1;
-		if (!printed[i] || !have_same_root(d, root))
+		n = 1; /* or the length of the run that begins here */
+		if (!to_print[i] || !have_same_root(d, root))
 			continue;
-		n = run_length(all, printed, i);
+		n = run_length(all, to_print, i);
 		strbuf_addch(out, ',');
 		strbuf_addch(out, d->virtual_function ? (char)(letter - 'a' + 'A') : letter);
 		print_pci_addresses(out, &d->address, n);
 		if (d->numa != root->numa)
 			print_pci_numa(out, d->numa);
 		print_pci_names(out, d->names);
-		memset(printed + i, false, n);
+		memset(to_print + i, false, n);
 	}
 }
 
+/* The PCI address of the resource's device at this position of the text; NULL = unknown. */
 static const struct pci_address *address_at(
 	const struct node_state_printer *p, const struct printed_resource *d, size_t at)
 {
@@ -143,21 +145,25 @@ static const struct pci_address *address_at(
 static void print_pci_resource(const struct node_state_printer *p, struct strbuf *out, size_t resource)
 {
 	const struct printed_resource *d = &p->printed[resource];
-	bool any = false;
+	size_t n_devices = d->n + d->n_held_only;
+	bool is_first = true;
 
-	for (size_t at = 0, n; at < d->n + d->n_held_only; at += n) {
+	for (size_t at = 0, n; at < n_devices; at += n) {
 		const struct pci_address *first = address_at(p, d, at), *next;
 
-		n = 1;
+		n = 1; /* or the length of the run of addresses that begins here */
 		if (!first)
 			continue;
-		while (at + n < d->n + d->n_held_only && (next = address_at(p, d, at + n)) &&
+		while (at + n < n_devices && (next = address_at(p, d, at + n)) &&
 			is_next_address(first, n, next))
 			n++;
-		strbuf_addstr(out, any ? "," : out->len > 0 ? "|" : "");
-		if (!any)
+		if (is_first) {
+			strbuf_addstr(out, out->len > 0 ? "|" : "");
 			token_add_letters(out, 'A', resource);
-		any = true;
+		} else {
+			strbuf_addch(out, ',');
+		}
+		is_first = false;
 		strbuf_addf(out, "%zu=", at);
 		print_pci_addresses(out, first, n);
 	}
@@ -175,18 +181,19 @@ static void print_pci_claim(struct strbuf *out, const struct claim *c, size_t po
 	}
 }
 
+/* The section decides nothing about admission: rather than too long a text, there is no section. */
 static bool print_pci(const struct node_state_printer *p)
 {
 	const struct node_state *s = p->state;
 	const struct pci_devices *all = &s->machine.pci;
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(NODE_STATE_MAX_PCI);
-	CLEANUP(freep) bool *printed = find_printed(s);
+	CLEANUP(freep) bool *to_print = find_devices_to_print(s);
 
 	if (!s->machine.pci_known)
 		return false;
 	for (size_t i = 0; i < all->n_items; i++)
-		if (printed[i])
-			print_pci_root(&out, all, printed, i);
+		if (to_print[i])
+			print_pci_root(&out, all, to_print, i);
 	for (size_t i = 0; i < p->resources.n_items; i++)
 		print_pci_resource(p, &out, i);
 	for (size_t i = 0; i < s->claims.n_items; i++)
@@ -205,7 +212,7 @@ static struct pci_address read_address(struct token_reader *r)
 	const char *end = pci_address_parse(r->at, &address);
 	char text[PCI_ADDRESS_SIZE];
 
-	/* One address has one text. */
+	/* Other spellings are refused, so that a state gives the text it was parsed from. */
 	if (end)
 		pci_address_print(&address, text);
 	if (!end || strlen(text) != (size_t)(end - r->at) || strncmp(text, r->at, strlen(text)) != 0)
@@ -247,8 +254,8 @@ static char *read_pci_names(struct token_reader *r)
 	return !r->error && names.len > 0 ? strbuf_detach(&names) : NULL;
 }
 
-/* "*8", or 1. */
-static size_t read_times(struct token_reader *r, const struct pci_address *first, size_t max)
+/* The length of a run of addresses: "*8", or 1. 0 after a failure: for example if the last address would exceed bus ff. */
+static size_t read_run_length(struct token_reader *r, const struct pci_address *first, size_t max)
 {
 	size_t n = token_reader_skip(r, '*') ? (size_t)token_reader_number(r, max) : 1;
 
@@ -264,12 +271,14 @@ static struct pci_address address_after(const struct pci_address *first, size_t 
 	return (struct pci_address){first->domain, (uint8_t)(number >> 8), (uint8_t)number};
 }
 
+/* One run of devices below the root, with the root's NUMA node unless the run has its own. */
 static void read_pci_devices(struct node_state_parser *p, const struct pci_device *root)
 {
 	struct token_reader *r = &p->reader;
 	struct pci_devices *all = &p->state.machine.pci;
 	struct pci_device first = *root;
-	const char *letter = *r->at ? strchr(kind_letters, *r->at | ('a' - 'A')) : NULL;
+	char lower = (char)(*r->at | ('a' - 'A'));
+	const char *letter = *r->at ? strchr(kind_letters, lower) : NULL;
 	CLEANUP(freep) char *names = NULL;
 	size_t n;
 
@@ -278,9 +287,10 @@ static void read_pci_devices(struct node_state_parser *p, const struct pci_devic
 		return;
 	}
 	first.kind = (enum pci_kind)(letter - kind_letters);
-	first.virtual_function = *r->at++ < 'a';
+	first.virtual_function = *r->at >= 'A' && *r->at <= 'Z';
+	r->at++;
 	first.address = read_address(r);
-	n = read_times(r, &first.address, PCI_DEVICES_MAX - all->n_items);
+	n = read_run_length(r, &first.address, PCI_DEVICES_MAX - all->n_items);
 	if (*r->at == '@')
 		first.numa = read_pci_numa(p);
 	names = read_pci_names(r);
@@ -329,7 +339,7 @@ static void read_pci_resource(struct node_state_parser *p)
 		at = (size_t)token_reader_number(r, n_devices > 0 ? n_devices - 1 : 0);
 		token_reader_expect(r, '=');
 		first = read_address(r);
-		n = read_times(r, &first, n_devices - at);
+		n = read_run_length(r, &first, n_devices - at);
 		for (size_t i = 0; i < n && !r->error; i++) {
 			struct pci_address address = address_after(&first, i);
 			char id[NODE_STATE_ID_SIZE];

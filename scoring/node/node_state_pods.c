@@ -33,7 +33,7 @@ static bool are_of_same_pod(const struct printed_item *a, const struct printed_i
 }
 
 /* By the hashes, then as they are listed. */
-static int by_hash(const void *va, const void *vb)
+static int compare_printed_items(const void *va, const void *vb)
 {
 	const struct printed_item *a = va, *b = vb;
 	int r = strcmp(a->names.uid, b->names.uid);
@@ -54,7 +54,7 @@ static struct printed_item *sort_printed_items(const struct allocations *a, size
 		if (!allocation_is_empty(&a->items[i]))
 			items[n++] = (struct printed_item){pod_names_of_item(&a->items[i]), &a->items[i]};
 	if (n > 0)
-		qsort(items, n, sizeof(*items), by_hash);
+		qsort(items, n, sizeof(*items), compare_printed_items);
 	*ret_n = n;
 	return items;
 }
@@ -93,10 +93,7 @@ static void print_item_memory(const struct node_state_printer *p, const struct a
 	}
 }
 
-/*
- * The position of a held device among the devices of its resource; SIZE_MAX = none, so the text would be
- * incomplete.
- */
+/* The position of a held device among the devices of its resource; SIZE_MAX = none. */
 static size_t device_position(const struct node_state_printer *p, size_t resource, const char *id)
 {
 	const struct printed_resource *d = &p->printed[resource];
@@ -125,10 +122,10 @@ static void print_item_devices(
 		for (size_t i = 0; i < block->ids.n_items; i++) {
 			size_t at = device_position(p, resource, block->ids.items[i]);
 
-			if (at == SIZE_MAX)
-				p->out->error = -EFBIG;
-			else
+			if (at != SIZE_MAX)
 				cpuset_set(set, (unsigned)at);
+			else if (!p->out->error)
+				p->out->error = -EFBIG; /* nobody may publish a text that lacks the device */
 		}
 	}
 	if (!set || hwloc_bitmap_iszero(set))
@@ -199,12 +196,12 @@ static void read_optional_hash(struct token_reader *r, char ret[POD_NAMES_HASH_S
 		read_hash(r, ret);
 }
 
-/* `near`: the NUMA nodes of the item's CPUs. */
+/* A block of memory. `near`: the NUMA nodes of the item's CPUs, which are the default of the block's nodes. */
 static void read_item_memory(struct node_state_parser *p, struct allocation *item, hwloc_const_bitmap_t near)
 {
 	struct token_reader *r = &p->reader;
-	bool other = *r->at >= 'a' && *r->at <= 'z';
-	size_t type = other ? token_reader_letters(r, 'a', p->types.n_items) : 0;
+	bool has_type = *r->at >= 'a' && *r->at <= 'z'; /* otherwise the type is memory */
+	size_t type = has_type ? token_reader_letters(r, 'a', p->types.n_items) : 0;
 	uint64_t bytes = token_reader_bytes(r);
 	struct memory_block *block;
 
@@ -212,22 +209,23 @@ static void read_item_memory(struct node_state_parser *p, struct allocation *ite
 		return;
 	block = vec_push(&item->memory, &item->n_memory, &item->memory_size, sizeof(*block));
 	block->bytes = bytes;
-	block->type = xstrdup(other ? p->types.items[type] : "memory");
+	block->type = xstrdup(has_type ? p->types.items[type] : "memory");
 	if (token_reader_skip(r, '@'))
 		block->nodes = token_reader_set(r, MACHINE_MAX_NODES - 1);
 	else
 		block->nodes = cpuset_dup(near);
 }
 
-/* Add a device to the item; `same`: to its last block, which is of the same run. */
+/* Adds the resource's device at position `at` to the item: to the item's last block if this is of the device's run, which has one set of
+ * NUMA nodes, otherwise to a new block. */
 static void hold_device(
-	struct node_state_parser *p, struct allocation *item, size_t resource, size_t at, bool same)
+	struct node_state_parser *p, struct allocation *item, size_t resource, size_t at, bool is_run_of_last)
 {
 	const struct parsed_run *run = &p->runs[p->run_of[p->first_device[resource] + at]];
 	struct device_block *block;
 	char id[NODE_STATE_ID_SIZE];
 
-	if (!same) {
+	if (!is_run_of_last) {
 		block = vec_push(&item->devices, &item->n_devices, &item->devices_size, sizeof(*block));
 		block->nodes_unknown = run->nodes_unknown;
 		block->resource = xstrdup(p->resources.items[resource]);
@@ -243,7 +241,7 @@ static void read_item_devices(struct node_state_parser *p, struct allocation *it
 	struct token_reader *r = &p->reader;
 	size_t resource = token_reader_letters(r, 'A', p->resources.n_items), first, n;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t set = NULL;
-	int last = -1;
+	int last = -1; /* the previous device */
 
 	if (r->error)
 		return;
@@ -256,13 +254,15 @@ static void read_item_devices(struct node_state_parser *p, struct allocation *it
 	if (p->n_held > NODE_STATE_MAX_HELD)
 		token_reader_fail(r, "more than %u devices are held", NODE_STATE_MAX_HELD);
 	for (int at = hwloc_bitmap_first(set); at >= 0 && !r->error; at = hwloc_bitmap_next(set, at)) {
-		bool same = last >= 0 && p->run_of[first + (size_t)last] == p->run_of[first + (size_t)at];
+		bool is_run_of_last =
+			last >= 0 && p->run_of[first + (size_t)last] == p->run_of[first + (size_t)at];
 
-		hold_device(p, item, resource, (size_t)at, same);
+		hold_device(p, item, resource, (size_t)at, is_run_of_last);
 		last = at;
 	}
 }
 
+/* The `n`-th container of the pod: "0-3/1g/A0-1", CPUs, and blocks of memory or devices. */
 static void read_pod_item(struct node_state_parser *p, const char *uid, const char *pod, size_t n)
 {
 	struct token_reader *r = &p->reader;
@@ -330,6 +330,7 @@ static void print_claim_pod(struct strbuf *out, const struct pod_ref *pod)
 	strbuf_addstr(out, hash + 1);
 }
 
+/* "cpu.example.com:Ab12_-:0-3/a1g@0*2": the driver, the hashes of the pods, CPUs, blocks of memory, and the number of devices. */
 static void print_pod_claim(const struct node_state_printer *p, const struct claim *c)
 {
 	struct strbuf *out = p->out;
@@ -443,6 +444,7 @@ static void parse_claims(struct node_state_parser *p)
 	do
 		read_pod_claim(p);
 	while (token_reader_skip(&p->reader, '|'));
+	/* The work of deriving the inventory: per type of memory (also cpu), NUMA node, and claim or block of a claim. */
 	if ((p->n_page_sizes + 2) * p->state.machine.n_nodes * (p->n_claim_blocks + p->state.claims.n_items) >
 		NODE_STATE_MAX_WORK)
 		token_reader_fail(&p->reader, "too many claims on too many NUMA nodes");
@@ -453,11 +455,12 @@ static void parse_claims(struct node_state_parser *p)
 static bool print_remote(const struct node_state_printer *p)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t remote = cpuset_new();
-	size_t n, pod = 0;
+	size_t n, pod = 0; /* position of the item's pod */
 	CLEANUP(freep) struct printed_item *items = sort_printed_items(&p->state->allocations, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		pod += i > 0 && !are_of_same_pod(&items[i - 1], &items[i]);
+		if (i > 0 && !are_of_same_pod(&items[i - 1], &items[i]))
+			pod++;
 		if (items[i].item->remote_memory)
 			cpuset_set(remote, (unsigned)pod);
 	}
@@ -470,13 +473,14 @@ static void parse_remote(struct node_state_parser *p)
 	struct allocations *a = &p->state.allocations;
 	CLEANUP(cpuset_freep)
 	hwloc_bitmap_t remote = token_reader_set(&p->reader, NODE_STATE_MAX_HELD - 1);
-	size_t pod = 0;
+	size_t pod = 0; /* position of the item's pod */
 
 	if (p->reader.error)
 		return;
 	a->remote_memory_known = true;
 	for (size_t i = 0; i < a->n_items; i++) {
-		pod += i > 0 && !allocation_same_pod(&a->items[i - 1], &a->items[i]);
+		if (i > 0 && !allocation_same_pod(&a->items[i - 1], &a->items[i]))
+			pod++;
 		a->items[i].remote_memory = hwloc_bitmap_isset(remote, (unsigned)pod) > 0;
 	}
 	if (hwloc_bitmap_last(remote) > (int)pod || (a->n_items == 0 && !hwloc_bitmap_iszero(remote)))

@@ -41,21 +41,22 @@ static void parse_prerelease(struct node_state_parser *p)
 		p->reader.at = end;
 }
 
-/* Written for a kubelet that runs although a reader would conclude from the other sections that it does not start. reservedMemory is not among
- * these. */
+/* Written for a kubelet that runs although a reader would conclude from the other sections that the kubelet does not start. A reader does
+ * not check reservedMemory, whose source the text omits. */
 static bool print_started(const struct node_state_printer *p)
 {
 	const struct kubelet_start start = node_start_of(p->state, NULL);
 	struct kubelet_start_problems problems = {.n = 0};
-	bool says_no = false;
+	bool reads_as_stopped = false;
 
 	if (p->state->settings.started)
 		kubelet_start_find(&start, &problems);
 	for (size_t i = 0; i < problems.n; i++)
-		says_no = says_no || (!problems.items[i].doubtful &&
-					     problems.items[i].setting != SETTING_RESERVED_MEMORY);
+		reads_as_stopped =
+			reads_as_stopped ||
+			(!problems.items[i].doubtful && problems.items[i].setting != SETTING_RESERVED_MEMORY);
 	strbuf_addch(p->out, '1');
-	return says_no;
+	return reads_as_stopped;
 }
 
 static void parse_started(struct node_state_parser *p)
@@ -97,7 +98,7 @@ static bool has_options(const struct settings *s, enum kubelet_manager manager)
 				      : s->topology.policy != TOPOLOGY_MANAGER_NONE;
 }
 
-/* The numbers, the names of the options that are on, and an option that nrtd does not know. */
+/* The numbers, the names of the options that are on, and an option that nrtd does not know, each after a comma. */
 static void print_options(struct settings *s, enum setting what, struct strbuf *out)
 {
 	const char *unknown = *(char **)setting_second(s, what);
@@ -122,7 +123,7 @@ static void print_options(struct settings *s, enum setting what, struct strbuf *
 
 static bool print_manager(const struct node_state_printer *p, enum kubelet_manager manager)
 {
-	struct settings s = p->state->settings;
+	struct settings s = p->state->settings; /* a copy, because setting_second() takes no const */
 	const char *comma = "";
 
 	for (enum setting what = 0; what < SETTING_COUNT; what++) {
@@ -142,15 +143,17 @@ static bool print_manager(const struct node_state_printer *p, enum kubelet_manag
 	return true;
 }
 
-/* Sets *unknown, for which verdicts are unknown: the writer may have had an option that this version does not know. Only one is written. */
-static void take_unknown(struct token_reader *r, char *name, char **unknown, const char *what)
+/* Sets *unknown to an option or gate that this version does not know: verdicts are then unknown. `name` moves. A writer writes only one
+ * such name: a second one, or "", is a failure with the message `problem`. */
+static void take_unknown(struct token_reader *r, char *name, char **unknown, const char *problem)
 {
-	if (name && *name && !*unknown)
+	if (name && *name && !*unknown) {
 		*unknown = name;
-	else
-		free(name);
-	if (*unknown != name)
-		token_reader_fail(r, "%s", what);
+		return;
+	}
+	/* Without effect if `name` is NULL, because the reader has failed then. */
+	token_reader_fail(r, "%s", problem);
+	free(name);
 }
 
 static void parse_option(struct node_state_parser *p, enum setting what)
@@ -167,6 +170,7 @@ static void parse_option(struct node_state_parser *p, enum setting what)
 		token_reader_fail(&p->reader, "an option of a policy without options");
 }
 
+/* The numbers, in the order of the rows, and then the names: print_options() prints the rows in their order, so rows of numbers precede others. */
 static void parse_options(struct node_state_parser *p, enum setting what)
 {
 	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
@@ -237,7 +241,7 @@ static bool print_gates(const struct node_state_printer *p)
 	const struct settings *s = &p->state->settings;
 	const char *unknown = kubelet_unknown_name(s), *comma = "";
 
-	/* A reader may know the release from the Node. */
+	/* Without the release kubelet_unknown_name() may be NULL, but a reader may know the release from the Node. */
 	if (s->kubelet_minor == 0)
 		unknown = s->unknown_feature_gate;
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
@@ -246,7 +250,7 @@ static bool print_gates(const struct node_state_printer *p)
 		strbuf_addf(p->out, "%s%s", comma, kubelet_gate_names[i]);
 		comma = ",";
 	}
-	/* As for CPU manager options. */
+	/* A reader that does not know the gate gives no verdict. */
 	if (unknown) {
 		strbuf_addstr(p->out, comma);
 		token_add_name(p->out, unknown);
@@ -254,6 +258,7 @@ static bool print_gates(const struct node_state_printer *p)
 	return *comma || unknown;
 }
 
+/* Appends "GATE=true" to the text. False: the next name is no gate that this version knows. */
 static bool read_gate(struct token_reader *r, struct strbuf *text)
 {
 	for (enum kubelet_gate i = 0; i < KUBELET_GATE_COUNT; i++) {
@@ -265,6 +270,7 @@ static bool read_gate(struct token_reader *r, struct strbuf *text)
 	return false;
 }
 
+/* Gates that are on, and after them at most one name that the writer did not know. */
 static void parse_gates(struct node_state_parser *p)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(GATES_MAX);
@@ -321,13 +327,13 @@ static bool print_reserved_cpu(const struct node_state_printer *p)
 	const struct settings *s = &p->state->settings;
 
 	token_add_quantity(p->out, s->kube_reserved_cpu + s->system_reserved_cpu);
-	return s->reserved_cpu_known;
+	return s->reserved_known;
 }
 
 static void parse_reserved_cpu(struct node_state_parser *p)
 {
 	p->state.settings.kube_reserved_cpu = token_reader_quantity(&p->reader);
-	p->state.settings.reserved_cpu_known = true;
+	p->state.settings.reserved_known = true;
 	text_set(&p->state.settings.from[SETTING_KUBE_RESERVED], "the node state");
 }
 

@@ -5,6 +5,7 @@
 #include "common/resource.h"
 #include "common/vec.h"
 
+/* The two sides of a pair. */
 enum side { SIDE_GPU, SIDE_NIC, SIDE_COUNT };
 
 struct root_devices {
@@ -24,6 +25,7 @@ static void root_table_release(struct root_table *t)
 	free(t->items);
 }
 
+/* False: the device is neither a GPU nor a NIC. */
 static bool find_side(const struct pci_device *d, enum side *ret)
 {
 	*ret = d->kind == PCI_NIC ? SIDE_NIC : SIDE_GPU;
@@ -50,7 +52,8 @@ static void count_root_device(struct root_table *t, const struct pci_device *d, 
 	t->total[side]++;
 }
 
-static size_t smaller(const size_t n[SIDE_COUNT])
+/* The pairs of n[SIDE_GPU] GPUs and n[SIDE_NIC] NICs, if all are below one root. */
+static size_t pairs_of(const size_t n[SIDE_COUNT])
 {
 	return n[SIDE_GPU] < n[SIDE_NIC] ? n[SIDE_GPU] : n[SIDE_NIC];
 }
@@ -60,7 +63,7 @@ static size_t count_pairs(const struct root_table *t)
 	size_t pairs = 0;
 
 	for (size_t i = 0; i < t->n_items; i++)
-		pairs += smaller(t->items[i].n);
+		pairs += pairs_of(t->items[i].n);
 	return pairs;
 }
 
@@ -76,20 +79,21 @@ static const struct pci_device *find_device(
 
 /* ---- free pairs */
 
-struct search {
+struct pair_search {
 	const struct node_state *state;
 	struct device_index registered, held;
-	struct root_table all, free;
+	struct root_table all;  /* the registered devices of the resources that are searched */
+	struct root_table free; /* of `all`: the free devices and the devices of the pod itself */
 };
 
-static void pair_search_init(struct search *s, const struct node_state *state)
+static void pair_search_init(struct pair_search *s, const struct node_state *state)
 {
-	*s = (struct search){.state = state};
+	*s = (struct pair_search){.state = state};
 	device_index_registered(&state->allocations, &s->registered);
 	device_index_held(&state->allocations, &s->held);
 }
 
-static void pair_search_release(struct search *s)
+static void pair_search_release(struct pair_search *s)
 {
 	device_index_release(&s->registered);
 	device_index_release(&s->held);
@@ -110,9 +114,9 @@ static bool has_device(const struct allocation *items, size_t n_items, const cha
 	return false;
 }
 
-/* Adds the resource's registered devices. Those of the items count as free. */
+/* Adds the resource's registered devices. The items' devices count as free. */
 static void add_resource_devices(
-	struct search *s, const char *resource, const struct allocation *items, size_t n_items)
+	struct pair_search *s, const char *resource, const struct allocation *items, size_t n_items)
 {
 	size_t end, at = device_index_range(&s->registered, resource, &end);
 
@@ -139,7 +143,7 @@ static bool wants_devices(const struct resource_list *wanted)
 
 enum pci_pair pci_pair_find(const struct node_state *state, const struct resource_list *wanted)
 {
-	CLEANUP(pair_search_release) struct search s = {.state = NULL};
+	CLEANUP(pair_search_release) struct pair_search s = {.state = NULL};
 
 	if (state->device_addresses.n_items == 0 || !wants_devices(wanted))
 		return PCI_PAIR_NOT_WANTED;
@@ -147,7 +151,7 @@ enum pci_pair pci_pair_find(const struct node_state *state, const struct resourc
 	for (size_t i = 0; i < wanted->n_items; i++)
 		if (wanted->items[i].quantity.nano > 0)
 			add_resource_devices(&s, wanted->items[i].name, NULL, 0);
-	if (smaller(s.all.total) == 0)
+	if (pairs_of(s.all.total) == 0)
 		return PCI_PAIR_NOT_WANTED;
 	return count_pairs(&s.free) > 0 ? PCI_PAIR_FREE : PCI_PAIR_NONE;
 }
@@ -182,11 +186,12 @@ static void add_held_device(
 	strv_push_new(&h->resources, resource);
 }
 
-/* Returns false if a resource of GPUs or NICs has another device whose root is unknown. */
-static bool find_holding(
+/* What the items hold. False: the items hold another device of a resource of GPUs or NICs, whose root is unknown. */
+static bool list_held_devices(
 	const struct node_state *state, const struct allocation *items, size_t n_items, struct holding *ret)
 {
-	for (int unknown = 0; unknown < 2; unknown++)
+	/* The first pass lists the resources of GPUs and NICs. The second pass finds devices of these resources whose root is unknown. */
+	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < n_items; i++)
 			for (size_t b = 0; b < items[i].n_devices; b++) {
 				const struct device_block *block = &items[i].devices[b];
@@ -198,21 +203,21 @@ static bool find_holding(
 
 					if (d)
 						add_held_device(ret, block->resource, d, side);
-					else if (unknown && strv_contains(&ret->resources, block->resource))
+					else if (pass == 1 && strv_contains(&ret->resources, block->resource))
 						return false;
 				}
 			}
 	return true;
 }
 
-/* The first GPU or NIC below a root that has more of these than of the others. */
-static const struct pci_device *find_single_device(const struct holding *h, enum side want)
+/* The first held device of the side `want` whose root has more held devices of this side than of the other. */
+static const struct pci_device *find_unpaired_device(const struct holding *h, enum side want)
 {
 	for (size_t i = 0; i < h->n_devices; i++) {
 		const struct root_devices *r = find_root_devices(&h->roots, &h->devices[i]->root);
 		enum side side;
 
-		if (find_side(h->devices[i], &side) && side == want && r->n[want] > smaller(r->n))
+		if (find_side(h->devices[i], &side) && side == want && r->n[want] > pairs_of(r->n))
 			return h->devices[i];
 	}
 	return NULL;
@@ -222,23 +227,26 @@ bool pci_pair_is_apart(
 	const struct node_state *state, const struct allocation *items, size_t n_items, struct err *ret)
 {
 	CLEANUP(holding_release) struct holding h = {.devices = NULL};
-	CLEANUP(pair_search_release) struct search s = {.state = NULL};
+	CLEANUP(pair_search_release) struct pair_search s = {.state = NULL};
 	char gpu_root[PCI_ROOT_SIZE], nic_root[PCI_ROOT_SIZE];
 	const struct pci_device *gpu, *nic;
 	size_t pairs;
 
-	if (state->device_addresses.n_items == 0 || !find_holding(state, items, n_items, &h))
+	if (state->device_addresses.n_items == 0 || !list_held_devices(state, items, n_items, &h))
 		return false;
 	pairs = count_pairs(&h.roots);
-	if (pairs == smaller(h.roots.total))
+	/* Each device of one side has a partner. */
+	if (pairs == pairs_of(h.roots.total))
 		return false;
 	pair_search_init(&s, state);
 	for (size_t i = 0; i < h.resources.n_items; i++)
 		add_resource_devices(&s, h.resources.items[i], items, n_items);
+	/* The machine's devices do not allow more pairs. */
 	if (pairs >= count_pairs(&s.all))
 		return false;
-	gpu = find_single_device(&h, SIDE_GPU);
-	nic = find_single_device(&h, SIDE_NIC);
+	/* There are fewer pairs than GPUs and than NICs: a GPU and a NIC have no partner below their roots. */
+	gpu = find_unpaired_device(&h, SIDE_GPU);
+	nic = find_unpaired_device(&h, SIDE_NIC);
 	pci_root_print(&gpu->root, gpu_root);
 	pci_root_print(&nic->root, nic_root);
 	err_set(ret, 0, "%s below %s, NIC below %s; %s has both free now", pci_kind_names[gpu->kind],

@@ -55,6 +55,7 @@ static bool is_same_pod(const struct pod_ref *a, const struct pod_ref *b)
 	return !strcmp(a->namespace, b->namespace) && !strcmp(a->name, b->name);
 }
 
+/* Whether the claim is of the pod, which has items or the reference of another claim. */
 static bool is_claim_of(const struct pod_alignment *p, const struct claim *c)
 {
 	for (size_t i = 0; i < c->n_pods; i++)
@@ -119,6 +120,7 @@ static size_t count_claim_devices(const struct claim *c)
 	return hwloc_bitmap_iszero(c->cpus) && c->n_memory == 0 ? c->devices.n_items : 0;
 }
 
+/* `nodes` moves. */
 static void add_claim_set(struct unit *u, hwloc_bitmap_t nodes)
 {
 	*(hwloc_bitmap_t *)vec_push(&u->claim_sets, &u->n_claim_sets, &u->claim_sets_size, sizeof(nodes)) =
@@ -139,7 +141,7 @@ static void add_claim_sets(struct unit *u, const struct machine *m, const struct
 		const struct pci_device *d = pci_devices_find(&m->pci, &c->addresses[i]);
 
 		if (!d || d->numa == MACHINE_NONE)
-			continue;
+			continue; /* counted below as a device without a set */
 		add_claim_set(u, cpuset_new());
 		cpuset_set(u->claim_sets[u->n_claim_sets - 1], (unsigned)d->numa);
 	}
@@ -147,6 +149,7 @@ static void add_claim_sets(struct unit *u, const struct machine *m, const struct
 		u->unplaced_claim = c;
 }
 
+/* Fills in what the unit's items and claims hold; the caller has set these. */
 static void unit_init(struct unit *u, const struct machine *m)
 {
 	u->cpus = cpuset_new();
@@ -163,6 +166,7 @@ static void unit_init(struct unit *u, const struct machine *m)
 	}
 }
 
+/* Whether a block of the items before `block` has the device. The loop ends at `block`, which is one of these blocks. */
 static bool is_held_before(const struct allocation *items, const struct device_block *block, const char *id)
 {
 	for (const struct allocation *item = items;; item++)
@@ -206,7 +210,7 @@ static void make_request(const struct unit *u, bool devices, struct pod_request 
 	size_t n_cpus = cpuset_size(u->cpus);
 	struct container_request *c = pod_request_add(ret, CONTAINER_APP, "app");
 
-	/* A container without exclusive CPUs is Guaranteed with a part of a CPU. */
+	/* Guaranteed requires limits of CPU and memory: a unit without exclusive CPUs or memory gets small ones. */
 	add_to_request(c, "cpu", n_cpus > 0 ? (qty_t)n_cpus * QTY_UNIT : QTY_UNIT / 10);
 	for (size_t i = 0; i < u->n_items; i++) {
 		const struct allocation *item = &u->items[i];
@@ -233,7 +237,10 @@ static void strict_node_release(struct strict_node *n)
 	projected_state_release(&n->projected);
 }
 
-/* The node without the items whose excluded[i] is set. */
+/*
+ * The node without the items whose excluded[i] is set. A unit is judged as a pod of one container, for which both scopes decide alike; the
+ * node's own scope may be unknown.
+ */
 static void strict_node_init(struct strict_node *n, const struct node_state *state, const bool *excluded)
 {
 	struct topology_manager_config config = state->settings.topology;
@@ -262,20 +269,20 @@ static enum kubelet_answer judge_request(
 }
 
 /* The node whose pods are judged. */
-struct search {
+struct alignment_search {
 	const struct node_state *state;
 	struct strict_node empty; /* without any pods; made when the first unit spans */
 	bool has_empty;
 };
 
-static void alignment_search_release(struct search *s)
+static void alignment_search_release(struct alignment_search *s)
 {
 	if (s->has_empty)
 		strict_node_release(&s->empty);
 }
 
 /* The verdict of the node without its pods on the unit's request; of CPUs and memory alone unless `with_devices`. */
-static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, bool with_devices)
+static enum kubelet_answer judge_empty(struct alignment_search *s, const struct unit *u, bool with_devices)
 {
 	CLEANUP(freep) bool *excluded = NULL;
 	size_t n = s->state->allocations.n_items + 1;
@@ -290,8 +297,9 @@ static enum kubelet_answer judge_empty(struct search *s, const struct unit *u, b
 	return judge_request(&s->empty, u, with_devices, &node);
 }
 
-/* The answer as if the unit's items had ended, with the init containers whose CPUs the unit got. */
-static enum kubelet_answer judge_instead(const struct search *s, const struct unit *u, int *ret_node)
+/* The answer as if the unit's items had ended, and the pod's init containers from which the unit took over CPUs. */
+static enum kubelet_answer judge_instead(
+	const struct alignment_search *s, const struct unit *u, int *ret_node)
 {
 	CLEANUP(strict_node_release) struct strict_node node = {.projected = {.state = {.node_name = NULL}}};
 	const struct allocations *a = &s->state->allocations;
@@ -307,8 +315,8 @@ static enum kubelet_answer judge_instead(const struct search *s, const struct un
 	return judge_request(&node, u, true, ret_node);
 }
 
-/* Finds out whether the unit must span NUMA nodes. */
-static enum alignment find_cause(struct search *s, const struct unit *u, struct err *ret)
+/* Of a unit that spans: why it does, and whether one NUMA node would be enough. */
+static enum alignment judge_spanning_unit(struct alignment_search *s, const struct unit *u, struct err *ret)
 {
 	enum kubelet_answer answer;
 	int node;
@@ -390,7 +398,7 @@ static void find_common_nodes(const struct unit *u, hwloc_bitmap_t ret)
 				cpuset_and(ret, ret, u->items[i].devices[d].nodes);
 }
 
-static bool spans(const struct unit *u)
+static bool unit_spans(const struct unit *u)
 {
 	CLEANUP(cpuset_freep) hwloc_bitmap_t common = cpuset_new();
 
@@ -420,12 +428,12 @@ static bool has_unknown_nodes(const struct unit *u, struct err *ret)
 	return true;
 }
 
-static enum alignment judge_alignment_unit(struct search *s, const struct unit *u, struct err *ret)
+static enum alignment judge_alignment_unit(struct alignment_search *s, const struct unit *u, struct err *ret)
 {
 	if (find_remote_nodes(u, ret))
 		return ALIGNMENT_REMOTE;
-	if (spans(u))
-		return find_cause(s, u, ret);
+	if (unit_spans(u))
+		return judge_spanning_unit(s, u, ret);
 	if (u->n_claims == 0 && pci_pair_is_apart(s->state, u->items, u->n_items, ret))
 		return ALIGNMENT_ROOTS_APART;
 	return has_unknown_nodes(u, ret) ? ALIGNMENT_UNKNOWN : ALIGNMENT_ALIGNED;
@@ -433,7 +441,8 @@ static enum alignment judge_alignment_unit(struct search *s, const struct unit *
 
 /* ---- pods */
 
-static void judge_aligned_items(struct search *s, const struct allocation *items, size_t n,
+/* Replaces the pod's alignment by that of these items and claims, if theirs is worse. */
+static void judge_aligned_items(struct alignment_search *s, const struct allocation *items, size_t n,
 	const struct claim **claims, size_t n_claims, struct pod_alignment *ret)
 {
 	CLEANUP(unit_release)
@@ -449,14 +458,15 @@ static void judge_aligned_items(struct search *s, const struct allocation *items
 	ret->reason = reason;
 }
 
+/* A pod is one unit if the kubelet aligns pods, or if the pod has claims, which belong to no container. */
 static void judge_alignment(
-	struct search *s, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
+	struct alignment_search *s, struct pod_alignment *p, const struct claim **claims, size_t n_claims)
 {
-	bool whole = n_claims > 0 || s->state->settings.topology.scope == TOPOLOGY_SCOPE_POD;
+	bool is_one_unit = n_claims > 0 || s->state->settings.topology.scope == TOPOLOGY_SCOPE_POD;
 
-	if (whole)
+	if (is_one_unit)
 		judge_aligned_items(s, p->items, p->n_items, claims, n_claims, p);
-	for (size_t i = 0; i < p->n_items && !whole; i++)
+	for (size_t i = 0; i < p->n_items && !is_one_unit; i++)
 		judge_aligned_items(s, &p->items[i], 1, NULL, 0, p);
 	for (size_t i = 0; i < p->n_items && p->alignment != ALIGNMENT_REMOTE; i++)
 		if (p->items[i].remote_memory) {
@@ -512,6 +522,7 @@ static void fill_alignment_amounts(
 	p->cpu_nodes = u.cpu_nodes;
 	p->memory_nodes = u.memory_nodes;
 	p->device_nodes = cpuset_new();
+	/* What the pod does not take over is released here, instead of by unit_release(). */
 	for (size_t i = 0; i < u.n_claim_sets; i++) {
 		cpuset_or(p->device_nodes, p->device_nodes, u.claim_sets[i]);
 		hwloc_bitmap_free(u.claim_sets[i]);
@@ -620,9 +631,9 @@ static void set_sharing(
 	}
 }
 
-/* Adds the pod of these items, or of the claims' pod if there are none, unless the pod holds nothing. */
-static void add_alignment(struct pod_alignments *all, struct search *s, const struct allocation *items,
-	size_t n_items, const struct pod_ref *ref)
+/* Adds and judges the pod of these items; without items, the pod `ref` of a claim. */
+static void add_alignment(struct pod_alignments *all, struct alignment_search *s,
+	const struct allocation *items, size_t n_items, const struct pod_ref *ref)
 {
 	const struct node_state *state = s->state;
 	CLEANUP(freep) const struct claim **claims = xcalloc(state->claims.n_items + 1, sizeof(*claims));
@@ -633,8 +644,13 @@ static void add_alignment(struct pod_alignments *all, struct search *s, const st
 		if (is_claim_of(&p, &state->claims.items[i]))
 			claims[n_claims++] = &state->claims.items[i];
 	added = vec_push(&all->items, &all->n_items, &all->items_size, sizeof(*added));
-	p.namespace = n_items > 0 ? items->namespace : ref->namespace;
-	p.name = n_items == 0 ? ref->name : *items->pod ? items->pod : items->pod_uid;
+	if (n_items == 0) {
+		p.namespace = ref->namespace;
+		p.name = ref->name;
+	} else {
+		p.namespace = items->namespace;
+		p.name = *items->pod ? items->pod : items->pod_uid;
+	}
 	*added = p;
 	fill_alignment_amounts(&state->machine, added, claims, n_claims);
 	fill_alignment_roots(state, added, claims, n_claims);
@@ -654,19 +670,19 @@ static bool is_listed_pod(const struct pod_alignments *all, const struct pod_ref
 
 void pod_alignments_find(const struct node_state *state, struct pod_alignments *ret)
 {
-	CLEANUP(alignment_search_release) struct search search = {.state = state};
+	CLEANUP(alignment_search_release) struct alignment_search search = {.state = state};
 	CLEANUP(freep) size_t *owners = NULL;
 	CLEANUP(cpuset_freep) hwloc_bitmap_t divided = cpus_of_divided_sockets(&state->machine);
 	const struct allocations *a = &state->allocations;
 
 	*ret = (struct pod_alignments){0};
 	for (size_t first = 0, end; first < a->n_items; first = end) {
-		bool any = false;
+		bool holds_something = false;
 
 		for (end = first; end < a->n_items && allocation_same_pod(&a->items[first], &a->items[end]);
 			end++)
-			any = any || !allocation_is_empty(&a->items[end]);
-		if (any)
+			holds_something = holds_something || !allocation_is_empty(&a->items[end]);
+		if (holds_something)
 			add_alignment(ret, &search, &a->items[first], end - first, NULL);
 	}
 	for (size_t i = 0; i < state->claims.n_items; i++) {

@@ -99,6 +99,7 @@ bool pod_names_match(const struct pod_names *names, const struct allocation *ite
 {
 	char buffer[POD_NAMES_HASH_SIZE];
 
+	/* The UID alone is not enough: struct pod_names says why. */
 	if (names->mirror)
 		return *item->pod_uid && *item->pod && !strcmp(hash_of_uid(item, buffer), names->uid) &&
 		       !strcmp(hash_of_pod(item, buffer), names->pod);
@@ -128,9 +129,10 @@ static bool is_named_by(const char *asked, const char *namespace, const char *na
 		return true;
 	if (!*name)
 		return false;
-	return !strcmp(name, asked_pod) || (*name == '#' && !strcmp(name, asked)) ||
-	       !strcmp(own_pod, asked) ||
-	       (slash && !strcmp(namespace, asked_namespace) && !strcmp(name, slash + 1));
+	if (slash && !strcmp(namespace, asked_namespace) && !strcmp(name, slash + 1))
+		return true;
+	/* The state's pod name, the user's name, or both are hashes. */
+	return !strcmp(name, asked_pod) || !strcmp(own_pod, asked) || (*name == '#' && !strcmp(name, asked));
 }
 
 void excluded_pods_release(struct excluded_pods *e)
@@ -140,22 +142,25 @@ void excluded_pods_release(struct excluded_pods *e)
 	*e = (struct excluded_pods){0};
 }
 
-/* Whether the pod is excluded; its name counts as found then. "" = unknown. */
-static bool is_excluded_pod(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
+/* Whether the pod is excluded. Each name that the user gave and that matches counts as found. "" = unknown. */
+static bool match_excluded_pod(
+	struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
 	bool excluded = false;
 
 	for (size_t i = 0; i < e->n; i++)
-		if (is_named_by(e->names[i], namespace, name, uid))
-			excluded = e->found[i] = true;
+		if (is_named_by(e->names[i], namespace, name, uid)) {
+			e->found[i] = true;
+			excluded = true;
+		}
 	for (size_t i = 0; i < e->uids.n_items && !excluded; i++)
 		excluded = is_named_by(e->uids.items[i], namespace, name, uid);
 	return excluded;
 }
 
-bool excluded_pods_find(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
+bool excluded_pods_match(struct excluded_pods *e, const char *namespace, const char *name, const char *uid)
 {
-	bool excluded = is_excluded_pod(e, namespace, name, uid);
+	bool excluded = match_excluded_pod(e, namespace, name, uid);
 
 	if (excluded && *uid)
 		strv_push_new(&e->uids, uid);
@@ -167,7 +172,8 @@ void excluded_pods_take(struct excluded_pods *e, struct allocations *a)
 	CLEANUP(freep) bool *excluded = xcalloc(a->n_items + 1, sizeof(*excluded));
 
 	for (size_t i = 0; i < a->n_items; i++)
-		excluded[i] = is_excluded_pod(e, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
+		excluded[i] =
+			match_excluded_pod(e, a->items[i].namespace, a->items[i].pod, a->items[i].pod_uid);
 	allocations_give_back(a, excluded);
 }
 

@@ -67,7 +67,7 @@ void excluded_pods_release(struct excluded_pods *e);
  * Whether the pod of an object with these names is excluded. An excluded pod counts as found, and from then
  * on its UID is recognized too.
  */
-bool excluded_pods_find(struct excluded_pods *e, const char *namespace, const char *name, const char *uid);
+bool excluded_pods_match(struct excluded_pods *e, const char *namespace, const char *name, const char *uid);
 
 /*
  * Remove the excluded pods from the allocations and give back what they held. Derive the inventory

@@ -103,7 +103,8 @@ static void add_placed_cpus(const struct kubelet *k, const struct kubelet_verdic
 	}
 }
 
-/* The devices of the node that the verdict took and that nobody held before. */
+/* The devices of the node that the verdict took and that nobody held before. The admission and the registered devices have the devices of
+ * a resource in the same order. */
 static void add_placed_devices(const struct node_admission *admission, struct allocation *item)
 {
 	const struct device_inventory *inventory = &admission->devices;
@@ -112,19 +113,19 @@ static void add_placed_devices(const struct node_admission *admission, struct al
 	device_index_registered(&admission->state->allocations, &registered);
 	for (size_t k = 0; k < inventory->n_resources; k++) {
 		const struct device_resource *resource = &inventory->resources[k];
-		size_t d = 0;
+		size_t position = 0; /* among the devices of the resource */
 
-		for (size_t i = 0; i < registered.n_items && d < resource->n_devices; i++) {
+		for (size_t i = 0; i < registered.n_items && position < resource->n_devices; i++) {
 			const struct device_ref *ref = &registered.items[i];
 
 			if (strcmp(ref->block->resource, resource->name) != 0)
 				continue;
-			if (!resource->devices[d].allocated &&
-				kubelet_device_taken(&admission->kubelet, admission->ws, k, d))
+			if (!resource->devices[position].allocated &&
+				kubelet_device_taken(&admission->kubelet, admission->ws, k, position))
 				device_blocks_add(&item->devices, &item->n_devices, &item->devices_size,
 					ref->block->resource, ref->block->nodes, ref->block->nodes_unknown,
 					ref->id);
-			d++;
+			position++;
 		}
 	}
 }
@@ -163,15 +164,15 @@ static int compare_node_sets(const void *a, const void *b)
 }
 
 /*
- * Bytes that one set of NUMA nodes is charged for `n` containers, in their order: containers after an init
- * container use the memory of that init container first.
+ * Bytes that one set of NUMA nodes is charged for `n` containers, in their order. Later containers use the memory of an init container first,
+ * so the loop goes from the last container to the first: an init container is charged only what the later containers do not hold anyway.
  */
 static uint64_t count_charged(const struct pod_request *pod, const struct container_memory *shares, size_t n)
 {
-	uint64_t largest_init = 0, apps = 0, sum = 0;
+	uint64_t largest_init = 0, apps = 0, sum = 0; /* `largest_init` and `apps`: of the later containers */
 
 	for (size_t i = n; i-- > 0;) {
-		uint64_t reused = largest_init > apps ? largest_init : apps, bytes = shares[i].bytes;
+		uint64_t held_later = largest_init > apps ? largest_init : apps, bytes = shares[i].bytes;
 
 		if (pod->containers[shares[i].container].kind != CONTAINER_INIT) {
 			apps += bytes;
@@ -179,12 +180,13 @@ static uint64_t count_charged(const struct pod_request *pod, const struct contai
 			continue;
 		}
 		largest_init = bytes > largest_init ? bytes : largest_init;
-		sum += bytes > reused ? bytes - reused : 0;
+		sum += bytes > held_later ? bytes - held_later : 0;
 	}
 	return sum;
 }
 
-/* One type of memory: a block per set of NUMA nodes, in the order of the containers. */
+/* One type of memory: a block per set of NUMA nodes, in the order of the containers. `entries`: the pod's `n` requests of this type.
+ * `shares` has space for `n` items: first one per container, then in their place one per set of NUMA nodes. */
 static void add_memory_type(const struct pod_request *pod, const struct kubelet_verdict *v,
 	const struct request_entry *entries, size_t n, struct container_memory *shares,
 	struct allocation *item)
@@ -232,10 +234,10 @@ static void add_placed_memory(
 	}
 }
 
-void projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
+void admission_placed_item(const struct node_admission *admission, const struct pod_request *pod,
 	const struct kubelet_verdict *verdict, struct allocation *ret)
 {
-	CLEANUP(allocations_release) struct allocations own;
+	CLEANUP(allocations_release) struct allocations own; /* a list of one, which initializes the item */
 	struct allocation *item;
 
 	allocations_init(&own);
@@ -244,7 +246,7 @@ void projected_state_item(const struct node_admission *admission, const struct p
 	add_placed_devices(admission, item);
 	add_placed_memory(pod, verdict, item);
 	*ret = *item;
-	own.n_items = 0;
+	own.n_items = 0; /* the item has moved */
 }
 
 /* ---- the empty node */
@@ -264,7 +266,7 @@ static int set_initial_shared(struct node_state *node, struct err *err)
 	return 0;
 }
 
-/* A block of the type's allocatable bytes on one NUMA node. */
+/* Adds a block of the type's allocatable bytes on one NUMA node: `total` minus reservedMemory. */
 static void add_allocatable(
 	struct allocation *blocks, const struct settings *s, unsigned node, const char *type, uint64_t total)
 {
@@ -278,21 +280,25 @@ static void add_allocatable(
 	cpuset_only(block->nodes, node);
 }
 
+/*
+ * Adds the node's allocatable memory and hugepages at the kubelet's first start. `blocks` is an allocation only because that type has a
+ * list of memory blocks.
+ */
 static void add_allocatable_of_node(
 	struct allocation *blocks, const struct settings *s, const struct numa_node *node)
 {
-	uint64_t pages = 0;
+	uint64_t hugepage_bytes = 0;
 
 	for (size_t i = 0; i < node->n_pools; i++) {
 		uint64_t bytes = node->pools[i].page_bytes * node->pools[i].pages;
 		char type[RESOURCE_NAME_HUGEPAGES_SIZE];
 
 		resource_name_of_hugepages(node->pools[i].page_bytes, type);
-		pages += bytes;
+		hugepage_bytes += bytes;
 		add_allocatable(blocks, s, node->id, type, bytes);
 	}
-	add_allocatable(
-		blocks, s, node->id, "memory", node->memory_bytes > pages ? node->memory_bytes - pages : 0);
+	add_allocatable(blocks, s, node->id, "memory",
+		node->memory_bytes > hugepage_bytes ? node->memory_bytes - hugepage_bytes : 0);
 }
 
 static void set_initial_memory(struct node_state *node)
@@ -313,6 +319,7 @@ int projected_state_empty(struct node_state *node, struct err *err)
 	struct allocations before = node->allocations, *now = &node->allocations;
 	int r;
 
+	/* Only the registered devices move to the new, empty allocations. */
 	allocations_init(now);
 	now->registered = before.registered;
 	now->n_registered = before.n_registered;

@@ -36,7 +36,7 @@ void projected_state_finish(struct projected_state *p);
  * gave last. Names are "". What an init container leaves to later containers counts once. `ret` is to be
  * released by allocation_release().
  */
-void projected_state_item(const struct node_admission *admission, const struct pod_request *pod,
+void admission_placed_item(const struct node_admission *admission, const struct pod_request *pod,
 	const struct kubelet_verdict *verdict, struct allocation *ret);
 
 /*
@@ -49,8 +49,7 @@ void projected_state_item(const struct node_admission *admission, const struct p
 int projected_state_empty(struct node_state *node, struct err *err);
 
 /*
- * Remove state files, before node_derive(): `cpus` the CPU manager's, `memory` the memory manager's. That
- * manager's state becomes the empty node's, and pods hold nothing of its resources. Devices stay. Returns as
- * projected_state_empty().
+ * Remove the CPU manager's state file (`cpus`), the memory manager's (`memory`), or both, before node_derive(). A manager without state
+ * file has the state of an empty node, and pods hold nothing of its resources. Devices stay. Returns as projected_state_empty().
  */
 int projected_state_remove_files(struct node_state *node, bool cpus, bool memory, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/guess.h"
 #include "common/machine.h"
 #include "common/resource.h"
 #include "common/settings_table.h"
@@ -27,13 +28,25 @@ static bool parse_setting_number(const char *text, unsigned long max, unsigned l
 	return !errno && !*end && *text >= '0' && *text <= '9' && *ret <= max;
 }
 
-/* `name` is the option's; `o` is NULL if there is none. */
+static int refuse_unknown_option(const char *name, struct err *err)
+{
+	struct guess guess = {0};
+
+	for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+		guess_name(name, strlen(name), policy_options[i].name, &guess);
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		guess_name(name, strlen(name), settings_table[i].name, &guess);
+	return err_set(err, -EINVAL, "unknown policy option '%.60s'%s%s%s", name,
+		guess.name ? "; did you mean " : "", text_or_empty(guess.name), guess.name ? "?" : "");
+}
+
+/* `o`: the option of this name, NULL if there is none that may be set. */
 static int change_option(struct settings *s, const struct policy_option *o, const char *name,
 	const char *value, struct err *err)
 {
 	if (!o)
-		return err_set(err, -EINVAL, "unknown policy option '%.60s'", name);
-	freep(setting_value(s, o->setting)); /* the text of all options does not hold any more */
+		return refuse_unknown_option(name, err);
+	freep(setting_value(s, o->setting)); /* the text of all options, which is outdated after the change */
 	return policy_option_parse(o, value, s, err);
 }
 
@@ -51,7 +64,9 @@ static char *next_part(const char **at, char separator)
 	const char *begin = *at;
 	size_t len = strcspn(begin, (const char[]){separator, '\0'});
 
-	*at = begin + len + (begin[len] == separator);
+	*at = begin + len;
+	if (**at == separator)
+		++*at;
 	return xstrndup(begin, len);
 }
 
@@ -85,9 +100,9 @@ static int change_reservations(struct settings *s, const char *text, struct err 
 	if (!*at || !parse_setting_number(id, MACHINE_MAX_NODES - 1, &node))
 		return err_set(err, -EINVAL, "reservedMemory: '%.60s' is not NODE:TYPE=AMOUNT,...", text);
 	while (r == 0 && *at) {
-		CLEANUP(freep) char *limit = next_part(&at, ',');
+		CLEANUP(freep) char *reservation = next_part(&at, ',');
 
-		r = change_reservation(s, (unsigned)node, limit, err);
+		r = change_reservation(s, (unsigned)node, reservation, err);
 	}
 	return r;
 }
@@ -120,6 +135,10 @@ static int set_reserved_list(struct settings *s, const char *value, struct err *
 	return 0;
 }
 
+/*
+ * reservedCPUs=N is a key of nrtd alone: the kubelet chooses N CPUs, as for kubeReserved. An unknown amount of reserved memory counts as 0
+ * before and after the change.
+ */
 static int set_reserved_count(struct settings *s, const char *value, struct err *err)
 {
 	unsigned long n;
@@ -128,7 +147,7 @@ static int set_reserved_count(struct settings *s, const char *value, struct err 
 		return err_set(err, -EINVAL, "reservedCPUs: '%.60s' is not a number of CPUs", value);
 	hwloc_bitmap_free(s->reserved_system_cpus);
 	s->reserved_system_cpus = NULL;
-	s->reserved_cpu_known = true;
+	s->reserved_known = true;
 	s->kube_reserved_cpu = (qty_t)n * QTY_UNIT;
 	s->system_reserved_cpu = 0;
 	text_set(&s->from[SETTING_KUBE_RESERVED], "reservedCPUs");
@@ -162,7 +181,7 @@ bool settings_change_is_proposed(const char *text)
 }
 
 /* A key that is not a setting's name. */
-static int change_other(
+static int change_other_key(
 	struct settings *s, const char *key, const char *value, struct settings_changes *ret, struct err *err)
 {
 	if (!strcmp(key, "kubelet"))
@@ -186,7 +205,7 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 		return err_set(err, -EINVAL, "'%.60s' is not KEY=VALUE", text);
 	what = setting_find(key);
 	if (what < 0)
-		return change_other(s, key, equals + 1, ret, err);
+		return change_other_key(s, key, equals + 1, ret, err);
 	kind = settings_table[what].kind;
 	if (kind == SETTING_IS_CPUS) {
 		ret->reserved_cpus = true;
@@ -209,7 +228,8 @@ int settings_change(struct settings *s, const char *text, struct settings_change
 int settings_change_memory(struct node_state *node, const struct settings_changes *changes, struct err *err)
 {
 	struct settings *s = &node->settings;
-	qty_t eviction = node_derive_eviction_threshold(node), sum = kubelet_start_reserved_memory(s);
+	qty_t eviction = node_derive_eviction_threshold(node);
+	qty_t sum = kubelet_start_reserved_memory(s); /* of reservedMemory */
 
 	if (s->memory_manager != MEMORY_MANAGER_STATIC ||
 		(!changes->memory_manager && !changes->reserved_memory))
@@ -217,6 +237,7 @@ int settings_change_memory(struct node_state *node, const struct settings_change
 	if (!s->eviction_hard_memory)
 		return err_set(err, -EINVAL,
 			"whether the kubelet would start with the Static memory manager is not known: evictionHard is not");
+	/* Otherwise no systemReserved matches, and node_start_check() says that the kubelet would not start. */
 	if (changes->reserved_memory && sum >= eviction && sum > 0)
 		s->system_reserved_memory = sum - eviction - s->kube_reserved_memory;
 	/* A kubelet whose memory manager had another policy needs no reservedMemory: then the node has none. */

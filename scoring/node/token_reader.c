@@ -28,19 +28,20 @@ void token_reader_fail(struct token_reader *r, const char *fmt, ...)
 
 bool token_reader_skip(struct token_reader *r, char c)
 {
-	bool is = *r->at == c;
-
-	r->at += is;
-	return is;
+	if (*r->at != c)
+		return false;
+	r->at++;
+	return true;
 }
 
 bool token_reader_skip_word(struct token_reader *r, const char *word)
 {
 	size_t len = strlen(word);
-	bool is = !strncmp(r->at, word, len);
 
-	r->at += is ? len : 0;
-	return is;
+	if (strncmp(r->at, word, len) != 0)
+		return false;
+	r->at += len;
+	return true;
 }
 
 void token_reader_expect(struct token_reader *r, char c)
@@ -87,7 +88,8 @@ uint64_t token_reader_bytes(struct token_reader *r)
 		token_reader_fail(r, "an amount is too large");
 		return 0;
 	}
-	r->at += unit != NULL;
+	if (unit)
+		r->at++;
 	return n << shift;
 }
 
@@ -106,7 +108,8 @@ void token_add_bytes(struct strbuf *out, uint64_t bytes)
 
 /* ---- sets */
 
-/* One id or range. Each begins after the one before, which bounds the work. */
+/* Adds one id or range to the set. *last: the largest id so far, -1 = none. A range must begin after *last, so that a text cannot
+ * repeat a large range. */
 static void read_range(struct token_reader *r, unsigned max_id, long *last, hwloc_bitmap_t set)
 {
 	unsigned first = (unsigned)token_reader_number(r, max_id), end = first, stride = 1;
@@ -138,7 +141,7 @@ hwloc_bitmap_t token_reader_set(struct token_reader *r, unsigned max_id)
 	return r->error ? NULL : TAKE(set);
 }
 
-/* The number of ids from `first` on that are `stride` apart; *ret_last: the last of them. */
+/* The number of ids from `first` on that are `stride` apart; 1 with the stride 0. *ret_last: the last of these ids. */
 static size_t count_stride(hwloc_const_bitmap_t set, int first, int stride, int *ret_last)
 {
 	size_t n = 1;
@@ -158,7 +161,8 @@ void token_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id
 	if (hwloc_bitmap_last(set) > (int)max_id && !out->error)
 		out->error = -EFBIG;
 	for (int id = hwloc_bitmap_first(set), last; id >= 0; id = hwloc_bitmap_next(set, last)) {
-		int stride = hwloc_bitmap_next(set, id) - id;
+		int next = hwloc_bitmap_next(set, id); /* -1: `id` is the last id */
+		int stride = next < 0 ? 0 : next - id;
 		size_t n = count_stride(set, id, stride, &last);
 
 		strbuf_addf(out, "%s%d", comma, id);
@@ -168,7 +172,7 @@ void token_add_set(struct strbuf *out, hwloc_const_bitmap_t set, unsigned max_id
 		else if (n > 2)
 			strbuf_addf(out, "-%d:%d", last, stride);
 		else
-			last = id;
+			last = id; /* the next iteration prints the second id: "4,6" is shorter than "4-6:2" */
 	}
 }
 
@@ -250,7 +254,7 @@ qty_t token_reader_quantity(struct token_reader *r)
 
 void token_add_quantity(struct strbuf *out, qty_t amount)
 {
-	bool binary = amount >= 1024 * QTY_UNIT;
+	bool binary = amount >= 1024 * QTY_UNIT; /* bytes; CPUs are fewer and may have a fraction */
 	char text[QUANTITY_TEXT_MAX];
 
 	if ((amount > MAX_QUANTITY || amount < 0) && !out->error)
@@ -266,6 +270,7 @@ size_t token_reader_letters(struct token_reader *r, char first, size_t n)
 	const char *at = r->at;
 	size_t position = 0;
 
+	/* `n` also bounds the multiplication. */
 	for (; *at >= first && *at < first + 26 && position < n; at++)
 		position = position * 26 + (size_t)(*at - first);
 	if (at == r->at)

@@ -25,6 +25,7 @@ void victim_candidates_release(struct victim_candidates *c)
 	*c = (struct victim_candidates){0};
 }
 
+/* From the highest bits: violations, pods, priorities from INT32_MIN on, CPUs. Sums of all candidates do not overflow into the next part. */
 victims_cost victim_cost(bool violates, int32_t priority, size_t cpus)
 {
 	victims_cost priority_cost = (victims_cost)((int64_t)priority - INT32_MIN) << 24;
@@ -50,7 +51,8 @@ int victim_pod_compare(const struct victim_pod *a, const struct victim_pod *b)
 	return c ? c : strcmp(a->uid, b->uid);
 }
 
-static int by_cost(const void *va, const void *vb, void *data)
+/* The order of victim_candidates_sort(). */
+static int compare_candidate_costs(const void *va, const void *vb, void *data)
 {
 	const struct victim_candidate *a = va, *b = vb;
 	const struct victim_pods *pods = data;
@@ -67,16 +69,17 @@ static int by_cost(const void *va, const void *vb, void *data)
 
 void victim_candidates_sort(struct victim_candidates *c, const struct victim_pods *pods)
 {
-	struct victim_pods all = pods ? *pods : (struct victim_pods){0};
+	struct victim_pods all = pods ? *pods : (struct victim_pods){0}; /* vec_sort() takes no const */
 
-	vec_sort(c->items, c->n_items, sizeof(*c->items), by_cost, pods ? &all : NULL);
+	vec_sort(c->items, c->n_items, sizeof(*c->items), compare_candidate_costs, pods ? &all : NULL);
 }
 
 /* ---- what must become free */
 
 struct victims_place *victim_candidates_add_place(struct victim_candidates *c, bool new_need, qty_t missing)
 {
-	size_t need = c->n_places == 0 ? 0 : c->places[c->n_places - 1].need + new_need;
+	size_t last_need = c->n_places > 0 ? c->places[c->n_places - 1].need : 0;
+	size_t need = c->n_places > 0 && new_need ? last_need + 1 : last_need; /* the first need is 0 */
 	struct victims_place *p = vec_push(&c->places, &c->n_places, &c->places_size, sizeof(*p));
 
 	if (!c->largest)
@@ -90,17 +93,19 @@ struct victims_place *victim_candidates_add_place(struct victim_candidates *c, b
 /* The sum of the `more` largest of frees[from..]. */
 static qty_t sum_largest(const struct victim_candidates *c, const qty_t *frees, size_t from, size_t more)
 {
-	size_t n = 0;
+	bool sums_all = more >= c->n_items - from;
+	size_t n = 0; /* of c->largest, which is descending */
 	qty_t sum = 0;
 
-	for (size_t i = from; i < c->n_items && more >= c->n_items - from; i++)
+	for (size_t i = from; i < c->n_items && sums_all; i++)
 		sum += frees[i];
-	for (size_t i = from; i < c->n_items && more < c->n_items - from && more > 0; i++) {
+	for (size_t i = from; i < c->n_items && !sums_all && more > 0; i++) {
 		size_t at;
 
 		if (frees[i] == 0 || (n == more && frees[i] <= c->largest[n - 1]))
 			continue;
-		n += n < more;
+		if (n < more)
+			n++;
 		for (at = n - 1; at > 0 && c->largest[at - 1] < frees[i]; at--)
 			c->largest[at] = c->largest[at - 1];
 		c->largest[at] = frees[i];
@@ -113,17 +118,17 @@ static qty_t sum_largest(const struct victim_candidates *c, const qty_t *frees, 
 bool victim_candidates_may_free(
 	const struct victim_candidates *c, const bool *leaves, size_t from, size_t more)
 {
-	bool met = true;
+	bool met = true; /* the current need, at one of its places so far; true before the first need */
 
 	for (size_t i = 0; i < c->n_places; i++) {
 		const struct victims_place *p = &c->places[i];
 		qty_t missing = p->missing;
+		bool begins_need = i == 0 || p->need != p[-1].need;
 
-		if (i == 0 || p->need != p[-1].need) {
-			if (!met)
-				return false;
+		if (begins_need && !met)
+			return false;
+		if (begins_need)
 			met = false;
-		}
 		for (size_t k = 0; k < c->n_items && missing > 0 && !met; k++)
 			missing -= leaves[c->items[k].pod] ? p->frees[k] : 0;
 		met = met || missing <= 0 || missing <= sum_largest(c, p->frees, from, more);
@@ -134,25 +139,26 @@ bool victim_candidates_may_free(
 #define MIN_COST_WORK 16384u /* steps */
 #define COST_MAX      ((victims_cost)-1)
 
+/* The knapsack problem: lowest[units] is the lowest cost of candidates, of those considered so far, that free this many units. */
 void victim_candidates_set_min_cost(struct victim_candidates *c)
 {
 	const struct victims_place *p = &c->places[0];
 	size_t missing = c->n_places == 1 && p->missing > 0 ? (size_t)p->missing : 0;
 	/* In larger units, what is missing is rounded down, and what pods free is rounded up. */
 	size_t unit = missing * c->n_items / MIN_COST_WORK + 1, needed = missing / unit;
-	CLEANUP(freep)
-	victims_cost *lowest = xcalloc(needed + 1, sizeof(*lowest)); /* by the units that are freed */
+	CLEANUP(freep) victims_cost *lowest = xcalloc(needed + 1, sizeof(*lowest));
 
 	for (size_t units = 1; units <= needed; units++)
 		lowest[units] = COST_MAX;
 	for (size_t i = 0; i < c->n_items; i++) {
 		size_t frees = ((size_t)p->frees[i] + unit - 1) / unit;
 
+		/* Descending, so that the candidate counts once. */
 		for (size_t units = needed; frees > 0 && units > 0; units--) {
-			victims_cost rest = lowest[units > frees ? units - frees : 0];
+			victims_cost others = lowest[units > frees ? units - frees : 0];
 
-			if (rest < COST_MAX && rest + c->items[i].cost < lowest[units])
-				lowest[units] = rest + c->items[i].cost;
+			if (others < COST_MAX && others + c->items[i].cost < lowest[units])
+				lowest[units] = others + c->items[i].cost;
 		}
 	}
 	c->min_cost = lowest[needed];
@@ -171,22 +177,23 @@ struct held_by_candidates {
 	struct victim_candidates *ret;
 };
 
-/* What an item has of memory, hugepages or a device resource; on one NUMA node, or -1 = anywhere. */
+/* What an item has of memory or hugepages on one NUMA node (-1 = anywhere), or of a device resource anywhere. */
 static qty_t held_units(const struct allocation *item, const char *name, int node)
 {
+	bool is_memory = resource_name_is_native(name);
 	qty_t sum = 0;
 
-	for (size_t i = 0; i < item->n_memory && resource_name_is_native(name); i++)
+	for (size_t i = 0; i < item->n_memory && is_memory; i++)
 		if (!strcmp(item->memory[i].type, name) &&
 			(node < 0 || hwloc_bitmap_isset(item->memory[i].nodes, (unsigned)node)))
 			sum += (qty_t)item->memory[i].bytes * QTY_UNIT;
-	for (size_t i = 0; i < item->n_devices && !resource_name_is_native(name); i++)
+	for (size_t i = 0; i < item->n_devices && !is_memory; i++)
 		if (!strcmp(item->devices[i].resource, name))
 			sum += (qty_t)item->devices[i].ids.n_items * QTY_UNIT;
 	return sum;
 }
 
-/* The item's pod frees this at the place, if it is a candidate. */
+/* If the item's pod is a candidate, the pod frees these units at the place. */
 static void add_freed(
 	const struct held_by_candidates *held, size_t item, qty_t units, struct victims_place *p)
 {
@@ -201,13 +208,14 @@ static void add_held_units(
 		add_freed(held, i, held_units(&held->allocations->items[i], name, node), p);
 }
 
-/* An amount of the whole node: of what can be held exclusively, and of what can be requested. */
+/* Two needs of the whole node: what can be held exclusively (`free`), and what pods can request in all (`requestable`). */
 static void add_needs_of_node(const struct held_by_candidates *held, const struct resource_quantity *wanted)
 {
 	const struct resource_quantity *free = resource_list_find(&held->admission->free, wanted->name);
 	const struct resource_list *limit = held->pods->by_requests ? held->pods->requestable : NULL;
 	const struct resource_quantity *requestable = limit ? resource_list_find(limit, wanted->name) : NULL;
 	qty_t unsure = resource_list_amount(&held->admission->unsure, wanted->name);
+	bool is_cpu = !strcmp(wanted->name, "cpu");
 	struct victims_place *p;
 
 	if (wanted->quantity.nano == 0)
@@ -215,9 +223,9 @@ static void add_needs_of_node(const struct held_by_candidates *held, const struc
 	if (free) {
 		p = victim_candidates_add_place(
 			held->ret, true, wanted->quantity.nano - free->quantity.nano - unsure);
-		if (strcmp(wanted->name, "cpu") != 0)
+		if (!is_cpu)
 			add_held_units(held, wanted->name, -1, p);
-		for (size_t i = 0; i < held->ret->n_items && !strcmp(wanted->name, "cpu"); i++)
+		for (size_t i = 0; i < held->ret->n_items && is_cpu; i++)
 			p->frees[i] = (qty_t)held->ret->items[i].cpus * QTY_UNIT;
 	}
 	if (!requestable)
@@ -264,7 +272,7 @@ static size_t count_node_combinations(size_t n, size_t width)
 	return sets;
 }
 
-/* This number of CPUs of the NUMA nodes at these positions. */
+/* Adds the place of a need of `cpus` exclusive CPUs: the NUMA nodes at these positions together. */
 static void add_place_of_cpus(
 	const struct held_by_candidates *held, bool new_need, size_t cpus, uint64_t positions)
 {
@@ -286,8 +294,9 @@ static void add_place_of_cpus(
 			(qty_t)cpuset_count_common(state->allocations.items[i].cpus, all) * QTY_UNIT, p);
 }
 
-/* The exclusive CPUs of one merge of hints, which must be on as few NUMA nodes as possible. */
-static void add_need_of_cpus(const struct held_by_candidates *held, size_t cpus)
+/* Adds the need of the exclusive CPUs for which hints are merged once. Restricted admits only as few NUMA nodes as can have the CPUs,
+ * single-numa-node only one. Needs whose sets of NUMA nodes are too many are left out. */
+static void add_need_of_merge(const struct held_by_candidates *held, size_t cpus)
 {
 	const struct machine *m = &held->admission->state->machine;
 	bool restricted = held->admission->settings.topology.policy == TOPOLOGY_MANAGER_RESTRICTED;
@@ -299,10 +308,12 @@ static void add_need_of_cpus(const struct held_by_candidates *held, size_t cpus)
 		count_node_combinations(m->n_nodes, width) > VICTIMS_PLACES_MAX)
 		return;
 	node_mask_walk_start_at(&walk, combination_first((unsigned)m->n_nodes), (unsigned)width);
-	for (bool first = true; node_mask_walk_next(&walk, &positions) && walk.size == width; first = false)
-		add_place_of_cpus(held, first, cpus, positions);
+	for (bool new_need = true; node_mask_walk_next(&walk, &positions) && walk.size == width;
+		new_need = false)
+		add_place_of_cpus(held, new_need, cpus, positions);
 }
 
+/* The hints are merged once per pod, or once per container. With align-by-socket the hints are sets of sockets: no need is known. */
 static void add_needs_of_cpus(const struct held_by_candidates *held, const struct pod_request *pod)
 {
 	const struct settings *settings = &held->admission->settings;
@@ -312,14 +323,14 @@ static void add_needs_of_cpus(const struct held_by_candidates *held, const struc
 		!node_shared_cpus(held->admission->state))
 		return;
 	if (settings->topology.scope == TOPOLOGY_SCOPE_POD) {
-		add_need_of_cpus(held, kubelet_pod_exclusive_cpus(pod, qos));
+		add_need_of_merge(held, kubelet_pod_exclusive_cpus(pod, qos));
 		return;
 	}
 	for (size_t i = 0; i < pod->n_containers; i++)
-		add_need_of_cpus(held, kubelet_exclusive_cpus(&pod->containers[i], qos));
+		add_need_of_merge(held, kubelet_exclusive_cpus(&pod->containers[i], qos));
 }
 
-/* Memory of one container on one NUMA node. */
+/* Per type of memory the need of one container, whose places are the single NUMA nodes. */
 static void add_needs_of_memory(const struct held_by_candidates *held, const struct container_request *c)
 {
 	const struct memory_state *m = &held->allocations->memory;
@@ -340,12 +351,14 @@ static void add_needs_of_memory(const struct held_by_candidates *held, const str
 	}
 }
 
+/* Adds the conditions without which the kubelet rejects the pod. The places of NUMA nodes hold only for policies that reject pods. */
 static void add_needs(const struct held_by_candidates *held, const struct pod_request *pod)
 {
 	const struct node_admission *admission = held->admission;
 	enum topology_manager_policy policy = admission->settings.topology.policy;
-	bool memory = admission->kubelet.memory_static && held->allocations->memory_known &&
-		      policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE && request_qos(pod) == QOS_GUARANTEED;
+	bool aligns_memory = admission->kubelet.memory_static && held->allocations->memory_known &&
+			     policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE &&
+			     request_qos(pod) == QOS_GUARANTEED;
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
 
 	request_of_node(pod, &wanted);
@@ -353,7 +366,7 @@ static void add_needs(const struct held_by_candidates *held, const struct pod_re
 		add_needs_of_node(held, &wanted.items[i]);
 	if (policy == TOPOLOGY_MANAGER_RESTRICTED || policy == TOPOLOGY_MANAGER_SINGLE_NUMA_NODE)
 		add_needs_of_cpus(held, pod);
-	for (size_t i = 0; i < pod->n_containers && memory; i++)
+	for (size_t i = 0; i < pod->n_containers && aligns_memory; i++)
 		add_needs_of_memory(held, &pod->containers[i]);
 }
 
@@ -366,7 +379,7 @@ static void print_set(struct strbuf *out, const char *before, hwloc_const_bitmap
 	strbuf_addf(out, "%s%s", before, text ? text : "?");
 }
 
-/* CPUs by cache, or each CPU if its core is held in part: the rest of the core matters then. */
+/* The number of CPUs per cache. CPUs of a core that is held in part are listed, because verdicts then depend on the core's other CPUs. */
 static void print_cpus(struct strbuf *out, const struct machine *m, hwloc_const_bitmap_t cpus)
 {
 	const struct cpu *last = NULL;
@@ -374,7 +387,7 @@ static void print_cpus(struct strbuf *out, const struct machine *m, hwloc_const_
 
 	for (int id = hwloc_bitmap_first(cpus); id >= 0; id = hwloc_bitmap_next(cpus, id)) {
 		const struct cpu *c = machine_cpu(m, (unsigned)id);
-		bool partial = !c;
+		bool partial = !c; /* a CPU that the machine does not have is listed too */
 
 		for (size_t i = 0; i < m->n_cpus && !partial; i++)
 			partial = m->cpus[i].core == c->core && !hwloc_bitmap_isset(cpus, m->cpus[i].id);
@@ -461,8 +474,8 @@ struct victim_pod *victim_pods_add_item(
 	return &pods->items[i];
 }
 
-/* Sets held->candidates. */
-static void find_items(struct held_by_candidates *held, const size_t *owners)
+/* Sets held->candidates: the candidate that holds the item, by its position in held->ret. */
+static void set_item_candidates(struct held_by_candidates *held, const size_t *owners)
 {
 	for (size_t i = 0; i < held->allocations->n_items; i++) {
 		held->candidates[i] = SIZE_MAX;
@@ -472,7 +485,13 @@ static void find_items(struct held_by_candidates *held, const size_t *owners)
 	}
 }
 
-/* Removes candidates that free nothing of what is requested. */
+static void forget_places(struct victim_candidates *c)
+{
+	while (c->n_places > 0)
+		free(c->places[--c->n_places].frees);
+}
+
+/* Removes candidates that free nothing of what is requested; and all places, whose frees[] have the candidates' previous positions. */
 static void keep_useful(struct victim_candidates *c)
 {
 	size_t kept = 0;
@@ -488,12 +507,7 @@ static void keep_useful(struct victim_candidates *c)
 			free(c->items[i].kind);
 	}
 	c->n_items = kept;
-}
-
-static void forget_places(struct victim_candidates *c)
-{
-	while (c->n_places > 0)
-		free(c->places[--c->n_places].frees);
+	forget_places(c);
 }
 
 void victim_candidates_find(const struct node_admission *admission, const struct pod_request *wanted,
@@ -511,11 +525,11 @@ void victim_candidates_find(const struct node_admission *admission, const struct
 	for (size_t i = 0; i < pods->n_items; i++)
 		if (pods->items[i].may_leave)
 			add_candidate(state, pods, i, ret);
-	find_items(&held, pods->owners);
+	set_item_candidates(&held, pods->owners);
 	add_needs(&held, wanted);
 	keep_useful(ret);
-	forget_places(ret);
 	victim_candidates_sort(ret, pods);
-	find_items(&held, pods->owners);
+	/* Again, because the candidates have other positions now. */
+	set_item_candidates(&held, pods->owners);
 	add_needs(&held, wanted);
 }

@@ -32,7 +32,7 @@ void victim_pods_release(struct victim_pods *pods);
 
 /*
  * Sets the owner of an item, which is the pod of these names, and returns the pod: a new one unless an earlier item has the same
- * names. It may leave if a name or the UID is known. Items are added in ascending order; the result is valid until the next call.
+ * names. The pod may leave if a name or the UID is known. Items are added in ascending order; the result is valid until the next call.
  */
 struct victim_pod *victim_pods_add_item(
 	struct victim_pods *pods, size_t item, const char *namespace, const char *name, const char *uid);

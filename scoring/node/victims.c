@@ -16,16 +16,17 @@
 #define NO_SET SIZE_MAX
 
 /*
- * The members of `before`, and the candidate `last`. Stands also for the sets that are not in the heap yet: those with the members
- * of `before` and at least one candidate from `last` on. None of them frees enough with fewer than `more` of these candidates.
+ * The members of the set `before`, and the candidate `last`. Stands also for its descendants, which are not in the heap yet: the sets of the
+ * members of `before` and at least one candidate from `last` on.
  */
 struct victims_set {
-	victims_cost cost; /* of this set */
-	victims_cost
-		order; /* of the heap: no set that this one stands for, and that frees enough, costs less */
-	size_t before; /* index of a set; NO_SET = no members */
-	uint32_t node, last;
-	uint32_t n, more;
+	victims_cost cost;  /* of this set */
+	victims_cost order; /* of the heap: neither the set nor a descendant that frees enough costs less */
+	size_t before;      /* index of a set; NO_SET = no members */
+	uint32_t node;      /* index in nodes[] */
+	uint32_t last;      /* index of a candidate */
+	uint32_t n;         /* members, with `last` */
+	uint32_t more;      /* so many candidates at least, with `last`, must join `before` to free enough */
 };
 
 void victims_search_release(struct victims_search *s)
@@ -61,7 +62,7 @@ static bool is_before(const struct victims_search *s, size_t x, size_t y)
 		return a->order < b->order;
 	if (a->node != b->node) /* equal nodes have sets of equal order: finish one node before the next */
 		return a->node < b->node;
-	/* Sets that cost less than the order do not free enough yet. */
+	/* A set that costs less than its order does not free enough itself: try the set whose cost is nearer first. */
 	if (a->cost != b->cost)
 		return a->cost > b->cost;
 	return a->n != b->n ? a->n < b->n : compare_members(s, x, y) < 0;
@@ -79,9 +80,9 @@ static void push_heap(struct victims_search *s, size_t set)
 
 static size_t pop_heap(struct victims_search *s)
 {
-	size_t first = s->heap[0], last = s->heap[--s->n_heap], at = 0, child;
+	size_t first = s->heap[0], last = s->heap[--s->n_heap], at = 0;
 
-	while ((child = 2 * at + 1) < s->n_heap) {
+	for (size_t child = 1; child < s->n_heap; child = 2 * at + 1) {
 		if (child + 1 < s->n_heap && is_before(s, s->heap[child + 1], s->heap[child]))
 			child++;
 		if (!is_before(s, s->heap[child], last))
@@ -106,22 +107,26 @@ static void set_leaves(struct victims_search *s, uint32_t node, size_t set)
 }
 
 /*
- * Adds a set of `before`, whose members s->leaves has, and `last`, unless neither this set nor any that it stands for can free
- * enough, or all cost too much. `more` is a lower bound of victims_set.more. The set gets the index `at`.
+ * Adds the set of the members of `before`, which s->leaves has, and `last`, unless neither this set nor any descendant can free enough, or
+ * all cost too much. `more` is a lower bound of victims_set.more. The set gets the index `at`: s->n_sets, or that of a set to overwrite.
+ * False: not added.
  */
 static bool push_set(
 	struct victims_search *s, size_t at, uint32_t node_index, size_t before, size_t last, size_t more)
 {
 	const struct victim_candidates *node = &s->nodes[node_index];
-	size_t n = before == NO_SET ? 0 : s->sets[before].n, most = node->n_items - last;
+	size_t n = before == NO_SET ? 0 : s->sets[before].n;
+	size_t most = node->n_items - last; /* candidates that a descendant can add to `before` */
 	victims_cost own, cost = before == NO_SET ? 0 : s->sets[before].cost, order;
 
 	if (s->max_pods > 0 && most > s->max_pods - n)
 		most = s->max_pods - n;
 	if (most == 0 || more > most || !victim_candidates_may_free(node, s->leaves, last, most))
 		return false;
+	/* `more` stays within `most`, with which victim_candidates_may_free() was true. */
 	while (!victim_candidates_may_free(node, s->leaves, last, more))
 		more++;
+	/* Sorted by cost: no candidate from `last` on costs less. */
 	own = node->items[last].cost;
 	order = cost + more * own;
 	if (order < node->min_cost)
@@ -149,7 +154,7 @@ void victims_search_add(struct victims_search *s, struct victim_candidates *cand
 	*candidates = (struct victim_candidates){0};
 	for (size_t i = 0; i < node->n_items; i++)
 		vec_grow(&s->leaves, &s->leaves_size, node->items[i].pod + 1, sizeof(*s->leaves));
-	set_leaves(s, (uint32_t)(s->n_nodes - 1), NO_SET);
+	set_leaves(s, (uint32_t)(s->n_nodes - 1), NO_SET); /* forget the pods of another node */
 	if (node->n_items > 0)
 		push_set(s, s->n_sets, (uint32_t)(s->n_nodes - 1), NO_SET, 0, 1);
 }
@@ -168,17 +173,17 @@ static void push_successors(struct victims_search *s, size_t at)
 	const struct victims_set set = s->sets[at];
 	const struct victim_candidates *node = &s->nodes[set.node];
 	size_t next = set.last + 1u;
-	bool kept = false;
+	bool has_descendant = false; /* in the heap: it refers to the set by its index */
 
 	if (next < node->n_items) {
 		set_leaves(s, set.node, at);
-		kept = push_set(s, s->n_sets, set.node, at, next, set.more > 1 ? set.more - 1 : 1);
+		has_descendant = push_set(s, s->n_sets, set.node, at, next, set.more > 1 ? set.more - 1 : 1);
 	}
 	while (next < node->n_items && are_alike(&node->items[set.last], &node->items[next]))
 		next++;
 	if (next < node->n_items) {
 		set_leaves(s, set.node, set.before);
-		push_set(s, kept ? s->n_sets : at, set.node, set.before, next, set.more);
+		push_set(s, has_descendant ? s->n_sets : at, set.node, set.before, next, set.more);
 	}
 }
 
@@ -194,6 +199,7 @@ bool victims_search_next(
 		push_successors(s, at);
 		set_leaves(s, set.node, set.before);
 		s->leaves[node->items[set.last].pod] = true;
+		/* Most sets free too little themselves: they stand for their descendants, which the heap has now. */
 		if (!victim_candidates_may_free(node, s->leaves, 0, 0))
 			continue;
 		*ret = (struct victims_found){.node = node, .leaves = s->leaves, .cost = set.cost};
@@ -223,7 +229,7 @@ int victims_reprieve(struct victims_judge *j, const struct victim_candidates *ca
 		leaves[pods[i]] = false;
 		if (!candidates || victim_candidates_may_free(candidates, leaves, 0, 0))
 			r = judge_set(j, leaves, &answer);
-		leaves[pods[i]] = r < 0 || answer != KUBELET_ADMITS;
+		leaves[pods[i]] = r < 0 || answer != KUBELET_ADMITS; /* else the pod stays */
 	}
 	return r;
 }
@@ -247,8 +253,8 @@ int victims_improve(struct victims_judge *j, struct victim_candidates *candidate
 	if (r == 0 && answer == KUBELET_ADMITS)
 		memcpy(leaves, found.leaves, n_pods * sizeof(*leaves));
 	else if (r == 0 && s.n_heap > 0)
-		r = -ETIME;
-	*candidates = s.nodes[0];
+		r = -ETIME;       /* sets are left that were not judged */
+	*candidates = s.nodes[0]; /* back to the caller */
 	s.nodes[0] = (struct victim_candidates){0};
 	return r;
 }
@@ -300,7 +306,7 @@ static int judge_without(void *data, const bool *leaves, enum kubelet_answer *re
 	const struct node_question *q = data;
 	size_t n = q->state->allocations.n_items;
 	CLEANUP(freep) bool *excluded = xcalloc(n + 1, sizeof(*excluded));
-	struct admission a;
+	struct kubelet_verdict v;
 
 	for (size_t i = 0; i < n && leaves; i++)
 		excluded[i] = leaves[q->pods->owners[i]];
@@ -310,12 +316,12 @@ static int judge_without(void *data, const bool *leaves, enum kubelet_answer *re
 	}
 	node_admission_init(&admission, leaves ? &without.state : q->state);
 	limit_without(q, leaves, &admission);
-	node_admission_judge(&admission, q->wanted, &a);
-	*ret = a.answer;
+	node_admission_judge(&admission, q->wanted, &v);
+	*ret = v.answer;
 	return 1;
 }
 
-static int by_name(const void *va, const void *vb, void *pods)
+static int compare_victim_names(const void *va, const void *vb, void *pods)
 {
 	const struct victim_pod *items = pods;
 
@@ -323,11 +329,12 @@ static int by_name(const void *va, const void *vb, void *pods)
 		&items[((const struct victim_candidate *)vb)->pod]);
 }
 
-/* Changes the order of the candidates. */
+/* Appends the pods of the set to *ret, by their names: sorts the candidates. */
 static void report_set(const struct victim_pods *pods, struct victim_candidates *candidates,
 	const bool *leaves, struct victims *ret)
 {
-	vec_sort(candidates->items, candidates->n_items, sizeof(*candidates->items), by_name, pods->items);
+	vec_sort(candidates->items, candidates->n_items, sizeof(*candidates->items), compare_victim_names,
+		pods->items);
 	for (size_t i = 0; i < candidates->n_items; i++) {
 		const struct victim_candidate *c = &candidates->items[i];
 		const struct victim_pod *pod = &pods->items[c->pod];
@@ -344,8 +351,8 @@ static void report_set(const struct victim_pods *pods, struct victim_candidates 
 }
 
 /*
- * Reprieves candidates of the set of all candidates: those of low costs first, so that few pods with many CPUs remain, or those of
- * high costs.
+ * Reprieves candidates of the set of all candidates: with `low_first` the candidates of low costs first, so that few pods with many CPUs
+ * remain, otherwise those of high costs. *cost and leaves[]: the best set so far, which a set of lower cost replaces.
  */
 static void reprieve_from_all(struct victims_judge *j, const struct victim_candidates *candidates,
 	bool low_first, victims_cost *cost, bool *leaves, size_t n_pods)
@@ -377,12 +384,13 @@ static enum victims_answer answer_without_all(const struct node_question *q,
 	const struct node_admission *admission, enum kubelet_answer without_all)
 {
 	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	bool unknown;
+	bool ignores_device;
 
 	request_of_node(q->wanted, &wanted);
-	unknown = node_admission_unknown_device(admission, &wanted) != NULL;
-	if (without_all == KUBELET_UNKNOWN ||
-		(unknown && (without_all == KUBELET_ADMITS || q->wanted->n_containers > 1)))
+	ignores_device = node_admission_unknown_device(admission, &wanted) != NULL;
+	if (without_all == KUBELET_UNKNOWN)
+		return VICTIMS_UNKNOWN;
+	if (ignores_device && (without_all == KUBELET_ADMITS || q->wanted->n_containers > 1))
 		return VICTIMS_UNKNOWN;
 	return without_all == KUBELET_ADMITS ? VICTIMS_SET : VICTIMS_NO_SET;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scoring/admission.h"
+#include "scoring/nearest_request.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,142 +9,6 @@
 #include "common/resource.h"
 #include "common/vec.h"
 #include "scoring/request.h"
-
-/* The order in which the kubelet checks resources: cpu, memory, the rest. */
-static int resource_order(const char *resource)
-{
-	return !strcmp(resource, "cpu") ? 0 : !strcmp(resource, "memory") ? 1 : 2;
-}
-
-/* The free amount: the lower bound, or the upper bound (`upper`); 0 if the node has none. */
-static qty_t free_amount(const struct admission_node *node, const struct resource_quantity *free, bool upper)
-{
-	const struct resource_quantity *unsure =
-		free && upper && node->unsure ? resource_list_find(node->unsure, free->name) : NULL;
-
-	if (!free)
-		return 0;
-	return qty_add(free->quantity.nano, unsure ? unsure->quantity.nano : 0);
-}
-
-/* The pod's own string with this resource name. */
-static const char *name_in_pod(const struct pod_request *pod, const char *name)
-{
-	const struct resource_quantity *q = resource_list_find(&pod->overhead, name);
-
-	if (!q)
-		q = resource_list_find(&pod->pod_requests, name);
-	for (size_t i = 0; i < pod->n_containers && !q; i++)
-		q = resource_list_find(&pod->containers[i].requests, name);
-	return q ? q->name : NULL;
-}
-
-/*
- * The first resource (the pod's string) that the node has too little of, with its amounts in *ret; NULL =
- * enough of each. `upper`: compare with the upper bounds of the free amounts.
- */
-static const char *find_short_resource(const struct admission_node *node, const struct pod_request *pod,
-	const struct resource_list *wanted, bool upper, struct admission *ret)
-{
-	const char *found = NULL;
-
-	for (size_t i = 0; i < wanted->n_items; i++) {
-		const struct resource_quantity *item = &wanted->items[i];
-		const struct resource_quantity *free = resource_list_find(node->free, item->name);
-		qty_t amount = item->quantity.nano;
-
-		if ((!free && !resource_name_is_hugepages(item->name)) || amount == 0 ||
-			amount <= free_amount(node, free, upper) ||
-			(found && resource_order(found) <= resource_order(item->name)))
-			continue;
-		found = item->name;
-		ret->wanted = amount;
-		ret->free = free ? free->quantity.nano : 0;
-	}
-	return found ? name_in_pod(pod, found) : NULL;
-}
-
-void admission_judge(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
-	struct admission *ret)
-{
-	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	struct admission a = {0};
-
-	kubelet_judge(node->kubelet, node->ws, pod, qos, &a.managers);
-	kubelet_limit_time(&a.managers, node->max_kubelet_ns);
-	/* A pod that exceeds the work limit of the verdict is too large to sum up. */
-	if (!a.managers.beyond_limit)
-		request_of_node(pod, &wanted);
-	a.answer = a.managers.answer;
-	a.short_of = find_short_resource(node, pod, &wanted, true, &a);
-	if (a.short_of) {
-		struct admission lower;
-
-		a.answer = KUBELET_REJECTS;
-		a.other_may_be_short = find_short_resource(node, pod, &wanted, false, &lower) != a.short_of;
-	} else if (a.answer == KUBELET_ADMITS)
-		a.unsure_of = find_short_resource(node, pod, &wanted, false, &a);
-	if (a.unsure_of)
-		a.answer = KUBELET_UNKNOWN;
-	*ret = a;
-}
-
-size_t admission_limit(
-	const struct admission_node *node, const struct pod_request *pod, size_t max, unsigned nodes)
-{
-	unsigned n = node_mask_count(node->kubelet->reach | node->kubelet->memory.nodes);
-
-	if (n > nodes)
-		max >>= n - nodes;
-	for (size_t c = pod->n_containers; c > ADMISSION_CONTAINERS; c /= 2)
-		max /= 2;
-	return max > 0 ? max : 1;
-}
-
-/* The number of copies that the amounts allow, at most `max`. */
-static size_t copies_by_amounts(
-	const struct admission_node *node, const struct resource_list *wanted, size_t max)
-{
-	qty_t copies = (qty_t)max;
-
-	for (size_t i = 0; i < wanted->n_items; i++) {
-		const struct resource_quantity *free = resource_list_find(node->free, wanted->items[i].name);
-
-		if (free && wanted->items[i].quantity.nano > 0 &&
-			free->quantity.nano / wanted->items[i].quantity.nano < copies)
-			copies = free->quantity.nano / wanted->items[i].quantity.nano;
-	}
-	return (size_t)copies;
-}
-
-void admission_copies(const struct admission_node *node, const struct pod_request *pod, enum qos_class qos,
-	struct admission_copies *ret)
-{
-	CLEANUP(resource_list_release) struct resource_list wanted = {0};
-	struct admission_copies copies = {0};
-	struct kubelet_verdict verdict = {.answer = KUBELET_ADMITS};
-	size_t limit = admission_limit(node, pod, ADMISSION_COPIES_MAX, ADMISSION_COPIES_NODES), max_copies;
-	uint64_t steps = 0;
-
-	request_of_node(pod, &wanted);
-	max_copies = copies_by_amounts(node, &wanted, limit);
-	for (size_t i = 0; i < max_copies && verdict.answer == KUBELET_ADMITS; i++) {
-		if (i == 0)
-			kubelet_judge(node->kubelet, node->ws, pod, qos, &verdict);
-		else
-			kubelet_judge_next(node->kubelet, node->ws, pod, qos, &verdict);
-		kubelet_limit_time(&verdict, node->max_kubelet_ns);
-		copies.n += verdict.answer == KUBELET_ADMITS;
-		steps += node->ws->work.steps;
-		if (steps > ADMISSION_WORK_MAX)
-			max_copies = i + 1; /* GCOVR_EXCL_LINE: takes seconds */
-	}
-	copies.at_least =
-		copies.n == limit || steps > ADMISSION_WORK_MAX || verdict.answer == KUBELET_UNKNOWN;
-	*ret = copies;
-}
-
-/* ---- the nearest request that the kubelet would admit */
 
 #define AMOUNTS_MAX ((size_t)1 << 18) /* distinct amounts to try */
 #define LIMITS_MAX  ((size_t)1 << 16) /* sets of NUMA nodes: all of 16 */
@@ -164,13 +27,14 @@ static void candidate_amounts_release(struct amounts *a)
 	*a = (struct amounts){0};
 }
 
+/* In all functions container n_containers stands for the pod-level resources. */
 struct search {
-	const struct admission_node *node;
+	const struct admit_handlers *handlers;
 	struct pod_request *pod;
 	enum qos_class qos;
 	size_t judged, limit;
 	uint64_t steps;
-	struct admission_nearest best;
+	struct nearest_request best;
 };
 
 static int descending(const void *a, const void *b)
@@ -199,11 +63,11 @@ static void add_candidate_amount(struct amounts *a, qty_t amount)
 	*item = amount;
 }
 
-/* Add what the first LIMITS_MAX sets of NUMA nodes hold and have free of one type of memory, and the whole node's free amount. */
-static void add_memory_limits(struct search *s, const char *name, struct amounts *ret)
+/* Add the whole node's free amount, and of a type of memory what the first LIMITS_MAX sets of NUMA nodes hold and have free. */
+static void add_limits(struct search *s, const char *name, struct amounts *ret)
 {
-	const struct memory_manager *mm = &s->node->kubelet->memory;
-	const struct resource_quantity *free = resource_list_find(s->node->free, name);
+	const struct memory_manager *mm = &s->handlers->kubelet->memory;
+	const struct resource_quantity *free = resource_list_find(s->handlers->free, name);
 	const struct resource_quantity *overhead = resource_list_find(&s->pod->overhead, name);
 	struct node_mask_walk walk;
 	size_t type = 0;
@@ -235,13 +99,16 @@ static void add_sums_of_others(struct search *s, size_t container, const char *n
 	size_t n_others = 0;
 
 	add_candidate_amount(ret, 0);
-	for (size_t i = 0; i < s->pod->n_containers && container < s->pod->n_containers; i++) {
+	if (container == s->pod->n_containers) /* pod-level resources, to which no amount is added */
+		return;
+	for (size_t i = 0; i < s->pod->n_containers; i++) {
 		const struct resource_quantity *q = resource_list_find(&s->pod->containers[i].requests, name);
-		size_t n = ret->n_items;
+		size_t n = ret->n_items; /* the sums without this amount */
 
 		if (i == container || !q || q->quantity.nano == 0)
 			continue;
-		if (++n_others > OTHERS_MAX) {
+		n_others++;
+		if (n_others > OTHERS_MAX) {
 			s->best.complete = false;
 			break;
 		}
@@ -262,8 +129,8 @@ static qty_t resource_step(const char *name)
 	return !strcmp(name, "cpu") ? QTY_UNIT / 1000 : QTY_UNIT;
 }
 
-/* Whether the list is full: sorting it again would free less than half. */
-static bool is_full(struct amounts *a)
+/* Sorts a list that is full. True if that frees less than half. */
+static bool compact_if_full(struct amounts *a)
 {
 	if (a->n_items < AMOUNTS_MAX)
 		return false;
@@ -284,8 +151,8 @@ static void add_threshold_amounts(
 	qty_t step = resource_step(name);
 	bool full = false;
 
-	/* The limits are for sums over containers: the container's part is a limit minus what some of the others request. */
-	add_memory_limits(s, name, &limits);
+	/* The limits are for sums over containers: the container's part is a limit minus what some of the other containers request. */
+	add_limits(s, name, &limits);
 	add_sums_of_others(s, container, name, &others);
 	for (size_t i = 0; i < limits.n_items && !full; i++)
 		for (size_t k = 0; k < others.n_items && !full; k++) {
@@ -294,19 +161,19 @@ static void add_threshold_amounts(
 			amount -= amount % step;
 			if (amount <= 0 || amount >= from)
 				continue;
-			full = is_full(ret);
+			full = compact_if_full(ret);
 			add_candidate_amount(ret, amount);
 		}
 	if (full)
-		s->best.complete = false; /* GCOVR_EXCL_LINE: see is_full() */
+		s->best.complete = false; /* GCOVR_EXCL_LINE: see compact_if_full() */
 	sort_distinct(ret);
 }
 
 /* Add from - 1, ..., 1 units, without numbers that exceed what the node has. */
 static void add_whole_amounts(const struct search *s, const char *name, qty_t from, struct amounts *ret)
 {
-	const struct kubelet *k = s->node->kubelet;
-	const struct resource_quantity *free = resource_list_find(s->node->free, name);
+	const struct kubelet *k = s->handlers->kubelet;
+	const struct resource_quantity *free = resource_list_find(s->handlers->free, name);
 	qty_t units = (from - 1) / QTY_UNIT,
 	      max_units = (qty_t)k->topology.n_cpus + (qty_t)k->devices.n_devices;
 
@@ -318,13 +185,13 @@ static void add_whole_amounts(const struct search *s, const char *name, qty_t fr
 		add_candidate_amount(ret, units * QTY_UNIT);
 }
 
-/* Changes count as of container n_containers if they change the pod-level resources. */
+/* A container's requests; the pod-level requests if `container` is the number of containers. */
 static struct resource_list *requests_of(struct pod_request *pod, size_t container)
 {
 	return container < pod->n_containers ? &pod->containers[container].requests : &pod->pod_requests;
 }
 
-/* Set the request, and the limit if it is equal. */
+/* Set the request from `from` to `to`, and the limit if it is `from`, too. */
 static void set_amount(struct pod_request *pod, size_t container, const char *name, qty_t from, qty_t to)
 {
 	struct resource_list *lists[] = {requests_of(pod, container),
@@ -344,23 +211,27 @@ static void set_amount(struct pod_request *pod, size_t container, const char *na
 
 /* ---- one change */
 
-/* A smaller amount that changes as much. */
+/* For a change to a larger amount: the amount that is smaller by the same difference. */
 static qty_t lowered_as_much(qty_t from, qty_t to)
 {
 	return to > from ? from - (to - from) : to;
 }
 
-/* Whether changing `from` to `to` is a smaller fraction than the best change so far, each in the steps of its resource. */
+bool request_change_is_nearer(const struct request_change *a, const struct request_change *b)
+{
+	qty_t a_step = resource_step(a->resource), b_step = resource_step(b->resource);
+
+	/* Whether a keeps a larger fraction, to / from, than b. */
+	return (lowered_as_much(a->from, a->to) / a_step) * (b->from / b_step) >
+	       (lowered_as_much(b->from, b->to) / b_step) * (a->from / a_step);
+}
+
+/* Whether the change is nearer than the best so far. */
 static bool is_nearer(const struct search *s, const char *name, qty_t from, qty_t to)
 {
-	const struct admission_change *best = &s->best.changes[0];
-	qty_t step = resource_step(name), best_step;
+	const struct request_change change = {.resource = name, .from = from, .to = to};
 
-	if (!s->best.found)
-		return true;
-	best_step = resource_step(best->resource);
-	return (lowered_as_much(from, to) / step) * (best->from / best_step) >
-	       (lowered_as_much(best->from, best->to) / best_step) * (from / step);
+	return !s->best.found || request_change_is_nearer(&change, &s->best.changes[0]);
 }
 
 /* Whether the pod-level resources cover those of the containers, as the API server requires. */
@@ -380,20 +251,20 @@ static bool covers_containers(const struct pod_request *pod)
 /* Whether the kubelet admits the pod as it is now. False when a limit is reached. */
 static bool admits_now(struct search *s)
 {
-	struct admission a;
+	struct kubelet_verdict v;
 
-	if (s->judged == s->limit || s->steps > ADMISSION_WORK_MAX) {
+	if (s->judged == s->limit || s->steps > ADMIT_WORK_MAX) {
 		s->best.complete = false;
 		return false;
 	}
 	s->judged++;
 	if (!covers_containers(s->pod))
 		return false;
-	admission_judge(s->node, s->pod, s->qos, &a);
-	s->steps += s->node->ws->work.steps;
-	if (a.answer == KUBELET_UNKNOWN)
+	admit_judge(s->handlers, s->pod, s->qos, &v);
+	s->steps += s->handlers->ws->work.steps;
+	if (v.answer == KUBELET_UNKNOWN)
 		s->best.complete = false;
-	return a.answer == KUBELET_ADMITS;
+	return v.answer == KUBELET_ADMITS;
 }
 
 /* The managers leave pods with pod-level resources alone. */
@@ -408,7 +279,7 @@ static void add_smaller_amounts(
 	struct search *s, size_t container, const char *name, qty_t from, struct amounts *ret)
 {
 	if (is_exclusive(s, container, name) ||
-		device_inventory_find(s->node->kubelet->devices.inventory, name))
+		device_inventory_find(s->handlers->kubelet->devices.inventory, name))
 		add_whole_amounts(s, name, from, ret);
 	else
 		add_threshold_amounts(s, container, name, from, ret);
@@ -417,7 +288,7 @@ static void add_smaller_amounts(
 /* The number of CPUs in whole cores, if full-pcpus-only requires them and `from` is not a multiple; else 0, also if the machine has fewer CPUs. */
 static qty_t round_up_to_cores(const struct search *s, size_t container, const char *name, qty_t from)
 {
-	const struct cpu_manager *cm = &s->node->kubelet->cpu;
+	const struct cpu_manager *cm = &s->handlers->kubelet->cpu;
 	qty_t core = (qty_t)cm->cpus_per_core * QTY_UNIT;
 
 	if (!cm->options.full_pcpus_only || core == 0 || !is_exclusive(s, container, name) ||
@@ -431,15 +302,17 @@ static qty_t round_up_to_cores(const struct search *s, size_t container, const c
 /* The smallest amount that is tried in place of `from`. Pod-level resources must cover the smallest amounts of all containers. */
 static qty_t smallest_amount(const struct search *s, size_t container, const char *name, qty_t from)
 {
-	const struct cpu_manager *cm = &s->node->kubelet->cpu;
+	const struct cpu_manager *cm = &s->handlers->kubelet->cpu;
 	qty_t smallest = !strcmp(name, "memory") && from > SMALL_MEMORY ? SMALL_MEMORY : resource_step(name);
 
 	if (is_exclusive(s, container, name))
 		return QTY_UNIT * (cm->options.full_pcpus_only ? (qty_t)cm->cpus_per_core : 1);
-	return container < s->pod->n_containers ? smallest : smallest * (qty_t)container;
+	if (container < s->pod->n_containers)
+		return smallest;
+	return smallest * (qty_t)s->pod->n_containers;
 }
 
-/* Judges the amount if it is nearer than the best one. Returns whether smaller amounts need no trial. */
+/* Judges the amount if it is nearer than the best one. Returns whether smaller amounts need no trial: they are farther, or a limit is reached. */
 static bool try_amount(struct search *s, size_t container, const char *name, qty_t from, qty_t to)
 {
 	bool admits;
@@ -450,10 +323,10 @@ static bool try_amount(struct search *s, size_t container, const char *name, qty
 	admits = admits_now(s);
 	set_amount(s->pod, container, name, to, from);
 	if (!admits)
-		return s->judged == s->limit || s->steps > ADMISSION_WORK_MAX;
+		return s->judged == s->limit || s->steps > ADMIT_WORK_MAX;
 	s->best.found = true;
 	s->best.n_changes = 1;
-	s->best.changes[0] = (struct admission_change){container, name, from, to};
+	s->best.changes[0] = (struct request_change){container, name, from, to};
 	return true;
 }
 
@@ -489,10 +362,10 @@ static void try_single(struct search *s)
 
 /* An amount of the pod. */
 struct variable {
-	struct admission_change change; /* `to` is the amount that the pod has now */
+	struct request_change change; /* `to` is the amount that the pod has now */
 	qty_t smallest;
-	qty_t sum;       /* of all containers, of this resource */
-	unsigned number; /* of the resource */
+	qty_t sum; /* of all containers, of this resource */
+	unsigned resource_number;
 };
 
 static void set_variable(struct search *s, struct variable *v, qty_t to)
@@ -505,10 +378,9 @@ static int by_container(const void *a, const void *b)
 {
 	const struct variable *x = a, *y = b;
 
-	return x->change.container != y->change.container
-		       ? (x->change.container > y->change.container) -
-				 (x->change.container < y->change.container)
-		       : strcmp(x->change.resource, y->change.resource);
+	if (x->change.container != y->change.container)
+		return x->change.container < y->change.container ? -1 : 1;
+	return strcmp(x->change.resource, y->change.resource);
 }
 
 /* Smaller parts of a resource first, so that the containers that request most give way. */
@@ -517,7 +389,9 @@ static int by_part(const void *a, const void *b)
 	const struct variable *x = a, *y = b;
 	qty_t part = x->change.from * 1000000 / x->sum, other = y->change.from * 1000000 / y->sum;
 
-	return part < other ? -1 : part > other ? 1 : by_container(a, b);
+	if (part != other)
+		return part < other ? -1 : 1;
+	return by_container(a, b);
 }
 
 static qty_t sum_of_containers(const struct pod_request *pod, const char *name)
@@ -529,7 +403,7 @@ static qty_t sum_of_containers(const struct pod_request *pod, const char *name)
 	return sum;
 }
 
-/* 0: none, or too many. */
+/* Lists the pod's positive amounts as by_part() sorts. Returns their number; 0 also if they are more than VARIABLES_MAX. */
 static size_t collect_variables(const struct search *s, struct variable ret[VARIABLES_MAX])
 {
 	size_t n = 0;
@@ -576,8 +450,8 @@ static bool enlarge(struct search *s, struct variable *v)
 	return false;
 }
 
-/* Restores what can be restored and enlarges the rest, until nothing can be enlarged: a larger amount of one resource may need more NUMA nodes,
- * on which more of another one fits. Returns the number of amounts that have changed. */
+/* Restores each amount that can be restored, and enlarges the other amounts until none can be enlarged: a larger amount of one resource may need
+ * more NUMA nodes, on which more of another resource fits. Returns the number of amounts that have changed. */
 static size_t enlarge_variables(struct search *s, struct variable *variables, size_t n)
 {
 	size_t n_changed = 0;
@@ -600,7 +474,8 @@ static size_t enlarge_variables(struct search *s, struct variable *variables, si
 	return n_changed;
 }
 
-#define LOWERED_MAX 5u /* resources: of more, all are lowered at once */
+#define LOWERED_MAX 5u       /* resources: of more, all are lowered at once */
+#define LOWERED_ALL UINT_MAX /* the set of all resources */
 
 /* Numbers the resources of the variables. Returns the number of resources. */
 static unsigned number_resources(struct variable *variables, size_t n)
@@ -612,17 +487,18 @@ static unsigned number_resources(struct variable *variables, size_t n)
 
 		while (k < i && strcmp(variables[k].change.resource, variables[i].change.resource) != 0)
 			k++;
-		variables[i].number = k < i ? variables[k].number : n_resources++;
+		variables[i].resource_number = k < i ? variables[k].resource_number : n_resources++;
 	}
 	return n_resources;
 }
 
-/* Sets the amounts of the resources in `lowered`, one bit per resource, to the smallest ones and all others to those of the request. */
+/* Sets the amounts of the resources in `lowered`, one bit per resource, to the smallest amounts, and all other amounts to the request's. */
 static bool admits_lowered(struct search *s, struct variable *variables, size_t n, unsigned lowered)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct variable *v = &variables[i];
-		bool is_lowered = v->number < LOWERED_MAX ? lowered >> v->number & 1 : lowered == UINT_MAX;
+		bool is_lowered = lowered == LOWERED_ALL ||
+				  (v->resource_number < LOWERED_MAX && lowered >> v->resource_number & 1);
 
 		set_variable(s, v, is_lowered ? v->smallest : v->change.from);
 	}
@@ -639,20 +515,21 @@ static bool lower_resources(struct search *s, struct variable *variables, size_t
 			if ((unsigned)__builtin_popcount(lowered) == n_lowered &&
 				admits_lowered(s, variables, n, lowered))
 				return true;
-	return admits_lowered(s, variables, n, UINT_MAX);
+	return admits_lowered(s, variables, n, LOWERED_ALL);
 }
 
+/* Finds a request with several changes, after no single change was found. Changes the pod and restores it. */
 static void try_several(struct search *s)
 {
 	struct variable variables[VARIABLES_MAX];
 	size_t n = collect_variables(s, variables);
 
 	if (n > 0 && lower_resources(s, variables, n)) {
-		s->best.found = enlarge_variables(s, variables, n) <= ADMISSION_CHANGES_MAX;
+		s->best.found = enlarge_variables(s, variables, n) <= NEAREST_CHANGES_MAX;
 		s->best.complete = s->best.complete && s->best.found;
 	}
 	/* Under this policy a smaller amount may fit fewer NUMA nodes than the pod's other resources need. */
-	if (!s->best.found && s->node->kubelet->rules.policy == TOPOLOGY_MANAGER_RESTRICTED)
+	if (!s->best.found && s->handlers->kubelet->rules.policy == TOPOLOGY_MANAGER_RESTRICTED)
 		s->best.complete = false;
 	qsort(variables, n, sizeof(*variables), by_container);
 	for (size_t i = 0; i < n; i++) {
@@ -664,7 +541,8 @@ static void try_several(struct search *s)
 
 /* ---- init containers without exclusive CPUs */
 
-/* Half a CPU less, so that the container has no exclusive CPUs that later containers must reuse. */
+/* Requests half a CPU less, so that the container has no exclusive CPUs that later containers must reuse, and notes the change. False: the
+ * container has no exclusive CPUs, or is no init container. */
 static bool release_cpus(struct search *s, size_t container)
 {
 	struct container_request *c = &s->pod->containers[container];
@@ -674,7 +552,7 @@ static bool release_cpus(struct search *s, size_t container)
 	if (c->kind != CONTAINER_INIT || !is_exclusive(s, container, "cpu"))
 		return false;
 	s->best.changes[s->best.n_changes++] =
-		(struct admission_change){container, q->name, from, from - QTY_UNIT / 2};
+		(struct request_change){container, q->name, from, from - QTY_UNIT / 2};
 	set_amount(s->pod, container, "cpu", from, from - QTY_UNIT / 2);
 	return true;
 }
@@ -682,7 +560,7 @@ static bool release_cpus(struct search *s, size_t container)
 static void restore_changes(struct search *s)
 {
 	for (size_t i = 0; i < s->best.n_changes; i++) {
-		const struct admission_change *c = &s->best.changes[i];
+		const struct request_change *c = &s->best.changes[i];
 
 		set_amount(s->pod, c->container, c->resource, c->to, c->from);
 	}
@@ -695,8 +573,9 @@ static void try_fractions(struct search *s)
 		bool all = i == s->pod->n_containers, any = false;
 
 		s->best.n_changes = 0;
-		for (size_t k = 0; k < s->pod->n_containers && s->best.n_changes < ADMISSION_CHANGES_MAX; k++)
-			any |= (all || k == i) && release_cpus(s, k);
+		for (size_t k = 0; k < s->pod->n_containers && s->best.n_changes < NEAREST_CHANGES_MAX; k++)
+			if ((all || k == i) && release_cpus(s, k))
+				any = true;
 		s->best.found = any && admits_now(s);
 		restore_changes(s);
 	}
@@ -704,31 +583,32 @@ static void try_fractions(struct search *s)
 		s->best.n_changes = 0;
 }
 
-void admission_nearest(const struct admission_node *node, struct pod_request *pod, enum qos_class qos,
-	struct admission_nearest *ret)
+void nearest_request_find(const struct admit_handlers *handlers, struct pod_request *pod, enum qos_class qos,
+	struct nearest_request *ret)
 {
-	struct search s = {.node = node,
+	struct search s = {.handlers = handlers,
 		.pod = pod,
 		.qos = qos,
-		.limit = admission_limit(node, pod, ADMISSION_NEAREST_MAX, ADMISSION_NEAREST_NODES),
+		.limit = admit_limit(handlers, pod, NEAREST_REQUESTS_MAX, NEAREST_REQUESTS_NODES),
 		.best = {.complete = true}};
-	struct admission a;
+	struct kubelet_verdict v;
 
-	admission_judge(node, pod, qos, &a);
-	if (a.managers.reuses_cpus)
+	admit_judge(handlers, pod, qos, &v);
+	if (v.reuses_cpus)
 		try_fractions(&s);
 	if (!s.best.found)
 		try_single(&s);
 	if (!s.best.found) {
-		s.judged = 0;
+		s.judged = 0; /* several changes have the limit for themselves */
 		try_several(&s);
 	}
 	*ret = s.best;
 }
 
-void admission_shrink(const struct admission_node *node, struct pod_request *pod, enum qos_class qos)
+void nearest_request_shrink(
+	const struct admit_handlers *handlers, struct pod_request *pod, enum qos_class qos)
 {
-	struct search s = {.node = node, .pod = pod, .qos = qos};
+	struct search s = {.handlers = handlers, .pod = pod, .qos = qos};
 	struct variable variables[VARIABLES_MAX];
 	size_t n = collect_variables(&s, variables);
 
